@@ -1,0 +1,63 @@
+/** A column as an app's schema writes it: plain data, and modifiers that give a new one. Never changes, never checks. @module */
+import type { ColumnDefinition, Kind } from "./definition.ts";
+import type { DefaultOf } from "./infer.ts";
+
+/** What a column says about itself before anything is checked: its default may be anything. */
+export type DeclaredColumn = Omit<ColumnDefinition, "default"> & { readonly default?: unknown };
+
+/** What the compiler knows about a column; `Detail` is the values of an enum, the shape of a json, the table of a ref. */
+export type Known = {
+  readonly kind: Kind;
+  readonly required: boolean;
+  readonly hasDefault: boolean;
+  readonly detail: unknown;
+};
+
+/** Any column: what two copies of this package have in common. */
+export type AnyColumn = {
+  readonly column: DeclaredColumn;
+  /** For the compiler alone; no value has it. */
+  readonly "~known"?: Known;
+};
+
+/** A column of a schema. */
+export interface Column<
+  K extends Kind,
+  Required extends boolean,
+  HasDefault extends boolean,
+  Detail = never,
+> {
+  readonly column: DeclaredColumn;
+  /** For the compiler alone; no value has it. */
+  readonly "~known"?: {
+    readonly kind: K;
+    readonly required: Required;
+    readonly hasDefault: HasDefault;
+    readonly detail: Detail;
+  };
+  /** The column, refusing null. */
+  required(): Column<K, true, HasDefault, Detail>;
+  /** The column, holding each value once an app. */
+  unique(): Column<K, Required, HasDefault, Detail>;
+  /** The column with an index. */
+  index(): Column<K, Required, HasDefault, Detail>;
+  /** The column with a value for the rows that are created without one. */
+  default(value: DefaultOf<K, Detail>): Column<K, Required, true, Detail>;
+}
+
+/** A frozen column with these declarations. */
+export function makeColumn<
+  K extends Kind,
+  Required extends boolean,
+  HasDefault extends boolean,
+  Detail,
+>(declared: DeclaredColumn): Column<K, Required, HasDefault, Detail> {
+  return Object.freeze({
+    column: Object.freeze(declared),
+    required: () => makeColumn<K, true, HasDefault, Detail>({ ...declared, required: true }),
+    unique: () => makeColumn<K, Required, HasDefault, Detail>({ ...declared, unique: true }),
+    index: () => makeColumn<K, Required, HasDefault, Detail>({ ...declared, index: true }),
+    default: (value: DefaultOf<K, Detail>) =>
+      makeColumn<K, Required, true, Detail>({ ...declared, default: value }),
+  });
+}

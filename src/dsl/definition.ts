@@ -1,0 +1,80 @@
+/** What an app declares, as plain data: the form that travels, is recorded and is planned from. Holds no functions. @module */
+
+/** Every kind of column, in the order of the documentation. */
+export const KINDS = [
+  "string",
+  "number",
+  "decimal",
+  "boolean",
+  "uuid",
+  "timestamp",
+  "json",
+  "enum",
+  "ref",
+] as const;
+
+/** What a column holds. */
+export type Kind = (typeof KINDS)[number];
+
+/** A JSON value. */
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json };
+
+/** A column. A key that says nothing is absent, never undefined. */
+export type ColumnDefinition = {
+  readonly kind: Kind;
+  readonly required: boolean;
+  readonly unique: boolean;
+  readonly index: boolean;
+  /** A JSON value of the column's kind; `"now"` on a timestamp is the time of the insert. */
+  readonly default?: Json;
+  /** The values of an enum, in the order that they sort by. */
+  readonly values?: readonly string[];
+  /** The table that a ref points to. */
+  readonly table?: string;
+  /** What becomes of the row when the row that a ref points to is deleted; without it, the delete is refused. */
+  readonly onDelete?: "cascade";
+};
+
+/** A column and its name. */
+export type NamedColumn = { readonly name: string } & ColumnDefinition;
+
+/** A table: columns in declared order, and the indexes and uniques of two columns or more. */
+export type TableDefinition = {
+  readonly name: string;
+  readonly columns: readonly NamedColumn[];
+  readonly indexes: readonly (readonly string[])[];
+  readonly uniques: readonly (readonly string[])[];
+};
+
+/** All that one app declares; tables sorted by name. */
+export type Definition = {
+  readonly version: 1;
+  readonly tables: readonly TableDefinition[];
+};
+
+/** One thing wrong with a declaration, and where. */
+export type Fault = {
+  readonly table?: string;
+  readonly column?: string;
+  readonly message: string;
+};
+
+/** A definition that passed every check, or everything that is wrong with it. */
+export type Reading = { readonly definition: Definition } | { readonly faults: readonly Fault[] };
+
+/** How much one app may declare. */
+export const QUOTAS = {
+  tables: 500,
+  columnsPerTable: 200,
+  indexesPerTable: 16,
+  enumValues: 100,
+  enumValueBytes: 63,
+  defaultBytes: 1024,
+  defaultDepth: 64,
+} as const;

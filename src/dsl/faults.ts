@@ -1,0 +1,42 @@
+/** Everything wrong with a declaration, gathered while reading goes on. Never grows past its bound. @module */
+import { cut } from "../std/quote.ts";
+import type { Fault } from "./definition.ts";
+
+/** The most faults that are reported at once; the last then counts the others. */
+export const FAULTS_MAX = 200;
+
+/** Where in a declaration something stands. */
+export type Place = { readonly table?: string; readonly column?: string };
+
+/** A growing list of faults. */
+export type Faults = {
+  readonly add: (place: Place, message: string) => void;
+  readonly isEmpty: () => boolean;
+  readonly list: () => readonly Fault[];
+};
+
+/** An empty list of faults. */
+export function makeFaults(): Faults {
+  const kept: Fault[] = [];
+  let count = 0;
+  return {
+    add(place, message) {
+      count++;
+      if (kept.length < FAULTS_MAX) kept.push({ ...toShortPlace(place), message });
+    },
+    isEmpty: () => count === 0,
+    list: () => (count <= FAULTS_MAX ? kept : [...kept.slice(0, -1), toRest(count)]),
+  };
+}
+
+function toRest(count: number): Fault {
+  return { message: `Cannot list ${count - FAULTS_MAX + 1} more faults: mend these first` };
+}
+
+/** A name may be as long as the whole request; it is cut wherever it is repeated. */
+function toShortPlace(place: Place): Place {
+  return {
+    ...(place.table === undefined ? {} : { table: cut(place.table) }),
+    ...(place.column === undefined ? {} : { column: cut(place.column) }),
+  };
+}

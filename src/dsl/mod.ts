@@ -1,0 +1,43 @@
+/**
+ * The schema language: how an app declares its tables, what the compiler makes of it, and how it is checked. Runs
+ * anywhere; depends on nothing.
+ *
+ * @example
+ * ```ts
+ * import { defineSchema, type Insert, t } from "rowhouse/schema";
+ * import { expect } from "bun:test";
+ *
+ * const schema = defineSchema({
+ *   projects: { name: t.string().required() },
+ *   todos: t
+ *     .model({
+ *       title: t.string().required(),
+ *       status: t.enum(["open", "done"]).required().default("open"),
+ *       project: t.ref("projects", { onDelete: "cascade" }),
+ *     })
+ *     .index("project", "status"),
+ * });
+ * const todo: Insert<typeof schema, "todos"> = { title: "Water the plants" };
+ * expect(todo.title).toBe("Water the plants");
+ * ```
+ * @module
+ */
+export type { AnyColumn, Column, DeclaredColumn } from "./column.ts";
+export type {
+  ColumnDefinition,
+  Definition,
+  Fault,
+  Json,
+  Kind,
+  NamedColumn,
+  Reading,
+  TableDefinition,
+} from "./definition.ts";
+export { KINDS, QUOTAS } from "./definition.ts";
+export type { Columns, Id, Insert, IsoTime, Row, TablesOf, Update } from "./infer.ts";
+export type { AnyModel, Model } from "./model.ts";
+export { readDefinition } from "./read_definition.ts";
+export type { Schema, TableSources } from "./schema.ts";
+export { defineSchema } from "./schema.ts";
+export { t } from "./t.ts";
+export { toDefinition } from "./to_definition.ts";

@@ -1,0 +1,35 @@
+/** A table with indexes and uniques of several columns: plain data, and modifiers that give a new one. Never checks. @module */
+import type { Columns } from "./infer.ts";
+
+type Lists = readonly (readonly string[])[];
+
+/** Any model: what two copies of this package have in common. */
+export type AnyModel = {
+  readonly model: { readonly columns: Columns; readonly indexes: Lists; readonly uniques: Lists };
+};
+
+/** A table's columns with its composite indexes and uniques. */
+export interface Model<C> {
+  readonly model: { readonly columns: C; readonly indexes: Lists; readonly uniques: Lists };
+  /** The model with one more index, on these columns in this order. */
+  index(...columns: NamesOf<C>): Model<C>;
+  /** The model with one more rule: an app has no two rows with the same values in these columns. */
+  unique(...columns: NamesOf<C>): Model<C>;
+}
+
+type NamesOf<C> = [keyof C & string, ...(keyof C & string)[]];
+
+/** A frozen model of these columns. */
+export function makeModel<C extends Columns>(columns: C): Model<C> {
+  return extendModel({ columns, indexes: [], uniques: [] });
+}
+
+function extendModel<C>(model: Model<C>["model"]): Model<C> {
+  return Object.freeze({
+    model: Object.freeze(model),
+    index: (...columns: NamesOf<C>) =>
+      extendModel({ ...model, indexes: [...model.indexes, Object.freeze(columns)] }),
+    unique: (...columns: NamesOf<C>) =>
+      extendModel({ ...model, uniques: [...model.uniques, Object.freeze(columns)] }),
+  });
+}

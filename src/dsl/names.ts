@@ -1,0 +1,84 @@
+/** Which names tables and columns may have. Says why not; never corrects a name. @module */
+import { quote } from "../std/quote.ts";
+
+/** Tables that are reserved organisation-wide. */
+export const RESERVED_TABLES = ["users", "files", "notifications", "audit_log"] as const;
+/** Columns that every table has without declaring them. */
+export const AUTOMATIC_COLUMNS = ["id", "app_id"] as const;
+/** Columns that PostgreSQL gives every table. @see https://www.postgresql.org/docs/current/ddl-system-columns.html */
+export const SYSTEM_COLUMNS = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "oid"] as const;
+/** Keys that mean something on any JavaScript object, or make it a promise. */
+export const TRAP_COLUMNS = [
+  "__proto__",
+  "constructor",
+  "prototype",
+  "toString",
+  "valueOf",
+  "hasOwnProperty",
+  "toJSON",
+  "then",
+] as const;
+
+const TABLE = /^[a-z][a-z0-9_]{0,47}$/;
+const COLUMN = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
+
+type Rule = { readonly refuses: (name: string) => boolean; readonly reason: string };
+
+const TABLE_RULES: readonly Rule[] = [
+  {
+    refuses: (name) => !TABLE.test(name),
+    reason: "must be 1 to 48 lower-case letters, digits and underscores, beginning with a letter",
+  },
+  { refuses: (name) => name.includes("__"), reason: "must not hold two underscores in a row" },
+  { refuses: isReservedTable, reason: "the name is reserved organisation-wide" },
+];
+
+// Names are compared as PostgreSQL folds them where a human would take one for the other; the JavaScript
+// ones are traps only as they are spelt.
+const COLUMN_RULES: readonly Rule[] = [
+  {
+    refuses: (name) => isOneOf(AUTOMATIC_COLUMNS, foldName(name)),
+    reason: "every table already has it",
+  },
+  {
+    refuses: (name) => isOneOf(SYSTEM_COLUMNS, foldName(name)),
+    reason: "PostgreSQL keeps the name for itself",
+  },
+  {
+    refuses: (name) => isOneOf(TRAP_COLUMNS, name),
+    reason: "JavaScript keeps the name for itself",
+  },
+  {
+    refuses: (name) => !COLUMN.test(name),
+    reason: "must be 1 to 63 letters, digits and underscores, not beginning with a digit",
+  },
+];
+
+/** What is wrong with the name of a table, as a message, or `undefined`. */
+export function findTableNameFault(name: string): string | undefined {
+  return findFault("table", TABLE_RULES, name);
+}
+
+/** What is wrong with the name of a column, as a message, or `undefined`. */
+export function findColumnNameFault(name: string): string | undefined {
+  return findFault("column", COLUMN_RULES, name);
+}
+
+/** Whether a table's name is reserved organisation-wide. */
+export function isReservedTable(name: string): boolean {
+  return isOneOf(RESERVED_TABLES, name);
+}
+
+/** A name without the difference of upper and lower case. */
+export function foldName(name: string): string {
+  return name.toLowerCase();
+}
+
+function findFault(thing: string, rules: readonly Rule[], name: string): string | undefined {
+  const broken = rules.find((rule) => rule.refuses(name));
+  return broken && `Cannot name a ${thing} ${quote(name)}: ${broken.reason}`;
+}
+
+function isOneOf(names: readonly string[], name: string): boolean {
+  return names.includes(name);
+}

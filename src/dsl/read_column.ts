@@ -1,0 +1,157 @@
+/** One column of a definition, read from a value of any type. Never looks at another column. @module */
+import { isStorableText } from "../std/is_storable_text.ts";
+import { quote } from "../std/quote.ts";
+import { utf8Length } from "../std/utf8_length.ts";
+import { KINDS, type Kind, type NamedColumn, QUOTAS } from "./definition.ts";
+import type { Faults, Place } from "./faults.ts";
+import { findColumnNameFault, isReservedTable } from "./names.ts";
+import { readDefault } from "./read_default.ts";
+import { describe, type Fields, readFields, readList } from "./read_parts.ts";
+
+const COMMON_KEYS = ["name", "kind", "required", "unique", "index", "default"];
+const KIND_KEYS: { readonly [kind in Kind]?: readonly string[] } = {
+  enum: ["values"],
+  ref: ["table", "onDelete"],
+};
+const ALL_KEYS = [...COMMON_KEYS, "values", "table", "onDelete"];
+
+/** A column, or `undefined` when not even its name can be read; its other faults are added to the list. */
+export function readColumn(
+  value: unknown,
+  position: Place & { nth: number },
+  faults: Faults,
+): NamedColumn | undefined {
+  const { nth, ...table } = position;
+  const fields = readFields(
+    value,
+    { what: `column ${nth}`, allowed: ALL_KEYS, place: table },
+    faults,
+  );
+  if (fields === undefined) return undefined;
+  const name = fields.get("name");
+  if (typeof name !== "string") {
+    faults.add(
+      table,
+      `Cannot read the name of column ${nth}: must be a string, not ${describe(name)}`,
+    );
+    return undefined;
+  }
+  const place = { ...table, column: name };
+  const nameFault = findColumnNameFault(name);
+  if (nameFault !== undefined) faults.add(place, nameFault);
+  return readNamedColumn(name, fields, { place, faults });
+}
+
+type Report = { readonly place: Place; readonly faults: Faults };
+
+function readNamedColumn(name: string, fields: Fields, report: Report): NamedColumn {
+  const kind = readKind(fields, report);
+  if (kind === undefined) return toStandIn(name);
+  refuseKeysOfOtherKinds(kind, fields, report);
+  const flags = {
+    required: readFlag("required", fields, report),
+    unique: readFlag("unique", fields, report),
+    index: readFlag("index", fields, report),
+  };
+  if (kind === "json" && (flags.unique || flags.index)) {
+    report.faults.add(
+      report.place,
+      "Cannot index a json column: no index helps to look inside one",
+    );
+  }
+  const details = DETAILS[kind]?.(fields, report) ?? {};
+  const values = details.values ?? [];
+  return { name, kind, ...flags, ...details, ...readDefaultOf({ kind, values }, fields, report) };
+}
+
+/** Stands for a column that cannot be read, so that an index on it is not called dangling as well. */
+export function toStandIn(name: string): NamedColumn {
+  return { name, kind: "string", required: false, unique: false, index: false };
+}
+
+function readKind(fields: Fields, { place, faults }: Report): Kind | undefined {
+  const value = fields.get("kind");
+  const kind = KINDS.find((one) => one === value);
+  if (kind === undefined) {
+    faults.add(place, `Cannot read kind ${describe(value)}: must be one of ${KINDS.join(", ")}`);
+  }
+  return kind;
+}
+
+function refuseKeysOfOtherKinds(kind: Kind, fields: Fields, { place, faults }: Report): void {
+  const others = Object.values(KIND_KEYS).flat();
+  for (const key of others) {
+    if (!fields.has(key) || KIND_KEYS[kind]?.includes(key)) continue;
+    faults.add(place, `Cannot give a ${kind} column the key ${quote(key)}: it has no use there`);
+  }
+}
+
+function readFlag(key: string, fields: Fields, { place, faults }: Report): boolean {
+  const value = fields.get(key);
+  if (typeof value === "boolean") return value;
+  faults.add(place, `Cannot read ${quote(key)} ${describe(value)}: must be true or false`);
+  return false;
+}
+
+type Details = Pick<NamedColumn, "values" | "table" | "onDelete">;
+
+const DETAILS: { readonly [kind in Kind]?: (fields: Fields, report: Report) => Details } = {
+  enum: (fields, report) => ({ values: readValues(fields.get("values"), report) }),
+  ref: (fields, report) => ({ ...readTarget(fields, report), ...readOnDelete(fields, report) }),
+};
+
+function readValues(value: unknown, { place, faults }: Report): readonly string[] {
+  const list = readList(value, { what: "enum values", most: QUOTAS.enumValues, place }, faults);
+  if (list?.length === 0)
+    faults.add(place, "Cannot take an enum without values: must have one at least");
+  const values: string[] = [];
+  for (const one of list ?? []) {
+    const fault = findValueFault(one, values);
+    if (fault === undefined && typeof one === "string") values.push(one);
+    else faults.add(place, `Cannot take enum value ${describe(one)}: ${fault}`);
+  }
+  return values;
+}
+
+function findValueFault(value: unknown, earlier: readonly string[]): string | undefined {
+  if (typeof value !== "string") return "must be a string";
+  if (!isStorableText(value)) return "must be without U+0000 and lone surrogates";
+  const bytes = utf8Length(value);
+  if (bytes < 1 || bytes > QUOTAS.enumValueBytes) {
+    return `must be 1 to ${QUOTAS.enumValueBytes} bytes of UTF-8, not ${bytes}`;
+  }
+  return earlier.includes(value) ? "it is already there" : undefined;
+}
+
+function readTarget(fields: Fields, { place, faults }: Report): Details {
+  const table = fields.get("table");
+  if (typeof table !== "string") {
+    faults.add(place, `Cannot refer to ${describe(table)}: must be the name of a table`);
+    return {};
+  }
+  if (isReservedTable(table)) {
+    faults.add(place, `Cannot refer to ${quote(table)}: the name is reserved organisation-wide`);
+    return {};
+  }
+  return { table };
+}
+
+function readOnDelete(fields: Fields, { place, faults }: Report): Details {
+  if (!fields.has("onDelete")) return {};
+  const onDelete = fields.get("onDelete");
+  if (onDelete === "cascade") return { onDelete };
+  faults.add(place, `Cannot read onDelete ${describe(onDelete)}: must be "cascade" or left out`);
+  return {};
+}
+
+function readDefaultOf(
+  column: { kind: Kind; values: readonly string[] },
+  fields: Fields,
+  { place, faults }: Report,
+): Pick<NamedColumn, "default"> {
+  if (!fields.has("default")) return {};
+  const read = readDefault(fields.get("default"), column);
+  if ("value" in read) return { default: read.value };
+  faults.add(place, read.fault);
+  return {};
+}

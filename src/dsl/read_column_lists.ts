@@ -1,0 +1,48 @@
+/** The column lists of a table's composite indexes and uniques. Never orders them: an index has its own order. @module */
+import { quote } from "../std/quote.ts";
+import { type NamedColumn, QUOTAS } from "./definition.ts";
+import type { Faults, Place } from "./faults.ts";
+import { describe, readList } from "./read_parts.ts";
+
+/** PostgreSQL takes 32 columns an index, and `app_id` leads each of ours. */
+const COLUMNS_PER_INDEX = 31;
+
+type Wanted = {
+  readonly what: "an index" | "a unique";
+  readonly columns: readonly NamedColumn[];
+  readonly place: Place;
+};
+
+/** Lists of names of declared columns; what cannot be read is left out and added to the faults. */
+export function readColumnLists(value: unknown, wanted: Wanted, faults: Faults): string[][] {
+  const { place } = wanted;
+  const bounds = { what: "lists of columns", most: QUOTAS.indexesPerTable, place };
+  const lists = readList(value, bounds, faults) ?? [];
+  return lists
+    .map((list) => readColumnList(list, wanted, faults))
+    .filter((list) => list.length > 0);
+}
+
+function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[] {
+  const { place } = wanted;
+  const bounds = { what: `columns of ${what}`, most: COLUMNS_PER_INDEX, place };
+  const list = readList(value, bounds, faults);
+  if (list?.length === 0) {
+    faults.add(place, `Cannot make ${what} of no columns: must name one at least`);
+  }
+  const names: string[] = [];
+  for (const one of list ?? []) {
+    const fault = findFault(one, names, wanted);
+    if (fault === undefined && typeof one === "string") names.push(one);
+    else faults.add(place, `Cannot make ${what} of ${describe(one)}: ${fault}`);
+  }
+  return names.length === list?.length ? names : [];
+}
+
+function findFault(value: unknown, earlier: readonly string[], wanted: Wanted): string | undefined {
+  if (typeof value !== "string") return "must be the name of a column";
+  if (earlier.includes(value)) return "the list names it twice";
+  const column = wanted.columns.find(({ name }) => name === value);
+  if (column === undefined) return `the table declares no column ${quote(value)}`;
+  return column.kind === "json" ? "no index helps to look inside a json column" : undefined;
+}

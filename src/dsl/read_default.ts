@@ -1,0 +1,109 @@
+/** Defaults of columns: one of the column's own kind, in one spelling. Never makes a value up. @module */
+import { isDecimal } from "../std/is_decimal.ts";
+import { isStorableText } from "../std/is_storable_text.ts";
+import { isUuid } from "../std/is_uuid.ts";
+import { readTimestamp } from "../std/timestamp.ts";
+import { utf8Length } from "../std/utf8_length.ts";
+import { type Json, type Kind, QUOTAS } from "./definition.ts";
+import { describe, isObject } from "./read_parts.ts";
+
+/** What a column with a default looks like, as far as its default is concerned. */
+type Column = { readonly kind: Kind; readonly values: readonly string[] };
+
+type Rule = {
+  readonly wanted: string;
+  /** The value as it is recorded, or `undefined` when it is refused. */
+  readonly read: (value: unknown, column: Column) => Json | undefined;
+};
+
+const RULES: { readonly [kind in Kind]: Rule } = {
+  string: {
+    wanted: "must be a string without U+0000 and lone surrogates",
+    read: (value) => (typeof value === "string" && isStorableText(value) ? value : undefined),
+  },
+  number: {
+    wanted: "must be a finite number",
+    read: (value) => (typeof value === "number" && Number.isFinite(value) ? value : undefined),
+  },
+  decimal: {
+    wanted: 'must be a string of digits such as "12.50", at most 400 characters',
+    read: (value) => (typeof value === "string" && isDecimal(value) ? value : undefined),
+  },
+  boolean: {
+    wanted: "must be true or false",
+    read: (value) => (typeof value === "boolean" ? value : undefined),
+  },
+  uuid: {
+    wanted: "must be a uuid string",
+    read: (value) => (typeof value === "string" && isUuid(value) ? value.toLowerCase() : undefined),
+  },
+  timestamp: {
+    wanted: 'must be "now" or an ISO 8601 time with Z or an offset',
+    read: (value) => (typeof value === "string" ? readMoment(value) : undefined),
+  },
+  json: {
+    wanted:
+      "must be a JSON value without U+0000 and lone surrogates, at most 64 deep and 1024 bytes",
+    read: (value) => (isJson(value) ? value : undefined),
+  },
+  enum: {
+    wanted: "must be one of the column's values",
+    read: (value, { values }) => values.find((one) => one === value),
+  },
+  ref: {
+    wanted: "a reference takes none, since its row would have to exist in every app",
+    read: () => undefined,
+  },
+};
+
+/** A default as it is recorded, or the message that says why not. */
+export function readDefault(value: unknown, column: Column): { value: Json } | { fault: string } {
+  const rule = RULES[column.kind];
+  const start = `Cannot use ${describe(value)} as the default of a ${column.kind} column`;
+  if (value === null) return { fault: `${start}: leave .default() out` };
+  const read = rule.read(value, column);
+  if (read === undefined) return { fault: `${start}: ${rule.wanted}` };
+  const text = JSON.stringify(read);
+  if (utf8Length(text) > QUOTAS.defaultBytes) {
+    return { fault: `${start}: must be at most ${QUOTAS.defaultBytes} bytes of JSON` };
+  }
+  // A copy: nobody can change it later, and -0 is 0 here as it will be on the wire.
+  return { value: JSON.parse(text) };
+}
+
+function readMoment(text: string): string | undefined {
+  return text === "now" ? text : readTimestamp(text);
+}
+
+/** Walks with a list instead of recursion, and gives up on the first part that is too many, too deep or no JSON. */
+function isJson(value: unknown): value is Json {
+  const left = [{ part: value, depth: 1 }];
+  // Every part takes a byte at least, so one that cannot fit is refused before its size is known.
+  for (let seen = 0; seen < left.length; seen++) {
+    const { part, depth } = left[seen] ?? { part: null, depth: 0 };
+    if (isScalar(part)) continue;
+    const inner = depth < QUOTAS.defaultDepth ? readInner(part) : undefined;
+    if (inner === undefined || left.length + inner.length > QUOTAS.defaultBytes) return false;
+    left.push(...inner.map((one) => ({ part: one, depth: depth + 1 })));
+  }
+  return true;
+}
+
+function isScalar(value: unknown): boolean {
+  if (typeof value === "string") return isStorableText(value);
+  return value === null || typeof value === "boolean" || Number.isFinite(value);
+}
+
+/** The parts of an array or a plain object, or `undefined` for anything else. */
+function readInner(value: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return value.length > QUOTAS.defaultBytes ? undefined : [...value];
+  if (!isObject(value) || !isPlain(value)) return undefined;
+  const entries = Object.entries(value);
+  return entries.every(([key]) => isStorableText(key)) ? entries.map(([, one]) => one) : undefined;
+}
+
+/** Whether JSON.stringify would write an object's own keys and nothing else: no Date, no Map, no instance. */
+function isPlain(value: object): boolean {
+  const parent: unknown = Object.getPrototypeOf(value);
+  return parent === null || Object.getPrototypeOf(parent) === null;
+}

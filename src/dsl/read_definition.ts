@@ -1,0 +1,75 @@
+/** A whole definition, read from a value of any type. Reports everything wrong with it at once, and never throws. @module */
+import { quote } from "../std/quote.ts";
+import { QUOTAS, type Reading, type TableDefinition } from "./definition.ts";
+import { type Faults, makeFaults } from "./faults.ts";
+import { describe, readFields, readList } from "./read_parts.ts";
+import { readTable, refuseSecondName } from "./read_table.ts";
+
+const KEYS = ["version", "tables"];
+
+/**
+ * The definition that a JSON value holds, in its one spelling, or every fault of it.
+ *
+ * Tables come back sorted by name, times in UTC, uuids in lower case, and a list of one column as the column's flag.
+ *
+ * @example
+ * ```ts
+ * import { readDefinition } from "rowhouse/schema";
+ * import { expect } from "bun:test";
+ *
+ * const table = { name: "users", columns: [], indexes: [], uniques: [] };
+ * expect(readDefinition({ version: 1, tables: [table] })).toEqual({
+ *   faults: [
+ *     { table: "users", message: 'Cannot name a table "users": the name is reserved organisation-wide' },
+ *   ],
+ * });
+ * ```
+ */
+export function readDefinition(value: unknown): Reading {
+  return readDefinitionInto(makeFaults(), value);
+}
+
+/** The same, on top of faults that were found before. */
+export function readDefinitionInto(faults: Faults, value: unknown): Reading {
+  const tables = readTables(value, faults);
+  refuseDanglingRefs(tables, faults);
+  if (!faults.isEmpty()) return { faults: faults.list() };
+  return { definition: { version: 1, tables: [...tables].sort(byName) } };
+}
+
+function readTables(value: unknown, faults: Faults): readonly TableDefinition[] {
+  const what = "the definition";
+  const fields = readFields(value, { what, allowed: KEYS, place: {} }, faults);
+  if (fields === undefined) return [];
+  const version = fields.get("version");
+  if (version !== 1) faults.add({}, `Cannot read version ${describe(version)}: must be 1`);
+  const bounds = { what: "tables", most: QUOTAS.tables, place: {} };
+  const list = readList(fields.get("tables"), bounds, faults) ?? [];
+  const tables: TableDefinition[] = [];
+  const names = new Map<string, string>();
+  list.forEach((one, index) => {
+    const table = readTable(one, index + 1, faults);
+    if (table === undefined) return;
+    refuseSecondName(table.name, names, { table: table.name }, faults);
+    tables.push(table);
+  });
+  return tables;
+}
+
+function refuseDanglingRefs(tables: readonly TableDefinition[], faults: Faults): void {
+  const declared = new Set(tables.map(({ name }) => name));
+  for (const { name, columns } of tables) {
+    for (const column of columns) {
+      if (column.table === undefined || declared.has(column.table)) continue;
+      const place = { table: name, column: column.name };
+      faults.add(
+        place,
+        `Cannot refer to ${quote(column.table)}: this schema declares no such table`,
+      );
+    }
+  }
+}
+
+function byName(a: TableDefinition, b: TableDefinition): number {
+  return a.name < b.name ? -1 : 1;
+}

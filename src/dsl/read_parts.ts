@@ -1,0 +1,55 @@
+/** The small parts of a definition, read from values of any type. Never trusts a prototype or a length. @module */
+import { quote } from "../std/quote.ts";
+import type { Faults, Place } from "./faults.ts";
+
+/** The own keys of an object and their values; a Map, since a key may be `__proto__`. */
+export type Fields = ReadonlyMap<string, unknown>;
+
+/** The fields of an object that has no keys but the allowed ones, or `undefined` and the faults. */
+export function readFields(
+  value: unknown,
+  { what, allowed, place }: { what: string; allowed: readonly string[]; place: Place },
+  faults: Faults,
+): Fields | undefined {
+  if (!isObject(value)) {
+    faults.add(place, `Cannot read ${what}: must be an object, not ${describe(value)}`);
+    return undefined;
+  }
+  const fields = new Map<string, unknown>(Object.entries(value));
+  for (const key of fields.keys()) {
+    if (allowed.includes(key)) continue;
+    faults.add(place, `Cannot read ${what}: the key ${quote(key)} is not known`);
+  }
+  return fields;
+}
+
+/** A list of at most `most` values, or `undefined` and a fault. */
+export function readList(
+  value: unknown,
+  { what, most, place }: { what: string; most: number; place: Place },
+  faults: Faults,
+): readonly unknown[] | undefined {
+  if (!Array.isArray(value)) {
+    faults.add(place, `Cannot read ${what}: must be a list, not ${describe(value)}`);
+    return undefined;
+  }
+  if (value.length > most) {
+    faults.add(place, `Cannot take ${value.length} ${what}: must be at most ${most}`);
+    return undefined;
+  }
+  return value;
+}
+
+/** Whether a value is an object with keys: not null, not an array. */
+export function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A value as a message may show it. */
+export function describe(value: unknown): string {
+  if (typeof value === "string") return quote(value);
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "an object";
+  return typeof value === "function" ? "a function" : String(value);
+}

@@ -1,0 +1,65 @@
+/** A schema: an app's tables by name. The compiler refuses what it can see; the rest is found by reading. Never throws. @module */
+import type { Columns, KnownOf } from "./infer.ts";
+import type { AnyModel } from "./model.ts";
+import type { AUTOMATIC_COLUMNS, RESERVED_TABLES, SYSTEM_COLUMNS, TRAP_COLUMNS } from "./names.ts";
+
+/** Tables by name, each its columns or a model of them. */
+export type TableSources = { readonly [name: string]: Columns | AnyModel };
+
+/** An app's tables, recognised by this one key and never by where it came from. */
+export type Schema<T extends TableSources = TableSources> = { readonly tables: T };
+
+/** The columns of a table, however it is written. */
+export type ColumnsOf<Source> = Source extends { readonly model: { readonly columns: infer C } }
+  ? C
+  : Source;
+
+/**
+ * A schema of these tables, for the default export of `schema/mod.ts`.
+ *
+ * Whatever the compiler cannot see, `toDefinition` reports, all at once.
+ *
+ * @example
+ * ```ts
+ * import { defineSchema, t, toDefinition } from "rowhouse/schema";
+ * import { expect } from "bun:test";
+ *
+ * const schema = defineSchema({
+ *   projects: { name: t.string().required().unique() },
+ *   todos: { title: t.string().required(), project: t.ref("projects", { onDelete: "cascade" }) },
+ * });
+ * expect(toDefinition(schema)).toHaveProperty("definition.tables.1.name", "todos");
+ * ```
+ */
+export function defineSchema<T extends TableSources>(tables: T & CheckTables<T>): Schema<T> {
+  return Object.freeze({ tables });
+}
+
+/** A type that no value has, with the reason as its only key: that is what the compiler then prints. */
+type Refusal<Message extends string> = { readonly [key in `Rowhouse: ${Message}`]: never };
+
+type CheckTables<T> = {
+  readonly [Name in keyof T]: Name extends (typeof RESERVED_TABLES)[number]
+    ? Refusal<`table \`${Name}\` is reserved organisation-wide`>
+    : CheckTable<T[Name], keyof T>;
+};
+
+type CheckTable<Source, Names> = Source extends { readonly model: { readonly columns: infer C } }
+  ? { readonly model: { readonly columns: CheckColumns<C, Names> } }
+  : CheckColumns<Source, Names>;
+
+type CheckColumns<C, Names> = {
+  readonly [Name in keyof C]: Name extends (typeof AUTOMATIC_COLUMNS)[number]
+    ? Refusal<`every table already has a column \`${Name}\``>
+    : Name extends (typeof SYSTEM_COLUMNS)[number]
+      ? Refusal<`PostgreSQL keeps the column name \`${Name}\` for itself`>
+      : Name extends (typeof TRAP_COLUMNS)[number]
+        ? Refusal<`JavaScript keeps the name \`${Name}\` for itself`>
+        : CheckRef<KnownOf<C[Name]>, Names>;
+};
+
+type CheckRef<Known, Names> = Known extends { kind: "ref"; detail: infer Table extends string }
+  ? Table extends Names
+    ? unknown
+    : Refusal<`table \`${Table}\` is not declared in this schema`>
+  : unknown;

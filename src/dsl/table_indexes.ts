@@ -1,0 +1,75 @@
+/** The indexes that a table's flags, references and lists add up to. Never counts one twice. @module */
+import { type NamedColumn, QUOTAS, type TableDefinition } from "./definition.ts";
+import type { Faults } from "./faults.ts";
+
+type Body = Omit<TableDefinition, "name">;
+
+/** A table in its one spelling: a list of one column says what the column's modifier says, and becomes it. */
+export function foldSingles({ columns, indexes, uniques }: Body): Body {
+  const indexed = toSingles(indexes);
+  const unique = toSingles(uniques);
+  return {
+    columns: columns.map((column) => ({
+      ...column,
+      index: column.index || indexed.has(column.name),
+      unique: column.unique || unique.has(column.name),
+    })),
+    indexes: indexes.filter(({ length }) => length > 1),
+    uniques: uniques.filter(({ length }) => length > 1),
+  };
+}
+
+/** Adds a fault for each index or unique that is declared twice, or would be called in the database as another is. */
+export function refuseSameIndexes(table: TableDefinition, faults: Faults): void {
+  const place = { table: table.name };
+  for (const [what, lists] of [
+    ["an index", [...toLists(table.columns, isIndexed), ...table.indexes]],
+    ["a unique", [...toLists(table.columns, isUnique), ...table.uniques]],
+  ] as const) {
+    const earlier = new Map<string, readonly string[]>();
+    for (const list of lists) {
+      // Columns (a__b) and (a, b) give one derived name.
+      const name = list.join("__");
+      const other = earlier.get(name);
+      earlier.set(name, list);
+      if (other === undefined) continue;
+      const reason =
+        other.length === list.length
+          ? "it is already there"
+          : `it would be called as the one of (${other.join(", ")})`;
+      faults.add(place, `Cannot make ${what} of (${list.join(", ")}): ${reason}`);
+    }
+  }
+}
+
+/** Adds a fault when a table has more indexes than the quota; a reference is one. */
+export function refuseTooManyIndexes(table: TableDefinition, faults: Faults): void {
+  const { columns, indexes, uniques } = table;
+  const singles = columns.filter(isIndexed).length + columns.filter(isUnique).length;
+  const count = singles + indexes.length + uniques.length;
+  const most = QUOTAS.indexesPerTable;
+  if (count <= most) return;
+  faults.add(
+    { table: table.name },
+    `Cannot take ${count} indexes: must be at most ${most}, uniques and references included`,
+  );
+}
+
+function toSingles(lists: readonly (readonly string[])[]): ReadonlySet<string> {
+  return new Set(lists.filter(({ length }) => length === 1).flat());
+}
+
+function toLists(
+  columns: readonly NamedColumn[],
+  has: (column: NamedColumn) => boolean,
+): string[][] {
+  return columns.filter(has).map(({ name }) => [name]);
+}
+
+function isIndexed({ index, kind }: NamedColumn): boolean {
+  return index || kind === "ref";
+}
+
+function isUnique({ unique }: NamedColumn): boolean {
+  return unique;
+}

@@ -1,0 +1,131 @@
+/** From the default export of an app's schema to its definition. Never looks at classes, symbols or identity. @module */
+import { quote } from "../std/quote.ts";
+import { KINDS, type Reading } from "./definition.ts";
+import { type Faults, makeFaults, type Place } from "./faults.ts";
+import { toStandIn } from "./read_column.ts";
+import { readDefinitionInto } from "./read_definition.ts";
+import { describe, isObject } from "./read_parts.ts";
+
+const MODIFIERS = ["required", "unique", "index", "default"];
+
+/**
+ * The definition of a schema, or every fault of it. Takes the default export of a schema's module, whatever it is.
+ *
+ * @example
+ * ```ts
+ * import { defineSchema, t, toDefinition } from "rowhouse/schema";
+ * import { expect } from "bun:test";
+ *
+ * expect(toDefinition(defineSchema({ tags: { name: t.string() } }))).toEqual({
+ *   definition: {
+ *     version: 1,
+ *     tables: [
+ *       {
+ *         name: "tags",
+ *         columns: [{ name: "name", kind: "string", required: false, unique: false, index: false }],
+ *         indexes: [],
+ *         uniques: [],
+ *       },
+ *     ],
+ *   },
+ * });
+ * expect(toDefinition({ tables: { tags: { name: t.string } } })).toEqual({
+ *   faults: [{ table: "tags", column: "name", message: "Cannot read a function as a column: call it: t.string()" }],
+ * });
+ * ```
+ */
+export function toDefinition(schema: unknown): Reading {
+  const faults = makeFaults();
+  const sources = findTables(schema, faults);
+  if (sources === undefined) return { faults: faults.list() };
+  const tables = toEntries(sources, "tables", {}, faults).flatMap(([name, source]) =>
+    toTable(name, source, faults),
+  );
+  return readDefinitionInto(faults, { version: 1, tables });
+}
+
+function findTables(schema: unknown, faults: Faults): object | undefined {
+  const tables =
+    isObject(schema) && Object.hasOwn(schema, "tables") ? getKey(schema, "tables") : undefined;
+  if (isObject(tables)) return tables;
+  const isPromise = isObject(schema) && typeof getKey(schema, "then") === "function";
+  const what = isPromise ? "a promise" : describe(schema);
+  faults.add({}, `Cannot read ${what} as a schema: must be "export default defineSchema({ … })"`);
+  return undefined;
+}
+
+/** Own keys and values; a fault when a `__proto__` in a literal became the prototype instead of a key. */
+function toEntries(
+  source: object,
+  what: string,
+  place: Place,
+  faults: Faults,
+): readonly (readonly [string, unknown])[] {
+  const parent: unknown = Object.getPrototypeOf(source);
+  if (parent !== null && Object.getPrototypeOf(parent) !== null) {
+    const reason =
+      'a key "__proto__" sets the prototype of an object, and a class is no declaration';
+    faults.add(place, `Cannot read the ${what}: must be a plain object, ${reason}`);
+  }
+  return Object.entries(source);
+}
+
+function toTable(name: string, source: unknown, faults: Faults): object[] {
+  const place = { table: name };
+  const model = findModel(source);
+  const columns = model === undefined ? source : getKey(model, "columns");
+  if (!isObject(columns) || isColumn(columns)) {
+    faults.add(
+      place,
+      `Cannot read ${describeSource(columns)} as a table: must be { column: t.string(), … }`,
+    );
+    return [{ name, columns: [], indexes: [], uniques: [] }];
+  }
+  return [
+    {
+      name,
+      columns: toEntries(columns, "columns", place, faults).map(([column, value]) =>
+        toColumn(value, { ...place, column }, faults),
+      ),
+      indexes: model === undefined ? [] : getKey(model, "indexes"),
+      uniques: model === undefined ? [] : getKey(model, "uniques"),
+    },
+  ];
+}
+
+function toColumn(
+  value: unknown,
+  place: Place & { readonly column: string },
+  faults: Faults,
+): object {
+  const name = place.column;
+  if (isColumn(value)) return { ...value.column, name };
+  faults.add(place, `Cannot read ${describe(value)} as a column: ${findWayOut(value)}`);
+  return toStandIn(name);
+}
+
+function findWayOut(value: unknown): string {
+  const called = typeof value === "function" ? value.name : "";
+  if (KINDS.some((kind) => kind === called)) return `call it: t.${called}()`;
+  if (MODIFIERS.includes(called)) return `call it: .${called}()`;
+  return "must be a column such as t.string()";
+}
+
+function describeSource(value: unknown): string {
+  return isColumn(value) ? `a column (${quote(String(value.column.kind))})` : describe(value);
+}
+
+/** A table's columns may be called "model": a model is told from a column of that name by what it holds. */
+function findModel(source: unknown): object | undefined {
+  const model = isObject(source) ? getKey(source, "model") : undefined;
+  return isObject(model) && Object.hasOwn(model, "columns") ? model : undefined;
+}
+
+function isColumn(value: unknown): value is { readonly column: { readonly kind: string } } {
+  const column = isObject(value) ? getKey(value, "column") : undefined;
+  return isObject(column) && typeof getKey(column, "kind") === "string";
+}
+
+function getKey(source: object, key: string): unknown {
+  return Object.getOwnPropertyDescriptor(source, key)?.value;
+}

@@ -1,0 +1,44 @@
+/** Decimal text taken apart, so that two ways to write a number can be compared without rounding. @module */
+
+/** `digits` × 10^`exponent`, without leading or trailing zeros in `digits`; zero has no digits. */
+export type DecimalParts = { negative: boolean; digits: string; exponent: number };
+
+/**
+ * The exact value of a JSON number's text, or `undefined` where the text is none.
+ *
+ * @example
+ * ```ts
+ * import { decimalParts } from "./decimal_parts.ts";
+ * import { expect } from "bun:test";
+ * expect(decimalParts("-1.50e3")).toEqual({ negative: true, digits: "15", exponent: 2 });
+ * expect(decimalParts("1500")).toEqual({ negative: false, digits: "15", exponent: 2 });
+ * ```
+ */
+export function decimalParts(text: string): DecimalParts | undefined {
+  const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole = "", fraction = "", power = "0"] = match;
+  const all = (whole + fraction).replace(/^0+/, "");
+  const digits = all.replace(/0+$/, "");
+  if (digits === "") return { negative: false, digits, exponent: 0 };
+  return {
+    negative: sign === "-",
+    digits,
+    exponent: Number(power) - fraction.length + (all.length - digits.length),
+  };
+}
+
+/**
+ * How many digits a number has when it is written without an exponent.
+ *
+ * @example
+ * ```ts
+ * import { plainLength } from "./decimal_parts.ts";
+ * import { expect } from "bun:test";
+ * expect(plainLength({ negative: false, digits: "15", exponent: 2 })).toBe(4);
+ * expect(plainLength({ negative: false, digits: "15", exponent: -3 })).toBe(4);
+ * ```
+ */
+export function plainLength({ digits, exponent }: DecimalParts): number {
+  return Math.max(digits.length + exponent, 1) + Math.max(-exponent, 0);
+}

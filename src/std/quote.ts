@@ -1,0 +1,44 @@
+/** Texts of others, made fit to stand in a message. Never lets a control character reach a terminal. @module */
+
+/** The most characters of a text that a message repeats. */
+export const QUOTE_MAX_CHARS = 80;
+
+/** Controls, formats (which reorder or hide text) and line separators: JSON.stringify escapes only some of them. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * A text in double quotes, escaped as in JSON and cut to 80 characters.
+ *
+ * @example
+ * ```ts
+ * import { quote } from "./quote.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(quote('say "hi"\n')).toBe('"say \\"hi\\"\\n"');
+ * expect(quote("x".repeat(1000))).toBe(`"${"x".repeat(79)}…"`);
+ * ```
+ */
+export function quote(text: string): string {
+  return JSON.stringify(cut(text)).replace(UNSEEN, toEscape);
+}
+
+/**
+ * A text of at most 80 characters, the last one an ellipsis where something is left out.
+ *
+ * @example
+ * ```ts
+ * import { cut } from "./quote.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(cut("todos")).toBe("todos");
+ * expect(cut("x".repeat(81))).toHaveLength(80);
+ * ```
+ */
+export function cut(text: string): string {
+  return text.length <= QUOTE_MAX_CHARS ? text : `${text.slice(0, QUOTE_MAX_CHARS - 1)}…`;
+}
+
+function toEscape(character: string): string {
+  const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+}

@@ -1,0 +1,26 @@
+/** Text of random characters without bias. @module */
+
+export type RandomBytes = (length: number) => Uint8Array;
+
+/**
+ * `length` characters drawn evenly from `alphabet` (at most 256 characters).
+ *
+ * @example
+ * ```ts
+ * import { randomText } from "./random_text.ts";
+ * import { expect } from "bun:test";
+ * const text = randomText("ab", 8, (length) => crypto.getRandomValues(new Uint8Array(length)));
+ * expect(text).toMatch(/^[ab]{8}$/);
+ * ```
+ */
+export function randomText(alphabet: string, length: number, randomBytes: RandomBytes): string {
+  // Bytes past the last whole multiple are thrown away: a plain remainder would favour the first characters.
+  const bound = 256 - (256 % alphabet.length);
+  let text = "";
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < bound && text.length < length) text += alphabet.charAt(byte % alphabet.length);
+    }
+  }
+  return text;
+}

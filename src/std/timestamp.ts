@@ -1,0 +1,64 @@
+/** Moments as text, to the microsecond. Never reads a time without its offset. @module */
+
+const TIMESTAMP =
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
+
+/** PostgreSQL knows no offset of 16 hours or more. */
+const OFFSET_MAX_HOURS = 15;
+const MINUTE_MS = 60_000;
+
+/**
+ * A moment in UTC, as PostgreSQL prints it in JSON, from an ISO 8601 text with `Z` or an offset; `undefined` for
+ * anything else.
+ *
+ * Refused: a time without offset, a date that does not exist, more than six decimals, a 60th second, 24:00, an
+ * offset of 16 hours or more, lower-case `t` and `z`, and years outside 0001 to 9999 once the offset is applied.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc3339#section-5.6
+ * @example
+ * ```ts
+ * import { readTimestamp } from "./timestamp.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(readTimestamp("2026-01-02T03:04:05.123456+02:00")).toBe("2026-01-02T01:04:05.123456+00:00");
+ * expect(readTimestamp("2026-01-02T03:04:05.500Z")).toBe("2026-01-02T03:04:05.5+00:00");
+ * expect(readTimestamp("2026-02-30T00:00:00Z")).toBeUndefined();
+ * expect(readTimestamp("2026-01-02T03:04:05")).toBeUndefined();
+ * ```
+ */
+export function readTimestamp(text: string): string | undefined {
+  const parts = TIMESTAMP.exec(text);
+  if (parts === null) return undefined;
+  const local = toLocalMoment(parts);
+  const offset = toOffsetMs(parts);
+  if (local === undefined || offset === undefined) return undefined;
+  const utc = new Date(local - offset);
+  const year = utc.getUTCFullYear();
+  if (year < 1 || year > 9999) return undefined;
+  return `${utc.toISOString().slice(0, 19)}${toFraction(parts[7])}+00:00`;
+}
+
+/** Milliseconds to the whole second, or `undefined` when the calendar or the clock has no such moment. */
+function toLocalMoment(parts: RegExpExecArray): number | undefined {
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts
+    .slice(1, 7)
+    .map(Number);
+  if (hour > 23 || minute > 59 || second > 59) return undefined;
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999; setUTCFullYear takes them as they are.
+  const moment = new Date(0);
+  moment.setUTCFullYear(year, month - 1, day);
+  const exists = moment.getUTCMonth() === month - 1 && moment.getUTCDate() === day;
+  return exists ? moment.setUTCHours(hour, minute, second) : undefined;
+}
+
+function toOffsetMs(parts: RegExpExecArray): number | undefined {
+  const [sign, hours, minutes] = [parts[8], Number(parts[9] ?? 0), Number(parts[10] ?? 0)];
+  if (hours > OFFSET_MAX_HOURS || minutes > 59) return undefined;
+  return (sign === "-" ? -1 : 1) * (hours * 60 + minutes) * MINUTE_MS;
+}
+
+/** PostgreSQL prints no zeros at the end of a fraction, and no fraction of zeros. */
+function toFraction(digits = ""): string {
+  const significant = digits.replace(/0+$/, "");
+  return significant === "" ? "" : `.${significant}`;
+}

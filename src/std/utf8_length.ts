@@ -1,0 +1,24 @@
+/** The size of a text in UTF-8, counted without `TextEncoder`, which not every compiler set-up declares. @module */
+
+/**
+ * How many bytes a text takes in UTF-8; a lone surrogate counts three, as its replacement does.
+ *
+ * @example
+ * ```ts
+ * import { utf8Length } from "./utf8_length.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(utf8Length("aé€🙂")).toBe(1 + 2 + 3 + 4);
+ * ```
+ */
+export function utf8Length(text: string): number {
+  let bytes = 0;
+  for (const character of text) bytes += bytesOf(character.codePointAt(0) ?? 0);
+  return bytes;
+}
+
+function bytesOf(codePoint: number): number {
+  if (codePoint < 0x80) return 1;
+  if (codePoint < 0x800) return 2;
+  return codePoint < 0x10000 ? 3 : 4;
+}
