@@ -1,0 +1,56 @@
+/**
+ * An embedded PostgreSQL for development and tests: real binaries from npm, run by a supervisor process that stops
+ * them when its standard input closes, so that nothing is left behind even after kill -9 of whoever started it.
+ *
+ * @module
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+export type Cluster = {
+  /** The administrator's connection string, to the database `postgres`. */
+  url: string;
+  stop: () => Promise<void>;
+};
+
+export type ClusterOptions = {
+  /** Where its data lives; made when missing, kept when it ends. */
+  dataDir: string;
+  /** Off for disposable clusters: faster, and lost with the machine. */
+  durable: boolean;
+  /** More server settings, such as `max_connections=300`. */
+  settings?: readonly string[];
+};
+
+/** @throws {Error} the supervisor's own words, where it could not start the server */
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  const script = fileURLToPath(new URL("./embedded_process.ts", import.meta.url));
+  // A process group of its own: Ctrl-C is for the caller, who stops the cluster last.
+  const supervisor = spawn(process.execPath, [script, JSON.stringify(options)], {
+    stdio: ["pipe", "pipe", "pipe"],
+    detached: true,
+  });
+  const errors: string[] = [];
+  supervisor.stderr.on("data", (chunk: Buffer) => errors.push(chunk.toString()));
+  const url = await new Promise<string>((resolve, reject) => {
+    let output = "";
+    supervisor.stdout.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.includes("\n")) resolve(output.slice(0, output.indexOf("\n")));
+    });
+    supervisor.once("exit", () =>
+      reject(new Error(`Cannot start the embedded PostgreSQL: ${errors.join("").trim()}`)),
+    );
+  });
+  supervisor.unref();
+  return {
+    url,
+    stop: async () => {
+      const ended = once(supervisor, "exit");
+      supervisor.ref();
+      supervisor.stdin.end();
+      await ended;
+    },
+  };
+}

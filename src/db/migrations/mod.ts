@@ -1,0 +1,10 @@
+/** The service's own migrations in order: append only, each one message, one transaction. @module */
+import { HOUSE } from "./0001_house.ts";
+
+export type ServiceMigration = {
+  readonly number: number;
+  readonly name: string;
+  readonly sql: string;
+};
+
+export const MIGRATIONS: readonly ServiceMigration[] = [{ number: 1, name: "house", sql: HOUSE }];

@@ -1,0 +1,21 @@
+/** The database's edge: the pool, what its errors mean, the service's own migrations. Imports "postgres" alone. @module */
+export { AdmissionError, admitLogin } from "./admit.ts";
+export { quoteLiteral, quoteName } from "./literal.ts";
+export { findMissingMigrations, MigrationError, migrate } from "./migrate.ts";
+export {
+  type CallOptions,
+  type Database,
+  type DatabaseOptions,
+  EXECUTION_LIMIT_MS,
+  openDatabase,
+  type Parameter,
+} from "./pool.ts";
+export { SignalError, type Violation, ViolationError } from "./sqlstate.ts";
+export {
+  coalesce,
+  type VersionKind,
+  type Versions,
+  type VersionWatch,
+  WATCH_INTERVAL_MS,
+  watchVersions,
+} from "./versions.ts";

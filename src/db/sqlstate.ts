@@ -1,0 +1,134 @@
+/**
+ * What PostgreSQL and the driver say, in the house's words: one table of SQLSTATEs. Messages, details and hints are
+ * never passed on: they quote values of other apps.
+ *
+ * @module
+ */
+import { Problem, type ProblemCode } from "../problem.ts";
+
+/** A rule of the tables that a statement broke: what the caller needs to blame the right field. */
+export type Violation = {
+  kind: "unique" | "reference" | "required" | "too_large" | "value";
+  /** Constraint or index name, or the column where PostgreSQL names one. */
+  constraint: string | undefined;
+  column: string | undefined;
+};
+
+/** The database refused a value; a room turns it into a Problem with the fields to blame. */
+export class ViolationError extends Error {
+  readonly violation: Violation;
+  constructor(violation: Violation) {
+    super(`A ${violation.kind} rule was broken`);
+    this.name = "ViolationError";
+    this.violation = violation;
+  }
+}
+
+/** A statement that the service's own SQL raised on purpose, by its SQLSTATE `RH…`. */
+export class SignalError extends Error {
+  readonly signal: string;
+  constructor(signal: string) {
+    super(`Signal ${signal}`);
+    this.name = "SignalError";
+    this.signal = signal;
+  }
+}
+
+const VIOLATIONS: Readonly<Record<string, Violation["kind"]>> = {
+  "23505": "unique",
+  "23503": "reference",
+  "23001": "reference",
+  "23502": "required",
+  "23514": "value",
+  "54000": "too_large",
+  "22P02": "value",
+  "22003": "value",
+  "22007": "value",
+  "22008": "value",
+  "22021": "value",
+  "22P05": "value",
+};
+
+type Outcome = { code: ProblemCode; retryAfterS?: number };
+
+/** By SQLSTATE, else by its class (two characters). */
+const OUTCOMES: Readonly<Record<string, Outcome>> = {
+  "57014": { code: "timeout" },
+  "25P03": { code: "timeout" },
+  "25006": { code: "unavailable", retryAfterS: 5 },
+  "08": { code: "unavailable", retryAfterS: 1 },
+  "40": { code: "unavailable", retryAfterS: 1 },
+  "53": { code: "unavailable", retryAfterS: 5 },
+  "55": { code: "unavailable", retryAfterS: 1 },
+  "57": { code: "unavailable", retryAfterS: 1 },
+  "58": { code: "unavailable", retryAfterS: 5 },
+};
+
+/** The driver's own codes: before anything was sent, nothing can have happened. */
+const NOT_SENT = new Set([
+  "CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EAI_AGAIN",
+]);
+const CUT = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_DESTROYED",
+  "CONNECTION_ENDED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+]);
+
+/** The error to throw for what a statement met. */
+export function toDatabaseError(
+  error: unknown,
+  call: { effect: "read" | "write"; timedOut: boolean },
+): Error {
+  const code = readCode(error);
+  if (call.timedOut) return new Problem("timeout", { cause: error });
+  if (code.startsWith("RH")) return new SignalError(code);
+  const kind = VIOLATIONS[code];
+  if (kind !== undefined) return new ViolationError(toViolation(kind, error));
+  if (NOT_SENT.has(code)) return away(error);
+  if (CUT.has(code)) return call.effect === "read" ? away(error) : unknownOutcome(error);
+  const outcome = OUTCOMES[code] ?? OUTCOMES[code.slice(0, 2)];
+  if (outcome === undefined)
+    return error instanceof Error ? error : new Error("The driver threw no error");
+  return new Problem(outcome.code, { cause: error, headers: retryAfter(outcome.retryAfterS) });
+}
+
+function away(cause: unknown): Problem {
+  return new Problem("unavailable", { cause, headers: retryAfter(1) });
+}
+
+function unknownOutcome(cause: unknown): Problem {
+  return new Problem("unknown_outcome", { cause, headers: retryAfter(1) });
+}
+
+function retryAfter(seconds: number | undefined): Record<string, string> {
+  return seconds === undefined ? {} : { "retry-after": String(seconds) };
+}
+
+function toViolation(kind: Violation["kind"], error: unknown): Violation {
+  const constraint = readField(error, "constraint_name");
+  const column = readField(error, "column_name");
+  // An index row that is too large has no field for the index: only the message names it.
+  const index =
+    kind === "too_large"
+      ? /index "([^"]+)"/.exec(readField(error, "message") ?? "")?.[1]
+      : undefined;
+  return { kind, constraint: constraint ?? index, column };
+}
+
+function readCode(error: unknown): string {
+  return readField(error, "code") ?? "";
+}
+
+function readField(error: unknown, name: string): string | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const value: unknown = Reflect.get(error, name);
+  return typeof value === "string" ? value : undefined;
+}

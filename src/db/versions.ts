@@ -1,0 +1,86 @@
+/**
+ * Versions: one small row a kind of shared knowledge (tables, keys, apps), raised by triggers in the statement that
+ * changes it. Processes compare numbers instead of listening, because LISTEN does not pass a transaction pooler.
+ *
+ * @module
+ */
+import type { Database } from "./pool.ts";
+
+export const KINDS = ["catalog", "keys", "apps"] as const;
+export type VersionKind = (typeof KINDS)[number];
+export type Versions = Readonly<Record<VersionKind, number>>;
+
+export type VersionWatch = {
+  /** Versions read by a look-up that started after this call; callers at the same time share one. */
+  readonly read: () => Promise<Versions>;
+  /** When the last look-up that succeeded began, in milliseconds of `now`; -Infinity before the first. */
+  readonly confirmedAt: () => number;
+  /** The versions of that look-up. */
+  readonly latest: () => Versions | undefined;
+  readonly stop: () => void;
+};
+
+/** How long a process may not notice what another one changed, unless a request makes it look. */
+export const WATCH_INTERVAL_MS = 1000;
+
+const READ = "select name, version::pg_catalog.int4 as version from rowhouse.versions";
+
+/** A watch that looks every second and on demand; `onVersions` runs before a look-up's callers go on. */
+export function watchVersions(
+  deps: { db: Database; now: () => number },
+  onVersions: (versions: Versions) => Promise<void> | void = () => undefined,
+): VersionWatch {
+  let latest: Versions | undefined;
+  let confirmedAt = Number.NEGATIVE_INFINITY;
+  const look = async (): Promise<Versions> => {
+    const startedAt = deps.now();
+    const rows = await deps.db.query<{ name: VersionKind; version: number }>(READ, [], {
+      effect: "read",
+    });
+    const versions = toVersions(rows);
+    await onVersions(versions);
+    latest = versions;
+    confirmedAt = startedAt;
+    return versions;
+  };
+  const read = coalesce(look);
+  const timer = setInterval(() => {
+    // An outage is the requests' to report: the watch stays on what it knew and looks again.
+    read().catch(() => undefined);
+  }, WATCH_INTERVAL_MS);
+  timer.unref();
+  return {
+    read,
+    confirmedAt: () => confirmedAt,
+    latest: () => latest,
+    stop: () => clearInterval(timer),
+  };
+}
+
+/**
+ * A function whose callers share runs, none of which began before they called: at most one run is under way and one
+ * is waiting to begin.
+ */
+export function coalesce<Result>(run: () => Promise<Result>): () => Promise<Result> {
+  let running: Promise<Result> | undefined;
+  let waiting: Promise<Result> | undefined;
+  const start = (): Promise<Result> => {
+    const current = run().finally(() => {
+      if (running === current) running = undefined;
+    });
+    running = current;
+    waiting = undefined;
+    return current;
+  };
+  return () => {
+    if (running === undefined) return start();
+    waiting ??= running.then(start, start);
+    return waiting;
+  };
+}
+
+function toVersions(rows: readonly { name: VersionKind; version: number }[]): Versions {
+  const versions = { catalog: 0, keys: 0, apps: 0 };
+  for (const row of rows) versions[row.name] = row.version;
+  return versions;
+}

@@ -1,0 +1,36 @@
+/**
+ * What the house says of itself: one JSON line an event, to a sink that comes in through `deps`. Fields are chosen
+ * by the caller from an allow-list of types; a secret has no field to stand in.
+ *
+ * @module
+ */
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Fields of a log line: short, flat, never a header, a body or a connection string. */
+export type LogFields = Record<string, string | number | boolean | undefined>;
+export type Log = (level: LogLevel, event: string, fields?: LogFields) => void;
+
+/** A log that writes lines of at least `least` to `write`; the clock comes in so that tests can fix it. */
+export function makeLog(
+  least: LogLevel,
+  options: { write: (line: string) => void; now: () => Date },
+): Log {
+  const threshold = LOG_LEVELS.indexOf(least);
+  return (level, event, fields) => {
+    if (LOG_LEVELS.indexOf(level) < threshold) return;
+    options.write(JSON.stringify({ time: options.now().toISOString(), level, event, ...fields }));
+  };
+}
+
+/** What an unexpected error says of itself in the log: its name, message and stack, never the query or its values. */
+export function toLogFields(error: unknown): LogFields {
+  if (!(error instanceof Error)) return { error: typeof error };
+  const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
+  // A driver error's message may quote values of a row: only its SQLSTATE and place are safe to write down.
+  const fromDatabase = "severity" in error || "routine" in error;
+  return fromDatabase
+    ? { error: "PostgresError", code }
+    : { error: error.name, code, message: error.message, stack: error.stack };
+}

@@ -1,0 +1,28 @@
+/**
+ * Principal: which app a request speaks for. The gateway makes it from a checked API key and nothing else does, so
+ * an app id never comes out of a path, a header or a body.
+ *
+ * @module
+ */
+
+export const SCOPES = ["data:read", "data:write", "schema:push"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+declare const checked: unique symbol;
+
+/** An app that has proved itself: the only source of an app id behind the gateway. */
+export type Principal = {
+  readonly appId: string;
+  readonly keyId: string;
+  readonly scopes: readonly Scope[];
+  readonly [checked]: true;
+};
+
+/** The principal of a key that has just been verified. To be called by the gateway only; a test checks it. */
+export function makePrincipal(key: {
+  appId: string;
+  keyId: string;
+  scopes: readonly Scope[];
+}): Principal {
+  return Object.freeze({ appId: key.appId, keyId: key.keyId, scopes: key.scopes }) as Principal;
+}

@@ -1,0 +1,107 @@
+/**
+ * Problem: a refusal that a caller may read. One table of codes, statuses and meanings serves the server, the
+ * README and the tests. Never carries what PostgreSQL said: that quotes other people's rows.
+ *
+ * @module
+ */
+
+/** What is wrong with one field: `path` is a JSON pointer into the body that was sent. */
+export type Detail = { path: string; message: string };
+
+/** Every error code of the service with its HTTP status and when it is raised. */
+export const PROBLEMS = {
+  invalid_json: {
+    status: 400,
+    when: "the body is not JSON, not UTF-8, nested deeper than 64, or not an object",
+  },
+  invalid_query: { status: 400, when: "a query parameter is not readable or given twice" },
+  unsupported_query: {
+    status: 400,
+    when: "a query parameter is not served: filters, sorting and joins are roadmap",
+  },
+  invalid_id: { status: 400, when: "the id in the path is not a uuid" },
+  invalid_request: {
+    status: 400,
+    when: "a parameter of an identity endpoint is malformed or given twice",
+  },
+  unauthenticated: {
+    status: 401,
+    when: "the API key or the session is missing, malformed, unknown, revoked or expired",
+  },
+  forbidden: {
+    status: 403,
+    when: "the key lacks the scope, or the person has no role on this app",
+  },
+  unknown_table: { status: 404, when: "this app has not pushed a table of that name" },
+  not_found: { status: 404, when: "this app has no row with that id" },
+  unknown_route: { status: 404, when: "no endpoint has that path" },
+  unknown_app: { status: 404, when: "no app has that slug" },
+  method_not_allowed: {
+    status: 405,
+    when: "the path exists, not for this method; `Allow` names those that do",
+  },
+  not_acceptable: { status: 406, when: "`Accept` does not admit `application/json`" },
+  unique_violation: { status: 409, when: "another row of this app has these values" },
+  still_referenced: { status: 409, when: "a row that other rows point to cannot be deleted" },
+  incompatible_schema: {
+    status: 409,
+    when: "the pushed definition does not fit the recorded tables",
+  },
+  edited_migration: { status: 409, when: "an applied migration differs from its record" },
+  push_busy: { status: 409, when: "another push is under way; retry after `Retry-After` seconds" },
+  body_too_large: { status: 413, when: "the body passes the limit of the route" },
+  unsupported_media_type: { status: 415, when: "the body is not plain `application/json`" },
+  validation_failed: {
+    status: 422,
+    when: "values do not fit their columns; `details` names every one",
+  },
+  invalid_schema: {
+    status: 422,
+    when: "the pushed definition has faults; `details` names every one",
+  },
+  rate_limited: { status: 429, when: "too many requests; retry after `Retry-After` seconds" },
+  request_failed: {
+    status: 500,
+    when: "a fault of the service; the log has it under the request id",
+  },
+  not_implemented: { status: 501, when: "a roadmap feature, such as event streams" },
+  bad_gateway: { status: 502, when: "a split service cut its answer" },
+  unavailable: { status: 503, when: "the database cannot be reached; nothing was written" },
+  overloaded: { status: 503, when: "the queue is full; nothing was started" },
+  unknown_outcome: {
+    status: 503,
+    when: "the connection died after a write was sent: it may or may not have happened",
+  },
+  timeout: { status: 504, when: "execution passed 30 s; the statement was cancelled" },
+} as const;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+export type ProblemOptions = {
+  /** One sentence: capital first, no full stop. Default: what the code means. */
+  message?: string;
+  details?: Detail[];
+  headers?: Record<string, string>;
+  cause?: unknown;
+};
+
+/** A refusal with a stable code; the edge of the house turns it into an answer. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly status: number;
+  readonly details: Detail[] | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ProblemCode, options: ProblemOptions = {}) {
+    super(options.message ?? toSentence(PROBLEMS[code].when), { cause: options.cause });
+    this.name = "Problem";
+    this.code = code;
+    this.status = PROBLEMS[code].status;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+}
+
+function toSentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
