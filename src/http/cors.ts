@@ -1,0 +1,34 @@
+/**
+ * Cross-origin answers: exact origins only, never `*`, never `null`. Which origins an answer may be read by is the
+ * caller's decision; this file only writes the headers. @see https://fetch.spec.whatwg.org/#http-cors-protocol
+ *
+ * @module
+ */
+
+const EXPOSED = "Location, Retry-After, X-Request-Id";
+
+/** Headers that let `origin` read an answer; only `Vary` when it is not among the allowed. */
+export function corsHeaders(
+  origin: string | null,
+  allowed: boolean,
+  options: { credentials: boolean },
+): Record<string, string> {
+  if (origin === null || origin === "null" || !allowed) return { vary: "Origin" };
+  return {
+    vary: "Origin",
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": EXPOSED,
+    ...(options.credentials ? { "access-control-allow-credentials": "true" } : {}),
+  };
+}
+
+/** Headers of a preflight's answer: methods of the path, the request headers that the endpoints read. */
+export function preflightHeaders(allow: string, allowed: boolean): Record<string, string> {
+  if (!allowed) return { allow };
+  return {
+    allow,
+    "access-control-allow-methods": allow,
+    "access-control-allow-headers": "Authorization, Content-Type, Accept, X-Request-Id",
+    "access-control-max-age": "600",
+  };
+}

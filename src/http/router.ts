@@ -1,0 +1,120 @@
+/**
+ * Routes as data: a table of method, path and access that the router, the isolation tests and the docs all read.
+ * Paths are matched segment by segment on the text as received; nothing is decoded here.
+ *
+ * @module
+ */
+import type { Principal, Scope } from "../principal.ts";
+
+export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+
+/** One request on its way through the house. */
+export type Exchange = {
+  readonly request: Request;
+  readonly requestId: string;
+  /** Path segments bound to the route's `:names`, as sent. */
+  readonly params: Readonly<Record<string, string>>;
+  /** The query string without `?`, as sent. */
+  readonly query: string;
+  /** The client's address as the socket, or a trusted proxy, tells it. */
+  readonly address: string;
+};
+export type KeyExchange = Exchange & { readonly principal: Principal };
+
+type Answer = Response | Promise<Response>;
+
+/** An endpoint. `access` says what the gateway checks before `handle` runs. */
+export type Route<Deps> = { readonly method: Method; readonly path: string } & (
+  | {
+      readonly access: { readonly kind: "key"; readonly scope: Scope };
+      readonly handle: (deps: Deps, exchange: KeyExchange) => Answer;
+    }
+  | {
+      readonly access: { readonly kind: "open" | "session" };
+      readonly handle: (deps: Deps, exchange: Exchange) => Answer;
+    }
+);
+
+export type Match<Deps> = {
+  readonly route: Route<Deps> | undefined;
+  readonly params: Readonly<Record<string, string>>;
+  /** What `Allow` says: the path's methods, `HEAD` with `GET`, `OPTIONS` always. */
+  readonly allow: string;
+};
+
+export type Router<Deps> = (method: string, path: string) => Match<Deps> | undefined;
+
+type Node<Deps> = {
+  literals: Map<string, Node<Deps>>;
+  parameter: { name: string; node: Node<Deps> } | undefined;
+  methods: Map<string, Route<Deps>>;
+  allow: string;
+};
+
+const NO_PARAMS = Object.freeze({});
+
+/**
+ * A router over `routes`: `undefined` where no path matches, `route: undefined` where the method does not.
+ *
+ * @throws {Error} two routes with one method and path, or two names for one parameter
+ */
+export function makeRouter<Deps>(routes: readonly Route<Deps>[]): Router<Deps> {
+  const root = makeNode<Deps>();
+  for (const route of routes) addRoute(root, route);
+  return (method, path) => {
+    const segments = path.split("/");
+    let node: Node<Deps> | undefined = root;
+    let params: Record<string, string> | undefined;
+    for (let index = 1; index < segments.length; index++) {
+      const segment: string = segments[index] ?? "";
+      const literal: Node<Deps> | undefined = node.literals.get(segment);
+      if (literal === undefined && node.parameter !== undefined && segment !== "") {
+        params ??= {};
+        params[node.parameter.name] = segment;
+      }
+      node = literal ?? (segment === "" ? undefined : node.parameter?.node);
+      if (node === undefined) return undefined;
+    }
+    if (node.methods.size === 0) return undefined;
+    return { route: node.methods.get(method), params: params ?? NO_PARAMS, allow: node.allow };
+  };
+}
+
+function makeNode<Deps>(): Node<Deps> {
+  return { literals: new Map(), parameter: undefined, methods: new Map(), allow: "" };
+}
+
+function addRoute<Deps>(root: Node<Deps>, route: Route<Deps>): void {
+  let node = root;
+  for (const segment of route.path.split("/").slice(1))
+    node = addSegment(node, segment, route.path);
+  if (node.methods.has(route.method))
+    throw new Error(`Route ${route.method} ${route.path} stands twice`);
+  node.methods.set(route.method, route);
+  if (route.method === "GET") node.methods.set("HEAD", route);
+  node.allow = [...node.methods.keys(), "OPTIONS"].join(", ");
+}
+
+function addSegment<Deps>(node: Node<Deps>, segment: string, path: string): Node<Deps> {
+  if (segment.startsWith(":")) {
+    node.parameter ??= { name: segment.slice(1), node: makeNode<Deps>() };
+    if (node.parameter.name !== segment.slice(1))
+      throw new Error(`Route ${path} renames a parameter`);
+    return node.parameter.node;
+  }
+  const next = node.literals.get(segment) ?? makeNode<Deps>();
+  node.literals.set(segment, next);
+  return next;
+}
+
+/** Path and query of a request target as received: no decoding, a fragment is cut off. */
+export function splitTarget(url: string): { path: string; query: string } {
+  const scheme = url.indexOf("://");
+  const start = url.startsWith("/") ? 0 : scheme === -1 ? -1 : url.indexOf("/", scheme + 3);
+  if (start === -1) return { path: "", query: "" };
+  const hash = url.indexOf("#", start);
+  const end = hash === -1 ? url.length : hash;
+  const mark = url.indexOf("?", start);
+  if (mark === -1 || mark > end) return { path: url.slice(start, end), query: "" };
+  return { path: url.slice(start, mark), query: url.slice(mark + 1, end) };
+}
