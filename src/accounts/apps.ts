@@ -1,0 +1,100 @@
+/** Apps: their slugs, ids and targets. @module */
+import { type Database, ViolationError } from "../db/mod.ts";
+import { Problem } from "../problem.ts";
+import { readTarget, type Target } from "./target.ts";
+
+export const APP_SLUG = /^[a-z][a-z0-9-]{0,38}[a-z0-9]$/;
+
+export type App = { id: string; slug: string; createdAt: string; targets: string[] };
+export type CreateAppOptions = {
+  slug: string;
+  /** URLs as typed: `--origin` and `--redirect`. */
+  origins: readonly string[];
+  redirects: readonly string[];
+  cookieDomain: string | undefined;
+};
+
+/**
+ * A new app with its targets, in one statement.
+ *
+ * @throws {Problem} invalid_request — the slug, or a target, is not as it must be, or the slug is taken
+ */
+export async function createApp(
+  deps: { admin: Database; makeId: () => string },
+  options: CreateAppOptions,
+): Promise<{ id: string; slug: string }> {
+  if (!APP_SLUG.test(options.slug)) {
+    throw refusal(
+      `Cannot name an app ${JSON.stringify(options.slug)}: must match ${APP_SLUG.source}`,
+    );
+  }
+  const targets = [
+    ...options.origins.map((url) => readTarget("origin", url, options.cookieDomain)),
+    ...options.redirects.map((url) => readTarget("redirect", url, options.cookieDomain)),
+  ];
+  const id = deps.makeId();
+  try {
+    await insertApp(deps.admin, { id, slug: options.slug }, targets);
+  } catch (error) {
+    if (error instanceof ViolationError)
+      throw refusal(`Cannot create app "${options.slug}": it exists already`);
+    throw error;
+  }
+  return { id, slug: options.slug };
+}
+
+async function insertApp(
+  admin: Database,
+  app: { id: string; slug: string },
+  targets: readonly Target[],
+): Promise<void> {
+  await admin.query(
+    `with app as (insert into rowhouse.apps (id, slug) values ($1, $2) returning id)
+    insert into rowhouse.targets (app_id, kind, url, origin)
+    select distinct app.id, target ->> 'kind', target ->> 'url', target ->> 'origin'
+    from app, jsonb_array_elements($3::text::jsonb) as target`,
+    [app.id, app.slug, JSON.stringify(targets)],
+    { effect: "write" },
+  );
+}
+
+/** Every app with its targets, by slug. */
+export async function listApps(deps: { admin: Database }): Promise<App[]> {
+  const rows = await deps.admin.query<{
+    id: string;
+    slug: string;
+    created_at: string;
+    targets: string;
+  }>(
+    `select id, slug, to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created_at,
+      coalesce((select json_agg(url order by url) from rowhouse.targets where app_id = id), '[]')::text as targets
+    from rowhouse.apps order by slug`,
+    [],
+    { effect: "read" },
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    slug: row.slug,
+    createdAt: row.created_at,
+    targets: JSON.parse(row.targets) as string[],
+  }));
+}
+
+/** The id of the app with this slug. */
+export async function findAppId(
+  deps: { admin: Database },
+  slug: string,
+): Promise<string | undefined> {
+  const [row] = await deps.admin.query<{ id: string }>(
+    "select id from rowhouse.apps where slug = $1",
+    [slug],
+    {
+      effect: "read",
+    },
+  );
+  return row?.id;
+}
+
+function refusal(message: string): Problem {
+  return new Problem("invalid_request", { message });
+}

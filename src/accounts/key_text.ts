@@ -1,0 +1,41 @@
+/**
+ * The text of an API key: `<prefix>_<key_id>.<secret>`. The secret ends in a checksum over everything before it, so
+ * that a typo is told without a query. Never stores or compares a secret: that is keys.ts.
+ *
+ * @module
+ */
+import { toBase62 } from "../std/base62.ts";
+import { type RandomBytes, randomText } from "../std/random_text.ts";
+
+const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
+const SECRET_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const ID_LENGTH = 16;
+const RANDOM_LENGTH = 43;
+const CHECKSUM_LENGTH = 6;
+const KEY = new RegExp(
+  `^([A-Za-z0-9-]{1,16})_([a-z0-9]{${ID_LENGTH}})\\.([0-9A-Za-z]{${RANDOM_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
+);
+
+export type KeyText = { keyId: string; secret: string };
+
+/** A new key: its id, its secret and the text that its holder is shown once. */
+export function makeKeyText(prefix: string, randomBytes: RandomBytes): KeyText & { text: string } {
+  const keyId = randomText(ID_ALPHABET, ID_LENGTH, randomBytes);
+  const start = `${prefix}_${keyId}.${randomText(SECRET_ALPHABET, RANDOM_LENGTH, randomBytes)}`;
+  const text = start + toChecksum(start);
+  return { keyId, secret: text.slice(text.indexOf(".") + 1), text };
+}
+
+/** Id and secret of a key's text, or `undefined` where its form or its checksum is off. */
+export function readKeyText(text: string, prefix: string): KeyText | undefined {
+  const match = KEY.exec(text);
+  const [, found, keyId, random, checksum] = match ?? [];
+  if (found !== prefix || keyId === undefined || random === undefined || checksum === undefined)
+    return undefined;
+  if (toChecksum(text.slice(0, -CHECKSUM_LENGTH)) !== checksum) return undefined;
+  return { keyId, secret: random + checksum };
+}
+
+function toChecksum(text: string): string {
+  return toBase62(Bun.hash.crc32(text), CHECKSUM_LENGTH);
+}

@@ -1,0 +1,108 @@
+/** API keys: issued, found by id, revoked. Stores SHA-256 of a secret, never the secret. @module */
+import type { Database } from "../db/mod.ts";
+import { SCOPES, type Scope } from "../principal.ts";
+import { Problem } from "../problem.ts";
+import type { RandomBytes } from "../std/random_text.ts";
+import { makeKeyText } from "./key_text.ts";
+
+export type KeyRecord = {
+  keyId: string;
+  appId: string;
+  secretHash: Uint8Array;
+  scopes: Scope[];
+  expiresAt: Date | undefined;
+  revokedAt: Date | undefined;
+};
+
+export type IssueOptions = {
+  slug: string;
+  name: string;
+  scopes: readonly Scope[];
+  expiresAt: Date | undefined;
+};
+export type IssueDeps = { admin: Database; randomBytes: RandomBytes; keyPrefix: string };
+
+/**
+ * A new key of an app: `text` is shown once and stored nowhere.
+ *
+ * @throws {Problem} unknown_app
+ */
+export async function issueKey(
+  deps: IssueDeps,
+  options: IssueOptions,
+): Promise<{ keyId: string; text: string }> {
+  const key = makeKeyText(deps.keyPrefix, deps.randomBytes);
+  const rows = await deps.admin.query<{ key_id: string }>(
+    `insert into rowhouse.api_keys (key_id, app_id, name, secret_hash, scopes, expires_at)
+    select $1, id, $3, decode($4, 'hex'), string_to_array($5, ','), $6::timestamptz
+    from rowhouse.apps where slug = $2
+    returning key_id`,
+    [
+      key.keyId,
+      options.slug,
+      options.name,
+      Buffer.from(hashSecret(key.secret)).toString("hex"),
+      options.scopes.join(","),
+      options.expiresAt?.toISOString() ?? null,
+    ],
+    { effect: "write" },
+  );
+  if (rows.length === 0) throw unknownApp(options.slug);
+  return { keyId: key.keyId, text: key.text };
+}
+
+/** The record of a key and the version of keys that it holds for; notes its use at most once a minute. */
+export async function useKey(
+  deps: { db: Database },
+  keyId: string,
+): Promise<{ record: KeyRecord; version: number } | undefined> {
+  const [row] = await deps.db.query<{
+    key_id: string | null;
+    app_id: string;
+    secret_hash: string;
+    scopes: string;
+    expires_at: string | null;
+    revoked_at: string | null;
+    version: number;
+  }>(
+    `select key_id, app_id, encode(secret_hash, 'hex') as secret_hash, array_to_string(scopes, ',') as scopes,
+      extract(epoch from expires_at)::text as expires_at, extract(epoch from revoked_at)::text as revoked_at,
+      (select version::int4 from rowhouse.versions where name = 'keys') as version
+    from rowhouse.use_key($1)`,
+    [keyId],
+    { effect: "read" },
+  );
+  if (row === undefined || row.key_id === null) return undefined;
+  const record = {
+    keyId: row.key_id,
+    appId: row.app_id,
+    secretHash: Buffer.from(row.secret_hash, "hex"),
+    scopes: SCOPES.filter((scope) => row.scopes.split(",").includes(scope)),
+    expiresAt: toDate(row.expires_at),
+    revokedAt: toDate(row.revoked_at),
+  };
+  return { record, version: row.version };
+}
+
+/** Whether there was such a key that was not revoked before. */
+export async function revokeKey(deps: { admin: Database }, keyId: string): Promise<boolean> {
+  const rows = await deps.admin.query(
+    "update rowhouse.api_keys set revoked_at = now() where key_id = $1 and revoked_at is null returning key_id",
+    [keyId],
+    { effect: "write" },
+  );
+  return rows.length > 0;
+}
+
+/** What is stored of a secret. */
+export function hashSecret(secret: string): Uint8Array {
+  return new Bun.CryptoHasher("sha256").update(secret).digest();
+}
+
+export function unknownApp(slug: string): Problem {
+  return new Problem("unknown_app", { message: `No app has the slug ${JSON.stringify(slug)}` });
+}
+
+function toDate(epochSeconds: string | null): Date | undefined {
+  return epochSeconds === null ? undefined : new Date(Number(epochSeconds) * 1000);
+}
