@@ -1,0 +1,88 @@
+/**
+ * Derived names: constraints, indexes and enum types of a table. `<table>__<columns>__<suffix>`, cut with a hash where
+ * PostgreSQL's 63 bytes do not hold it. Tables, types and indexes share one namespace; `__` keeps it apart from tables.
+ *
+ * @module
+ */
+import type { TableDefinition } from "../dsl/mod.ts";
+
+const MOST_BYTES = 63;
+const HASH_LENGTH = 10;
+
+export type Constraint = {
+  readonly kind: "key" | "idx" | "fkey";
+  readonly name: string;
+  readonly columns: readonly string[];
+};
+
+/** The derived name of something of a table. */
+export function deriveName(
+  table: string,
+  columns: readonly string[],
+  suffix: "key" | "idx" | "fkey" | "enum",
+): string {
+  const name = `${table}__${columns.join("__")}__${suffix}`;
+  if (name.length <= MOST_BYTES && !columns.some(isAmbiguous)) return name;
+  const hash = new Bun.CryptoHasher("sha256")
+    .update(JSON.stringify([name, columns]))
+    .digest("hex")
+    .slice(0, HASH_LENGTH);
+  return `${name.slice(0, MOST_BYTES - HASH_LENGTH - suffix.length - 4)}__${hash}__${suffix}`;
+}
+
+/** Whether a column's name could be read as two: `a__b` is not `a` and `b`. */
+function isAmbiguous(column: string): boolean {
+  return /^_|__|_$/.test(column);
+}
+
+export function enumTypeName(table: string, column: string): string {
+  return deriveName(table, [column], "enum");
+}
+
+/** The unique constraints of a table, of columns and of the model alike. */
+export function keysOf(table: TableDefinition): Constraint[] {
+  const lists = [
+    ...table.columns.filter((column) => column.unique).map((column) => [column.name]),
+    ...table.uniques,
+  ];
+  return toConstraints(table.name, lists, "key");
+}
+
+/** The plain indexes of a table: declared ones, and one for each reference. */
+export function indexesOf(table: TableDefinition): Constraint[] {
+  const single = table.columns
+    .filter((column) => column.index || column.kind === "ref")
+    .map((column) => [column.name]);
+  return toConstraints(table.name, [...single, ...table.indexes], "idx");
+}
+
+/** The references of a table. */
+export function referencesOf(table: TableDefinition): Constraint[] {
+  const lists = table.columns
+    .filter((column) => column.kind === "ref")
+    .map((column) => [column.name]);
+  return toConstraints(table.name, lists, "fkey");
+}
+
+/** Which columns a broken constraint or index of this table is about. */
+export function constraintColumns(
+  table: TableDefinition,
+  name: string,
+): readonly string[] | undefined {
+  return [...keysOf(table), ...indexesOf(table), ...referencesOf(table)].find(
+    (one) => one.name === name,
+  )?.columns;
+}
+
+function toConstraints(
+  table: string,
+  lists: readonly (readonly string[])[],
+  kind: Constraint["kind"],
+): Constraint[] {
+  const byName = new Map<string, Constraint>();
+  for (const columns of lists) {
+    const name = deriveName(table, columns, kind);
+    byName.set(name, { kind, name, columns });
+  }
+  return [...byName.values()];
+}

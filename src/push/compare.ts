@@ -1,0 +1,114 @@
+/**
+ * Whether a declaration fits a physical table. For apps that do not own it this is the whole matter: they change
+ * nothing, so each difference is either of no account or a conflict.
+ *
+ * @module
+ */
+import { indexesOf, keysOf } from "../catalog/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
+import { canonicalJson } from "../std/canonical_json.ts";
+
+export type ColumnOf = TableDefinition["columns"][number];
+
+/** One thing of a declaration that cannot be had, with what there is instead and what to do. */
+export type Conflict = {
+  table: string;
+  column?: string;
+  wanted: string;
+  found: string;
+  remedy: string;
+};
+
+/** What of a column must be the same wherever it is declared. */
+const ASPECTS: readonly { name: string; show: (column: ColumnOf) => string }[] = [
+  {
+    name: "type",
+    show: (column) => (column.kind === "ref" ? `ref(${column.table})` : column.kind),
+  },
+  { name: "required", show: (column) => (column.required ? "required" : "optional") },
+  { name: "default", show: showDefault },
+  { name: "onDelete", show: (column) => column.onDelete ?? "no onDelete" },
+];
+
+/** Everything that keeps a further app's declaration from using the table as it is. */
+export function findConflicts(
+  declared: TableDefinition,
+  table: TableDefinition,
+  remedy: string,
+): Conflict[] {
+  return [
+    ...table.columns.flatMap((column) => findLeftOut(declared, table.name, column, remedy)),
+    ...declared.columns.flatMap((column) => findColumnConflicts(column, table, remedy)),
+    ...findExtraKeys(declared, table, remedy),
+  ];
+}
+
+/** A required column without default that is not declared: every create of that app would fail. */
+function findLeftOut(
+  declared: TableDefinition,
+  table: string,
+  column: ColumnOf,
+  remedy: string,
+): Conflict[] {
+  const isNeeded = column.required && column.default === undefined;
+  if (!isNeeded || declared.columns.some((other) => other.name === column.name)) return [];
+  return [
+    {
+      table,
+      column: column.name,
+      wanted: "no such column",
+      found: "a required column without default",
+      remedy,
+    },
+  ];
+}
+
+function findColumnConflicts(column: ColumnOf, table: TableDefinition, remedy: string): Conflict[] {
+  const there = table.columns.find((other) => other.name === column.name);
+  const place = { table: table.name, column: column.name, remedy };
+  if (there === undefined) return [{ ...place, wanted: "this column", found: "no such column" }];
+  const conflicts = ASPECTS.filter(({ show }) => show(column) !== show(there)).map(({ show }) => ({
+    ...place,
+    wanted: show(column),
+    found: show(there),
+  }));
+  const lacking =
+    isSubsequence(column.values ?? [], there.values ?? []) || column.kind !== there.kind;
+  if (lacking) return conflicts;
+  return [...conflicts, { ...place, wanted: showValues(column), found: showValues(there) }];
+}
+
+/** Uniques and indexes are promises of the table: an app may ask for fewer, not for others. */
+function findExtraKeys(
+  declared: TableDefinition,
+  table: TableDefinition,
+  remedy: string,
+): Conflict[] {
+  const found = new Set([...keysOf(table), ...indexesOf(table)].map((one) => one.name));
+  return [...keysOf(declared), ...indexesOf(declared)]
+    .filter((one) => !found.has(one.name))
+    .map(({ kind, columns }) => {
+      const word = kind === "key" ? "unique" : "index";
+      return {
+        table: table.name,
+        wanted: `${word} (${columns.join(", ")})`,
+        found: `no such ${word}`,
+        remedy,
+      };
+    });
+}
+
+function showDefault(column: ColumnOf): string {
+  return column.default === undefined ? "no default" : `default ${canonicalJson(column.default)}`;
+}
+
+function showValues(column: ColumnOf): string {
+  return `values ${JSON.stringify(column.values ?? [])}`;
+}
+
+/** Whether `part` stands in `whole` in the same order, gaps allowed. */
+export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
+  let next = 0;
+  for (const value of whole) if (value === part[next]) next++;
+  return next === part.length;
+}

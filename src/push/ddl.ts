@@ -1,0 +1,101 @@
+/**
+ * Steps as SQL: with functions.ts the only writer of generated DDL. Every name comes from a definition that was
+ * checked, every value goes through `quoteLiteral`.
+ *
+ * @module
+ */
+import { deriveName, enumTypeName } from "../catalog/mod.ts";
+import { quoteLiteral, quoteName } from "../db/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
+import type { ColumnOf } from "./compare.ts";
+import { renderFunctions } from "./functions.ts";
+import type { Step } from "./plan.ts";
+import { sqlDefault, sqlType } from "./types.ts";
+
+type Renderers = { [Kind in Step["kind"]]: (step: Extract<Step, { kind: Kind }>) => string[] };
+
+const RENDERERS: Renderers = {
+  create_table: ({ table }) => renderTable(table),
+  add_enum_value: ({ table, column, value, before }) => [
+    `alter type data.${quoteName(enumTypeName(table, column))} add value ${quoteLiteral(value)}` +
+      (before === undefined ? "" : ` before ${quoteLiteral(before)}`),
+  ],
+  add_column: ({ table, column }) => [
+    ...renderEnumTypes(table, [column]),
+    `alter table data.${quoteName(table.name)} add column ${renderColumn(table, column)}`,
+  ],
+  set_default: ({ table, column }) => [
+    `alter table data.${quoteName(table.name)} alter column ${quoteName(column.name)} ` +
+      (column.default === undefined ? "drop default" : `set default ${sqlDefault(table, column)}`),
+  ],
+  set_required: ({ table, column, required }) => [
+    `alter table data.${quoteName(table)} alter column ${quoteName(column)} ${required ? "set" : "drop"} not null`,
+  ],
+  add_key: ({ table, key }) => [
+    `alter table data.${quoteName(table)} add constraint ${quoteName(key.name)} unique (${renderKey(key.columns)})`,
+  ],
+  add_index: ({ table, index }) => [
+    `create index ${quoteName(index.name)} on data.${quoteName(table)} (${renderKey(index.columns)})`,
+  ],
+  add_reference: ({ table, column }) => renderReference(table, column),
+  replace_functions: ({ table }) => renderFunctions(table),
+  record_table: () => [],
+  register: () => [],
+};
+
+/** The statements of a step, without semicolons; none for what only the registry holds. */
+export function renderStep(step: Step): string[] {
+  const render = RENDERERS[step.kind] as (step: Step) => string[];
+  return render(step);
+}
+
+function renderTable(table: TableDefinition): string[] {
+  const name = `data.${quoteName(table.name)}`;
+  const tenant =
+    "app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid";
+  const columns = [
+    `"app_id" pg_catalog.uuid not null`,
+    `"id" pg_catalog.uuid not null`,
+    ...table.columns.map((column) => renderColumn(table, column)),
+    `primary key ("app_id", "id")`,
+  ];
+  return [
+    ...renderEnumTypes(table, table.columns),
+    `create table ${name} (\n  ${columns.join(",\n  ")}\n)`,
+    `alter table ${name} enable row level security`,
+    `alter table ${name} force row level security`,
+    `create policy tenant on ${name} for all to public\n  using (${tenant})\n  with check (${tenant})`,
+    `grant select, insert, update, delete on ${name} to rowhouse_tenant`,
+  ];
+}
+
+function renderEnumTypes(table: TableDefinition, columns: readonly ColumnOf[]): string[] {
+  return columns
+    .filter((column) => column.kind === "enum")
+    .map((column) => {
+      const labels = (column.values ?? []).map(quoteLiteral).join(", ");
+      return `create type data.${quoteName(enumTypeName(table.name, column.name))} as enum (${labels})`;
+    });
+}
+
+function renderColumn(table: TableDefinition, column: ColumnOf): string {
+  const parts = [quoteName(column.name), sqlType(table, column)];
+  if (column.required) parts.push("not null");
+  if (column.default !== undefined) parts.push(`default ${sqlDefault(table, column)}`);
+  return parts.join(" ");
+}
+
+/** Every key leads with the app: checks of keys look past row security. */
+function renderKey(columns: readonly string[]): string {
+  return ["app_id", ...columns].map(quoteName).join(", ");
+}
+
+function renderReference(table: TableDefinition, column: ColumnOf): string[] {
+  if (column.table === undefined) throw new Error(`Column ${column.name} is no reference`);
+  const constraint = deriveName(table.name, [column.name], "fkey");
+  const cascade = column.onDelete === "cascade" ? " on delete cascade" : "";
+  return [
+    `alter table data.${quoteName(table.name)} add constraint ${quoteName(constraint)}` +
+      ` foreign key (${renderKey([column.name])}) references data.${quoteName(column.table)} ("app_id", "id")${cascade}`,
+  ];
+}

@@ -1,0 +1,167 @@
+/**
+ * The five functions of a table: one statement each, finished JSON text out. Written for hostile column names:
+ * parameters are `$n`, every variable and alias has a `$` in it, which no column can have, and every name, type and
+ * operator is qualified, so that nothing of a session is searched.
+ *
+ * @module
+ */
+
+import { quoteLiteral, quoteName } from "../db/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
+import { sqlDefault, sqlType } from "./types.ts";
+
+type ColumnOf = TableDefinition["columns"][number];
+
+export const ENDPOINTS = ["list", "get", "create", "update", "delete"] as const;
+export type Endpoint = (typeof ENDPOINTS)[number];
+
+const UUID = "pg_catalog.uuid";
+const TEXT = "pg_catalog.text";
+const INT = "pg_catalog.int4";
+
+const ARGUMENTS: Readonly<Record<Endpoint, readonly string[]>> = {
+  list: [UUID, INT, INT],
+  get: [UUID, UUID],
+  create: [UUID, UUID, TEXT],
+  update: [UUID, UUID, TEXT],
+  delete: [UUID, UUID],
+};
+
+const BODIES: Readonly<Record<Endpoint, (table: TableDefinition) => string>> = {
+  list: listBody,
+  get: getBody,
+  create: createBody,
+  update: updateBody,
+  delete: deleteBody,
+};
+
+/** The statements that make or replace a table's functions and who may run them. */
+export function renderFunctions(table: TableDefinition): string[] {
+  return ENDPOINTS.flatMap((endpoint) => {
+    const signature = `api.${quoteName(`${table.name}_${endpoint}`)}(${ARGUMENTS[endpoint].join(", ")})`;
+    return [
+      `create or replace function ${signature} returns ${TEXT} language plpgsql security definer as $rowhouse$
+${BODIES[endpoint](table)}
+$rowhouse$`,
+      `alter function ${signature} owner to rowhouse_tenant`,
+      `revoke all on function ${signature} from public`,
+      `grant execute on function ${signature} to rowhouse_service`,
+    ];
+  });
+}
+
+/** The tenant and UTC for this transaction only; a plan for any tenant serves every tenant. */
+const SET_TENANT = `  perform pg_catalog.set_config('rowhouse.app_id', $1::${TEXT}, true),
+    pg_catalog.set_config('timezone', 'UTC', true),
+    pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true);`;
+
+const EQUALS = "operator(pg_catalog.=)";
+
+function listBody(table: TableDefinition): string {
+  const mine = `from data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} $1 order by "$t"."id"`;
+  return `begin
+${SET_TENANT}
+  return (
+    select pg_catalog.concat('{"rows":', coalesce(pg_catalog.json_agg("$row")::${TEXT}, '[]'),
+      ',"limit":', $2, ',"offset":', $3, ',"hasMore":',
+      case when exists (select ${mine} limit 1 offset $3::pg_catalog.int8 operator(pg_catalog.+) $2)
+        then 'true' else 'false' end, '}')
+    from (select ${outputs(table)} ${mine} limit $2 offset $3) as "$row"
+  );
+end`;
+}
+
+function getBody(table: TableDefinition): string {
+  return `begin
+${SET_TENANT}
+  return (
+    select pg_catalog.row_to_json("$row")::${TEXT}
+    from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow()}) as "$row"
+  );
+end`;
+}
+
+function createBody(table: TableDefinition): string {
+  const names = ["app_id", "id", ...table.columns.map((column) => column.name)].map(quoteName);
+  const values = ["$1", "$2", ...table.columns.map((_, index) => variable(index))];
+  const declared = table.columns.map((column, index) => {
+    const given = input(table, column);
+    const initial =
+      column.default === undefined
+        ? given
+        : `case when ${isGiven(column)} then ${given} else ${sqlDefault(table, column)} end`;
+    return `  ${variable(index)} ${sqlType(table, column)} := ${initial};`;
+  });
+  return `declare
+  "$body" pg_catalog.jsonb := $3::pg_catalog.jsonb;
+${declared.map((line) => `${line}\n`).join("")}  "$row" record;
+begin
+${SET_TENANT}
+  insert into data.${quoteName(table.name)} as "$t" (${names.join(", ")})
+  values (${values.join(", ")})
+  returning ${outputs(table)} into "$row";
+  return pg_catalog.row_to_json("$row")::${TEXT};
+end`;
+}
+
+function updateBody(table: TableDefinition): string {
+  const declared = table.columns.map(
+    (column, index) => `  ${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
+  );
+  const assigned = table.columns.map(
+    (column, index) =>
+      `${quoteName(column.name)} = case when ${isGiven(column)} then ${variable(index)} else "$t".${quoteName(column.name)} end`,
+  );
+  // A table without columns has nothing to set: the row is touched by its own key so that one statement finds it.
+  const set = assigned.length === 0 ? `"id" = "$t"."id"` : assigned.join(",\n    ");
+  return `declare
+  "$body" pg_catalog.jsonb := $3::pg_catalog.jsonb;
+${declared.map((line) => `${line}\n`).join("")}  "$row" record;
+begin
+${SET_TENANT}
+  update data.${quoteName(table.name)} as "$t" set
+    ${set}
+  where ${isRow()}
+  returning ${outputs(table)} into "$row";
+  if not found then
+    return null;
+  end if;
+  return pg_catalog.row_to_json("$row")::${TEXT};
+end`;
+}
+
+function deleteBody(table: TableDefinition): string {
+  return `begin
+${SET_TENANT}
+  delete from data.${quoteName(table.name)} as "$t" where ${isRow()};
+  return case when found then '' end;
+end`;
+}
+
+function isRow(): string {
+  return `"$t"."app_id" ${EQUALS} $1 and "$t"."id" ${EQUALS} $2`;
+}
+
+/** Columns as they leave: decimals as text, because JSON numbers would lose digits at the other end. */
+function outputs(table: TableDefinition): string {
+  const own = table.columns.map((column) => {
+    const name = quoteName(column.name);
+    return column.kind === "decimal" ? `"$t".${name}::${TEXT} as ${name}` : `"$t".${name}`;
+  });
+  return [`"$t"."id"`, `"$t"."app_id"`, ...own].join(", ");
+}
+
+function variable(index: number): string {
+  return `"$v${index}"`;
+}
+
+function isGiven(column: ColumnOf): string {
+  return `"$body" operator(pg_catalog.?) ${quoteLiteral(column.name)}`;
+}
+
+/** What the body holds for a column, in the column's type; JSON null and an absent key are both SQL NULL. */
+function input(table: TableDefinition, column: ColumnOf): string {
+  const text = `("$body" operator(pg_catalog.->>) ${quoteLiteral(column.name)})`;
+  if (column.kind !== "json") return `${text}::${sqlType(table, column)}`;
+  return `case when ${text} is not null then "$body" operator(pg_catalog.->) ${quoteLiteral(column.name)} end`;
+}

@@ -1,0 +1,87 @@
+/** The text of a migration: a commented header, then the SQL that ran. Pure; checksums are chained to the parent's. @module */
+
+import { renderStep } from "./ddl.ts";
+import type { Plan, Step } from "./plan.ts";
+
+export type Migration = {
+  seq: number;
+  name: string;
+  parent: string;
+  checksum: string;
+  sql: string;
+};
+
+/** The parent of an app's first migration. */
+export const NO_PARENT = "";
+
+/** What a step is called in the plan, in file names and in headers. */
+const DESCRIPTIONS: {
+  [Kind in Step["kind"]]: (step: Extract<Step, { kind: Kind }>) => string | undefined;
+} = {
+  create_table: ({ table }) => `create table ${table.name}`,
+  add_enum_value: ({ table, column, value }) =>
+    `add value ${JSON.stringify(value)} to ${table}.${column}`,
+  add_column: ({ table, column }) => `add column ${table.name}.${column.name}`,
+  set_default: ({ table, column }) => `change the default of ${table.name}.${column.name}`,
+  set_required: ({ table, column, required }) =>
+    `make ${table}.${column} ${required ? "required" : "optional"}`,
+  add_key: ({ table, key }) => `add unique (${key.columns.join(", ")}) to ${table}`,
+  add_index: ({ table, index }) => `add index (${index.columns.join(", ")}) to ${table}`,
+  add_reference: ({ table, column }) =>
+    `add reference ${table.name}.${column.name} to ${column.table}`,
+  replace_functions: () => undefined,
+  record_table: () => undefined,
+  register: ({ table }) => `register ${table.name}`,
+};
+
+/** What the plan does, a line a step; what follows from another step is left out. */
+export function describePlan(plan: Plan): string[] {
+  return plan.steps.flatMap((step) => describeStep(step) ?? []);
+}
+
+function describeStep(step: Step): string | undefined {
+  const describe = DESCRIPTIONS[step.kind] as (step: Step) => string | undefined;
+  return describe(step);
+}
+
+/** The migration that a plan makes: `previous` is the app's last one. */
+export function makeMigration(
+  plan: Plan,
+  previous: { seq: number; checksum: string } | undefined,
+  app: string,
+): Migration {
+  const seq = (previous?.seq ?? 0) + 1;
+  const parent = previous?.checksum ?? NO_PARENT;
+  const statements = plan.steps.flatMap(renderStep).map((statement) => `${statement};\n`);
+  const header = [
+    `-- rowhouse migration ${String(seq).padStart(4, "0")} of app ${app}`,
+    ...describePlan(plan).map((line) => `--   ${line}`),
+    "-- applied by push; never edited by hand: its checksum is recorded",
+  ];
+  const sql = normalise(`${header.join("\n")}\n${statements.join("")}`);
+  return { seq, name: nameMigration(plan), parent, checksum: checksumOf(parent, sql), sql };
+}
+
+/** `sha256:` over the parent's checksum and the text as every editor and checkout would agree on it. */
+export function checksumOf(parent: string, sql: string): string {
+  return `sha256:${new Bun.CryptoHasher("sha256").update(parent).update(normalise(sql)).digest("hex")}`;
+}
+
+/** UTF-8 without byte order mark, LF, one final newline. */
+export function normalise(text: string): string {
+  return `${text
+    .replace(/^\uFEFF/, "")
+    .replace(/\r\n?/g, "\n")
+    .replace(/\n+$/, "")}\n`;
+}
+
+/** A short name in `[a-z0-9_]`, from the first thing that the plan does. */
+function nameMigration(plan: Plan): string {
+  const [first = "register"] = describePlan(plan);
+  return first
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^_+|_+$/g, "")
+    .slice(0, 40)
+    .replace(/_+$/, "");
+}

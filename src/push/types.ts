@@ -1,0 +1,37 @@
+/** Column kinds as PostgreSQL's types, defaults as its literals. @module */
+import { enumTypeName } from "../catalog/mod.ts";
+import { quoteLiteral, quoteName } from "../db/mod.ts";
+import type { Kind, TableDefinition } from "../dsl/mod.ts";
+
+type ColumnOf = TableDefinition["columns"][number];
+
+const SQL_TYPES: Readonly<Record<Exclude<Kind, "enum">, string>> = {
+  string: "pg_catalog.text",
+  number: "pg_catalog.numeric",
+  decimal: "pg_catalog.numeric",
+  boolean: "pg_catalog.bool",
+  uuid: "pg_catalog.uuid",
+  timestamp: "pg_catalog.timestamptz",
+  json: "pg_catalog.jsonb",
+  ref: "pg_catalog.uuid",
+};
+
+/** The qualified type of a column. */
+export function sqlType(
+  table: Pick<TableDefinition, "name">,
+  column: Pick<ColumnOf, "name" | "kind">,
+): string {
+  return column.kind === "enum"
+    ? `data.${quoteName(enumTypeName(table.name, column.name))}`
+    : SQL_TYPES[column.kind];
+}
+
+/** The default of a column as an expression: the time of the statement for "now" on a timestamp, else a constant. */
+export function sqlDefault(table: Pick<TableDefinition, "name">, column: ColumnOf): string {
+  if (column.kind === "timestamp" && column.default === "now") return "pg_catalog.now()";
+  const text =
+    column.kind === "json" || typeof column.default !== "string"
+      ? JSON.stringify(column.default)
+      : column.default;
+  return `${quoteLiteral(text)}::${sqlType(table, column)}`;
+}
