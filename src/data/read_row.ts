@@ -1,0 +1,62 @@
+/** A row on its way in: known columns read, unknown ones dropped, every fault reported. Pure. @module */
+import type { Json, TableDefinition } from "../dsl/mod.ts";
+import type { Detail } from "../problem.ts";
+import { type Column, readValue } from "./values.ts";
+
+export type ReadRow = {
+  /** The known columns as JSON text for the table's function. */
+  text: string;
+  /** How many known columns were sent. */
+  known: number;
+  /** Whether a field was sent that the table does not have. */
+  hasUnknown: boolean;
+  faults: Detail[];
+};
+
+/** Columns that every table has and no body can set. */
+const OWN_COLUMNS = new Set(["id", "app_id"]);
+
+/** Reads the body of a create (`whole`) or an update, in which absent columns stay as they are. */
+export function readRow(
+  table: TableDefinition,
+  body: Readonly<Record<string, unknown>>,
+  options: { whole: boolean },
+): ReadRow {
+  const columns = columnsOf(table);
+  const values: Record<string, Json> = {};
+  const faults: Detail[] = [];
+  let known = 0;
+  let hasUnknown = false;
+  for (const [name, value] of Object.entries(body)) {
+    const column = columns.get(name);
+    if (column === undefined) {
+      hasUnknown ||= !OWN_COLUMNS.has(name);
+      continue;
+    }
+    known++;
+    const read = readValue(value, column);
+    if ("fault" in read) faults.push({ path: `/${name}`, message: read.fault });
+    else values[name] = read.value;
+  }
+  if (options.whole) faults.push(...findMissing(table, body));
+  return { text: JSON.stringify(values), known, hasUnknown, faults };
+}
+
+function findMissing(table: TableDefinition, body: Readonly<Record<string, unknown>>): Detail[] {
+  return table.columns
+    .filter(
+      (column) =>
+        column.required && column.default === undefined && !Object.hasOwn(body, column.name),
+    )
+    .map((column) => ({ path: `/${column.name}`, message: "Is required and has no default" }));
+}
+
+const columnMaps = new WeakMap<TableDefinition, ReadonlyMap<string, Column>>();
+
+function columnsOf(table: TableDefinition): ReadonlyMap<string, Column> {
+  const found = columnMaps.get(table);
+  if (found !== undefined) return found;
+  const made = new Map(table.columns.map((column) => [column.name, column]));
+  columnMaps.set(table, made);
+  return made;
+}

@@ -1,0 +1,253 @@
+/**
+ * The data endpoints: read the request, validate it, call the table's function once, pass its text on. The order of
+ * the checks decides what a caller learns, and is part of the contract.
+ *
+ * @module
+ */
+import { type Catalog, constraintColumns, type RecordedTable } from "../catalog/mod.ts";
+import {
+  type CallOptions,
+  type Database,
+  type Parameter,
+  type Violation,
+  ViolationError,
+} from "../db/mod.ts";
+import {
+  acceptsEventStream,
+  acceptsJson,
+  answerEmpty,
+  answerText,
+  checkJsonBody,
+  type KeyExchange,
+  type Route,
+  readText,
+} from "../http/mod.ts";
+import { type Detail, Problem } from "../problem.ts";
+import { isUuid } from "../std/is_uuid.ts";
+import { readPage, refuseQuery } from "./query.ts";
+import { readJsonObject } from "./read_json.ts";
+import { type ReadRow, readRow } from "./read_row.ts";
+
+export type DataDeps = {
+  db: Database;
+  catalog: Catalog;
+  /** A fresh UUIDv7: ids are in the order of creation. */
+  makeId: () => string;
+};
+
+/** Bytes of a body at the most, the service's documented limit: 100 KB. */
+export const MAX_BODY = 102_400;
+
+const LIST = "/v1/data/db/:table";
+const ROW = "/v1/data/db/:table/:id";
+
+export const dataRoutes: readonly Route<DataDeps>[] = [
+  { method: "GET", path: LIST, access: { kind: "key", scope: "data:read" }, handle: listRows },
+  { method: "POST", path: LIST, access: { kind: "key", scope: "data:write" }, handle: createRow },
+  { method: "GET", path: ROW, access: { kind: "key", scope: "data:read" }, handle: getRow },
+  { method: "PATCH", path: ROW, access: { kind: "key", scope: "data:write" }, handle: updateRow },
+  { method: "DELETE", path: ROW, access: { kind: "key", scope: "data:write" }, handle: deleteRow },
+];
+
+async function listRows(deps: DataDeps, exchange: KeyExchange): Promise<Response> {
+  const table = findTable(deps, exchange) ?? (await findNewTable(deps, exchange));
+  checkAccept(exchange.request);
+  const { limit, offset } = readPage(exchange.query);
+  const text = await call(deps, exchange, { table, endpoint: "list", values: [limit, offset] });
+  return answerText(text ?? "");
+}
+
+async function getRow(deps: DataDeps, exchange: KeyExchange): Promise<Response> {
+  const table = findTable(deps, exchange) ?? (await findNewTable(deps, exchange));
+  const id = readRowRequest(exchange);
+  return answerFound(await call(deps, exchange, { table, endpoint: "get", values: [id] }));
+}
+
+async function createRow(deps: DataDeps, exchange: KeyExchange): Promise<Response> {
+  const found = findTable(deps, exchange) ?? (await findNewTable(deps, exchange));
+  checkAccept(exchange.request);
+  refuseQuery(exchange.query);
+  const { table, row } = await readBody(deps, exchange, { table: found, whole: true });
+  const id = deps.makeId();
+  const text = await call(deps, exchange, { table, endpoint: "create", values: [id, row.text] });
+  return answerText(text ?? "", {
+    status: 201,
+    headers: { location: `/v1/data/db/${table.name}/${id}` },
+  });
+}
+
+async function updateRow(deps: DataDeps, exchange: KeyExchange): Promise<Response> {
+  const found = findTable(deps, exchange) ?? (await findNewTable(deps, exchange));
+  const id = readRowRequest(exchange);
+  const { table, row } = await readBody(deps, exchange, { table: found, whole: false });
+  if (row.known === 0)
+    return answerFound(await call(deps, exchange, { table, endpoint: "get", values: [id] }));
+  return answerFound(
+    await call(deps, exchange, { table, endpoint: "update", values: [id, row.text] }),
+  );
+}
+
+async function deleteRow(deps: DataDeps, exchange: KeyExchange): Promise<Response> {
+  const table = findTable(deps, exchange) ?? (await findNewTable(deps, exchange));
+  const id = readRowRequest(exchange);
+  const text = await call(deps, exchange, { table, endpoint: "delete", values: [id] });
+  if (text === null) throw new Problem("not_found");
+  return answerEmpty();
+}
+
+/** The table of the path, if this app has pushed it and this process knows. */
+function findTable(
+  { catalog }: DataDeps,
+  { request, principal, params }: KeyExchange,
+): RecordedTable | undefined {
+  if (acceptsEventStream(request.headers.get("accept"))) {
+    throw new Problem("not_implemented", {
+      message: "Event streams are not served yet: read the list instead",
+    });
+  }
+  return catalog.find(principal.appId, params["table"] ?? "");
+}
+
+/** Another process may have pushed the table a moment ago: it is unknown only after one look. */
+async function findNewTable(
+  { catalog }: DataDeps,
+  { principal, params }: KeyExchange,
+): Promise<RecordedTable> {
+  const name = params["table"] ?? "";
+  if (TABLE_NAME.test(name)) await catalog.refresh();
+  const table = catalog.find(principal.appId, name);
+  if (table === undefined) throw new Problem("unknown_table");
+  return table;
+}
+
+const TABLE_NAME = /^[a-z][a-z0-9_]{0,47}$/;
+
+function checkAccept(request: Request): void {
+  if (acceptsJson(request.headers.get("accept"))) return;
+  throw new Problem("not_acceptable", { message: "Rows are served as application/json only" });
+}
+
+/** The id of a request for one row, after what is checked before it. */
+function readRowRequest({ request, query, params }: KeyExchange): string {
+  checkAccept(request);
+  refuseQuery(query);
+  const id = params["id"] ?? "";
+  if (!isUuid(id))
+    throw new Problem("invalid_id", { message: "The id in the path must be a uuid" });
+  return id.toLowerCase();
+}
+
+/** The row that was sent; nothing is refused or dropped before the catalog is known to be current. */
+async function readBody(
+  { catalog }: DataDeps,
+  { request, principal }: KeyExchange,
+  { table, whole }: { table: RecordedTable; whole: boolean },
+): Promise<{ table: RecordedTable; row: ReadRow }> {
+  checkJsonBody(request);
+  const body = readJsonObject(await readText(request, MAX_BODY));
+  let current = table;
+  let row = readRow(table.definition, body, { whole });
+  if (row.hasUnknown || row.faults.length > 0) {
+    await catalog.refresh();
+    current = catalog.find(principal.appId, table.name) ?? table;
+    if (current !== table) row = readRow(current.definition, body, { whole });
+  }
+  if (row.faults.length > 0) throw invalid(row.faults);
+  return { table: current, row };
+}
+
+type FunctionCall = {
+  table: RecordedTable;
+  endpoint: "list" | "get" | "create" | "update" | "delete";
+  values: readonly Parameter[];
+};
+
+/** The text that the table's function returns for this app: one statement, the whole of a request's work. */
+async function call(
+  deps: DataDeps,
+  exchange: KeyExchange,
+  { table, endpoint, values }: FunctionCall,
+): Promise<string | null> {
+  const { text, effect } = statementsOf(table)[endpoint];
+  const options: CallOptions = { effect, signal: exchange.request.signal };
+  try {
+    const [row] = await deps.db.query<{ body: string | null }>(
+      text,
+      [exchange.principal.appId, ...values],
+      options,
+    );
+    return row?.body ?? null;
+  } catch (error) {
+    if (!(error instanceof ViolationError)) throw error;
+    throw await toProblem(deps, exchange, { table, endpoint, violation: error.violation });
+  }
+}
+
+type Statements = Readonly<
+  Record<FunctionCall["endpoint"], { text: string; effect: CallOptions["effect"] }>
+>;
+
+const statements = new WeakMap<RecordedTable, Statements>();
+
+function statementsOf(table: RecordedTable): Statements {
+  const found = statements.get(table);
+  if (found !== undefined) return found;
+  const made: Statements = {
+    list: { text: `select api."${table.name}_list"($1, $2, $3) as body`, effect: "read" },
+    get: { text: `select api."${table.name}_get"($1, $2) as body`, effect: "read" },
+    create: { text: `select api."${table.name}_create"($1, $2, $3) as body`, effect: "write" },
+    update: { text: `select api."${table.name}_update"($1, $2, $3) as body`, effect: "write" },
+    delete: { text: `select api."${table.name}_delete"($1, $2) as body`, effect: "write" },
+  };
+  statements.set(table, made);
+  return made;
+}
+
+function answerFound(text: string | null): Response {
+  if (text === null) throw new Problem("not_found");
+  return answerText(text);
+}
+
+type Broken = Omit<FunctionCall, "values"> & { violation: Violation };
+
+/** A rule of the table that the row broke, with the columns to blame and no word of PostgreSQL's. */
+async function toProblem(deps: DataDeps, exchange: KeyExchange, broken: Broken): Promise<Problem> {
+  const { table, endpoint, violation } = broken;
+  if (violation.kind === "reference" && endpoint === "delete")
+    return new Problem("still_referenced");
+  let columns = blame(table, violation);
+  if (columns === undefined) {
+    await deps.catalog.refresh();
+    columns = blame(deps.catalog.find(exchange.principal.appId, table.name) ?? table, violation);
+  }
+  const together = (columns ?? []).join(", ");
+  const details = (columns ?? []).map((name) => ({
+    path: `/${name}`,
+    message: MESSAGES[violation.kind](together),
+  }));
+  if (violation.kind === "unique") return new Problem("unique_violation", { details });
+  return invalid(details);
+}
+
+const MESSAGES: Readonly<Record<Violation["kind"], (columns: string) => string>> = {
+  unique: (columns) => `Must be unique: another row has this ${columns}`,
+  reference: () => "No row has this id",
+  required: () => "Must not be null: the column is required",
+  too_large: () => "Is too long for the index on it",
+  value: () => "Does not fit the column",
+};
+
+function blame(
+  table: RecordedTable,
+  { constraint, column }: Violation,
+): readonly string[] | undefined {
+  if (column !== undefined) return [column];
+  return constraint === undefined ? undefined : constraintColumns(table.definition, constraint);
+}
+
+function invalid(details: Detail[]): Problem {
+  return new Problem("validation_failed", {
+    message: "Some values do not fit their columns; nothing was written",
+    ...(details.length === 0 ? {} : { details }),
+  });
+}

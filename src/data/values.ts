@@ -1,0 +1,102 @@
+/**
+ * Values on their way in: one reader a column kind. Everything is settled here, all faults at once, because PostgreSQL
+ * would name only the first.
+ *
+ * @module
+ */
+import type { Json, Kind, TableDefinition } from "../dsl/mod.ts";
+import { decimalParts, plainLength } from "../std/decimal_parts.ts";
+import { isDecimal } from "../std/is_decimal.ts";
+import { isStorableText } from "../std/is_storable_text.ts";
+import { isUuid } from "../std/is_uuid.ts";
+import { readTimestamp } from "../std/timestamp.ts";
+import { INEXACT } from "./read_json.ts";
+
+export type Column = TableDefinition["columns"][number];
+
+/** A value as it goes to the database, or what is wrong with it. */
+export type Read = { value: Json } | { fault: string };
+
+/** Digits of a number inside JSON at the most: jsonb keeps `1e131071` in a few bytes and prints them all. */
+const MOST_PLAIN_DIGITS = 40;
+const INEXACT_FAULT = "This number does not survive as a JavaScript number: use t.decimal() for it";
+const TEXT_FAULT = "Cannot hold U+0000 or half of a surrogate pair";
+
+const READERS: Readonly<Record<Kind, (value: unknown, column: Column) => Read>> = {
+  string: readString,
+  number: readNumber,
+  decimal: (value) =>
+    typeof value === "string" && isDecimal(value)
+      ? { value }
+      : {
+          fault:
+            'Must be a decimal number in a string, such as "12.50", of at most 400 characters: send a string',
+        },
+  boolean: (value) => (typeof value === "boolean" ? { value } : { fault: "Must be true or false" }),
+  uuid: readUuid,
+  ref: readUuid,
+  timestamp: readTime,
+  json: readJson,
+  enum: (value, column) =>
+    typeof value === "string" && column.values?.includes(value) === true
+      ? { value }
+      : {
+          fault: `Must be one of ${(column.values ?? []).map((one) => JSON.stringify(one)).join(", ")}`,
+        },
+};
+
+/** Reads one value of a column; `null` clears an optional column. */
+export function readValue(value: unknown, column: Column): Read {
+  if (value !== null) return READERS[column.kind](value, column);
+  return column.required ? { fault: "Must not be null: the column is required" } : { value };
+}
+
+function readString(value: unknown): Read {
+  if (typeof value !== "string") return { fault: "Must be a string" };
+  return isStorableText(value) ? { value } : { fault: TEXT_FAULT };
+}
+
+function readNumber(value: unknown): Read {
+  if (value === INEXACT) return { fault: INEXACT_FAULT };
+  return typeof value === "number" ? { value } : { fault: "Must be a number" };
+}
+
+function readUuid(value: unknown): Read {
+  return typeof value === "string" && isUuid(value)
+    ? { value: value.toLowerCase() }
+    : { fault: "Must be a uuid" };
+}
+
+function readTime(value: unknown): Read {
+  const text = typeof value === "string" ? readTimestamp(value) : undefined;
+  if (text !== undefined) return { value: text };
+  return {
+    fault:
+      'Must be a date and time in ISO 8601 with an offset or Z, such as "2026-01-02T03:04:05.123456Z"',
+  };
+}
+
+function readJson(value: unknown): Read {
+  const fault = findJsonFault(value);
+  // What was parsed from JSON and holds no mark is JSON.
+  return fault === undefined ? { value: value as Json } : { fault };
+}
+
+function findJsonFault(value: unknown): string | undefined {
+  if (value === INEXACT) return INEXACT_FAULT;
+  if (typeof value === "string") return isStorableText(value) ? undefined : TEXT_FAULT;
+  if (typeof value === "number") return findNumberFault(value);
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [key, inner] of Object.entries(value)) {
+    const fault = isStorableText(key) ? findJsonFault(inner) : TEXT_FAULT;
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function findNumberFault(value: number): string | undefined {
+  if (Math.abs(value) < 1e15 && Number.isInteger(value)) return undefined;
+  const parts = decimalParts(String(value));
+  if (parts !== undefined && plainLength(parts) <= MOST_PLAIN_DIGITS) return undefined;
+  return `Cannot hold a number of more than ${MOST_PLAIN_DIGITS} digits: send it as a string`;
+}
