@@ -1,0 +1,165 @@
+/**
+ * The staircase: the rooms' routes become one fetch function. Gives every request its id, its principal and its log
+ * line, and every refusal its answer; what is no Problem is our bug and is logged, never shown.
+ *
+ * @module
+ */
+import type { Origins } from "./accounts/mod.ts";
+import { type DataDeps, dataRoutes } from "./data/mod.ts";
+import type { Authenticate } from "./gateway/mod.ts";
+import { type HealthDeps, healthRoutes } from "./health.ts";
+import {
+  answerEmpty,
+  answerProblem,
+  corsHeaders,
+  type Exchange,
+  type Match,
+  makeRouter,
+  preflightHeaders,
+  type Route,
+  splitTarget,
+} from "./http/mod.ts";
+import { type Log, toLogFields } from "./observe.ts";
+import type { Principal } from "./principal.ts";
+import { Problem } from "./problem.ts";
+import { type PushRouteDeps, pushRoutes } from "./push/mod.ts";
+
+export type AppDeps = DataDeps &
+  PushRouteDeps &
+  HealthDeps & {
+    authenticate: Authenticate;
+    origins: Origins;
+    log: Log;
+    now: () => number;
+    makeRequestId: () => string;
+  };
+
+/** The route table of the whole house: the router, the isolation tests and the docs read it. */
+export const routes: readonly Route<AppDeps>[] = [...dataRoutes, ...pushRoutes, ...healthRoutes];
+
+/** Where a request's bytes came from, as far as the server tells. */
+export type Peer = {
+  requestIP: (request: Request) => { address: string } | null;
+  timeout?: (request: Request, seconds: number) => void;
+};
+
+/** Seconds that a socket may be silent while its request is worked on: past every deadline of our own. */
+const WORK_TIMEOUT_S = 45;
+
+type Visit = { principal: Principal | undefined; template: string };
+
+/** The function that `Bun.serve` calls: it always answers, and never throws. */
+export function makeFetch(deps: AppDeps): (request: Request, peer: Peer) => Promise<Response> {
+  const router = makeRouter(routes);
+  return async (request, peer) => {
+    const startedAt = deps.now();
+    const requestId = deps.makeRequestId();
+    const { path, query } = splitTarget(request.url);
+    const match = router(request.method, path);
+    const visit: Visit = { principal: undefined, template: match?.route?.path ?? "none" };
+    const exchange = {
+      request,
+      requestId,
+      params: match?.params ?? {},
+      query,
+      address: peer.requestIP(request)?.address ?? "",
+    };
+    peer.timeout?.(request, WORK_TIMEOUT_S);
+    const response = await answer(deps, { match, exchange, visit });
+    finish(deps, { response, request, requestId, visit });
+    deps.log("info", "request", {
+      requestId,
+      method: request.method,
+      route: visit.template,
+      status: response.status,
+      ms: deps.now() - startedAt,
+      appId: visit.principal?.appId,
+      keyId: visit.principal?.keyId,
+    });
+    return response;
+  };
+}
+
+type Arrival = { match: Match<AppDeps> | undefined; exchange: Exchange; visit: Visit };
+
+/** The answer to a request, whatever happens. */
+async function answer(deps: AppDeps, { match, exchange, visit }: Arrival): Promise<Response> {
+  try {
+    if (match === undefined) throw refuseRoute(exchange.request);
+    if (exchange.request.method === "OPTIONS")
+      return answerPreflight(deps, exchange.request, match.allow);
+    if (match.route === undefined)
+      throw new Problem("method_not_allowed", { headers: { allow: match.allow } });
+    return await enter(deps, match.route, { exchange, visit });
+  } catch (error) {
+    return answerProblem(toProblem(deps, error, exchange.requestId), exchange.requestId);
+  }
+}
+
+/** Checks what the route's access asks for, then lets the room handle it. */
+async function enter(
+  deps: AppDeps,
+  route: Route<AppDeps>,
+  { exchange, visit }: Omit<Arrival, "match">,
+): Promise<Response> {
+  if (route.access.kind !== "key")
+    return (route as Extract<typeof route, { access: { kind: "open" | "session" } }>).handle(
+      deps,
+      exchange,
+    );
+  const keyed = route as Extract<typeof route, { access: { kind: "key" } }>;
+  const principal = await deps.authenticate(exchange.request);
+  visit.principal = principal;
+  if (!principal.scopes.includes(keyed.access.scope)) {
+    throw new Problem("forbidden", { message: `This key lacks the scope ${keyed.access.scope}` });
+  }
+  return keyed.handle(deps, { ...exchange, principal });
+}
+
+/** A CONNECT has no path; every method that is none of ours is refused by its path. */
+function refuseRoute(request: Request): Problem {
+  if (request.method !== "CONNECT") return new Problem("unknown_route");
+  return new Problem("method_not_allowed", {
+    headers: { allow: "GET, HEAD, POST, PATCH, DELETE, OPTIONS" },
+  });
+}
+
+function answerPreflight({ origins }: AppDeps, request: Request, allow: string): Response {
+  const origin = request.headers.get("origin");
+  const isPreflight = request.headers.has("access-control-request-method");
+  return answerEmpty({
+    headers: preflightHeaders(
+      allow,
+      isPreflight && origin !== null && origins.isRegistered(origin),
+    ),
+  });
+}
+
+function toProblem({ log }: AppDeps, error: unknown, requestId: string): Problem {
+  if (error instanceof Problem) {
+    if (error.status >= 500)
+      log("warn", "problem", { requestId, code: error.code, ...toLogFields(error.cause) });
+    return error;
+  }
+  log("error", "bug", { requestId, ...toLogFields(error) });
+  return new Problem("request_failed", { cause: error });
+}
+
+type Departure = { response: Response; request: Request; requestId: string; visit: Visit };
+
+/** The headers that every answer carries. */
+function finish({ origins }: AppDeps, { response, request, requestId, visit }: Departure): void {
+  response.headers.set("x-request-id", requestId);
+  response.headers.set("x-content-type-options", "nosniff");
+  const origin = request.headers.get("origin");
+  if (origin === null) return;
+  const isAllowed =
+    request.method === "OPTIONS"
+      ? origins.isRegistered(origin)
+      : visit.principal !== undefined && origins.isOf(origin, visit.principal.appId);
+  for (const [name, value] of Object.entries(
+    corsHeaders(origin, isAllowed, { credentials: false }),
+  )) {
+    response.headers.set(name, value);
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The one reader of the environment: settings as a table of name, form, default and meaning, from which the README
+ * and `.env.example` are generated. Reports every fault at once, and never a value: it may be a secret.
+ *
+ * @module
+ */
+import * as v from "valibot";
+import { LOG_LEVELS } from "./observe.ts";
+
+const PostgresUrl = v.pipe(
+  v.string(),
+  v.check((text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    return (
+      url !== undefined &&
+      /^postgres(ql)?:$/.test(url.protocol) &&
+      url.username !== "" &&
+      url.pathname.length > 1
+    );
+  }, "must be postgres://user:password@host:port/database"),
+);
+const HttpUrl = v.pipe(
+  v.string(),
+  v.check(
+    (text) =>
+      URL.canParse(text) &&
+      /^https?:$/.test(new URL(text).protocol) &&
+      new URL(text).origin === text,
+    "must be an origin such as https://api.example.org, without a path or a final slash",
+  ),
+);
+
+function whole(least: number, most: number) {
+  return v.pipe(
+    v.string(),
+    v.check(
+      (text) => /^\d+$/.test(text) && Number(text) >= least && Number(text) <= most,
+      `must be a whole number from ${least} to ${most}`,
+    ),
+    v.transform(Number),
+  );
+}
+
+/** Every setting. `initial` is what counts when the variable is absent or empty; none means that it may stay unset. */
+export const SETTINGS = {
+  DATABASE_URL: {
+    form: v.optional(PostgresUrl),
+    about:
+      "The serving login's connection string; may go through a transaction pooler. Needed by serve.",
+  },
+  ADMIN_DATABASE_URL: {
+    form: v.optional(PostgresUrl),
+    about:
+      "The connection string for migrate, push and admin; a member of rowhouse_owner. Default: DATABASE_URL.",
+  },
+  DATABASE_POOL: {
+    form: whole(1, 500),
+    initial: "10",
+    about: "Connections of the shared pool, at the most.",
+  },
+  DATABASE_PREPARE: {
+    form: v.pipe(
+      v.picklist(["on", "off"], "must be on or off"),
+      v.transform((text) => text === "on"),
+    ),
+    initial: "on",
+    about: "Prepared statements; off behind PgBouncer before 1.21 in transaction mode.",
+  },
+  HOST: {
+    form: v.pipe(v.string(), v.regex(/^[\w.:-]+$/, "must be a host name or address")),
+    initial: "0.0.0.0",
+    about: "The address to listen on.",
+  },
+  PORT: {
+    form: whole(0, 65_535),
+    initial: "8787",
+    about: "The port to listen on; 0 takes any free one.",
+  },
+  PUBLIC_URL: { form: v.optional(HttpUrl), about: "The gateway's origin as callers see it." },
+  COOKIE_DOMAIN: {
+    form: v.optional(
+      v.pipe(
+        v.string(),
+        v.regex(
+          /^(?!\.)[a-z0-9-]+(\.[a-z0-9-]+)+$/,
+          "must be a parent domain such as example.org, without a leading dot",
+        ),
+      ),
+    ),
+    about: "The parent domain of all apps; origins and redirects are registered under it.",
+  },
+  API_KEY_PREFIX: {
+    form: v.pipe(
+      v.string(),
+      v.regex(/^[A-Za-z0-9-]{1,16}$/, "must be 1 to 16 letters, digits or -, without _"),
+    ),
+    initial: "rh",
+    about: "What API keys begin with.",
+  },
+  LOG_LEVEL: {
+    form: v.picklist([...LOG_LEVELS], `must be one of ${LOG_LEVELS.join(", ")}`),
+    initial: "info",
+    about: "The least level that is logged.",
+  },
+  ROWHOUSE_URL: { form: v.optional(HttpUrl), about: "Where `rowhouse db` finds the service." },
+  ROWHOUSE_API_KEY: {
+    form: v.optional(v.string()),
+    about: "The key of `rowhouse db`, with the scope schema:push.",
+  },
+} as const satisfies Record<string, Setting>;
+
+type Setting = {
+  form: v.GenericSchema<string | undefined, unknown>;
+  initial?: string;
+  about: string;
+};
+
+export type SettingName = keyof typeof SETTINGS;
+export type Config = {
+  readonly [Name in SettingName]: v.InferOutput<(typeof SETTINGS)[Name]["form"]>;
+};
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The configuration of an environment, or every fault of it: which variable and what is wanted, never its value. */
+export function readConfig(env: Environment): { config: Config } | { faults: string[] } {
+  const faults: string[] = [];
+  const config: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
+    const parsed = v.safeParse(setting.form, readVariable(env, name) ?? setting.initial);
+    if (parsed.success) config[name] = parsed.output;
+    else faults.push(`${name} ${parsed.issues[0].message}`);
+  }
+  for (const name of Object.keys(env)) {
+    if (name.startsWith("ROWHOUSE_") && !(name in SETTINGS))
+      faults.push(`${name} is not a setting: see .env.example`);
+  }
+  return faults.length > 0 ? { faults } : { config: config as Config };
+}
+
+/** An empty variable is an unset one. */
+function readVariable(env: Environment, name: string): string | undefined {
+  return env[name] === "" ? undefined : env[name];
+}

@@ -1,0 +1,90 @@
+/** Which PostgreSQL the tests run against, and a disposable database in it. @module */
+import { admitLogin, type Database, migrate, openDatabase } from "../../src/db/mod.ts";
+
+/** The cluster's administrator, and where the service connects: the same, or a pooler in front of it. */
+export type ClusterUrls = { admin: string; serving: string; prepare: boolean };
+
+/** Set by the environment, or by preload.ts once the embedded cluster runs. */
+export function clusterUrls(): ClusterUrls | undefined {
+  const { ADMIN_DATABASE_URL, DATABASE_URL, DATABASE_PREPARE } = process.env;
+  const admin = ADMIN_DATABASE_URL || DATABASE_URL;
+  if (!admin) return undefined;
+  return { admin, serving: DATABASE_URL || admin, prepare: DATABASE_PREPARE !== "off" };
+}
+
+export type TestDatabase = {
+  name: string;
+  /** As the cluster's administrator, directly. */
+  adminUrl: string;
+  /** As the login that may only EXECUTE, through whatever serves. */
+  servingUrl: string;
+  /** As the administrator, through whatever serves: what a careless operator would set. */
+  superuserUrl: string;
+  prepare: boolean;
+  drop: () => Promise<void>;
+};
+
+const LOGIN = "rowhouse_test_login";
+const PASSWORD = "test login password";
+
+/** A migrated database of its own. */
+export async function makeDatabase(): Promise<TestDatabase> {
+  const urls = clusterUrls();
+  if (urls === undefined)
+    throw new Error("No PostgreSQL: run bun test from the project, so that bunfig.toml applies");
+  const name = `rowhouse_test_${crypto.randomUUID().replaceAll("-", "")}`;
+  await withDatabase(urls.admin, async (root) => {
+    await root.message(`create database ${name}`);
+    await makeLogin(root);
+  });
+  const adminUrl = withParts(urls.admin, { database: name });
+  const servingUrl = withParts(urls.serving, {
+    database: name,
+    username: LOGIN,
+    password: PASSWORD,
+  });
+  const { username, password } = new URL(urls.admin);
+  const superuserUrl = withParts(urls.serving, { database: name, username, password });
+  await withDatabase(adminUrl, async (admin) => {
+    await migrate(admin);
+    await admitLogin(admin, servingUrl);
+  });
+  const drop = () =>
+    withDatabase(
+      urls.admin,
+      async (root) => void (await root.message(`drop database ${name} with (force)`)),
+    );
+  return { name, adminUrl, servingUrl, superuserUrl, prepare: urls.prepare, drop };
+}
+
+/** Runs `use` with a connection that is closed after it. */
+export async function withDatabase<Result>(
+  url: string,
+  use: (database: Database) => Promise<Result>,
+): Promise<Result> {
+  const database = openDatabase({ url, connections: 1, prepare: true, name: "rowhouse test" });
+  try {
+    return await use(database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function makeLogin(root: Database): Promise<void> {
+  await root.message(`do $$ begin
+    if not exists (select from pg_roles where rolname = '${LOGIN}') then
+      create role ${LOGIN} login password '${PASSWORD}';
+    end if;
+  exception when duplicate_object or unique_violation then null; end $$; select 1`);
+}
+
+function withParts(
+  url: string,
+  parts: { database: string; username?: string; password?: string },
+): string {
+  const made = new URL(url);
+  made.pathname = `/${parts.database}`;
+  if (parts.username !== undefined) made.username = parts.username;
+  if (parts.password !== undefined) made.password = parts.password;
+  return made.href;
+}

@@ -1,0 +1,147 @@
+/** A served house over a disposable database, and apps in it: what every test through the front door starts from. @module */
+import { createApp, issueKey } from "../../src/accounts/mod.ts";
+import { type Definition, toDefinition } from "../../src/dsl/mod.ts";
+import { type House, openHouse } from "../../src/house.ts";
+import type { Scope } from "../../src/principal.ts";
+import { push } from "../../src/push/mod.ts";
+import { makeDatabase, type TestDatabase } from "./cluster.ts";
+
+export type TestApp = { id: string; slug: string; key: string };
+
+export type Answer = {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The body as JSON; `undefined` where it is empty. */
+  json: unknown;
+};
+
+export type Call = {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: BodyInit;
+  json?: unknown;
+  key?: string | null;
+};
+
+export type TestHouse = {
+  url: string;
+  database: TestDatabase;
+  house: House;
+  /** Lines that the house logged. */
+  log: string[];
+  makeApp: (
+    schema?: unknown,
+    options?: { scopes?: readonly Scope[]; origins?: readonly string[] },
+  ) => Promise<TestApp>;
+  pushSchema: (app: TestApp, schema: unknown) => Promise<Awaited<ReturnType<typeof push>>>;
+  /** One exchange over HTTP; an app gives its key, `json` its body and content type. */
+  call: (app: TestApp | undefined, path: string, call?: Call) => Promise<Answer>;
+  close: () => Promise<void>;
+};
+
+export type TestHouseOptions = { login?: "least" | "superuser"; connections?: number };
+
+/** Opens and serves a house on a free port. */
+export async function openTestHouse(options: TestHouseOptions = {}): Promise<TestHouse> {
+  const database = await makeDatabase();
+  const log: string[] = [];
+  const house = openHouse({
+    databaseUrl: options.login === "superuser" ? database.superuserUrl : database.servingUrl,
+    adminDatabaseUrl: database.adminUrl,
+    connections: options.connections ?? 5,
+    prepare: database.prepare,
+    keyPrefix: "rh",
+    log: (level, event, fields) => void log.push(JSON.stringify({ level, event, ...fields })),
+  });
+  await house.warm();
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: house.fetch });
+  const url = `http://127.0.0.1:${server.port}`;
+  return {
+    url,
+    database,
+    house,
+    log,
+    makeApp: (schema, appOptions) => makeApp(house, schema, appOptions),
+    pushSchema: (app, schema) => pushSchema(house, app, schema),
+    call: (app, path, call) => callHouse(url, app, path, call),
+    close: async () => {
+      await server.stop(true);
+      await house.close();
+      await database.drop();
+    },
+  };
+}
+
+async function makeApp(
+  house: House,
+  schema?: unknown,
+  options: { scopes?: readonly Scope[]; origins?: readonly string[] } = {},
+): Promise<TestApp> {
+  const slug = `app-${crypto.randomUUID().slice(-12)}`;
+  const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+  const { id } = await createApp(
+    { admin: house.admin, makeId: () => Bun.randomUUIDv7() },
+    { slug, origins: options.origins ?? [], redirects: [], cookieDomain: "example.org" },
+  );
+  const { text: key } = await issueKey(
+    { admin: house.admin, randomBytes, keyPrefix: "rh" },
+    {
+      slug,
+      name: "test",
+      scopes: options.scopes ?? ["data:read", "data:write", "schema:push"],
+      expiresAt: undefined,
+    },
+  );
+  const app = { id, slug, key };
+  if (schema !== undefined) await pushSchema(house, app, schema);
+  return app;
+}
+
+async function pushSchema(
+  house: House,
+  app: TestApp,
+  schema: unknown,
+): Promise<Awaited<ReturnType<typeof push>>> {
+  return await push(
+    { admin: house.admin },
+    { app, definition: definitionOf(schema), options: { dryRun: false } },
+  );
+}
+
+/** @throws {Error} with the faults of the schema */
+export function definitionOf(schema: unknown): Definition {
+  const read = toDefinition(schema);
+  if ("faults" in read) throw new Error(JSON.stringify(read.faults, null, 2));
+  return read.definition;
+}
+
+async function callHouse(
+  url: string,
+  app: TestApp | undefined,
+  path: string,
+  call: Call = {},
+): Promise<Answer> {
+  const headers = new Headers(call.headers);
+  const key = call.key === undefined ? app?.key : call.key;
+  if (key != null) headers.set("authorization", `Bearer ${key}`);
+  if (call.json !== undefined) headers.set("content-type", "application/json");
+  const body = call.json === undefined ? call.body : JSON.stringify(call.json);
+  const response = await fetch(url + path, {
+    method: call.method ?? "GET",
+    headers,
+    redirect: "manual",
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: readJson(text) };
+}
+
+function readJson(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // an answer that is not JSON: the test looks at `text`
+  }
+}
