@@ -24,7 +24,7 @@ export function readColumnLists(value: unknown, wanted: Wanted, faults: Faults):
 }
 
 function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[] {
-  const { place } = wanted;
+  const { what, place } = wanted;
   const bounds = { what: `columns of ${what}`, most: COLUMNS_PER_INDEX, place };
   const list = readList(value, bounds, faults);
   if (list?.length === 0) {

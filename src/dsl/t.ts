@@ -1,7 +1,8 @@
 /** The words that schemas are written in: one builder a kind of column, and `model`. @module */
 import { type Column, type DeclaredColumn, makeColumn } from "./column.ts";
 import type { Json } from "./definition.ts";
-import { makeModel } from "./model.ts";
+import type { Columns } from "./infer.ts";
+import { type Model, makeModel } from "./model.ts";
 
 const OPTIONAL = { required: false, unique: false, index: false } as const;
 
@@ -21,7 +22,7 @@ const OPTIONAL = { required: false, unique: false, index: false } as const;
  * expect(t.model({ title, rank: t.number() }).index("title", "rank").model.indexes).toEqual([["title", "rank"]]);
  * ```
  */
-export const t = Object.freeze({
+export const t = {
   /** A column of text. */
   string: (): Column<"string", false, false> => makeColumn(declare("string")),
   /** A column of JavaScript numbers; where every digit counts, use `t.decimal()`. */
@@ -46,8 +47,9 @@ export const t = Object.freeze({
     options: { readonly onDelete?: "cascade" } = {},
   ): Column<"ref", false, false, Table> => makeColumn(declare("ref", { table, ...options })),
   /** A table with `.index()` and `.unique()` over several columns. */
-  model: makeModel,
-});
+  model: <C extends Columns>(columns: C): Model<C> => makeModel(columns),
+};
+Object.freeze(t);
 
 function declare(
   kind: DeclaredColumn["kind"],

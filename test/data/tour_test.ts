@@ -22,6 +22,7 @@ test("a row is created, read, listed, changed and deleted", async () => {
   expect(got.text).toBe(created.text);
   const listed = await house.call(app, "/v1/data/db/todos?limit=1");
 
+  expect(listed.status).toBe(200);
   const changed = await house.call(app, location, {
     method: "PATCH",
     json: { title: "Oat milk", nothing: 1 },
