@@ -48,7 +48,7 @@ function findTables(schema: unknown, faults: Faults): object | undefined {
   const tables =
     isObject(schema) && Object.hasOwn(schema, "tables") ? getKey(schema, "tables") : undefined;
   if (isObject(tables)) return tables;
-  const isPromise = isObject(schema) && typeof getKey(schema, "then") === "function";
+  const isPromise = isObject(schema) && "then" in schema;
   const what = isPromise ? "a promise" : describe(schema);
   faults.add({}, `Cannot read ${what} as a schema: must be "export default defineSchema({ … })"`);
   return undefined;

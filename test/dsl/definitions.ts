@@ -1,0 +1,31 @@
+/** Definitions for tests, spelt around the one part that a test is about. @module */
+import { readDefinition } from "../../src/dsl/mod.ts";
+
+/** The flags of a text column that declares nothing else. */
+export const PLAIN = { kind: "string", required: false, unique: false, index: false };
+/** A uuid that is not in its recorded spelling. */
+export const UUID = "0190163D-8694-739B-AEA5-966C26F8AD91";
+
+/** A definition of one table `todos` with one column `c`, spelt as given. */
+export function withColumn(column: object): object {
+  return withTable({ columns: [{ ...PLAIN, name: "c", ...column }] });
+}
+
+/** A definition of one table `todos`, spelt as given. */
+export function withTable(table: object): object {
+  return {
+    version: 1,
+    tables: [{ name: "todos", columns: [], indexes: [], uniques: [], ...table }],
+  };
+}
+
+/** The messages of the faults of a definition. */
+export function messagesOf(value: unknown): readonly string[] {
+  const reading = readDefinition(value);
+  return "faults" in reading ? reading.faults.map(({ message }) => message) : [];
+}
+
+/** Columns whose names make one derived name. */
+export const AB = ["a", "b", "a__b"].map((name) => ({ ...PLAIN, name }));
+/** One column more than a table may have. */
+export const MANY = Array.from({ length: 201 }, (_, i) => ({ ...PLAIN, name: `c${i}` }));

@@ -1,0 +1,51 @@
+import { describe, expect, test } from "bun:test";
+import { readDefinition } from "../../src/dsl/mod.ts";
+import { AB, withColumn, withTable } from "./definitions.ts";
+
+const MEGABYTE = 1_000_000;
+const DEEP = `${"[".repeat(MEGABYTE / 2)}${"]".repeat(MEGABYTE / 2)}`;
+
+describe("readDefinition() is done at once with a megabyte of", () => {
+  test.each([
+    {
+      name: "nesting as a default",
+      value: withColumn({ kind: "json", default: nest(MEGABYTE / 10) }),
+    },
+    { name: "nesting as a table", value: withTable({ columns: nest(MEGABYTE / 10) }) },
+    { name: "text as a name", value: withTable({ name: DEEP }) },
+    { name: "text as a default", value: withColumn({ default: DEEP }) },
+    {
+      name: "digits as a decimal",
+      value: withColumn({ kind: "decimal", default: "1".repeat(MEGABYTE) }),
+    },
+    {
+      name: "digits as a time",
+      value: withColumn({ kind: "timestamp", default: "1".repeat(MEGABYTE) }),
+    },
+    {
+      name: "list as a default",
+      value: withColumn({ kind: "json", default: Array(MEGABYTE).fill(0) }),
+    },
+    { name: "enum values", value: withColumn({ kind: "enum", values: Array(MEGABYTE).fill("a") }) },
+    {
+      name: "unknown keys",
+      value: Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 0])),
+    },
+    {
+      name: "indexes",
+      value: withTable({ columns: AB, indexes: Array(MEGABYTE / 5).fill(["a"]) }),
+    },
+  ])("$name", ({ value }) => {
+    const start = performance.now();
+    const reading = readDefinition(value);
+    expect(performance.now() - start).toBeLessThan(500);
+    expect(reading).toHaveProperty("faults");
+    expect(JSON.stringify(reading).length).toBeLessThan(100_000);
+  });
+});
+
+function nest(depth: number): unknown {
+  let value: unknown = [];
+  for (let i = 0; i < depth; i++) value = [value];
+  return value;
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from "bun:test";
+import { readDefinition } from "../../src/dsl/mod.ts";
+import { withColumn } from "./definitions.ts";
+
+const LABELS = Array.from({ length: 101 }, (_, i) => `v${i}`);
+
+describe("readDefinition() refuses a column with", () => {
+  test.each([
+    {
+      name: "another kind",
+      column: { kind: "text" },
+      message:
+        'Cannot read kind "text": must be one of string, number, decimal, boolean, uuid, timestamp, json, enum, ref',
+    },
+    {
+      name: "an inherited kind",
+      column: { kind: "constructor" },
+      message:
+        'Cannot read kind "constructor": must be one of string, number, decimal, boolean, uuid, timestamp, json, enum, ref',
+    },
+    {
+      name: "no flag",
+      column: { required: undefined },
+      message: 'Cannot read "required" undefined: must be true or false',
+    },
+    {
+      name: "a flag of another type",
+      column: { unique: 1 },
+      message: 'Cannot read "unique" 1: must be true or false',
+    },
+    {
+      name: "an unknown key",
+      column: { check: "1=1" },
+      message: 'Cannot read column 1: the key "check" is not known',
+    },
+    {
+      name: "values without enum",
+      column: { values: ["a"] },
+      message: 'Cannot give a string column the key "values": it has no use there',
+    },
+    {
+      name: "a target without ref",
+      column: { table: "todos" },
+      message: 'Cannot give a string column the key "table": it has no use there',
+    },
+    {
+      name: "an index on json",
+      column: { kind: "json", index: true },
+      message: "Cannot index a json column: no index helps to look inside one",
+    },
+    {
+      name: "a unique on json",
+      column: { kind: "json", unique: true },
+      message: "Cannot index a json column: no index helps to look inside one",
+    },
+    {
+      name: "an enum without list",
+      column: { kind: "enum" },
+      message: "Cannot read enum values: must be a list, not undefined",
+    },
+    {
+      name: "an enum without values",
+      column: { kind: "enum", values: [] },
+      message: "Cannot take an enum without values: must have one at least",
+    },
+    {
+      name: "101 enum values",
+      column: { kind: "enum", values: LABELS },
+      message: "Cannot take 101 enum values: must be at most 100",
+    },
+    {
+      name: "an enum value twice",
+      column: { kind: "enum", values: ["a", "a"] },
+      message: 'Cannot take enum value "a": it is already there',
+    },
+    {
+      name: "an empty enum value",
+      column: { kind: "enum", values: [""] },
+      message: 'Cannot take enum value "": must be 1 to 63 bytes of UTF-8, not 0',
+    },
+    {
+      name: "a long enum value",
+      column: { kind: "enum", values: ["é".repeat(32)] },
+      message: `Cannot take enum value "${"é".repeat(32)}": must be 1 to 63 bytes of UTF-8, not 64`,
+    },
+    {
+      name: "a number as enum value",
+      column: { kind: "enum", values: [1] },
+      message: "Cannot take enum value 1: must be a string",
+    },
+    {
+      name: "U+0000 in an enum value",
+      column: { kind: "enum", values: ["\u0000"] },
+      message: 'Cannot take enum value "\\u0000": must be without U+0000 and lone surrogates',
+    },
+    {
+      name: "no target",
+      column: { kind: "ref" },
+      message: "Cannot refer to undefined: must be the name of a table",
+    },
+    {
+      name: "a target that is not declared",
+      column: { kind: "ref", table: "projects" },
+      message: 'Cannot refer to "projects": this schema declares no such table',
+    },
+    {
+      name: "a reserved target",
+      column: { kind: "ref", table: "users" },
+      message: 'Cannot refer to "users": the name is reserved organisation-wide',
+    },
+    {
+      name: "another onDelete",
+      column: { kind: "ref", table: "todos", onDelete: "set null" },
+      message: 'Cannot read onDelete "set null": must be "cascade" or left out',
+    },
+  ])("$name", ({ column, message }) => {
+    expect(readDefinition(withColumn(column))).toEqual({
+      faults: [
+        { table: "todos", ...(message.includes("not known") ? {} : { column: "c" }), message },
+      ],
+    });
+  });
+});

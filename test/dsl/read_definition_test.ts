@@ -1,0 +1,102 @@
+import { describe, expect, test } from "bun:test";
+import { readDefinition } from "../../src/dsl/mod.ts";
+import { MANY, messagesOf, PLAIN, withTable } from "./definitions.ts";
+
+test("readDefinition() takes references in a circle and sorts tables by name", () => {
+  const table = (name: string, target: string) => ({
+    name,
+    columns: [{ ...PLAIN, name: "r", kind: "ref", table: target }],
+    indexes: [],
+    uniques: [],
+  });
+  const tables = [table("b", "a"), table("c", "c"), table("a", "b")];
+  const reading = readDefinition({ version: 1, tables });
+  const read = "definition" in reading ? reading.definition.tables : [];
+  expect(read.map(({ name }) => name)).toEqual(["a", "b", "c"]);
+});
+
+const EMPTY = { columns: [], indexes: [], uniques: [] };
+
+describe("readDefinition() refuses", () => {
+  test.each([
+    {
+      name: "nothing",
+      value: undefined,
+      message: "Cannot read the definition: must be an object, not undefined",
+    },
+    {
+      name: "a text",
+      value: "{}",
+      message: 'Cannot read the definition: must be an object, not "{}"',
+    },
+    {
+      name: "a list",
+      value: [],
+      message: "Cannot read the definition: must be an object, not a list",
+    },
+    {
+      name: "another version",
+      value: { version: 2, tables: [] },
+      message: "Cannot read version 2: must be 1",
+    },
+    {
+      name: "no tables",
+      value: { version: 1 },
+      message: "Cannot read tables: must be a list, not undefined",
+    },
+    {
+      name: "an unknown key",
+      value: { version: 1, tables: [], sql: "" },
+      message: 'Cannot read the definition: the key "sql" is not known',
+    },
+    {
+      name: "an own key __proto__",
+      value: JSON.parse('{"version":1,"tables":[],"__proto__":{}}'),
+      message: 'Cannot read the definition: the key "__proto__" is not known',
+    },
+    {
+      name: "a table that is no object",
+      value: { version: 1, tables: [1] },
+      message: "Cannot read table 1: must be an object, not 1",
+    },
+    {
+      name: "a table without name",
+      value: { version: 1, tables: [EMPTY] },
+      message: "Cannot read the name of table 1: must be a string, not undefined",
+    },
+    {
+      name: "a table twice",
+      value: {
+        version: 1,
+        tables: [
+          { ...EMPTY, name: "a" },
+          { ...EMPTY, name: "a" },
+        ],
+      },
+      message: 'Cannot declare "a": it is already there',
+    },
+    {
+      name: "501 tables",
+      value: {
+        version: 1,
+        tables: Array.from({ length: 501 }, (_, i) => ({ ...EMPTY, name: `t${i}` })),
+      },
+      message: "Cannot take 501 tables: must be at most 500",
+    },
+  ])("$name", ({ value, message }) => expect(messagesOf(value)).toEqual([message]));
+});
+
+test("readDefinition() reads no prototype: inherited keys are absent", () => {
+  const value = Object.create({ version: 1, tables: [] });
+  expect(messagesOf(value)).toEqual([
+    "Cannot read version undefined: must be 1",
+    "Cannot read tables: must be a list, not undefined",
+  ]);
+});
+
+test("readDefinition() reports 200 faults at most, and counts the others", () => {
+  const columns = MANY.slice(0, 200).map(({ name }) => ({ ...PLAIN, name, unique: 0, index: 0 }));
+  const messages = messagesOf(withTable({ columns }));
+  expect(messages).toHaveLength(200);
+  expect(messages.at(-1)).toBe("Cannot list 201 more faults: mend these first");
+});

@@ -1,0 +1,39 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { canonicalJson } from "../../src/std/canonical_json.ts";
+
+test.each([
+  {
+    name: "keys sorted by code unit",
+    value: { b: 1, a: 2, B: 3, é: 4 },
+    want: '{"B":3,"a":2,"b":1,"é":4}',
+  },
+  { name: "keys sorted inside arrays", value: [{ b: 1, a: 2 }], want: '[{"a":2,"b":1}]' },
+  { name: "arrays as they are", value: [3, 1, 2], want: "[3,1,2]" },
+  { name: "absent and undefined alike", value: { a: undefined, b: null }, want: '{"b":null}' },
+  { name: "-0 as 0", value: [-0], want: "[0]" },
+  {
+    name: "a key __proto__",
+    value: JSON.parse('{"b":1,"__proto__":{"d":1,"c":2}}'),
+    want: '{"__proto__":{"c":2,"d":1},"b":1}',
+  },
+  { name: "nothing as null", value: undefined, want: "null" },
+])("canonicalJson() writes $name", ({ value, want }) => expect(canonicalJson(value)).toBe(want));
+
+test("canonicalJson() is one text for one value, whatever the order of its keys, and loses nothing", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const text = canonicalJson(value);
+      expect(canonicalJson(toReversed(value))).toBe(text);
+      expect(canonicalJson(JSON.parse(text))).toBe(text);
+      expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
+    }),
+  );
+});
+
+function toReversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toReversed);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]) => [key, toReversed(inner)] as const);
+  return Object.fromEntries(entries.reverse());
+}

@@ -1,0 +1,64 @@
+/** The `@example` blocks of docstrings, found and run, so that what the documentation says is true. @module */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+
+/** A ```ts block of an `@example`, and where it stands. */
+export type Example = { readonly file: string; readonly line: number; readonly code: string };
+
+const ROOT = resolve(import.meta.dir, "../..");
+const DOCSTRING = /\/\*\*[\s\S]*?\*\//g;
+const FENCE = /```ts\n([\s\S]*?)```/g;
+const SPECIFIER = /(\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"/g;
+
+/** Every example of the source files under a folder of the repository, such as `src/std`. */
+export async function findExamples(folder: string): Promise<readonly Example[]> {
+  const files = await findSources(folder);
+  return (await Promise.all(files.map(readExamples))).flat();
+}
+
+/** The TypeScript files under a folder of the repository, relative to its root, sorted. */
+export async function findSources(folder: string): Promise<readonly string[]> {
+  const found = new Bun.Glob(`${folder}/**/*.ts`).scan({ cwd: ROOT });
+  return (await Array.fromAsync(found)).sort();
+}
+
+/** Runs an example as a module of its own; rejects with what it threw. */
+export async function runExample(example: Example): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "rowhouse-example-"));
+  const path = join(folder, "example.ts");
+  try {
+    await Bun.write(path, await resolveImports(example));
+    await import(path);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function readExamples(file: string): Promise<readonly Example[]> {
+  const source = await Bun.file(join(ROOT, file)).text();
+  return [...source.matchAll(DOCSTRING)].flatMap((docstring) => {
+    const tag = docstring[0].indexOf("@example");
+    if (tag === -1) return [];
+    const before = source.slice(0, docstring.index + tag);
+    const text = docstring[0].slice(tag).replace(/^ *\* ?/gm, "");
+    const line = before.split("\n").length;
+    return [...text.matchAll(FENCE)].map((fence) => ({ file, line, code: fence[1] ?? "" }));
+  });
+}
+
+/** Relative imports are those of the documented file; `rowhouse/…` is looked up in the package's own exports. */
+async function resolveImports({ file, code }: Example): Promise<string> {
+  const { exports } = await Bun.file(join(ROOT, "package.json")).json();
+  return code.replace(SPECIFIER, (_whole, start: string, name: string) => {
+    return `${start}${JSON.stringify(toPath(name, file, exports))}`;
+  });
+}
+
+function toPath(name: string, file: string, exports: Readonly<Record<string, unknown>>): string {
+  if (name.startsWith(".")) return resolve(ROOT, dirname(file), name);
+  if (!name.startsWith("rowhouse/")) return name;
+  const target = exports[name.replace("rowhouse", ".")];
+  if (typeof target !== "string") throw new Error(`Cannot resolve "${name}": no such export`);
+  return resolve(ROOT, target);
+}

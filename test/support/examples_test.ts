@@ -1,0 +1,28 @@
+import { describe, expect, test } from "bun:test";
+import { findExamples, findSources, runExample } from "./examples.ts";
+
+const examples = [...(await findExamples("src/std")), ...(await findExamples("src/dsl"))];
+
+describe("examples run:", () => {
+  test.each(examples.map((example) => ({ ...example, at: `${example.file}:${example.line}` })))(
+    "$at",
+    async (example) => runExample(example),
+  );
+});
+
+test("every file of src/std has an example", async () => {
+  const shown = new Set(examples.map(({ file }) => file));
+  expect((await findSources("src/std")).filter((file) => !shown.has(file))).toEqual([]);
+});
+
+test("runExample() rejects when an example is wrong", async () => {
+  const code = 'import { expect } from "bun:test";\nexpect(1).toBe(2);\n';
+  await expect(runExample({ file: "src/std/none.ts", line: 1, code })).rejects.toThrow();
+});
+
+test("runExample() rejects an import that the package does not export", async () => {
+  const code = 'import "rowhouse/none";\nimport { x } from "rowhouse/none";\n';
+  await expect(runExample({ file: "src/std/none.ts", line: 1, code })).rejects.toThrow(
+    "no such export",
+  );
+});

@@ -1,0 +1,126 @@
+/** What the compiler makes of a schema's tables. Compiled by `tsc`; never run. @module */
+
+import type exampleSchema from "../../schema/mod.ts";
+import {
+  defineSchema,
+  type Id,
+  type Insert,
+  type Json,
+  type Row,
+  type TablesOf,
+  t,
+  type Update,
+} from "../../src/dsl/mod.ts";
+import { expectEqual } from "./equal.ts";
+
+type Shape = { readonly tags: Set<string> };
+
+const schema = defineSchema({
+  projects: { name: t.string().required() },
+  todos: t
+    .model({
+      title: t.string().required(),
+      rank: t.number(),
+      price: t.decimal().required().default("0.00"),
+      done: t.boolean().default(false).required(),
+      token: t.uuid().unique(),
+      due: t.timestamp().default("now"),
+      extra: t.json<Shape>(),
+      free: t.json().required(),
+      status: t.enum(["open", "done"]).required().index(),
+      project: t.ref("projects", { onDelete: "cascade" }).required(),
+      parent: t.ref("todos"),
+    })
+    .index("status", "rank"),
+});
+
+type Schema = typeof schema;
+
+expectEqual<Row<Schema, "projects">, { id: Id<"projects">; app_id: string; name: string }>(true);
+expectEqual<
+  Row<Schema, "todos">,
+  {
+    id: Id<"todos">;
+    app_id: string;
+    title: string;
+    rank: number | null;
+    price: string;
+    done: boolean;
+    token: string | null;
+    due: string | null;
+    extra: Shape | null;
+    free: Json;
+    status: "open" | "done";
+    project: Id<"projects">;
+    parent: Id<"todos"> | null;
+  }
+>(true);
+expectEqual<
+  Insert<Schema, "todos">,
+  {
+    title: string;
+    free: Json;
+    status: "open" | "done";
+    project: Id<"projects">;
+    rank?: number | null;
+    price?: string;
+    done?: boolean;
+    token?: string | null;
+    due?: string | null;
+    extra?: Shape | null;
+    parent?: Id<"todos"> | null;
+  }
+>(true);
+expectEqual<
+  Update<Schema, "todos">,
+  {
+    title?: string;
+    rank?: number | null;
+    price?: string;
+    done?: boolean;
+    token?: string | null;
+    due?: string | null;
+    extra?: Shape | null;
+    free?: Json;
+    status?: "open" | "done";
+    project?: Id<"projects">;
+    parent?: Id<"todos"> | null;
+  }
+>(true);
+
+// What push writes: an interface, from which the same words read the same types.
+interface Tables {
+  todos: TablesOf<Schema>["todos"];
+}
+expectEqual<TablesOf<Tables>, Tables>(true);
+expectEqual<Row<Tables, "todos">, Row<Schema, "todos">>(true);
+expectEqual<Insert<Tables, "todos">, Insert<Schema, "todos">>(true);
+expectEqual<Update<Tables, "todos">, Update<Schema, "todos">>(true);
+
+// A todo of the example app needs a title and nothing else.
+export const todo: Insert<typeof exampleSchema, "todos"> = { title: "Water the plants" };
+
+// @ts-expect-error a required column without default must be there
+export const untitled: Insert<typeof exampleSchema, "todos"> = {};
+
+// @ts-expect-error a required column refuses null, even with a default
+export const noStatus: Insert<typeof exampleSchema, "todos"> = { title: "", status: null };
+
+// @ts-expect-error a required column refuses null in an update
+export const noTitle: Update<typeof exampleSchema, "todos"> = { title: null };
+
+// @ts-expect-error an id is made by the service
+export const ownId: Insert<typeof exampleSchema, "todos"> = { title: "", id: "" };
+
+// @ts-expect-error the schema has no such table
+export type None = Row<Schema, "tasks">;
+
+// @ts-expect-error the generated types have no such table
+export type NoneOfTables = Row<Tables, "projects">;
+
+// Ids are flavours: any string will do, an id of another table will not.
+export const plain: Id<"todos"> = "0190163d-8694-739b-aea5-966c26f8ad91";
+export const text: string = plain;
+declare const projectId: Id<"projects">;
+// @ts-expect-error an id of a project is no id of a todo
+export const mistaken: Id<"todos"> = projectId;
