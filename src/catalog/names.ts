@@ -30,9 +30,9 @@ export function deriveName(
   return `${name.slice(0, MOST_BYTES - HASH_LENGTH - suffix.length - 4)}__${hash}__${suffix}`;
 }
 
-/** Whether a column's name could be read as two: `a__b` is not `a` and `b`. */
+/** Whether a column's name could be read as two, `a__b` as `a` and `b`, or as the hash of a cut name. */
 function isAmbiguous(column: string): boolean {
-  return /^_|__|_$/.test(column);
+  return /^_|__|_$|^[0-9a-f]{10}$/.test(column);
 }
 
 export function enumTypeName(table: string, column: string): string {

@@ -4,14 +4,8 @@
  *
  * @module
  */
-import { type Catalog, constraintColumns, type RecordedTable } from "../catalog/mod.ts";
-import {
-  type CallOptions,
-  type Database,
-  type Parameter,
-  type Violation,
-  ViolationError,
-} from "../db/mod.ts";
+import type { Catalog, RecordedTable } from "../catalog/mod.ts";
+import { type CallOptions, type Database, type Parameter, ViolationError } from "../db/mod.ts";
 import {
   acceptsEventStream,
   acceptsJson,
@@ -22,11 +16,12 @@ import {
   type Route,
   readText,
 } from "../http/mod.ts";
-import { type Detail, Problem } from "../problem.ts";
+import { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { readPage, refuseQuery } from "./query.ts";
 import { readJsonObject } from "./read_json.ts";
 import { type ReadRow, readRow } from "./read_row.ts";
+import { isKnown, toInvalid, toProblem } from "./violation.ts";
 
 export type DataDeps = {
   db: Database;
@@ -152,7 +147,7 @@ async function readBody(
     current = catalog.find(principal.appId, table.name) ?? table;
     if (current !== table) row = readRow(current.definition, body, { whole });
   }
-  if (row.faults.length > 0) throw invalid(row.faults);
+  if (row.faults.length > 0) throw toInvalid(row.faults);
   return { table: current, row };
 }
 
@@ -179,7 +174,12 @@ async function call(
     return row?.body ?? null;
   } catch (error) {
     if (!(error instanceof ViolationError)) throw error;
-    throw await toProblem(deps, exchange, { table, endpoint, violation: error.violation });
+    const { violation } = error;
+    // A constraint that this process does not know was pushed a moment ago by another one.
+    if (!isKnown(table.definition, violation)) await deps.catalog.refresh();
+    const { definition } = deps.catalog.find(exchange.principal.appId, table.name) ?? table;
+    const sent = typeof values[1] === "string" && endpoint !== "list" ? values[1] : "{}";
+    throw toProblem(violation, { definition, sent, isDelete: endpoint === "delete" });
   }
 }
 
@@ -206,48 +206,4 @@ function statementsOf(table: RecordedTable): Statements {
 function answerFound(text: string | null): Response {
   if (text === null) throw new Problem("not_found");
   return answerText(text);
-}
-
-type Broken = Omit<FunctionCall, "values"> & { violation: Violation };
-
-/** A rule of the table that the row broke, with the columns to blame and no word of PostgreSQL's. */
-async function toProblem(deps: DataDeps, exchange: KeyExchange, broken: Broken): Promise<Problem> {
-  const { table, endpoint, violation } = broken;
-  if (violation.kind === "reference" && endpoint === "delete")
-    return new Problem("still_referenced");
-  let columns = blame(table, violation);
-  if (columns === undefined) {
-    await deps.catalog.refresh();
-    columns = blame(deps.catalog.find(exchange.principal.appId, table.name) ?? table, violation);
-  }
-  const together = (columns ?? []).join(", ");
-  const details = (columns ?? []).map((name) => ({
-    path: `/${name}`,
-    message: MESSAGES[violation.kind](together),
-  }));
-  if (violation.kind === "unique") return new Problem("unique_violation", { details });
-  return invalid(details);
-}
-
-const MESSAGES: Readonly<Record<Violation["kind"], (columns: string) => string>> = {
-  unique: (columns) => `Must be unique: another row has this ${columns}`,
-  reference: () => "No row has this id",
-  required: () => "Must not be null: the column is required",
-  too_large: () => "Is too long for the index on it",
-  value: () => "Does not fit the column",
-};
-
-function blame(
-  table: RecordedTable,
-  { constraint, column }: Violation,
-): readonly string[] | undefined {
-  if (column !== undefined) return [column];
-  return constraint === undefined ? undefined : constraintColumns(table.definition, constraint);
-}
-
-function invalid(details: Detail[]): Problem {
-  return new Problem("validation_failed", {
-    message: "Some values do not fit their columns; nothing was written",
-    ...(details.length === 0 ? {} : { details }),
-  });
 }

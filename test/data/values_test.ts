@@ -1,0 +1,531 @@
+/** Every builder's accepted and refused values, on create and on update, byte for byte there and back. @module */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+
+const NIL = "00000000-0000-0000-0000-000000000000";
+const schema = defineSchema({
+  parents: { name: t.string() },
+  things: {
+    string: t.string(),
+    number: t.number(),
+    decimal: t.decimal(),
+    boolean: t.boolean(),
+    uuid: t.uuid(),
+    timestamp: t.timestamp(),
+    json: t.json(),
+    enum: t.enum(["open", "it's", "naïve 🙂", 'say "hi"', "back\\slash", " "]),
+    ref: t.ref("parents"),
+  },
+  strict: {
+    title: t.string().required(),
+    count: t.number().required(),
+    note: t.string(),
+    rank: t.number().required().default(7),
+  },
+  initial: {
+    string: t.string().default('it\'s \\ "quoted" \u2028'),
+    number: t.number().default(-1.5e-7),
+    decimal: t.decimal().default("0010.500"),
+    boolean: t.boolean().default(false),
+    uuid: t.uuid().default("0190163D-8694-739B-AEA5-966C26F8AD91"),
+    timestamp: t.timestamp().default("2026-01-02T03:04:05.000001+02:00"),
+    json: t.json().default({ a: [1, null, "it's"], "": { "\\": true } }),
+    enum: t.enum(["a", "b'"]).default("b'"),
+    made: t.timestamp().required().default("now"),
+    word: t.string().default("now"),
+  },
+  long: t
+    .model({
+      unique: t.string().unique(),
+      indexed: t.string().index(),
+      left: t.string(),
+      right: t.string(),
+    })
+    .index("left", "right"),
+});
+
+let house: TestHouse;
+let app: TestApp;
+let row: string;
+let parent: string;
+beforeAll(async () => {
+  house = await openTestHouse();
+  app = await house.makeApp(schema);
+  row = (await create("things", "{}")).json["id"] ?? "";
+  parent = (await create("parents", "{}")).json["id"] ?? "";
+});
+afterAll(() => house.close());
+
+type Reply = { status: number; text: string; json: Record<string, string> & { details?: unknown } };
+
+async function send(method: string, path: string, body: string | Uint8Array): Promise<Reply> {
+  const headers = { "content-type": "application/json" };
+  const answer = await house.call(app, path, { method, body: body as BodyInit, headers });
+  return answer as typeof answer & Reply;
+}
+const create = (table: string, body: string) => send("POST", `/v1/data/db/${table}`, body);
+const update = (body: string) => send("PATCH", `/v1/data/db/things/${row}`, body);
+
+/** The text of one field in an answer's text, as it stands there. */
+function readField(text: string, name: string): string {
+  const start = text.indexOf(`"${name}":`) + name.length + 3;
+  const names = Object.keys(schema.tables.things);
+  const next = names[names.indexOf(name) + 1];
+  return text.slice(start, next === undefined ? -1 : text.indexOf(`,"${next}":`, start));
+}
+
+type Good = { name: string; column: string; sent: string; back?: string };
+
+const many = (text: string, times: number) => text.repeat(times);
+
+const GOOD: readonly Good[] = [
+  { name: "empty", column: "string", sent: '""' },
+  { name: "of all planes", column: "string", sent: '"naïve 🙂 \u{10ffff} \ufffe"' },
+  {
+    name: "escaped",
+    column: "string",
+    sent: '"\\u0041\\/\\b\\f\\n\\r\\t\\u0001"',
+    back: '"A/\\b\\f\\n\\r\\t\\u0001"',
+  },
+  { name: "an escaped pair", column: "string", sent: '"\\ud83d\\ude42"', back: '"🙂"' },
+  { name: "like SQL", column: "string", sent: `"'; drop table data.things; --"` },
+  { name: "like markup", column: "string", sent: '"<script>alert(1)</script>=cmd()"' },
+  { name: "like a setting", column: "string", sent: '"now"' },
+  { name: "of 90,000 bytes", column: "string", sent: `"${many("x", 90_000)}"` },
+  { name: "null", column: "string", sent: "null" },
+  { name: "zero", column: "number", sent: "0" },
+  { name: "minus zero, which is zero", column: "number", sent: "-0", back: "0" },
+  { name: "a tenth", column: "number", sent: "0.1" },
+  { name: "an exponent", column: "number", sent: "1.5E+3", back: "1500" },
+  {
+    name: "digits that say nothing",
+    column: "number",
+    sent: "1.50000000000000000000",
+    back: "1.5",
+  },
+  { name: "2^53", column: "number", sent: "9007199254740992" },
+  { name: "2^53 + 2", column: "number", sent: "9007199254740994" },
+  { name: "1e308", column: "number", sent: "1e308", back: `1${many("0", 308)}` },
+  { name: "the least", column: "number", sent: "5e-324", back: `0.${many("0", 323)}5` },
+  {
+    name: "the greatest",
+    column: "number",
+    sent: "1.7976931348623157e308",
+    back: `17976931348623157${many("0", 292)}`,
+  },
+  { name: "null", column: "number", sent: "null" },
+  { name: "with zeros kept", column: "decimal", sent: '"12.500"' },
+  { name: "of 400 characters", column: "decimal", sent: `"-${many("9", 199)}.${many("8", 199)}"` },
+  { name: "past 2^53", column: "decimal", sent: '"9007199254740993.000000000000000001"' },
+  { name: "zeros in front, which go", column: "decimal", sent: '"007"', back: '"7"' },
+  { name: "minus zero", column: "decimal", sent: '"-0.00"', back: '"0.00"' },
+  { name: "null", column: "decimal", sent: "null" },
+  { name: "true", column: "boolean", sent: "true" },
+  { name: "false", column: "boolean", sent: "false" },
+  { name: "null", column: "boolean", sent: "null" },
+  {
+    name: "upper case",
+    column: "uuid",
+    sent: '"0190163D-8694-739B-AEA5-966C26F8AD91"',
+    back: '"0190163d-8694-739b-aea5-966c26f8ad91"',
+  },
+  { name: "nil", column: "uuid", sent: `"${NIL}"` },
+  {
+    name: "in UTC",
+    column: "timestamp",
+    sent: '"2026-01-02T03:04:05Z"',
+    back: '"2026-01-02T03:04:05+00:00"',
+  },
+  {
+    name: "with microseconds",
+    column: "timestamp",
+    sent: '"2026-01-02T03:04:05.123456Z"',
+    back: '"2026-01-02T03:04:05.123456+00:00"',
+  },
+  {
+    name: "with an offset",
+    column: "timestamp",
+    sent: '"2026-01-02T03:04:05.5+05:45"',
+    back: '"2026-01-01T21:19:05.5+00:00"',
+  },
+  {
+    name: "the first moment",
+    column: "timestamp",
+    sent: '"0001-01-01T00:00:00Z"',
+    back: '"0001-01-01T00:00:00+00:00"',
+  },
+  {
+    name: "the first moment from the year 0",
+    column: "timestamp",
+    sent: '"0000-12-31T23:00:00-01:00"',
+    back: '"0001-01-01T00:00:00+00:00"',
+  },
+  {
+    name: "the last moment",
+    column: "timestamp",
+    sent: '"9999-12-31T23:59:59.999999Z"',
+    back: '"9999-12-31T23:59:59.999999+00:00"',
+  },
+  {
+    name: "a leap day",
+    column: "timestamp",
+    sent: '"2024-02-29T23:59:59-15:59"',
+    back: '"2024-03-01T15:58:59+00:00"',
+  },
+  { name: "null", column: "timestamp", sent: "null" },
+  { name: "a scalar", column: "json", sent: '"text"' },
+  { name: "a number", column: "json", sent: "1.5" },
+  { name: "false", column: "json", sent: "false" },
+  { name: "an empty list", column: "json", sent: "[]" },
+  { name: "empty keys", column: "json", sent: '{"":{"":[]}}', back: '{"": {"": []}}' },
+  {
+    name: "a key __proto__",
+    column: "json",
+    sent: '{"__proto__":{"x":1}}',
+    back: '{"__proto__": {"x": 1}}',
+  },
+  {
+    name: "a key __proto__ beside long digits",
+    column: "json",
+    sent: '{"__proto__":{"x":1.00000000000000000000}}',
+    back: '{"__proto__": {"x": 1}}',
+  },
+  {
+    name: "a key toJSON",
+    column: "json",
+    sent: '{"toJSON":"x","constructor":{"prototype":1}}',
+    back: '{"toJSON": "x", "constructor": {"prototype": 1}}',
+  },
+  { name: "a number of 40 digits", column: "json", sent: "[1e39]", back: `[1${many("0", 39)}]` },
+  { name: "small", column: "json", sent: "[1e-39]", back: `[0.${many("0", 38)}1]` },
+  { name: "null inside", column: "json", sent: '{"a":null}', back: '{"a": null}' },
+  { name: "64 deep with its row", column: "json", sent: many("[", 63) + many("]", 63) },
+  { name: "null", column: "json", sent: "null" },
+  ...(schema.tables.things.enum.column.values?.map((value) => ({
+    name: value,
+    column: "enum",
+    sent: JSON.stringify(value),
+  })) ?? []),
+  { name: "null", column: "enum", sent: "null" },
+  { name: "null", column: "ref", sent: "null" },
+];
+
+type Bad = { name: string; column: string; sent: string; fault: string };
+const STRING = "Must be a string";
+const TEXT = "Cannot hold U+0000 or half of a surrogate pair";
+const NUMBER = "Must be a number";
+const INEXACT = "This number does not survive as a JavaScript number: use t.decimal() for it";
+const DECIMAL =
+  'Must be a decimal number in a string, such as "12.50", of at most 400 characters: send a string';
+const TIME =
+  'Must be a date and time in ISO 8601 with an offset or Z, such as "2026-01-02T03:04:05.123456Z"';
+const DIGITS = "Cannot hold a number of more than 40 digits: send it as a string";
+const ENUM = 'Must be one of "open", "it\'s", "naïve 🙂", "say \\"hi\\"", "back\\\\slash", " "';
+
+function bad(column: string, fault: string, sent: readonly string[]): Bad[] {
+  return sent.map((one) => ({ name: one.slice(0, 40), column, sent: one, fault }));
+}
+
+const BAD: readonly Bad[] = [
+  ...bad("string", STRING, ["1", "true", "[]", "{}", '["a"]']),
+  ...bad("string", TEXT, ['"a\\u0000b"', '"\\ud800"', '"\\udc00\\ud800"', '"x\\ud83dx"']),
+  ...bad("number", NUMBER, [
+    '"1"',
+    '"1e3"',
+    '"0x10"',
+    '" 1"',
+    '"NaN"',
+    '"Infinity"',
+    "true",
+    "[1]",
+    "{}",
+  ]),
+  ...bad("number", INEXACT, [
+    "9007199254740993",
+    "9223372036854775808",
+    "1e400",
+    "-1e400",
+    "1e-400",
+    many("9", 400),
+    "0.1000000000000000000001",
+  ]),
+  ...bad("decimal", DECIMAL, [
+    "1",
+    "1.5",
+    '""',
+    '"1e3"',
+    '"+1"',
+    '".5"',
+    '"1."',
+    '" 1"',
+    '"1 "',
+    '"0x1"',
+    '"NaN"',
+    '"Infinity"',
+    '"1,5"',
+    '"１"',
+    '"--1"',
+    `"${many("9", 401)}"`,
+    '"1\\n"',
+    "[]",
+  ]),
+  ...bad("boolean", "Must be true or false", ['"true"', "1", "0", '"t"', "[]"]),
+  ...bad("uuid", "Must be a uuid", [
+    '""',
+    `"{${NIL}}"`,
+    '"0190163d8694739baea5966c26f8ad91"',
+    `"${NIL} "`,
+    `"${NIL}\\n"`,
+    `"urn:uuid:${NIL}"`,
+    "1",
+    "[]",
+  ]),
+  ...bad("ref", "Must be a uuid", ['"x"', "{}"]),
+  ...bad("ref", "No row has this id", [`"${NIL}"`]),
+  ...bad("timestamp", TIME, [
+    '"2026-01-02T03:04:05"',
+    '"2026-01-02"',
+    '"2026-01-02 03:04:05Z"',
+    '"infinity"',
+    '"-infinity"',
+    '"now"',
+    '"epoch"',
+    '"2026-02-29T00:00:00Z"',
+    '"2026-13-01T00:00:00Z"',
+    '"2026-01-02T24:00:00Z"',
+    '"2026-01-02T23:59:60Z"',
+    '"2026-01-02T03:04:05.1234567Z"',
+    '"2026-01-02T03:04:05+16:00"',
+    '"0000-12-31T23:59:59Z"',
+    '"0001-01-01T00:00:00+00:01"',
+    '"9999-12-31T23:59:59-00:01"',
+    '"10000-01-01T00:00:00Z"',
+    '"+002026-01-02T03:04:05Z"',
+    '"2026-01-02T03:04:05z"',
+    "1767323045",
+    '"2026-01-02T03:04:05Z BC"',
+  ]),
+  ...bad("json", TEXT, ['"\\u0000"', '{"\\u0000":1}', '[["\\udfff"]]', '{"a":{"\\ud800":1}}']),
+  ...bad("json", INEXACT, ["9007199254740993", "[1e400]", '{"a":[0.1000000000000000000001]}']),
+  ...bad("json", DIGITS, ["1e40", "[1e308]", '{"a":5e-324}', "[1e-40]"]),
+  ...bad("enum", ENUM, ['"Open"', '""', '"open "', "0", '["open"]']),
+];
+
+describe("a value that is accepted", () => {
+  test.each(GOOD.map((good) => ({ ...good, label: `${good.column}: ${good.name}` })))(
+    "comes back from create, update and get, $label",
+    async ({ column, sent, back = sent }) => {
+      const created = await create("things", `{"${column}":${sent}}`);
+      expect(created.status).toBe(201);
+      const cleared = await update(`{"${column}":null}`);
+      expect([cleared.status, readField(cleared.text, column)]).toEqual([200, "null"]);
+      const updated = await update(`{"${column}":${sent}}`);
+      expect(updated.status).toBe(200);
+      const got = await house.call(app, `/v1/data/db/things/${row}`);
+      expect([created.text, updated.text, got.text].map((text) => readField(text, column))).toEqual(
+        [back, back, back],
+      );
+    },
+  );
+
+  test("a reference to a row of this app comes back in lower case", async () => {
+    const created = await create("things", `{"ref":"${parent.toUpperCase()}"}`);
+    expect([created.status, created.json["ref"]]).toEqual([201, parent]);
+  });
+});
+
+describe("a value that is refused", () => {
+  test.each(BAD)("$column does not take $name", async ({ column, sent, fault }) => {
+    const before = (await house.call(app, `/v1/data/db/things/${row}`)).text;
+    for (const answer of [
+      await create("things", `{"${column}":${sent}}`),
+      await update(`{"${column}":${sent}}`),
+    ]) {
+      const { requestId, ...body } = answer.json;
+      expect([answer.status, body as unknown]).toEqual([
+        422,
+        {
+          error: "validation_failed",
+          message: "Some values do not fit their columns; nothing was written",
+          details: [{ path: `/${column}`, message: fault }],
+        },
+      ]);
+      expect(requestId).toBeString();
+    }
+    expect((await house.call(app, `/v1/data/db/things/${row}`)).text).toBe(before);
+  });
+
+  test("all faults of a body are told at once", async () => {
+    const answer = await create(
+      "strict",
+      '{"title":null,"count":"1","note":["x"],"rank":null,"unknown":"\\u0000"}',
+    );
+    expect([answer.status, answer.json.details]).toEqual([
+      422,
+      [
+        { path: "/title", message: "Must not be null: the column is required" },
+        { path: "/count", message: "Must be a number" },
+        { path: "/note", message: "Must be a string" },
+        { path: "/rank", message: "Must not be null: the column is required" },
+      ],
+    ]);
+  });
+
+  test("missing required columns are told with the faulty ones", async () => {
+    const answer = await create("strict", '{"note":1}');
+    expect(answer.json.details).toEqual([
+      { path: "/note", message: "Must be a string" },
+      { path: "/title", message: "Is required and has no default" },
+      { path: "/count", message: "Is required and has no default" },
+    ]);
+  });
+
+  test("a required column cannot be cleared, an optional one can", async () => {
+    const made = await create("strict", '{"title":"a","count":1,"note":"n"}');
+    expect(made.json["rank"] as unknown).toBe(7);
+    const path = `/v1/data/db/strict/${made.json["id"]}`;
+    const refused = await send("PATCH", path, '{"title":null,"note":null}');
+    expect(refused.json.details).toEqual([
+      { path: "/title", message: "Must not be null: the column is required" },
+    ]);
+    const cleared = await send("PATCH", path, '{"note":null}');
+    expect([cleared.status, cleared.json["note"] as unknown, cleared.json["title"]]).toEqual([
+      200,
+      null,
+      "a",
+    ]);
+  });
+});
+
+describe("defaults", () => {
+  test("fill what is absent, byte for byte", async () => {
+    const before = Date.now();
+    const made = await create("initial", "{}");
+    const { id: _id, app_id: _app, made: moment, ...values } = made.json;
+    expect(values as unknown).toEqual({
+      string: 'it\'s \\ "quoted" \u2028',
+      number: -1.5e-7,
+      decimal: "0010.500".replace(/^0+/, ""),
+      boolean: false,
+      uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
+      timestamp: "2026-01-02T01:04:05.000001+00:00",
+      json: { a: [1, null, "it's"], "": { "\\": true } },
+      enum: "b'",
+      word: "now",
+    });
+    expect(Math.abs(Date.parse(moment ?? "") - before)).toBeLessThan(60_000);
+  });
+
+  test("give way to null, and an update does not bring them back", async () => {
+    const nulls =
+      '{"string":null,"number":null,"decimal":null,"boolean":null,"uuid":null,"timestamp":null,"json":null,"enum":null,"word":null}';
+    const made = await create("initial", nulls);
+    const values = (reply: Reply) =>
+      Object.keys(JSON.parse(nulls)).map((name) => reply.json[name] as unknown);
+    expect(values(made)).toEqual(Array(9).fill(null));
+    const changed = await send("PATCH", `/v1/data/db/initial/${made.json["id"]}`, '{"word":"x"}');
+    expect(values(changed)).toEqual([...Array(8).fill(null), "x"]);
+  });
+});
+
+describe("a value that is too long for its index is refused with its column", () => {
+  const noise = (length: number) =>
+    Array.from({ length }, () =>
+      String.fromCharCode(0x4e00 + Math.floor(Math.random() * 20_000)),
+    ).join("");
+  test.each([
+    { name: "a unique, past a page", body: { unique: noise(9000) }, columns: ["/unique"] },
+    {
+      name: "a unique, past a third of a page",
+      body: { unique: noise(1200) },
+      columns: ["/unique"],
+    },
+    {
+      name: "an index, past a page",
+      body: { indexed: noise(9000), left: "x" },
+      columns: ["/indexed"],
+    },
+    {
+      name: "an index of two, past a third",
+      body: { left: noise(700), right: noise(700) },
+      columns: ["/left", "/right"],
+    },
+    {
+      name: "an index of two, past a page",
+      body: { left: noise(5000), right: noise(5000) },
+      columns: ["/left", "/right"],
+    },
+  ])("$name", async ({ body, columns }) => {
+    const answer = await create("long", JSON.stringify(body));
+    expect([answer.status, answer.json.details as unknown]).toEqual([
+      422,
+      columns.map((path) => ({ path, message: "Is too long for the index on it" })),
+    ]);
+    expect(answer.json["error"]).toBe("validation_failed");
+  });
+});
+
+describe("laws", () => {
+  test("a JSON value that is not refused comes back equal", async () => {
+    const texts = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.string({ unit: "grapheme" }),
+      fc.constant("__proto__"),
+    );
+    const { json } = fc.letrec<{ json: unknown }>((tie) => ({
+      json: fc.oneof(
+        { depthSize: "small" },
+        fc.constant(null),
+        fc.boolean(),
+        fc.integer(),
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        texts,
+        fc.array(tie("json"), { maxLength: 4 }),
+        fc.dictionary(texts, tie("json"), { maxKeys: 4 }),
+      ),
+    }));
+    await fc.assert(
+      fc.asyncProperty(json, async (value) => {
+        const body = `{"json":${JSON.stringify(value)}}`;
+        const answer = await update(body);
+        if (answer.status === 422) return;
+        expect(answer.status).toBe(200);
+        expect(JSON.stringify(sort(answer.json["json"]))).toBe(
+          JSON.stringify(sort(JSON.parse(body).json)),
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("a number, a text and a decimal that are not refused come back equal", async () => {
+    const values = fc.record({
+      number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((one) => one + 0),
+      string: fc.string({ unit: "binary" }),
+      decimal: fc.stringMatching(/^-?[1-9][0-9]{0,40}\.[0-9]{1,40}$/),
+    });
+    await fc.assert(
+      fc.asyncProperty(values, async (sent) => {
+        const answer = await update(JSON.stringify(sent));
+        if (answer.status === 422) {
+          expect(sent.string).toMatch(/\0|\p{Surrogate}/u);
+          return;
+        }
+        const { number, string, decimal } = answer.json as Record<string, unknown>;
+        expect({ number, string, decimal }).toEqual(sent);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  /** Keys in one order: jsonb keeps an order of its own. Own keys only, "__proto__" among them. */
+  function sort(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(sort);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, sort(inner)]);
+  }
+});
