@@ -40,18 +40,27 @@ export type TestHouse = {
   close: () => Promise<void>;
 };
 
-export type TestHouseOptions = { login?: "least" | "superuser"; connections?: number };
+export type TestHouseOptions = {
+  login?: "least" | "superuser";
+  connections?: number;
+  /** Milliseconds that a statement may take. */
+  limitMs?: number;
+  /** Where the house connects instead, such as to a proxy in front of the database. */
+  toServingUrl?: (url: string) => string;
+};
 
 /** Opens and serves a house on a free port. */
 export async function openTestHouse(options: TestHouseOptions = {}): Promise<TestHouse> {
   const database = await makeDatabase();
   const log: string[] = [];
+  const servingUrl = options.login === "superuser" ? database.superuserUrl : database.servingUrl;
   const house = openHouse({
-    databaseUrl: options.login === "superuser" ? database.superuserUrl : database.servingUrl,
+    databaseUrl: options.toServingUrl?.(servingUrl) ?? servingUrl,
     adminDatabaseUrl: database.adminUrl,
     connections: options.connections ?? 5,
     prepare: database.prepare,
     keyPrefix: "rh",
+    ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
     log: (level, event, fields) => void log.push(JSON.stringify({ level, event, ...fields })),
   });
   await house.warm();
