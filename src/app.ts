@@ -13,6 +13,7 @@ import {
   answerProblem,
   corsHeaders,
   type Exchange,
+  hasUnreadBody,
   type Match,
   makeRouter,
   preflightHeaders,
@@ -151,12 +152,14 @@ type Departure = { response: Response; request: Request; requestId: string; visi
 function finish({ origins }: AppDeps, { response, request, requestId, visit }: Departure): void {
   response.headers.set("x-request-id", requestId);
   response.headers.set("x-content-type-options", "nosniff");
+  if (hasUnreadBody(request)) response.headers.set("connection", "close");
   const origin = request.headers.get("origin");
   if (origin === null) return;
+  // A refusal before the key is known tells nothing of an app: any registered origin may read it.
   const isAllowed =
-    request.method === "OPTIONS"
+    visit.principal === undefined
       ? origins.isRegistered(origin)
-      : visit.principal !== undefined && origins.isOf(origin, visit.principal.appId);
+      : origins.isOf(origin, visit.principal.appId);
   for (const [name, value] of Object.entries(
     corsHeaders(origin, isAllowed, { credentials: false }),
   )) {

@@ -18,6 +18,8 @@ export type HouseOptions = {
   prepare: boolean;
   keyPrefix: string;
   log: Log;
+  /** Milliseconds that a request's statement may take; default: the service's documented limit. */
+  limitMs?: number;
 };
 
 export type House = {
@@ -39,6 +41,7 @@ export function openHouse(options: HouseOptions): House {
     connections: options.connections,
     prepare,
     name: "rowhouse",
+    ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
   });
   const admin = openDatabase({
     url: options.adminDatabaseUrl,

@@ -5,7 +5,7 @@
  * @module
  */
 import postgres from "postgres";
-import { toDatabaseError } from "./sqlstate.ts";
+import { readCode, SilenceError, toDatabaseError } from "./sqlstate.ts";
 
 /** A value that PostgreSQL gets as a parameter: never `undefined`, which would hang the connection behind a pooler. */
 export type Parameter = string | number | boolean | null | Date | Uint8Array | readonly string[];
@@ -38,6 +38,8 @@ export type DatabaseOptions = {
   prepare: boolean;
   /** What the server shows as application_name. */
   name: string;
+  /** Milliseconds that a query may take; default {@linkcode EXECUTION_LIMIT_MS}. */
+  limitMs?: number;
 };
 
 /** Execution time at the most, the service's documented limit. */
@@ -45,6 +47,13 @@ export const EXECUTION_LIMIT_MS = 30_000;
 const CONNECT_TIMEOUT_S = 3;
 /** Short and constant: a database that is back is found again within half a second. */
 const RECONNECT_DELAY_S = 0.25;
+
+/** How often a query is sent at the most when it lost against another one. */
+const MOST_ATTEMPTS = 3;
+const LOST_RACES = new Set(["40001", "40P01"]);
+const CANCELLED = "57014";
+/** How long a cancelled query may go on before its caller is answered without it. */
+const CANCEL_GRACE_MS = 1000;
 
 /** A query waits for a connection of its own, never behind somebody's slow one. (The driver's types lack this option.) */
 const NO_PIPELINE = { max_pipeline: 0 };
@@ -62,16 +71,20 @@ export function openDatabase(options: DatabaseOptions): Database {
     connection: { application_name: options.name },
     ...toAddress(options.url),
   });
+  const limitMs = options.limitMs ?? EXECUTION_LIMIT_MS;
   return {
     query: (text, parameters, call) =>
-      settle(
-        sql.unsafe(text, [...parameters] as postgres.ParameterOrJSON<never>[], {
-          prepare: options.prepare,
-        }),
-        call,
+      run(
+        () =>
+          sql.unsafe(text, [...parameters] as postgres.ParameterOrJSON<never>[], {
+            prepare: options.prepare,
+          }),
+        { ...call, limitMs, attempts: MOST_ATTEMPTS },
       ),
     message: async (text, { timeoutMs = EXECUTION_LIMIT_MS } = {}) =>
-      lastResult(await settle(sql.unsafe(text), { effect: "write", timeoutMs })),
+      lastResult(
+        await run(() => sql.unsafe(text), { effect: "write", limitMs: timeoutMs, attempts: 1 }),
+      ),
     close: (timeoutS = 5) => sql.end({ timeout: timeoutS }),
   };
 }
@@ -86,26 +99,64 @@ function toAddress(url: string): { username: string; password: string; database:
   };
 }
 
-/** The query's rows, or its failure in the house's words; cancelled in the database at the limit or on abort. */
-async function settle<Row>(
-  pending: postgres.PendingQuery<postgres.Row[]>,
-  call: CallOptions & { timeoutMs?: number },
-): Promise<Row[]> {
+type Run = CallOptions & { limitMs: number; attempts: number };
+type Pending = postgres.PendingQuery<postgres.Row[]>;
+type End<Row> = { rows: Row[] } | { error: unknown; timedOut: boolean; isAsked: boolean };
+
+/**
+ * The query's rows, or its failure in the house's words. What PostgreSQL rolled back for no fault of the statement is
+ * sent again: a statement is its own transaction, so nothing of it is left.
+ */
+async function run<Row>(send: () => Pending, call: Run): Promise<Row[]> {
+  for (let attempt = 1; ; attempt++) {
+    const end = await settle<Row>(send(), call);
+    if ("rows" in end) return end.rows;
+    if (attempt >= call.attempts || !isWorthAnother(end, attempt))
+      throw toDatabaseError(end.error, { effect: call.effect, timedOut: end.timedOut });
+  }
+}
+
+/** Lost against another statement; or hit by a cancellation that was meant for the connection's statement before. */
+function isWorthAnother(end: { error: unknown; isAsked: boolean }, attempt: number): boolean {
+  const code = readCode(end.error);
+  return LOST_RACES.has(code) || (code === CANCELLED && !end.isAsked && attempt === 1);
+}
+
+/** Waits for a query; cancels it in the database at the limit or on abort, and gives up where no answer comes. */
+async function settle<Row>(pending: Pending, call: Run): Promise<End<Row>> {
   let timedOut = false;
-  const cancel = () => pending.cancel();
-  const timer = setTimeout(() => {
-    timedOut = true;
-    cancel();
-  }, call.timeoutMs ?? EXECUTION_LIMIT_MS);
-  call.signal?.addEventListener("abort", cancel, { once: true });
+  let timer: Timer | undefined;
+  const abort = () => void cancel(pending);
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      timedOut = true;
+      const giveUp = () => reject(new SilenceError());
+      if (cancel(pending)) timer = setTimeout(giveUp, CANCEL_GRACE_MS);
+      else giveUp();
+    }, call.limitMs);
+  });
+  call.signal?.addEventListener("abort", abort, { once: true });
   try {
-    return (await pending) as unknown as Row[];
+    return { rows: (await Promise.race([pending, silence])) as unknown as Row[] };
   } catch (error) {
-    throw toDatabaseError(error, { effect: call.effect, timedOut });
+    return { error, timedOut, isAsked: timedOut || call.signal?.aborted === true };
   } finally {
     clearTimeout(timer);
-    call.signal?.removeEventListener("abort", cancel);
+    call.signal?.removeEventListener("abort", abort);
   }
+}
+
+/**
+ * Cancels a query that is not settled; whether it was sent, so that there is something to cancel. Two faults of the
+ * driver's own `cancel()` are kept away: it drops the promise of its cancelling connection, whose rejection ends the
+ * process when the database is away; and a query cancelled while its connection opens takes that connection with it.
+ */
+function cancel(pending: Pending): boolean {
+  const canceller: unknown = Reflect.get(pending, "canceller");
+  if (typeof canceller !== "function" || Reflect.get(pending, "state") === null) return false;
+  Reflect.set(pending, "canceller", null);
+  Promise.resolve(canceller(pending)).catch(() => undefined); // the query's own end tells all
+  return true;
 }
 
 /** Several statements give a list of results, one gives its rows. */

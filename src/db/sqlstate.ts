@@ -34,6 +34,14 @@ export class SignalError extends Error {
   }
 }
 
+/** Neither the statement nor its cancellation was answered. */
+export class SilenceError extends Error {
+  constructor() {
+    super("The database did not answer in time");
+    this.name = "SilenceError";
+  }
+}
+
 const VIOLATIONS: Readonly<Record<string, Violation["kind"]>> = {
   "23505": "unique",
   "23503": "reference",
@@ -64,6 +72,9 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
   "58": { code: "unavailable", retryAfterS: 5 },
 };
 
+/** A write that was under way when one of these came may have been committed: a crash, or a pooler that lost its server. */
+const UNTOLD = ["08", "40003", "57P02"];
+
 /** The driver's own codes: before anything was sent, nothing can have happened. */
 const NOT_SENT = new Set([
   "CONNECT_TIMEOUT",
@@ -88,12 +99,17 @@ export function toDatabaseError(
   call: { effect: "read" | "write"; timedOut: boolean },
 ): Error {
   const code = readCode(error);
-  if (call.timedOut) return new Problem("timeout", { cause: error });
+  // Who got no answer to the cancellation either cannot know whether a write happens after all.
+  if (error instanceof SilenceError && call.effect === "write") return unknownOutcome(error);
+  if (call.timedOut && (code === "57014" || error instanceof SilenceError))
+    return new Problem("timeout", { cause: error });
   if (code.startsWith("RH")) return new SignalError(code);
   const kind = VIOLATIONS[code];
   if (kind !== undefined) return new ViolationError(toViolation(kind, error));
   if (NOT_SENT.has(code)) return away(error);
   if (CUT.has(code)) return call.effect === "read" ? away(error) : unknownOutcome(error);
+  if (call.effect === "write" && UNTOLD.some((start) => code.startsWith(start)))
+    return unknownOutcome(error);
   const outcome = OUTCOMES[code] ?? OUTCOMES[code.slice(0, 2)];
   if (outcome === undefined)
     return error instanceof Error ? error : new Error("The driver threw no error");
@@ -123,7 +139,7 @@ function toViolation(kind: Violation["kind"], error: unknown): Violation {
   return { kind, constraint: constraint ?? index, column };
 }
 
-function readCode(error: unknown): string {
+export function readCode(error: unknown): string {
   return readField(error, "code") ?? "";
 }
 

@@ -73,8 +73,10 @@ export function coalesce<Result>(run: () => Promise<Result>): () => Promise<Resu
     return current;
   };
   return () => {
+    // Between the end of one run and the start of the next there is a moment with only a waiting one.
+    if (waiting !== undefined) return waiting;
     if (running === undefined) return start();
-    waiting ??= running.then(start, start);
+    waiting = running.then(start, start);
     return waiting;
   };
 }

@@ -4,7 +4,8 @@ type Range = { type: string; quality: number };
 
 /** Whether an `Accept` header admits `application/json`; none admits everything. */
 export function acceptsJson(accept: string | null): boolean {
-  if (accept === null || accept === "*/*" || accept === "application/json") return true;
+  if (accept === null || accept.trim() === "" || accept === "*/*" || accept === "application/json")
+    return true;
   const ranges = readRanges(accept);
   // The most specific range decides: `application/json;q=0, */*` refuses JSON.
   const decisive = ["application/json", "application/*", "*/*"]

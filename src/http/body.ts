@@ -9,6 +9,12 @@ import { jsonDepth } from "../std/json_depth.ts";
 
 export const MAX_DEPTH = 64;
 
+/** How long a body of any size may take to arrive. */
+const ARRIVAL_LIMIT_MS = 10_000;
+
+/** A body of this size that nobody reads is taken all the same, and the connection kept. */
+const DRAINED_BYTES = 65_536;
+
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
@@ -31,13 +37,16 @@ export function checkJsonBody(request: Request): void {
 /**
  * The text of a body of at most `most` bytes.
  *
- * @throws {Problem} body_too_large — announced or sent, also when chunked; invalid_json — not UTF-8, or cut short
+ * @throws {Problem} body_too_large — announced or sent, also when chunked; invalid_json — not UTF-8, cut short, or
+ * not there in time
  */
-export async function readText(request: Request, most: number): Promise<string> {
-  const announced = request.headers.get("content-length");
-  if (announced !== null && Number(announced) > most) throw tooLarge(most);
-  const bytes =
-    announced === null ? await readChunks(request, most) : await readWhole(request, most);
+export async function readText(
+  request: Request,
+  most: number,
+  options: { limitMs?: number } = {},
+): Promise<string> {
+  if (Number(request.headers.get("content-length") ?? 0) > most) throw tooLarge(most);
+  const bytes = await readBytes(request, most, options.limitMs ?? ARRIVAL_LIMIT_MS);
   try {
     return utf8.decode(bytes);
   } catch (error) {
@@ -84,22 +93,40 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-async function readWhole(request: Request, most: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(await request.arrayBuffer());
-  if (bytes.length > most) throw tooLarge(most);
-  return bytes;
-}
-
-async function readChunks(request: Request, most: number): Promise<Uint8Array> {
+/** The whole body, wherever its end is announced or not; a sender who dawdles holds nothing for long. */
+async function readBytes(request: Request, most: number, limitMs: number): Promise<Uint8Array> {
+  if (request.body === null) return new Uint8Array();
+  const reader = request.body.getReader();
+  const timer = setTimeout(() => void reader.cancel().catch(() => undefined), limitMs);
+  const deadline = performance.now() + limitMs;
   const chunks: Uint8Array[] = [];
   let length = 0;
-  if (request.body === null) return new Uint8Array();
-  for await (const chunk of request.body) {
-    length += chunk.length;
-    if (length > most) throw tooLarge(most);
-    chunks.push(chunk);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (performance.now() >= deadline) throw cutShort("The body did not arrive in time");
+      if (done) return Buffer.concat(chunks, length);
+      length += value.length;
+      if (length > most) throw tooLarge(most);
+      chunks.push(value);
+    }
+  } catch (error) {
+    throw error instanceof Problem ? error : cutShort("The body was cut short", error);
+  } finally {
+    clearTimeout(timer);
   }
-  return Buffer.concat(chunks, length);
+}
+
+/** Whether a body that nobody read is on its way, without an end or too large to wait for. */
+export function hasUnreadBody(request: Request): boolean {
+  if (request.bodyUsed) return false;
+  const announced = request.headers.get("content-length");
+  if (announced === null) return request.headers.has("transfer-encoding");
+  return Number(announced) > DRAINED_BYTES;
+}
+
+function cutShort(message: string, cause?: unknown): Problem {
+  return new Problem("invalid_json", { message, cause, headers: { connection: "close" } });
 }
 
 function tooLarge(most: number): Problem {

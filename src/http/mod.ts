@@ -1,6 +1,14 @@
 /** HTTP: routes, bodies, answers. Knows nothing of apps, tables or people. @module */
 export { acceptsEventStream, acceptsJson } from "./accept.ts";
-export { checkDepth, checkJsonBody, checkObject, MAX_DEPTH, parseJson, readText } from "./body.ts";
+export {
+  checkDepth,
+  checkJsonBody,
+  checkObject,
+  hasUnreadBody,
+  MAX_DEPTH,
+  parseJson,
+  readText,
+} from "./body.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
 export { answerEmpty, answerJson, answerProblem, answerText } from "./respond.ts";
 export {

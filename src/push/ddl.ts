@@ -57,7 +57,7 @@ function renderTable(table: TableDefinition): string[] {
     `"app_id" pg_catalog.uuid not null`,
     `"id" pg_catalog.uuid not null`,
     ...table.columns.map((column) => renderColumn(table, column)),
-    `primary key ("app_id", "id")`,
+    `constraint ${quoteName(`${table.name}__pkey`)} primary key ("app_id", "id")`,
   ];
   return [
     ...renderEnumTypes(table, table.columns),

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
-export type Proxy = {
+export type TestProxy = {
   /** The same connection string by way of the proxy. */
   toUrl: (url: string) => string;
   /** Ends every connection and takes no new one. */
@@ -14,12 +14,15 @@ export type Proxy = {
   heal: () => void;
   /** Ends every connection as soon as the next bytes from the client have been passed on. */
   cutAfterNextQuery: () => void;
+  /** How many statements whose text holds `part` were sent so far, as seen on the wire. */
+  count: (part: string) => number;
   close: () => Promise<void>;
 };
 
-export async function openProxy(): Promise<Proxy> {
+export async function openProxy(): Promise<TestProxy> {
   let target = { host: "", port: 0 };
   let mode: "open" | "cut" | "frozen" | "cut after query" = "open";
+  const counts = new Map<string, number>();
   const pairs = new Set<readonly [Socket, Socket]>();
   const end = () => {
     for (const pair of pairs) for (const socket of pair) socket.destroy();
@@ -37,7 +40,9 @@ export async function openProxy(): Promise<Proxy> {
     };
     client.on("error", drop).on("close", drop);
     upstream.on("error", drop).on("close", drop);
-    client.on("data", (bytes) => {
+    const read = makeReader((text) => counts.set(text, (counts.get(text) ?? 0) + 1));
+    client.on("data", (bytes: Buffer) => {
+      read(bytes);
       if (mode === "frozen") return;
       if (mode === "cut after query" && bytes.includes("_create")) {
         mode = "cut";
@@ -76,10 +81,47 @@ export async function openProxy(): Promise<Proxy> {
     cutAfterNextQuery: () => {
       mode = "cut after query";
     },
+    count: (part) =>
+      [...counts].reduce((sum, [text, count]) => sum + (text.includes(part) ? count : 0), 0),
     close: async () => {
       end();
       server.close();
       await once(server, "close");
     },
   };
+}
+
+const STARTUP_HEADER = 4;
+const MESSAGE_HEADER = 5;
+
+/** Reads a client's half of the PostgreSQL protocol: the text of each statement that is run. */
+function makeReader(onStatement: (text: string) => void): (bytes: Buffer) => void {
+  const texts = new Map<string, string>();
+  let rest = Buffer.alloc(0);
+  let isStarted = false;
+  return (bytes) => {
+    rest = Buffer.concat([rest, bytes]);
+    for (;;) {
+      const start = isStarted ? 1 : 0;
+      if (rest.length < start + STARTUP_HEADER) return;
+      const end = start + rest.readUInt32BE(start);
+      if (rest.length < end) return;
+      const message = rest.subarray(0, end);
+      rest = rest.subarray(end);
+      if (isStarted) readMessage(message, texts, onStatement);
+      isStarted = true;
+    }
+  };
+}
+
+function readMessage(
+  message: Buffer,
+  texts: Map<string, string>,
+  onStatement: (text: string) => void,
+): void {
+  const [first = "", second = ""] = message.subarray(MESSAGE_HEADER).toString("latin1").split("\0");
+  const kind = String.fromCharCode(message[0] ?? 0);
+  if (kind === "P") texts.set(first, second);
+  if (kind === "B") onStatement(texts.get(second) ?? "");
+  if (kind === "Q") onStatement(first);
 }
