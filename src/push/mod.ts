@@ -2,4 +2,5 @@
 export { type PushResult, push } from "./apply.ts";
 export { describePlan } from "./migration.ts";
 export { type Plan, planPush, type Step } from "./plan.ts";
-export { checkDefinition, type PushRouteDeps, pushRoutes } from "./routes.ts";
+export { checkDefinition, MOST_BYTES, type PushRouteDeps, pushRoutes } from "./routes.ts";
+export { readStatus, type Status } from "./status.ts";

@@ -12,6 +12,7 @@ import {
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { push } from "./apply.ts";
+import { readStatus } from "./status.ts";
 
 export type PushRouteDeps = {
   /** Absent where this process serves without administrator's rights. */
@@ -51,18 +52,7 @@ async function handlePush(deps: PushRouteDeps, exchange: KeyExchange): Promise<R
 
 async function handleStatus(deps: PushRouteDeps, exchange: KeyExchange): Promise<Response> {
   refuseQuery(exchange);
-  const [row] = await deps.admin.query<{ status: string }>(
-    `select json_build_object(
-      'app', (select slug from rowhouse.apps where id = $1),
-      'tables', (select coalesce(json_agg(registrations.definition order by table_name), '[]')
-        from rowhouse.registrations where app_id = $1),
-      'migrations', (select coalesce(json_agg(json_build_object(
-          'seq', seq, 'name', name, 'parent', parent, 'checksum', checksum, 'sql', sql) order by seq), '[]')
-        from rowhouse.migrations where app_id = $1))::text as status`,
-    [exchange.principal.appId],
-    { effect: "read" },
-  );
-  return answerJson(JSON.parse(row?.status ?? "null"));
+  return answerJson(await readStatus(deps.admin, exchange.principal.appId));
 }
 
 /**

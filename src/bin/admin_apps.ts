@@ -1,0 +1,54 @@
+/** `rowhouse admin create-app` and `list-apps`. @module */
+import { createApp, listApps } from "../accounts/mod.ts";
+import { type AdminTask, makeAdminCommand } from "./admin_task.ts";
+
+const createAppTask: AdminTask = async (deps, args) => {
+  const [slug = ""] = args.positionals;
+  const app = await createApp(deps, {
+    slug,
+    origins: args.texts("origin"),
+    redirects: args.texts("redirect"),
+    cookieDomain: deps.config.COOKIE_DOMAIN,
+  });
+  return {
+    document: app,
+    lines: [`Created app ${app.slug} (${app.id})`, `Next: rowhouse admin issue-key ${app.slug}`],
+  };
+};
+
+const listAppsTask: AdminTask = async (deps) => {
+  const apps = await listApps(deps);
+  const lines = apps.map(({ id, slug, createdAt, targets }) =>
+    [slug, id, createdAt, ...targets].join("  "),
+  );
+  return { document: { apps }, lines: lines.length === 0 ? ["There is no app yet"] : lines };
+};
+
+export const adminAppCommands = [
+  makeAdminCommand(
+    {
+      name: "admin create-app",
+      summary: "makes an app, with the places its people come from",
+      example: `rowhouse admin create-app wiki --origin https://wiki.example.org
+rowhouse admin create-app shop --redirect https://shop.example.org/callback`,
+      about: `A slug is 2 to 40 of a-z, 0-9 and -, beginning with a letter. Origins and redirects need COOKIE_DOMAIN.
+Prints { id, slug } with --json.`,
+      positionals: ["slug"],
+      flags: {
+        origin: { value: "url", many: true, about: "an origin; any path of it may be returned to" },
+        redirect: { value: "url", many: true, about: "exactly this URL may be returned to" },
+      },
+    },
+    createAppTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin list-apps",
+      summary: "lists the apps with their origins and redirects",
+      example: "rowhouse admin list-apps --json",
+      about: "Prints { apps: [{ id, slug, createdAt, targets }] } with --json.",
+      positionals: [],
+    },
+    listAppsTask,
+  ),
+];

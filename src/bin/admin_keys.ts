@@ -1,0 +1,101 @@
+/** `rowhouse admin issue-key` and `revoke-key`. A key is printed once and kept nowhere. @module */
+import { issueKey, revokeKey } from "../accounts/mod.ts";
+import { SCOPES, type Scope } from "../principal.ts";
+import { quote } from "../std/quote.ts";
+import { type AdminTask, makeAdminCommand } from "./admin_task.ts";
+import { RefusedError, UsageError } from "./command.ts";
+
+const DEFAULT_SCOPES = "data:read,data:write";
+const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+const issueKeyTask: AdminTask = async (deps, args) => {
+  const [slug = ""] = args.positionals;
+  const scopes = readScopes(args.text("scope") ?? DEFAULT_SCOPES);
+  const expires = args.text("expires");
+  const expiresAt = expires === undefined ? undefined : readExpiry(expires, deps.now());
+  const name = args.text("name") ?? "";
+  const key = await issueKey(
+    { ...deps, keyPrefix: deps.config.API_KEY_PREFIX },
+    { slug, name, scopes, expiresAt },
+  );
+  return {
+    document: {
+      app: slug,
+      keyId: key.keyId,
+      key: key.text,
+      name,
+      scopes,
+      expiresAt: expiresAt?.toISOString() ?? null,
+    },
+    lines: [key.text],
+  };
+};
+
+const revokeKeyTask: AdminTask = async (deps, args) => {
+  const keyId = readKeyId(args.positionals[0] ?? "");
+  if (!(await revokeKey(deps, keyId)))
+    throw new RefusedError(`No key ${quote(keyId)} is in force: it is unknown, or revoked already`);
+  return { document: { keyId, revoked: true }, lines: [`Revoked key ${keyId}`] };
+};
+
+export const adminKeyCommands = [
+  makeAdminCommand(
+    {
+      name: "admin issue-key",
+      summary: "makes an API key of an app and prints it once",
+      example: `rowhouse admin issue-key wiki --name server
+rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
+      about: "Prints { app, keyId, key, name, scopes, expiresAt } with --json.",
+      positionals: ["slug"],
+      flags: {
+        name: { value: "text", about: "what the key is for" },
+        scope: { value: "list", about: `of ${SCOPES.join(", ")}; default ${DEFAULT_SCOPES}` },
+        expires: { value: "when", about: "30m, 12h, 90d, 4w, or a date such as 2030-01-31" },
+      },
+    },
+    issueKeyTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin revoke-key",
+      summary: "ends an API key: within 5 s no process accepts it",
+      example: "rowhouse admin revoke-key k3x9q0m2w8z5t1ab",
+      about:
+        "Takes the key's id: what stands between the first _ and the dot. Prints { keyId, revoked } with --json.",
+      positionals: ["key_id"],
+    },
+    revokeKeyTask,
+  ),
+];
+
+function readScopes(text: string): Scope[] {
+  const words = text.split(",").map((word) => word.trim());
+  const scopes = SCOPES.filter((scope) => words.includes(scope));
+  const unknown = words.find((word) => !SCOPES.some((scope) => scope === word));
+  if (unknown === undefined) return scopes;
+  throw new UsageError(`Unknown scope ${quote(unknown)}: wanted some of ${SCOPES.join(",")}`);
+}
+
+/** A moment to come: a duration from now, or a date (its begin in UTC) or time with offset. */
+function readExpiry(text: string, now: Date): Date {
+  const [, count, unit] = /^([1-9]\d{0,5})([mhdw])$/.exec(text) ?? [];
+  const isDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
+  const at =
+    count !== undefined
+      ? new Date(now.getTime() + Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS])
+      : new Date(isDate ? text : Number.NaN);
+  if (Number.isNaN(at.getTime()))
+    throw new UsageError(
+      `Cannot read --expires ${quote(text)}: must be such as 90d or 2030-01-31T00:00:00Z`,
+    );
+  if (at <= now) throw new UsageError(`Cannot use --expires ${quote(text)}: must be in the future`);
+  return at;
+}
+
+/** A whole key typed here by mistake stands in the shell's history: say so without repeating it. */
+function readKeyId(text: string): string {
+  if (/^[a-z0-9]{16}$/.test(text)) return text;
+  throw new UsageError(
+    "Cannot read the key's id: must be the 16 characters between the first _ and the dot of a key",
+  );
+}

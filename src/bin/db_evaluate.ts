@@ -1,0 +1,136 @@
+/**
+ * From a schema's file to its definition: evaluated in a process of its own, with a time limit and with what it
+ * prints kept apart. Never lets the schema's code see a setting of the command.
+ *
+ * @module
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import * as v from "valibot";
+import type { Environment } from "../config.ts";
+import { type Definition, readDefinition } from "../dsl/mod.ts";
+import { RefusedError, type Terminal } from "./command.ts";
+
+const EVALUATION_LIMIT_MS = 10_000;
+const MOST_BYTES = 16_000_000;
+/** All that a schema's process gets of the environment: it is code, and may come from anywhere. */
+const PASSED_ON = ["PATH", "HOME", "TMPDIR", "LANG", "NO_COLOR"];
+
+const Report = v.union([
+  v.object({ definition: v.unknown() }),
+  v.object({
+    faults: v.array(
+      v.object({
+        table: v.optional(v.string()),
+        column: v.optional(v.string()),
+        message: v.string(),
+      }),
+    ),
+  }),
+  v.object({ failure: v.string() }),
+]);
+
+export type EvaluateOptions = {
+  file: string;
+  folder: string;
+  env: Environment;
+  terminal: Terminal;
+};
+
+/** The file of `--schema`: itself, or `mod.ts` of a folder. */
+export function findSchemaFile(folder: string, typed = "schema"): string {
+  const path = resolve(folder, typed);
+  const file = existsSync(path) && statSync(path).isDirectory() ? join(path, "mod.ts") : path;
+  if (existsSync(file)) return file;
+  throw new RefusedError(
+    `There is no schema at ${relative(folder, file)}: write "export default defineSchema({ … })" there, or name another with --schema`,
+  );
+}
+
+/** @throws {RefusedError} with every fault and its place */
+export async function evaluateSchema(options: EvaluateOptions): Promise<Definition> {
+  const place = relative(options.folder, options.file);
+  const { text, ending } = await runEvaluation(options);
+  if (ending === "limit")
+    throw new RefusedError(
+      `Cannot read ${place}: it was not done after ${EVALUATION_LIMIT_MS / 1000} s; a schema must not wait or loop for ever`,
+    );
+  const report = readReport(text);
+  if (report === undefined)
+    throw new RefusedError(
+      `Cannot read ${place}: its process ended (${ending}) before the schema was there; a schema must not exit`,
+    );
+  if ("failure" in report) throw new RefusedError(`Cannot read ${place}: ${report.failure}`);
+  const reading = "faults" in report ? report : readDefinition(report.definition);
+  if ("definition" in reading) return reading.definition;
+  const lines = reading.faults.map((fault) => `  ${toPlace(fault)}${fault.message}`);
+  throw new RefusedError(
+    `Cannot use ${place}: it has ${lines.length} ${lines.length === 1 ? "fault" : "faults"}\n${lines.join("\n")}`,
+  );
+}
+
+function toPlace({ table, column }: { table?: string | undefined; column?: string | undefined }) {
+  const place = [table, column].filter((part) => part !== undefined).join(".");
+  return place === "" ? "" : `${place}: `;
+}
+
+function readReport(text: string): v.InferOutput<typeof Report> | undefined {
+  try {
+    return v.parse(Report, JSON.parse(text));
+  } catch {
+    return undefined; // cut short, or no report at all
+  }
+}
+
+type Evaluation = { text: string; ending: string };
+
+async function runEvaluation({
+  file,
+  folder,
+  env,
+  terminal,
+}: EvaluateOptions): Promise<Evaluation> {
+  const script = fileURLToPath(new URL("./db_evaluate_process.ts", import.meta.url));
+  const child = spawn(process.execPath, ["--no-env-file", "--no-install", script, file], {
+    cwd: folder,
+    env: Object.fromEntries(PASSED_ON.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+  });
+  const warn = (chunk: Buffer) => terminal.warn(chunk.toString().replace(/\n$/, ""));
+  child.stdout?.on("data", warn);
+  child.stderr?.on("data", warn);
+  try {
+    return await collectReport(child);
+  } finally {
+    child.kill("SIGKILL");
+    // A grandchild may hold these open: their end is not waited for.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  }
+}
+
+/** What came on descriptor 3 when it ended, the process ended or the limit passed. */
+function collectReport(child: ChildProcess): Promise<Evaluation> {
+  const channel = child.stdio[3] as Readable;
+  let text = "";
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => settle("limit"), EVALUATION_LIMIT_MS);
+    const settle = (ending: string) => {
+      clearTimeout(timer);
+      resolve({ text, ending });
+    };
+    channel.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+      if (text.endsWith("\n")) settle("done");
+      if (text.length > MOST_BYTES) settle("too large");
+    });
+    child.once("error", () => settle("not started"));
+    // What was written last may still be on its way.
+    child.once("exit", (code, signal) =>
+      setTimeout(() => settle(`${signal ?? `code ${code}`}`), 50),
+    );
+  });
+}

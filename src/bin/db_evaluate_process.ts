@@ -1,0 +1,85 @@
+/**
+ * The process in which a schema is evaluated: imports the file it is given and writes one line of JSON to descriptor
+ * 3. The schema is recognised as plain data, so that it may come from another copy of this package.
+ *
+ * @module
+ */
+import { closeSync, writeSync } from "node:fs";
+import { relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { toDefinition } from "../dsl/to_definition.ts";
+
+const REPORT = 3;
+const file = process.argv[2] ?? "";
+report(await evaluate());
+process.exit(0);
+
+async function evaluate(): Promise<object> {
+  try {
+    const module: Record<string, unknown> = await import(pathToFileURL(file).href);
+    if (Object.hasOwn(module, "default")) return toDefinition(module["default"]);
+    const names = Object.keys(module);
+    const found = names.length === 0 ? "it exports nothing" : `it exports ${names.join(", ")}`;
+    return { failure: `${found}; wanted export default defineSchema({ … })` };
+  } catch (error) {
+    return { failure: explain(error) };
+  }
+}
+
+/** What the file threw, or why it cannot be loaded, with the line where one is known. */
+function explain(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(explain).join("\n  ");
+  const place = findPosition(error) ?? findFrame(error);
+  const at = place === undefined ? "" : ` at ${place}`;
+  if (!(error instanceof Error)) return `${describe(error)}${at}`;
+  return `${error.name}: ${error.message}${at}`;
+}
+
+/** A thing that is no Error: what Bun's loader reports has a message too. */
+function describe(error: unknown): string {
+  const message =
+    typeof error === "object" && error !== null ? Reflect.get(error, "message") : undefined;
+  return typeof message === "string"
+    ? message
+    : `it throws ${JSON.stringify(error) ?? typeof error}`;
+}
+
+/** Where the loader could not go on. */
+function findPosition(error: unknown): string | undefined {
+  const position =
+    typeof error === "object" && error !== null ? Reflect.get(error, "position") : undefined;
+  if (typeof position !== "object" || position === null) return undefined;
+  const {
+    file: path,
+    line,
+    column,
+  } = position as { file?: string; line?: number; column?: number };
+  return path === undefined ? undefined : `${relative(process.cwd(), path)}:${line}:${column}`;
+}
+
+/** The first place of the stack that is a file of the schema's, not of this package. */
+function findFrame(error: unknown): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  const frames = [...stack.matchAll(/\(?(?:file:\/\/)?(\/[^():]+):(\d+):(\d+)\)?/g)];
+  const frame = frames.find(([, path]) => !path?.startsWith(import.meta.dirname)) ?? frames[0];
+  return frame === undefined
+    ? undefined
+    : `${relative(process.cwd(), frame[1] ?? "")}:${frame[2]}:${frame[3]}`;
+}
+
+function report(value: object): void {
+  const bytes = Buffer.from(`${JSON.stringify(value)}\n`);
+  for (let sent = 0; sent < bytes.length; ) sent += writeSome(bytes.subarray(sent));
+  closeSync(REPORT);
+}
+
+/** A full pipe says EAGAIN: its reader is given a moment. */
+function writeSome(bytes: Uint8Array): number {
+  try {
+    return writeSync(REPORT, bytes);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
+    Bun.sleepSync(1);
+    return 0;
+  }
+}

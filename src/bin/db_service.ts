@@ -1,0 +1,106 @@
+/** The two ways to push: by HTTP with an app's key, or straight to the database as its operator. Same code there. @module */
+import { findAppId, unknownApp } from "../accounts/mod.ts";
+import type { Config } from "../config.ts";
+import type { Definition } from "../dsl/mod.ts";
+import { checkDefinition, type PushResult, push, readStatus, type Status } from "../push/mod.ts";
+import { type Arguments, UsageError } from "./command.ts";
+import { type Address, checkMigrated, findAdminAddress, withDatabase } from "./database.ts";
+import { callService, type Target } from "./db_http.ts";
+import { readDevFile } from "./dev_file.ts";
+
+/** What an app's journal holds, for the service to compare. */
+export type JournalEntry = { seq: number; checksum: string };
+export type PushRequest = {
+  definition: Definition;
+  journal: readonly JournalEntry[];
+  dryRun: boolean;
+};
+export type SchemaService = {
+  readonly push: (request: PushRequest) => Promise<PushResult>;
+  readonly status: () => Promise<Status>;
+};
+
+/** Where flags and settings point to. */
+export type Place =
+  | { kind: "service"; target: Target }
+  | { kind: "database"; address: Address; app: string };
+
+/** @throws {UsageError} nothing, or only half of what is needed, is set */
+export function findPlace(args: Arguments, config: Config, folder: string): Place {
+  const app = args.text("app");
+  const url = args.text("url");
+  if (app !== undefined && url !== undefined)
+    throw new UsageError(
+      "Flags --app and --url exclude each other: push by the service or to the database",
+    );
+  if (app !== undefined) return findDatabase(app, config, folder);
+  const key = config.ROWHOUSE_API_KEY;
+  const service = url === undefined ? config.ROWHOUSE_URL : readUrl(url);
+  if (service !== undefined && key !== undefined)
+    return { kind: "service", target: { url: service, key } };
+  if (service !== undefined)
+    throw new UsageError("ROWHOUSE_API_KEY is not set: wanted a key with the scope schema:push");
+  if (key !== undefined)
+    throw new UsageError("ROWHOUSE_URL is not set, and no --url given: where is the service?");
+  const dev = readDevFile(folder);
+  if (dev !== undefined)
+    return { kind: "service", target: { url: dev.baseUrl, key: dev.apiKey, isDev: true } };
+  throw new UsageError(
+    "Nowhere to push to: set ROWHOUSE_URL and ROWHOUSE_API_KEY, or start rowhouse dev in this folder, or name --app <slug> with ADMIN_DATABASE_URL",
+  );
+}
+
+function findDatabase(app: string, config: Config, folder: string): Place {
+  const address = findAdminAddress(config);
+  if (address !== undefined) return { kind: "database", address, app };
+  const dev = readDevFile(folder);
+  if (dev === undefined)
+    throw new UsageError(
+      "Flag --app lacks a database: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
+    );
+  return {
+    kind: "database",
+    address: { url: dev.databaseUrl, variable: ".rowhouse/dev.json" },
+    app,
+  };
+}
+
+function readUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, ""))
+    return url.origin;
+  throw new UsageError("Cannot read --url: must be an origin such as https://api.example.org");
+}
+
+/** Runs a task against the service of a place. */
+export async function withService<Result>(
+  place: Place,
+  config: Config,
+  task: (service: SchemaService) => Promise<Result>,
+): Promise<Result> {
+  if (place.kind === "service") return await task(overHttp(place.target));
+  return await withDatabase(place.address, config, async (admin) => {
+    await checkMigrated(admin);
+    const id = await findAppId({ admin }, place.app);
+    if (id === undefined) throw unknownApp(place.app);
+    return await task({
+      push: (request) =>
+        push(
+          { admin },
+          {
+            app: { id, slug: place.app },
+            definition: checkDefinition(request.definition),
+            options: { dryRun: request.dryRun },
+          },
+        ),
+      status: () => readStatus(admin, id),
+    });
+  });
+}
+
+function overHttp(target: Target): SchemaService {
+  return {
+    push: async (request) => (await callService(target, request)) as PushResult,
+    status: async () => (await callService(target)) as Status,
+  };
+}

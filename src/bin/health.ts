@@ -1,0 +1,27 @@
+/** `rowhouse health`: whether the service on this machine lives; what a container's health check runs. @module */
+import { type Command, EXIT, RefusedError } from "./command.ts";
+import { readSettings } from "./settings.ts";
+
+const PATIENCE_MS = 3000;
+/** Addresses that mean "every one of this machine", by one that can be called. */
+const CALLABLE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+export const healthCommand: Command = {
+  name: "health",
+  summary: "asks the service on this machine (HOST, PORT) whether it lives",
+  example: "rowhouse health",
+  about: "Asks GET /live, which does not depend on the database. Exits with 69 without an answer.",
+  positionals: [],
+  flags: {},
+  run: async ({ env, terminal }) => {
+    const { HOST, PORT } = readSettings(env);
+    const host = CALLABLE[HOST] ?? HOST;
+    const url = `http://${host.includes(":") ? `[${host}]` : host}:${PORT}/live`;
+    const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => {
+      throw new RefusedError(`No answer from ${url}`, EXIT.unreachable);
+    });
+    if (!response.ok) throw new RefusedError(`${url} answers ${response.status}`);
+    terminal.say(`${url} lives`);
+    return EXIT.done;
+  },
+};

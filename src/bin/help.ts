@@ -1,0 +1,44 @@
+/** Help texts, made from the table of commands. Each opens with an example. @module */
+import { showFlag } from "./arguments.ts";
+import type { Command } from "./command.ts";
+
+const EXIT_CODES =
+  "Exit codes: 0 done or nothing to do, 1 refused or failed, 2 usage, 3 changes pending (db check),\n4 not authenticated, 69 service or database unreachable (try again later)";
+
+/** The whole command's help. */
+export function overview(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map(({ name }) => name.length)) + 2;
+  return [
+    "Example:\n  rowhouse dev\n",
+    "Rowhouse: typed tables and sign-in for many apps, isolated by PostgreSQL\n",
+    "Commands:",
+    ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
+    "\nrowhouse <command> --help tells more; settings are read from the environment and .env (see .env.example)",
+    EXIT_CODES,
+  ].join("\n");
+}
+
+/** One command's help. */
+export function describeCommand(command: Command): string {
+  const flags = Object.entries(command.flags).map(
+    ([name, flag]) => [showFlag(name, flag), flag.about] as const,
+  );
+  const width = Math.max(0, ...flags.map(([shown]) => shown.length)) + 2;
+  const words = command.positionals.map((word) => ` <${word}>`).join("");
+  return [
+    `Example:\n${indent(command.example)}\n`,
+    `rowhouse ${command.name}${words}${flags.length > 0 ? " [flags]" : ""}: ${command.summary}`,
+    ...(flags.length > 0 ? ["\nFlags:"] : []),
+    ...flags.map(([shown, about]) => `  ${shown.padEnd(width)}${about}`),
+    ...(command.about === undefined ? [] : [`\n${command.about.trim()}`]),
+    `\n${EXIT_CODES}`,
+  ].join("\n");
+}
+
+function indent(text: string): string {
+  return text
+    .trim()
+    .split("\n")
+    .map((line) => `  ${line}`)
+    .join("\n");
+}

@@ -1,0 +1,70 @@
+/** Serving a house on a port, and ending it without cutting off who is being served. @module */
+import type { House } from "../house.ts";
+import { MOST_BYTES } from "../push/mod.ts";
+import { RefusedError } from "./command.ts";
+
+/** Seconds that a socket may be silent before its request is whole; a request under way gets more from app.ts. */
+const IDLE_TIMEOUT_S = 10;
+/** Bodies past their limit are refused by the routes themselves, in the contract's words; this is only the outer wall. */
+const WALL_BYTES = 16 * MOST_BYTES;
+/** Requests under way are waited for this long: the whole stop stays within the 10 s that orchestrators give. */
+const DRAIN_MS = 8000;
+const CLOSE_MS = 1500;
+
+export type Serving = {
+  /** The port that was taken, also where any free one was asked for. */
+  readonly port: number;
+  /** Stops accepting, waits for requests under way, closes the house. */
+  readonly stop: () => Promise<void>;
+};
+
+/** @throws {RefusedError} the port or the host cannot be taken */
+export function listen(house: House, { host, port }: { host: string; port: number }): Serving {
+  const server = takePort(house, { host, port });
+  return {
+    port: server.port ?? port,
+    stop: async () => {
+      const drained = server.stop();
+      await Promise.race([drained, Bun.sleep(DRAIN_MS)]);
+      await Promise.race([Promise.all([server.stop(true), house.close()]), Bun.sleep(CLOSE_MS)]);
+    },
+  };
+}
+
+function takePort(house: House, { host, port }: { host: string; port: number }) {
+  try {
+    return Bun.serve({
+      hostname: host,
+      port,
+      idleTimeout: IDLE_TIMEOUT_S,
+      maxRequestBodySize: WALL_BYTES,
+      fetch: house.fetch,
+    });
+  } catch (error) {
+    throw new RefusedError(explain(error, host, port));
+  }
+}
+
+function explain(error: unknown, host: string, port: number): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "EADDRINUSE")
+    return `Port ${port} of ${host} is in use: stop what listens there, or set another PORT`;
+  if (code === "EACCES") return `Port ${port} is not for this user: set a PORT above 1023`;
+  return `Cannot listen on ${host}:${port}: must be an address of this machine (HOST) and a free port (PORT)`;
+}
+
+const STOP_SIGNALS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
+
+/** Resolves at the first signal to stop; the second one ends the process at once. */
+export function untilStopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let stopping = false;
+    for (const [signal, number] of Object.entries(STOP_SIGNALS)) {
+      process.on(signal, () => {
+        if (stopping) process.exit(128 + number);
+        stopping = true;
+        resolve();
+      });
+    }
+  });
+}

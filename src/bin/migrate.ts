@@ -1,0 +1,61 @@
+/** `rowhouse migrate`: the service's own tables and roles, and the serving login's rights. @module */
+import type { Config } from "../config.ts";
+import { admitLogin, type Database, migrate } from "../db/mod.ts";
+import { type Command, EXIT, type ExitCode, type Setting, UsageError } from "./command.ts";
+import { findAdminAddress, withDatabase } from "./database.ts";
+import { readSettings } from "./settings.ts";
+import { toDocument } from "./terminal.ts";
+
+export const migrateCommand: Command = {
+  name: "migrate",
+  summary: "makes or updates Rowhouse's own tables, and lets the login of DATABASE_URL serve",
+  example: `ADMIN_DATABASE_URL=postgres://admin:…@db.example.org/rowhouse \\
+DATABASE_URL=postgres://rowhouse_login:…@db.example.org/rowhouse rowhouse migrate`,
+  about: `May be run at every start and by several machines at once: what is applied stays as it is.
+
+On a managed PostgreSQL no superuser is needed. Once, as the provider's administrator:
+  create role rowhouse_admin login createrole password '…';
+  create database rowhouse owner rowhouse_admin;
+and as rowhouse_admin, so that it may grant rights to the login:
+  create role rowhouse_login login password '…';
+rowhouse_admin (role attribute CREATEROLE, owner of the database) is the role of ADMIN_DATABASE_URL,
+rowhouse_login that of DATABASE_URL.
+
+ADMIN_DATABASE_URL goes straight to PostgreSQL; only DATABASE_URL may go through a pooler.
+A database that cannot be reached exits with 69, any other trouble with 1.`,
+  positionals: [],
+  flags: { json: { about: "one JSON document on standard output: { applied, login }" } },
+  run: runMigrate,
+};
+
+async function runMigrate({ args, env, terminal }: Setting): Promise<ExitCode> {
+  const config = readSettings(env);
+  const address = findAdminAddress(config);
+  if (address === undefined)
+    throw new UsageError("Rowhouse migrate lacks ADMIN_DATABASE_URL or DATABASE_URL: set one");
+  const { applied, login } = await withDatabase(address, config, (admin) =>
+    setUpDatabase(admin, config),
+  );
+  if (args.has("json")) terminal.say(toDocument({ applied, login: login ?? null }));
+  else {
+    for (const name of applied) terminal.say(`Applied ${name}`);
+    if (applied.length === 0) terminal.say("Nothing to apply");
+    if (login !== undefined) terminal.say(`The role "${login}" may serve`);
+  }
+  return EXIT.done;
+}
+
+/** Applies what is missing and admits the serving login, where that is another one. */
+export async function setUpDatabase(
+  admin: Database,
+  config: Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL">,
+): Promise<{ applied: string[]; login: string | undefined }> {
+  const applied = await migrate(admin);
+  const { DATABASE_URL: serving, ADMIN_DATABASE_URL: administering } = config;
+  if (serving === undefined || administering === undefined) return { applied, login: undefined };
+  const login = decodeURIComponent(new URL(serving).username);
+  if (login === decodeURIComponent(new URL(administering).username))
+    return { applied, login: undefined };
+  await admitLogin(admin, serving);
+  return { applied, login };
+}

@@ -1,0 +1,23 @@
+/** A house opened over the configuration, for `serve` and `dev`. @module */
+import type { Config } from "../config.ts";
+import { type House, openHouse } from "../house.ts";
+import { type Log, makeLog } from "../observe.ts";
+
+export type OpenOptions = { databaseUrl: string; adminDatabaseUrl: string; log: Log };
+
+/** Opens a house with the settings that are the same wherever it serves. */
+export function openFrom(config: Config, options: OpenOptions): House {
+  return openHouse({
+    databaseUrl: options.databaseUrl,
+    adminDatabaseUrl: options.adminDatabaseUrl,
+    connections: config.DATABASE_POOL,
+    prepare: config.DATABASE_PREPARE,
+    keyPrefix: config.API_KEY_PREFIX,
+    log: options.log,
+  });
+}
+
+/** A log of JSON lines from `LOG_LEVEL` on. */
+export function openLog(config: Config, write: (line: string) => void): Log {
+  return makeLog(config.LOG_LEVEL, { write, now: () => new Date() });
+}

@@ -1,0 +1,83 @@
+#!/usr/bin/env bun
+/** The command `rowhouse`: finds the subcommand, runs it, turns how it ended into an exit code. @module */
+import { Problem } from "../problem.ts";
+import { adminCommands } from "./admin.ts";
+import { readArguments } from "./arguments.ts";
+import { type Command, EXIT, type ExitCode, RefusedError, UsageError } from "./command.ts";
+import { dbCommands } from "./db.ts";
+import { devCommand } from "./dev.ts";
+import { healthCommand } from "./health.ts";
+import { describeCommand, overview } from "./help.ts";
+import { migrateCommand } from "./migrate.ts";
+import { serveCommand } from "./serve.ts";
+import { openTerminal, toPrintable } from "./terminal.ts";
+
+/** Every command, in the order of the help. */
+const COMMANDS: readonly Command[] = [
+  devCommand,
+  serveCommand,
+  migrateCommand,
+  ...dbCommands,
+  ...adminCommands,
+  healthCommand,
+];
+
+const terminal = openTerminal();
+const exitCode = await main(process.argv.slice(2));
+await terminal.flush();
+process.exit(exitCode);
+
+async function main(argv: readonly string[]): Promise<ExitCode> {
+  try {
+    return await runCommand(argv);
+  } catch (error) {
+    terminal.warn(toPrintable(explain(error)));
+    return toExitCode(error);
+  }
+}
+
+async function runCommand(argv: readonly string[]): Promise<ExitCode> {
+  const wantsHelp = argv.some((word) => word === "--help" || word === "-h") || argv[0] === "help";
+  const words = argv.filter((word) => !["--help", "-h", "help"].includes(word));
+  const command = findCommand(wantsHelp ? words : argv);
+  if (wantsHelp || argv.length === 0) {
+    terminal.say(command === undefined ? overview(COMMANDS) : describeCommand(command));
+    return argv.length === 0 ? EXIT.usage : EXIT.done;
+  }
+  if (command === undefined) throw unknownCommand(argv);
+  const args = readArguments(command, argv.slice(command.name.split(" ").length));
+  return await command.run({ args, env: process.env, folder: process.cwd(), terminal });
+}
+
+function findCommand(argv: readonly string[]): Command | undefined {
+  return COMMANDS.find(({ name }) => name.split(" ").every((word, index) => argv[index] === word));
+}
+
+/** Names the subcommands where the first word is one that has some. */
+function unknownCommand(argv: readonly string[]): UsageError {
+  const [first = ""] = argv;
+  const siblings = COMMANDS.filter(({ name }) => name.startsWith(`${first} `));
+  const wanted = siblings.length > 0 ? siblings : COMMANDS;
+  const typed = siblings.length > 0 ? argv.slice(0, 2).join(" ") : first;
+  return new UsageError(
+    `Unknown command ${JSON.stringify(typed)}: wanted one of ${wanted.map(({ name }) => name).join(", ")}`,
+  );
+}
+
+/** What the person reads; a stack only where the fault is ours. */
+function explain(error: unknown): string {
+  if (error instanceof UsageError) return `${error.message}\nrowhouse --help lists what there is`;
+  if (error instanceof RefusedError) return error.message;
+  if (error instanceof Problem) return [error.message, ...toLines(error)].join("\n");
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return `This is a fault of rowhouse itself:\n${stack}`;
+}
+
+function toLines({ details = [] }: Problem): string[] {
+  return details.map(({ path, message }) => `  ${path}: ${message}`);
+}
+
+function toExitCode(error: unknown): ExitCode {
+  if (error instanceof UsageError) return EXIT.usage;
+  return error instanceof RefusedError ? error.exitCode : EXIT.refused;
+}

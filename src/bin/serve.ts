@@ -1,0 +1,78 @@
+/** `rowhouse serve`: the service on a port, until it is told to stop. @module */
+import type { House } from "../house.ts";
+import type { Log } from "../observe.ts";
+import { type Command, EXIT, type ExitCode, type Setting } from "./command.ts";
+import { checkMigrated, checkVersion, explainTrouble, isAway } from "./database.ts";
+import { listen, untilStopSignal } from "./listen.ts";
+import { openFrom, openLog } from "./open.ts";
+import { readSettings } from "./settings.ts";
+
+/** How often a database that was away at the start is looked for. */
+const LOOK_INTERVAL_MS = 500;
+
+export const serveCommand: Command = {
+  name: "serve",
+  summary: "serves the API until SIGTERM or SIGINT",
+  example: "DATABASE_URL=postgres://rowhouse_login:…@127.0.0.1:6432/rowhouse rowhouse serve",
+  about: `Needs DATABASE_URL; pushes use ADMIN_DATABASE_URL (default: the same). Run rowhouse migrate first.
+Logs JSON lines to standard output. While the database is away every request that needs it is answered
+503 with Retry-After, and served again as soon as the database is back. On a signal to stop, requests
+under way are finished (at most 10 s); a second signal ends the process at once.`,
+  positionals: [],
+  flags: {},
+  run: runServe,
+};
+
+async function runServe({ env, terminal }: Setting): Promise<ExitCode> {
+  const config = readSettings(env, "DATABASE_URL");
+  const log = openLog(config, terminal.say);
+  const address = { url: config.DATABASE_URL, variable: "DATABASE_URL" };
+  const house = openFrom(config, {
+    databaseUrl: address.url,
+    adminDatabaseUrl: config.ADMIN_DATABASE_URL ?? address.url,
+    log,
+  });
+  const stopped = untilStopSignal();
+  try {
+    const isThere = await checkHouse(house);
+    const serving = listen(house, { host: config.HOST, port: config.PORT });
+    log("info", "listening", { host: config.HOST, port: serving.port });
+    try {
+      if (!isThere) await Promise.race([stopped, waitForDatabase(house, log, stopped)]);
+      await stopped;
+      log("info", "stopping");
+    } finally {
+      await serving.stop();
+    }
+    log("info", "stopped");
+    return EXIT.done;
+  } catch (error) {
+    throw explainTrouble(error, address);
+  }
+}
+
+/** Whether the database is there; where it is, it must be one that can be served. */
+async function checkHouse(house: House): Promise<boolean> {
+  try {
+    await checkVersion(house.db);
+    await checkMigrated(house.db);
+    await house.warm();
+    return true;
+  } catch (error) {
+    if (isAway(error)) return false;
+    throw error;
+  }
+}
+
+/** Looks until the database answers; what serves meanwhile answers 503. */
+async function waitForDatabase(house: House, log: Log, stopped: Promise<void>): Promise<void> {
+  let isStopping = false;
+  void stopped.then(() => {
+    isStopping = true;
+  });
+  log("warn", "database away", { message: "Serving 503 until the database is there" });
+  while (!isStopping) {
+    await Bun.sleep(LOOK_INTERVAL_MS);
+    if (await checkHouse(house)) return log("info", "database there");
+  }
+}

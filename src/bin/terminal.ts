@@ -1,0 +1,31 @@
+/** The only place that prints. Lines are buffered; whoever ends the process flushes first. @module */
+import type { Terminal } from "./command.ts";
+
+const FLUSH_INTERVAL_MS = 50;
+
+/** The process's own terminal. A reader that has gone, as with `| head`, is no fault. */
+export function openTerminal(): Terminal {
+  const out = Bun.stdout.writer();
+  const err = Bun.stderr.writer();
+  const flush = async () => {
+    await Promise.allSettled([out.flush(), err.flush()]);
+  };
+  setInterval(flush, FLUSH_INTERVAL_MS).unref();
+  return {
+    say: (line) => void out.write(`${line}\n`),
+    warn: (line) => void err.write(`${line}\n`),
+    flush,
+  };
+}
+
+/** One stable JSON document. */
+export function toDocument(value: unknown): string {
+  return JSON.stringify(value, null, 2);
+}
+
+/** Text of others without what would steer the terminal. */
+export function toPrintable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) =>
+    character === "\n" ? character : "\uFFFD",
+  );
+}
