@@ -40,19 +40,20 @@ export type EvaluateOptions = {
   terminal: Terminal;
 };
 
-/** The file of `--schema`: itself, or `mod.ts` of a folder. */
+/** The file of `--schema`: itself, or `mod.ts` of a folder. Whether it is there, evaluation tells. */
 export function findSchemaFile(folder: string, typed = "schema"): string {
   const path = resolve(folder, typed);
-  const file = existsSync(path) && statSync(path).isDirectory() ? join(path, "mod.ts") : path;
-  if (existsSync(file)) return file;
-  throw new RefusedError(
-    `There is no schema at ${relative(folder, file)}: write "export default defineSchema({ … })" there, or name another with --schema`,
-  );
+  const isFile = existsSync(path) ? !statSync(path).isDirectory() : /\.[cm]?[jt]s$/.test(path);
+  return isFile ? path : join(path, "mod.ts");
 }
 
 /** @throws {RefusedError} with every fault and its place */
 export async function evaluateSchema(options: EvaluateOptions): Promise<Definition> {
   const place = relative(options.folder, options.file);
+  if (!existsSync(options.file))
+    throw new RefusedError(
+      `There is no schema at ${place}: write "export default defineSchema({ … })" there, or name another with --schema`,
+    );
   const { text, ending } = await runEvaluation(options);
   if (ending === "limit")
     throw new RefusedError(

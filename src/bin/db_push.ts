@@ -17,6 +17,7 @@ export type Project = {
 };
 export type PushTask = { place: Place; config: Config; dryRun: boolean; waitS: number };
 export type Pushed = {
+  definition: Definition;
   result: PushResult;
   /** The types' path, where they were written. */
   types: string | undefined;
@@ -33,7 +34,7 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
   const types = task.dryRun
     ? undefined
     : writeTypes({ ...project, file, tables: toNames(definition) });
-  return { result, types };
+  return { definition, result, types };
 }
 
 function toNames(definition: Definition): string[] {

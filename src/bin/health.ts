@@ -1,10 +1,9 @@
 /** `rowhouse health`: whether the service on this machine lives; what a container's health check runs. @module */
 import { type Command, EXIT, RefusedError } from "./command.ts";
+import { toLocalUrl } from "./listen.ts";
 import { readSettings } from "./settings.ts";
 
 const PATIENCE_MS = 3000;
-/** Addresses that mean "every one of this machine", by one that can be called. */
-const CALLABLE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 export const healthCommand: Command = {
   name: "health",
@@ -15,8 +14,7 @@ export const healthCommand: Command = {
   flags: {},
   run: async ({ env, terminal }) => {
     const { HOST, PORT } = readSettings(env);
-    const host = CALLABLE[HOST] ?? HOST;
-    const url = `http://${host.includes(":") ? `[${host}]` : host}:${PORT}/live`;
+    const url = `${toLocalUrl(HOST, PORT)}/live`;
     const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => {
       throw new RefusedError(`No answer from ${url}`, EXIT.unreachable);
     });

@@ -68,3 +68,12 @@ export function untilStopSignal(): Promise<void> {
     }
   });
 }
+
+/** Hosts that mean "every address of this machine", by one that can be called. */
+const CALLABLE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+/** The origin by which a process of this machine calls what listens there. */
+export function toLocalUrl(host: string, port: number): string {
+  const callable = CALLABLE[host] ?? host;
+  return `http://${callable.includes(":") ? `[${callable}]` : callable}:${port}`;
+}

@@ -1,11 +1,11 @@
 #!/usr/bin/env bun
 /** The command `rowhouse`: finds the subcommand, runs it, turns how it ended into an exit code. @module */
-import { Problem } from "../problem.ts";
 import { adminCommands } from "./admin.ts";
 import { readArguments } from "./arguments.ts";
-import { type Command, EXIT, type ExitCode, RefusedError, UsageError } from "./command.ts";
+import { type Command, EXIT, type ExitCode, UsageError } from "./command.ts";
 import { dbCommands } from "./db.ts";
 import { devCommand } from "./dev.ts";
+import { explain, toExitCode } from "./explain.ts";
 import { healthCommand } from "./health.ts";
 import { describeCommand, overview } from "./help.ts";
 import { migrateCommand } from "./migrate.ts";
@@ -62,22 +62,4 @@ function unknownCommand(argv: readonly string[]): UsageError {
   return new UsageError(
     `Unknown command ${JSON.stringify(typed)}: wanted one of ${wanted.map(({ name }) => name).join(", ")}`,
   );
-}
-
-/** What the person reads; a stack only where the fault is ours. */
-function explain(error: unknown): string {
-  if (error instanceof UsageError) return `${error.message}\nrowhouse --help lists what there is`;
-  if (error instanceof RefusedError) return error.message;
-  if (error instanceof Problem) return [error.message, ...toLines(error)].join("\n");
-  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return `This is a fault of rowhouse itself:\n${stack}`;
-}
-
-function toLines({ details = [] }: Problem): string[] {
-  return details.map(({ path, message }) => `  ${path}: ${message}`);
-}
-
-function toExitCode(error: unknown): ExitCode {
-  if (error instanceof UsageError) return EXIT.usage;
-  return error instanceof RefusedError ? error.exitCode : EXIT.refused;
 }

@@ -1,0 +1,23 @@
+/** One `rowhouse dev` a folder: a lock that the operating system gives back with the process, however it ends. @module */
+import { Database, SQLiteError } from "bun:sqlite";
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+
+export type Lock = { readonly release: () => void };
+
+/** The lock of a path, or `undefined` while another process has it. */
+export function takeLock(path: string): Lock | undefined {
+  mkdirSync(dirname(path), { recursive: true });
+  // SQLite's exclusive transaction is a lock of the kernel's: no file with a process number can go stale.
+  const file = new Database(path);
+  try {
+    file.run("pragma busy_timeout = 0");
+    file.run("pragma journal_mode = memory");
+    file.run("begin exclusive");
+    return { release: () => file.close() };
+  } catch (error) {
+    file.close();
+    if (error instanceof SQLiteError && error.code?.startsWith("SQLITE_BUSY")) return undefined;
+    throw error;
+  }
+}
