@@ -1,0 +1,20 @@
+# Rowhouse as a container: docker build -t rowhouse .
+# Run it with DATABASE_URL; migrate once with the arguments "migrate" (compose.yaml shows both).
+FROM oven/bun:1.4.5-slim AS install
+WORKDIR /app
+COPY package.json bun.lock bunfig.toml ./
+RUN ["bun", "install", "--frozen-lockfile", "--production"]
+
+FROM oven/bun:1.4.5-slim
+WORKDIR /app
+ENV NODE_ENV=production
+COPY --from=install /app/node_modules ./node_modules
+COPY package.json bunfig.toml tsconfig.json ./
+COPY src ./src
+# The image's own account, by number, so that an orchestrator can tell that it is not root.
+USER 1000:1000
+EXPOSE 8787
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=4s --start-period=10s --retries=3 CMD ["bun", "src/bin/rowhouse.ts", "health"]
+ENTRYPOINT ["bun", "src/bin/rowhouse.ts"]
+CMD ["serve"]

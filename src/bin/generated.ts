@@ -1,0 +1,52 @@
+/** Texts that repeat a table of the code, made from it: a test holds the files against them. Pure. @module */
+import { SETTINGS } from "../config.ts";
+import { PROBLEMS } from "../problem.ts";
+
+type Setting = { readonly about: string; readonly initial?: string };
+
+/** `.env.example`: every setting, commented out, with its default. */
+export function renderEnvExample(): string {
+  const parts = Object.entries<Setting>(SETTINGS).map(
+    ([name, { about, initial }]) => `# ${about}\n# ${name}=${initial ?? ""}\n`,
+  );
+  return `# Settings of Rowhouse, made by bun run generate. Copy to .env and take away the # of what you set.
+# An empty value counts as unset.
+
+${parts.join("\n")}`;
+}
+
+const BLOCKS: Readonly<Record<string, () => string>> = {
+  settings: renderSettings,
+  errors: renderErrors,
+};
+
+/** The README with its generated tables renewed, each between `<!-- name -->` and `<!-- /name -->`. */
+export function renderReadme(text: string): string {
+  return Object.entries(BLOCKS).reduce(
+    (made, [name, render]) =>
+      made.replace(
+        new RegExp(`<!-- ${name} -->[\\s\\S]*?<!-- /${name} -->`),
+        () => `<!-- ${name} -->\n${render()}\n<!-- /${name} -->`,
+      ),
+    text,
+  );
+}
+
+function renderSettings(): string {
+  const rows = Object.entries<Setting>(SETTINGS).map(
+    ([name, { about, initial }]) =>
+      `| \`${name}\` | ${initial === undefined ? "" : `\`${initial}\``} | ${toCell(about)} |`,
+  );
+  return ["| Variable | Default | Meaning |", "|---|---|---|", ...rows].join("\n");
+}
+
+function renderErrors(): string {
+  const rows = Object.entries(PROBLEMS).map(
+    ([code, { status, when }]) => `| ${status} | \`${code}\` | ${toCell(when)} |`,
+  );
+  return ["| Status | Code | When |", "|---|---|---|", ...rows].join("\n");
+}
+
+function toCell(text: string): string {
+  return text.replaceAll("|", "\\|");
+}
