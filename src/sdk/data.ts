@@ -1,0 +1,151 @@
+/**
+ * The data client: an app's tables over HTTP, typed from its schema. Runs in browsers, Node, Deno, Bun and workers,
+ * depends on nothing, and keeps no state but its settings.
+ *
+ * Whoever has the API key reads and writes all rows of the app: a page that ships the key shares it.
+ *
+ * @example
+ * ```ts
+ * import { createDataClient } from "rowhouse/data";
+ * import { defineSchema, t } from "rowhouse/schema";
+ * import { expect } from "bun:test";
+ *
+ * const schema = defineSchema({
+ *   todos: {
+ *     title: t.string().required(),
+ *     status: t.enum(["open", "doing", "done"]).required().default("open"),
+ *   },
+ * });
+ * const baseUrl = process.env["ROWHOUSE_URL"] ?? "";
+ * const apiKey = process.env["ROWHOUSE_API_KEY"] ?? "";
+ * const db = createDataClient({ baseUrl, apiKey, schema });
+ *
+ * const todo = await db.todos.create({ title: "Water the plants" });
+ * expect(todo.status).toBe("open");
+ * expect(await db.todos.update(todo.id, { status: "done" })).toEqual({ ...todo, status: "done" });
+ *
+ * const titles: string[] = [];
+ * for await (const { title } of db.todos.all()) titles.push(title);
+ * expect(titles).toEqual(["Water the plants"]);
+ * await db.todos.delete(todo.id);
+ * ```
+ * @module
+ */
+import type { Schema, TablesOf } from "../dsl/mod.ts";
+import { type Connection, checkTimeout } from "./data_call.ts";
+import { makeTable, type TableClient, type TableTypes } from "./data_table.ts";
+
+export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
+export type { CallOptions, ListOptions, Page, TableClient, TableTypes } from "./data_table.ts";
+
+/** Settings of a client. */
+export type DataClientOptions = {
+  /** The gateway, such as `https://api.example.org`. */
+  readonly baseUrl: string;
+  /** The app's key, from the Console. It is in no error and no log of the client. */
+  readonly apiKey: string;
+  /** The longest that a call may take, its further tries included. Default: 40,000. */
+  readonly timeoutMs?: number | undefined;
+  /** How often a read or a delete is tried again after a fault that passes by itself. Default: 2. */
+  readonly retries?: number | undefined;
+};
+
+/** A client: one `TableClient` a table. */
+export type DataClient<S> = {
+  readonly [Name in keyof TablesOf<S>]: TablesOf<S>[Name] extends infer Types extends TableTypes
+    ? TableClient<Types>
+    : never;
+};
+
+/**
+ * A client of one app's tables. Sends nothing until a method is called.
+ *
+ * The types come from the schema, or from a type alone: the generated `Tables`, or `typeof schema`. A client without a
+ * schema answers to any table's name, and the service says which ones there are.
+ *
+ * @throws {TypeError} for a `baseUrl`, `apiKey`, `schema` or number that cannot work
+ *
+ * @example
+ * ```ts
+ * import { createDataClient } from "rowhouse/data";
+ * import type { Id } from "rowhouse/schema";
+ * import { expect } from "bun:test";
+ *
+ * // In an app: import type { Tables } from "./.rowhouse/types.d.ts";
+ * interface Tables {
+ *   projects: {
+ *     row: { id: Id<"projects">; app_id: string; name: string };
+ *     insert: { name: string };
+ *     update: { name?: string };
+ *   };
+ * }
+ * const baseUrl = process.env["ROWHOUSE_URL"] ?? "";
+ * const apiKey = process.env["ROWHOUSE_API_KEY"] ?? "";
+ * const db = createDataClient<Tables>({ baseUrl, apiKey });
+ *
+ * const { id } = await db.projects.create({ name: "Garden" });
+ * expect((await db.projects.get(id)).name).toBe("Garden");
+ * ```
+ */
+export function createDataClient<S = NoTables>(
+  options: DataClientOptions & { readonly schema?: S & Schema },
+): DataClient<S>;
+export function createDataClient(
+  options: DataClientOptions & { readonly schema?: unknown },
+): object {
+  const connection = readOptions(options);
+  if (options.schema === undefined) return makeOpenClient(connection);
+  const names = Object.keys(readTables(options.schema));
+  return Object.freeze(
+    Object.fromEntries(names.map((name) => [name, makeTable(connection, name)])),
+  );
+}
+
+/** Without a schema or a type there is nothing to say about tables. */
+type NoTables = Record<never, never>;
+
+const TIMEOUT_MS = 40_000;
+const RETRIES = 2;
+const BASE_URL = /^https?:\/\/[^\s?#@]+$/;
+const API_KEY = /^[\x21-\x7e]+$/;
+const TABLE = /^[a-z][a-z0-9_]{0,47}$/;
+
+function readOptions(options: DataClientOptions): Connection {
+  const { baseUrl, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES } = options;
+  if (!BASE_URL.test(baseUrl)) {
+    throw new TypeError("Cannot use this baseUrl: must be such as https://api.example.org");
+  }
+  if (!Number.isInteger(retries) || retries < 0) {
+    throw new TypeError(`Cannot try again ${retries} times: retries must be a whole number`);
+  }
+  // fetch would repeat a malformed key in its own message.
+  if (typeof apiKey !== "string" || !API_KEY.test(apiKey)) {
+    throw new TypeError("Cannot use this apiKey: must be visible ASCII characters, and not empty");
+  }
+  return {
+    baseUrl: baseUrl.replace(/\/+$/, ""),
+    apiKey,
+    timeoutMs: checkTimeout(timeoutMs),
+    retries,
+  };
+}
+
+function readTables(schema: unknown): object {
+  const tables =
+    typeof schema === "object" && schema !== null && "tables" in schema && schema.tables;
+  if (typeof tables === "object" && tables !== null) return tables;
+  throw new TypeError("Cannot use this schema: must be what defineSchema() returns");
+}
+
+/** Answers to every name that a table may have; none is callable, so that `then` makes no promise of the client. */
+function makeOpenClient(connection: Connection): object {
+  const made = new Map<string, TableClient<TableTypes>>();
+  return new Proxy(Object.freeze({}), {
+    get(_target, name) {
+      if (typeof name !== "string" || !TABLE.test(name)) return undefined;
+      const table = made.get(name) ?? makeTable(connection, name);
+      made.set(name, table);
+      return table;
+    },
+  });
+}

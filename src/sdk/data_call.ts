@@ -1,0 +1,175 @@
+/** One call of the data client: sent, tried again where that is safe, and read. Knows nothing of tables. @module */
+import { DataError, type DataErrorDetail } from "./data_error.ts";
+import { type Deadline, startDeadline } from "./deadline.ts";
+import { RETRY_WAIT_MAX_MS, readRetryAfter, toRetryWait } from "./retry_wait.ts";
+
+/** How a client reaches its service. */
+export type Connection = {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly timeoutMs: number;
+  readonly retries: number;
+};
+
+/** What one call sends, and how long it may take. */
+export type Call = {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly body?: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+};
+
+type JsonObject = { readonly [key: string]: unknown };
+
+/** Statuses that pass by themselves. */
+const TEMPORARY: readonly number[] = [429, 502, 503, 504];
+/** Calls that do no more when they are made twice. */
+const REPEATABLE: readonly string[] = ["GET", "DELETE"];
+/** The service's word that it has done nothing. */
+const NOTHING_DONE: readonly string[] = ["rate_limited", "unavailable", "overloaded"];
+
+/**
+ * The JSON object of a successful answer; an empty one for a delete.
+ *
+ * Only reads and deletes are tried again. A delete whose answer was lost may have been carried out: when the next try
+ * finds no such row, the row is gone, which is all that was asked for.
+ *
+ * @throws {DataError} every code
+ * @throws the reason of the caller's signal
+ */
+export async function send(connection: Connection, call: Call): Promise<JsonObject> {
+  const deadline = startDeadline({
+    signal: call.signal,
+    timeoutMs: checkTimeout(call.timeoutMs ?? connection.timeoutMs),
+    makeTimeout: () => failWithout("timeout", call, "Cannot wait any longer for an answer"),
+  });
+  try {
+    return await sendUntilAnswered(connection, call, deadline);
+  } finally {
+    deadline.end();
+  }
+}
+
+/** @throws {TypeError} for no time at all */
+export function checkTimeout(timeoutMs: number): number {
+  if (timeoutMs > 0) return timeoutMs;
+  throw new TypeError(`Cannot wait ${timeoutMs} ms: timeoutMs must be a number above 0`);
+}
+
+async function sendUntilAnswered(
+  connection: Connection,
+  call: Call,
+  deadline: Deadline,
+): Promise<JsonObject> {
+  let mayBeDone = false;
+  for (let attempt = 0; ; attempt++) {
+    const answer = await sendOnce(connection, call, deadline);
+    if (!(answer instanceof DataError)) return answer;
+    if (mayBeDone && call.method === "DELETE" && answer.code === "not_found") return {};
+    if (attempt >= connection.retries || !mayTryAgain(call, answer)) throw answer;
+    const { retryAfterMs } = answer;
+    const waitMs = toRetryWait({ attempt, retryAfterMs, chance: Math.random() });
+    if (waitMs > Math.min(RETRY_WAIT_MAX_MS, deadline.leftMs())) throw answer;
+    mayBeDone ||= !NOTHING_DONE.includes(answer.code);
+    await deadline.sleep(waitMs);
+  }
+}
+
+function mayTryAgain(call: Call, error: DataError): boolean {
+  return REPEATABLE.includes(call.method) && error.retryable;
+}
+
+async function sendOnce(
+  { baseUrl, apiKey }: Connection,
+  call: Call,
+  { signal }: Deadline,
+): Promise<JsonObject | DataError> {
+  const headers: Record<string, string> = {
+    accept: "application/json",
+    authorization: `Bearer ${apiKey}`,
+  };
+  if (call.body !== undefined) headers["content-type"] = "application/json";
+  try {
+    const response = await fetch(baseUrl + call.path, {
+      method: call.method,
+      headers,
+      signal,
+      // Followed, a redirected POST would arrive as a GET.
+      redirect: "manual",
+      ...(call.body === undefined ? {} : { body: call.body }),
+    });
+    return readAnswer(call, response, await response.text());
+  } catch (cause) {
+    if (signal.aborted) throw signal.reason;
+    return failWithout("network_error", call, "Cannot reach the data service", cause);
+  }
+}
+
+function readAnswer(call: Call, response: Response, text: string): JsonObject | DataError {
+  if (!response.ok) return readRefusal(call, response, readObject(text) ?? {});
+  const { status } = response;
+  const body = call.method === "DELETE" && status === 204 ? {} : readObject(text);
+  if (body !== undefined) return body;
+  return unreadable(status);
+}
+
+/** A success that is not in the service's words. */
+export function unreadable(status: number): DataError {
+  return new DataError("Cannot read the answer: baseUrl must be that of a Rowhouse gateway", {
+    status,
+    code: "unreadable_answer",
+  });
+}
+
+/** An answer of somebody in between has no code: only its status speaks. */
+function readRefusal(call: Call, { status, headers }: Response, body: JsonObject): DataError {
+  const code = readText(body["error"]) ?? "request_failed";
+  const isSafe = REPEATABLE.includes(call.method) || NOTHING_DONE.includes(code);
+  return new DataError(readText(body["message"]) ?? explain(status), {
+    status,
+    code,
+    details: Array.isArray(body["details"]) ? body["details"].filter(isDetail) : [],
+    requestId: readText(body["requestId"]) ?? headers.get("x-request-id") ?? undefined,
+    retryable: TEMPORARY.includes(status) && isSafe,
+    retryAfterMs: readRetryAfter(headers.get("retry-after"), Date.now()),
+  });
+}
+
+function explain(status: number): string {
+  // A browser hides the status of a redirect.
+  if (status < 400) return "Cannot follow a redirect: baseUrl must be that of a Rowhouse gateway";
+  return `Cannot tell more: the answer was a ${status} without a reason`;
+}
+
+function failWithout(
+  code: "timeout" | "network_error",
+  { method }: Call,
+  message: string,
+  cause?: unknown,
+): DataError {
+  return new DataError(message, { status: 0, code, retryable: REPEATABLE.includes(method), cause });
+}
+
+function readObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined; // not JSON: the caller says what that means
+  }
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function readText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function isDetail(value: unknown): value is DataErrorDetail {
+  return (
+    isObject(value) && typeof value["path"] === "string" && typeof value["message"] === "string"
+  );
+}

@@ -1,0 +1,110 @@
+/** What a call of the data client rejects with, and how an answer becomes one. Never holds the API key. @module */
+
+/** A value to blame: `path` is a JSON pointer such as `/title`. */
+export type DataErrorDetail = { readonly path: string; readonly message: string };
+
+/**
+ * What went wrong, in one word. The service's own:
+ *
+ * - 400 `invalid_json` · `invalid_query` · `unsupported_query` · `invalid_id`
+ * - 401 `unauthenticated` · 403 `forbidden`
+ * - 404 `not_found` (no such row in this app) · `unknown_table` (the app has not pushed it) · `unknown_route`
+ * - 405 `method_not_allowed` · 406 `not_acceptable` · 413 `body_too_large` · 415 `unsupported_media_type`
+ * - 409 `unique_violation` · `still_referenced` · 422 `validation_failed`: `details` name the columns
+ * - 429 `rate_limited` · 500 `request_failed` · 501 `not_implemented`
+ * - 502 `bad_gateway` · 503 `unavailable` · `overloaded` · `unknown_outcome` · 504 `timeout`
+ *
+ * The client's own:
+ *
+ * - `network_error`, status 0: no whole answer came; `cause` is what `fetch` said
+ * - `timeout`, status 0: `timeoutMs` passed
+ * - `invalid_id`, status 0: an id that no path can hold; nothing was sent
+ * - `request_failed`, any status: an error of somebody in between, such as a proxy, that is not in the service's words
+ * - `unreadable_answer`: a success that no data service gives; `baseUrl` is probably that of something else
+ */
+export type DataErrorCode =
+  | "invalid_json"
+  | "invalid_query"
+  | "unsupported_query"
+  | "invalid_id"
+  | "unauthenticated"
+  | "forbidden"
+  | "not_found"
+  | "unknown_table"
+  | "unknown_route"
+  | "method_not_allowed"
+  | "not_acceptable"
+  | "body_too_large"
+  | "unsupported_media_type"
+  | "unique_violation"
+  | "still_referenced"
+  | "validation_failed"
+  | "rate_limited"
+  | "request_failed"
+  | "not_implemented"
+  | "bad_gateway"
+  | "unavailable"
+  | "overloaded"
+  | "unknown_outcome"
+  | "timeout"
+  | "network_error"
+  | "unreadable_answer"
+  // A newer service may say more.
+  | (string & {});
+
+/** The parts of a `DataError`. */
+export type DataErrorParts = {
+  readonly status: number;
+  readonly code: DataErrorCode;
+  readonly details?: readonly DataErrorDetail[];
+  readonly requestId?: string | undefined;
+  readonly retryable?: boolean;
+  readonly retryAfterMs?: number | undefined;
+  readonly cause?: unknown;
+};
+
+/**
+ * A call that did not succeed. A caller's own `AbortSignal` is the exception: its reason is thrown as it is.
+ *
+ * @example
+ * ```ts
+ * import { createDataClient, DataError } from "rowhouse/data";
+ * import { defineSchema, t } from "rowhouse/schema";
+ * import { expect } from "bun:test";
+ *
+ * const schema = defineSchema({ todos: { title: t.string().required() } });
+ * const baseUrl = process.env["ROWHOUSE_URL"] ?? "";
+ * const apiKey = process.env["ROWHOUSE_API_KEY"] ?? "";
+ * const db = createDataClient({ baseUrl, apiKey, schema });
+ *
+ * const failure = await db.todos.get(crypto.randomUUID()).catch((error: unknown) => error);
+ * if (!(failure instanceof DataError)) throw new Error("Every failure of the service is a DataError");
+ * expect(failure).toMatchObject({ status: 404, code: "not_found", retryable: false });
+ * expect(failure.requestId).toBeString();
+ * ```
+ */
+export class DataError extends Error {
+  /** The HTTP status; 0 where no answer came. */
+  readonly status: number;
+  /** What went wrong, in one word. */
+  readonly code: DataErrorCode;
+  /** Every value to blame at once; empty where none is. */
+  readonly details: readonly DataErrorDetail[];
+  /** The request's id in the service's log, where the answer tells it. */
+  readonly requestId: string | undefined;
+  /** Whether the same call may succeed later, and cannot do twice what a first one may have done. */
+  readonly retryable: boolean;
+  /** How long the service asks to wait before the next try, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, parts: DataErrorParts) {
+    super(message, parts.cause === undefined ? {} : { cause: parts.cause });
+    this.name = "DataError";
+    this.status = parts.status;
+    this.code = parts.code;
+    this.details = parts.details ?? [];
+    this.requestId = parts.requestId;
+    this.retryable = parts.retryable ?? false;
+    this.retryAfterMs = parts.retryAfterMs;
+  }
+}

@@ -1,0 +1,170 @@
+/** The methods of one table: what each sends, and what it takes for an answer. Never trusts an answer unread. @module */
+import { type Call, type Connection, send, unreadable } from "./data_call.ts";
+import { DataError } from "./data_error.ts";
+
+/** Settings of one call. */
+export type CallOptions = {
+  /** Ends the call, which then rejects with the signal's reason: an `AbortError` unless told otherwise. */
+  readonly signal?: AbortSignal | undefined;
+  /** The longest that this call may take, its further tries included. */
+  readonly timeoutMs?: number | undefined;
+};
+
+/** Which part of a table. */
+export type ListOptions = CallOptions & {
+  /** Rows at the most; the service never gives more than 1000, which is the default. */
+  readonly limit?: number | undefined;
+  /** Rows to leave out. Default: 0. */
+  readonly offset?: number | undefined;
+};
+
+/** A part of a table, in the order of creation. */
+export type Page<Row> = {
+  readonly rows: Row[];
+  /** The limit that was used. */
+  readonly limit: number;
+  readonly offset: number;
+  /** Whether the table goes on after these rows. */
+  readonly hasMore: boolean;
+};
+
+/** What a table holds, takes and changes, as `TablesOf` and the generated types say it. */
+export type TableTypes = {
+  readonly row: { readonly id: string };
+  readonly insert: object;
+  readonly update: object;
+};
+
+/**
+ * One table of the app. Every method rejects with a `DataError`, or with the reason of the caller's signal.
+ *
+ * Reads and deletes are tried again after a lost connection, 429, 502, 503 and 504; what creates or changes a row is
+ * sent once.
+ */
+export interface TableClient<Types extends TableTypes> {
+  /** A page of rows; `hasMore` tells whether there are others. */
+  list(options?: ListOptions): Promise<Page<Types["row"]>>;
+  /** The pages from `offset` on, read one by one. A row deleted meanwhile moves the later ones up: one may be missed. */
+  pages(options?: ListOptions): AsyncGenerator<Page<Types["row"]>, void, undefined>;
+  /** The rows from `offset` on, read in pages of `limit`. */
+  all(options?: ListOptions): AsyncGenerator<Types["row"], void, undefined>;
+  /** The row; a missing one is a `DataError` with code `not_found`. */
+  get(id: Types["row"]["id"], options?: CallOptions): Promise<Types["row"]>;
+  /** The new row with its id and its defaults. A value that is `undefined` is not sent. */
+  create(values: Types["insert"], options?: CallOptions): Promise<Types["row"]>;
+  /** The changed row; columns that are not named stay as they are. */
+  update(
+    id: Types["row"]["id"],
+    values: Types["update"],
+    options?: CallOptions,
+  ): Promise<Types["row"]>;
+  /** Nothing; a missing row is a `DataError` with code `not_found`. */
+  delete(id: Types["row"]["id"], options?: CallOptions): Promise<void>;
+}
+
+/** What every row has, whatever its table. */
+type AnyRow = TableTypes["row"];
+
+/** The client of one table. */
+export function makeTable(connection: Connection, name: string): TableClient<TableTypes> {
+  const path = () => `/v1/data/db/${toSegment(name)}`;
+  const rowPath = (id: string) => `${path()}/${toSegment(id)}`;
+  const sendRow = async (call: Call) => readRow(await send(connection, call));
+  const pages = (options?: ListOptions) => readPages(list, options);
+  const all = (options?: ListOptions) => readRows(pages(options));
+  async function list(options: ListOptions = {}): Promise<Page<TableTypes["row"]>> {
+    const call = { method: "GET", path: path() + toQuery(options) } as const;
+    return readPage(await send(connection, { ...toBounds(options), ...call }));
+  }
+  return Object.freeze<TableClient<TableTypes>>({
+    list,
+    pages,
+    all,
+    get: async (id, options) => sendRow({ ...toBounds(options), method: "GET", path: rowPath(id) }),
+    create: async (values, options) =>
+      sendRow({ ...toBounds(options), method: "POST", path: path(), body: toJson(values) }),
+    update: async (id, values, options) =>
+      sendRow({ ...toBounds(options), method: "PATCH", path: rowPath(id), body: toJson(values) }),
+    delete: async (id, options) => {
+      await send(connection, { ...toBounds(options), method: "DELETE", path: rowPath(id) });
+    },
+  });
+}
+
+async function* readPages(
+  list: (options: ListOptions) => Promise<Page<AnyRow>>,
+  options: ListOptions = {},
+): AsyncGenerator<Page<AnyRow>, void, undefined> {
+  let offset = options.offset ?? 0;
+  for (;;) {
+    const page = await list({ ...options, offset });
+    yield page;
+    // With a limit of 0 there is always more, and never any nearer.
+    if (!page.hasMore || page.rows.length === 0) return;
+    offset += page.rows.length;
+  }
+}
+
+async function* readRows(
+  pages: AsyncIterable<Page<AnyRow>>,
+): AsyncGenerator<AnyRow, void, undefined> {
+  for await (const { rows } of pages) yield* rows;
+}
+
+function toBounds({ signal, timeoutMs }: CallOptions = {}): Pick<Call, "signal" | "timeoutMs"> {
+  return { signal, timeoutMs };
+}
+
+function toQuery({ limit, offset }: ListOptions): string {
+  const given = Object.entries({ limit, offset }).filter(([, value]) => value !== undefined);
+  return given.length === 0 ? "" : `?${given.map(([name, value]) => `${name}=${value}`).join("&")}`;
+}
+
+/** Nothing, dots, and text that UTF-8 cannot say. */
+const NO_SEGMENT = /^\.{0,2}$|\p{Cs}/u;
+
+/** One segment of a path. An empty one or dots would make it another path: that of the list, for an id. */
+function toSegment(text: string): string {
+  if (typeof text === "string" && !NO_SEGMENT.test(text)) return encodeURIComponent(text);
+  const message = `Cannot use "${text}" as an id: must be the uuid of a row`;
+  throw new DataError(message, { status: 0, code: "invalid_id" });
+}
+
+/** Values as JSON, without those that JSON would drop or turn into something else. */
+function toJson(values: object): string {
+  return JSON.stringify(values, (key, value: unknown) => {
+    if (typeof value === "bigint") {
+      throw new TypeError(`Cannot send a bigint as "${key}": use a string and t.decimal()`);
+    }
+    if (typeof value === "number" && !Number.isFinite(value)) {
+      throw new TypeError(`Cannot send ${value} as "${key}": must be a finite number`);
+    }
+    return value;
+  });
+}
+
+function readPage(answer: object): Page<AnyRow> {
+  if (isPage(answer)) return answer;
+  throw unreadable(200);
+}
+
+function readRow(answer: object): AnyRow {
+  if (isRow(answer)) return answer;
+  throw unreadable(200);
+}
+
+function isPage(answer: object): answer is Page<AnyRow> {
+  return (
+    "rows" in answer &&
+    Array.isArray(answer.rows) &&
+    answer.rows.every(isRow) &&
+    "hasMore" in answer &&
+    typeof answer.hasMore === "boolean"
+  );
+}
+
+function isRow(value: unknown): value is AnyRow {
+  return (
+    typeof value === "object" && value !== null && "id" in value && typeof value.id === "string"
+  );
+}

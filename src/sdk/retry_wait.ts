@@ -1,0 +1,53 @@
+/** How long to wait before the next try. Never waits itself. @module */
+
+/** The longest wait; a service that asks for more gets no second try. */
+export const RETRY_WAIT_MAX_MS = 10_000;
+
+const FIRST_WAIT_MS = 200;
+const JITTER = 0.25;
+
+/**
+ * The milliseconds that a `Retry-After` header asks for, given as seconds or as a date; `undefined` for no or a
+ * malformed one. @see https://www.rfc-editor.org/rfc/rfc9110#name-retry-after
+ *
+ * @example
+ * ```ts
+ * import { readRetryAfter } from "./retry_wait.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(readRetryAfter("2", Date.now())).toBe(2000);
+ * expect(readRetryAfter("Wed, 21 Oct 2026 07:28:00 GMT", Date.UTC(2026, 9, 21, 7, 27, 57))).toBe(3000);
+ * expect(readRetryAfter("soon", Date.now())).toBeUndefined();
+ * ```
+ */
+export function readRetryAfter(text: string | null, nowMs: number): number | undefined {
+  if (text === null) return undefined;
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  // Only the dates of HTTP begin with a letter; Date.parse takes far more than those.
+  const at = /^[A-Z][a-z]/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
+}
+
+/**
+ * The milliseconds to wait after a failed attempt, counted from 0. What the service asked for is never cut short;
+ * chance (0 to 1) spreads the callers that failed together.
+ *
+ * @example
+ * ```ts
+ * import { toRetryWait } from "./retry_wait.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(toRetryWait({ attempt: 0, retryAfterMs: undefined, chance: 0.5 })).toBe(150);
+ * expect(toRetryWait({ attempt: 2, retryAfterMs: undefined, chance: 1 })).toBe(800);
+ * expect(toRetryWait({ attempt: 0, retryAfterMs: 2000, chance: 1 })).toBe(2500);
+ * ```
+ */
+export function toRetryWait(after: {
+  readonly attempt: number;
+  readonly retryAfterMs: number | undefined;
+  readonly chance: number;
+}): number {
+  if (after.retryAfterMs !== undefined) return after.retryAfterMs * (1 + JITTER * after.chance);
+  const most = Math.min(FIRST_WAIT_MS * 2 ** after.attempt, RETRY_WAIT_MAX_MS);
+  return (most / 2) * (1 + after.chance);
+}

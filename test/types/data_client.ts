@@ -1,0 +1,173 @@
+/** What the compiler makes of a data client, and which calls it refuses. Compiled by `tsc`; never run. @module */
+import exampleSchema from "../../schema/mod.ts";
+import { defineSchema, type Id, type TablesOf, t } from "../../src/dsl/mod.ts";
+import {
+  createDataClient,
+  type DataClient,
+  type DataError,
+  type Page,
+} from "../../src/sdk/data.ts";
+import { expectEqual } from "./equal.ts";
+
+type Shape = { readonly tags: readonly string[] };
+
+const schema = defineSchema({
+  projects: { name: t.string().required() },
+  todos: t
+    .model({
+      title: t.string().required(),
+      price: t.decimal().required().default("0.00"),
+      due: t.timestamp(),
+      extra: t.json<Shape>(),
+      status: t.enum(["open", "done"]).required().default("open"),
+      project: t.ref("projects"),
+    })
+    .index("status"),
+  // Names that mean something elsewhere are names of tables like any other.
+  // biome-ignore lint/suspicious/noThenProperty: a table may be called so
+  then: { tables: t.string() },
+  tables: { row: t.string().required() },
+});
+const to = { baseUrl: "https://api.example.org", apiKey: "rh_key" };
+const db = createDataClient({ ...to, schema });
+
+// What push writes.
+interface Tables {
+  projects: TablesOf<typeof schema>["projects"];
+  tables: TablesOf<typeof schema>["tables"];
+  todos: {
+    row: {
+      id: Id<"todos">;
+      app_id: string;
+      title: string;
+      price: string;
+      due: string | null;
+      extra: Shape | null;
+      status: "open" | "done";
+      project: Id<"projects"> | null;
+    };
+    insert: {
+      title: string;
+      price?: string;
+      due?: string | null;
+      extra?: Shape | null;
+      status?: "open" | "done";
+      project?: Id<"projects"> | null;
+    };
+    update: {
+      title?: string;
+      price?: string;
+      due?: string | null;
+      extra?: Shape | null;
+      status?: "open" | "done";
+      project?: Id<"projects"> | null;
+    };
+  };
+}
+const generated = createDataClient<Tables>(to);
+const imported = createDataClient<typeof schema>(to);
+
+type Todo = Tables["todos"]["row"];
+const title = "Water the plants";
+const anyId = "0190163d-8694-739b-aea5-966c26f8ad91";
+declare const projectId: Id<"projects">;
+
+// Schema, type of a schema and generated types make the same client.
+expectEqual<typeof imported, typeof db>(true);
+expectEqual<DataClient<Tables>["todos"], DataClient<typeof schema>["todos"]>(true);
+expectEqual<typeof generated, DataClient<Tables>>(true);
+expectEqual<keyof typeof db, "projects" | "tables" | "then" | "todos">(true);
+expectEqual<Awaited<typeof db>, typeof db>(true);
+
+expectEqual<Awaited<ReturnType<typeof db.todos.get>>, Todo>(true);
+expectEqual<Awaited<ReturnType<typeof db.todos.create>>, Todo>(true);
+expectEqual<Awaited<ReturnType<typeof db.todos.update>>, Todo>(true);
+expectEqual<Awaited<ReturnType<typeof db.todos.delete>>, void>(true);
+expectEqual<Awaited<ReturnType<typeof db.todos.list>>, Page<Todo>>(true);
+expectEqual<Awaited<ReturnType<typeof generated.todos.list>>["rows"], Todo[]>(true);
+
+export async function useEveryRule(signal: AbortSignal | undefined): Promise<void> {
+  // A required column without a default is enough, and all the others may be there.
+  await db.todos.create({ title }, { signal, timeoutMs: 1000 });
+  const todo = await db.todos.create({
+    title,
+    price: "12.50",
+    due: "2026-01-02T03:04:05Z",
+    extra: { tags: ["garden"] },
+    status: "done",
+    project: projectId,
+  });
+  await db.todos.update(todo.id, { due: null });
+  await db.todos.update(anyId, {});
+  await db.projects.create({ name: "", ...{ more: 1 } });
+  for await (const page of db.todos.pages({ limit: 10, signal }))
+    expectEqual<typeof page, Page<Todo>>(true);
+  for await (const one of db.todos.all({ offset: undefined })) expectEqual<typeof one, Todo>(true);
+  expectEqual<Awaited<ReturnType<typeof db.then.list>>["rows"][number]["tables"], string | null>(
+    true,
+  );
+  await createDataClient({ ...to, schema: exampleSchema }).todos.create({ title });
+
+  // @ts-expect-error the app has no such table
+  db.tasks;
+  // @ts-expect-error nor do the generated types
+  generated.tasks;
+  // @ts-expect-error without a schema or a type there are no tables
+  createDataClient(to).todos;
+  // @ts-expect-error what is no schema has no tables
+  createDataClient({ ...to, schema: { todos: {} } });
+  // @ts-expect-error nothing works without the key
+  createDataClient({ baseUrl: to.baseUrl, schema });
+
+  // @ts-expect-error a required column without default must be there
+  await db.todos.create({});
+  // @ts-expect-error a table has no column that is not declared
+  await db.todos.create({ title, titel: "" });
+  // @ts-expect-error a required column refuses null
+  await db.todos.create({ title: null });
+  // @ts-expect-error a decimal is a string
+  await db.todos.create({ title, price: 12.5 });
+  // @ts-expect-error a timestamp is ISO 8601 text
+  await db.todos.create({ title, due: new Date() });
+  // @ts-expect-error an enum takes its values alone
+  await db.todos.create({ title, status: "lost" });
+  // @ts-expect-error a json value has the column's shape
+  await db.todos.create({ title, extra: { tags: "garden" } });
+  // @ts-expect-error the id is made by the service
+  await db.todos.create({ title, id: anyId });
+  // @ts-expect-error the app is that of the key
+  await db.todos.create({ title, app_id: anyId });
+  // @ts-expect-error the id of a todo is no id of a project
+  await db.todos.create({ title, project: todo.id });
+  // @ts-expect-error the same rules hold for the generated types
+  await generated.todos.create({ title, project: todo.id });
+
+  // @ts-expect-error an update refuses null for a required column, even with a default
+  await db.todos.update(todo.id, { status: null });
+  // @ts-expect-error an update takes declared columns alone
+  await db.todos.update(todo.id, { titel: "" });
+  // @ts-expect-error the id of a row does not change
+  await db.todos.update(todo.id, { id: anyId });
+  // @ts-expect-error the id of a project is no id of a todo
+  await db.todos.update(projectId, { title });
+  // @ts-expect-error the id of a project is no id of a todo
+  await db.todos.get(projectId);
+  // @ts-expect-error the id of a project is no id of a todo
+  await db.todos.delete(projectId);
+  // @ts-expect-error an id is a string
+  await db.todos.get(1);
+  // @ts-expect-error filters are not served
+  await db.todos.list({ where: { status: "open" } });
+  // @ts-expect-error a limit is a number
+  await db.todos.list({ limit: "10" });
+  // @ts-expect-error nobody has looked whether the column is null
+  todo.due.length;
+}
+
+export function readError(error: DataError): string {
+  // Codes are completed as they are typed, and a later service may have more.
+  if (error.code === "not_found" || error.code === "some_later_code") return error.message;
+  // @ts-expect-error an error is not changed
+  error.status = 1;
+  return error.details.map(({ path, message }) => `${path}: ${message}`).join("\n");
+}
