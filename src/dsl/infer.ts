@@ -98,8 +98,8 @@ type MandatoryOf<C> = {
   [N in keyof C]: KnownOf<C[N]> extends { required: true; hasDefault: false } ? N : never;
 }[keyof C];
 
-/** One flat object type, as an editor shows it. */
-type Flat<T> = { [N in keyof T]: T[N] };
+/** One flat object type; the empty half takes the alias away, so that an editor shows the columns themselves. */
+type Flat<T> = { [N in keyof T]: T[N] } & {};
 
 type RowOf<Name extends string, C> = Flat<
   { id: Id<Name>; app_id: string } & { -readonly [N in keyof C]: FieldOf<C[N]> }
@@ -109,7 +109,7 @@ type InsertOf<C> = Flat<
     -readonly [N in Exclude<keyof C, MandatoryOf<C>>]?: FieldOf<C[N]>;
   }
 >;
-type UpdateOf<C> = { -readonly [N in keyof C]?: FieldOf<C[N]> };
+type UpdateOf<C> = Flat<{ -readonly [N in keyof C]?: FieldOf<C[N]> }>;
 
 /** Columns by name. */
 export type Columns = { readonly [name: string]: AnyColumn };

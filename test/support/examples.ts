@@ -47,18 +47,26 @@ async function readExamples(file: string): Promise<readonly Example[]> {
   });
 }
 
-/** Relative imports are those of the documented file; `rowhouse/…` is looked up in the package's own exports. */
+/** Relative imports are those of the documented file; `rowhouse/…` is an export of the package, by its source. */
 async function resolveImports({ file, code }: Example): Promise<string> {
-  const { exports } = await Bun.file(join(ROOT, "package.json")).json();
+  const sources = await readSources();
   return code.replace(SPECIFIER, (_whole, start: string, name: string) => {
-    return `${start}${JSON.stringify(toPath(name, file, exports))}`;
+    return `${start}${JSON.stringify(toPath(name, file, sources))}`;
   });
 }
 
-function toPath(name: string, file: string, exports: Readonly<Record<string, unknown>>): string {
+/** The source of every export of the package, as `tsconfig.json` has it. */
+async function readSources(): Promise<ReadonlyMap<string, string>> {
+  const { exports } = await Bun.file(join(ROOT, "package.json")).json();
+  const { compilerOptions } = await Bun.file(join(ROOT, "tsconfig.json")).json();
+  const exported = Object.keys(exports).map((key) => key.replace(".", "rowhouse"));
+  return new Map(exported.map((name) => [name, compilerOptions.paths[name]?.[0]]));
+}
+
+function toPath(name: string, file: string, sources: ReadonlyMap<string, string>): string {
   if (name.startsWith(".")) return resolve(ROOT, dirname(file), name);
   if (!name.startsWith("rowhouse/")) return name;
-  const target = exports[name.replace("rowhouse", ".")];
-  if (typeof target !== "string") throw new Error(`Cannot resolve "${name}": no such export`);
-  return resolve(ROOT, target);
+  const source = sources.get(name);
+  if (source === undefined) throw new Error(`Cannot resolve "${name}": no such export`);
+  return resolve(ROOT, source);
 }
