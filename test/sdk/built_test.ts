@@ -1,0 +1,28 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dir, "../..");
+const built = await Bun.build({
+  entrypoints: [join(ROOT, "src/sdk/data.ts")],
+  target: "browser",
+  minify: true,
+  metafile: true,
+});
+const text = (await built.outputs[0]?.text()) ?? "";
+
+test("the data client is under 3 KB for a browser", () => {
+  const { byteLength } = Bun.gzipSync(text);
+  console.log(`rowhouse/data: ${text.length} bytes minified, ${byteLength} with gzip`);
+  expect(text).toContain("/v1/data/db/");
+  expect(byteLength).toBeLessThan(3 * 1024);
+});
+
+test("the data client is made of src/sdk alone", () => {
+  const inputs = Object.keys(built.metafile?.inputs ?? {});
+  expect(inputs.length).toBeGreaterThan(3);
+  expect(inputs.filter((path) => !/(^|\/)src\/sdk\/[a-z_]+\.ts$/.test(path))).toEqual([]);
+});
+
+test("the data client names nothing that one runtime alone has", () => {
+  expect(text).not.toMatch(/\b(Bun|process|Deno|Buffer|require|window|document|localStorage)\b/);
+});

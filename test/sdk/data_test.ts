@@ -1,0 +1,382 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  createDataClient,
+  type DataClient,
+  DataError,
+  type ListOptions,
+} from "../../src/sdk/data.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+
+const schema = defineSchema({
+  projects: { name: t.string().required().unique() },
+  todos: {
+    title: t.string().required(),
+    price: t.decimal(),
+    rank: t.number(),
+    due: t.timestamp(),
+    extra: t.json<{ tags: string[] }>(),
+    status: t.enum(["open", "done"]).required().default("open"),
+    project: t.ref("projects"),
+  },
+  // biome-ignore lint/suspicious/noThenProperty: a table may be called so
+  then: { title: t.string() },
+});
+
+let house: TestHouse;
+let app: TestApp;
+let db: DataClient<typeof schema>;
+beforeAll(async () => {
+  house = await openTestHouse();
+  app = await house.makeApp(schema);
+  db = connect(app);
+});
+afterAll(() => house.close());
+
+function connect({ key }: TestApp): DataClient<typeof schema> {
+  return createDataClient({ baseUrl: `${house.url}/`, apiKey: key, schema });
+}
+
+/** What a call rejects with. */
+async function failureOf(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    (answer) => new Error(`Cannot find a failure: the answer was ${JSON.stringify(answer)}`),
+    (error: unknown) => error,
+  );
+}
+
+describe("a row", () => {
+  test("is created with every value, read, changed and deleted", async () => {
+    const project = await db.projects.create({ name: "Garden" });
+    const values = {
+      title: "Water the plants",
+      price: "12345678901234567890.10",
+      rank: 0.1,
+      due: "2026-01-02T03:04:05.123456+00:00",
+      extra: { tags: ["spring", "日本語"] },
+      status: "done" as const,
+      project: project.id,
+    };
+    const todo = await db.todos.create(values);
+    expect(todo).toEqual({ ...values, id: todo.id, app_id: app.id });
+    expect(await db.todos.get(todo.id)).toEqual(todo);
+    const changed = await db.todos.update(todo.id, { due: null, status: "open" });
+    expect(changed).toEqual({ ...todo, due: null, status: "open" });
+    expect(await db.todos.update(todo.id, {})).toEqual(changed);
+    expect(await db.todos.delete(todo.id)).toBeUndefined();
+    expect(await failureOf(db.todos.get(todo.id))).toMatchObject({
+      status: 404,
+      code: "not_found",
+    });
+  });
+
+  test("takes its defaults, and undefined for a value that was left out", async () => {
+    const values = { title: "Milk", rank: undefined };
+    const { id, ...rest } = await createDataClient<{
+      todos: { row: { id: string }; insert: typeof values; update: object };
+    }>({ baseUrl: house.url, apiKey: app.key }).todos.create(values);
+    expect(rest).toMatchObject({ title: "Milk", status: "open", rank: null });
+    const untyped: object = { rank: undefined, title: "Oat milk" };
+    await db.todos.update(id, { rank: 7 });
+    expect(await db.todos.update(id, untyped)).toMatchObject({ rank: 7, title: "Oat milk" });
+  });
+
+  test("of a table called then is served, and the client is no promise", async () => {
+    expect(await db).toBe(db);
+    expect((await (await db).then.create({ title: "" })).title).toBe("");
+  });
+});
+
+describe("a list", () => {
+  let listed: TestApp;
+  let todos: DataClient<typeof schema>["todos"];
+  const titles = ["a", "b", "c", "d", "e"];
+  beforeAll(async () => {
+    listed = await house.makeApp(schema);
+    todos = connect(listed).todos;
+    for (const title of titles) await todos.create({ title });
+  });
+
+  test.each<{ name: string; options: ListOptions; want: (string[] | number | boolean)[] }>([
+    { name: "whole", options: {}, want: [titles, 1000, 0, false] },
+    { name: "of two", options: { limit: 2 }, want: [["a", "b"], 2, 0, true] },
+    { name: "at the end", options: { limit: 2, offset: 3 }, want: [["d", "e"], 2, 3, false] },
+    { name: "past the end", options: { offset: 9 }, want: [[], 1000, 9, false] },
+    { name: "of none", options: { limit: 0 }, want: [[], 0, 0, true] },
+    { name: "of too many", options: { limit: 5000 }, want: [titles, 1000, 0, false] },
+  ])("$name is its rows and what was used", async ({ options, want }) => {
+    const { rows, limit, offset, hasMore } = await todos.list(options);
+    expect([rows.map(({ title }) => title), limit, offset, hasMore]).toEqual(want);
+  });
+
+  test.each<{ name: string; options: ListOptions; want: string[][] }>([
+    { name: "by two", options: { limit: 2 }, want: [["a", "b"], ["c", "d"], ["e"]] },
+    { name: "by all", options: { limit: 5 }, want: [titles] },
+    { name: "from the fourth", options: { offset: 3, limit: 1 }, want: [["d"], ["e"]] },
+    { name: "of none, once", options: { limit: 0 }, want: [[]] },
+  ])("comes in pages $name", async ({ options, want }) => {
+    const pages = await Array.fromAsync(todos.pages(options));
+    expect(pages.map(({ rows }) => rows.map(({ title }) => title))).toEqual(want);
+    const rows = await Array.fromAsync(todos.all(options));
+    expect(rows.map(({ title }) => title)).toEqual(want.flat());
+  });
+
+  test("is read no further than is looked at", async () => {
+    const before = requestCount();
+    for await (const { title } of todos.all({ limit: 2 })) if (title === "b") break;
+    expect(requestCount() - before).toBe(1);
+  });
+
+  test("shows the rows of the calling app alone", async () => {
+    const rows = await Array.fromAsync(connect(await house.makeApp(schema)).todos.all());
+    expect(rows).toEqual([]);
+  });
+});
+
+function requestCount(): number {
+  return house.log.filter((line) => line.includes('"event":"request"')).length;
+}
+
+describe("a refusal is a DataError:", () => {
+  type Client = DataClient<typeof schema>;
+  const none = "0190163d-8694-739b-aea5-966c26f8ad91";
+  const wrong: { [name: string]: { title: string } } = {
+    types: JSON.parse('{"rank":"1","price":12.5,"title":null}'),
+    huge: { title: "x".repeat(103_000) },
+  };
+  test.each<{ name: string; call: (db: Client) => Promise<unknown>; want: object }>([
+    {
+      name: "get of no row",
+      call: (db) => db.todos.get(none),
+      want: { status: 404, code: "not_found" },
+    },
+    {
+      name: "update of no row",
+      call: (db) => db.todos.update(none, { rank: 1 }),
+      want: { status: 404, code: "not_found" },
+    },
+    {
+      name: "delete of no row",
+      call: (db) => db.todos.delete(none),
+      want: { status: 404, code: "not_found" },
+    },
+    {
+      name: "an id that is no uuid",
+      call: (db) => db.todos.get("a/b?c#d"),
+      want: { status: 400, code: "invalid_id" },
+    },
+    {
+      name: "half a limit",
+      call: (db) => db.todos.list({ limit: 0.5 }),
+      want: { status: 400, code: "invalid_query" },
+    },
+    {
+      name: "an offset below 0",
+      call: (db) => db.todos.list({ offset: -1 }),
+      want: { status: 400, code: "invalid_query" },
+    },
+    {
+      name: "values of other types, all at once",
+      call: (db) => db.todos.create(wrong["types"] ?? { title: "" }),
+      want: {
+        status: 422,
+        code: "validation_failed",
+        details: expect.arrayContaining([
+          { path: "/title", message: expect.any(String) },
+          { path: "/rank", message: expect.any(String) },
+          { path: "/price", message: expect.any(String) },
+        ]),
+      },
+    },
+    {
+      name: "a reference to no row",
+      call: (db) => db.todos.create({ title: "", project: none }),
+      want: {
+        status: 422,
+        code: "validation_failed",
+        details: [{ path: "/project", message: expect.any(String) }],
+      },
+    },
+    {
+      name: "a repeated name",
+      call: async (db) => {
+        await db.projects.create({ name: "Kitchen" });
+        await db.projects.create({ name: "Kitchen" });
+      },
+      want: {
+        status: 409,
+        code: "unique_violation",
+        details: [{ path: "/name", message: expect.any(String) }],
+      },
+    },
+    {
+      name: "a delete of a row that others point to",
+      call: async (db) => {
+        const { id } = await db.projects.create({ name: "Attic" });
+        await db.todos.create({ title: "", project: id });
+        await db.projects.delete(id);
+      },
+      want: { status: 409, code: "still_referenced" },
+    },
+    {
+      name: "more than 100 KB",
+      call: (db) => db.todos.create(wrong["huge"] ?? { title: "" }),
+      want: { status: 413, code: "body_too_large" },
+    },
+  ])("$name", async ({ call, want }) => {
+    const error = await failureOf(call(db));
+    expect(error).toBeInstanceOf(DataError);
+    expect(error).toMatchObject({ name: "DataError", retryable: false, ...want });
+    expect(error).toHaveProperty("requestId", expect.stringMatching(/./));
+    expect(Bun.inspect(error)).not.toContain(app.key);
+  });
+
+  test("a key that nobody issued", async () => {
+    const stranger = connect({ ...app, key: `${app.key.slice(0, -1)}_` });
+    const error = await failureOf(stranger.todos.list());
+    expect(error).toMatchObject({ status: 401, code: "unauthenticated", retryable: false });
+    expect(Bun.inspect(error)).not.toContain(app.key.slice(0, -1));
+  });
+
+  test("a key that may only read", async () => {
+    const reader = connect(await house.makeApp(schema, { scopes: ["data:read"] }));
+    expect(await reader.todos.list()).toMatchObject({ rows: [] });
+    const error = await failureOf(reader.todos.create({ title: "" }));
+    expect(error).toMatchObject({ status: 403, code: "forbidden" });
+  });
+
+  test("a table that the app has not pushed", async () => {
+    const { todoz } = createDataClient<{
+      todoz: { row: { id: string }; insert: object; update: object };
+    }>({ baseUrl: house.url, apiKey: app.key });
+    expect(await failureOf(todoz.list())).toMatchObject({ status: 404, code: "unknown_table" });
+  });
+
+  test("a service that is somewhere else", async () => {
+    const lost = createDataClient({ baseUrl: `${house.url}/api`, apiKey: app.key, schema });
+    expect(await failureOf(lost.todos.list())).toMatchObject({
+      status: 404,
+      code: "unknown_route",
+    });
+  });
+});
+
+describe("nothing is sent for", () => {
+  const untyped = (values: object): { title: string } => ({ title: "", ...values });
+  test.each<{ name: string; call: () => Promise<unknown>; want: object }>([
+    { name: "an empty id", call: () => db.todos.get(""), want: { status: 0, code: "invalid_id" } },
+    {
+      name: "a delete of an empty id",
+      call: () => db.todos.delete(""),
+      want: { code: "invalid_id" },
+    },
+    {
+      name: "an id that is one dot",
+      call: () => db.todos.delete("."),
+      want: { code: "invalid_id" },
+    },
+    {
+      name: "an id that is two dots",
+      call: () => db.todos.update("..", {}),
+      want: { code: "invalid_id" },
+    },
+    { name: "half a character", call: () => db.todos.get("\ud800"), want: { code: "invalid_id" } },
+    {
+      name: "a bigint",
+      call: () => db.todos.create(untyped({ rank: 1n })),
+      want: {
+        name: "TypeError",
+        message: 'Cannot send a bigint as "rank": use a string and t.decimal()',
+      },
+    },
+    {
+      name: "a number that JSON has not",
+      call: () => db.todos.create(untyped({ rank: Number.NaN })),
+      want: { name: "TypeError", message: 'Cannot send NaN as "rank": must be a finite number' },
+    },
+    {
+      name: "a time of nothing",
+      call: () => db.todos.list({ timeoutMs: 0 }),
+      want: { name: "TypeError", message: "Cannot wait 0 ms: timeoutMs must be a number above 0" },
+    },
+    {
+      name: "a signal that is aborted",
+      call: () => db.todos.list({ signal: AbortSignal.abort() }),
+      want: { name: "AbortError" },
+    },
+  ])("$name", async ({ call, want }) => {
+    const before = requestCount();
+    expect(await failureOf(call())).toMatchObject(want);
+    expect(requestCount()).toBe(before);
+  });
+});
+
+describe("createDataClient()", () => {
+  test("knows the tables of its schema and no other", () => {
+    expect(Object.keys(db)).toEqual(["projects", "todos", "then"]);
+    expect("tasks" in db).toBe(false);
+    expect(Object.isFrozen(db)).toBe(true);
+    expect(Object.isFrozen(db.todos)).toBe(true);
+  });
+
+  test("without a schema answers to names of tables alone, and is no promise", async () => {
+    const open: Record<string, unknown> = createDataClient<Record<string, never>>({
+      baseUrl: house.url,
+      apiKey: app.key,
+    });
+    expect(await open).toBe(open);
+    expect(open["todos"]).toBe(open["todos"]);
+    expect(typeof open["then"]).toBe("object");
+    expect([open["toJSON"], open["$$typeof"], open[""], open["../todos"]]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(JSON.stringify(open)).toBe("{}");
+    expect(() => {
+      open["todos"] = 1;
+    }).toThrow(TypeError);
+  });
+
+  test.each([
+    { name: "no baseUrl", options: { baseUrl: undefined }, want: "Cannot use this baseUrl" },
+    { name: "a path as baseUrl", options: { baseUrl: "/api" }, want: "Cannot use this baseUrl" },
+    {
+      name: "a password in baseUrl",
+      options: { baseUrl: "http://a:b@c" },
+      want: "Cannot use this baseUrl",
+    },
+    {
+      name: "a query in baseUrl",
+      options: { baseUrl: "http://a?b" },
+      want: "Cannot use this baseUrl",
+    },
+    { name: "no key", options: { apiKey: undefined }, want: "Cannot use this apiKey" },
+    { name: "an empty key", options: { apiKey: "" }, want: "Cannot use this apiKey" },
+    {
+      name: "a key with its line's end",
+      options: { apiKey: "rh_secret\n" },
+      want: "Cannot use this apiKey",
+    },
+    {
+      name: "endless tries",
+      options: { retries: Number.POSITIVE_INFINITY },
+      want: "Cannot try again Infinity times",
+    },
+    { name: "no time", options: { timeoutMs: Number.NaN }, want: "Cannot wait NaN ms" },
+    {
+      name: "a module as schema",
+      options: { schema: { default: schema } },
+      want: "Cannot use this schema",
+    },
+    { name: "null as schema", options: { schema: null }, want: "Cannot use this schema" },
+  ])("refuses $name", ({ options, want }) => {
+    const all = { baseUrl: house.url, apiKey: "rh_key", schema, ...options };
+    const create: (options: never) => unknown = createDataClient;
+    const call = () => Reflect.apply(create, undefined, [all]);
+    expect(call).toThrow(TypeError);
+    expect(call).toThrow(want);
+    expect(call).not.toThrow("secret");
+  });
+});
