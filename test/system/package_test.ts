@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openTestHouse, type TestHouse } from "../support/house.ts";
+
+const ROOT = join(import.meta.dir, "../..");
+const BIN = join(ROOT, "node_modules/.bin");
+const INSTALL_MS = 120_000;
+
+/** An app as its author has it: a schema, generated types, and code that uses both. */
+const APP = {
+  "schema/mod.ts": `import { defineSchema, t } from "rowhouse/schema";
+
+export default defineSchema({
+  projects: { name: t.string().required() },
+  todos: t
+    .model({
+      title: t.string().required(),
+      status: t.enum(["open", "done"]).required().default("open"),
+      extra: t.json<{ tags: string[] }>(),
+      project: t.ref("projects", { onDelete: "cascade" }),
+    })
+    .index("status"),
+});
+`,
+  ".rowhouse/types.d.ts": `import type { TablesOf } from "rowhouse/schema";
+import type schema from "../schema/mod.js";
+
+export interface Tables {
+  todos: TablesOf<typeof schema>["todos"];
+}
+`,
+  "app.ts": `import { createDataClient, DataError } from "rowhouse/data";
+import { type Insert, type Row, toDefinition } from "rowhouse/schema";
+import type { Tables } from "./.rowhouse/types.js";
+import schema from "./schema/mod.js";
+
+declare const process: { readonly env: { readonly [name: string]: string | undefined } };
+declare const console: { readonly log: (text: string) => void };
+
+const settings = {
+  baseUrl: process.env["ROWHOUSE_URL"] ?? "",
+  apiKey: process.env["ROWHOUSE_API_KEY"] ?? "",
+};
+const db = createDataClient({ ...settings, schema });
+const generated = createDataClient<Tables>(settings);
+
+const project = await db.projects.create({ name: "Garden" });
+const values: Insert<Tables, "todos"> = { title: "Water", extra: { tags: ["a"] }, project: project.id };
+const todo: Row<typeof schema, "todos"> = await generated.todos.create(values);
+const changed = await db.todos.update(todo.id, { status: "done" });
+const titles: string[] = [];
+for await (const { title } of db.todos.all({ limit: 1 })) titles.push(title);
+await db.todos.delete(todo.id);
+export const lost = await db.todos.get(todo.id).catch((error: unknown) => error);
+export const row = db.todos.get;
+
+// @ts-expect-error a misspelt column is no column
+await db.todos.update(todo.id, { titel: "" }).catch(() => {});
+console.log(
+  JSON.stringify({
+    titles,
+    status: changed.status,
+    tags: changed.extra?.tags,
+    code: lost instanceof DataError ? lost.code : "no DataError",
+    isReadable: "definition" in toDefinition(schema),
+  }),
+);
+`,
+};
+
+const STRICTEST = {
+  target: "ES2022",
+  lib: ["ES2022", "DOM"],
+  types: [],
+  outDir: "out",
+  rootDir: ".",
+  declaration: true,
+  strict: true,
+  skipLibCheck: false,
+  verbatimModuleSyntax: true,
+  isolatedModules: true,
+  erasableSyntaxOnly: true,
+  noUncheckedIndexedAccess: true,
+  noUncheckedSideEffectImports: true,
+  exactOptionalPropertyTypes: true,
+  noImplicitOverride: true,
+  noImplicitReturns: true,
+  noPropertyAccessFromIndexSignature: true,
+  noFallthroughCasesInSwitch: true,
+  noUnusedLocals: true,
+  noUnusedParameters: true,
+  allowUnreachableCode: false,
+  allowUnusedLabels: false,
+};
+const RESOLUTIONS = [
+  { module: "ESNext", moduleResolution: "bundler" },
+  { module: "NodeNext", moduleResolution: "nodenext" },
+];
+const INSTALLERS = [
+  { installer: "bun add", command: [join(BIN, "bun"), "add"] },
+  {
+    installer: "npm i",
+    command: ["npm", "install", "--prefer-offline", "--no-audit", "--no-fund"],
+  },
+];
+
+let folder: string;
+let tarball: string;
+let house: TestHouse;
+const projects = new Map<string, string>();
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "rowhouse-package-"));
+  house = await openTestHouse();
+  await run([join(BIN, "bun"), "pm", "pack", "--destination", folder], ROOT);
+  const { version } = await Bun.file(join(ROOT, "package.json")).json();
+  tarball = join(folder, `rowhouse-${version}.tgz`);
+  for (const { installer, command } of INSTALLERS) {
+    const project = join(folder, installer.replace(" ", "-"));
+    await Bun.write(join(project, "package.json"), '{ "name": "app", "type": "module" }');
+    for (const [file, text] of Object.entries(APP)) await Bun.write(join(project, file), text);
+    await run([...command, tarball], project);
+    projects.set(installer, project);
+  }
+}, INSTALL_MS);
+afterAll(async () => {
+  await house.close();
+  await rm(folder, { recursive: true });
+});
+
+/** What a command writes; rejects with all it said when it fails. */
+async function run(
+  command: readonly string[],
+  cwd: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const path = `${BIN}:${process.env["PATH"]}`;
+  const child = Bun.spawn([...command], {
+    cwd,
+    env: { PATH: path, HOME: process.env["HOME"] ?? folder, ...settings },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  if ((await child.exited) === 0) return out;
+  throw new Error(`Cannot run ${command.join(" ")}: ${out}${err}`);
+}
+
+async function compile(project: string, resolution: object): Promise<string> {
+  const compilerOptions = { ...STRICTEST, ...resolution };
+  const include = ["app.ts", "schema", ".rowhouse/*.d.ts"];
+  await Bun.write(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include }));
+  return run([join(BIN, "tsc"), "--project", project], project);
+}
+
+const CASES = INSTALLERS.flatMap(({ installer }) =>
+  RESOLUTIONS.map((resolution) => ({ installer, resolution, how: resolution.moduleResolution })),
+);
+
+describe("an app that installs the package", () => {
+  test.each(CASES)("with $installer compiles under every strict flag: $how", async (row) => {
+    const project = projects.get(row.installer) ?? "";
+    expect(await compile(project, row.resolution)).toBe("");
+    const types = await Bun.file(join(project, "out/app.d.ts")).text();
+    // What an editor shows of a row is its columns, and no helper of ours.
+    expect(types).toContain('status: "done" | "open"');
+    expect(types).not.toMatch(/\b(Flat|RowOf|Part)</);
+  });
+
+  const WANT = {
+    titles: ["Water"],
+    status: "done",
+    tags: ["a"],
+    code: "not_found",
+    isReadable: true,
+  };
+  test.each(
+    INSTALLERS.flatMap(({ installer }) => [
+      { installer, runtime: "bun", command: [join(BIN, "bun"), "app.ts"] },
+      { installer, runtime: "node", command: ["node", "out/app.js"] },
+    ]),
+  )("with $installer reads and writes a served house under $runtime", async (row) => {
+    const project = projects.get(row.installer) ?? "";
+    if (row.runtime === "node") await compile(project, RESOLUTIONS[1] ?? {});
+    // Schema and push hold two copies of the package here, as for every app.
+    const { default: schema } = await import(join(project, "schema/mod.ts"));
+    const { key } = await house.makeApp(schema);
+    const settings = { ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: key };
+    expect(JSON.parse(await run(row.command, project, settings))).toEqual(WANT);
+  });
+
+  test("bundles for a browser without a runtime of its own", async () => {
+    const entry = join(projects.get("npm i") ?? "", "app.ts");
+    const built = await Bun.build({ entrypoints: [entry], target: "browser", minify: true });
+    const text = (await built.outputs[0]?.text()) ?? "";
+    expect(text).toContain("/v1/data/db/");
+    expect(text).not.toMatch(/\bBun\.|\bnode:|\brequire\(/);
+  });
+});
+
+describe("the package", () => {
+  test("holds sources and what is built from them, and nothing else", async () => {
+    const files = (await run(["tar", "-tzf", tarball], folder)).trim().split("\n");
+    expect(files).toContain("package/dist/sdk/data.d.ts");
+    expect(files).toContain("package/src/dsl/mod.ts");
+    const odd = files.filter(
+      (file) =>
+        !/^package\/(package\.json|README\.md|LICENSE|src\/[\w/.-]+|dist\/[\w/.-]+\.(js|d\.ts)(\.map)?)$/.test(
+          file,
+        ) || /tsconfig|_test\.ts|\.env|\.tgz/.test(file),
+    );
+    expect(odd).toEqual([]);
+  });
+
+  test(
+    "is clean for publint",
+    async () => {
+      const { messages } = await lint();
+      expect(messages).toEqual([]);
+    },
+    INSTALL_MS,
+  );
+
+  test(
+    "has types that every resolution of ES modules finds",
+    async () => {
+      expect(await run([join(BIN, "attw"), tarball, "--profile", "esm-only"], ROOT)).toContain(
+        "🟢",
+      );
+    },
+    INSTALL_MS,
+  );
+
+  test("exports what tsconfig.json finds the sources of", async () => {
+    const { exports } = await Bun.file(join(ROOT, "package.json")).json();
+    const { compilerOptions } = await Bun.file(join(ROOT, "tsconfig.json")).json();
+    const built = Object.entries<{ types: string; default: string }>(exports).map(
+      ([name, target]) => {
+        const source = target.default.replace("./dist/", "./src/").replace(/\.js$/, ".ts");
+        expect(target).toEqual({
+          types: target.default.replace(/\.js$/, ".d.ts"),
+          default: target.default,
+        });
+        return [name.replace(".", "rowhouse"), [source]];
+      },
+    );
+    expect(compilerOptions.paths).toEqual(Object.fromEntries(built));
+  });
+});
+
+async function lint(): Promise<{ messages: readonly unknown[] }> {
+  const { publint } = await import("publint");
+  const bytes = await Bun.file(tarball).arrayBuffer();
+  return publint({ pack: { tarball: bytes }, level: "suggestion", strict: true });
+}
