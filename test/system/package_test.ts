@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dir, "../..");
 const BIN = join(ROOT, "node_modules/.bin");
 const INSTALL_MS = 120_000;
 
-/** An app as its author has it: a schema, generated types, and code that uses both. */
+/** An app as its author has it: a schema, and code that uses it and the types that a push writes. */
 const APP = {
   "schema/mod.ts": `import { defineSchema, t } from "rowhouse/schema";
 
@@ -24,16 +24,9 @@ export default defineSchema({
     .index("status"),
 });
 `,
-  ".rowhouse/types.d.ts": `import type { TablesOf } from "rowhouse/schema";
-import type schema from "../schema/mod.js";
-
-export interface Tables {
-  todos: TablesOf<typeof schema>["todos"];
-}
-`,
   "app.ts": `import { createDataClient, DataError } from "rowhouse/data";
 import { type Insert, type Row, toDefinition } from "rowhouse/schema";
-import type { Tables } from "./.rowhouse/types.js";
+import type { Tables } from "./.rowhouse/types.d.ts";
 import schema from "./schema/mod.js";
 
 declare const process: { readonly env: { readonly [name: string]: string | undefined } };
@@ -109,7 +102,8 @@ const INSTALLERS = [
 let folder: string;
 let tarball: string;
 let house: TestHouse;
-const projects = new Map<string, string>();
+/** Folders by installer, and what an app's code gets to know of its service. */
+const projects = new Map<string, { folder: string; settings: Readonly<Record<string, string>> }>();
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "rowhouse-package-"));
@@ -122,7 +116,10 @@ beforeAll(async () => {
     await Bun.write(join(project, "package.json"), '{ "name": "app", "type": "module" }');
     for (const [file, text] of Object.entries(APP)) await Bun.write(join(project, file), text);
     await run([...command, tarball], project);
-    projects.set(installer, project);
+    const { key } = await house.makeApp();
+    const settings = { ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: key };
+    await run([join(project, "node_modules/.bin/rowhouse"), "db", "push"], project, settings);
+    projects.set(installer, { folder: project, settings });
   }
 }, INSTALL_MS);
 afterAll(async () => {
@@ -165,7 +162,7 @@ const CASES = INSTALLERS.flatMap(({ installer }) =>
 
 describe("an app that installs the package", () => {
   test.each(CASES)("with $installer compiles under every strict flag: $how", async (row) => {
-    const project = projects.get(row.installer) ?? "";
+    const project = projects.get(row.installer)?.folder ?? "";
     expect(await compile(project, row.resolution)).toBe("");
     const types = await Bun.file(join(project, "out/app.d.ts")).text();
     // What an editor shows of a row is its columns, and no helper of ours.
@@ -186,17 +183,13 @@ describe("an app that installs the package", () => {
       { installer, runtime: "node", command: ["node", "out/app.js"] },
     ]),
   )("with $installer reads and writes a served house under $runtime", async (row) => {
-    const project = projects.get(row.installer) ?? "";
+    const { folder: project, settings } = projects.get(row.installer) ?? { folder: "" };
     if (row.runtime === "node") await compile(project, RESOLUTIONS[1] ?? {});
-    // Schema and push hold two copies of the package here, as for every app.
-    const { default: schema } = await import(join(project, "schema/mod.ts"));
-    const { key } = await house.makeApp(schema);
-    const settings = { ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: key };
     expect(JSON.parse(await run(row.command, project, settings))).toEqual(WANT);
   });
 
   test("bundles for a browser without a runtime of its own", async () => {
-    const entry = join(projects.get("npm i") ?? "", "app.ts");
+    const entry = join(projects.get("npm i")?.folder ?? "", "app.ts");
     const built = await Bun.build({ entrypoints: [entry], target: "browser", minify: true });
     const text = (await built.outputs[0]?.text()) ?? "";
     expect(text).toContain("/v1/data/db/");
