@@ -1,0 +1,30 @@
+/**
+ * The house as a serving process of its own: prints its port when it is warm, logs every request as in production,
+ * and ends when standard input closes.
+ *
+ * @module
+ */
+import { closeSync, openSync, writeSync } from "node:fs";
+import { openHouse } from "../../src/house.ts";
+import { makeLog } from "../../src/observe.ts";
+
+const log = openSync(process.env["BENCH_LOG"] || "/dev/null", "a");
+const house = openHouse({
+  databaseUrl: process.env["DATABASE_URL"] ?? "",
+  adminDatabaseUrl: process.env["ADMIN_DATABASE_URL"] ?? "",
+  connections: Number(process.env["DATABASE_POOL"]),
+  prepare: process.env["DATABASE_PREPARE"] !== "off",
+  keyPrefix: "rh",
+  log: makeLog("info", {
+    write: (line) => void writeSync(log, `${line}\n`),
+    now: () => new Date(),
+  }),
+});
+await house.warm();
+const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: house.fetch });
+process.stdout.write(`${server.port}\n`);
+for await (const _ of process.stdin);
+await server.stop(true);
+await house.close();
+closeSync(log);
+process.exit(0);

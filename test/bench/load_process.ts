@@ -1,0 +1,77 @@
+/**
+ * The load: autocannon in a process of its own, so that it never shares a thread with what it measures. Reads a
+ * {@linkcode LoadPlan} from standard input and prints a {@linkcode LoadResult}.
+ *
+ * @module
+ */
+import autocannon from "autocannon";
+import { percentile } from "./median.ts";
+
+export type LoadRequest = {
+  method: "GET" | "POST" | "PATCH";
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
+};
+export type LoadPlan = {
+  url: string;
+  connections: number;
+  seconds: number;
+  /** The status that every answer must have. */
+  status: number;
+  requests: LoadRequest[];
+};
+export type LoadResult = {
+  count: number;
+  seconds: number;
+  /** Answers with another status, and requests without one. */
+  failures: number;
+  p50Ms: number;
+  p99Ms: number;
+};
+
+/** Requests that one connection goes through again and again; each draws its own from the plan's. */
+const MOST_A_CONNECTION = 300;
+
+const plan = JSON.parse(await Bun.stdin.text()) as LoadPlan;
+const times: number[] = [];
+let failures = 0;
+const startedAt = performance.now();
+const ended = Promise.withResolvers<number>();
+const options = {
+  url: plan.url,
+  connections: plan.connections,
+  duration: plan.seconds,
+  requests: plan.requests.slice(0, 1),
+  // Connections that walk one list side by side would all write the same row at the same time.
+  setupClient: (client: autocannon.Client) => client.setRequests(draw(plan.requests)),
+};
+// With a callback it returns the run's events, without one only its end.
+const run = autocannon(options, (error, { errors }) =>
+  error ? ended.reject(error) : ended.resolve(errors),
+);
+run.on("response", (_client, status, _bytes, milliseconds) => {
+  times.push(milliseconds);
+  if (status !== plan.status) failures++;
+});
+const errors = await ended.promise;
+const seconds = (performance.now() - startedAt) / 1000;
+times.sort((one, other) => one - other);
+const result: LoadResult = {
+  count: times.length,
+  seconds,
+  failures: failures + errors,
+  p50Ms: percentile(times, 0.5),
+  p99Ms: percentile(times, 0.99),
+};
+process.stdout.write(JSON.stringify(result));
+process.exit(0);
+
+function draw(requests: readonly LoadRequest[]): LoadRequest[] {
+  const count = Math.min(requests.length, MOST_A_CONNECTION);
+  return Array.from({ length: count }, () => {
+    const request = requests[Math.floor(Math.random() * requests.length)];
+    if (request === undefined) throw new Error("The plan has no request");
+    return { ...request };
+  });
+}

@@ -1,0 +1,128 @@
+/**
+ * What is measured: one row a kind of request, as the HTTP request that the house and the plain server get, the
+ * function call that is the limit, and the main query that PostgREST would send.
+ *
+ * @module
+ */
+import type { LoadRequest } from "./load_process.ts";
+import { DRAWN_APP, DRAWN_ROW, drawRow, rowId, type Size } from "./names.ts";
+import { CHANGE, NEW_ROW, type Stage, type StageApp } from "./stage.ts";
+
+export type Scenario = {
+  name: string;
+  title: string;
+  /** The status of a good answer. */
+  status: number;
+  writes: boolean;
+  /** One request of an app, for a row of its own drawn at random. */
+  request: (app: StageApp, row: string) => Omit<LoadRequest, "headers">;
+  /** The call that the house makes, for pgbench. */
+  call: string;
+  /** The query inside PostgREST's main statement. */
+  query: string;
+};
+
+const TABLE = "/v1/data/db/tasks";
+const COLUMNS = '"id", "app_id", "title", "status", "done", "position", "price", "notes", "due_at"';
+const NEW_ID = "gen_random_uuid()";
+
+/** Writes come last: they change what reads find. */
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: "get",
+    title: "get one row",
+    status: 200,
+    writes: false,
+    request: (_app, row) => ({ method: "GET", path: `${TABLE}/${row}` }),
+    call: `select api.tasks_get(${DRAWN_APP}, ${DRAWN_ROW})`,
+    query: `select * from data.tasks where app_id = ${DRAWN_APP} and id = ${DRAWN_ROW}`,
+  },
+  ...[20, 100, 1000].map((limit) => ({
+    name: `list-${limit}`,
+    title: `list ${limit} rows`,
+    status: 200,
+    writes: false,
+    request: () => ({ method: "GET" as const, path: `${TABLE}?limit=${limit}` }),
+    call: `select api.tasks_list(${DRAWN_APP}, ${limit}, 0)`,
+    query: `select * from data.tasks where app_id = ${DRAWN_APP} order by id limit ${limit} offset 0`,
+  })),
+  {
+    name: "update",
+    title: "update a row",
+    status: 200,
+    writes: true,
+    request: (_app, row) => ({
+      method: "PATCH",
+      path: `${TABLE}/${row}`,
+      body: JSON.stringify(CHANGE),
+    }),
+    call: `select api.tasks_update(${DRAWN_APP}, ${DRAWN_ROW}, '${JSON.stringify(CHANGE)}')`,
+    query: `update data.tasks set done = (b.v ->> 'done')::boolean, position = (b.v ->> 'position')::numeric
+      from (select '${JSON.stringify(CHANGE)}'::json as v) as b
+      where app_id = ${DRAWN_APP} and id = ${DRAWN_ROW} returning tasks.*`,
+  },
+  {
+    name: "create",
+    title: "create a row",
+    status: 201,
+    writes: true,
+    request: () => ({ method: "POST", path: TABLE, body: JSON.stringify(NEW_ROW) }),
+    call: `select api.tasks_create(${DRAWN_APP}, ${NEW_ID}, '${JSON.stringify(NEW_ROW)}')`,
+    query: `insert into data.tasks (${COLUMNS})
+      select ${NEW_ID}, ${DRAWN_APP}, b."title", b."status", false, b."position", b."price", b."notes", b."due_at"
+      from json_to_record('${JSON.stringify(NEW_ROW)}') as b("title" text, "status" data.tasks__status__enum,
+        "position" numeric, "price" numeric, "notes" text, "due_at" timestamptz) returning tasks.*`,
+  },
+];
+
+/** Different requests that a load is drawn from. */
+const REQUESTS = 5000;
+
+/** Requests of a scenario, spread over the stage's apps and their rows. */
+export function makeRequests(scenario: Scenario, { apps, size }: Stage): LoadRequest[] {
+  return Array.from({ length: REQUESTS }, (_, index) => {
+    const app = apps[index % apps.length];
+    if (app === undefined) throw new Error("The stage has no app");
+    const row = rowId(size, app.number, 1 + Math.floor(Math.random() * size.rows));
+    const request = scenario.request(app, row);
+    const type = request.body === undefined ? {} : { "content-type": "application/json" };
+    return { ...request, headers: { authorization: `Bearer ${app.key}`, ...type } };
+  });
+}
+
+/** pgbench's script of the house's own call. */
+export function limitScript(scenario: Scenario, size: Size): string {
+  return `${drawRow(size)}\n${oneLine(scenario.call)};\n`;
+}
+
+/**
+ * pgbench's script of the statements that PostgREST sends for the same request: a transaction, the request's settings,
+ * the main query with its JSON made in the database.
+ *
+ * @see https://docs.postgrest.org/en/stable/references/transactions.html
+ */
+export function postgrestScript(scenario: Scenario, size: Size): string {
+  const main = `with pgrst_source as (${scenario.query})
+    select ''::text as total_result_set, pg_catalog.count(_postgrest_t) as page_total,
+      coalesce(json_agg(_postgrest_t), '[]')::text as body,
+      nullif(current_setting('response.headers', true), '') as response_headers,
+      nullif(current_setting('response.status', true), '') as response_status
+    from (select * from pgrst_source) as _postgrest_t`;
+  return `${drawRow(size)}
+begin isolation level read committed ${scenario.writes ? "read write" : "read only"};
+${oneLine(SETTINGS)};
+${oneLine(main)};
+commit;
+`;
+}
+
+/** `rowhouse.app_id` stands where a PostgREST set-up reads the claims: the row security is the same table's. */
+const SETTINGS = `select set_config('search_path', 'data', true), set_config('rowhouse.app_id', ${DRAWN_APP}::text, true),
+  set_config('request.jwt.claims', '{"role":"app","app_id":"01900000-0000-7000-8000-100000000001"}', true),
+  set_config('request.method', 'GET', true), set_config('request.path', '/tasks', true),
+  set_config('request.headers', '{"accept":"*/*","host":"localhost:3000","user-agent":"load"}', true),
+  set_config('request.cookies', '{}', true)`;
+
+function oneLine(sql: string): string {
+  return sql.replace(/\s+/g, " ");
+}
