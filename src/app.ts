@@ -63,7 +63,10 @@ export function makeFetch(deps: AppDeps): (request: Request, peer: Peer) => Prom
       requestId,
       params: match?.params ?? {},
       query,
-      address: peer.requestIP(request)?.address ?? "",
+      // Asked for when it is read: it costs a system call that most endpoints have no use for.
+      get address() {
+        return peer.requestIP(request)?.address ?? "";
+      },
     };
     peer.timeout?.(request, WORK_TIMEOUT_S);
     const response = await answer(deps, { match, exchange, visit });
@@ -114,7 +117,8 @@ async function enter(
   if (!principal.scopes.includes(keyed.access.scope)) {
     throw new Problem("forbidden", { message: `This key lacks the scope ${keyed.access.scope}` });
   }
-  return keyed.handle(deps, { ...exchange, principal });
+  // Not a copy, which would read the address.
+  return keyed.handle(deps, Object.assign(exchange, { principal }));
 }
 
 /** A CONNECT has no path; every method that is none of ours is refused by its path. */
