@@ -24,6 +24,35 @@ export function makeLog(
   };
 }
 
+/** Characters that a batch of lines holds at the most before it is written. */
+const MOST_HELD = 65_536;
+
+export type LineBatch = {
+  /** Takes one line; it is written before the event loop waits again. */
+  readonly write: (line: string) => void;
+  /** Writes what is held now: to be called before the process ends. */
+  readonly flush: () => void;
+};
+
+/** Lines written together, one system call for all requests that end in one turn of the event loop. */
+export function batchLines(write: (lines: string) => void): LineBatch {
+  let held = "";
+  const flush = () => {
+    if (held === "") return;
+    const lines = held;
+    held = "";
+    write(lines);
+  };
+  return {
+    write: (line) => {
+      if (held === "") setImmediate(flush);
+      held += `${line}\n`;
+      if (held.length >= MOST_HELD) flush();
+    },
+    flush,
+  };
+}
+
 /** What an unexpected error says of itself in the log: its name, message and stack, never the query or its values. */
 export function toLogFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: typeof error };

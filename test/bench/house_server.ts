@@ -6,19 +6,17 @@
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { openHouse } from "../../src/house.ts";
-import { makeLog } from "../../src/observe.ts";
+import { batchLines, makeLog } from "../../src/observe.ts";
 
 const log = openSync(process.env["BENCH_LOG"] || "/dev/null", "a");
+const lines = batchLines((text) => void writeSync(log, text));
 const house = openHouse({
   databaseUrl: process.env["DATABASE_URL"] ?? "",
   adminDatabaseUrl: process.env["ADMIN_DATABASE_URL"] ?? "",
   connections: Number(process.env["DATABASE_POOL"]),
   prepare: process.env["DATABASE_PREPARE"] !== "off",
   keyPrefix: "rh",
-  log: makeLog("info", {
-    write: (line) => void writeSync(log, `${line}\n`),
-    now: () => new Date(),
-  }),
+  log: makeLog("info", { write: lines.write, now: () => new Date() }),
 });
 await house.warm();
 const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: house.fetch });
@@ -26,5 +24,6 @@ process.stdout.write(`${server.port}\n`);
 for await (const _ of process.stdin);
 await server.stop(true);
 await house.close();
+lines.flush();
 closeSync(log);
 process.exit(0);
