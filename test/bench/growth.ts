@@ -1,5 +1,6 @@
 /** `bench growth`: get and list over more apps and over more rows in one table; both should stay flat. @module */
 import { type Run, runLoad } from "./load.ts";
+import { median } from "./median.ts";
 import type { Size } from "./names.ts";
 import type { BenchOptions } from "./options.ts";
 import { findPostmaster, medianRun, pickScenarios } from "./requests.ts";
@@ -21,56 +22,71 @@ const SIZES: readonly (Size & { full?: true })[] = [
 ];
 const WARM_S = 2;
 
+type Bench = { stage: Stage; server: Server; postmaster: number | undefined };
+
 export async function benchGrowth(options: BenchOptions): Promise<GrowthResult> {
-  const sizes: GrowthSize[] = [];
-  for (const size of SIZES) {
-    if (size.full && !options.full) continue;
-    const { get, list } = await withStage(size, (stage) => benchSize(stage, options));
-    const first = sizes[0]?.get.perSecond ?? get.perSecond;
-    sizes.push({
-      apps: size.apps,
-      rows: size.apps * size.rows,
-      get,
-      list,
-      getRatio: get.perSecond / first,
-    });
-    process.stderr.write(`${size.apps} apps, ${size.apps * size.rows} rows\n`);
-  }
-  return { connections: options.connections, sizes };
-}
-
-async function benchSize(stage: Stage, options: BenchOptions): Promise<{ get: Run; list: Run }> {
-  const server = await startServer("house", stage, options);
-  try {
-    const postmaster = await findPostmaster(stage);
-    const measured = { server, postmaster };
-    const [get, list] = pickScenarios(["get", "list-100"]);
-    if (get === undefined || list === undefined)
-      throw new Error("get and list-100 are no scenarios");
-    return {
-      get: await benchOne(stage, { ...options, scenario: get }, measured),
-      list: await benchOne(stage, { ...options, scenario: list }, measured),
-    };
-  } finally {
-    await server.stop();
-  }
-}
-
-async function benchOne(
-  stage: Stage,
-  { scenario, rounds, seconds, connections }: BenchOptions & { scenario: Scenario },
-  measured: { server: Server; postmaster: number | undefined },
-): Promise<Run> {
-  const plan = () => ({
-    url: measured.server.url,
-    connections,
-    status: scenario.status,
-    requests: makeRequests(scenario, stage),
+  const [smallest, ...larger] = SIZES;
+  if (smallest === undefined) throw new Error("There is no size");
+  return withBench(smallest, options, async (first) => {
+    const sizes = [await benchSize(first, first, options)];
+    for (const size of larger) {
+      if (size.full && !options.full) continue;
+      sizes.push(await withBench(size, options, (other) => benchSize(first, other, options)));
+    }
+    return { connections: options.connections, sizes };
   });
-  await runLoad({ ...plan(), seconds: WARM_S }, measured);
-  const runs: Run[] = [];
-  for (let round = 0; round < rounds; round++)
-    runs.push(await runLoad({ ...plan(), seconds }, measured));
+}
+
+/** Runs `use` with a filled stage and a house that serves it. */
+async function withBench<Result>(
+  size: Size,
+  options: BenchOptions,
+  use: (bench: Bench) => Promise<Result>,
+): Promise<Result> {
+  return withStage(size, async (stage) => {
+    const server = await startServer("house", stage, options);
+    try {
+      return await use({ stage, server, postmaster: await findPostmaster(stage) });
+    } finally {
+      await server.stop();
+    }
+  });
+}
+
+/** A size's figures; its get in turns with the first size's, so that a busy moment of the machine hits both. */
+async function benchSize(first: Bench, other: Bench, options: BenchOptions): Promise<GrowthSize> {
+  const [get, list] = pickScenarios(["get", "list-100"]);
+  if (get === undefined || list === undefined) throw new Error("get and list-100 are no scenarios");
+  for (const bench of [first, other]) await runOn(bench, get, { ...options, seconds: WARM_S });
+  const rounds: { get: Run; list: Run; ratio: number }[] = [];
+  for (let round = 0; round < options.rounds; round++) {
+    const base = await runOn(first, get, options);
+    const run = await runOn(other, get, options);
+    const listed = await runOn(other, list, options);
+    rounds.push({ get: run, list: listed, ratio: run.perSecond / base.perSecond });
+  }
+  const { apps, rows } = other.stage.size;
+  process.stderr.write(`${apps} apps, ${apps * rows} rows\n`);
+  return {
+    apps,
+    rows: apps * rows,
+    get: takeMedian(rounds.map((round) => round.get)),
+    list: takeMedian(rounds.map((round) => round.list)),
+    getRatio: median(rounds.map((round) => round.ratio)),
+  };
+}
+
+function runOn(
+  { stage, server, postmaster }: Bench,
+  scenario: Scenario,
+  { connections, seconds }: Pick<BenchOptions, "connections" | "seconds">,
+): Promise<Run> {
+  const requests = makeRequests(scenario, stage);
+  const plan = { url: server.url, connections, seconds, status: scenario.status, requests };
+  return runLoad(plan, { server, postmaster });
+}
+
+function takeMedian(runs: readonly Run[]): Run {
   const run = medianRun(runs);
   if (run === undefined) throw new Error("No round was run");
   return run;

@@ -93,6 +93,7 @@ export function printGrowth(result: GrowthResult): string {
     "rows in the table",
     "get req/s",
     "get p99 ms",
+    "get database CPU s/1000",
     "list 100 req/s",
     "get ÷ the first line's",
   ];
@@ -101,6 +102,7 @@ export function printGrowth(result: GrowthResult): string {
     size.rows.toLocaleString("en"),
     show(size.get.perSecond, 0),
     show(size.get.p99Ms, 2),
+    show(size.get.databaseCpu, 3),
     show(size.list.perSecond, 0),
     times(size.getRatio),
   ]);
