@@ -1,0 +1,16 @@
+// Written by rowhouse db push; what is changed here is lost at the next push.
+import type { Insert, Row, Update } from "rowhouse/schema";
+import type schema from "../schema/mod.ts";
+
+export interface Tables {
+  projects: {
+    row: Row<typeof schema, "projects">;
+    insert: Insert<typeof schema, "projects">;
+    update: Update<typeof schema, "projects">;
+  };
+  todos: {
+    row: Row<typeof schema, "todos">;
+    insert: Insert<typeof schema, "todos">;
+    update: Update<typeof schema, "todos">;
+  };
+}
