@@ -70,14 +70,15 @@ async function sendUntilAnswered(
     if (attempt >= connection.retries || !mayTryAgain(call, answer)) throw answer;
     const { retryAfterMs } = answer;
     const waitMs = toRetryWait({ attempt, retryAfterMs, chance: Math.random() });
-    if (waitMs > Math.min(RETRY_WAIT_MAX_MS, deadline.leftMs())) throw answer;
+    if (waitMs > deadline.leftMs()) throw answer;
     mayBeDone ||= !NOTHING_DONE.includes(answer.code);
     await deadline.sleep(waitMs);
   }
 }
 
 function mayTryAgain(call: Call, error: DataError): boolean {
-  return REPEATABLE.includes(call.method) && error.retryable;
+  const isSoon = (error.retryAfterMs ?? 0) <= RETRY_WAIT_MAX_MS;
+  return isSoon && error.retryable && REPEATABLE.includes(call.method);
 }
 
 async function sendOnce(

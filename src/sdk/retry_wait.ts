@@ -1,6 +1,6 @@
 /** How long to wait before the next try. Never waits itself. @module */
 
-/** The longest wait; a service that asks for more gets no second try. */
+/** The longest wait that a service may ask for and still be tried again. */
 export const RETRY_WAIT_MAX_MS = 10_000;
 
 const FIRST_WAIT_MS = 200;

@@ -317,6 +317,7 @@ describe("createDataClient()", () => {
     expect("tasks" in db).toBe(false);
     expect(Object.isFrozen(db)).toBe(true);
     expect(Object.isFrozen(db.todos)).toBe(true);
+    expect(Bun.inspect(db, { depth: 9 })).not.toContain(app.key);
   });
 
   test("without a schema answers to names of tables alone, and is no promise", async () => {

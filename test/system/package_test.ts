@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openTestHouse, type TestHouse } from "../support/house.ts";
@@ -108,9 +108,7 @@ const projects = new Map<string, { folder: string; settings: Readonly<Record<str
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "rowhouse-package-"));
   house = await openTestHouse();
-  await run([join(BIN, "bun"), "pm", "pack", "--destination", folder], ROOT);
-  const { version } = await Bun.file(join(ROOT, "package.json")).json();
-  tarball = join(folder, `rowhouse-${version}.tgz`);
+  tarball = await pack();
   for (const { installer, command } of INSTALLERS) {
     const project = join(folder, installer.replace(" ", "-"));
     await Bun.write(join(project, "package.json"), '{ "name": "app", "type": "module" }');
@@ -126,6 +124,17 @@ afterAll(async () => {
   await house.close();
   await rm(folder, { recursive: true });
 });
+
+/** The packed package, built in a copy: the repository's own dist/ stays as it is. */
+async function pack(): Promise<string> {
+  const copy = join(folder, "rowhouse");
+  await cp(join(ROOT, "src"), join(copy, "src"), { recursive: true });
+  await cp(join(ROOT, "package.json"), join(copy, "package.json"));
+  await symlink(join(ROOT, "node_modules"), join(copy, "node_modules"));
+  await run([join(BIN, "bun"), "pm", "pack", "--destination", folder], copy);
+  const { version } = await Bun.file(join(ROOT, "package.json")).json();
+  return join(folder, `rowhouse-${version}.tgz`);
+}
 
 /** What a command writes; rejects with all it said when it fails. */
 async function run(

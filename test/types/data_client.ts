@@ -1,10 +1,12 @@
 /** What the compiler makes of a data client, and which calls it refuses. Compiled by `tsc`; never run. @module */
 import exampleSchema from "../../schema/mod.ts";
 import { defineSchema, type Id, type TablesOf, t } from "../../src/dsl/mod.ts";
+import type { ProblemCode } from "../../src/problem.ts";
 import {
   createDataClient,
   type DataClient,
   type DataError,
+  type DataErrorCode,
   type Page,
 } from "../../src/sdk/data.ts";
 import { expectEqual } from "./equal.ts";
@@ -163,6 +165,12 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
   // @ts-expect-error nobody has looked whether the column is null
   todo.due.length;
 }
+
+// Every code that the client names is the service's, or one of these two.
+type Named<Code> = Code extends string ? (string extends Code ? never : Code) : never;
+expectEqual<Exclude<Named<DataErrorCode>, ProblemCode>, "network_error" | "unreadable_answer">(
+  true,
+);
 
 export function readError(error: DataError): string {
   // Codes are completed as they are typed, and a later service may have more.
