@@ -57,6 +57,20 @@ export async function makeDatabase(): Promise<TestDatabase> {
   return { name, adminUrl, servingUrl, superuserUrl, prepare: urls.prepare, drop };
 }
 
+/** A database with nothing in it: its administrator's URL, and how to drop it. */
+export async function makeEmptyDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
+  const urls = clusterUrls();
+  if (urls === undefined) throw new Error("No PostgreSQL: run bun test from the project");
+  const name = `rowhouse_test_${crypto.randomUUID().replaceAll("-", "")}`;
+  const run = (text: string) =>
+    withDatabase(urls.admin, async (root) => void (await root.message(text)));
+  await run(`create database ${name}`);
+  return {
+    url: withParts(urls.admin, { database: name }),
+    drop: () => run(`drop database ${name} with (force)`),
+  };
+}
+
 /** Runs `use` with a connection that is closed after it. */
 export async function withDatabase<Result>(
   url: string,

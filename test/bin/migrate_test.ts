@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Cluster, startCluster } from "../../src/db/embedded.ts";
+import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
+import { makeProject, runCommand } from "../support/command.ts";
+
+let project: ReturnType<typeof makeProject>;
+let database: Awaited<ReturnType<typeof makeEmptyDatabase>>;
+beforeAll(async () => {
+  project = makeProject();
+  database = await makeEmptyDatabase();
+});
+afterAll(async () => {
+  project.remove();
+  await database.drop();
+});
+
+const migrate = (env: Record<string, string>, ...words: string[]) =>
+  runCommand(["migrate", ...words], { ...project, env });
+
+test("four at once apply each migration once; a fifth has nothing to do", async () => {
+  const env = { ADMIN_DATABASE_URL: database.url };
+  const runs = await Promise.all([1, 2, 3, 4].map(() => migrate(env, "--json")));
+  expect(runs.map(({ code, err }) => [code, err])).toEqual(runs.map(() => [0, ""]));
+  const applied = runs.flatMap(({ out }) => (JSON.parse(out) as { applied: string[] }).applied);
+  expect(applied.length).toBeGreaterThan(0);
+  expect(new Set(applied).size).toBe(applied.length);
+  expect(await migrate(env)).toEqual({ code: 0, out: "Nothing to apply\n", err: "" });
+});
+
+describe("trouble with the database is one message with the way out", () => {
+  const change = (edit: (url: URL) => void) => () => {
+    const url = new URL(database.url);
+    edit(url);
+    return url.href;
+  };
+  test.each([
+    {
+      name: "away",
+      url: change((url) => {
+        url.port = "1";
+      }),
+      code: 69,
+      says: "Cannot reach PostgreSQL at 127.0.0.1:1: start it, or correct ADMIN_DATABASE_URL",
+    },
+    {
+      name: "a wrong password",
+      url: change((url) => {
+        url.password = "hunter2";
+      }),
+      code: 1,
+      says: "refuses the password of the role",
+    },
+    {
+      name: "no such database",
+      url: change((url) => {
+        url.pathname = "/not_there";
+      }),
+      code: 1,
+      says: 'There is no database "not_there": create it, or correct ADMIN_DATABASE_URL',
+    },
+  ])("$name", async ({ url, code, says }) => {
+    const outcome = await migrate({ ADMIN_DATABASE_URL: url() });
+    expect(outcome.err).toContain(says);
+    expect([outcome.code, outcome.out]).toEqual([code, ""]);
+    expect(outcome.err.trim()).not.toContain("\n");
+    expect(outcome.err).not.toContain("hunter2");
+  });
+});
+
+describe("without a superuser", () => {
+  let cluster: Cluster;
+  let folder: string;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "rowhouse-managed-"));
+    chmodSync(folder, 0o755);
+    cluster = await startCluster({ dataDir: join(folder, "postgres"), durable: false });
+  });
+  afterAll(async () => {
+    await cluster.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const asRole = (role: string, name: string) => {
+    const url = new URL(cluster.url);
+    url.username = role;
+    url.password = "pw";
+    url.pathname = `/${name}`;
+    return url.href;
+  };
+
+  test("CREATEROLE and the database's ownership are enough, as the help says", async () => {
+    await withDatabase(cluster.url, async (root) => {
+      await root.message("create role managed_admin login createrole password 'pw'");
+      await root.message("create database managed owner managed_admin");
+      await root.message("create role poor_admin login password 'pw'");
+      await root.message("create database poor");
+    });
+    const admin = asRole("managed_admin", "managed");
+    await withDatabase(admin, async (managed) => {
+      await managed.message("create role managed_login login password 'pw'");
+    });
+    const env = { ADMIN_DATABASE_URL: admin, DATABASE_URL: asRole("managed_login", "managed") };
+    const first = await migrate(env);
+    expect(first).toMatchObject({ code: 0, err: "" });
+    expect(first.out).toContain('The role "managed_login" may serve\n');
+    expect((await migrate(env)).code).toBe(0);
+    await withDatabase(env.DATABASE_URL, async (login) => {
+      const rows = await login.query("select name from rowhouse.versions", [], { effect: "read" });
+      expect(rows.length).toBeGreaterThan(0);
+    });
+  });
+
+  test("a role without rights is told which it needs", async () => {
+    const { code, err } = await migrate({ ADMIN_DATABASE_URL: asRole("poor_admin", "poor") });
+    expect(err).toContain('The role "poor_admin" of ADMIN_DATABASE_URL lacks rights');
+    expect([code, err.trim().includes("\n")]).toEqual([1, false]);
+  });
+
+  test("a login that does not exist is named", async () => {
+    const { code, err } = await migrate({
+      ADMIN_DATABASE_URL: cluster.url,
+      DATABASE_URL: asRole("nobody_here", "postgres"),
+    });
+    expect(err).toContain('The role "nobody_here" of DATABASE_URL does not exist: create it');
+    expect(code).toBe(1);
+  });
+});

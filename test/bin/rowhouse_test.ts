@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { makeProject, runCommand } from "../support/command.ts";
+
+let project: ReturnType<typeof makeProject>;
+beforeAll(() => {
+  project = makeProject();
+});
+afterAll(() => project.remove());
+
+const COMMANDS = [
+  "dev",
+  "serve",
+  "migrate",
+  "db push",
+  "db plan",
+  "db check",
+  "db status",
+  "admin create-app",
+  "admin list-apps",
+  "admin issue-key",
+  "admin revoke-key",
+  "health",
+];
+
+test.each(COMMANDS)("rowhouse %s --help opens with an example", async (name) => {
+  const { code, out } = await runCommand([...name.split(" "), "--help"], project);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^Example:\n {2}.*rowhouse/);
+  expect(out).toContain(`\nrowhouse ${name}`);
+});
+
+test("rowhouse --help opens with an example and lists every command", async () => {
+  const { code, out } = await runCommand(["--help"], project);
+  expect(code).toBe(0);
+  expect(out).toStartWith("Example:\n  rowhouse dev");
+  for (const name of COMMANDS) expect(out).toContain(`\n  ${name} `);
+});
+
+describe("usage faults exit with 2 and say what is wanted", () => {
+  test.each([
+    { words: ["migrte"], says: 'Unknown command "migrte": wanted one of dev, serve, migrate' },
+    { words: ["admin", "creat-app"], says: "wanted one of admin create-app, admin list-apps" },
+    { words: ["db"], says: "wanted one of db push, db plan" },
+    { words: ["serve", "--prot", "1"], says: 'Unknown flag "--prot" of rowhouse serve' },
+    { words: ["dev", "-p", "1"], says: 'Unknown flag "-p" of rowhouse dev: wanted --port <port>' },
+    { words: ["dev", "--port"], says: "Flag --port lacks its value: wanted --port <port>" },
+    { words: ["dev", "--port", "x"], says: "Cannot read --port: must be a whole number from 0" },
+    { words: ["migrate", "--json=1"], says: "Flag --json takes no value" },
+    { words: ["migrate", "now"], says: 'Unknown word "now" after rowhouse migrate' },
+    { words: ["admin", "create-app"], says: "lacks <slug>" },
+    { words: ["dev", "--port", "1", "--port", "2"], says: "--port is given 2 times" },
+    { words: ["migrate"], says: "lacks ADMIN_DATABASE_URL or DATABASE_URL" },
+    { words: ["admin", "list-apps"], says: "set ADMIN_DATABASE_URL" },
+    { words: ["db", "status"], says: "set ROWHOUSE_URL and ROWHOUSE_API_KEY" },
+    { words: ["db", "push", "--app", "x", "--url", "http://x"], says: "exclude each other" },
+    { words: ["db", "push", "--url", "http://localhost"], says: "ROWHOUSE_API_KEY is not set" },
+    { words: ["db", "push", "--wait", "-1"], says: "--wait" },
+  ])("rowhouse $words", async ({ words, says }) => {
+    const { code, out, err } = await runCommand(words, project);
+    expect(err).toContain(says);
+    expect([code, out]).toEqual([2, ""]);
+  });
+});
+
+test("configuration faults are told all at once, without a value", async () => {
+  const env = {
+    DATABASE_URL: "hunter2-is-no-url",
+    PORT: "hunter3",
+    LOG_LEVEL: "hunter4",
+    ROWHOUSE_HUNTER: "hunter5",
+  };
+  const { code, out, err } = await runCommand(["serve"], { ...project, env });
+  expect([code, out]).toEqual([1, ""]);
+  for (const name of Object.keys(env)) expect(err).toContain(name);
+  expect(err).not.toMatch(/hunter\d/);
+});
+
+test("serve without DATABASE_URL says so, also when it is empty", async () => {
+  const { code, err } = await runCommand(["serve"], { ...project, env: { DATABASE_URL: "" } });
+  expect(code).toBe(1);
+  expect(err).toContain("DATABASE_URL is not set");
+});
+
+test("health without a service exits with 69", async () => {
+  const { code, err } = await runCommand(["health"], { ...project, env: { PORT: "1" } });
+  expect([code, err]).toEqual([69, "No answer from http://127.0.0.1:1/live\n"]);
+});

@@ -1,0 +1,108 @@
+/** The command `rowhouse` as a real process, in a folder of its own and with no setting but those given. @module */
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+export const ROOT = join(import.meta.dirname, "../..");
+const SCRIPT = join(ROOT, "src/bin/rowhouse.ts");
+const PATIENCE_MS = 20_000;
+
+export type Outcome = { code: number; out: string; err: string };
+export type Settings = Readonly<Record<string, string>>;
+export type CommandOptions = { folder: string; env?: Settings };
+
+/** Runs it to its end. */
+export async function runCommand(
+  words: readonly string[],
+  { folder, env = {} }: CommandOptions,
+): Promise<Outcome> {
+  const child = spawn(words, folder, env);
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, out, err };
+}
+
+export type Running = {
+  pid: number;
+  output: () => string;
+  /** Waits until what it printed matches; fails with all of it when it ends before. */
+  until: (wanted: RegExp) => Promise<RegExpMatchArray>;
+  kill: (signal: NodeJS.Signals) => Promise<number>;
+};
+
+/** Starts it and keeps what it prints. */
+export function startCommand(words: readonly string[], options: CommandOptions): Running {
+  const child = spawn(words, options.folder, options.env ?? {});
+  let output = "";
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) output += decoder.decode(chunk, { stream: true });
+  };
+  void collect(child.stdout);
+  void collect(child.stderr);
+  return {
+    pid: child.pid,
+    output: () => output,
+    until: async (wanted) => {
+      await eventually(
+        () => wanted.test(output) || child.exitCode !== null,
+        () => output,
+      );
+      const match = output.match(wanted);
+      if (match === null)
+        throw new Error(`Ended (${child.exitCode}) without ${wanted}:\n${output}`);
+      return match;
+    },
+    kill: async (signal) => {
+      child.kill(signal);
+      return await child.exited;
+    },
+  };
+}
+
+function spawn(words: readonly string[], folder: string, env: Settings) {
+  const { PATH = "", HOME = "" } = process.env;
+  return Bun.spawn([process.execPath, SCRIPT, ...words], {
+    cwd: folder,
+    env: { PATH, HOME, ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+}
+
+/** Waits for a condition; fails with what `describe` tells. */
+export async function eventually(
+  condition: () => boolean | Promise<boolean>,
+  describe: () => string = () => "",
+): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`Waited in vain: ${describe()}`);
+    await Bun.sleep(20);
+  }
+}
+
+/** A project's folder with these files. The account of an embedded PostgreSQL may enter it. */
+export function makeProject(files: Readonly<Record<string, string>> = {}): {
+  folder: string;
+  write: (path: string, text: string) => void;
+  remove: () => void;
+} {
+  const folder = mkdtempSync(join(tmpdir(), "rowhouse-project-"));
+  chmodSync(folder, 0o755);
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  };
+  for (const [path, text] of Object.entries(files)) write(path, text);
+  return { folder, write, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** The text of a schema's module with these tables, as TypeScript. */
+export function schemaText(tables: string): string {
+  return `import { defineSchema, t } from ${JSON.stringify(join(ROOT, "src/dsl/mod.ts"))};\nexport default defineSchema(${tables});\n`;
+}
