@@ -9,6 +9,7 @@ const IDLE_TIMEOUT_S = 10;
 const WALL_BYTES = 16 * MOST_BYTES;
 /** Requests under way are waited for this long: the whole stop stays within the 10 s that orchestrators give. */
 const DRAIN_MS = 8000;
+const DRAIN_LOOK_MS = 25;
 const CLOSE_MS = 1500;
 
 export type Serving = {
@@ -25,10 +26,18 @@ export function listen(house: House, { host, port }: { host: string; port: numbe
     port: server.port ?? port,
     stop: async () => {
       const drained = server.stop();
-      await Promise.race([drained, Bun.sleep(DRAIN_MS)]);
+      await Promise.race([drained, untilServed(server), Bun.sleep(DRAIN_MS)]);
       await Promise.race([Promise.all([server.stop(true), house.close()]), Bun.sleep(CLOSE_MS)]);
     },
   };
+}
+
+/** Until no request is under way. The server's own stop waits for sockets too that have sent half a request. */
+async function untilServed(server: { readonly pendingRequests: number }): Promise<void> {
+  for (let looks = 0; looks < 3; ) {
+    await Bun.sleep(DRAIN_LOOK_MS);
+    looks = server.pendingRequests === 0 ? looks + 1 : 0;
+  }
 }
 
 function takePort(house: House, { host, port }: { host: string; port: number }) {

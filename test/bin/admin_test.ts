@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { makeProject, runCommand } from "../support/command.ts";
+import { openTestHouse, type TestHouse } from "../support/house.ts";
+
+let house: TestHouse;
+let project: ReturnType<typeof makeProject>;
+beforeAll(async () => {
+  house = await openTestHouse();
+  project = makeProject();
+});
+afterAll(async () => {
+  project.remove();
+  await house.close();
+});
+
+const admin = (...words: string[]) =>
+  runCommand(["admin", ...words], {
+    ...project,
+    env: { ADMIN_DATABASE_URL: house.database.adminUrl, COOKIE_DOMAIN: "example.org" },
+  });
+const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
+
+test("an app is made, listed, given a key; the key works until it is revoked", async () => {
+  const made = await admin(
+    "create-app",
+    "wiki",
+    "--origin",
+    "https://wiki.example.org",
+    "--redirect",
+    "https://app.example.org/callback",
+    "--json",
+  );
+  expect(made).toMatchObject({ code: 0, err: "" });
+  const app = parse(made.out);
+  expect(app).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/), slug: "wiki" });
+  const listed = parse((await admin("list-apps", "--json")).out);
+  expect(listed["apps"]).toContainEqual({
+    ...app,
+    createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    targets: ["https://app.example.org/callback", "https://wiki.example.org"],
+  });
+
+  const issued = parse((await admin("issue-key", "wiki", "--name", "server", "--json")).out);
+  expect(issued).toMatchObject({
+    app: "wiki",
+    name: "server",
+    scopes: ["data:read", "data:write"],
+    expiresAt: null,
+  });
+  const call = () =>
+    house
+      .call(undefined, "/v1/data/db/none", { key: String(issued["key"]) })
+      .then(({ status }) => status);
+  expect(await call()).toBe(404);
+  expect(await admin("revoke-key", String(issued["keyId"]))).toMatchObject({ code: 0, err: "" });
+  const deadline = performance.now() + 6000;
+  while ((await call()) !== 401 && performance.now() < deadline) await Bun.sleep(100);
+  expect(await call()).toBe(401);
+  expect(await admin("revoke-key", String(issued["keyId"]))).toMatchObject({ code: 1, out: "" });
+});
+
+test("issue-key prints the key and nothing else", async () => {
+  await admin("create-app", "quiet");
+  const { code, out, err } = await admin("issue-key", "quiet", "--scope", "schema:push,data:read");
+  expect([code, err]).toEqual([0, ""]);
+  expect(out).toMatch(/^rh_[a-z0-9]{16}\.[0-9A-Za-z]{49}\n$/);
+});
+
+test.each([
+  { text: "30m", ms: 30 * 60_000 },
+  { text: "90d", ms: 90 * 86_400_000 },
+])("issue-key --expires $text is that long", async ({ text, ms }) => {
+  await admin("create-app", `expiring-${text}`);
+  const before = Date.now();
+  const { out } = await admin("issue-key", `expiring-${text}`, "--expires", text, "--json");
+  const at = Date.parse(String(parse(out)["expiresAt"]));
+  expect(at).toBeGreaterThanOrEqual(before + ms);
+  expect(at).toBeLessThanOrEqual(Date.now() + ms);
+});
+
+describe("refusals", () => {
+  test.each([
+    { words: ["create-app", "Wiki"], code: 1, says: 'Cannot name an app "Wiki"' },
+    {
+      words: ["create-app", "a", "--origin", "https://a.example.org"],
+      code: 1,
+      says: "must match",
+    },
+    {
+      words: ["create-app", "evil", "--origin", "https://evil.test"],
+      code: 1,
+      says: "must be a host under example.org",
+    },
+    {
+      words: ["create-app", "http", "--origin", "http://a.example.org"],
+      code: 1,
+      says: "must begin with https://",
+    },
+    { words: ["issue-key", "nobody"], code: 1, says: 'No app has the slug "nobody"' },
+    {
+      words: ["issue-key", "x1", "--scope", "data:all"],
+      code: 2,
+      says: 'Unknown scope "data:all"',
+    },
+    { words: ["issue-key", "x1", "--expires", "soon"], code: 2, says: "Cannot read --expires" },
+    {
+      words: ["issue-key", "x1", "--expires", "2001-01-01"],
+      code: 2,
+      says: "must be in the future",
+    },
+    { words: ["revoke-key", "rh_abc.secret"], code: 2, says: "must be the 16 characters" },
+    { words: ["revoke-key", "aaaaaaaaaaaaaaaa"], code: 1, says: "is unknown, or revoked already" },
+  ])("admin $words", async ({ words, code, says }) => {
+    const outcome = await admin(...words);
+    expect(outcome.err).toContain(says);
+    expect([outcome.code, outcome.out]).toEqual([code, ""]);
+  });
+
+  test("an app that exists stays as it is", async () => {
+    expect((await admin("create-app", "twice")).code).toBe(0);
+    const { code, err } = await admin("create-app", "twice");
+    expect([code, err]).toEqual([1, 'Cannot create app "twice": it exists already\n']);
+  });
+});

@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { makeProject, ROOT, runCommand, schemaText } from "../support/command.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+
+let house: TestHouse;
+let app: TestApp;
+let project: ReturnType<typeof makeProject>;
+const projects: (typeof project)[] = [];
+beforeAll(async () => {
+  house = await openTestHouse();
+});
+beforeEach(async () => {
+  app = await house.makeApp();
+  project = makeProject();
+  projects.push(project);
+});
+afterAll(async () => {
+  for (const made of projects) made.remove();
+  await house.close();
+});
+
+const db = (...words: string[]) =>
+  runCommand(["db", ...words], {
+    ...project,
+    env: { ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: app.key },
+  });
+const makeName = () => `t_${crypto.randomUUID().slice(-12)}`;
+const typesOf = () => join(project.folder, ".rowhouse/types.d.ts");
+
+test("plan, check, push, status, push again: written once, then nothing is touched", async () => {
+  const name = makeName();
+  project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string().required() } }`));
+  const plan = await db("plan");
+  expect(plan).toMatchObject({ code: 0, err: "" });
+  expect(plan.out).toContain(`Would apply 0001_create_table_${name}\n  create table ${name}\n`);
+  expect((await db("check")).code).toBe(3);
+  expect(existsSync(typesOf())).toBe(false);
+  const pushed = await db("push", "--json");
+  expect(JSON.parse(pushed.out)).toMatchObject({
+    status: "applied",
+    migration: { seq: 1 },
+    types: ".rowhouse/types.d.ts",
+  });
+  expect((await db("check")).code).toBe(0);
+  const status = JSON.parse((await db("status", "--json")).out);
+  expect(status).toMatchObject({ app: app.slug, tables: [name], migrations: [{ seq: 1 }] });
+  const before = statSync(typesOf()).mtimeMs;
+  expect(await db("push")).toEqual({ code: 0, out: "Nothing to do\n", err: "" });
+  expect(statSync(typesOf()).mtimeMs).toBe(before);
+});
+
+test("the types are those of the schema, to the compiler too", async () => {
+  const name = makeName();
+  project.write(
+    "schema/mod.ts",
+    schemaText(`{ ${name}: { title: t.string().required(), list: t.json<{ done: boolean }>() } }`),
+  );
+  expect((await db("push")).code).toBe(0);
+  expect(readFileSync(join(project.folder, ".rowhouse/.gitignore"), "utf8")).toContain(
+    "!types.d.ts",
+  );
+  project.write(
+    "use.ts",
+    `import type { Tables } from "./.rowhouse/types.d.ts";
+export const insert: Tables["${name}"]["insert"] = { title: "a", list: { done: true } };
+// @ts-expect-error a title is text
+export const update: Tables["${name}"]["update"] = { title: 1 };
+`,
+  );
+  const options = {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    module: "Preserve",
+    target: "ESNext",
+    moduleResolution: "bundler",
+    types: [],
+    lib: ["ESNext"],
+    allowImportingTsExtensions: true,
+    paths: { "rowhouse/schema": [join(ROOT, "src/dsl/mod.ts")] },
+  };
+  project.write(
+    "tsconfig.json",
+    JSON.stringify({ compilerOptions: options, include: ["use.ts", ".rowhouse/*.d.ts"] }),
+  );
+  const compiler = Bun.spawn([join(ROOT, "node_modules/.bin/tsc"), "-p", project.folder], {
+    stdout: "pipe",
+  });
+  expect(await new Response(compiler.stdout).text()).toBe("");
+  expect(await compiler.exited).toBe(0);
+});
+
+test.each([
+  {
+    name: "patterns that pass over hidden folders",
+    tsconfig: '{ "include": ["src"], /* c */ }',
+    remark: true,
+  },
+  { name: "no patterns at all", tsconfig: "{}", remark: true },
+  {
+    name: "a pattern that reaches them",
+    tsconfig: '{ "include": ["src", ".rowhouse/*.d.ts"] }',
+    remark: false,
+  },
+])("push remarks on a tsconfig.json with $name: $remark", async ({ tsconfig, remark }) => {
+  project.write("tsconfig.json", tsconfig);
+  project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+  const { code, err } = await db("push");
+  expect([code, err.includes("does not reach .rowhouse/types.d.ts")]).toEqual([0, remark]);
+});
+
+test("what a schema prints is kept apart", async () => {
+  const text = schemaText(`{ ${makeName()}: { title: t.string() } }`);
+  project.write("schema/mod.ts", `console.log("printed by the schema");\n${text}`);
+  const { code, out, err } = await db("push", "--json");
+  expect([code, err]).toEqual([0, "printed by the schema\n"]);
+  expect(JSON.parse(out)).toMatchObject({ status: "applied" });
+});
+
+test("a schema sees no setting of the command", async () => {
+  project.write("schema/mod.ts", "throw new Error(String(process.env.ROWHOUSE_API_KEY));\n");
+  const { err } = await db("push");
+  expect(err).toContain("undefined");
+  expect(err).not.toContain(app.key);
+});
+
+describe("a schema that is none is told with file and place, and changes nothing", () => {
+  test.each([
+    {
+      name: "throws",
+      text: '\n\nthrow new Error("boom");\n',
+      says: "Cannot read schema/mod.ts: Error: boom at schema/mod.ts:3",
+    },
+    { name: "is no TypeScript", text: "export default {{\n", says: "Cannot read schema/mod.ts:" },
+    { name: "imports what is not there", text: 'import "./none.ts";\n', says: "./none.ts" },
+    { name: "exports nothing", text: "const a = 1;\n", says: "wanted export default defineSchema" },
+    {
+      name: "exports by name",
+      text: "export const schema = {};\n",
+      says: "it exports schema; wanted export default",
+    },
+    {
+      name: "exports a number",
+      text: "export default 1;\n",
+      says: 'must be "export default defineSchema',
+    },
+    { name: "exits", text: "process.exit(0);\n", says: "a schema must not exit" },
+    { name: "is not there", text: undefined, says: "There is no schema at schema/mod.ts" },
+  ])("it $name", async ({ text, says }) => {
+    if (text !== undefined) project.write("schema/mod.ts", text);
+    const { code, out, err } = await db("push");
+    expect(err).toContain(says);
+    expect([code, out]).toEqual([1, ""]);
+    expect(existsSync(typesOf())).toBe(false);
+  });
+
+  test("it loops for ever", async () => {
+    project.write("schema/mod.ts", "while (true);\n");
+    const { code, err } = await db("push");
+    expect([code, err]).toEqual([
+      1,
+      "Cannot read schema/mod.ts: it was not done after 10 s; a schema must not wait or loop for ever\n",
+    ]);
+  }, 30_000);
+
+  test("200 faults are told at once, each with table and column", async () => {
+    const columns = Array.from({ length: 200 }, (_, index) => `"c-${index}": t.string()`).join(
+      ", ",
+    );
+    project.write("schema/mod.ts", schemaText(`{ todos: { ${columns} } }`));
+    const { code, err } = await db("push");
+    expect(err).toContain("it has 200 faults");
+    for (let index = 0; index < 200; index++)
+      expect(err).toContain(`  todos.c-${index}: Cannot name`);
+    expect(code).toBe(1);
+  });
+});
+
+test("conflicts with another app's tables are told at once, with the owner", async () => {
+  const name = makeName();
+  const owner = await house.makeApp({ tables: { [name]: {} } });
+  project.write("schema/mod.ts", schemaText(`{ ${name}: { a: t.string(), b: t.number() } }`));
+  const { code, err } = await db("push");
+  expect(code).toBe(1);
+  for (const part of [`/${name}/a`, `/${name}/b`, owner.slug]) expect(err).toContain(part);
+});
+
+test("an operator pushes straight to the database", async () => {
+  project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+  const env = { ADMIN_DATABASE_URL: house.database.adminUrl };
+  const direct = (...words: string[]) => runCommand(["db", ...words], { ...project, env });
+  expect(await direct("push", "--app", app.slug)).toMatchObject({ code: 0, err: "" });
+  expect(await direct("push", "--app", app.slug)).toMatchObject({
+    code: 0,
+    out: "Nothing to do\n",
+  });
+  expect(await direct("push", "--app", "nobody")).toEqual({
+    code: 1,
+    out: "",
+    err: 'No app has the slug "nobody"\n',
+  });
+});
+
+describe("who cannot push is told why", () => {
+  const push = (env: Record<string, string>) => {
+    project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+    return runCommand(["db", "push"], { ...project, env });
+  };
+  test("an unknown key exits with 4", async () => {
+    const { code, err } = await push({ ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: "rh_x.hunter2" });
+    expect([code, err.includes("does not know this key"), err.includes("hunter2")]).toEqual([
+      4,
+      true,
+      false,
+    ]);
+  });
+  test("a key without the scope exits with 1 and names it", async () => {
+    const reader = await house.makeApp(undefined, { scopes: ["data:read"] });
+    const { code, err } = await push({ ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: reader.key });
+    expect([code, err]).toEqual([1, "This key lacks the scope schema:push\n"]);
+  });
+  test("a service that is not there exits with 69", async () => {
+    const { code, err } = await push({
+      ROWHOUSE_URL: "http://127.0.0.1:1",
+      ROWHOUSE_API_KEY: app.key,
+    });
+    expect([code, err]).toEqual([
+      69,
+      "No answer from http://127.0.0.1:1: check the URL and that it runs\n",
+    ]);
+  });
+  test("a server that is no Rowhouse is told apart", async () => {
+    const other = Bun.serve({ port: 0, fetch: () => new Response("<html>") });
+    const { code, err } = await push({
+      ROWHOUSE_URL: `http://127.0.0.1:${other.port}`,
+      ROWHOUSE_API_KEY: app.key,
+    });
+    await other.stop(true);
+    expect([code, err.includes("not as a Rowhouse does")]).toEqual([1, true]);
+  });
+});
+
+test("two pushes at once: the second waits, neither fails", async () => {
+  const name = makeName();
+  project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
+  const runs = await Promise.all([1, 2, 3].map(() => db("push", "--json")));
+  expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
+  const applied = runs.filter(
+    ({ out }) => (JSON.parse(out) as { status: string }).status === "applied",
+  );
+  expect(applied).toHaveLength(1);
+});

@@ -1,0 +1,27 @@
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { renderEnvExample, renderReadme } from "../../src/bin/generated.ts";
+import { readConfig, SETTINGS } from "../../src/config.ts";
+import { PROBLEMS } from "../../src/problem.ts";
+import { ROOT } from "../support/command.ts";
+
+const read = (name: string) => readFileSync(join(ROOT, name), "utf8");
+
+test(".env.example is what bun run generate writes", () => {
+  expect(read(".env.example")).toBe(renderEnvExample());
+});
+
+test("the tables of README.md are what bun run generate writes, and hold every setting and error", () => {
+  const readme = read("README.md");
+  expect(readme).toBe(renderReadme(readme));
+  for (const name of [...Object.keys(SETTINGS), ...Object.keys(PROBLEMS)])
+    expect(readme).toContain(`\`${name}\` |`);
+});
+
+test(".env.example with every line in force is a configuration without faults", () => {
+  const lines = renderEnvExample().matchAll(/^# ([A-Z_]+)=(.*)$/gm);
+  const env = Object.fromEntries([...lines].map(([, name = "", value = ""]) => [name, value]));
+  expect(Object.keys(env)).toEqual(Object.keys(SETTINGS));
+  expect(readConfig(env)).toEqual(readConfig({}));
+});

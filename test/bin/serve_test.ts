@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { connect as connectSocket, createServer, type Server, type Socket } from "node:net";
+import {
+  makeDatabase,
+  makeEmptyDatabase,
+  type TestDatabase,
+  withDatabase,
+} from "../support/cluster.ts";
+import {
+  eventually,
+  makeProject,
+  runCommand,
+  type Settings,
+  schemaText,
+  startCommand,
+} from "../support/command.ts";
+
+let project: ReturnType<typeof makeProject>;
+let database: TestDatabase;
+let env: Settings;
+let key: string;
+beforeAll(async () => {
+  project = makeProject({
+    "schema/mod.ts": schemaText("{ todos: { title: t.string().required() } }"),
+  });
+  database = await makeDatabase();
+  env = {
+    DATABASE_URL: database.servingUrl,
+    ADMIN_DATABASE_URL: database.adminUrl,
+    DATABASE_PREPARE: database.prepare ? "on" : "off",
+    PORT: "0",
+    HOST: "127.0.0.1",
+  };
+  const run = async (...words: string[]) => {
+    const { code, out, err } = await runCommand(words, { ...project, env });
+    expect([code, err]).toEqual([0, ""]);
+    return out;
+  };
+  await run("admin", "create-app", "shop");
+  key = (await run("admin", "issue-key", "shop")).trim();
+  await run("db", "push", "--app", "shop");
+});
+afterAll(async () => {
+  project.remove();
+  await database.drop();
+});
+
+async function startServing(settings: Settings = {}) {
+  const serving = startCommand(["serve"], { ...project, env: { ...env, ...settings } });
+  const [, port] = await serving.until(/"event":"listening".*"port":(\d+)/);
+  return { ...serving, port: Number(port), url: `http://127.0.0.1:${port}` };
+}
+
+const listTodos = (url: string) =>
+  fetch(`${url}/v1/data/db/todos`, { headers: { authorization: `Bearer ${key}` } });
+
+test("SIGTERM: requests under way are finished, idle and half-open sockets are not waited for", async () => {
+  const serving = await startServing();
+  expect((await listTodos(serving.url)).status).toBe(200);
+  const sockets = [await openSocket(serving.port, ""), await openSocket(serving.port, "GET / HT")];
+  await withDatabase(database.adminUrl, async (admin) => {
+    const lock = admin.message("lock table data.todos; select pg_sleep(2)");
+    await untilLock("granted");
+    const answer = listTodos(serving.url);
+    await untilLock("not granted");
+    const ended = serving.kill("SIGTERM");
+    expect((await answer).status).toBe(200);
+    expect(await ended).toBe(0);
+    await lock;
+  });
+  for (const socket of sockets) socket.destroy();
+  expect(serving.output()).toContain('"event":"stopped"');
+  expect(serving.output()).not.toContain(key);
+});
+
+/** Until somebody has the table to himself, or waits for it. */
+async function untilLock(state: "granted" | "not granted"): Promise<void> {
+  const text = `select from pg_locks where relation = 'data.todos'::regclass and ${state}
+    and (mode = 'AccessExclusiveLock' or not granted)`;
+  await withDatabase(database.adminUrl, (watcher) =>
+    eventually(async () => (await watcher.query(text, [], { effect: "read" })).length > 0),
+  );
+}
+
+test("health tells that a service lives", async () => {
+  const serving = await startServing();
+  const health = await runCommand(["health"], {
+    ...project,
+    env: { ...env, PORT: String(serving.port) },
+  });
+  expect(health).toEqual({ code: 0, out: `${serving.url}/live lives\n`, err: "" });
+  expect(await serving.kill("SIGINT")).toBe(0);
+});
+
+test("a body over its limit gets the contract's 413", async () => {
+  const serving = await startServing();
+  const response = await fetch(`${serving.url}/v1/data/db/todos`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ title: "x".repeat(3_000_000) }),
+  });
+  expect([response.status, await response.json()]).toMatchObject([
+    413,
+    { error: "body_too_large" },
+  ]);
+  await serving.kill("SIGTERM");
+});
+
+test("a port that is in use is one clear message", async () => {
+  const serving = await startServing();
+  const second = await runCommand(["serve"], {
+    ...project,
+    env: { ...env, PORT: String(serving.port) },
+  });
+  expect(second).toEqual({
+    code: 1,
+    out: "",
+    err: `Port ${serving.port} of 127.0.0.1 is in use: stop what listens there, or set another PORT\n`,
+  });
+  await serving.kill("SIGTERM");
+});
+
+test("a database that is not migrated is refused with the way out", async () => {
+  const empty = await makeEmptyDatabase();
+  const urls = { ADMIN_DATABASE_URL: empty.url, DATABASE_URL: empty.url };
+  const { code, out, err } = await runCommand(["serve"], { ...project, env: { ...env, ...urls } });
+  await empty.drop();
+  expect(err).toMatch(/^The database lacks \d+ migrations?: run rowhouse migrate first\n$/);
+  expect([code, out]).toEqual([1, ""]);
+});
+
+test("a database away at the start: 503 with Retry-After, served as soon as it is there", async () => {
+  const gate = await makeGate(database.adminUrl);
+  const serving = await startServing({ DATABASE_URL: gate.url, DATABASE_PREPARE: "on" });
+  await serving.until(/"event":"database away"/);
+  const away = await listTodos(serving.url);
+  expect([away.status, away.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect(await away.json()).toMatchObject({ error: "unavailable" });
+  expect((await fetch(`${serving.url}/live`)).status).toBe(200);
+  await gate.open();
+  await serving.until(/"event":"database there"/);
+  expect((await listTodos(serving.url)).status).toBe(200);
+  expect(await serving.kill("SIGTERM")).toBe(0);
+  gate.close();
+});
+
+test("a database away at the start is no obstacle to stopping", async () => {
+  const serving = await startServing({ DATABASE_URL: "postgres://a:b@127.0.0.1:1/c" });
+  await serving.until(/"event":"database away"/);
+  expect(await serving.kill("SIGTERM")).toBe(0);
+});
+
+function openSocket(port: number, text: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connectSocket(port, "127.0.0.1", () => {
+      socket.write(text);
+      resolve(socket);
+    });
+    socket.on("error", reject);
+  });
+}
+
+/** A port of its own that leads to the database once it is opened. */
+async function makeGate(databaseUrl: string) {
+  const target = new URL(databaseUrl);
+  const sockets: Socket[] = [];
+  const server: Server = createServer((near) => {
+    const far = connectSocket(Number(target.port), target.hostname);
+    sockets.push(near, far);
+    near.on("error", () => far.destroy());
+    far.on("error", () => near.destroy());
+    near.pipe(far);
+    far.pipe(near);
+  });
+  const listen = (port: number) =>
+    new Promise<void>((resolve) => void server.listen(port, "127.0.0.1", resolve));
+  await listen(0);
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  await new Promise((resolve) => server.close(resolve));
+  const url = new URL(databaseUrl);
+  url.port = String(port);
+  const close = () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  };
+  return { url: url.href, open: () => listen(port), close };
+}
