@@ -3,16 +3,16 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
-import { openProxy, type TestProxy } from "../support/proxy.ts";
 import { type RawAnswer, type RawOptions, sendRaw } from "../support/raw_http.ts";
+import { openWire, type Wire } from "../support/wire.ts";
 
 let house: TestHouse;
 let app: TestApp;
-let proxy: TestProxy;
+let wire: Wire;
 let stalled: Promise<RawAnswer>;
 beforeAll(async () => {
-  proxy = await openProxy();
-  house = await openTestHouse({ toServingUrl: proxy.toUrl });
+  wire = await openWire();
+  house = await openTestHouse({ toServingUrl: wire.toUrl });
   app = await house.makeApp(defineSchema({ todos: { title: t.string() } }), {
     origins: ["https://todo.example.org"],
   });
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await house.close();
-  await proxy.close();
+  await wire.close();
 });
 
 const LIST = "/v1/data/db/todos";
@@ -369,7 +369,7 @@ describe("paths", () => {
 
   /** Statements that the serving login has run so far, the watch's own aside. */
   function countQueries(): number {
-    return proxy.count("api.") + proxy.count("use_key");
+    return wire.count("api.") + wire.count("use_key");
   }
 });
 

@@ -1,17 +1,22 @@
-/** A TCP proxy that can be cut or frozen: a network between the house and its database that fails when told to. @module */
+/**
+ * The wire between a house and its database, as a proxy that is cut or frozen when told to and counts the statements
+ * that pass it.
+ *
+ * @module
+ */
 
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
-export type TestProxy = {
-  /** The same connection string by way of the proxy. */
+export type Wire = {
+  /** The same connection string by way of the wire. */
   toUrl: (url: string) => string;
   /** Ends every connection and takes no new one. */
   cut: () => void;
   /** Keeps every connection and passes nothing on. */
   freeze: () => void;
   /** Works again. */
-  heal: () => void;
+  heal: () => Promise<void>;
   /** Ends every connection as soon as the next bytes from the client have been passed on. */
   cutAfterNextQuery: () => void;
   /** How many statements whose text holds `part` were sent so far, as seen on the wire. */
@@ -19,7 +24,7 @@ export type TestProxy = {
   close: () => Promise<void>;
 };
 
-export async function openProxy(): Promise<TestProxy> {
+export async function openWire(): Promise<Wire> {
   let target = { host: "", port: 0 };
   let mode: "open" | "cut" | "frozen" | "cut after query" = "open";
   const counts = new Map<string, number>();
@@ -28,8 +33,12 @@ export async function openProxy(): Promise<TestProxy> {
     for (const pair of pairs) for (const socket of pair) socket.destroy();
     pairs.clear();
   };
+  const cut = () => {
+    mode = "cut";
+    server.close();
+    end();
+  };
   const server: Server = createServer((client) => {
-    if (mode === "cut") return void client.destroy();
     const upstream = connect(target.port, target.host);
     const pair = [client, upstream] as const;
     pairs.add(pair);
@@ -45,8 +54,7 @@ export async function openProxy(): Promise<TestProxy> {
       read(bytes);
       if (mode === "frozen") return;
       if (mode === "cut after query" && bytes.includes("_create")) {
-        mode = "cut";
-        upstream.write(bytes, () => setTimeout(end, 50));
+        upstream.write(bytes, () => setTimeout(cut, 50));
         return;
       }
       upstream.write(bytes);
@@ -57,26 +65,27 @@ export async function openProxy(): Promise<TestProxy> {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
+  const address = server.address();
+  if (typeof address === "string" || address === null) throw new Error("The wire has no port");
+  const { port } = address;
   return {
     toUrl: (url) => {
       const made = new URL(url);
       target = { host: made.hostname, port: Number(made.port) };
-      const address = server.address();
-      if (typeof address === "string" || address === null) throw new Error("The proxy has no port");
-      made.host = `127.0.0.1:${address.port}`;
+      made.host = `127.0.0.1:${port}`;
       return made.href;
     },
-    cut: () => {
-      mode = "cut";
-      end();
-    },
+    cut,
     freeze: () => {
       mode = "frozen";
     },
-    heal: () => {
+    heal: async () => {
       // Bytes were lost while frozen: such a connection is of no use to either side.
       if (mode === "frozen") end();
       mode = "open";
+      if (server.listening) return;
+      server.listen(port, "127.0.0.1");
+      await once(server, "listening");
     },
     cutAfterNextQuery: () => {
       mode = "cut after query";
@@ -85,6 +94,7 @@ export async function openProxy(): Promise<TestProxy> {
       [...counts].reduce((sum, [text, count]) => sum + (text.includes(part) ? count : 0), 0),
     close: async () => {
       end();
+      if (!server.listening) return;
       server.close();
       await once(server, "close");
     },

@@ -1,0 +1,395 @@
+/** Every refusal of the data endpoints that this process makes by itself: its whole body, its headers, and the order of the checks. @module */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { PROBLEMS, type ProblemCode } from "../../src/problem.ts";
+import { type Call, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+
+const schema = defineSchema({
+  projects: { name: t.string().required().unique() },
+  todos: t
+    .model({ title: t.string().required(), project: t.ref("projects"), tag: t.string() })
+    .unique("project", "tag"),
+});
+const LIST = "/v1/data/db/todos";
+const MISSING = "00000000-0000-7000-8000-000000000000";
+
+let house: TestHouse;
+let app: TestApp;
+let reader: TestApp;
+let project: string;
+let expired: string;
+let revoked: string;
+beforeAll(async () => {
+  house = await openTestHouse();
+  app = await house.makeApp(schema);
+  reader = await house.makeApp(schema, { scopes: ["data:read"] });
+  const made = await house.call(app, "/v1/data/db/projects", {
+    method: "POST",
+    json: { name: "p" },
+  });
+  project = (made.json as { id: string }).id;
+  await house.call(app, LIST, { method: "POST", json: { title: "t", project, tag: "x" } });
+  const [one, two] = [await house.makeApp(schema), await house.makeApp(schema)];
+  expired = one.key;
+  revoked = two.key;
+  await house.house.admin.message(`
+update rowhouse.api_keys set expires_at = now() - interval '1 second' where app_id = '${one.id}';
+update rowhouse.api_keys set revoked_at = now() where app_id = '${two.id}' returning key_id`);
+});
+afterAll(() => house.close());
+
+type Row = {
+  name: string;
+  call: () => Call & { path: string; as?: () => TestApp };
+  code: ProblemCode;
+  message?: string;
+  details?: { path: string; message: string }[];
+  headers?: Record<string, string>;
+};
+
+const post = (json: unknown, path = LIST) => ({ path, method: "POST", json });
+const UNAUTHENTICATED = {
+  code: "unauthenticated",
+  message: "Send a valid API key as Authorization: Bearer <API_KEY>",
+  headers: { "www-authenticate": "Bearer" },
+} as const;
+const flip = (key: string) => key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
+
+const ROWS: readonly Row[] = [
+  {
+    name: "not JSON",
+    call: () => ({
+      path: LIST,
+      method: "POST",
+      body: "{",
+      headers: { "content-type": "application/json" },
+    }),
+    code: "invalid_json",
+    message: "The body is not JSON",
+  },
+  {
+    name: "a list as body",
+    call: () => post([]),
+    code: "invalid_json",
+    message: "The body is not a JSON object",
+  },
+  {
+    name: "a limit of letters",
+    call: () => ({ path: `${LIST}?limit=ten` }),
+    code: "invalid_query",
+    message: 'Cannot read limit "ten": must be a whole number of digits only',
+  },
+  {
+    name: "an offset past 2^31",
+    call: () => ({ path: `${LIST}?offset=2147483648` }),
+    code: "invalid_query",
+    message: 'Cannot read offset "2147483648": must be at most 2147483647',
+  },
+  {
+    name: "a limit twice",
+    call: () => ({ path: `${LIST}?limit=1&limit=1` }),
+    code: "invalid_query",
+    message: "Cannot read limit: it is given twice",
+  },
+  {
+    name: "a query that is not UTF-8",
+    call: () => ({ path: `${LIST}?limit=%ff` }),
+    code: "invalid_query",
+    message: "Cannot read the query: it is not percent-encoded UTF-8",
+  },
+  ...[
+    "status=eq.pending",
+    "title=ilike.*x*",
+    "order=created_at.desc",
+    "select=id,title,status",
+  ].map(
+    (query): Row => ({
+      name: query,
+      call: () => ({ path: `${LIST}?${query}` }),
+      code: "unsupported_query",
+      message: `Cannot use the query parameter "${query.split("=")[0]}": filters, sorting and joins are not served, only limit and offset on a list`,
+    }),
+  ),
+  {
+    name: "a limit on one row",
+    call: () => ({ path: `${LIST}/${MISSING}?limit=1` }),
+    code: "unsupported_query",
+  },
+  { name: "a limit on create", call: () => post({}, `${LIST}?limit=1`), code: "unsupported_query" },
+  {
+    name: "an id that is no uuid",
+    call: () => ({ path: `${LIST}/1` }),
+    code: "invalid_id",
+    message: "The id in the path must be a uuid",
+  },
+  { name: "no key", call: () => ({ path: LIST, key: null }), ...UNAUTHENTICATED },
+  {
+    name: "another scheme",
+    call: () => ({ path: LIST, key: null, headers: { authorization: `Basic ${app.key}` } }),
+    ...UNAUTHENTICATED,
+  },
+  {
+    name: "an empty key",
+    call: () => ({ path: LIST, key: null, headers: { authorization: "Bearer" } }),
+    ...UNAUTHENTICATED,
+  },
+  { name: "a malformed key", call: () => ({ path: LIST, key: "rh_x.y" }), ...UNAUTHENTICATED },
+  {
+    name: "a key with a typo",
+    call: () => ({ path: LIST, key: flip(app.key) }),
+    ...UNAUTHENTICATED,
+  },
+  { name: "an expired key", call: () => ({ path: LIST, key: expired }), ...UNAUTHENTICATED },
+  { name: "a revoked key", call: () => ({ path: LIST, key: revoked }), ...UNAUTHENTICATED },
+  {
+    name: "a key without the scope",
+    call: () => ({ ...post({ title: "t" }), as: () => reader }),
+    code: "forbidden",
+    message: "This key lacks the scope data:write",
+  },
+  {
+    name: "a table of nobody",
+    call: () => ({ path: "/v1/data/db/nothing" }),
+    code: "unknown_table",
+    message: "This app has not pushed a table of that name",
+  },
+  {
+    name: "a missing row, read",
+    call: () => ({ path: `${LIST}/${MISSING}` }),
+    code: "not_found",
+    message: "This app has no row with that id",
+  },
+  {
+    name: "a missing row, changed",
+    call: () => ({ path: `${LIST}/${MISSING}`, method: "PATCH", json: { title: "x" } }),
+    code: "not_found",
+  },
+  {
+    name: "a missing row, changed in nothing",
+    call: () => ({ path: `${LIST}/${MISSING}`, method: "PATCH", json: {} }),
+    code: "not_found",
+  },
+  {
+    name: "a missing row, deleted",
+    call: () => ({ path: `${LIST}/${MISSING}`, method: "DELETE" }),
+    code: "not_found",
+  },
+  {
+    name: "an unknown route",
+    call: () => ({ path: "/v1/data/tables" }),
+    code: "unknown_route",
+    message: "No endpoint has that path",
+  },
+  {
+    name: "a method of a list",
+    call: () => ({ path: LIST, method: "PUT" }),
+    code: "method_not_allowed",
+    headers: { allow: "GET, HEAD, POST, OPTIONS" },
+  },
+  {
+    name: "a method of a row",
+    call: () => ({ path: `${LIST}/${MISSING}`, method: "POST" }),
+    code: "method_not_allowed",
+    headers: { allow: "GET, HEAD, PATCH, DELETE, OPTIONS" },
+  },
+  ...["text/xml", "text/html, image/*", "application/json;q=0", "application/json;q=0, */*"].map(
+    (accept): Row => ({
+      name: `Accept: ${accept}`,
+      call: () => ({ path: LIST, headers: { accept } }),
+      code: "not_acceptable",
+      message: "Rows are served as application/json only",
+    }),
+  ),
+  {
+    name: "a value that another row has",
+    call: () => post({ name: "p" }, "/v1/data/db/projects"),
+    code: "unique_violation",
+    message: "Another row of this app has these values",
+    details: [{ path: "/name", message: "Must be unique: another row has this name" }],
+  },
+  {
+    name: "two values that another row has",
+    call: () => post({ title: "u", project, tag: "x" }),
+    code: "unique_violation",
+    details: [
+      { path: "/project", message: "Must be unique: another row has this project, tag" },
+      { path: "/tag", message: "Must be unique: another row has this project, tag" },
+    ],
+  },
+  {
+    name: "a row that others point to",
+    call: () => ({ path: `/v1/data/db/projects/${project}`, method: "DELETE" }),
+    code: "still_referenced",
+    message: "A row that other rows point to cannot be deleted",
+  },
+  {
+    name: "a body past 100 KB",
+    call: () => post({ title: "x".repeat(102_400) }),
+    code: "body_too_large",
+    message: "The body is larger than 102400 bytes",
+  },
+  {
+    name: "text",
+    call: () => ({
+      path: LIST,
+      method: "POST",
+      body: "{}",
+      headers: { "content-type": "text/plain" },
+    }),
+    code: "unsupported_media_type",
+    message: "Send the body as application/json in UTF-8, without a content encoding",
+  },
+  {
+    name: "a dangling reference",
+    call: () => post({ title: "t", project: MISSING }),
+    code: "validation_failed",
+    message: "Some values do not fit their columns; nothing was written",
+    details: [{ path: "/project", message: "No row has this id" }],
+  },
+  ...(["GET", "POST", "PATCH", "DELETE"] as const).map(
+    (method): Row => ({
+      name: `an event stream by ${method}`,
+      call: () => ({
+        path: method === "GET" || method === "POST" ? LIST : `${LIST}/${MISSING}`,
+        method,
+        headers: { accept: "text/event-stream" },
+      }),
+      code: "not_implemented",
+      message: "Event streams are not served yet: read the list instead",
+    }),
+  ),
+];
+
+describe("an error", () => {
+  test.each(ROWS)("$code: $name", async ({ call, code, message, details, headers }) => {
+    const { path, as, ...rest } = call();
+    const answer = await house.call((as ?? (() => app))(), path, rest);
+    const body = answer.json as { requestId: string };
+    expect([answer.status, body as unknown]).toEqual([
+      PROBLEMS[code].status,
+      {
+        error: code,
+        message: message ?? expect.any(String),
+        requestId: answer.headers.get("x-request-id"),
+        ...(details === undefined ? {} : { details }),
+      },
+    ]);
+    expect(body.requestId).toMatch(/^[0-9a-f-]{36}$/);
+    expect({
+      "content-type": answer.headers.get("content-type"),
+      "x-content-type-options": answer.headers.get("x-content-type-options"),
+    }).toEqual({ "content-type": "application/json", "x-content-type-options": "nosniff" });
+    for (const [name, value] of Object.entries(headers ?? {}))
+      expect([name, answer.headers.get(name)]).toEqual([name, value]);
+    // Nothing of PostgreSQL's own words: names of constraints, schemas, functions, SQLSTATEs.
+    expect(answer.text).not.toMatch(
+      /__(key|fkey|idx|pkey)|pg_catalog|data\.|duplicate|violates|constraint|2350/,
+    );
+  });
+
+  test("a clash that was refused changed nothing, and the same row passes after the other is gone", async () => {
+    const own = await house.makeApp(schema);
+    const first = await house.call(own, "/v1/data/db/projects", post({ name: "n" }));
+    const again = () => house.call(own, "/v1/data/db/projects", post({ name: "n" }));
+    expect((await again()).status).toBe(409);
+    await house.call(own, first.headers.get("location") ?? "", { method: "DELETE" });
+    expect((await again()).status).toBe(201);
+  });
+});
+
+type Faulty = {
+  path?: string;
+  method?: string;
+  key?: string;
+  headers?: Record<string, string>;
+  body?: string;
+};
+
+/** The checks in their order, each with what breaks it alone; every later one may be broken at once. */
+const CHECKS: readonly { code: ProblemCode; broken: () => Faulty }[] = [
+  { code: "unauthenticated", broken: () => ({ key: "rh_wrong" }) },
+  { code: "forbidden", broken: () => ({ key: reader.key }) },
+  { code: "not_implemented", broken: () => ({ headers: { accept: "text/event-stream" } }) },
+  { code: "unknown_table", broken: () => ({ path: "/v1/data/db/nothing" }) },
+  { code: "not_acceptable", broken: () => ({ headers: { accept: "text/xml" } }) },
+  { code: "unsupported_query", broken: () => ({ path: "?a=1" }) },
+  { code: "invalid_id", broken: () => ({ path: "/not-a-uuid" }) },
+  { code: "unsupported_media_type", broken: () => ({ headers: { "content-type": "text/plain" } }) },
+  { code: "body_too_large", broken: () => ({ body: `{"title":1,${" ".repeat(102_400)}` }) },
+  { code: "invalid_json", broken: () => ({ body: '{"title":1,' }) },
+  { code: "validation_failed", broken: () => ({ body: `{"title":1,"project":"${MISSING}"}` }) },
+  { code: "not_found", broken: () => ({ path: `/${MISSING}` }) },
+];
+
+describe("the order of the checks", () => {
+  const BODIES = new Set(["body_too_large", "invalid_json", "validation_failed"]);
+  const pairs = CHECKS.flatMap((first, at) =>
+    CHECKS.slice(at + 1).map((second) => ({
+      first,
+      second,
+      name: `${first.code} before ${second.code}`,
+    })),
+  ).filter(({ first, second }) => {
+    // One header, one body or one id cannot be broken in two ways at once.
+    if (first.code === "not_implemented" && second.code === "not_acceptable") return false;
+    if (first.code === "invalid_id" && second.code === "not_found") return false;
+    return !(BODIES.has(first.code) && BODIES.has(second.code));
+  });
+
+  test.each(pairs)("$name", async ({ first, second }) => {
+    const [a, b] = [first.broken(), second.broken()];
+    const parts = [a.path ?? "", b.path ?? ""];
+    const table = parts.find((part) => part.startsWith("/v1")) ?? LIST;
+    const id =
+      parts.find((part) => part.startsWith("/") && !part.startsWith("/v1")) ?? `/${MISSING}`;
+    const query = parts.find((part) => part.startsWith("?")) ?? "";
+    const answer = await house.call(app, table + id + query, {
+      method: "PATCH",
+      key: a.key ?? b.key ?? app.key,
+      headers: { "content-type": "application/json", ...b.headers, ...a.headers },
+      body: a.body ?? b.body ?? '{"title":"t"}',
+    });
+    expect((answer.json as { error: string }).error).toBe(first.code);
+  });
+
+  test.each([
+    {
+      name: "route before everything",
+      path: "/v1/nothing?a",
+      method: "PUT",
+      code: "unknown_route",
+    },
+    { name: "method before key", path: `${LIST}?a=1`, method: "PUT", code: "method_not_allowed" },
+    {
+      name: "key before table",
+      path: "/v1/data/db/nothing",
+      method: "GET",
+      code: "unauthenticated",
+    },
+  ])("$name", async ({ path, method, code }) => {
+    const answer = await house.call(undefined, path, {
+      method,
+      headers: { accept: "text/event-stream" },
+    });
+    expect((answer.json as { error: string }).error).toBe(code);
+  });
+
+  test("size before JSON, JSON before values", async () => {
+    const send = (body: string) =>
+      house.call(app, LIST, {
+        method: "POST",
+        body,
+        headers: { "content-type": "application/json" },
+      });
+    const codes = await Promise.all(
+      [`{"title":1,${" ".repeat(102_400)}`, '{"title":1,', '{"title":1}'].map(
+        async (body) => (await send(body)).json,
+      ),
+    );
+    expect(codes.map((one) => (one as { error: string }).error)).toEqual([
+      "body_too_large",
+      "invalid_json",
+      "validation_failed",
+    ]);
+  });
+});
