@@ -50,10 +50,14 @@ $rowhouse$`,
   });
 }
 
-/** The tenant and UTC for this transaction only; a plan for any tenant serves every tenant. */
+/**
+ * The tenant and UTC for this transaction only; a plan for any tenant serves every tenant. A table that is small when
+ * a session first plans is read whole by a plan that stays while it grows: so indexes always, for cascades too.
+ */
 const SET_TENANT = `  perform pg_catalog.set_config('rowhouse.app_id', $1::${TEXT}, true),
     pg_catalog.set_config('timezone', 'UTC', true),
-    pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true);`;
+    pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true),
+    pg_catalog.set_config('enable_seqscan', 'off', true);`;
 
 const EQUALS = "operator(pg_catalog.=)";
 

@@ -1,0 +1,243 @@
+/** Tables whose columns have hostile names, and names that collide or pass PostgreSQL's 63 bytes: full use over HTTP. @module */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
+import { deriveName, indexesOf, keysOf, referencesOf } from "../../src/catalog/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+
+const HOSTILE = [
+  "app",
+  "lim",
+  "off",
+  "body",
+  "t",
+  "row",
+  "row_",
+  "id2",
+  "select",
+  "order",
+  "user",
+  "limit",
+  "offset",
+  "found",
+  "new",
+  "old",
+  "v0",
+  "current_user",
+  "table",
+  "where",
+  "from",
+  "null",
+  "true",
+  "default",
+  "values",
+  "returning",
+  "set",
+  "into",
+  "returned",
+  "record",
+  "text",
+  "uuid",
+  "jsonb",
+  "numeric",
+  "json_agg",
+  "concat",
+  "tenant",
+  "data",
+  "api",
+  "todos",
+  "hostile",
+  "tg_op",
+  "sqlstate",
+  "sqlerrm",
+  "self",
+  "excluded",
+  "array",
+  "case",
+  "end",
+  "begin",
+  "declare",
+  "_",
+  "__",
+  "_x",
+  "x_",
+  "x__y",
+  "Mixed",
+  "UPPER",
+  "camelCase",
+  "app_",
+  "app_ID2",
+  "rows",
+  "hasMore",
+  "length",
+  "name",
+  "keys",
+  "get",
+  "a1b2c3d4e5",
+  "_1",
+  "error",
+  "requestId",
+  "__defineGetter__",
+  "isPrototypeOf",
+];
+const LONG = `${"long_column_name_".repeat(4).slice(0, 62)}`;
+const NAMES = [...HOSTILE, `${LONG}a`, `${LONG}b`];
+const TABLE = "t".repeat(48);
+
+/** Columns of one builder under each name. */
+const columns = (make: () => ReturnType<typeof t.string>) =>
+  Object.fromEntries(NAMES.map((name) => [name, make()]));
+
+let house: TestHouse;
+let app: TestApp;
+let other: TestApp;
+const schema = defineSchema({
+  hostile: columns(() => t.string()),
+  select: { table: t.string().unique() },
+  user: { user: t.string() },
+  order: { limit: t.number(), offset: t.decimal() },
+  todos_get: { list: t.boolean() },
+  todos: { get: t.json() },
+  todos_pkey: { pkey: t.timestamp() },
+  todos_list: { todos_list: t.uuid() },
+  a: t
+    .model({ b: t.string(), c: t.string(), b__c: t.string().index(), _b: t.string().index() })
+    .unique("b", "c"),
+  a_: { b: t.string().index(), enum: t.enum(["x"]), b__enum: t.enum(["y"]) },
+  [TABLE]: t
+    .model({
+      [`${LONG}a`]: t.enum(["one", "it's"]).unique(),
+      [`${LONG}b`]: t.enum(["two"]).index(),
+      [`${LONG.slice(0, 60)}c`]: t.ref(TABLE, { onDelete: "cascade" }),
+    })
+    .unique(`${LONG}a`, `${LONG}b`)
+    .index(`${LONG}b`, `${LONG}a`),
+});
+beforeAll(async () => {
+  house = await openTestHouse();
+  app = await house.makeApp(schema);
+  other = await house.makeApp(schema);
+});
+afterAll(() => house.close());
+
+const post = (json: object) => ({ method: "POST", json });
+
+describe("a table of hostile column names", () => {
+  test("is created, read, listed, changed and deleted, for one app beside another", async () => {
+    const values = Object.fromEntries(NAMES.map((name) => [name, `value of ${name}`]));
+    await house.call(
+      other,
+      "/v1/data/db/hostile",
+      post(Object.fromEntries(NAMES.map((name) => [name, "theirs"]))),
+    );
+    const made = await house.call(app, "/v1/data/db/hostile", post(values));
+    expect(made.status).toBe(201);
+    const { id, app_id, ...back } = made.json as Record<string, string>;
+    expect([app_id, back]).toEqual([app.id, values]);
+    expect(Object.keys(back)).toEqual(NAMES);
+    const path = `/v1/data/db/hostile/${id}`;
+    expect((await house.call(app, path)).json).toEqual(made.json);
+    const list = await house.call(app, "/v1/data/db/hostile");
+    expect(list.json).toEqual({ rows: [made.json], limit: 1000, offset: 0, hasMore: false });
+    for (const name of NAMES) {
+      const changed = await house.call(app, path, { method: "PATCH", json: { [name]: "changed" } });
+      expect(changed.json).toEqual({ ...(made.json as object), [name]: "changed" });
+      await house.call(app, path, { method: "PATCH", json: { [name]: values[name] } });
+    }
+    expect((await house.call(other, path)).status).toBe(404);
+    expect((await house.call(app, path, { method: "DELETE" })).status).toBe(204);
+    expect((await house.call(app, path)).status).toBe(404);
+    expect((await house.call(other, "/v1/data/db/hostile")).text).toContain('"theirs"');
+  });
+
+  test.each([
+    "select",
+    "user",
+    "order",
+    "todos_get",
+    "todos",
+    "todos_pkey",
+    "todos_list",
+    "a",
+    "a_",
+    TABLE,
+  ])("the table %s is one of its own", async (table) => {
+    const made = await house.call(app, `/v1/data/db/${table}`, post({}));
+    expect(made.status).toBe(201);
+    const path = made.headers.get("location") ?? "";
+    expect((await house.call(app, path)).text).toBe(made.text);
+    expect((await house.call(app, path, { method: "PATCH", json: {} })).text).toBe(made.text);
+    expect((await house.call(app, path, { method: "DELETE" })).status).toBe(204);
+  });
+
+  test("clashes name the columns of cut and of joined names", async () => {
+    const [a, b] = [`${LONG}a`, `${LONG}b`];
+    const clash = async (table: string, first: object, second: object) => {
+      await house.call(app, `/v1/data/db/${table}`, post(first));
+      const answer = await house.call(app, `/v1/data/db/${table}`, post(second));
+      const { details } = answer.json as { details: { path: string }[] };
+      return [answer.status, details.map(({ path }) => path)];
+    };
+    expect(await clash(TABLE, { [a]: "it's" }, { [a]: "it's", [b]: "two" })).toEqual([
+      409,
+      [`/${a}`],
+    ]);
+    expect(await clash("a", { b: "1", c: "2" }, { b: "1", c: "2" })).toEqual([409, ["/b", "/c"]]);
+    const dangling = await house.call(
+      app,
+      `/v1/data/db/${TABLE}`,
+      post({ [`${LONG.slice(0, 60)}c`]: app.id }),
+    );
+    expect([dangling.status, dangling.text]).toEqual([
+      422,
+      expect.stringContaining(`/${LONG.slice(0, 60)}c`),
+    ]);
+  });
+});
+
+test("derived names fit 63 bytes and never meet", () => {
+  const column = fc.oneof(
+    fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/),
+    fc.stringMatching(/^[a-c_]{1,4}$/),
+    fc.stringMatching(/^[a-f][0-9a-f]{9}$/),
+  );
+  const place = fc.record({
+    table: fc.oneof(
+      fc.stringMatching(/^[a-z][a-z0-9]{0,47}$/),
+      fc.stringMatching(/^[ab]_?[ab]?_?$/),
+    ),
+    columns: fc.uniqueArray(column, { minLength: 1, maxLength: 4 }),
+    suffix: fc.constantFrom("key" as const, "idx" as const, "fkey" as const, "enum" as const),
+  });
+  const nameOf = ({
+    table,
+    columns,
+    suffix,
+  }: typeof place extends fc.Arbitrary<infer T> ? T : never) => deriveName(table, columns, suffix);
+  fc.assert(
+    fc.property(place, place, (one, two) => {
+      expect(nameOf(one).length).toBeLessThanOrEqual(63);
+      expect(nameOf(one)).toContain("__");
+      expect(nameOf(one) === nameOf(two)).toBe(JSON.stringify(one) === JSON.stringify(two));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("every constraint of the tables is known by its derived name", async () => {
+  const found = await house.house.admin.query<{ name: string }>(
+    "select conname as name from pg_constraint where connamespace = 'data'::regnamespace and contype in ('u', 'f') union select i.relname from pg_index join pg_class i on i.oid = indexrelid where i.relnamespace = 'data'::regnamespace and not indisunique",
+    [],
+    { effect: "read" },
+  );
+  const rows = await house.house.admin.query<{ definition: string }>(
+    "select definition::text from rowhouse.tables",
+    [],
+    { effect: "read" },
+  );
+  const derived = rows.flatMap(({ definition }) => {
+    const table = JSON.parse(definition);
+    return [...keysOf(table), ...indexesOf(table), ...referencesOf(table)].map(({ name }) => name);
+  });
+  expect(found.map(({ name }) => name).sort()).toEqual(derived.sort());
+});

@@ -1,0 +1,151 @@
+/**
+ * The plans that really run inside the generated functions, as auto_explain tells them: every scan of an app's table
+ * is driven by an index condition on app_id, whatever the planner knows of the table.
+ *
+ * @module
+ */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import postgres from "postgres";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+
+const schema = defineSchema({
+  projects: { name: t.string().required().unique() },
+  todos: t
+    .model({
+      title: t.string().required(),
+      kind: t.enum(["a", "b", "c"]).index(),
+      rank: t.number().index(),
+      project: t.ref("projects", { onDelete: "cascade" }),
+    })
+    .unique("project", "title"),
+});
+const APPS = 100;
+const ROWS = 1000;
+const FIRST = "00000000-0000-7000-8000-000000000001";
+
+let house: TestHouse;
+let app: TestApp;
+beforeAll(async () => {
+  house = await openTestHouse();
+  app = await house.makeApp(schema);
+});
+afterAll(() => house.close());
+
+type Node = {
+  "Node Type": string;
+  "Relation Name"?: string;
+  "Index Cond"?: string;
+  "Recheck Cond"?: string;
+  Plans?: Node[];
+};
+
+const CALLS = (id: string, fresh: string) => [
+  { name: "list", text: `select api.todos_list('${id}', 1000, 0)` },
+  { name: "a page of the list", text: `select api.todos_list('${id}', 10, 500)` },
+  { name: "get", text: `select api.todos_get('${id}', '${FIRST}')` },
+  {
+    name: "create",
+    text: `select api.todos_create('${id}', '${fresh}', '{"title":"${fresh}","project":"${fresh}"}')`,
+  },
+  {
+    name: "update",
+    text: `select api.todos_update('${id}', '${FIRST}', '{"title":"new ${fresh}","kind":"b"}')`,
+  },
+  { name: "delete", text: `select api.todos_delete('${id}', '${fresh}')` },
+  { name: "a delete that cascades", text: `select api.projects_delete('${id}', '${fresh}')` },
+];
+
+/** Every plan of a session that runs these calls, with the scans of apps' tables in it. */
+async function readScans(id: string): Promise<{ call: string; scans: Node[] }[]> {
+  const notices: string[] = [];
+  const sql = postgres(house.database.adminUrl, {
+    max: 1,
+    prepare: false,
+    onnotice: (notice) => void notices.push(notice["message"] ?? ""),
+  });
+  await sql.unsafe(`load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
+set auto_explain.log_format = json; set auto_explain.log_level = notice; set client_min_messages = notice`);
+  const found: { call: string; scans: Node[] }[] = [];
+  const fresh = crypto.randomUUID();
+  await sql.unsafe(`select api.projects_create('${id}', '${fresh}', '{"name":"${fresh}"}')`);
+  for (const { name, text } of CALLS(id, fresh)) {
+    notices.length = 0;
+    await sql.unsafe(text);
+    const plans = notices
+      .filter((notice) => notice.includes('"Plan":'))
+      .map((notice) => JSON.parse(notice.slice(notice.indexOf("{"))) as { Plan: Node });
+    found.push({ call: name, scans: plans.flatMap(({ Plan }) => findScans(Plan)) });
+  }
+  await sql.end();
+  return found;
+}
+
+function findScans(node: Node): Node[] {
+  const own =
+    /Scan/.test(node["Node Type"]) && !/Result|Subquery/.test(node["Node Type"]) ? [node] : [];
+  return [...own, ...(node.Plans ?? []).flatMap(findScans)];
+}
+
+/** Scans that read rows of other apps to throw them away. */
+function findWasteful(found: { call: string; scans: Node[] }[]): unknown[] {
+  return found.flatMap(({ call, scans }) =>
+    scans
+      .filter((scan) => !/app_id/.test(scan["Index Cond"] ?? scan["Recheck Cond"] ?? ""))
+      .map((scan) => ({ call, scan })),
+  );
+}
+
+async function seed(apps: number): Promise<void> {
+  await house.house.admin.message(`
+insert into data.projects (app_id, id, name) select case when a = 0 then '${app.id}'::uuid else gen_random_uuid() end, '${FIRST}', 'p' from generate_series(0, ${apps - 1}) a;
+insert into data.todos (app_id, id, title, kind, rank, project)
+  select app_id, case when n = 1 then '${FIRST}' else gen_random_uuid() end::uuid, 'title ' || n, 'a', n, '${FIRST}'
+  from data.projects, generate_series(1, ${ROWS}) n order by n returning id`);
+}
+
+describe("the functions scan by app_id", () => {
+  test("where the table has just been made and is empty", async () => {
+    const found = await readScans(app.id);
+    expect(found.filter(({ scans }) => scans.length > 0).map(({ call }) => call)).toEqual(
+      expect.arrayContaining(["list", "get", "update", "delete"]),
+    );
+    expect(findWasteful(found)).toEqual([]);
+  });
+
+  test("where the planner was told that the table is tiny", async () => {
+    await house.house.admin.message(
+      "delete from data.todos; delete from data.projects returning id",
+    );
+    await seed(1);
+    await house.house.admin.message("analyze data.todos, data.projects; select 1");
+    expect(findWasteful(await readScans(app.id))).toEqual([]);
+    await house.house.admin.message(
+      "delete from data.todos; delete from data.projects returning id",
+    );
+    await house.house.admin.message(
+      "insert into data.projects (app_id, id, name) select gen_random_uuid(), gen_random_uuid(), 'p' returning id",
+    );
+    await house.house.admin.message("analyze data.todos, data.projects; select 1");
+    expect(findWasteful(await readScans(app.id))).toEqual([]);
+    await house.house.admin.message("delete from data.projects returning id");
+  });
+
+  test("where 100 apps have 1,000 rows each, before and after the planner was told", async () => {
+    await seed(APPS);
+    const before = await readScans(app.id);
+    await house.house.admin.message("analyze data.todos, data.projects; select 1");
+    const after = await readScans(app.id);
+    expect([findWasteful(before), findWasteful(after)]).toEqual([[], []]);
+    for (const { call, scans } of after)
+      if (call !== "create") expect([call, scans.length > 0]).toEqual([call, true]);
+  }, 20_000);
+
+  test("where one app has nearly all the rows", async () => {
+    await house.house.admin.message(
+      `delete from data.todos where app_id <> '${app.id}' returning id`,
+    );
+    await house.house.admin.message("analyze data.todos; select 1");
+    expect(findWasteful(await readScans(app.id))).toEqual([]);
+  });
+});
