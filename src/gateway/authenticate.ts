@@ -30,6 +30,7 @@ type Cached = { record: KeyRecord; readAt: number; version: number; principal: P
 /** A check of the `Authorization` header. @throws {Problem} unauthenticated */
 export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
   const cache = new Map<string, Cached>();
+  const pending = new Map<string, Promise<Principal>>();
   return (request) => {
     const header = request.headers.get("authorization");
     if (header === null) throw unauthenticated();
@@ -37,7 +38,7 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
     const digest = Bun.CryptoHasher.hash("sha256", header, "base64");
     const cached = cache.get(digest);
     if (cached !== undefined && isCurrent(cached, deps)) return admit(cached, deps.now());
-    return verify(deps, cache, { header, digest });
+    return share(pending, digest, () => verify(deps, cache, { header, digest }));
   };
 }
 
@@ -50,6 +51,19 @@ function isCurrent(cached: Cached, { watch, now }: AuthenticateDeps): boolean {
 function admit({ record, principal }: Cached, time: number): Principal {
   if (record.expiresAt !== undefined && record.expiresAt.getTime() <= time) throw unauthenticated();
   return principal;
+}
+
+/** One look-up a key at a time: a change of any key makes every caller of every key ask again at once. */
+function share(
+  pending: Map<string, Promise<Principal>>,
+  digest: string,
+  run: () => Promise<Principal>,
+): Promise<Principal> {
+  const found = pending.get(digest);
+  if (found !== undefined) return found;
+  const made = run().finally(() => pending.delete(digest));
+  pending.set(digest, made);
+  return made;
 }
 
 /** Form and checksum cost no query; the database is asked for what is left. */

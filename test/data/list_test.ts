@@ -1,0 +1,322 @@
+/** Lists: pages and their edges, order, negotiation; and what other processes push, seen at once and asked for once. @module */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { issueKey, revokeKey } from "../../src/accounts/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { openHouse } from "../../src/house.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openWire, type Wire } from "../support/wire.ts";
+
+const first = { notes: { title: t.string().required() }, empty: { title: t.string() } };
+const LIST = "/v1/data/db/notes";
+const MANY = 1001;
+
+let wire: Wire;
+let house: TestHouse;
+let app: TestApp;
+let ids: string[];
+beforeAll(async () => {
+  wire = await openWire();
+  house = await openTestHouse({ toServingUrl: wire.toUrl });
+  app = await house.makeApp(defineSchema(first));
+  const rows = await house.house.admin.query<{ id: string }>(
+    `insert into data.notes (app_id, id, title)
+    select $1::uuid, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'note ' || n
+    from generate_series(1, $2::int4) n order by random() returning id`,
+    [app.id, MANY],
+    { effect: "write" },
+  );
+  ids = rows.map(({ id }) => id).sort();
+});
+afterAll(async () => {
+  await house.close();
+  await wire.close();
+});
+
+type List = { rows: { id: string }[]; limit: number; offset: number; hasMore: boolean };
+const list = async (query: string) => (await house.call(app, LIST + query)).json as List;
+
+describe("a page", () => {
+  test.each([
+    { query: "", limit: 1000, offset: 0, from: 0, to: 1000, hasMore: true },
+    { query: "?", limit: 1000, offset: 0, from: 0, to: 1000, hasMore: true },
+    { query: "?limit=1001", limit: 1000, offset: 0, from: 0, to: 1000, hasMore: true },
+    {
+      query: "?limit=99999999999999999999999",
+      limit: 1000,
+      offset: 0,
+      from: 0,
+      to: 1000,
+      hasMore: true,
+    },
+    { query: "?offset=1", limit: 1000, offset: 1, from: 1, to: 1001, hasMore: false },
+    { query: "?limit=0", limit: 0, offset: 0, from: 0, to: 0, hasMore: true },
+    { query: "?limit=0&offset=1001", limit: 0, offset: 1001, from: 0, to: 0, hasMore: false },
+    { query: "?limit=1&offset=1000", limit: 1, offset: 1000, from: 1000, to: 1001, hasMore: false },
+    { query: "?limit=1&offset=999", limit: 1, offset: 999, from: 999, to: 1000, hasMore: true },
+    { query: "?offset=1001", limit: 1000, offset: 1001, from: 0, to: 0, hasMore: false },
+    {
+      query: "?offset=2147483647",
+      limit: 1000,
+      offset: 2_147_483_647,
+      from: 0,
+      to: 0,
+      hasMore: false,
+    },
+    { query: "?limit=007&offset=00", limit: 7, offset: 0, from: 0, to: 7, hasMore: true },
+    { query: "?%6cimit=%37", limit: 7, offset: 0, from: 0, to: 7, hasMore: true },
+    { query: "?&limit=2&", limit: 2, offset: 0, from: 0, to: 2, hasMore: true },
+  ])('of "$query"', async ({ query, limit, offset, from, to, hasMore }) => {
+    const { rows, ...envelope } = await list(query);
+    expect(envelope).toEqual({ limit, offset, hasMore });
+    expect(rows.map(({ id }) => id)).toEqual(ids.slice(from, to));
+  });
+
+  test.each([
+    "limit=",
+    "limit",
+    "limit=-1",
+    "limit=1.0",
+    "limit=1e2",
+    "limit=0x10",
+    "limit=+5",
+    "limit=%205",
+    "limit=5%20",
+    "limit=NaN",
+    "limit=１",
+    "limit=1,2",
+    "limit=1%00",
+    "offset=-1",
+    "offset=2147483648",
+    "offset=99999999999999999999",
+    "offset=",
+    "offset=a",
+    "limit=1&limit=2",
+    "offset=1&offset=1",
+    "limit=1&%6cimit=1",
+    "limit=%zz",
+  ])("of ?%s is refused", async (query) => {
+    const answer = await house.call(app, `${LIST}?${query}`);
+    expect([answer.status, (answer.json as { error: string }).error]).toEqual([
+      400,
+      "invalid_query",
+    ]);
+  });
+
+  test.each([
+    "Limit=1",
+    "limit[]=1",
+    "limit%20=1",
+    "=1",
+    "page=1",
+    "cursor=x",
+    "__proto__=1",
+    "order=id",
+    "id=eq.1",
+    "or=(a.eq.1)",
+    "limit=1&select=*",
+  ])("of ?%s is not served", async (query) => {
+    const answer = await house.call(app, `${LIST}?${query}`);
+    expect([answer.status, (answer.json as { error: string }).error]).toEqual([
+      400,
+      "unsupported_query",
+    ]);
+  });
+
+  test("of an empty table is empty", async () => {
+    const answer = await house.call(app, "/v1/data/db/empty");
+    expect(answer.text).toBe('{"rows":[],"limit":1000,"offset":0,"hasMore":false}');
+  });
+
+  test("lists rows in the order of their creation", async () => {
+    const made: string[] = [];
+    for (let index = 0; index < 20; index++) {
+      const answer = await house.call(app, "/v1/data/db/empty", { method: "POST", json: {} });
+      made.push((answer.json as { id: string }).id);
+    }
+    const listed = (await house.call(app, "/v1/data/db/empty")).json as List;
+    expect(listed.rows.map(({ id }) => id)).toEqual(made);
+  });
+
+  test.each([
+    "*/*",
+    "application/*",
+    "application/json",
+    "APPLICATION/JSON; q=0.1",
+    "text/html, */*;q=0.1",
+    "text/xml;q=0.9, application/json",
+  ])("is served to Accept: %s", async (accept) => {
+    const answer = await house.call(app, `${LIST}?limit=1`, { headers: { accept } });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
+  });
+});
+
+describe("an update", () => {
+  test.each([
+    {},
+    { nothing: 1 },
+    { id: "x", app_id: "y" },
+    { nothing: "\u0000", deep: { title: 1 } },
+  ])("of no known column, %j, answers with the row as it is", async (json) => {
+    const path = `${LIST}/${ids[0]}`;
+    const before = await house.call(app, path);
+    const answer = await house.call(app, path, { method: "PATCH", json });
+    expect([answer.status, answer.text]).toEqual([200, before.text]);
+  });
+});
+
+describe("another process", () => {
+  /** A second house on the same database, with pools and memory of its own. */
+  async function withSecond(use: (second: TestHouse["house"]) => Promise<void>): Promise<void> {
+    const second = openHouse({
+      databaseUrl: house.database.servingUrl,
+      adminDatabaseUrl: house.database.adminUrl,
+      connections: 2,
+      prepare: house.database.prepare,
+      keyPrefix: "rh",
+      log: () => undefined,
+    });
+    await second.warm();
+    await use(second);
+    await second.close();
+  }
+  const ask = (second: TestHouse["house"], path: string, init: RequestInit = {}, key = app.key) =>
+    second.fetch(
+      new Request(`http://second.example${path}`, {
+        ...init,
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      }),
+      { requestIP: () => null },
+    );
+
+  test("finds a table and keeps a column that this one has just pushed", async () => {
+    await withSecond(async (second) => {
+      expect((await ask(second, LIST)).status).toBe(200);
+      await house.pushSchema(
+        app,
+        defineSchema({
+          ...first,
+          notes: { ...first.notes, body: t.string(), state: t.enum(["new"]) },
+          fresh: { title: t.string().unique() },
+        }),
+      );
+      const kept = await ask(second, LIST, { method: "POST", body: '{"title":"t","body":"kept"}' });
+      expect([kept.status, await kept.json()]).toEqual([
+        201,
+        expect.objectContaining({ body: "kept" }),
+      ]);
+      const made = await ask(second, "/v1/data/db/fresh", {
+        method: "POST",
+        body: '{"title":"t"}',
+      });
+      expect(made.status).toBe(201);
+      const path = `${LIST}/${ids[0]}`;
+      await house.pushSchema(
+        app,
+        defineSchema({
+          ...first,
+          notes: {
+            ...first.notes,
+            body: t.string(),
+            state: t.enum(["new", "newer"]),
+            more: t.string(),
+          },
+          fresh: { title: t.string().unique() },
+        }),
+      );
+      const changed = await ask(second, path, {
+        method: "PATCH",
+        body: '{"more":"kept","state":"newer"}',
+      });
+      expect(await changed.json()).toEqual(
+        expect.objectContaining({ more: "kept", state: "newer" }),
+      );
+    });
+  });
+
+  test("takes a new key at once and drops a revoked one within 5 s; this one at once", async () => {
+    await withSecond(async (second) => {
+      const key = await issueKey(
+        {
+          admin: house.house.admin,
+          randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+          keyPrefix: "rh",
+        },
+        { slug: app.slug, name: "short", scopes: ["data:read"], expiresAt: undefined },
+      );
+      expect((await ask(second, LIST, {}, key.text)).status).toBe(200);
+      expect((await house.call(app, LIST, { key: key.text })).status).toBe(200);
+      await revokeKey({ admin: house.house.admin }, key.keyId);
+      const revokedAt = performance.now();
+      await house.house.warm();
+      expect((await house.call(app, LIST, { key: key.text })).status).toBe(401);
+      while ((await ask(second, LIST, {}, key.text)).status !== 401) await Bun.sleep(50);
+      expect(performance.now() - revokedAt).toBeLessThan(5000);
+      expect((await ask(second, LIST)).status).toBe(200);
+    });
+  }, 15_000);
+});
+
+describe("what costs a query", () => {
+  const LOOK = "select name, version";
+
+  /** Two hundred requests at one moment, as the server hands them to the house. */
+  const storm = (toPath: (index: number) => string) =>
+    Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        house.house.fetch(
+          new Request(`http://storm.example${toPath(index)}`, {
+            headers: { authorization: `Bearer ${app.key}` },
+          }),
+          { requestIP: () => null },
+        ),
+      ),
+    );
+
+  test("a storm of unknown tables shares its look-ups", async () => {
+    await list("?limit=1");
+    await house.house.warm();
+    const before = wire.count(LOOK);
+    const startedAt = performance.now();
+    const answers = await storm((index) => `/v1/data/db/unknown_${index}`);
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([404]));
+    const looks = wire.count(LOOK) - before;
+    expect(looks).toBeGreaterThan(0);
+    // One under way, one for those who came later; the watch looks once a second by itself.
+    expect(looks).toBeLessThanOrEqual(3 + (performance.now() - startedAt) / 900);
+  });
+
+  test("a storm with a key that must be read again reads it once", async () => {
+    await house.house.admin.message(
+      `update rowhouse.api_keys set scopes = scopes where app_id = '${app.id}' returning key_id`,
+    );
+    await house.house.warm();
+    const before = wire.count("use_key");
+    const answers = await storm(() => `${LIST}?limit=1`);
+    expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
+    expect(wire.count("use_key") - before).toBe(1);
+  });
+
+  test("malformed keys and tables cost none", async () => {
+    await house.house.warm();
+    const before = wire.count("");
+    const startedAt = performance.now();
+    for (let index = 0; index < 100; index++) {
+      const key =
+        index % 2 === 0 ? `${app.key.slice(0, -1)}_` : `rh_${"a".repeat(16)}.${"b".repeat(49)}`;
+      expect((await house.call(app, LIST, { key })).status).toBe(401);
+      expect((await house.call(app, `/v1/data/db/Un%20known${index}`)).status).toBe(404);
+    }
+    expect(wire.count("") - before).toBeLessThanOrEqual(1 + (performance.now() - startedAt) / 900);
+  });
+
+  test("a read with a known key is one statement", async () => {
+    await list("?limit=1");
+    await house.house.warm();
+    const before = [wire.count("api."), wire.count("use_key")];
+    for (let index = 0; index < 20; index++) await list("?limit=1");
+    expect([wire.count("api."), wire.count("use_key")]).toEqual([
+      (before[0] ?? 0) + 20,
+      before[1] ?? 0,
+    ]);
+  });
+});
