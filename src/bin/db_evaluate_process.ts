@@ -7,7 +7,7 @@
 import { closeSync, writeSync } from "node:fs";
 import { relative } from "node:path";
 import { pathToFileURL } from "node:url";
-import { toDefinition } from "../dsl/to_definition.ts";
+import { toDefinition } from "../dsl/mod.ts";
 
 const REPORT = 3;
 const file = process.argv[2] ?? "";
