@@ -17,8 +17,8 @@ export type Wire = {
   freeze: () => void;
   /** Works again. */
   heal: () => Promise<void>;
-  /** Ends every connection as soon as the next bytes from the client have been passed on. */
-  cutAfterNextQuery: () => void;
+  /** Ends every connection when the next create has been run, before its answer is passed on. */
+  cutAfterNextCreate: () => void;
   /** How many statements whose text holds `part` were sent so far, as seen on the wire. */
   count: (part: string) => number;
   close: () => Promise<void>;
@@ -26,7 +26,7 @@ export type Wire = {
 
 export async function openWire(): Promise<Wire> {
   let target = { host: "", port: 0 };
-  let mode: "open" | "cut" | "frozen" | "cut after query" = "open";
+  let mode: "open" | "cut" | "frozen" | "cut after query" | "deaf" = "open";
   const counts = new Map<string, number>();
   const pairs = new Set<readonly [Socket, Socket]>();
   const end = () => {
@@ -49,18 +49,19 @@ export async function openWire(): Promise<Wire> {
     };
     client.on("error", drop).on("close", drop);
     upstream.on("error", drop).on("close", drop);
-    const read = makeReader((text) => counts.set(text, (counts.get(text) ?? 0) + 1));
+    const read = makeReader((text) => {
+      counts.set(text, (counts.get(text) ?? 0) + 1);
+      if (mode === "cut after query" && text.includes("_create")) mode = "deaf";
+    });
     client.on("data", (bytes: Buffer) => {
       read(bytes);
       if (mode === "frozen") return;
-      if (mode === "cut after query" && bytes.includes("_create")) {
-        upstream.write(bytes, () => setTimeout(cut, 50));
-        return;
-      }
       upstream.write(bytes);
     });
     upstream.on("data", (bytes) => {
-      if (mode !== "frozen") client.write(bytes);
+      // The statement was run, and its answer gets lost.
+      if (mode === "deaf") cut();
+      else if (mode !== "frozen") client.write(bytes);
     });
   });
   server.listen(0, "127.0.0.1");
@@ -87,7 +88,7 @@ export async function openWire(): Promise<Wire> {
       server.listen(port, "127.0.0.1");
       await once(server, "listening");
     },
-    cutAfterNextQuery: () => {
+    cutAfterNextCreate: () => {
       mode = "cut after query";
     },
     count: (part) =>
