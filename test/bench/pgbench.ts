@@ -13,7 +13,13 @@ const FOLDERS = ["18", "17", "16", "15"].map(
 /** Every twentieth transaction is written down for the percentiles: more would cost what it measures. */
 const SAMPLED = 0.05;
 
-export type PgbenchPlan = { url: string; script: string; connections: number; seconds: number };
+export type PgbenchPlan = {
+  url: string;
+  script: string;
+  body: string;
+  connections: number;
+  seconds: number;
+};
 
 /** The pgbench of this machine. */
 export function findPgbench(): string | undefined {
@@ -46,8 +52,9 @@ export async function runPgbench(
   }
 }
 
-function flags({ connections, seconds }: PgbenchPlan): string[] {
+function flags({ connections, seconds, body }: PgbenchPlan): string[] {
   const threads = Math.min(connections, Math.max(1, Math.floor(availableParallelism() / 2)));
+  const variables = ["-D", `body=${body}`];
   const log = ["--log", `--sampling-rate=${SAMPLED}`];
   const whole = String(Math.max(1, Math.round(seconds)));
   return [
@@ -61,6 +68,7 @@ function flags({ connections, seconds }: PgbenchPlan): string[] {
     "-T",
     whole,
     ...log,
+    ...variables,
   ];
 }
 

@@ -147,7 +147,11 @@ async function runContender(
     contender === "limit"
       ? { url: stage.database.servingUrl, script: limitScript(scenario, stage.size) }
       : { url: stage.plainUrl, script: postgrestScript(scenario, stage.size) };
-  return runPgbench(pgbench, { ...plan, connections, seconds }, postmaster);
+  return runPgbench(
+    pgbench,
+    { ...plan, body: scenario.body ?? "", connections, seconds },
+    postmaster,
+  );
 }
 
 function runHttp(
