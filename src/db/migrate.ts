@@ -79,7 +79,11 @@ function toMessage(migration: ServiceMigration): string {
 do $rowhouse$
 begin
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
-  if pg_catalog.to_regclass('rowhouse.service_migrations') is not null then
+  -- The catalog itself is read: names looked up before the wait are remembered as unknown.
+  if exists (
+    select from pg_catalog.pg_class join pg_catalog.pg_namespace on pg_namespace.oid = relnamespace
+    where nspname = 'rowhouse' and relname = 'service_migrations'
+  ) then
     if exists (select from rowhouse.service_migrations where number = ${migration.number}) then
       raise exception 'already applied' using errcode = '${ALREADY_APPLIED}';
     end if;
