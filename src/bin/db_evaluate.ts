@@ -5,6 +5,7 @@
  * @module
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Readable } from "node:stream";
@@ -15,6 +16,7 @@ import { type Definition, readDefinition } from "../dsl/mod.ts";
 import { RefusedError, type Terminal } from "./command.ts";
 
 const EVALUATION_LIMIT_MS = 10_000;
+const PRINT_GRACE_MS = 1000;
 const MOST_BYTES = 16_000_000;
 /** All that a schema's process gets of the environment: it is code, and may come from anywhere. */
 const PASSED_ON = ["PATH", "HOME", "TMPDIR", "LANG", "NO_COLOR"];
@@ -104,13 +106,22 @@ async function runEvaluation({
   child.stdout?.on("data", warn);
   child.stderr?.on("data", warn);
   try {
-    return await collectReport(child);
+    const evaluation = await collectReport(child);
+    if (evaluation.ending === "done") await untilPrinted(child);
+    return evaluation;
   } finally {
     child.kill("SIGKILL");
-    // A grandchild may hold these open: their end is not waited for.
     child.stdout?.destroy();
     child.stderr?.destroy();
   }
+}
+
+/** What was printed before the report comes by another way: until its end, but no longer where a grandchild holds it. */
+async function untilPrinted({ stdout, stderr }: ChildProcess): Promise<void> {
+  const ends = [stdout, stderr].flatMap((stream) =>
+    stream === null || stream.readableEnded ? [] : [once(stream, "end")],
+  );
+  await Promise.race([Promise.all(ends), Bun.sleep(PRINT_GRACE_MS)]);
 }
 
 /** What came on descriptor 3 when it ended, the process ended or the limit passed. */
