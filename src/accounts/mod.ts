@@ -4,3 +4,4 @@ export { makeKeyText, readKeyText } from "./key_text.ts";
 export { hashSecret, issueKey, type KeyRecord, revokeKey, unknownApp, useKey } from "./keys.ts";
 export { makeOrigins, type Origins } from "./origins.ts";
 export { readTarget, type Target } from "./target.ts";
+export { transferTable } from "./transfer_table.ts";

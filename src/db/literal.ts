@@ -9,7 +9,16 @@
 export function quoteLiteral(text: string): string {
   if (text.includes("\0")) throw new RangeError("Cannot quote U+0000");
   const doubled = text.replaceAll("'", "''");
-  return doubled.includes("\\") ? `E'${doubled.replaceAll("\\", "\\\\")}'` : `'${doubled}'`;
+  if (!/[\\\r]/.test(doubled)) return `'${doubled}'`;
+  // A carriage return is spelt out: a checkout that changes line ends must not change a value.
+  return `E'${doubled.replaceAll("\\", "\\\\").replaceAll("\r", "\\r")}'`;
+}
+
+/** A text between dollar quotes, as it is: the tag is one that the text does not hold. */
+export function quoteBody(text: string): string {
+  let tag = "$rowhouse$";
+  for (let n = 1; text.includes(tag); n++) tag = `$rowhouse_${n}$`;
+  return `${tag}\n${text}\n${tag}`;
 }
 
 /** A checked name as a quoted identifier. */

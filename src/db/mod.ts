@@ -1,6 +1,6 @@
 /** The database's edge: the pool, what its errors mean, the service's own migrations. Imports "postgres" alone. @module */
 export { AdmissionError, admitLogin } from "./admit.ts";
-export { quoteLiteral, quoteName } from "./literal.ts";
+export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
 export { findMissingMigrations, MigrationError, migrate } from "./migrate.ts";
 export {
   type CallOptions,
@@ -11,7 +11,7 @@ export {
   type Parameter,
 } from "./pool.ts";
 export { makeDatabase, makeLogin } from "./provision.ts";
-export { SignalError, type Violation, ViolationError } from "./sqlstate.ts";
+export { readSqlState, SignalError, type Violation, ViolationError } from "./sqlstate.ts";
 export {
   coalesce,
   type VersionKind,

@@ -17,10 +17,12 @@ export type Violation = {
 /** The database refused a value; a room turns it into a Problem with the fields to blame. */
 export class ViolationError extends Error {
   readonly violation: Violation;
-  constructor(violation: Violation) {
+  readonly sqlState: string;
+  constructor(violation: Violation, sqlState: string) {
     super(`A ${violation.kind} rule was broken`);
     this.name = "ViolationError";
     this.violation = violation;
+    this.sqlState = sqlState;
   }
 }
 
@@ -105,7 +107,7 @@ export function toDatabaseError(
     return new Problem("timeout", { cause: error });
   if (code.startsWith("RH")) return new SignalError(code);
   const kind = VIOLATIONS[code];
-  if (kind !== undefined) return new ViolationError(toViolation(kind, error));
+  if (kind !== undefined) return new ViolationError(toViolation(kind, error), code);
   if (NOT_SENT.has(code)) return away(error);
   if (CUT.has(code)) return call.effect === "read" ? away(error) : unknownOutcome(error);
   if (call.effect === "write" && UNTOLD.some((start) => code.startsWith(start)))
@@ -114,6 +116,12 @@ export function toDatabaseError(
   if (outcome === undefined)
     return error instanceof Error ? error : new Error("The driver threw no error");
   return new Problem(outcome.code, { cause: error, headers: retryAfter(outcome.retryAfterS) });
+}
+
+/** The SQLSTATE, or the driver's code, that an error of this room was made of; `undefined` for any other error. */
+export function readSqlState(error: unknown): string | undefined {
+  if (error instanceof ViolationError) return error.sqlState;
+  return readField(error instanceof Problem ? error.cause : error, "code");
 }
 
 function away(cause: unknown): Problem {

@@ -98,11 +98,11 @@ function findExtraKeys(
     });
 }
 
-function showDefault(column: ColumnOf): string {
+export function showDefault(column: ColumnOf): string {
   return column.default === undefined ? "no default" : `default ${canonicalJson(column.default)}`;
 }
 
-function showValues(column: ColumnOf): string {
+export function showValues(column: ColumnOf): string {
   return `values ${JSON.stringify(column.values ?? [])}`;
 }
 

@@ -37,7 +37,9 @@ const RENDERERS: Renderers = {
   add_index: ({ table, index }) => [
     `create index ${quoteName(index.name)} on data.${quoteName(table)} (${renderKey(index.columns)})`,
   ],
-  add_reference: ({ table, column }) => renderReference(table, column),
+  defer_index: () => [],
+  add_reference: renderReference,
+  defer_reference: () => [],
   replace_functions: ({ table }) => renderFunctions(table),
   record_table: () => [],
   register: () => [],
@@ -90,12 +92,47 @@ function renderKey(columns: readonly string[]): string {
   return ["app_id", ...columns].map(quoteName).join(", ");
 }
 
-function renderReference(table: TableDefinition, column: ColumnOf): string[] {
+type AddReference = Extract<Step, { kind: "add_reference" }>;
+
+/**
+ * Validating looks at rows as the owner does, and row security that is forced shows the owner none: it is lifted
+ * around the check, in the same message.
+ */
+function renderReference({ table, column, validate }: AddReference): string[] {
   if (column.table === undefined) throw new Error(`Column ${column.name} is no reference`);
-  const constraint = deriveName(table.name, [column.name], "fkey");
+  const source = `data.${quoteName(table.name)}`;
+  const target = `data.${quoteName(column.table)}`;
+  const constraint = quoteName(deriveName(table.name, [column.name], "fkey"));
   const cascade = column.onDelete === "cascade" ? " on delete cascade" : "";
+  const add =
+    `alter table ${source} add constraint ${constraint}` +
+    ` foreign key (${renderKey([column.name])}) references ${target} ("app_id", "id")${cascade}`;
+  if (validate === "no") return [add];
+  if (validate === "later") return [`${add} not valid`];
+  const both = [...new Set([source, target])];
   return [
-    `alter table data.${quoteName(table.name)} add constraint ${quoteName(constraint)}` +
-      ` foreign key (${renderKey([column.name])}) references data.${quoteName(column.table)} ("app_id", "id")${cascade}`,
+    `${add} not valid`,
+    ...both.map((name) => `alter table ${name} no force row level security`),
+    `alter table ${source} validate constraint ${constraint}`,
+    ...both.map((name) => `alter table ${name} force row level security`),
   ];
+}
+
+export type DeferredBuild = {
+  kind: "index" | "reference";
+  table: string;
+  name: string;
+  columns: readonly string[];
+};
+
+/** A deferred step as the one statement of its message: nothing may stand beside a concurrent build. */
+export function renderDeferred({ kind, table, name, columns }: DeferredBuild): string {
+  return kind === "index"
+    ? `create index concurrently ${quoteName(name)} on data.${quoteName(table)} (${renderKey(columns)})`
+    : `alter table data.${quoteName(table)} validate constraint ${quoteName(name)}`;
+}
+
+/** What takes away an index whose build did not end. */
+export function renderDropIndex(name: string): string {
+  return `drop index concurrently data.${quoteName(name)}`;
 }

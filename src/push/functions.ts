@@ -6,7 +6,7 @@
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../db/mod.ts";
+import { quoteBody, quoteLiteral, quoteName } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import { sqlDefault, sqlType } from "./types.ts";
 
@@ -39,15 +39,20 @@ const BODIES: Readonly<Record<Endpoint, (table: TableDefinition) => string>> = {
 export function renderFunctions(table: TableDefinition): string[] {
   return ENDPOINTS.flatMap((endpoint) => {
     const signature = `api.${quoteName(`${table.name}_${endpoint}`)}(${ARGUMENTS[endpoint].join(", ")})`;
+    // A default may hold any text, a dollar quote too.
+    const body = quoteBody(renderBody(table, endpoint));
     return [
-      `create or replace function ${signature} returns ${TEXT} language plpgsql security definer as $rowhouse$
-${BODIES[endpoint](table)}
-$rowhouse$`,
+      `create or replace function ${signature} returns ${TEXT} language plpgsql security definer as ${body}`,
       `alter function ${signature} owner to rowhouse_tenant`,
       `revoke all on function ${signature} from public`,
       `grant execute on function ${signature} to rowhouse_service`,
     ];
   });
+}
+
+/** What a function does, as PostgreSQL keeps it between line ends. */
+export function renderBody(table: TableDefinition, endpoint: Endpoint): string {
+  return BODIES[endpoint](table);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The text of a migration: a commented header, then the SQL that ran. Pure; checksums are chained to the parent's. @module */
 
-import { renderStep } from "./ddl.ts";
+import { renderDeferred, renderStep } from "./ddl.ts";
 import type { Plan, Step } from "./plan.ts";
 
 export type Migration = {
@@ -27,8 +27,12 @@ const DESCRIPTIONS: {
     `make ${table}.${column} ${required ? "required" : "optional"}`,
   add_key: ({ table, key }) => `add unique (${key.columns.join(", ")}) to ${table}`,
   add_index: ({ table, index }) => `add index (${index.columns.join(", ")}) to ${table}`,
+  defer_index: ({ table, index }) =>
+    `add index (${index.columns.join(", ")}) to ${table}, after the push`,
   add_reference: ({ table, column }) =>
     `add reference ${table.name}.${column.name} to ${column.table}`,
+  defer_reference: ({ table, reference }) =>
+    `validate reference (${reference.columns.join(", ")}) of ${table}, after the push`,
   replace_functions: () => undefined,
   record_table: () => undefined,
   register: ({ table }) => `register ${table.name}`,
@@ -53,13 +57,22 @@ export function makeMigration(
   const seq = (previous?.seq ?? 0) + 1;
   const parent = previous?.checksum ?? NO_PARENT;
   const statements = plan.steps.flatMap(renderStep).map((statement) => `${statement};\n`);
+  const later = plan.steps.flatMap(renderLater).map((line) => `-- after the push: ${line};\n`);
   const header = [
     `-- rowhouse migration ${String(seq).padStart(4, "0")} of app ${app}`,
     ...describePlan(plan).map((line) => `--   ${line}`),
     "-- applied by push; never edited by hand: its checksum is recorded",
   ];
-  const sql = normalise(`${header.join("\n")}\n${statements.join("")}`);
+  const sql = normalise(`${header.join("\n")}\n${statements.join("")}${later.join("")}`);
   return { seq, name: nameMigration(plan), parent, checksum: checksumOf(parent, sql), sql };
+}
+
+function renderLater(step: Step): string[] {
+  if (step.kind === "defer_index")
+    return [renderDeferred({ ...step.index, kind: "index", table: step.table })];
+  if (step.kind === "defer_reference")
+    return [renderDeferred({ ...step.reference, kind: "reference", table: step.table })];
+  return [];
 }
 
 /** `sha256:` over the parent's checksum and the text as every editor and checkout would agree on it. */

@@ -1,6 +1,17 @@
 /** Push: from an app's definition to tables, functions and a migration. The only writer of generated DDL. @module */
-export { type PushResult, push } from "./apply.ts";
-export { describePlan } from "./migration.ts";
+export { type PushDeps, type PushRequest, type PushResult, push } from "./apply.ts";
+export { checkDefinition, type PushBody, readPushBody } from "./body.ts";
+export type { DeferredStep } from "./deferred.ts";
+export {
+  compareJournal,
+  type JournalComparison,
+  type JournalEntry,
+  type JournalFault,
+  type JournalFile,
+  journalFileName,
+} from "./journal.ts";
+export { readJournal, writeAtomically, writeJournal } from "./journal_files.ts";
+export { describePlan, type Migration } from "./migration.ts";
 export { type Plan, planPush, type Step } from "./plan.ts";
-export { checkDefinition, MOST_BYTES, type PushRouteDeps, pushRoutes } from "./routes.ts";
-export { readStatus, type Status } from "./status.ts";
+export { type PushRouteDeps, pushRoutes } from "./routes.ts";
+export { type AppStatus, readAppStatus } from "./status.ts";

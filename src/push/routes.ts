@@ -1,6 +1,5 @@
 /** The routes of push: `POST /v1/data/schema` pushes, `GET /v1/data/schema` tells what is recorded. @module */
 import type { Database } from "../db/mod.ts";
-import { type Definition, readDefinition } from "../dsl/mod.ts";
 import {
   answerJson,
   checkJsonBody,
@@ -12,7 +11,8 @@ import {
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { push } from "./apply.ts";
-import { readStatus } from "./status.ts";
+import { readPushBody } from "./body.ts";
+import { readAppStatus } from "./status.ts";
 
 export type PushRouteDeps = {
   /** Absent where this process serves without administrator's rights. */
@@ -38,38 +38,24 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
   },
 ];
 
+/** Answers when the push is committed; what it deferred goes on in this process. */
 async function handlePush(deps: PushRouteDeps, exchange: KeyExchange): Promise<Response> {
   refuseQuery(exchange);
   checkJsonBody(exchange.request);
   const body = checkObject(parseJson(await readText(exchange.request, MOST_BYTES)));
-  const definition = checkDefinition(body["definition"]);
-  const dryRun = body["dryRun"] === true;
+  const request = readPushBody(body);
   const app = await findApp(deps.admin, exchange.principal.appId);
-  const result = await push(deps, { app, definition, options: { dryRun } });
-  if (result.status === "applied") await deps.catalog.refresh();
+  const { deferred: _, ...result } = await push(deps, { app, ...request });
+  // The push is committed: if this look-up fails, the next one finds it, and the answer is still true.
+  if (result.status === "applied") await deps.catalog.refresh().catch(() => undefined);
   return answerJson(result);
 }
 
 async function handleStatus(deps: PushRouteDeps, exchange: KeyExchange): Promise<Response> {
   refuseQuery(exchange);
-  return answerJson(await readStatus(deps.admin, exchange.principal.appId));
-}
-
-/**
- * The definition of a request, checked whole: whatever sent it, only this lets names and defaults reach DDL.
- *
- * @throws {Problem} invalid_schema — every fault at once
- */
-export function checkDefinition(value: unknown): Definition {
-  const read = readDefinition(value);
-  if ("definition" in read) return read.definition;
-  throw new Problem("invalid_schema", {
-    message: `Cannot push: the definition has ${read.faults.length} ${read.faults.length === 1 ? "fault" : "faults"}; nothing was written`,
-    details: read.faults.map(({ table, column, message }) => ({
-      path: [table, column].flatMap((part) => (part === undefined ? [] : [`/${part}`])).join(""),
-      message,
-    })),
-  });
+  const status = await readAppStatus(deps.admin, exchange.principal.appId);
+  if (status === undefined) throw new Problem("unauthenticated");
+  return answerJson(status);
 }
 
 async function findApp(admin: Database, id: string): Promise<{ id: string; slug: string }> {

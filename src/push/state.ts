@@ -10,43 +10,58 @@ export type TableState = {
   ownerAppId: string;
   ownerSlug: string;
   definition: TableDefinition;
+  /** The highest version recorded of it: a plan is applied only where it still holds. */
+  stamp: number;
+  /** Whether a build on it takes long enough to be noticed. */
+  isLarge: boolean;
   uses: RecordedUse[];
 };
 
 export type AppliedMigration = { seq: number; name: string; checksum: string };
 
 export type PushState = {
-  /** The catalog's version: a plan is applied only where it still holds. */
-  version: number;
   tables: TableState[];
   /** The app's migrations in order. */
   migrations: AppliedMigration[];
+  /** Whether any app's push left steps that are not done. */
+  hasDeferredSteps: boolean;
 };
+
+/** Pages from which on a build is put off: 32 MB, which take about a second. */
+export const LARGE_TABLE_PAGES = 4096;
+const PAGE_BYTES = 8192;
 
 /** The state that concerns an app which declares `names`: those tables, and all that it has registered. */
 export async function readState(
   admin: Database,
   appId: string,
   names: readonly string[],
+  options: { largeTablePages: number },
 ): Promise<PushState> {
   const [row] = await admin.query<{ state: string }>(
     `with concerned as (
-      select name, owner_app_id, definition from rowhouse.tables
+      select name, owner_app_id, definition, version from rowhouse.tables
       where name in (select jsonb_array_elements_text($2::text::jsonb))
         or name in (select table_name from rowhouse.registrations where app_id = $1)
     )
     select json_build_object(
-      'version', (select version from rowhouse.versions where name = 'catalog'),
       'tables', (select coalesce(json_agg(json_build_object(
           'name', concerned.name, 'ownerAppId', owner_app_id, 'definition', concerned.definition,
+          'stamp', greatest(version, (select max(version) from rowhouse.registrations where table_name = concerned.name)),
+          -- A table that was never analysed tells nothing but its size on disk; rows are never counted.
+          'isLarge', coalesce((select case when reltuples < 0
+              then pg_catalog.pg_relation_size(oid) / ${PAGE_BYTES} else relpages end >= $3::pg_catalog.int4
+            from pg_catalog.pg_class where relname = concerned.name and relkind in ('r', 'p')
+              and relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'data')), false),
           'ownerSlug', (select slug from rowhouse.apps where id = owner_app_id),
           'uses', (select coalesce(json_agg(json_build_object(
               'appId', app_id, 'slug', slug, 'definition', registrations.definition) order by slug), '[]')
             from rowhouse.registrations join rowhouse.apps on apps.id = app_id
             where table_name = concerned.name)) order by concerned.name), '[]') from concerned),
       'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name, 'checksum', checksum)
-          order by seq), '[]') from rowhouse.migrations where app_id = $1))::text as state`,
-    [appId, JSON.stringify(names)],
+          order by seq), '[]') from rowhouse.migrations where app_id = $1),
+      'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))::text as state`,
+    [appId, JSON.stringify(names), options.largeTablePages],
     { effect: "read" },
   );
   if (row === undefined) throw new Error("The query of push's state gave no row");

@@ -1,23 +1,38 @@
-/** What is recorded of one app: its tables and its migrations, for `status` and for restoring a journal. @module */
+/** What is recorded of one app: its tables, its migrations with their texts, its deferred steps. Of no other app. @module */
 import type { Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
+import type { DeferredStep } from "./deferred.ts";
 import type { Migration } from "./migration.ts";
 
-export type Status = { app: string; tables: TableDefinition[]; migrations: Migration[] };
+export type AppStatus = {
+  app: string;
+  /** As this app declared them; `owned`: whether its pushes define the table. */
+  tables: { name: string; owned: boolean; definition: TableDefinition }[];
+  migrations: (Migration & { appliedAt: string })[];
+  deferredSteps: DeferredStep[];
+};
 
-/** Read in one statement, as the app's last push left it. */
-export async function readStatus(admin: Database, appId: string): Promise<Status> {
+/** The status of an app, or `undefined` where there is no such app; enough to restore its journal. */
+export async function readAppStatus(
+  admin: Database,
+  appId: string,
+): Promise<AppStatus | undefined> {
   const [row] = await admin.query<{ status: string }>(
     `select json_build_object(
-      'app', (select slug from rowhouse.apps where id = $1),
-      'tables', (select coalesce(json_agg(registrations.definition order by table_name), '[]')
-        from rowhouse.registrations where app_id = $1),
-      'migrations', (select coalesce(json_agg(json_build_object(
-          'seq', seq, 'name', name, 'parent', parent, 'checksum', checksum, 'sql', sql) order by seq), '[]')
-        from rowhouse.migrations where app_id = $1))::text as status`,
+      'app', slug,
+      'tables', (select coalesce(json_agg(json_build_object('name', table_name,
+          'owned', owner_app_id = $1, 'definition', registrations.definition) order by table_name), '[]')
+        from rowhouse.registrations join rowhouse.tables on name = table_name where app_id = $1),
+      'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name, 'parent', parent,
+          'checksum', checksum, 'sql', sql,
+          'appliedAt', to_char(applied_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) order by seq), '[]')
+        from rowhouse.migrations where app_id = $1),
+      'deferredSteps', (select coalesce(json_agg(json_build_object('table', table_name, 'kind', kind, 'name', name,
+          'columns', columns, 'state', state, 'fault', fault, 'attempts', attempts) order by id), '[]')
+        from rowhouse.deferred_steps where app_id = $1))::text as status
+    from rowhouse.apps where id = $1`,
     [appId],
     { effect: "read" },
   );
-  if (row === undefined) throw new Error("The query of an app's status gave no row");
-  return JSON.parse(row.status) as Status;
+  return row === undefined ? undefined : (JSON.parse(row.status) as AppStatus);
 }

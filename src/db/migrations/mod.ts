@@ -1,5 +1,6 @@
 /** The service's own migrations in order: append only, each one message, one transaction. @module */
 import { HOUSE } from "./0001_house.ts";
+import { PUSH } from "./0003_push.ts";
 
 export type ServiceMigration = {
   readonly number: number;
@@ -7,4 +8,7 @@ export type ServiceMigration = {
   readonly sql: string;
 };
 
-export const MIGRATIONS: readonly ServiceMigration[] = [{ number: 1, name: "house", sql: HOUSE }];
+export const MIGRATIONS: readonly ServiceMigration[] = [
+  { number: 1, name: "house", sql: HOUSE },
+  { number: 3, name: "push", sql: PUSH },
+];

@@ -1,0 +1,43 @@
+/** The hand-over of a table: the one way by which ownership moves. @module */
+import { type Database, SignalError } from "../db/mod.ts";
+import { Problem, type ProblemCode } from "../problem.ts";
+import { unknownApp } from "./keys.ts";
+
+/** Raised by `rowhouse.transfer_table`; the new owner's slug is `RH005`. */
+const REFUSALS: Readonly<Record<string, { code: ProblemCode; message: string }>> = {
+  RH001: { code: "push_busy", message: "A push of that table is under way: try again" },
+  RH004: { code: "unknown_table", message: "No table has that name" },
+  RH006: {
+    code: "invalid_request",
+    message: "That app does not use the table: it pushes its declaration first",
+  },
+};
+
+/**
+ * Makes another app the owner of a table that it uses; the slug of the app that owned it before.
+ *
+ * @throws {Problem} unknown_table; unknown_app; invalid_request — the app has not pushed the table; push_busy
+ */
+export async function transferTable(
+  deps: { admin: Database },
+  options: { table: string; slug: string },
+): Promise<string> {
+  try {
+    const [row] = await deps.admin.query<{ owner: string }>(
+      "select rowhouse.transfer_table($1, $2) as owner",
+      [options.table, options.slug],
+      { effect: "write" },
+    );
+    if (row === undefined) throw new Error("The hand-over of a table gave no row");
+    return row.owner;
+  } catch (error) {
+    throw toRefusal(error, options.slug);
+  }
+}
+
+function toRefusal(error: unknown, slug: string): unknown {
+  if (!(error instanceof SignalError)) return error;
+  if (error.signal === "RH005") return unknownApp(slug);
+  const refusal = REFUSALS[error.signal];
+  return refusal === undefined ? error : new Problem(refusal.code, { message: refusal.message });
+}

@@ -1,0 +1,93 @@
+/** The body of a push as it arrives: definition, journal and options, each checked whole. @module */
+import { type Definition, readDefinition } from "../dsl/mod.ts";
+import { type Detail, Problem } from "../problem.ts";
+import type { JournalEntry } from "./journal.ts";
+
+export type PushBody = {
+  definition: Definition;
+  journal?: JournalEntry[];
+  options: { dryRun: boolean; sharedUnique: boolean };
+};
+
+const KEYS = ["definition", "journal", "dryRun", "sharedUnique"];
+const MOST_ENTRIES = 9999;
+const CHECKSUM = /^sha256:[0-9a-f]{64}$/;
+
+/**
+ * A push's body.
+ *
+ * @throws {Problem} invalid_schema — every fault at once, of the definition and of what stands beside it
+ */
+export function readPushBody(body: Readonly<Record<string, unknown>>): PushBody {
+  const read = readDefinition(body["definition"]);
+  const journal = readEntries(body["journal"]);
+  const details = [
+    ...("faults" in read ? read.faults.map(toDetail) : []),
+    ...("details" in journal ? journal.details : []),
+    ...findFlagFaults(body),
+    ...Object.keys(body)
+      .filter((key) => !KEYS.includes(key))
+      .map((key) => ({
+        path: `/${key.slice(0, 100)}`,
+        message: `Cannot read this key: must be one of ${KEYS.join(", ")}`,
+      })),
+  ];
+  if ("faults" in read || "details" in journal || details.length > 0) throw invalid(details);
+  return {
+    definition: read.definition,
+    ...(journal.entries === undefined ? {} : { journal: journal.entries }),
+    options: { dryRun: body["dryRun"] === true, sharedUnique: body["sharedUnique"] === true },
+  };
+}
+
+/**
+ * A definition checked whole: whatever sent it, only this lets names and defaults reach DDL.
+ *
+ * @throws {Problem} invalid_schema — every fault at once
+ */
+export function checkDefinition(value: unknown): Definition {
+  const read = readDefinition(value);
+  if ("definition" in read) return read.definition;
+  throw invalid(read.faults.map(toDetail));
+}
+
+type Faults = { details: Detail[] };
+
+function readEntries(value: unknown): { entries: JournalEntry[] | undefined } | Faults {
+  if (value === undefined) return { entries: undefined };
+  if (!Array.isArray(value) || value.length > MOST_ENTRIES) {
+    const message = `Cannot read the journal: must be a list of at most ${MOST_ENTRIES} { seq, checksum }`;
+    return { details: [{ path: "/journal", message }] };
+  }
+  const wrong = value.findIndex((entry: unknown) => !isEntry(entry));
+  if (wrong === -1) return { entries: value as JournalEntry[] };
+  const message = "Cannot read this entry: must be { seq: 1…9999, checksum: sha256:… }";
+  return { details: [{ path: `/journal/${wrong}`, message }] };
+}
+
+function isEntry(value: unknown): value is JournalEntry {
+  if (typeof value !== "object" || value === null) return false;
+  const seq: unknown = Reflect.get(value, "seq");
+  const checksum: unknown = Reflect.get(value, "checksum");
+  const isSeq = Number.isInteger(seq) && Number(seq) >= 1 && Number(seq) <= MOST_ENTRIES;
+  return isSeq && typeof checksum === "string" && CHECKSUM.test(checksum);
+}
+
+function findFlagFaults(body: Readonly<Record<string, unknown>>): Detail[] {
+  return ["dryRun", "sharedUnique"]
+    .filter((key) => body[key] !== undefined && typeof body[key] !== "boolean")
+    .map((key) => ({ path: `/${key}`, message: `Cannot read ${key}: must be true or false` }));
+}
+
+function toDetail(fault: { table?: string; column?: string; message: string }): Detail {
+  const parts = [fault.table, fault.column].filter((part) => part !== undefined);
+  return { path: parts.map((part) => `/${part}`).join(""), message: fault.message };
+}
+
+function invalid(details: Detail[]): Problem {
+  const count = details.length;
+  return new Problem("invalid_schema", {
+    message: `Cannot push: the definition has ${count} ${count === 1 ? "fault" : "faults"}; nothing was written`,
+    details,
+  });
+}

@@ -1,0 +1,139 @@
+/**
+ * What a push leaves for after its COMMIT: builds on large tables that must not hold them. Each is a row with a lease,
+ * so that one process at a time works on it and another takes it up when that one died.
+ *
+ * @module
+ */
+import { coalesce, type Database, readSqlState, ViolationError } from "../db/mod.ts";
+import { type DeferredBuild, renderDeferred, renderDropIndex } from "./ddl.ts";
+
+export type DeferredStep = {
+  table: string;
+  kind: DeferredBuild["kind"];
+  name: string;
+  columns: string[];
+  state: "waiting" | "running" | "done" | "failed";
+  fault: string | null;
+  attempts: number;
+};
+
+type Claimed = DeferredBuild & { id: string };
+
+const LEASE_S = 60;
+const RENEW_MS = 20_000;
+/** A build on a very large table takes hours; after this it is given up and tried by a later push. */
+const BUILD_TIMEOUT_MS = 12 * 60 * 60 * 1000;
+
+/** One run at a time in a process: a build takes a connection for as long as it lasts, and pushes need the other. */
+const runs = new WeakMap<Database, () => Promise<void>>();
+
+/** Works on every step that nobody else works on. Never rejects: what fails is noted in its row. */
+export function resumeDeferredSteps(admin: Database): Promise<void> {
+  const run = runs.get(admin) ?? coalesce(() => runDeferredSteps(admin));
+  runs.set(admin, run);
+  // A database that is away leaves the steps waiting; the next push takes them up.
+  return run().catch(() => undefined);
+}
+
+async function runDeferredSteps(admin: Database): Promise<void> {
+  let after = "0";
+  for (;;) {
+    const step = await claimStep(admin, after);
+    if (step === undefined) return;
+    after = step.id;
+    const timer = setInterval(() => void renewLease(admin, step.id), RENEW_MS);
+    const end = await build(admin, step).finally(() => clearInterval(timer));
+    await endStep(admin, step.id, end);
+  }
+}
+
+async function claimStep(admin: Database, after: string): Promise<Claimed | undefined> {
+  const [row] = await admin.query<Omit<Claimed, "columns"> & { columns: string }>(
+    `update rowhouse.deferred_steps set state = 'running', attempts = attempts + 1, fault = null,
+      lease_until = now() + make_interval(secs => ${LEASE_S})
+    where id = (select id from rowhouse.deferred_steps
+      where state <> 'done' and lease_until < now() and id > $1::int8
+      order by id limit 1 for update skip locked)
+    returning id::text as id, kind, table_name as "table", name, columns::text as columns`,
+    [after],
+    { effect: "write" },
+  );
+  return row === undefined ? undefined : { ...row, columns: JSON.parse(row.columns) as string[] };
+}
+
+async function renewLease(admin: Database, id: string): Promise<void> {
+  const renewed = admin.query(
+    `update rowhouse.deferred_steps set lease_until = now() + make_interval(secs => ${LEASE_S})
+    where id = $1::int8 and state = 'running'`,
+    [id],
+    { effect: "write" },
+  );
+  // A renewal that fails is made up for by the next one; else the lease runs out, as it should.
+  await renewed.catch(() => undefined);
+}
+
+type End = { state: "waiting" | "done" | "failed"; fault: string | null };
+
+async function endStep(admin: Database, id: string, { state, fault }: End): Promise<void> {
+  await admin.query(
+    `update rowhouse.deferred_steps set state = $2, fault = $3, lease_until = '-infinity',
+      finished_at = case when $2 = 'done' then now() end
+    where id = $1::int8`,
+    [id, state, fault],
+    { effect: "write" },
+  );
+}
+
+async function build(admin: Database, step: Claimed): Promise<End> {
+  try {
+    return step.kind === "index" ? await buildIndex(admin, step) : await runBuild(admin, step);
+  } catch (error) {
+    return toEnd(error);
+  }
+}
+
+/** A build that was cut off leaves an invalid index, which no query uses and every write pays for: it is dropped. */
+async function buildIndex(admin: Database, step: Claimed): Promise<End> {
+  const found = await findIndex(admin, step);
+  if (found?.valid === true) return DONE;
+  if (found?.building === true)
+    return { state: "waiting", fault: "another session is building it" };
+  if (found !== undefined)
+    await admin.message(renderDropIndex(step.name), { timeoutMs: BUILD_TIMEOUT_MS });
+  return await runBuild(admin, step);
+}
+
+const DONE: End = { state: "done", fault: null };
+
+async function runBuild(admin: Database, step: Claimed): Promise<End> {
+  await admin.message(renderDeferred(step), { timeoutMs: BUILD_TIMEOUT_MS });
+  return DONE;
+}
+
+async function findIndex(admin: Database, { table, name }: Claimed) {
+  const [row] = await admin.query<{ valid: boolean; building: boolean }>(
+    `select indisvalid as valid, exists (
+        select from pg_catalog.pg_stat_progress_create_index where index_relid = indexrelid) as building
+    from pg_catalog.pg_index
+    join pg_catalog.pg_class as index_class on index_class.oid = indexrelid
+    join pg_catalog.pg_class as table_class on table_class.oid = indrelid
+    where index_class.relname = $1 and table_class.relname = $2
+      and index_class.relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'data')`,
+    [name, table],
+    { effect: "read" },
+  );
+  return row;
+}
+
+/** Rows that do not fit need a person; whatever else went wrong may go right another time. */
+function toEnd(error: unknown): End {
+  if (error instanceof ViolationError) {
+    const fault =
+      error.violation.kind === "too_large"
+        ? "a row holds a value that is too long for the index"
+        : "rows that are there break it";
+    return { state: "failed", fault };
+  }
+  const state = readSqlState(error);
+  return { state: "waiting", fault: `interrupted${state === undefined ? "" : ` (${state})`}` };
+}

@@ -1,0 +1,126 @@
+/**
+ * The journal: an app's migrations as files `NNNN_<name>.sql` in its own project. Compared with what the database
+ * recorded, before every push. Pure: files are read and written by journal_files.ts.
+ *
+ * @module
+ */
+import { Problem } from "../problem.ts";
+import { checksumOf, type Migration } from "./migration.ts";
+import type { AppliedMigration } from "./state.ts";
+
+export const JOURNAL_FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/;
+
+export type JournalEntry = { seq: number; checksum: string };
+/** A file of the journal's folder, whatever it is called. */
+export type JournalFile = { file: string; text: string };
+
+/** What a journal's folder and the database disagree on; each kind has its own way out. */
+export type JournalFault = {
+  code: "edited" | "other_content" | "unknown" | "stray" | "twice";
+  file: string;
+  message: string;
+};
+
+export type JournalComparison = {
+  /** Every fault; where there is one, nothing may be pushed. */
+  faults: JournalFault[];
+  /** Recorded migrations whose files are missing: to be written from the record. */
+  missing: Migration[];
+  /** What to send along with a push. */
+  entries: JournalEntry[];
+};
+
+/** What a migration's file is called. */
+export function journalFileName({ seq, name }: { seq: number; name: string }): string {
+  const file = `${String(seq).padStart(4, "0")}_${name}.sql`;
+  if (!JOURNAL_FILE.test(file))
+    throw new Error(`Cannot name a migration ${JSON.stringify(file)}: must match NNNN_name.sql`);
+  return file;
+}
+
+/** Every difference between the files of a folder and the recorded migrations of the app. */
+export function compareJournal(
+  files: readonly JournalFile[],
+  recorded: readonly Migration[],
+): JournalComparison {
+  const faults: JournalFault[] = [];
+  const found = new Map<number, JournalFile>();
+  for (const one of [...files].sort((a, b) => (a.file < b.file ? -1 : 1))) {
+    const seq = Number(JOURNAL_FILE.exec(one.file)?.[1] ?? Number.NaN);
+    const earlier = found.get(seq);
+    if (Number.isNaN(seq)) faults.push(stray(one.file));
+    else if (earlier === undefined) found.set(seq, one);
+    else faults.push(twice(one.file, earlier.file));
+  }
+  const bySeq = new Map(recorded.map((migration) => [migration.seq, migration]));
+  for (const [seq, one] of found) {
+    const fault = findFileFault(one, bySeq.get(seq));
+    if (fault !== undefined) faults.push(fault);
+  }
+  return {
+    faults,
+    missing: recorded.filter(({ seq }) => !found.has(seq)),
+    entries: recorded
+      .filter(({ seq }) => found.has(seq))
+      .map(({ seq, checksum }) => ({ seq, checksum })),
+  };
+}
+
+function findFileFault({ file, text }: JournalFile, recorded: Migration | undefined) {
+  if (recorded === undefined) return unknown(file);
+  // Checked against the recorded parent, so that one edited file does not accuse all that follow.
+  if (checksumOf(recorded.parent, text) === recorded.checksum) return undefined;
+  const expected = journalFileName(recorded);
+  return file === expected ? edited(file) : otherContent(file, expected);
+}
+
+function stray(file: string): JournalFault {
+  const message = `Cannot read ${JSON.stringify(file)} as a migration: the folder holds only files that push wrote, NNNN_name.sql; move it elsewhere`;
+  return { code: "stray", file, message };
+}
+
+function twice(file: string, other: string): JournalFault {
+  const message = `Cannot take ${file}: ${other} has the same number; remove the one that push did not write`;
+  return { code: "twice", file, message };
+}
+
+function unknown(file: string): JournalFault {
+  const message = `Cannot push: ${file} is unknown to this database, which never applied it; push to the database that it came from, or remove the file`;
+  return { code: "unknown", file, message };
+}
+
+function edited(file: string): JournalFault {
+  const message = `Cannot push: ${file} was edited after it was applied; restore it from version control, or remove it and run rowhouse db pull`;
+  return { code: "edited", file, message };
+}
+
+function otherContent(file: string, expected: string): JournalFault {
+  const message = `Cannot push: ${file} has the number of ${expected}, which is what this database applied; remove ${file} and run rowhouse db pull`;
+  return { code: "other_content", file, message };
+}
+
+/**
+ * Checks what a caller says its files are.
+ *
+ * @throws {Problem} edited_migration — with every entry that is not as recorded
+ */
+export function checkJournal(
+  entries: readonly JournalEntry[],
+  recorded: readonly AppliedMigration[],
+): void {
+  const bySeq = new Map(recorded.map((migration) => [migration.seq, migration]));
+  const details = entries.flatMap(({ seq, checksum }, index) => {
+    const path = `/journal/${index}`;
+    const migration = bySeq.get(seq);
+    if (migration === undefined)
+      return [{ path, message: `Migration ${seq} is unknown to this database` }];
+    if (migration.checksum === checksum) return [];
+    return [{ path, message: `${journalFileName(migration)} is not as it was applied` }];
+  });
+  if (details.length === 0) return;
+  const [first] = details;
+  throw new Problem("edited_migration", {
+    message: `Cannot push: ${first?.message ?? ""}; nothing was written`,
+    details,
+  });
+}

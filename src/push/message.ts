@@ -1,0 +1,118 @@
+/**
+ * A push as one message, one transaction: locks and the check of what was planned on, then the steps, then what is
+ * recorded. The last statement returns. Pure.
+ *
+ * @module
+ */
+import { quoteLiteral } from "../db/mod.ts";
+import { canonicalJson } from "../std/canonical_json.ts";
+import { renderStep } from "./ddl.ts";
+import type { Migration } from "./migration.ts";
+import type { Plan, Step } from "./plan.ts";
+import type { PushState } from "./state.ts";
+
+/**
+ * How long a push waits for the tables of others, all in all. Requests queue behind the wait, so this is what they
+ * may notice; and it is shorter than PostgreSQL's deadlock_timeout of 1 s, so that in a circle of waiting it is the
+ * push that gives way, never a request.
+ */
+export const LOCK_BUDGET_MS = 700;
+export const MESSAGE_TIMEOUT_MS = 120_000;
+
+export type Prepared = { plan: Plan; migration: Migration; state: PushState };
+
+export function renderMessage(appId: string, prepared: Prepared): string {
+  const { plan } = prepared;
+  return [
+    renderLockPush(appId, prepared),
+    `set local statement_timeout = '${MESSAGE_TIMEOUT_MS}ms'`,
+    `set local lock_timeout = '${LOCK_BUDGET_MS}ms'`,
+    "set local citus.multi_shard_modify_mode = 'sequential'",
+    "set local role rowhouse_owner",
+    ...renderLockTables(plan),
+    ...plan.steps.flatMap(renderStep),
+    // The one row that all pushes share is taken last, so that it is held for a moment only.
+    "update rowhouse.versions set version = version + 1 where name = 'catalog'",
+    ...plan.steps.flatMap((step) => renderRecord(step, appId)),
+    renderMigration(appId, prepared.migration),
+  ].join(";\n");
+}
+
+/** The app, every table that a step touches and every table that those point to. */
+function renderLockPush(appId: string, { plan, state }: Prepared): string {
+  const tables = [...new Set(plan.steps.flatMap(toTables))].sort();
+  const stamps = new Map(state.tables.map((table) => [table.name, table.stamp]));
+  const seen = Object.fromEntries(tables.map((name) => [name, stamps.get(name) ?? 0]));
+  const head = state.migrations.at(-1)?.seq ?? 0;
+  const names = [`app ${appId}`, ...tables.map((name) => `table ${name}`)].map(quoteLiteral);
+  const body = `begin perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head}); end`;
+  return `do $rowhouse$ ${body} $rowhouse$`;
+}
+
+function toTables(step: Step): string[] {
+  if (typeof step.table === "string") return [step.table];
+  return [step.table.name, ...step.table.columns.flatMap((column) => column.table ?? [])];
+}
+
+const LOCKING: ReadonlySet<Step["kind"]> = new Set([
+  "add_column",
+  "set_default",
+  "set_required",
+  "add_key",
+  "add_index",
+  "add_reference",
+]);
+
+/** Tables that were there before, all locked before the first change: no request is stopped more than once. */
+function renderLockTables({ steps }: Plan): string[] {
+  const fresh = new Set(
+    steps.flatMap((step) => (step.kind === "create_table" ? [step.table.name] : [])),
+  );
+  const touched = steps.flatMap((step) => {
+    if (!LOCKING.has(step.kind)) return [];
+    const name = typeof step.table === "string" ? step.table : step.table.name;
+    const target = step.kind === "add_reference" ? step.column.table : undefined;
+    return target === undefined ? [name] : [name, target];
+  });
+  const names = [...new Set(touched)].filter((name) => !fresh.has(name)).sort();
+  if (names.length === 0) return [];
+  const list = names.map(quoteLiteral).join(", ");
+  return [
+    `do $rowhouse$ begin perform rowhouse.lock_tables(array[${list}], ${LOCK_BUDGET_MS}); end $rowhouse$`,
+  ];
+}
+
+const VERSION = "(select version from rowhouse.versions where name = 'catalog')";
+
+/** What a step leaves in the registry. */
+function renderRecord(step: Step, appId: string): string[] {
+  const app = quoteLiteral(appId);
+  if (step.kind === "defer_index" || step.kind === "defer_reference") {
+    const { kind, name, columns } = step.kind === "defer_index" ? step.index : step.reference;
+    const values = [
+      quoteLiteral(step.table),
+      quoteLiteral(kind === "idx" ? "index" : "reference"),
+      quoteLiteral(name),
+      quoteLiteral(JSON.stringify(columns)),
+    ];
+    return [
+      `insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns) values (${app}, ${values.join(", ")})`,
+    ];
+  }
+  if (step.kind !== "record_table" && step.kind !== "register") return [];
+  const values = `${quoteLiteral(step.table.name)}, ${app}, ${quoteLiteral(canonicalJson(step.table))}::jsonb, ${VERSION}`;
+  const [table, names, key] =
+    step.kind === "record_table"
+      ? ["rowhouse.tables", "name, owner_app_id", "name"]
+      : ["rowhouse.registrations", "table_name, app_id", "app_id, table_name"];
+  return [
+    `insert into ${table} (${names}, definition, version) values (${values})
+on conflict (${key}) do update set definition = excluded.definition, version = excluded.version`,
+  ];
+}
+
+function renderMigration(appId: string, migration: Migration): string {
+  const { seq, name, parent, checksum, sql } = migration;
+  const texts = [name, parent, checksum, sql].map(quoteLiteral).join(", ");
+  return `insert into rowhouse.migrations (app_id, seq, name, parent, checksum, sql) values (${quoteLiteral(appId)}, ${seq}, ${texts}) returning seq`;
+}

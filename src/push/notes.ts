@@ -1,0 +1,58 @@
+/** What a person should know before a push, beside its steps. Names no other app. @module */
+import { type Constraint, indexesOf, keysOf } from "../catalog/mod.ts";
+import type { Definition, TableDefinition } from "../dsl/mod.ts";
+import type { PushState } from "./state.ts";
+
+/** What an owner's file no longer says stays in the database and stays served. */
+export function noteRemovals(declared: TableDefinition, recorded: TableDefinition): string[] {
+  const isDeclared = (name: string) => declared.columns.some((column) => column.name === name);
+  const columns = recorded.columns
+    .filter((column) => !isDeclared(column.name))
+    .map(
+      (column) =>
+        `KEPT: ${declared.name}.${column.name} is no longer declared; it stays and stays served`,
+    );
+  const constraints = [
+    ...findGone(keysOf(recorded), keysOf(declared)),
+    ...findGone(indexesOf(recorded), indexesOf(declared)),
+  ]
+    .filter((one) => one.columns.every(isDeclared))
+    .map(
+      (one) => `KEPT: ${showConstraint(one)} of ${declared.name} is no longer declared; it stays`,
+    );
+  return [...columns, ...constraints];
+}
+
+/** Tables of the app that its files no longer hold. */
+export function noteRemovedTables(
+  appId: string,
+  definition: Definition,
+  state: PushState,
+): string[] {
+  const declared = new Set(definition.tables.map((table) => table.name));
+  return state.tables
+    .filter((table) => table.uses.some((use) => use.appId === appId) && !declared.has(table.name))
+    .map(
+      (table) => `KEPT: ${table.name} is no longer declared; it stays registered and stays served`,
+    );
+}
+
+/** What rows that are there already get from a new column. */
+export function noteAddedDefaults(next: TableDefinition, recorded: TableDefinition): string[] {
+  return next.columns
+    .filter((column) => !recorded.columns.some((other) => other.name === column.name))
+    .filter((column) => column.default !== undefined)
+    .map((column) =>
+      column.kind === "timestamp" && column.default === "now"
+        ? `FILLED: rows that are there get the time of this push as ${next.name}.${column.name}`
+        : `FILLED: rows that are there get the default as ${next.name}.${column.name}`,
+    );
+}
+
+export function showConstraint({ kind, columns }: Pick<Constraint, "kind" | "columns">): string {
+  return `${kind === "key" ? "unique" : "index"} (${columns.join(", ")})`;
+}
+
+function findGone(before: readonly Constraint[], now: readonly Constraint[]): Constraint[] {
+  return before.filter((one) => !now.some((other) => other.name === one.name));
+}

@@ -1,0 +1,185 @@
+/**
+ * What even a table's owner may not do: drop, rename, change a type, demand what rows may lack, or break what other
+ * apps declared. Every conflict is found, not the first.
+ *
+ * @module
+ */
+import { indexesOf, keysOf } from "../catalog/mod.ts";
+import { QUOTAS, type TableDefinition } from "../dsl/mod.ts";
+import {
+  type ColumnOf,
+  type Conflict,
+  findConflicts,
+  isSubsequence,
+  showDefault,
+  showValues,
+} from "./compare.ts";
+import type { TableState } from "./state.ts";
+
+type Change = { declared: TableDefinition; next: TableDefinition; found: TableState };
+export type OwnerOptions = {
+  /** Whether the owner says outright that a unique may be added under rows of other apps. */
+  sharedUnique: boolean;
+};
+
+/** Every conflict of an owner's declaration; `next` is the table that it would make. */
+export function findOwnerConflicts(change: Change, options: OwnerOptions): Conflict[] {
+  const { declared, next, found } = change;
+  const recorded = found.definition;
+  const changed = next.columns.flatMap((column) => {
+    const before = recorded.columns.find((other) => other.name === column.name);
+    return before === undefined
+      ? findUnfillable(next.name, column)
+      : [
+          ...findOtherType(next.name, column, before),
+          ...findNewDefault(next.name, column, before),
+          ...findDemand({ table: next.name, column, before }, isShared(found)),
+        ];
+  });
+  return [
+    ...recorded.columns.flatMap((column) => findLeftOut(declared, column)),
+    ...changed,
+    ...findOvergrowth(next),
+    ...(options.sharedUnique ? [] : findLateKeys(next, found)),
+    ...findBrokenUses(next, found),
+  ];
+}
+
+function isShared(found: TableState): boolean {
+  return found.uses.some((use) => use.appId !== found.ownerAppId);
+}
+
+/** A required column without default that is no longer declared: every create of the owner would fail. */
+function findLeftOut(declared: TableDefinition, column: ColumnOf): Conflict[] {
+  if (!column.required || column.default !== undefined) return [];
+  if (declared.columns.some((other) => other.name === column.name)) return [];
+  return [
+    {
+      table: declared.name,
+      column: column.name,
+      wanted: "no such column",
+      found: "a required column without default, which every create must fill",
+      remedy: "declare it again, or give it a default or make it optional before you leave it out",
+    },
+  ];
+}
+
+function findUnfillable(table: string, column: ColumnOf): Conflict[] {
+  if (!column.required || column.default !== undefined) return [];
+  return [
+    {
+      table,
+      column: column.name,
+      wanted: "a new required column without default",
+      found: "a table whose rows would lack it",
+      remedy: "give it a default, or make it optional",
+    },
+  ];
+}
+
+function findOtherType(table: string, column: ColumnOf, before: ColumnOf): Conflict[] {
+  const place = { table, column: column.name };
+  if (showType(column) !== showType(before)) {
+    const remedy = "keep it as it is, and add a column under another name";
+    return [{ ...place, wanted: showType(column), found: showType(before), remedy }];
+  }
+  if (isSubsequence(before.values ?? [], column.values ?? [])) return [];
+  const remedy = "keep every value in its order; new ones may stand anywhere";
+  return [{ ...place, wanted: showValues(column), found: showValues(before), remedy }];
+}
+
+function showType(column: ColumnOf): string {
+  if (column.kind !== "ref") return column.kind;
+  return `ref(${column.table})${column.onDelete === undefined ? "" : ` with onDelete ${column.onDelete}`}`;
+}
+
+/** PostgreSQL cannot use an enum value as a default in the transaction that adds it (55P04). */
+function findNewDefault(table: string, column: ColumnOf, before: ColumnOf): Conflict[] {
+  if (column.kind !== "enum" || column.default === undefined) return [];
+  if (before.values === undefined || before.values.some((value) => value === column.default))
+    return [];
+  return [
+    {
+      table,
+      column: column.name,
+      wanted: showDefault(column),
+      found: "an enum without that value",
+      remedy: "push the new value first, and make it the default in a later push",
+    },
+  ];
+}
+
+type Columns = { table: string; column: ColumnOf; before: ColumnOf };
+
+/** Rows of another app may lack the value, also where that app never declared the column. */
+function findDemand({ table, column, before }: Columns, shared: boolean): Conflict[] {
+  if (!shared || !column.required || before.required) return [];
+  return [
+    {
+      table,
+      column: column.name,
+      wanted: "required",
+      found: "optional, on a table that other apps use",
+      remedy: "an optional column can become required only while no other app uses the table",
+    },
+  ];
+}
+
+/** What is kept counts too: quotas and the rule on names that differ in case alone hold for the whole table. */
+function findOvergrowth(next: TableDefinition): Conflict[] {
+  const conflicts: Conflict[] = [];
+  const indexes = keysOf(next).length + indexesOf(next).length;
+  const remedy = "columns and indexes that were pushed once stay and count: use another table";
+  if (next.columns.length > QUOTAS.columnsPerTable) {
+    const wanted = `${next.columns.length} columns`;
+    const found = `a limit of ${QUOTAS.columnsPerTable}, kept ones included`;
+    conflicts.push({ table: next.name, wanted, found, remedy });
+  }
+  if (indexes > QUOTAS.indexesPerTable) {
+    const found = `a limit of ${QUOTAS.indexesPerTable}, kept ones included`;
+    conflicts.push({ table: next.name, wanted: `${indexes} indexes`, found, remedy });
+  }
+  return [...conflicts, ...findSameFolded(next)];
+}
+
+function findSameFolded(next: TableDefinition): Conflict[] {
+  const seen = new Map<string, string>();
+  return next.columns.flatMap(({ name }) => {
+    const other = seen.get(name.toLowerCase());
+    seen.set(name.toLowerCase(), name);
+    if (other === undefined) return [];
+    return [
+      {
+        table: next.name,
+        column: other,
+        wanted: "this column",
+        found: `the column ${name}, which differs in upper and lower case alone`,
+        remedy: `declare ${name}, which stays, or use another name`,
+      },
+    ];
+  });
+}
+
+/** A unique on rows of other apps could stop them: only an owner alone may add one, or one who says so outright. */
+function findLateKeys(next: TableDefinition, found: TableState): Conflict[] {
+  if (!isShared(found)) return [];
+  const before = new Set(keysOf(found.definition).map((key) => key.name));
+  return keysOf(next)
+    .filter((key) => !before.has(key.name))
+    .map((key) => ({
+      table: next.name,
+      wanted: `unique (${key.columns.join(", ")})`,
+      found: "a table that other apps use",
+      remedy: "a unique can be added only while no other app uses the table, or with sharedUnique",
+    }));
+}
+
+/** What every other app declared must go on being true. Told from the owner's side; which app it is stays untold. */
+function findBrokenUses(next: TableDefinition, found: TableState): Conflict[] {
+  const remedy = "leave it as it is: another app declares it so";
+  const broken = found.uses
+    .filter((use) => use.appId !== found.ownerAppId)
+    .flatMap((use) => findConflicts(use.definition, next, remedy))
+    .map((conflict) => ({ ...conflict, wanted: conflict.found, found: conflict.wanted }));
+  return [...new Map(broken.map((one) => [JSON.stringify(one), one])).values()];
+}

@@ -1,0 +1,86 @@
+/** The steps from a recorded table to the next one. What would hold a large table for long is put off. @module */
+import { indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
+import { canonicalJson } from "../std/canonical_json.ts";
+import type { ColumnOf } from "./compare.ts";
+import type { Step } from "./plan.ts";
+
+/** Nothing where the two are the same; else every step, in the order that they depend on each other. */
+export function planChanges(
+  next: TableDefinition,
+  recorded: TableDefinition,
+  options: { isLarge: boolean },
+): Step[] {
+  if (canonicalJson(next) === canonicalJson(recorded)) return [];
+  const before = new Map(recorded.columns.map((column) => [column.name, column]));
+  const added = next.columns.filter((column) => !before.has(column.name));
+  const common = next.columns.flatMap((column) => {
+    const old = before.get(column.name);
+    return old === undefined ? [] : [{ column, old }];
+  });
+  return [
+    ...common.flatMap(({ column, old }) => planEnumValues(next.name, column, old)),
+    ...added.map((column): Step => ({ kind: "add_column", table: next, column })),
+    ...common.flatMap(({ column, old }) => planColumn(next, column, old)),
+    ...planConstraints(next, recorded, options),
+    ...planReferences(next, added, options),
+    { kind: "replace_functions", table: next },
+    { kind: "record_table", table: next },
+  ];
+}
+
+function planEnumValues(table: string, column: ColumnOf, old: ColumnOf): Step[] {
+  const values = column.values ?? [];
+  return values.flatMap((value, index): Step[] => {
+    if (old.values?.includes(value) !== false) return [];
+    const before = values.slice(index + 1).find((later) => old.values?.includes(later));
+    return [{ kind: "add_enum_value", table, column: column.name, value, before }];
+  });
+}
+
+function planColumn(table: TableDefinition, column: ColumnOf, old: ColumnOf): Step[] {
+  const steps: Step[] = [];
+  const { name, required } = column;
+  if (canonicalJson(column.default ?? null) !== canonicalJson(old.default ?? null))
+    steps.push({ kind: "set_default", table, column });
+  if (required !== old.required)
+    steps.push({ kind: "set_required", table: table.name, column: name, required });
+  return steps;
+}
+
+function planConstraints(
+  next: TableDefinition,
+  recorded: TableDefinition,
+  { isLarge }: { isLarge: boolean },
+): Step[] {
+  const before = new Set([...keysOf(recorded), ...indexesOf(recorded)].map((one) => one.name));
+  const isNew = (one: { name: string }) => !before.has(one.name);
+  const table = next.name;
+  return [
+    // A unique is never put off: one that fails after the COMMIT would be a push that was promised and did not happen.
+    ...keysOf(next)
+      .filter(isNew)
+      .map((key): Step => ({ kind: "add_key", table, key })),
+    ...indexesOf(next)
+      .filter(isNew)
+      .map((index): Step => ({ kind: isLarge ? "defer_index" : "add_index", table, index })),
+  ];
+}
+
+/** A reference always stands on a new column, which is empty in every row; still it is validated. */
+function planReferences(
+  table: TableDefinition,
+  added: readonly ColumnOf[],
+  { isLarge }: { isLarge: boolean },
+): Step[] {
+  const names = new Map(referencesOf(table).map((one) => [one.columns[0], one]));
+  return added.flatMap((column): Step[] => {
+    const reference = names.get(column.name);
+    if (reference === undefined) return [];
+    if (!isLarge) return [{ kind: "add_reference", table, column, validate: "now" }];
+    return [
+      { kind: "add_reference", table, column, validate: "later" },
+      { kind: "defer_reference", table: table.name, reference },
+    ];
+  });
+}

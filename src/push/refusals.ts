@@ -1,0 +1,82 @@
+/** What keeps a push from happening, as Problems: every conflict at once, and never a value of a row. @module */
+import { readSqlState, SignalError, ViolationError } from "../db/mod.ts";
+import { Problem } from "../problem.ts";
+import type { Conflict } from "./compare.ts";
+
+/** Raised by `rowhouse.lock_push`. */
+const BUSY = "RH001";
+const MOVED = "RH002";
+
+/**
+ * What a message that failed means. `applied`: nothing failed. `moved`: planned on a state that is no more. `held`:
+ * another push has the locks. `locked`: the tables, or rows of PostgreSQL's catalogs, are in use at this moment.
+ */
+export type Outcome = "applied" | "moved" | "held" | "locked";
+
+const OUTCOMES: Readonly<Record<string, Outcome>> = {
+  [BUSY]: "held",
+  [MOVED]: "moved",
+  "55P03": "locked",
+  "40P01": "locked",
+  "40001": "locked",
+  XX000: "locked",
+};
+
+/** PostgreSQL's way of saying that something is not as push recorded it: it is there already, or not at all. */
+const DRIFTED = new Set(["42P07", "42710", "42701", "42723", "42703", "42P01", "42704", "42883"]);
+
+/**
+ * The outcome that an error of a push's message stands for.
+ *
+ * @throws {Problem} incompatible_schema — rows break a rule of the push, or the database has drifted; else the error
+ */
+export function readOutcome(error: unknown): Outcome {
+  const state = error instanceof SignalError ? error.signal : readSqlState(error);
+  const outcome = OUTCOMES[state ?? ""];
+  if (outcome !== undefined) return outcome;
+  if (error instanceof ViolationError) {
+    // Two new tables meeting in PostgreSQL's own catalogs, such as pg_type_typname_nsp_index.
+    if (error.violation.constraint?.startsWith("pg_") === true) return "locked";
+    throw brokenByRows(error);
+  }
+  if (DRIFTED.has(state ?? "")) throw drifted(error);
+  throw error;
+}
+
+export function incompatible(conflicts: readonly Conflict[]): Problem {
+  const count = conflicts.length;
+  return new Problem("incompatible_schema", {
+    message: `Cannot push: ${count} ${count === 1 ? "declaration does" : "declarations do"} not fit the tables; nothing was written`,
+    details: conflicts.map(({ table, column, wanted, found, remedy }) => ({
+      path: column === undefined ? `/${table}` : `/${table}/${column}`,
+      message: `Wanted ${wanted}, found ${found}: ${remedy}`,
+    })),
+  });
+}
+
+export function busy(): Problem {
+  return new Problem("push_busy", { headers: { "retry-after": "1" } });
+}
+
+const BROKEN: Readonly<Record<string, string>> = {
+  unique: "share values that a new unique would keep apart",
+  required: "lack a value that would be required",
+  too_large: "hold a value that is too long for a new index",
+};
+
+/** Rows that are there break what the push asks for. Which rows, and whose, is never told. */
+function brokenByRows(error: ViolationError): Problem {
+  const what = BROKEN[error.violation.kind] ?? "break a rule of this push";
+  return new Problem("incompatible_schema", {
+    message: `Cannot push: rows that are there ${what}; nothing was written`,
+    cause: error,
+  });
+}
+
+function drifted(cause: unknown): Problem {
+  return new Problem("incompatible_schema", {
+    message:
+      "Cannot push: the database is not as push recorded it; nothing was written. An operator sees the differences with rowhouse db status",
+    cause,
+  });
+}
