@@ -1,0 +1,425 @@
+/** The matrix: what an owner and what another app may declare over a table that is there. One case a row. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { openTestHouse, type TestHouse } from "../support/house.ts";
+import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await openTestHouse();
+});
+afterAll(() => house.close());
+
+/** The table that is there, and its like: a declaration with some columns replaced, added or (undefined) left out. */
+function table(other: string, changes: Record<string, unknown> = {}, more: Lists = {}) {
+  const columns = {
+    title: t.string().required().index(),
+    status: t.enum(["open", "doing", "done"]).required().default("open"),
+    note: t.string(),
+    code: t.string().unique(),
+    parent: t.ref(other, { onDelete: "cascade" }),
+    friend: t.ref(other),
+    shape: t.json<{ a: number }>(),
+    made_at: t.timestamp().required().default("now"),
+    amount: t.decimal().default("1.50"),
+    ...changes,
+  };
+  const kept = Object.entries(columns).filter(([, column]) => column !== undefined);
+  if (more.order === "reversed") kept.reverse();
+  let model = t.model(Object.fromEntries(kept) as Record<string, ReturnType<typeof t.string>>);
+  for (const list of more.indexes ?? [["status", "note"]])
+    model = model.index(...(list as [string]));
+  for (const list of more.uniques ?? [["title", "note"]])
+    model = model.unique(...(list as [string]));
+  return model;
+}
+type Lists = { indexes?: string[][]; uniques?: string[][]; order?: "reversed" | undefined };
+
+type Case = {
+  name: string;
+  changes?: Record<string, unknown>;
+  lists?: Lists;
+  order?: "reversed";
+  /** Where the declaration is refused: the columns (or "" for the table) that its details blame. */
+  blames?: string[];
+  /** Words that the answer must hold. */
+  says?: string;
+  /** Where it is accepted: whether PostgreSQL's tables may have changed. */
+  ddl?: boolean;
+};
+
+const OTHER_APP: Case[] = [
+  { name: "the identical declaration" },
+  {
+    name: "without a nullable column",
+    changes: { note: undefined },
+    lists: { indexes: [], uniques: [] },
+  },
+  { name: "without a column that has a default", changes: { amount: undefined } },
+  { name: "without a required column that has a default", changes: { made_at: undefined } },
+  {
+    name: "fewer enum values in the same order",
+    changes: { status: t.enum(["open", "done"]).required().default("open") },
+  },
+  { name: "without an index", changes: { title: t.string().required() }, lists: { indexes: [] } },
+  { name: "without a unique", changes: { code: t.string() }, lists: { uniques: [] } },
+  { name: "another json shape", changes: { shape: t.json<string[]>() } },
+  {
+    name: "another order of columns",
+    order: "reversed",
+  },
+  { name: "without a reference", changes: { parent: undefined } },
+  {
+    name: "without a required column that has no default",
+    changes: { title: undefined },
+    lists: { uniques: [] },
+    blames: ["title"],
+    says: "required column without default",
+  },
+  {
+    name: "an extra nullable column",
+    changes: { extra: t.string() },
+    blames: ["extra"],
+    says: "no such column",
+  },
+  {
+    name: "an extra index",
+    changes: { note: t.string().index() },
+    blames: [""],
+    says: "index (note)",
+  },
+  {
+    name: "an extra composite index",
+    lists: { indexes: [["title", "status"]] },
+    blames: [""],
+    says: "index (title, status)",
+  },
+  {
+    name: "an index in another order",
+    lists: { indexes: [["note", "status"]] },
+    blames: [""],
+    says: "index (note, status)",
+  },
+  {
+    name: "an extra unique",
+    changes: { note: t.string().unique() },
+    blames: [""],
+    says: "unique (note)",
+  },
+  {
+    name: "an extra composite unique",
+    lists: { uniques: [["title", "status"]] },
+    blames: [""],
+    says: "unique (title, status)",
+  },
+  {
+    name: "another type",
+    changes: { note: t.number() },
+    blames: ["note"],
+    says: "Wanted number, found string",
+  },
+  {
+    name: "decimal for number's like",
+    changes: { amount: t.number().default(1.5) },
+    blames: ["amount", "amount"],
+  },
+  {
+    name: "optional where required",
+    changes: { title: t.string().index() },
+    blames: ["title"],
+    says: "Wanted optional, found required",
+  },
+  {
+    name: "required where optional",
+    changes: { note: t.string().required() },
+    blames: ["note"],
+    says: "Wanted required, found optional",
+  },
+  {
+    name: "another default",
+    changes: { amount: t.decimal().default("2") },
+    blames: ["amount"],
+    says: "default",
+  },
+  {
+    name: "no default where there is one",
+    changes: { amount: t.decimal() },
+    blames: ["amount"],
+    says: "Wanted no default",
+  },
+  {
+    name: "a default where there is none",
+    changes: { note: t.string().default("x") },
+    blames: ["note"],
+  },
+  {
+    name: "a reference without onDelete",
+    changes: { parent: t.ref("OTHER") },
+    blames: ["parent"],
+    says: "onDelete",
+  },
+  {
+    name: "a reference with onDelete",
+    changes: { friend: t.ref("OTHER", { onDelete: "cascade" }) },
+    blames: ["friend"],
+  },
+  {
+    name: "a reference to another table",
+    changes: { friend: t.ref("SELF") },
+    blames: ["friend"],
+    says: "ref(",
+  },
+  { name: "uuid for a reference", changes: { friend: t.uuid() }, blames: ["friend"] },
+  {
+    name: "an enum value that the table lacks",
+    changes: { status: t.enum(["open", "doing", "done", "late"]).required().default("open") },
+    blames: ["status"],
+    says: "late",
+  },
+  {
+    name: "enum values in another order",
+    changes: { status: t.enum(["doing", "open"]).required().default("open") },
+    blames: ["status"],
+  },
+  {
+    name: "five conflicts at once",
+    changes: { title: undefined, note: t.number(), extra: t.boolean(), amount: t.decimal() },
+    lists: { indexes: [], uniques: [["code", "status"]] },
+    blames: ["", "amount", "extra", "note", "title"],
+  },
+];
+
+const OWNER_ALONE: Case[] = [
+  { name: "a nullable column", changes: { extra: t.string() }, ddl: true },
+  {
+    name: "a required column with a default",
+    changes: { extra: t.number().required().default(7) },
+    ddl: true,
+  },
+  {
+    name: "a required column with default now",
+    changes: { extra: t.timestamp().required().default("now") },
+    ddl: true,
+    says: "time of this push",
+  },
+  {
+    name: "an enum value at the end",
+    changes: { status: t.enum(["open", "doing", "done", "late"]).required().default("open") },
+    ddl: true,
+  },
+  {
+    name: "enum values at the front and in the middle",
+    changes: {
+      status: t.enum(["new", "open", "mid", "mid2", "doing", "done"]).required().default("open"),
+    },
+    ddl: true,
+  },
+  { name: "an index", changes: { note: t.string().index() }, ddl: true },
+  { name: "a unique", changes: { note: t.string().unique() }, ddl: true },
+  {
+    name: "a composite unique",
+    lists: {
+      uniques: [
+        ["title", "note"],
+        ["code", "note"],
+      ],
+    },
+    ddl: true,
+  },
+  { name: "optional to required", changes: { note: t.string().required() }, ddl: true },
+  { name: "required to optional", changes: { title: t.string().index() }, ddl: true },
+  { name: "another default", changes: { amount: t.decimal().default("2") }, ddl: true },
+  { name: "a reference", changes: { extra: t.ref("OTHER") }, ddl: true },
+  {
+    name: "a column removed",
+    changes: { note: undefined },
+    lists: { indexes: [], uniques: [] },
+    says: "KEPT",
+  },
+  { name: "an index removed", changes: { title: t.string().required() }, says: "KEPT" },
+  {
+    name: "another order of columns",
+    order: "reversed",
+  },
+  {
+    name: "a required column without default",
+    changes: { extra: t.string().required() },
+    blames: ["extra"],
+    says: "default",
+  },
+  {
+    name: "a required column without default removed",
+    changes: { title: undefined },
+    lists: { uniques: [] },
+    blames: ["title"],
+    says: "every create",
+  },
+  {
+    name: "another type",
+    changes: { note: t.number() },
+    blames: ["note"],
+    says: "Wanted number, found string",
+  },
+  { name: "another reference target", changes: { friend: t.ref("SELF") }, blames: ["friend"] },
+  {
+    name: "another onDelete",
+    changes: { friend: t.ref("OTHER", { onDelete: "cascade" }) },
+    blames: ["friend"],
+  },
+  {
+    name: "an enum value removed",
+    changes: { status: t.enum(["open", "done"]).required().default("open") },
+    blames: ["status"],
+  },
+  {
+    name: "enum values in another order",
+    changes: { status: t.enum(["done", "doing", "open"]).required().default("open") },
+    blames: ["status"],
+  },
+  {
+    name: "a new enum value as the default",
+    changes: { status: t.enum(["open", "doing", "done", "late"]).required().default("late") },
+    blames: ["status"],
+    says: "later push",
+  },
+  {
+    name: "a column that differs in case from a kept one",
+    changes: { note: undefined, Note: t.string() },
+    lists: { indexes: [], uniques: [] },
+    blames: ["Note"],
+    says: "upper and lower case",
+  },
+  {
+    name: "more columns than the limit with kept ones",
+    changes: { note: undefined, ...manyColumns(192) },
+    lists: { indexes: [], uniques: [] },
+    blames: [""],
+    says: "limit of 200",
+  },
+];
+
+const OWNER_SHARED: Case[] = [
+  { name: "a nullable column", changes: { extra: t.string() }, ddl: true },
+  {
+    name: "a required column with a default",
+    changes: { extra: t.number().required().default(7) },
+    ddl: true,
+  },
+  { name: "an index", changes: { note: t.string().index() }, ddl: true },
+  {
+    name: "an enum value",
+    changes: { status: t.enum(["open", "doing", "late", "done"]).required().default("open") },
+    ddl: true,
+  },
+  { name: "a unique", changes: { note: t.string().unique() }, blames: [""], says: "other apps" },
+  {
+    name: "a composite unique",
+    lists: {
+      uniques: [
+        ["title", "note"],
+        ["code", "note"],
+      ],
+    },
+    blames: [""],
+  },
+  {
+    name: "optional to required",
+    changes: { note: t.string().required() },
+    blames: ["note", "note"],
+  },
+  { name: "required to optional", changes: { title: t.string().index() }, blames: ["title"] },
+  {
+    name: "another default",
+    changes: { amount: t.decimal().default("2") },
+    blames: ["amount"],
+    says: "another app declares it so",
+  },
+  {
+    name: "a column removed",
+    changes: { note: undefined },
+    lists: { indexes: [], uniques: [] },
+    says: "KEPT",
+  },
+];
+
+for (const [who, cases] of [
+  ["another app", OTHER_APP],
+  ["the owner alone", OWNER_ALONE],
+  ["the owner of a shared table", OWNER_SHARED],
+] as const) {
+  test.each(cases)(`push by ${who}: $name`, async (row) => {
+    const [self, other] = [freshName("self"), freshName("other")];
+    const named = (changes: Record<string, unknown> = {}) => rename(changes, { self, other });
+    const schema = (changes?: Record<string, unknown>, lists?: Lists) =>
+      defineSchema({ [self]: table(other, named(changes), lists), [other]: { name: t.string() } });
+    const owner = await house.makeApp(schema());
+    const second =
+      who === "the owner alone"
+        ? undefined
+        : await house.makeApp(who === "another app" ? undefined : schema());
+    const pusher = who === "another app" ? (second ?? owner) : owner;
+    const before = await dumpDatabase(house.house.admin);
+    const tablesBefore = tablesOf(before);
+
+    const answer = await postSchema(
+      house,
+      pusher,
+      schema(row.changes, { ...row.lists, order: row.order }),
+    );
+
+    if (row.says !== undefined) expect(answer.text).toContain(row.says);
+    if (row.blames === undefined) {
+      expect(answer.text).toContain('"status":"applied"');
+      if (row.ddl === true)
+        expect(tablesOf(await dumpDatabase(house.house.admin))).not.toBe(tablesBefore);
+      else expect(tablesOf(await dumpDatabase(house.house.admin), who)).toBe(tablesOf(before, who));
+      const again = await postSchema(
+        house,
+        pusher,
+        schema(row.changes, { ...row.lists, order: row.order }),
+      );
+      expect(again.json).toMatchObject({ status: "unchanged", migration: null, steps: [] });
+      return;
+    }
+    expect(answer.status).toBe(409);
+    const body = answer.json as { error: string; details: { path: string; message: string }[] };
+    expect(body.error).toBe("incompatible_schema");
+    expect(body.details.map((detail) => detail.path).sort()).toEqual(
+      row.blames.map((column) => (column === "" ? `/${self}` : `/${self}/${column}`)).sort(),
+    );
+    for (const { message } of body.details) {
+      expect(message).toMatch(/^Wanted .+, found .+: .+$/);
+      if (who === "another app") expect(message).toContain(owner.slug);
+      else if (second !== undefined) expect(message).not.toContain(second.slug);
+    }
+    expect(await dumpDatabase(house.house.admin)).toBe(before);
+  });
+}
+
+function manyColumns(count: number): Record<string, unknown> {
+  return Object.fromEntries(Array.from({ length: count }, (_, n) => [`many${n}`, t.boolean()]));
+}
+
+/** Columns that refer to OTHER or SELF, referring to the tables of this case. */
+function rename(changes: Record<string, unknown>, names: { self: string; other: string }) {
+  return Object.fromEntries(
+    Object.entries(changes).map(([name, value]) => {
+      const column = (
+        value as { column?: { kind: string; table?: string; onDelete?: "cascade" } } | undefined
+      )?.column;
+      if (column?.kind !== "ref") return [name, value];
+      const target = column.table === "SELF" ? names.self : names.other;
+      return [
+        name,
+        t.ref(target, column.onDelete === undefined ? {} : { onDelete: column.onDelete }),
+      ];
+    }),
+  );
+}
+
+/** The part of a dump that PostgreSQL keeps of tables; an owner's other column order makes new functions, no more. */
+function tablesOf(dump: string, who = "another app"): string {
+  const parts = (JSON.parse(dump) as unknown[]).slice(5);
+  if (who !== "another app") parts.splice(4, 1);
+  return JSON.stringify(parts);
+}

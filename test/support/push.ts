@@ -1,0 +1,56 @@
+/** What tests of push share: definitions in few words, and a picture of all that a push could have changed. @module */
+import type { Database } from "../../src/db/mod.ts";
+import type { Definition } from "../../src/dsl/mod.ts";
+import type { Answer, TestApp, TestHouse } from "./house.ts";
+import { definitionOf } from "./house.ts";
+
+/** Pushes a schema through the front door. */
+export function postSchema(
+  house: TestHouse,
+  app: TestApp,
+  schema: unknown,
+  more: Record<string, unknown> = {},
+): Promise<Answer> {
+  return postDefinition(house, app, definitionOf(schema), more);
+}
+
+export function postDefinition(
+  house: TestHouse,
+  app: TestApp,
+  definition: Definition | unknown,
+  more: Record<string, unknown> = {},
+): Promise<Answer> {
+  const json = { definition, ...more };
+  return house.call(app, "/v1/data/schema", { method: "POST", json });
+}
+
+/** A name that no other test of this run uses. */
+export function freshName(word = "t"): string {
+  return `${word}_${crypto.randomUUID().replaceAll("-", "").slice(0, 12)}`;
+}
+
+/** Everything that a push writes, as one text: the registry and what PostgreSQL has in `data` and `api`. */
+export async function dumpDatabase(admin: Database): Promise<string> {
+  const [row] = await admin.query<{ dump: string }>(
+    `select json_build_array(
+      (select json_agg(t order by name) from rowhouse.tables t),
+      (select json_agg(t order by app_id, table_name) from rowhouse.registrations t),
+      (select json_agg(t order by app_id, seq) from rowhouse.migrations t),
+      (select json_agg(t order by id) from rowhouse.deferred_steps t),
+      (select version from rowhouse.versions where name = 'catalog'),
+      (select json_agg(row(oid, relname, relkind, relnatts, relrowsecurity, relforcerowsecurity, relacl::text) order by oid)
+        from pg_class where relnamespace in ('data'::regnamespace, 'api'::regnamespace)),
+      (select json_agg(row(a.*)::text order by attrelid, attnum) from pg_attribute a join pg_class on pg_class.oid = attrelid
+        where relnamespace = 'data'::regnamespace),
+      (select json_agg(row(c.*)::text order by oid) from pg_constraint c where connamespace = 'data'::regnamespace),
+      (select json_agg(row(i.*)::text order by indexrelid) from pg_index i join pg_class on pg_class.oid = indexrelid
+        where relnamespace = 'data'::regnamespace),
+      (select json_agg(row(p.*)::text order by oid) from pg_proc p where pronamespace = 'api'::regnamespace),
+      (select json_agg(row(e.*)::text order by oid) from pg_enum e),
+      (select json_agg(row(p.*)::text order by oid) from pg_policy p),
+      (select json_agg(row(d.*)::text order by oid) from pg_attrdef d))::text as dump`,
+    [],
+    { effect: "read" },
+  );
+  return row?.dump ?? "";
+}
