@@ -13,5 +13,5 @@ export {
 export { readJournal, writeAtomically, writeJournal } from "./journal_files.ts";
 export { describePlan, type Migration } from "./migration.ts";
 export { type Plan, planPush, type Step } from "./plan.ts";
-export { type PushRouteDeps, pushRoutes } from "./routes.ts";
-export { type AppStatus, readAppStatus } from "./status.ts";
+export { MOST_BYTES, type PushRouteDeps, pushRoutes } from "./routes.ts";
+export { readStatus, type Status } from "./status.ts";

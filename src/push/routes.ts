@@ -12,7 +12,7 @@ import {
 import { Problem } from "../problem.ts";
 import { push } from "./apply.ts";
 import { readPushBody } from "./body.ts";
-import { readAppStatus } from "./status.ts";
+import { readStatus } from "./status.ts";
 
 export type PushRouteDeps = {
   /** Absent where this process serves without administrator's rights. */
@@ -53,7 +53,7 @@ async function handlePush(deps: PushRouteDeps, exchange: KeyExchange): Promise<R
 
 async function handleStatus(deps: PushRouteDeps, exchange: KeyExchange): Promise<Response> {
   refuseQuery(exchange);
-  const status = await readAppStatus(deps.admin, exchange.principal.appId);
+  const status = await readStatus(deps.admin, exchange.principal.appId);
   if (status === undefined) throw new Problem("unauthenticated");
   return answerJson(status);
 }

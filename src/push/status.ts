@@ -4,7 +4,7 @@ import type { TableDefinition } from "../dsl/mod.ts";
 import type { DeferredStep } from "./deferred.ts";
 import type { Migration } from "./migration.ts";
 
-export type AppStatus = {
+export type Status = {
   app: string;
   /** As this app declared them; `owned`: whether its pushes define the table. */
   tables: { name: string; owned: boolean; definition: TableDefinition }[];
@@ -13,10 +13,7 @@ export type AppStatus = {
 };
 
 /** The status of an app, or `undefined` where there is no such app; enough to restore its journal. */
-export async function readAppStatus(
-  admin: Database,
-  appId: string,
-): Promise<AppStatus | undefined> {
+export async function readStatus(admin: Database, appId: string): Promise<Status | undefined> {
   const [row] = await admin.query<{ status: string }>(
     `select json_build_object(
       'app', slug,
@@ -34,5 +31,5 @@ export async function readAppStatus(
     [appId],
     { effect: "read" },
   );
-  return row === undefined ? undefined : (JSON.parse(row.status) as AppStatus);
+  return row === undefined ? undefined : (JSON.parse(row.status) as Status);
 }

@@ -1,0 +1,315 @@
+/** Definitions crafted by hand, sent straight to the endpoint: refused whole, or exact to the byte; never DDL of their own. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { dumpDatabase, freshName, postDefinition } from "../support/push.ts";
+
+let house: TestHouse;
+let app: TestApp;
+beforeAll(async () => {
+  house = await openTestHouse();
+  app = await house.makeApp();
+});
+afterAll(() => house.close());
+
+const FLAGS = { required: false, unique: false, index: false };
+const string = (name: string, more: object = {}) => ({ name, kind: "string", ...FLAGS, ...more });
+const table = (columns: unknown, more: object = {}) => ({
+  name: "hostile",
+  columns,
+  indexes: [],
+  uniques: [],
+  ...more,
+});
+const one = (...tables: unknown[]) => ({ version: 1, tables });
+
+const TRAPS = [
+  "id",
+  "app_id",
+  "ID",
+  "App_Id",
+  "ctid",
+  "xmin",
+  "cmin",
+  "xmax",
+  "cmax",
+  "tableoid",
+  "__proto__",
+  "constructor",
+  "prototype",
+  "toString",
+  "valueOf",
+  "hasOwnProperty",
+  "toJSON",
+  "then",
+];
+const BROKEN_NAMES = [
+  "",
+  " ",
+  "a b",
+  'a"b',
+  "a'b",
+  "a\\b",
+  "a;b",
+  "a-b",
+  "ä",
+  "1a",
+  "a\u0000b",
+  "a\nb",
+  "$t",
+  "a".repeat(64),
+  'x"; drop schema data cascade; --',
+];
+
+const REFUSED: { name: string; definition: unknown }[] = [
+  ...[...TRAPS, ...BROKEN_NAMES].map((name) => ({
+    name: `column ${JSON.stringify(name)}`,
+    definition: one(table([string(name)])),
+  })),
+  ...[
+    "users",
+    "files",
+    "notifications",
+    "audit_log",
+    "A",
+    "a__b",
+    "1a",
+    'a"b',
+    "a.b",
+    "a".repeat(49),
+    "",
+    "_a",
+  ].map((name) => ({
+    name: `table ${JSON.stringify(name)}`,
+    definition: one(table([string("a")], { name })),
+  })),
+  {
+    name: "a reference to a reserved table",
+    definition: one(table([{ name: "a", kind: "ref", ...FLAGS, table: "users" }])),
+  },
+  {
+    name: "a reference to an undeclared table",
+    definition: one(table([{ name: "a", kind: "ref", ...FLAGS, table: "elsewhere" }])),
+  },
+  {
+    name: "a reference with SQL as onDelete",
+    definition: one(
+      table([
+        { name: "a", kind: "ref", ...FLAGS, table: "hostile", onDelete: "cascade; drop table x" },
+      ]),
+    ),
+  },
+  { name: "two columns that differ in case", definition: one(table([string("aa"), string("Aa")])) },
+  { name: "a table twice", definition: one(table([]), table([])) },
+  {
+    name: "an unknown kind",
+    definition: one(table([string("a", { kind: "text; drop table x" })])),
+  },
+  {
+    name: "a kind from the prototype",
+    definition: one(table([string("a", { kind: "constructor" })])),
+  },
+  { name: "a key that no column has", definition: one(table([string("a", { sql: "x" })])) },
+  { name: "a flag that is no boolean", definition: one(table([string("a", { required: "yes" })])) },
+  { name: "a default of another type", definition: one(table([string("a", { default: 1 })])) },
+  { name: "a default with U+0000", definition: one(table([string("a", { default: "\u0000" })])) },
+  {
+    name: "a default with a lone surrogate",
+    definition: one(table([string("a", { default: "\ud800" })])),
+  },
+  {
+    name: "a default over 1 KB",
+    definition: one(table([string("a", { default: "x".repeat(1025) })])),
+  },
+  {
+    name: "a decimal default with an exponent",
+    definition: one(table([{ name: "a", kind: "decimal", ...FLAGS, default: "1e5" }])),
+  },
+  {
+    name: "an enum without values",
+    definition: one(table([{ name: "a", kind: "enum", ...FLAGS, values: [] }])),
+  },
+  {
+    name: "an enum value of 64 bytes",
+    definition: one(table([{ name: "a", kind: "enum", ...FLAGS, values: ["x".repeat(64)] }])),
+  },
+  {
+    name: "an enum value twice",
+    definition: one(table([{ name: "a", kind: "enum", ...FLAGS, values: ["a", "a"] }])),
+  },
+  {
+    name: "101 enum values",
+    definition: one(
+      table([
+        {
+          name: "a",
+          kind: "enum",
+          ...FLAGS,
+          values: Array.from({ length: 101 }, (_, n) => `v${n}`),
+        },
+      ]),
+    ),
+  },
+  {
+    name: "201 columns",
+    definition: one(table(Array.from({ length: 201 }, (_, n) => string(`c${n}`)))),
+  },
+  {
+    name: "17 indexes",
+    definition: one(table(Array.from({ length: 17 }, (_, n) => string(`c${n}`, { index: true })))),
+  },
+  {
+    name: "501 tables",
+    definition: one(...Array.from({ length: 501 }, (_, n) => table([], { name: `t${n}` }))),
+  },
+  { name: "an index of no column", definition: one(table([string("a")], { indexes: [[]] })) },
+  {
+    name: "an index of an undeclared column",
+    definition: one(table([string("a")], { indexes: [["b", "a"]] })),
+  },
+  { name: "columns as an object", definition: one(table({ a: string("a") })) },
+  { name: "tables as an object", definition: { version: 1, tables: {} } },
+  { name: "version 2", definition: { version: 2, tables: [] } },
+  { name: "no definition", definition: undefined },
+  { name: "null", definition: null },
+  { name: "text", definition: "drop schema data" },
+];
+
+test.each(REFUSED)(
+  "a definition with $name answers 422 and writes nothing",
+  async ({ definition }) => {
+    const before = await dumpDatabase(house.house.admin);
+
+    const answer = await postDefinition(house, app, definition);
+
+    expect(answer).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
+    expect((answer.json as { details: unknown[] }).details.length).toBeGreaterThan(0);
+    expect(await dumpDatabase(house.house.admin)).toBe(before);
+  },
+);
+
+test("every fault is told at once, each with its table and column", async () => {
+  const answer = await postDefinition(
+    house,
+    app,
+    one(
+      table([string("id"), string("ok"), string("then")]),
+      table([string("x", { kind: "blob" })], { name: "users" }),
+    ),
+    { dryRun: 1, journal: 2, more: 3 },
+  );
+
+  const paths = (answer.json as { details: { path: string }[] }).details.map(({ path }) => path);
+  expect(new Set(paths)).toEqual(
+    new Set(["/hostile/id", "/hostile/then", "/users", "/users/x", "/dryRun", "/journal", "/more"]),
+  );
+});
+
+test.each([
+  {
+    name: "a megabyte of nesting",
+    body: `{"definition":${"[".repeat(500_000)}${"]".repeat(500_000)}}`,
+    status: 400,
+    error: "invalid_json",
+  },
+  {
+    name: "a body over 1 MB",
+    body: `{"definition":"${"x".repeat(1_048_576)}"}`,
+    status: 413,
+    error: "body_too_large",
+  },
+  { name: "an array", body: "[]", status: 400, error: "invalid_json" },
+  { name: "no JSON", body: "drop", status: 400, error: "invalid_json" },
+])("a push of $name answers $status", async ({ body, status, error }) => {
+  const before = await dumpDatabase(house.house.admin);
+  const startedAt = performance.now();
+  const answer = await house.call(app, "/v1/data/schema", {
+    method: "POST",
+    body,
+    headers: { "content-type": "application/json" },
+  });
+  expect(answer).toMatchObject({ status, json: { error } });
+  expect(performance.now() - startedAt).toBeLessThan(2000);
+  expect(await dumpDatabase(house.house.admin)).toBe(before);
+});
+
+const NASTY = [
+  "'",
+  "''",
+  "\\",
+  "\\'",
+  "'; drop schema data cascade; --",
+  "$rowhouse$",
+  "$rowhouse$; drop table rowhouse.apps; --",
+  "$$",
+  "$rowhouse_1$ $rowhouse$",
+  "--",
+  "/*",
+  "E'\\x'",
+  "%I %s",
+  "\r\n",
+  "\u2028",
+  "{{}}",
+  ":a ${b} $1",
+  "\ufeff",
+  "😀",
+];
+
+test.each(NASTY.map((text) => ({ text, name: JSON.stringify(text) })))(
+  "a default and a label $name come back byte for byte",
+  async ({ text }) => {
+    const name = freshName();
+    const label = text.trim() === "" ? "x" : text;
+    const definition = one({
+      name,
+      columns: [
+        string("plain", { default: text }),
+        { name: "value", kind: "json", ...FLAGS, default: { [text]: [text] } },
+        { name: "label", kind: "enum", ...FLAGS, values: ["first", label], default: label },
+      ],
+      indexes: [],
+      uniques: [],
+    });
+    const pushed = await postDefinition(house, app, definition);
+    expect(pushed.text).toContain('"applied"');
+
+    const created = await house.call(app, `/v1/data/db/${name}`, { method: "POST", json: {} });
+
+    expect(created.json).toMatchObject({ plain: text, value: { [text]: [text] }, label });
+    expect(await postDefinition(house, app, definition)).toMatchObject({
+      json: { status: "unchanged" },
+    });
+  },
+);
+
+test("columns named as SQL words, variables and aliases are served", async () => {
+  const name = freshName();
+  const columns = [
+    "select",
+    "app",
+    "lim",
+    "off",
+    "body",
+    "t",
+    "row",
+    "user",
+    "order",
+    "null",
+    "row_to_json",
+    "v0",
+    "_",
+    "a__b",
+    "a".repeat(63),
+  ].map((column) => string(column, { index: column.length < 4 }));
+  expect(
+    await postDefinition(
+      house,
+      app,
+      one({ name, columns, indexes: [["select", "user"]], uniques: [["a__b", "_"]] }),
+    ),
+  ).toMatchObject({ json: { status: "applied" } });
+
+  const values = Object.fromEntries(columns.map((column) => [column.name, column.name]));
+  const created = await house.call(app, `/v1/data/db/${name}`, { method: "POST", json: values });
+
+  expect(created.json).toMatchObject(values);
+});

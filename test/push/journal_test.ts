@@ -1,0 +1,277 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtemp, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { checksumOf } from "../../src/push/migration.ts";
+import {
+  compareJournal,
+  journalFileName,
+  type Migration,
+  readJournal,
+  writeJournal,
+} from "../../src/push/mod.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
+
+const first = makeMigration(1, "create_table_todos", "", "-- one\ncreate table a;\n");
+const second = makeMigration(2, "add_column_note", first.checksum, "-- two\nalter table a;\n");
+const third = makeMigration(3, "register", second.checksum, "-- three\n");
+const RECORDED = [first, second, third];
+
+function makeMigration(seq: number, name: string, parent: string, sql: string): Migration {
+  return { seq, name, parent, sql, checksum: checksumOf(parent, sql) };
+}
+
+function fileOf(migration: Migration, change: (sql: string) => string = (sql) => sql) {
+  return { file: journalFileName(migration), text: change(migration.sql) };
+}
+
+const FILES = RECORDED.map((migration) => fileOf(migration));
+
+type JournalCase = {
+  name: string;
+  files: ((typeof FILES)[number] | undefined)[];
+  faults?: string[];
+  missing?: number[];
+};
+const CASES: JournalCase[] = [
+  { name: "as they were written", files: FILES },
+  { name: "none, in a fresh clone without the folder", files: [], missing: [1, 2, 3] },
+  {
+    name: "with CRLF",
+    files: RECORDED.map((m) => fileOf(m, (sql) => sql.replaceAll("\n", "\r\n"))),
+  },
+  {
+    name: "with a byte order mark",
+    files: RECORDED.map((m) => fileOf(m, (sql) => `\uFEFF${sql}`)),
+  },
+  {
+    name: "without the final newline",
+    files: RECORDED.map((m) => fileOf(m, (sql) => sql.trimEnd())),
+  },
+  {
+    name: "with three final newlines",
+    files: RECORDED.map((m) => fileOf(m, (sql) => `${sql}\n\n`)),
+  },
+  { name: "one missing", files: [FILES[0], FILES[2]], missing: [2] },
+  {
+    name: "one edited by one character",
+    files: [FILES[0], fileOf(second, (sql) => sql.replace("a;", "b;")), FILES[2]],
+    faults: ["edited 0002_add_column_note.sql"],
+  },
+  {
+    name: "one edited by one space",
+    files: [fileOf(first, (sql) => `${sql} `), FILES[1], FILES[2]],
+    faults: ["edited 0001_create_table_todos.sql"],
+  },
+  {
+    name: "one unknown to the database",
+    files: [...FILES, { file: "0004_later.sql", text: "x" }],
+    faults: ["unknown 0004_later.sql"],
+  },
+  {
+    name: "the same number with another name and content",
+    files: [FILES[0], { file: "0002_other.sql", text: "x" }],
+    faults: ["other_content 0002_other.sql"],
+    missing: [3],
+  },
+  {
+    name: "a number twice",
+    files: [...FILES, { file: "0002_zz.sql", text: "x" }],
+    faults: ["twice 0002_zz.sql"],
+  },
+  {
+    name: "a stray file",
+    files: [...FILES, { file: "notes.txt", text: "x" }],
+    faults: ["stray notes.txt"],
+  },
+  {
+    name: "a name with upper case",
+    files: [...FILES, { file: "0005_Big.sql", text: "x" }],
+    faults: ["stray 0005_Big.sql"],
+  },
+  {
+    name: "a name that leaves the folder",
+    files: [...FILES, { file: "0005_..%2fx.sql", text: "x" }],
+    faults: ["stray 0005_..%2fx.sql"],
+  },
+  {
+    name: "two edited and one stray",
+    files: [
+      fileOf(first, () => "x"),
+      fileOf(second, () => "y"),
+      FILES[2],
+      { file: "README", text: "" },
+    ],
+    faults: [
+      "edited 0001_create_table_todos.sql",
+      "edited 0002_add_column_note.sql",
+      "stray README",
+    ],
+  },
+];
+
+test.each(CASES)("compareJournal() of files $name", ({ files, faults = [], missing = [] }) => {
+  const compared = compareJournal(
+    files.filter((file) => file !== undefined),
+    RECORDED,
+  );
+
+  expect(compared.faults.map(({ code, file }) => `${code} ${file}`).sort()).toEqual(faults);
+  for (const { file, message } of compared.faults) expect(message).toContain(file);
+  expect(compared.missing.map(({ seq }) => seq)).toEqual(missing);
+});
+
+test("every kind of fault has words of its own", () => {
+  const files = [
+    fileOf(first, () => "x"),
+    { file: "0002_other.sql", text: "" },
+    { file: "0009_x.sql", text: "" },
+    { file: "0009_y.sql", text: "" },
+    { file: "z", text: "" },
+  ];
+  const words = compareJournal(files, RECORDED).faults.map(({ message, file }) =>
+    message.replaceAll(file, ""),
+  );
+  expect(new Set(words).size).toBe(5);
+});
+
+test("writeJournal() writes what readJournal() reads, and leaves no temporary file", async () => {
+  const folder = join(await mkdtemp(join(tmpdir(), "rowhouse-journal-")), "migrations");
+  expect(await readJournal(folder)).toEqual([]);
+  await writeJournal(folder, [first]);
+  await writeFile(join(folder, ".0002_x.sql.99.tmp"), "half");
+
+  expect(await writeJournal(folder, [second, third])).toEqual([
+    "0002_add_column_note.sql",
+    "0003_register.sql",
+  ]);
+
+  expect(await readJournal(folder)).toEqual(FILES);
+  expect((await readdir(folder)).sort()).toEqual([
+    ".gitattributes",
+    ...FILES.map(({ file }) => file),
+  ]);
+  expect(await readFile(join(folder, ".gitattributes"), "utf8")).toBe("*.sql text eol=lf\n");
+});
+
+test("writeJournal() of nothing touches nothing, and refuses names that are none", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "rowhouse-journal-"));
+  await utimes(folder, 1, 1);
+  expect(await writeJournal(folder, [])).toEqual([]);
+  expect((await stat(folder)).mtimeMs).toBe(1000);
+  for (const name of ["../../etc", "a/b", "", "A", "x.sql"])
+    expect(writeJournal(folder, [{ ...first, name }])).rejects.toThrow("Cannot name a migration");
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test("readJournal() refuses a file that is not UTF-8, and names it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "rowhouse-journal-"));
+  await writeFile(join(folder, "0001_x.sql"), new Uint8Array([0xff, 0xfe, 0x41]));
+  expect(readJournal(folder)).rejects.toThrow("0001_x.sql is not UTF-8");
+});
+
+let house: TestHouse;
+let app: TestApp;
+const table = freshName();
+const SCHEMA = defineSchema({ [table]: { title: t.string().required().default("a\r\nb\\'c") } });
+const WIDER = defineSchema({
+  [table]: { title: t.string().required().default("a\r\nb\\'c"), more: t.json() },
+});
+beforeAll(async () => {
+  house = await openTestHouse();
+  app = await house.makeApp(SCHEMA);
+});
+afterAll(() => house.close());
+
+async function readRecorded(): Promise<Migration[]> {
+  const answer = await house.call(app, "/v1/data/schema");
+  expect(answer.status).toBe(200);
+  return (answer.json as { migrations: Migration[] }).migrations;
+}
+
+test("GET /v1/data/schema gives enough to restore the journal, whatever a checkout does to line ends", async () => {
+  const recorded = await readRecorded();
+  const folder = await mkdtemp(join(tmpdir(), "rowhouse-journal-"));
+  await writeJournal(folder, recorded);
+  const files = await readJournal(folder);
+
+  expect(compareJournal(files, recorded)).toMatchObject({ faults: [], missing: [] });
+  const crlf = files.map(({ file, text }) => ({ file, text: text.replaceAll("\n", "\r\n") }));
+  expect(compareJournal(crlf, recorded).faults).toEqual([]);
+  expect(recorded[0]?.sql).toContain("E'a\\r\nb\\\\''c'");
+});
+
+const OTHER = `sha256:${"0".repeat(64)}`;
+test.each([
+  {
+    name: "an edited migration",
+    journal: [{ seq: 1, checksum: OTHER }],
+    status: 409,
+    error: "edited_migration",
+    says: "create_table",
+  },
+  {
+    name: "an unknown migration",
+    journal: [{ seq: 7, checksum: OTHER }],
+    status: 409,
+    error: "edited_migration",
+    says: "Migration 7 is unknown",
+  },
+  {
+    name: "a journal that is no list",
+    journal: { seq: 1 },
+    status: 422,
+    error: "invalid_schema",
+    says: "/journal",
+  },
+  {
+    name: "an entry that is none",
+    journal: [null],
+    status: 422,
+    error: "invalid_schema",
+    says: "/journal/0",
+  },
+  {
+    name: "a checksum that is none",
+    journal: [{ seq: 1, checksum: "sha256:x" }],
+    status: 422,
+    error: "invalid_schema",
+    says: "/journal/0",
+  },
+  {
+    name: "a fraction as number",
+    journal: [{ seq: 1.5, checksum: OTHER }],
+    status: 422,
+    error: "invalid_schema",
+    says: "/journal/0",
+  },
+])(
+  "POST /v1/data/schema with $name answers $status and writes nothing",
+  async ({ journal, status, error, says }) => {
+    const before = await dumpDatabase(house.house.admin);
+
+    const answer = await postSchema(house, app, WIDER, { journal });
+
+    expect(answer).toMatchObject({ status, json: { error } });
+    expect(answer.text).toContain(says);
+    expect(await dumpDatabase(house.house.admin)).toBe(before);
+  },
+);
+
+test("POST /v1/data/schema with the journal as recorded applies, and chains the checksum", async () => {
+  const recorded = await readRecorded();
+  const journal = compareJournal([], recorded).entries.concat(
+    recorded.map(({ seq, checksum }) => ({ seq, checksum })),
+  );
+
+  const answer = await postSchema(house, app, WIDER, { journal });
+
+  expect(answer.json).toMatchObject({
+    status: "applied",
+    migration: { seq: 2, parent: recorded[0]?.checksum },
+  });
+  const { migration } = answer.json as { migration: Migration };
+  expect(migration.checksum).toBe(checksumOf(recorded[0]?.checksum ?? "", migration.sql));
+});
