@@ -2,6 +2,7 @@
 export { type PushDeps, type PushRequest, type PushResult, push } from "./apply.ts";
 export { checkDefinition, type PushBody, readPushBody } from "./body.ts";
 export type { DeferredStep } from "./deferred.ts";
+export { compareFacts, type Difference, readDrift } from "./drift.ts";
 export {
   compareJournal,
   type JournalComparison,

@@ -2,6 +2,7 @@
 import { enumTypeName } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName } from "../db/mod.ts";
 import type { Kind, TableDefinition } from "../dsl/mod.ts";
+import { canonicalJson } from "../std/canonical_json.ts";
 
 type ColumnOf = TableDefinition["columns"][number];
 
@@ -29,9 +30,10 @@ export function sqlType(
 /** The default of a column as an expression: the time of the statement for "now" on a timestamp, else a constant. */
 export function sqlDefault(table: Pick<TableDefinition, "name">, column: ColumnOf): string {
   if (column.kind === "timestamp" && column.default === "now") return "pg_catalog.now()";
+  // Canonical, so that a default makes one text before and after it was recorded as jsonb.
   const text =
     column.kind === "json" || typeof column.default !== "string"
-      ? JSON.stringify(column.default)
+      ? canonicalJson(column.default)
       : column.default;
   return `${quoteLiteral(text)}::${sqlType(table, column)}`;
 }

@@ -1,0 +1,49 @@
+/** Defaults in one spelling, so that a recorded one can be compared with PostgreSQL's print of it. Pure. @module */
+import type { NamedColumn } from "../dsl/mod.ts";
+import { canonicalJson } from "../std/canonical_json.ts";
+import { readTimestamp } from "../std/timestamp.ts";
+
+export const NO_DEFAULT = "none";
+
+/** The recorded default of a column. */
+export function toDefaultText(column: NamedColumn): string {
+  const { kind, default: value } = column;
+  if (value === undefined) return NO_DEFAULT;
+  if (kind === "timestamp" && value === "now") return "now()";
+  if (kind === "json") return canonicalJson(value);
+  if (kind === "number" || kind === "decimal") return toPlainNumber(String(value));
+  return String(value);
+}
+
+/** The same from `pg_get_expr`, printed with UTC, ISO dates and an empty search path. Unknown forms stay as they are. */
+export function readDefaultText(printed: string): string {
+  if (printed === "now()") return printed;
+  const quoted = /^(E?)'((?:[^']|'')*)'::(.+)$/s.exec(printed);
+  if (quoted === null) {
+    const plain = printed.replace(/^\(?(-?[\d.]+)\)?(::numeric)?$/, "$1");
+    return /^-?[\d.]+$/.test(plain) ? toPlainNumber(plain) : printed;
+  }
+  const [, prefix, body = "", type = ""] = quoted;
+  const text = body.replaceAll("''", "'");
+  return readTyped(prefix === "" ? text : text.replaceAll("\\\\", "\\"), type);
+}
+
+function readTyped(text: string, type: string): string {
+  if (type === "numeric") return toPlainNumber(text);
+  if (type === "jsonb") return canonicalJson(JSON.parse(text));
+  if (type !== "timestamp with time zone") return text;
+  const iso = text.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00");
+  return readTimestamp(iso) ?? text;
+}
+
+/** A number as digits and the power of ten of the last one: `1.50`, `1.5` and `15e-1` are one. */
+function toPlainNumber(text: string): string {
+  const parts = /^(-?)(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/i.exec(text);
+  if (parts === null) return text;
+  const [, sign = "", whole = "", fraction = "", power = "0"] = parts;
+  const digits = `${whole}${fraction}`.replace(/^0+/, "");
+  const significant = digits.replace(/0+$/, "");
+  if (significant === "") return "0";
+  const exponent = Number(power) - fraction.length + digits.length - significant.length;
+  return `${sign}${significant}e${exponent}`;
+}

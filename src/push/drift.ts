@@ -1,0 +1,55 @@
+/** Drift: where PostgreSQL is not as push recorded it, each difference by name. Reads; mends nothing. @module */
+import type { Database } from "../db/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
+import { type Facts, toFacts } from "./facts.ts";
+import { readSnapshot } from "./snapshot.ts";
+
+export type Difference = { thing: string; wanted: string; found: string };
+
+const NOTHING = "nothing";
+
+/** Every difference; where a thing is missing or too many, what belongs to it is not told one by one. */
+export function compareFacts(wanted: Facts, found: Facts): Difference[] {
+  const paths = [...new Set([...wanted.keys(), ...found.keys()])].sort();
+  return paths.flatMap((path) => {
+    const [want, have] = [wanted.get(path), found.get(path)].map((value) => toShown(path, value));
+    if (wanted.get(path) === found.get(path)) return [];
+    if (findParents(path).some((parent) => wanted.has(parent) !== found.has(parent))) return [];
+    return [{ thing: path, wanted: want ?? NOTHING, found: have ?? NOTHING }];
+  });
+}
+
+function findParents(path: string): string[] {
+  const parts = path.split(" / ");
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join(" / "));
+}
+
+/** A function's text is too long to be read as one of two. */
+function toShown(path: string, value: string | undefined): string | undefined {
+  if (value === undefined || !path.endsWith(" / body")) return value;
+  return `${value.length} characters, ${new Bun.CryptoHasher("sha256").update(value).digest("hex").slice(0, 12)}`;
+}
+
+/** The differences of this database, for its operator: it names tables of every app. */
+export async function readDrift(admin: Database): Promise<Difference[]> {
+  const [row] = await admin.query<{ recorded: string }>(
+    `select json_build_object(
+      'tables', (select coalesce(json_agg(definition), '[]') from rowhouse.tables),
+      'unfinished', (select coalesce(json_agg(json_build_object('table', table_name, 'kind', kind, 'name', name)), '[]')
+        from rowhouse.deferred_steps where state <> 'done'))::text as recorded`,
+    [],
+    { effect: "read" },
+  );
+  const recorded = JSON.parse(row?.recorded ?? "null") as Recorded;
+  const unfinished = new Set(recorded.unfinished.map(toPath));
+  const without = (facts: Facts) => new Map([...facts].filter(([path]) => !unfinished.has(path)));
+  return compareFacts(without(toFacts(recorded.tables)), without(await readSnapshot(admin)));
+}
+
+type Unfinished = { table: string; kind: "index" | "reference"; name: string };
+type Recorded = { tables: TableDefinition[]; unfinished: Unfinished[] };
+
+/** What is still being built is told as a deferred step, not as drift. */
+function toPath({ table, kind, name }: Unfinished): string {
+  return `table ${table} / ${kind === "index" ? "index" : "constraint"} ${name}`;
+}

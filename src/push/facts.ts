@@ -1,0 +1,134 @@
+/**
+ * What PostgreSQL should have of recorded tables, as facts: a path such as `table todos / column title / type` and
+ * its value. Rendered from definitions alone; snapshot.ts reads the same paths from the catalogs. Pure.
+ *
+ * @module
+ */
+import { enumTypeName, indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
+import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { toDefaultText } from "./default_text.ts";
+import { ENDPOINTS, type Endpoint, renderBody } from "./functions.ts";
+
+export type Facts = ReadonlyMap<string, string>;
+export const THERE = "there";
+
+const TENANT =
+  "(app_id = (NULLIF(current_setting('rowhouse.app_id'::text, true), ''::text))::uuid)";
+
+const TYPES: Readonly<Record<Exclude<NamedColumn["kind"], "enum">, string>> = {
+  string: "text",
+  number: "numeric",
+  decimal: "numeric",
+  boolean: "boolean",
+  uuid: "uuid",
+  timestamp: "timestamp with time zone",
+  json: "jsonb",
+  ref: "uuid",
+};
+
+const ARGUMENTS: Readonly<Record<Endpoint, string>> = {
+  list: "uuid, integer, integer",
+  get: "uuid, uuid",
+  create: "uuid, uuid, text",
+  update: "uuid, uuid, text",
+  delete: "uuid, uuid",
+};
+
+/** Every fact that pushes of these tables made. */
+export function toFacts(tables: readonly TableDefinition[]): Facts {
+  return new Map(
+    tables.flatMap((table) => [
+      ...toTableFacts(table),
+      ...toTypeFacts(table),
+      ...toFunctionFacts(table),
+    ]),
+  );
+}
+
+type Fact = [path: string, value: string];
+
+function toTableFacts(table: TableDefinition): Fact[] {
+  const path = `table ${table.name}`;
+  return [
+    [path, THERE],
+    [`${path} / owner`, "rowhouse_owner"],
+    [`${path} / row security`, "on, forced"],
+    [`${path} / policy tenant`, `permissive for * to public using ${TENANT} with check ${TENANT}`],
+    [`${path} / grants to rowhouse_tenant`, "DELETE, INSERT, SELECT, UPDATE"],
+    ...toColumnFacts(path, { name: "app_id", type: "uuid", required: true, default: "none" }),
+    ...toColumnFacts(path, { name: "id", type: "uuid", required: true, default: "none" }),
+    ...table.columns.flatMap((column) =>
+      toColumnFacts(path, {
+        name: column.name,
+        type: toType(table, column),
+        required: column.required,
+        default: toDefaultText(column),
+      }),
+    ),
+    ...toConstraintFacts(path, table),
+  ];
+}
+
+function toColumnFacts(
+  path: string,
+  column: { name: string; type: string; required: boolean; default: string },
+): Fact[] {
+  const own = `${path} / column ${column.name}`;
+  return [
+    [own, THERE],
+    [`${own} / type`, column.type],
+    [`${own} / required`, column.required ? "required" : "optional"],
+    [`${own} / default`, column.default],
+  ];
+}
+
+function toType(table: TableDefinition, column: NamedColumn): string {
+  if (column.kind !== "enum") return TYPES[column.kind];
+  return `data.${enumTypeName(table.name, column.name)}`;
+}
+
+function toConstraintFacts(path: string, table: TableDefinition): Fact[] {
+  const list = (columns: readonly string[]) => `(${["app_id", ...columns].join(", ")})`;
+  const targets = new Map(table.columns.map((column) => [column.name, column]));
+  return [
+    [`${path} / constraint ${table.name}_pkey`, "primary key (app_id, id)"],
+    ...keysOf(table).map(
+      (key): Fact => [`${path} / constraint ${key.name}`, `unique ${list(key.columns)}`],
+    ),
+    ...indexesOf(table).map(
+      (index): Fact => [`${path} / index ${index.name}`, `btree ${list(index.columns)}`],
+    ),
+    ...referencesOf(table).map((one): Fact => {
+      const column = targets.get(one.columns[0] ?? "");
+      const cascade = column?.onDelete === "cascade" ? " on delete cascade" : "";
+      return [
+        `${path} / constraint ${one.name}`,
+        `foreign key ${list(one.columns)} references ${column?.table} (app_id, id)${cascade}`,
+      ];
+    }),
+  ];
+}
+
+function toTypeFacts(table: TableDefinition): Fact[] {
+  return table.columns
+    .filter((column) => column.kind === "enum")
+    .map((column) => [
+      `type ${enumTypeName(table.name, column.name)}`,
+      JSON.stringify(column.values ?? []),
+    ]);
+}
+
+function toFunctionFacts(table: TableDefinition): Fact[] {
+  return ENDPOINTS.flatMap((endpoint): Fact[] => {
+    const path = `function ${table.name}_${endpoint}(${ARGUMENTS[endpoint]})`;
+    return [
+      [path, THERE],
+      [`${path} / owner`, "rowhouse_tenant"],
+      [`${path} / security`, "definer"],
+      [`${path} / language`, "plpgsql"],
+      [`${path} / settings`, "none"],
+      [`${path} / executed by rowhouse_service`, "allowed"],
+      [`${path} / body`, renderBody(table, endpoint)],
+    ];
+  });
+}

@@ -1,0 +1,283 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { compareFacts, readDrift } from "../../src/push/mod.ts";
+import { openTestHouse, type TestHouse } from "../support/house.ts";
+
+let house: TestHouse;
+const SCHEMA = defineSchema({
+  projects: { name: t.string().required().unique().default("it's a \\ \r\n $rowhouse$ name") },
+  todos: t
+    .model({
+      title: t.string().required().index(),
+      status: t.enum(["open", "it's", 'q"uote']).required().default("it's"),
+      project: t.ref("projects", { onDelete: "cascade" }),
+      parent: t.ref("todos"),
+      position: t.number().default(1e21),
+      small: t.number().default(-1.5e-7),
+      hours: t.decimal().default("-007.50"),
+      done: t.boolean().default(false),
+      key: t.uuid().default("0190A0B0-0000-7000-8000-000000000000"),
+      list: t.json().default({ b: ["'", { a: null }], a: 1.5 }),
+      due: t.timestamp().default("2026-01-02T03:04:05.120+02:00"),
+      noted: t.timestamp().required().default("now"),
+      select: t.string().default(""),
+      ["a".repeat(63)]: t.enum(["x"]),
+    })
+    .index("status", "due")
+    .unique("project", "title"),
+});
+beforeAll(async () => {
+  house = await openTestHouse();
+  await house.makeApp(SCHEMA);
+});
+afterAll(() => house.close());
+
+test("what push made is what push recorded: no difference", async () => {
+  expect(await readDrift(house.house.admin)).toEqual([]);
+});
+
+const NAME = "todos__status__due__idx";
+const CASES: { name: string; by: string; undo: string; things: string[] }[] = [
+  {
+    name: "a column dropped",
+    by: "alter table data.todos drop column done",
+    undo: "alter table data.todos add column done bool default false",
+    things: ["table todos / column done"],
+  },
+  {
+    name: "a column added",
+    by: "alter table data.todos add column extra text",
+    undo: "alter table data.todos drop column extra",
+    things: ["table todos / column extra"],
+  },
+  {
+    name: "another type",
+    by: "alter table data.todos alter column title type varchar(9)",
+    undo: "alter table data.todos alter column title type text",
+    things: ["table todos / column title / type"],
+  },
+  {
+    name: "another default",
+    by: "alter table data.todos alter column hours set default 8",
+    undo: "alter table data.todos alter column hours set default -7.5",
+    things: ["table todos / column hours / default"],
+  },
+  {
+    name: "a default dropped",
+    by: "alter table data.todos alter column noted drop default",
+    undo: "alter table data.todos alter column noted set default now()",
+    things: ["table todos / column noted / default"],
+  },
+  {
+    name: "another default of a json",
+    by: `alter table data.todos alter column list set default '{"a":1}'`,
+    undo: `alter table data.todos alter column list set default '{"a":1.5,"b":["''",{"a":null}]}'`,
+    things: ["table todos / column list / default"],
+  },
+  {
+    name: "not null dropped",
+    by: "alter table data.todos alter column title drop not null",
+    undo: "alter table data.todos alter column title set not null",
+    things: ["table todos / column title / required"],
+  },
+  {
+    name: "a unique dropped",
+    by: "alter table data.projects drop constraint projects__name__key",
+    undo: "alter table data.projects add constraint projects__name__key unique (app_id, name)",
+    things: ["table projects / constraint projects__name__key"],
+  },
+  {
+    name: "a unique without the app",
+    by: "alter table data.projects add constraint other unique (name)",
+    undo: "alter table data.projects drop constraint other",
+    things: ["table projects / constraint other"],
+  },
+  {
+    name: "a reference without cascade",
+    by: "alter table data.todos drop constraint todos__project__fkey; alter table data.todos add constraint todos__project__fkey foreign key (app_id, project) references data.projects (app_id, id)",
+    undo: "alter table data.todos drop constraint todos__project__fkey; alter table data.todos add constraint todos__project__fkey foreign key (app_id, project) references data.projects (app_id, id) on delete cascade",
+    things: ["table todos / constraint todos__project__fkey"],
+  },
+  {
+    name: "a check added",
+    by: "alter table data.todos add constraint sane check (title <> '')",
+    undo: "alter table data.todos drop constraint sane",
+    things: ["table todos / constraint sane"],
+  },
+  {
+    name: "an index dropped",
+    by: `drop index data.${NAME}`,
+    undo: `create index ${NAME} on data.todos (app_id, status, due)`,
+    things: [`table todos / index ${NAME}`],
+  },
+  {
+    name: "an index on other columns",
+    by: `drop index data.${NAME}; create index ${NAME} on data.todos (app_id, due)`,
+    undo: `drop index data.${NAME}; create index ${NAME} on data.todos (app_id, status, due)`,
+    things: [`table todos / index ${NAME}`],
+  },
+  {
+    name: "an index that is invalid",
+    by: `update pg_index set indisvalid = false where indexrelid = 'data.${NAME}'::regclass`,
+    undo: `update pg_index set indisvalid = true where indexrelid = 'data.${NAME}'::regclass`,
+    things: [`table todos / index ${NAME}`],
+  },
+  {
+    name: "row security off",
+    by: "alter table data.todos disable row level security",
+    undo: "alter table data.todos enable row level security",
+    things: ["table todos / row security"],
+  },
+  {
+    name: "row security not forced",
+    by: "alter table data.todos no force row level security",
+    undo: "alter table data.todos force row level security",
+    things: ["table todos / row security"],
+  },
+  {
+    name: "a policy dropped",
+    by: "drop policy tenant on data.todos",
+    undo: "create policy tenant on data.todos for all to public using (app_id = nullif(current_setting('rowhouse.app_id', true), '')::uuid) with check (app_id = nullif(current_setting('rowhouse.app_id', true), '')::uuid)",
+    things: ["table todos / policy tenant"],
+  },
+  {
+    name: "a policy for everything",
+    by: "create policy everything on data.todos using (true)",
+    undo: "drop policy everything on data.todos",
+    things: ["table todos / policy everything"],
+  },
+  {
+    name: "a weaker policy",
+    by: "alter policy tenant on data.todos using (true)",
+    undo: "alter policy tenant on data.todos using (app_id = nullif(current_setting('rowhouse.app_id', true), '')::uuid)",
+    things: ["table todos / policy tenant"],
+  },
+  {
+    name: "a grant to everybody",
+    by: "grant select on data.todos to public",
+    undo: "revoke select on data.todos from public",
+    things: ["table todos / grants to public"],
+  },
+  {
+    name: "a grant to the service",
+    by: "grant select on data.todos to rowhouse_service",
+    undo: "revoke select on data.todos from rowhouse_service",
+    things: ["table todos / grants to rowhouse_service"],
+  },
+  {
+    name: "a grant on a column",
+    by: "grant select (title) on data.todos to public",
+    undo: "revoke select (title) on data.todos from public",
+    things: ["table todos / grants on column title to public"],
+  },
+  {
+    name: "a grant revoked",
+    by: "revoke delete on data.todos from rowhouse_tenant",
+    undo: "grant delete on data.todos to rowhouse_tenant",
+    things: ["table todos / grants to rowhouse_tenant"],
+  },
+  {
+    name: "another owner of a table",
+    by: "alter table data.todos owner to postgres",
+    undo: "alter table data.todos owner to rowhouse_owner",
+    things: ["table todos / owner"],
+  },
+  {
+    name: "a trigger",
+    by: "create trigger mine before update on data.todos for each row execute function suppress_redundant_updates_trigger()",
+    undo: "drop trigger mine on data.todos",
+    things: ["table todos / trigger mine"],
+  },
+  {
+    name: "a table of somebody",
+    by: "create table data.mine (x int)",
+    undo: "drop table data.mine",
+    things: ["table mine"],
+  },
+  {
+    name: "an enum value",
+    by: "alter type data.todos__status__enum add value 'more'",
+    undo: "",
+    things: ["type todos__status__enum"],
+  },
+  {
+    name: "a function that may be run by everybody",
+    by: "grant execute on function api.todos_get(uuid, uuid) to public",
+    undo: "revoke execute on function api.todos_get(uuid, uuid) from public",
+    things: ["function todos_get(uuid, uuid) / executed by public"],
+  },
+  {
+    name: "a function that the service may not run",
+    by: "revoke execute on function api.todos_get(uuid, uuid) from rowhouse_service",
+    undo: "grant execute on function api.todos_get(uuid, uuid) to rowhouse_service",
+    things: ["function todos_get(uuid, uuid) / executed by rowhouse_service"],
+  },
+  {
+    name: "a function of another owner",
+    by: "alter function api.todos_get(uuid, uuid) owner to postgres",
+    undo: "alter function api.todos_get(uuid, uuid) owner to rowhouse_tenant",
+    things: ["function todos_get(uuid, uuid) / owner"],
+  },
+  {
+    name: "a function that runs as its caller",
+    by: "alter function api.todos_get(uuid, uuid) security invoker",
+    undo: "alter function api.todos_get(uuid, uuid) security definer",
+    things: ["function todos_get(uuid, uuid) / security"],
+  },
+  {
+    name: "a function with a setting",
+    by: "alter function api.todos_get(uuid, uuid) set search_path = public",
+    undo: "alter function api.todos_get(uuid, uuid) reset all",
+    things: ["function todos_get(uuid, uuid) / settings"],
+  },
+  {
+    name: "a function of somebody",
+    by: "create function api.mine() returns int language sql as 'select 1'",
+    undo: "drop function api.mine()",
+    things: ["function mine()"],
+  },
+  {
+    name: "another body",
+    by: "create or replace function api.todos_delete(uuid, uuid) returns text language plpgsql security definer as 'begin return null; end'",
+    undo: "",
+    things: ["function todos_delete(uuid, uuid) / body"],
+  },
+  {
+    name: "a function dropped",
+    by: "drop function api.todos_list(uuid, integer, integer)",
+    undo: "",
+    things: ["function todos_list(uuid, integer, integer)"],
+  },
+];
+
+test("each thing that is altered by hand is named, and nothing else", async () => {
+  const { admin } = house.house;
+  const known: string[] = [];
+  for (const { name, by, undo, things } of CASES) {
+    await admin.message(`${by}; select 1`);
+    const found = (await readDrift(admin)).map(({ thing }) => thing);
+    expect([name, found]).toEqual([name, [...known, ...things].sort()]);
+    if (undo === "") known.push(...things);
+    else await admin.message(`${undo}; select 1`);
+  }
+});
+
+test("compareFacts() says of each difference what was wanted and what was found", () => {
+  const wanted = new Map([
+    ["table a", "there"],
+    ["table a / column x", "there"],
+    ["table b", "there"],
+    ["table b / owner", "one"],
+  ]);
+  const found = new Map([
+    ["table b", "there"],
+    ["table b / owner", "two"],
+    ["table c", "there"],
+    ["table c / column y", "there"],
+  ]);
+  expect(compareFacts(wanted, found)).toEqual([
+    { thing: "table a", wanted: "there", found: "nothing" },
+    { thing: "table b / owner", wanted: "one", found: "two" },
+    { thing: "table c", wanted: "nothing", found: "there" },
+  ]);
+});
