@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { push, readDrift } from "../../src/push/mod.ts";
+import { definitionOf, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { freshName } from "../support/push.ts";
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await openTestHouse();
+});
+afterAll(() => house.close());
+
+/** A push for which every table that is there is large. */
+async function pushLarge(app: TestApp, schema: unknown) {
+  const options = { dryRun: false, largeTablePages: 0 };
+  const result = await push(
+    { admin: house.house.admin },
+    { app, definition: definitionOf(schema), options },
+  );
+  await result.deferred;
+  return result;
+}
+
+async function readSteps(app: TestApp): Promise<unknown[]> {
+  const answer = await house.call(app, "/v1/data/schema");
+  return (answer.json as { deferredSteps: unknown[] }).deferredSteps;
+}
+
+async function makeTable(rows: number) {
+  const name = freshName();
+  const app = await house.makeApp(defineSchema({ [name]: { title: t.string() } }));
+  for (let n = 0; n < rows; n++)
+    await house.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title: `row ${n}` } });
+  return { name, app };
+}
+
+function run(text: string): Promise<unknown[]> {
+  return house.house.admin.message(`${text}; select 1`);
+}
+
+test("an index and a reference on a large table are built after the push, and status tells", async () => {
+  const { name, app } = await makeTable(3);
+
+  const result = await pushLarge(
+    app,
+    defineSchema({ [name]: { title: t.string().index(), parent: t.ref(name) } }),
+  );
+
+  expect(result.steps).toEqual([
+    `add column ${name}.parent`,
+    `add index (title) to ${name}, after the push`,
+    `add index (parent) to ${name}, after the push`,
+    `add reference ${name}.parent to ${name}`,
+    `validate reference (parent) of ${name}, after the push`,
+    `register ${name}`,
+  ]);
+  expect(result.migration?.sql).toContain(
+    `-- after the push: create index concurrently "${name}__title__idx"`,
+  );
+  expect(await readSteps(app)).toMatchObject([
+    { kind: "index", columns: ["title"], state: "done", attempts: 1, fault: null },
+    { kind: "index", columns: ["parent"], state: "done" },
+    { kind: "reference", columns: ["parent"], state: "done" },
+  ]);
+  expect(await readDrift(house.house.admin)).toEqual([]);
+});
+
+test("a unique on a large table is never put off, and one that rows break is refused without their values", async () => {
+  const { name, app } = await makeTable(0);
+  for (const title of ["same secret", "same secret"])
+    await house.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title } });
+
+  const refused = await pushLarge(
+    app,
+    defineSchema({ [name]: { title: t.string().unique() } }),
+  ).catch((error) => error);
+
+  expect(refused).toMatchObject({
+    code: "incompatible_schema",
+    message: expect.stringContaining("rows that are there share values"),
+  });
+  expect(JSON.stringify(refused)).not.toContain("same secret");
+  expect(await readSteps(app)).toEqual([]);
+  expect(await readDrift(house.house.admin)).toEqual([]);
+});
+
+test.each([
+  {
+    name: "an optional column that rows lack becomes required",
+    rows: [{ note: "x" }],
+    schema: { title: t.string().required() },
+    says: "lack a value",
+  },
+  {
+    name: "a value too long for a new index",
+    rows: [{ title: randomText(9000) }],
+    schema: { title: t.string().index() },
+    says: "too long for a new index",
+  },
+])(
+  "rows that keep a push from happening: $name → 409 without values",
+  async ({ rows, schema, says }) => {
+    const { name, app } = await makeTable(0);
+    for (const json of rows)
+      expect((await house.call(app, `/v1/data/db/${name}`, { method: "POST", json })).status).toBe(
+        201,
+      );
+
+    const answer = await house.call(app, "/v1/data/schema", {
+      method: "POST",
+      json: { definition: definitionOf(defineSchema({ [name]: schema })) },
+    });
+
+    expect(answer).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
+    expect(answer.text).toContain(says);
+    expect(answer.text.length).toBeLessThan(600);
+  },
+);
+
+test("an invalid index that a cut-off build left is dropped and built by a later push", async () => {
+  const { name, app } = await makeTable(2);
+  const index = `${name}__title__idx`;
+  const schema = defineSchema({ [name]: { title: t.string().index() } });
+  await pushLarge(app, schema);
+  await run(`update pg_index set indisvalid = false where indexrelid = 'data.${index}'::regclass`);
+  await run(
+    `update rowhouse.deferred_steps set state = 'running', lease_until = now() - interval '1 second' where name = '${index}'`,
+  );
+
+  expect(await pushLarge(app, schema)).toMatchObject({ status: "unchanged" });
+
+  expect(await readSteps(app)).toMatchObject([{ state: "done", attempts: 2 }]);
+  expect(await readDrift(house.house.admin)).toEqual([]);
+});
+
+test("a step that another process works on is left to it, by every app's push", async () => {
+  const { name, app } = await makeTable(1);
+  const schema = defineSchema({ [name]: { title: t.string().index() } });
+  await pushLarge(app, schema);
+  const where = `where name = '${name}__title__idx'`;
+  await run(
+    `drop index data.${name}__title__idx; update rowhouse.deferred_steps set state = 'running', lease_until = now() + interval '1 minute' ${where}`,
+  );
+
+  await pushLarge(app, schema);
+  expect(await readSteps(app)).toMatchObject([{ state: "running", attempts: 1 }]);
+  await run(
+    `update rowhouse.deferred_steps set lease_until = now() - interval '1 second' ${where}`,
+  );
+  const other = await makeTable(0);
+  await pushLarge(other.app, defineSchema({ [other.name]: { title: t.string() } }));
+
+  expect(await readSteps(app)).toMatchObject([{ state: "done", attempts: 2 }]);
+});
+
+test("a deferred index that rows cannot have is told as failed, and tried again by a later push", async () => {
+  const { name, app } = await makeTable(0);
+  const long = randomText(9000);
+  const created = await house.call(app, `/v1/data/db/${name}`, {
+    method: "POST",
+    json: { title: long },
+  });
+  const schema = defineSchema({ [name]: { title: t.string().index() } });
+
+  await pushLarge(app, schema);
+  expect(await readSteps(app)).toMatchObject([
+    { state: "failed", fault: "a row holds a value that is too long for the index" },
+  ]);
+  await house.call(app, created.headers.get("location") ?? "", { method: "DELETE" });
+  await pushLarge(app, schema);
+
+  expect(await readSteps(app)).toMatchObject([{ state: "done", fault: null, attempts: 2 }]);
+  expect(await readDrift(house.house.admin)).toEqual([]);
+});
+
+/** Text that does not compress, so that an index cannot hold it. */
+function randomText(length: number): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(length))).toString("base64");
+}

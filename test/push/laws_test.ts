@@ -1,0 +1,231 @@
+/** What holds for every pair of schemas, not for examples: drawn by fast-check, planned purely and pushed for real. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fc from "fast-check";
+import { type Definition, type NamedColumn, readDefinition } from "../../src/dsl/mod.ts";
+import { Problem } from "../../src/problem.ts";
+import { findConflicts } from "../../src/push/compare.ts";
+import { planPush, push, readDrift, readStatus } from "../../src/push/mod.ts";
+import type { PushState } from "../../src/push/state.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { dumpDatabase } from "../support/push.ts";
+
+const VALUES = ["open", "doing", "done", "it's"];
+const NAMES = ["aa", "bb", "cc", "dd"];
+const flags = { required: fc.boolean(), unique: fc.boolean(), index: fc.boolean() };
+
+const column = fc.oneof(
+  fc.record({
+    kind: fc.constant("string" as const),
+    ...flags,
+    default: fc.option(fc.constantFrom("x", "'\\"), { nil: undefined }),
+  }),
+  fc.record({
+    kind: fc.constant("number" as const),
+    ...flags,
+    default: fc.option(fc.constantFrom(1, 2.5), { nil: undefined }),
+  }),
+  fc.record({
+    kind: fc.constant("timestamp" as const),
+    ...flags,
+    default: fc.option(fc.constant("now"), { nil: undefined }),
+  }),
+  fc
+    .record({
+      kind: fc.constant("enum" as const),
+      ...flags,
+      values: fc.subarray(VALUES, { minLength: 1 }),
+      default: fc.option(fc.constant("open"), { nil: undefined }),
+    })
+    .map((one) => (one.values.includes("open") ? one : { ...one, default: undefined })),
+  fc
+    .record({
+      kind: fc.constant("ref" as const),
+      ...flags,
+      table: fc.constantFrom("one", "two"),
+      default: fc.constant(undefined),
+    })
+    .map((one) => ({ ...one, index: false })),
+);
+const table = fc.record({
+  columns: fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), column), {
+    selector: ([name]) => name,
+    minLength: 1,
+  }),
+  indexes: fc.subarray([
+    ["aa", "bb"],
+    ["bb", "cc"],
+  ]),
+  uniques: fc.subarray([
+    ["cc", "dd"],
+    ["dd", "aa"],
+  ]),
+});
+
+/** Any definition of the tables `one` and `two`, as it comes out of the check of the service itself. */
+function definitions(prefix: string): fc.Arbitrary<Definition> {
+  return fc.tuple(table, table).map(([one, two]) => {
+    const read = readDefinition({ version: 1, tables: [toTable("one", one), toTable("two", two)] });
+    if ("faults" in read) throw new Error(JSON.stringify(read.faults));
+    return read.definition;
+  });
+
+  function toTable(
+    name: string,
+    drawn: { columns: [string, object][]; indexes: string[][]; uniques: string[][] },
+  ) {
+    const columns = drawn.columns.map(([columnName, one]) => {
+      const kept = Object.entries({ name: columnName, ...one }).filter(
+        ([, value]) => value !== undefined,
+      );
+      const made = Object.fromEntries(kept) as Record<string, unknown>;
+      return made["kind"] === "ref" ? { ...made, table: prefix + String(made["table"]) } : made;
+    });
+    const has = (list: string[]) =>
+      list.every((one) => columns.some((made) => made["name"] === one));
+    return {
+      name: prefix + name,
+      columns,
+      indexes: drawn.indexes.filter(has),
+      uniques: drawn.uniques.filter(has),
+    };
+  }
+}
+
+/** A later definition that an owner is likely to be allowed: what was there, and whatever is drawn beside it. */
+function grow(before: Definition | undefined, drawn: Definition): Definition {
+  if (before === undefined) return drawn;
+  const tables = before.tables.map((table, index) => {
+    const names = new Set(table.columns.map(({ name }) => name));
+    const more = drawn.tables[index] ?? table;
+    const columns = [...table.columns, ...more.columns.filter(({ name }) => !names.has(name))];
+    const lists = (key: "indexes" | "uniques") => [
+      ...new Map([...table[key], ...more[key]].map((list) => [list.join(), list])).values(),
+    ];
+    return { ...table, columns, indexes: lists("indexes"), uniques: lists("uniques") };
+  });
+  const read = readDefinition({ version: 1, tables });
+  return "definition" in read ? read.definition : drawn;
+}
+
+const EMPTY: PushState = { tables: [], migrations: [], hasDeferredSteps: false };
+
+/** The state after an accepted plan, as `apply` would record it. */
+function applyPlan(state: PushState, appId: string, plan: ReturnType<typeof planPush>): PushState {
+  const tables = new Map(state.tables.map((one) => [one.name, one]));
+  for (const step of plan.steps) {
+    if (step.kind === "record_table") {
+      const before = tables.get(step.table.name) ?? {
+        name: step.table.name,
+        ownerAppId: appId,
+        ownerSlug: appId,
+        stamp: 0,
+        isLarge: false,
+        uses: [],
+      };
+      tables.set(step.table.name, { ...before, definition: step.table });
+    }
+    if (step.kind !== "register") continue;
+    const found = tables.get(step.table.name);
+    if (found === undefined) throw new Error("A registration of no table");
+    const uses = [
+      ...found.uses.filter((use) => use.appId !== appId),
+      { appId, slug: appId, definition: step.table },
+    ];
+    tables.set(found.name, { ...found, uses });
+  }
+  return { ...state, tables: [...tables.values()] };
+}
+
+const pushes = fc.array(fc.tuple(fc.constantFrom("a", "b", "c"), definitions(""), fc.boolean()), {
+  minLength: 1,
+  maxLength: 8,
+});
+
+test("planned purely: an accepted push is idempotent, reads back as declared, and breaks no registration", () => {
+  let accepted = 0;
+  fc.assert(
+    fc.property(pushes, (sequence) => {
+      let state = EMPTY;
+      let last: Definition | undefined;
+      for (const [app, drawn, isGrown] of sequence) {
+        const definition = isGrown ? grow(last, drawn) : drawn;
+        const plan = planPush(app, definition, state);
+        if (plan.conflicts.length > 0) continue;
+        accepted++;
+        last = definition;
+        state = applyPlan(state, app, plan);
+        expect(planPush(app, definition, state)).toMatchObject({ steps: [], conflicts: [] });
+        const uses = state.tables.flatMap(({ uses: all }) =>
+          all.filter((use) => use.appId === app),
+        );
+        expect(uses.map((use) => use.definition)).toEqual([...definition.tables]);
+        for (const found of state.tables)
+          for (const use of found.uses)
+            if (use.appId !== found.ownerAppId)
+              expect(findConflicts(use.definition, found.definition, "")).toEqual([]);
+      }
+    }),
+    { numRuns: 400 },
+  );
+  expect(accepted).toBeGreaterThan(500);
+});
+
+test("planned purely: plan(a, a) is empty for whoever owns the tables", () => {
+  fc.assert(
+    fc.property(definitions(""), (definition) => {
+      const owned = applyPlan(EMPTY, "a", planPush("a", definition, EMPTY));
+      const shared = applyPlan(owned, "b", planPush("b", definition, owned));
+      for (const app of ["a", "b"])
+        expect(planPush(app, definition, shared)).toEqual({ steps: [], conflicts: [], notes: [] });
+    }),
+    { numRuns: 300 },
+  );
+});
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await openTestHouse();
+});
+afterAll(() => house.close());
+
+test("pushed for real: PostgreSQL has what was recorded, a refused push leaves no trace, a second one does nothing", async () => {
+  const { admin } = house.house;
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.infiniteStream(fc.constant(0)), fc.gen(), async (_, draw) => {
+      const prefix = `r${run++}_`;
+      const apps = [await house.makeApp(), await house.makeApp()] as const;
+      let last: Definition | undefined;
+      for (let turn = 0; turn < 4; turn++) {
+        const app: TestApp = draw(fc.constantFrom, ...apps) as TestApp;
+        const drawn = draw(definitions, prefix) as Definition;
+        const definition = draw(fc.boolean) ? grow(last, drawn) : drawn;
+        const before = await dumpDatabase(admin);
+        const request = { app, definition, options: { dryRun: false } };
+        const result = await push({ admin }, request).catch((error) => {
+          expect(error).toBeInstanceOf(Problem);
+          expect(error).toMatchObject({ code: "incompatible_schema" });
+          return undefined;
+        });
+        if (result === undefined) {
+          expect(await dumpDatabase(admin)).toBe(before);
+          continue;
+        }
+        last = definition;
+        const after = await dumpDatabase(admin);
+        expect(await push({ admin }, request)).toMatchObject({ status: "unchanged", steps: [] });
+        expect(await dumpDatabase(admin)).toBe(after);
+        expect(await readDrift(admin)).toEqual([]);
+        const status = await readStatus(admin, app.id);
+        expect(status?.tables.map((one) => sortKeys(one.definition))).toEqual(
+          definition.tables.map(sortKeys),
+        );
+      }
+    }),
+    { numRuns: 20 },
+  );
+}, 60_000);
+
+function sortKeys(one: { columns: readonly NamedColumn[] }): string {
+  return JSON.stringify(one, Object.keys(Object.assign({}, one, ...one.columns)).sort());
+}
