@@ -1,5 +1,5 @@
 /** `rowhouse db …`: an app's schema made true, planned, checked and told. @module */
-import type { PushResult } from "../push/mod.ts";
+import type { Migration } from "../push/mod.ts";
 import {
   type Arguments,
   type Command,
@@ -8,8 +8,11 @@ import {
   type Flags,
   type Setting,
 } from "./command.ts";
+import { findSchemaFile } from "./db_evaluate.ts";
+import { checkJournalFiles, findJournalFolder, writeJournalFiles } from "./db_journal.ts";
 import { type Pushed, pushProject } from "./db_push.ts";
-import { findPlace, withService } from "./db_service.ts";
+import { findPlace, type Pushed as PushAnswer, withService } from "./db_service.ts";
+import { makePaint, type Paint } from "./paint.ts";
 import { readSettings, readWhole } from "./settings.ts";
 import { toDocument, toPrintable } from "./terminal.ts";
 
@@ -24,8 +27,16 @@ const PLACE_FLAGS: Flags = {
   },
   json: { about: "one JSON document on standard output" },
 };
-const SCHEMA_FLAGS: Flags = {
+const FILE_FLAGS: Flags = {
   schema: { value: "path", about: "the schema's file, or a folder with mod.ts; default schema/" },
+  journal: {
+    value: "folder",
+    about: "the migrations' folder; default migrations/ beside the schema",
+  },
+};
+const SCHEMA_FLAGS: Flags = {
+  ...FILE_FLAGS,
+  "shared-unique": { about: "add uniques also to tables that other apps use" },
   ...PLACE_FLAGS,
   wait: { value: "seconds", about: `how long to wait for another push; default ${WAIT_S}` },
 };
@@ -40,8 +51,9 @@ export const dbCommands: readonly Command[] = [
     example: `ROWHOUSE_URL=https://api.example.org ROWHOUSE_API_KEY=… rowhouse db push
 rowhouse db push --schema app/schema.ts --app wiki`,
     about: `${ABOUT}
-Writes .rowhouse/types.d.ts. A push that changes nothing touches no file.
-Prints { status, migration, steps, notes, types } with --json.`,
+Writes schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts, after the push is committed; the migrations of a
+rowhouse dev go to .rowhouse/migrations. A push that changes nothing touches no file.
+Prints { status, migration, steps, notes, types, files } with --json.`,
     positionals: [],
     flags: SCHEMA_FLAGS,
     run: (setting) => runPush(setting, { dryRun: false }, () => EXIT.done),
@@ -68,10 +80,22 @@ Prints { status, migration, steps, notes, types } with --json.`,
       ),
   },
   {
+    name: "db pull",
+    summary: "writes the migrations that this folder lacks, as the database recorded them",
+    example: "rowhouse db pull",
+    about: `${ABOUT}
+Overwrites nothing: a file that was edited is refused. Prints { files } with --json.`,
+    positionals: [],
+    flags: { ...FILE_FLAGS, ...PLACE_FLAGS },
+    run: runPull,
+  },
+  {
     name: "db status",
     summary: "lists the tables and migrations that are recorded for the app",
     example: "rowhouse db status --json",
-    about: ABOUT,
+    about: `${ABOUT}
+With --app it also names where the database is not as pushes recorded it, and then exits with 1.
+Prints { app, tables, migrations, deferredSteps, drift } with --json.`,
     positionals: [],
     flags: PLACE_FLAGS,
     run: runStatus,
@@ -81,17 +105,28 @@ Prints { status, migration, steps, notes, types } with --json.`,
 async function runPush(
   { args, env, folder, terminal }: Setting,
   { dryRun }: { dryRun: boolean },
-  toExitCode: (result: PushResult) => ExitCode,
+  toExitCode: (result: PushAnswer) => ExitCode,
 ): Promise<ExitCode> {
   const waitS = readWait(args);
   const config = readSettings(env);
   const place = findPlace(args, config, folder);
-  const project = { folder, schema: args.text("schema"), env, terminal };
-  const pushed = await pushProject(project, { place, config, dryRun, waitS });
+  const project = {
+    folder,
+    schema: args.text("schema"),
+    journal: args.text("journal"),
+    env,
+    terminal,
+  };
+  const sharedUnique = args.has("shared-unique");
+  const pushed = await pushProject(project, { place, config, dryRun, waitS, sharedUnique });
   if (args.has("json")) {
     const { status, migration, steps, notes } = pushed.result;
-    terminal.say(toDocument({ status, migration, steps, notes, types: pushed.types ?? null }));
-  } else for (const line of describePush(pushed)) terminal.say(toPrintable(line));
+    const { types = null, files } = pushed;
+    terminal.say(toDocument({ status, migration, steps, notes, types, files }));
+  } else {
+    const paint = makePaint(env, process.stdout.isTTY === true);
+    for (const line of describePush(pushed, paint)) terminal.say(line);
+  }
   return toExitCode(pushed.result);
 }
 
@@ -106,33 +141,74 @@ const OPENINGS = {
   unchanged: "Nothing to do",
 } as const;
 
-/** What a push did, for people: steps, notes, and the file that it wrote. */
-export function describePush({ result, types }: Pushed): string[] {
+/** A step that looks at rows first may yet be refused; `describePlan` marks it. */
+const CHECKED = /\(rows are checked\)$/;
+
+/** What a push did, for people: steps, notes, and the files that it wrote. */
+export function describePush(
+  { result, types, files }: Pushed,
+  paint: Paint = (_, text) => text,
+): string[] {
   const { migration, status } = result;
-  const number =
-    migration === null ? "" : ` ${String(migration.seq).padStart(4, "0")}_${migration.name}`;
+  const steps = result.steps
+    .map(toPrintable)
+    .map((step) =>
+      CHECKED.test(step) ? paint("yellow", `  ? ${step}`) : paint("green", `  + ${step}`),
+    );
   return [
-    `${OPENINGS[status]}${number}`,
-    ...result.steps.map((step) => `  ${step}`),
-    ...result.notes.map((note) => `Note: ${note}`),
-    ...(types === undefined ? [] : [`Wrote ${types}`]),
+    migration === null ? OPENINGS[status] : `${OPENINGS[status]} ${showMigration(migration)}`,
+    ...steps,
+    ...result.notes.map((note) => paint("dim", `Note: ${toPrintable(note)}`)),
+    ...[...files, ...(types === undefined ? [] : [types])].map((file) => `Wrote ${file}`),
   ];
+}
+
+function showMigration({ seq, name }: Pick<Migration, "seq" | "name">): string {
+  return `${String(seq).padStart(4, "0")}_${name}`;
+}
+
+async function runPull({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
+  const config = readSettings(env);
+  const place = findPlace(args, config, folder);
+  const file = findSchemaFile(folder, args.text("schema"));
+  const journal = findJournalFolder({ folder, file, journal: args.text("journal") }, place);
+  const { migrations } = await withService(place, config, (service) => service.status());
+  const { missing } = await checkJournalFiles(journal, migrations);
+  const files = await writeJournalFiles({ folder, journal }, missing);
+  if (args.has("json")) terminal.say(toDocument({ files }));
+  else if (files.length === 0) terminal.say("Nothing to do");
+  else for (const one of files) terminal.say(`Wrote ${one}`);
+  return EXIT.done;
 }
 
 async function runStatus({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
   const config = readSettings(env);
   const place = findPlace(args, config, folder);
-  const { app, tables, migrations } = await withService(place, config, (service) =>
-    service.status(),
-  );
-  const names = tables.map(({ name }) => name);
+  const { status, drift } = await withService(place, config, async (service) => ({
+    status: await service.status(),
+    drift: (await service.drift?.()) ?? null,
+  }));
+  const { app, tables, migrations, deferredSteps } = status;
+  const exitCode = drift !== null && drift.length > 0 ? EXIT.refused : EXIT.done;
   if (args.has("json")) {
     const made = migrations.map(({ seq, name, checksum }) => ({ seq, name, checksum }));
-    terminal.say(toDocument({ app, tables: names, migrations: made }));
-    return EXIT.done;
+    const names = tables.map(({ name }) => name);
+    terminal.say(toDocument({ app, tables: names, migrations: made, deferredSteps, drift }));
+    return exitCode;
   }
-  terminal.say(`App ${app}: ${names.length === 0 ? "no tables" : names.join(", ")}`);
-  for (const { seq, name, checksum } of migrations)
-    terminal.say(`  ${String(seq).padStart(4, "0")}_${name}  ${checksum.slice(0, 19)}`);
-  return EXIT.done;
+  const named = tables.map(({ name, owned }) => (owned ? name : `${name} (shared)`));
+  terminal.say(`App ${app}: ${named.length === 0 ? "no tables" : named.join(", ")}`);
+  for (const one of migrations)
+    terminal.say(`  ${showMigration(one)}  ${one.checksum.slice(0, 19)}`);
+  for (const { kind, table, columns, state, fault } of deferredSteps.filter(isUnfinished))
+    terminal.say(
+      `  ${kind} (${columns.join(", ")}) of ${table}: ${state}${fault === null ? "" : `, ${fault}`}`,
+    );
+  for (const { thing, wanted, found } of drift ?? [])
+    terminal.say(toPrintable(`Drift: ${thing}: wanted ${wanted}, found ${found}`));
+  return exitCode;
+}
+
+function isUnfinished({ state }: { state: string }): boolean {
+  return state !== "done";
 }

@@ -1,40 +1,70 @@
-/** One push from a project's folder: evaluate, send, wait while another one is under way, write the types. @module */
+/** One push from a project's folder: evaluate, send, wait while another one is under way, write journal and types. @module */
 import type { Config, Environment } from "../config.ts";
 import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
-import type { PushResult } from "../push/mod.ts";
 import { RefusedError, type Terminal } from "./command.ts";
 import { evaluateSchema, findSchemaFile } from "./db_evaluate.ts";
-import { type Place, type PushRequest, type SchemaService, withService } from "./db_service.ts";
+import { checkJournalFiles, findJournalFolder, writeJournalFiles } from "./db_journal.ts";
+import {
+  type Place,
+  type Pushed as PushAnswer,
+  type PushRequest,
+  type SchemaService,
+  withService,
+} from "./db_service.ts";
 import { writeTypes } from "./db_types.ts";
 
 export type Project = {
   folder: string;
   /** As typed after `--schema`. */
   schema: string | undefined;
+  /** As typed after `--journal`. */
+  journal?: string | undefined;
   env: Environment;
   terminal: Terminal;
 };
-export type PushTask = { place: Place; config: Config; dryRun: boolean; waitS: number };
+export type PushTask = {
+  place: Place;
+  config: Config;
+  dryRun: boolean;
+  waitS: number;
+  /** Adds a unique though other apps use the table. */
+  sharedUnique?: boolean;
+};
 export type Pushed = {
   definition: Definition;
-  result: PushResult;
+  result: PushAnswer;
   /** The types' path, where they were written. */
   types: string | undefined;
+  /** The journal's files that were written. */
+  files: string[];
 };
 
-/** Makes a project's schema true, or with `dryRun` tells what that would do. */
+/**
+ * Makes a project's schema true, or with `dryRun` tells what that would do. Files are written after the COMMIT only:
+ * a crash between the two leaves files missing, which the next push writes.
+ */
 export async function pushProject(project: Project, task: PushTask): Promise<Pushed> {
   const file = findSchemaFile(project.folder, project.schema);
   const definition = await evaluateSchema({ ...project, file });
-  const request = { definition, journal: [], dryRun: task.dryRun };
-  const result = await withService(task.place, task.config, (service) =>
-    pushPatiently(service, request, task.waitS),
-  );
-  const types = task.dryRun
-    ? undefined
-    : writeTypes({ ...project, file, tables: toNames(definition) });
-  return { definition, result, types };
+  const { dryRun } = task;
+  const journal = findJournalFolder({ ...project, journal: project.journal, file }, task.place);
+  return await withService(task.place, task.config, async (service) => {
+    const { migrations } = await service.status();
+    const { entries, missing } = await checkJournalFiles(journal, migrations);
+    const request = {
+      definition,
+      journal: entries,
+      dryRun,
+      sharedUnique: task.sharedUnique === true,
+    };
+    const result = await pushPatiently(service, request, { ...task, terminal: project.terminal });
+    if (dryRun) return { result, definition, types: undefined, files: [] };
+    const made = result.migration === null ? [] : [result.migration];
+    const files = await writeJournalFiles({ ...project, journal }, [...missing, ...made]);
+    const types = writeTypes({ ...project, file, tables: toNames(definition) });
+    return { result, definition, types, files };
+  });
 }
 
 function toNames(definition: Definition): string[] {
@@ -48,8 +78,9 @@ const POLL_SPREAD_MS = 600;
 async function pushPatiently(
   service: SchemaService,
   request: PushRequest,
-  waitS: number,
-): Promise<PushResult> {
+  { waitS, terminal }: { waitS: number; terminal: Terminal },
+): Promise<PushAnswer> {
+  let isTold = false;
   const deadline = performance.now() + waitS * 1000;
   for (;;) {
     try {
@@ -60,6 +91,8 @@ async function pushPatiently(
         throw new RefusedError(
           `Another push is under way, also after ${waitS} s: try again, or wait longer with --wait`,
         );
+      if (!isTold) terminal.warn("Waiting: another push is under way, or the tables are in use");
+      isTold = true;
       await Bun.sleep(POLL_LEAST_MS + Math.random() * POLL_SPREAD_MS);
     }
   }

@@ -1,29 +1,41 @@
 /** The two ways to push: by HTTP with an app's key, or straight to the database as its operator. Same code there. @module */
 import { findAppId, unknownApp } from "../accounts/mod.ts";
 import type { Config } from "../config.ts";
+import type { Database } from "../db/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
-import { checkDefinition, type PushResult, push, readStatus, type Status } from "../push/mod.ts";
+import {
+  checkDefinition,
+  type Difference,
+  type JournalEntry,
+  type PushResult,
+  push,
+  readDrift,
+  readStatus,
+  type Status,
+} from "../push/mod.ts";
 import { type Arguments, UsageError } from "./command.ts";
 import { type Address, checkMigrated, findAdminAddress, withDatabase } from "./database.ts";
 import { callService, type Target } from "./db_http.ts";
 import { readDevFile } from "./dev_file.ts";
 
-/** What an app's journal holds, for the service to compare. */
-export type JournalEntry = { seq: number; checksum: string };
 export type PushRequest = {
   definition: Definition;
   journal: readonly JournalEntry[];
   dryRun: boolean;
+  sharedUnique: boolean;
 };
+export type Pushed = Omit<PushResult, "deferred">;
 export type SchemaService = {
-  readonly push: (request: PushRequest) => Promise<PushResult>;
+  readonly push: (request: PushRequest) => Promise<Pushed>;
   readonly status: () => Promise<Status>;
+  /** For operators alone: it tells of every app's tables. */
+  readonly drift?: () => Promise<Difference[]>;
 };
 
 /** Where flags and settings point to. */
 export type Place =
   | { kind: "service"; target: Target }
-  | { kind: "database"; address: Address; app: string };
+  | { kind: "database"; address: Address; app: string; isDev?: boolean };
 
 /** @throws {UsageError} nothing, or only half of what is needed, is set */
 export function findPlace(args: Arguments, config: Config, folder: string): Place {
@@ -62,6 +74,7 @@ function findDatabase(app: string, config: Config, folder: string): Place {
     kind: "database",
     address: { url: dev.databaseUrl, variable: ".rowhouse/dev.json" },
     app,
+    isDev: true,
   };
 }
 
@@ -84,23 +97,35 @@ export async function withService<Result>(
     const id = await findAppId({ admin }, place.app);
     if (id === undefined) throw unknownApp(place.app);
     return await task({
-      push: (request) =>
-        push(
-          { admin },
-          {
-            app: { id, slug: place.app },
-            definition: checkDefinition(request.definition),
-            options: { dryRun: request.dryRun },
-          },
-        ),
-      status: () => readStatus(admin, id),
+      push: (request) => pushStraight(admin, { id, slug: place.app }, request),
+      status: () => findStatus(admin, { id, slug: place.app }),
+      drift: () => readDrift(admin),
     });
   });
 }
 
+/** Waits for what the push deferred: nobody else would go on with it when this process ends. */
+async function pushStraight(
+  admin: Database,
+  app: { id: string; slug: string },
+  { definition, journal, dryRun, sharedUnique }: PushRequest,
+): Promise<Pushed> {
+  const options = { dryRun, sharedUnique };
+  const request = { app, definition: checkDefinition(definition), journal, options };
+  const { deferred, ...pushed } = await push({ admin }, request);
+  await deferred;
+  return pushed;
+}
+
+async function findStatus(admin: Database, app: { id: string; slug: string }): Promise<Status> {
+  const status = await readStatus(admin, app.id);
+  if (status === undefined) throw unknownApp(app.slug);
+  return status;
+}
+
 function overHttp(target: Target): SchemaService {
   return {
-    push: async (request) => (await callService(target, request)) as PushResult,
+    push: async (request) => (await callService(target, request)) as Pushed,
     status: async () => (await callService(target)) as Status,
   };
 }

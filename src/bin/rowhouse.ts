@@ -8,7 +8,9 @@ import { devCommand } from "./dev.ts";
 import { explain, toExitCode } from "./explain.ts";
 import { healthCommand } from "./health.ts";
 import { describeCommand, overview } from "./help.ts";
+import { initCommand } from "./init.ts";
 import { migrateCommand } from "./migrate.ts";
+import { makePaint } from "./paint.ts";
 import { serveCommand } from "./serve.ts";
 import { openTerminal, toPrintable } from "./terminal.ts";
 
@@ -17,6 +19,7 @@ const COMMANDS: readonly Command[] = [
   devCommand,
   serveCommand,
   migrateCommand,
+  initCommand,
   ...dbCommands,
   ...adminCommands,
   healthCommand,
@@ -31,7 +34,8 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   try {
     return await runCommand(argv);
   } catch (error) {
-    terminal.warn(toPrintable(explain(error)));
+    const paint = makePaint(process.env, process.stderr.isTTY === true);
+    terminal.warn(paint("red", toPrintable(explain(error))));
     return toExitCode(error);
   }
 }

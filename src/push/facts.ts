@@ -91,7 +91,7 @@ function toConstraintFacts(path: string, table: TableDefinition): Fact[] {
   const list = (columns: readonly string[]) => `(${["app_id", ...columns].join(", ")})`;
   const targets = new Map(table.columns.map((column) => [column.name, column]));
   return [
-    [`${path} / constraint ${table.name}_pkey`, "primary key (app_id, id)"],
+    [`${path} / constraint ${table.name}__pkey`, "primary key (app_id, id)"],
     ...keysOf(table).map(
       (key): Fact => [`${path} / constraint ${key.name}`, `unique ${list(key.columns)}`],
     ),

@@ -38,9 +38,19 @@ const DESCRIPTIONS: {
   register: ({ table }) => `register ${table.name}`,
 };
 
-/** What the plan does, a line a step; what follows from another step is left out. */
+/** What the plan does, a line a step; what follows from another step is left out. Marks what rows may yet refuse. */
 export function describePlan(plan: Plan): string[] {
-  return plan.steps.flatMap((step) => describeStep(step) ?? []);
+  const fresh = new Set(
+    plan.steps.flatMap((step) => (step.kind === "create_table" ? [step.table.name] : [])),
+  );
+  const isChecked = (step: Step) =>
+    (step.kind === "add_key" && !fresh.has(step.table)) ||
+    (step.kind === "set_required" && step.required);
+  return plan.steps.flatMap((step) => {
+    const line = describeStep(step);
+    if (line === undefined) return [];
+    return [isChecked(step) ? `${line} (rows are checked)` : line];
+  });
 }
 
 function describeStep(step: Step): string | undefined {
@@ -90,7 +100,7 @@ export function normalise(text: string): string {
 
 /** A short name in `[a-z0-9_]`, from the first thing that the plan does. */
 function nameMigration(plan: Plan): string {
-  const [first = "register"] = describePlan(plan);
+  const [first = "register"] = plan.steps.flatMap((step) => describeStep(step) ?? []);
   return first
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "_")

@@ -1,0 +1,299 @@
+/** The command as a real process around a push: journal, types, exit codes, and what a kill leaves behind. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { readDrift } from "../../src/push/mod.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { freshName } from "../support/push.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+let house: TestHouse;
+const folders: string[] = [];
+beforeAll(async () => {
+  house = await openTestHouse();
+});
+afterAll(async () => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+  await house.close();
+});
+
+type Project = { folder: string; app: TestApp; table: string; env: Record<string, string> };
+
+async function makeProject(): Promise<Project> {
+  const folder = mkdtempSync(join(tmpdir(), "rowhouse-project-"));
+  folders.push(folder);
+  const app = await house.makeApp();
+  const project = {
+    folder,
+    app,
+    table: freshName(),
+    env: { ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: app.key },
+  };
+  writeSchema(project, "title: t.string().required()");
+  return project;
+}
+
+function writeSchema({ folder, table }: Project, columns: string): void {
+  write(
+    folder,
+    "schema/mod.ts",
+    `import { defineSchema, t } from "${ROOT}/src/dsl/mod.ts";\nexport default defineSchema({ ${table}: { ${columns} } });\n`,
+  );
+}
+
+function write(folder: string, path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+}
+
+async function run({ folder, env }: Pick<Project, "folder" | "env">, ...words: string[]) {
+  const child = Bun.spawn([process.execPath, join(ROOT, "src/bin/rowhouse.ts"), ...words], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, out, err };
+}
+
+/** Every file of a project with its text and its time, to see what a command touched. */
+function readAll(folder: string): Record<string, string> {
+  const paths = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) =>
+    statSync(join(folder, path)).isFile(),
+  );
+  return Object.fromEntries(
+    paths
+      .sort()
+      .map((path) => [
+        path,
+        `${statSync(join(folder, path)).mtimeMs} ${readFileSync(join(folder, path), "utf8")}`,
+      ]),
+  );
+}
+
+test("db push writes journal and types; a second one, also of a checkout with CRLF, touches nothing", async () => {
+  const project = await makeProject();
+  expect(await run(project, "db", "check")).toMatchObject({ code: 3 });
+
+  const pushed = await run(project, "db", "push", "--json");
+
+  expect(pushed.code).toBe(0);
+  const file = `schema/migrations/0001_create_table_${project.table}.sql`;
+  expect(JSON.parse(pushed.out)).toMatchObject({
+    status: "applied",
+    files: [file],
+    types: ".rowhouse/types.d.ts",
+  });
+  expect(Object.keys(readAll(project.folder))).toEqual([
+    ".rowhouse/.gitignore",
+    ".rowhouse/types.d.ts",
+    "schema/migrations/.gitattributes",
+    file,
+    "schema/mod.ts",
+  ]);
+  for (const change of [
+    (text: string) => text,
+    (text: string) => `\uFEFF${text.trimEnd().replaceAll("\n", "\r\n")}`,
+  ]) {
+    write(project.folder, file, change(readFileSync(join(project.folder, file), "utf8")));
+    const before = readAll(project.folder);
+    const again = await run(project, "db", "push", "--json");
+    expect(JSON.parse(again.out)).toMatchObject({
+      status: "unchanged",
+      migration: null,
+      steps: [],
+      files: [],
+    });
+    expect(readAll(project.folder)).toEqual(before);
+  }
+  expect(await run(project, "db", "check")).toMatchObject({ code: 0, err: "" });
+});
+
+test("a file that was edited, renamed, added or strewn is refused by its name; a missing one is written again", async () => {
+  const project = await makeProject();
+  await run(project, "db", "push");
+  const name = `0001_create_table_${project.table}.sql`;
+  const path = join(project.folder, "schema/migrations", name);
+  const text = readFileSync(path, "utf8");
+  writeSchema(project, "title: t.string().required(), note: t.string()");
+  const rows = [
+    { code: "edited", files: { [name]: text.replace("create", "Create") } },
+    { code: "other_content", files: { [`0001_mine.sql`]: "select 1;\n" } },
+    { code: "unknown", files: { [name]: text, "0002_later.sql": "select 1;\n" } },
+    { code: "twice", files: { [name]: text, "0001_zz.sql": text } },
+    { code: "stray", files: { [name]: text, "notes.md": "" } },
+  ];
+  for (const { code, files } of rows) {
+    rmSync(dirname(path), { recursive: true });
+    for (const [file, content] of Object.entries(files)) write(dirname(path), file, content);
+    const before = readAll(project.folder);
+    for (const words of ["push", "plan", "check", "pull"]) {
+      const refused = await run(project, "db", words);
+      expect(refused).toMatchObject({ code: 1, out: "" });
+      expect(refused.err).toContain(`(${code})`);
+      expect(refused.err).toContain(Object.keys(files).at(-1) ?? "");
+    }
+    expect(readAll(project.folder)).toEqual(before);
+  }
+  rmSync(dirname(path), { recursive: true });
+  expect(await run(project, "db", "pull")).toMatchObject({
+    code: 0,
+    out: `Wrote schema/migrations/${name}\n`,
+  });
+  expect(readFileSync(path, "utf8")).toBe(text);
+  rmSync(dirname(path), { recursive: true });
+  expect(JSON.parse((await run(project, "db", "push", "--json")).out)).toMatchObject({
+    status: "applied",
+    files: [
+      `schema/migrations/${name}`,
+      `schema/migrations/0002_add_column_${project.table}_note.sql`,
+    ],
+  });
+  expect(readFileSync(path, "utf8")).toBe(text);
+});
+
+test("a command that is killed after the COMMIT and before its files is made good by the next push", async () => {
+  const project = await makeProject();
+  let victim: Bun.Subprocess | undefined;
+  const between = Bun.serve({
+    port: 0,
+    fetch: async (request) => {
+      const { pathname } = new URL(request.url);
+      const body = request.method === "POST" ? await request.text() : undefined;
+      const answer = await fetch(house.url + pathname, {
+        method: request.method,
+        headers: request.headers,
+        ...(body === undefined ? {} : { body }),
+      });
+      if (request.method === "POST") victim?.kill("SIGKILL");
+      return new Response(await answer.text(), {
+        status: answer.status,
+        headers: { "content-type": "application/json" },
+      });
+    },
+  });
+  victim = Bun.spawn([process.execPath, join(ROOT, "src/bin/rowhouse.ts"), "db", "push"], {
+    cwd: project.folder,
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      ...project.env,
+      ROWHOUSE_URL: `http://127.0.0.1:${between.port}`,
+    },
+    stdout: "ignore",
+    stderr: "ignore",
+  });
+  await victim.exited;
+  await between.stop(true);
+  expect(victim.signalCode).toBe("SIGKILL");
+  expect(Object.keys(readAll(project.folder))).toEqual(["schema/mod.ts"]);
+
+  const healed = await run(project, "db", "push", "--json");
+
+  const file = `schema/migrations/0001_create_table_${project.table}.sql`;
+  expect(JSON.parse(healed.out)).toMatchObject({
+    status: "unchanged",
+    files: [file],
+    types: ".rowhouse/types.d.ts",
+  });
+  expect(readdirSync(join(project.folder, "schema/migrations")).sort()).toEqual([
+    ".gitattributes",
+    file.slice(18),
+  ]);
+});
+
+test("with --app an operator pushes straight, sees drift by name, and hands a table over", async () => {
+  const project = await makeProject();
+  const second = await makeProject();
+  const operator = { ...project, env: { ADMIN_DATABASE_URL: house.database.adminUrl } };
+  expect(await run(operator, "db", "push", "--app", project.app.slug)).toMatchObject({
+    code: 0,
+    err: "",
+  });
+  expect(await run(operator, "db", "status", "--app", project.app.slug)).toMatchObject({ code: 0 });
+  await house.house.admin.message(
+    `alter table data.${project.table} disable row level security; select 1`,
+  );
+
+  const status = await run(operator, "db", "status", "--app", project.app.slug, "--json");
+
+  expect(status.code).toBe(1);
+  expect(JSON.parse(status.out).drift).toEqual([
+    { thing: `table ${project.table} / row security`, wanted: "on, forced", found: "off, forced" },
+  ]);
+  await house.house.admin.message(
+    `alter table data.${project.table} enable row level security; select 1`,
+  );
+  expect(await readDrift(house.house.admin)).toEqual([]);
+
+  const transfer = () => run(operator, "admin", "transfer-table", project.table, second.app.slug);
+  expect(await transfer()).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("does not use the table"),
+  });
+  writeSchema({ ...second, table: project.table }, "title: t.string().required()");
+  expect(await run(second, "db", "push")).toMatchObject({ code: 0 });
+  expect(await transfer()).toMatchObject({
+    code: 0,
+    out: expect.stringContaining(project.app.slug),
+  });
+  for (const one of [project, { ...second, table: project.table }])
+    writeSchema(one, "title: t.string().required(), note: t.string()");
+  expect(await run(project, "db", "push")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(second.app.slug),
+  });
+  expect(await run(second, "db", "push")).toMatchObject({ code: 0 });
+});
+
+test("init starts a project and overwrites nothing", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "rowhouse-project-"));
+  folders.push(folder);
+  write(folder, ".env.example", "MINE=1");
+  write(folder, "tsconfig.json", '{ "include": ["src"] }');
+  const first = await run({ folder, env: {} }, "init", "--json");
+
+  expect(JSON.parse(first.out)).toMatchObject({
+    written: ["schema/mod.ts", ".env.example"],
+    kept: ["tsconfig.json"],
+  });
+  expect(JSON.parse(first.out).todo[0]).toContain(".rowhouse/*.d.ts");
+  expect(readFileSync(join(folder, ".env.example"), "utf8")).toBe(
+    "MINE=1\nROWHOUSE_URL=\nROWHOUSE_API_KEY=\n",
+  );
+  const before = readAll(folder);
+  expect(JSON.parse((await run({ folder, env: {} }, "init", "--json")).out)).toMatchObject({
+    written: [],
+  });
+  expect(readAll(folder)).toEqual(before);
+});
+
+test.each([
+  { name: "nowhere to push to", env: {}, code: 2 },
+  { name: "a key that is none", env: { ROWHOUSE_API_KEY: "rh_x.y" }, code: 4 },
+  {
+    name: "a service that is not there",
+    env: { ROWHOUSE_API_KEY: "rh_x.y", ROWHOUSE_URL: "http://127.0.0.1:9" },
+    code: 69,
+  },
+])("db push with $name exits with $code", async ({ env, code }) => {
+  const project = await makeProject();
+  const url = "ROWHOUSE_API_KEY" in env ? { ROWHOUSE_URL: house.url } : {};
+  expect(
+    await run({ ...project, env: { ...url, ...env } as Record<string, string> }, "db", "push"),
+  ).toMatchObject({ code, out: "" });
+});
