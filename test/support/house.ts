@@ -47,6 +47,10 @@ export type TestHouseOptions = {
   limitMs?: number;
   /** Where the house connects instead, such as to a proxy in front of the database. */
   toServingUrl?: (url: string) => string;
+  /** The same for pushes; default: straight to the database. */
+  toAdminUrl?: (url: string) => string;
+  /** Off behind a pooler that does not know prepared statements. */
+  prepare?: boolean;
 };
 
 /** Opens and serves a house on a free port. */
@@ -56,9 +60,9 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
   const servingUrl = options.login === "superuser" ? database.superuserUrl : database.servingUrl;
   const house = openHouse({
     databaseUrl: options.toServingUrl?.(servingUrl) ?? servingUrl,
-    adminDatabaseUrl: database.adminUrl,
+    adminDatabaseUrl: options.toAdminUrl?.(database.adminUrl) ?? database.adminUrl,
     connections: options.connections ?? 5,
-    prepare: database.prepare,
+    prepare: options.prepare ?? database.prepare,
     keyPrefix: "rh",
     ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
     log: (level, event, fields) => void log.push(JSON.stringify({ level, event, ...fields })),

@@ -1,0 +1,440 @@
+/** Pushes under races, kills, locks and traffic: directly and through a real PgBouncer in transaction mode. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { LOCK_BUDGET_MS } from "../../src/push/message.ts";
+import { type Migration, readDrift } from "../../src/push/mod.ts";
+import { makeDatabase, withDatabase } from "../support/cluster.ts";
+import { type Answer, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { type Bouncer, hasBouncer, startBouncer } from "../support/pgbouncer.ts";
+import { freshName, postSchema } from "../support/push.ts";
+import { openMessageProxy } from "./message_proxy.ts";
+
+const PATIENCE_MS = 60_000;
+const WORLDS = [
+  { name: "directly", isPooled: false },
+  { name: "through PgBouncer", isPooled: true },
+].filter(({ isPooled }) => !isPooled || hasBouncer());
+
+/** As the command does: asks again while the service is busy. */
+async function pushPatiently(house: TestHouse, app: TestApp, schema: unknown): Promise<Answer> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await postSchema(house, app, schema);
+    const isBusy = answer.status === 409 && answer.text.includes('"push_busy"');
+    if (!isBusy || performance.now() > deadline) return answer;
+    expect(answer.headers.get("retry-after")).toBe("1");
+    await Bun.sleep(20 + Math.random() * 80);
+  }
+}
+
+async function readMigrations(house: TestHouse, app: TestApp): Promise<Migration[]> {
+  const answer = await house.call(app, "/v1/data/schema");
+  return (answer.json as { migrations: Migration[] }).migrations;
+}
+
+/** One history: numbers without a gap, each migration on the one before. */
+async function expectLinear(house: TestHouse, app: TestApp, count: number): Promise<void> {
+  const made = await readMigrations(house, app);
+  expect(made.map(({ seq }) => seq)).toEqual(Array.from({ length: count }, (_, n) => n + 1));
+  expect(made.map(({ parent }) => parent)).toEqual([
+    "",
+    ...made.slice(0, -1).map(({ checksum }) => checksum),
+  ]);
+}
+
+async function eventually(check: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!(await check())) {
+    if (performance.now() > deadline) throw new Error("It did not come to pass");
+    await Bun.sleep(20);
+  }
+}
+
+describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
+  let bouncer: Bouncer | undefined;
+  let house: TestHouse;
+  beforeAll(async () => {
+    if (isPooled) {
+      const { adminUrl, servingUrl, drop } = await makeDatabase();
+      bouncer = await startBouncer([adminUrl, servingUrl]);
+      await drop();
+    }
+    const toUrl = (url: string) => bouncer?.toUrl(url) ?? url;
+    house = await openTestHouse({
+      toServingUrl: toUrl,
+      toAdminUrl: toUrl,
+      ...(isPooled ? { prepare: false } : {}),
+    });
+  });
+  afterAll(async () => {
+    await house.close();
+    await bouncer?.stop();
+  });
+
+  test(
+    "two apps race for one new table name: one owns it, the other is judged by the matrix",
+    async () => {
+      const apps = [await house.makeApp(), await house.makeApp()] as const;
+      const outcomes = new Set<string>();
+      for (let round = 0; round < 20; round++) {
+        const name = freshName();
+        const schemas = [
+          defineSchema({ [name]: { title: t.string() } }),
+          defineSchema({ [name]: round % 2 === 0 ? { title: t.string() } : { title: t.number() } }),
+        ] as const;
+        const answers = await Promise.all([
+          pushPatiently(house, apps[0], schemas[0]),
+          pushPatiently(house, apps[1], schemas[1]),
+        ]);
+        const statuses = answers.map(({ status }) => status).sort();
+        expect(statuses).toEqual(round % 2 === 0 ? [200, 200] : [200, 409]);
+        for (const { status, text } of answers)
+          if (status === 409) expect(text).toContain("incompatible_schema");
+        outcomes.add(String(answers.findIndex(({ text }) => text.includes("NEW:"))));
+      }
+      expect(outcomes.has("-1")).toBe(false);
+      expect(await readDrift(house.house.admin)).toEqual([]);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    "twenty parallel pushes of one app all end, on one line of history",
+    async () => {
+      const app = await house.makeApp();
+      const names = Array.from({ length: 20 }, () => freshName());
+
+      const answers = await Promise.all(
+        names.map((name) =>
+          pushPatiently(house, app, defineSchema({ [name]: { title: t.string().unique() } })),
+        ),
+      );
+
+      expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200));
+      await expectLinear(house, app, 20);
+      expect(await readDrift(house.house.admin)).toEqual([]);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    "twenty parallel pushes of the same change make one migration",
+    async () => {
+      const app = await house.makeApp();
+      const schema = defineSchema({ [freshName()]: { title: t.string().unique() } });
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => pushPatiently(house, app, schema)),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+      expect(answers.filter(({ text }) => text.includes('"applied"')).length).toBe(1);
+      await expectLinear(house, app, 1);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    "a service that is killed at any message of a push leaves all of it or nothing",
+    async () => {
+      const { adminUrl, servingUrl } = house.database;
+      const toUrl = (url: string) => bouncer?.toUrl(url) ?? url;
+      let isWhole = false;
+      for (let stopAfter = 1; !isWhole; stopAfter++) {
+        expect(stopAfter).toBeLessThan(60);
+        const app = await house.makeApp();
+        const schema = defineSchema({
+          [freshName()]: { title: t.string().unique(), kind: t.enum(["a", "b"]) },
+        });
+        const proxy = await openMessageProxy(toUrl(adminUrl));
+        const settings = {
+          databaseUrl: toUrl(servingUrl),
+          adminDatabaseUrl: proxy.toUrl(adminUrl),
+          prepare: !isPooled,
+        };
+        const service = Bun.spawn(
+          [
+            process.execPath,
+            join(import.meta.dirname, "service_process.ts"),
+            JSON.stringify(settings),
+          ],
+          { stdout: "pipe", stderr: "inherit" },
+        );
+        const reader = service.stdout.getReader();
+        const port = Number(new TextDecoder().decode((await reader.read()).value));
+        proxy.stopAfter(stopAfter);
+        const pushing = postSchema(
+          {
+            ...house,
+            call: (who, path, call) => callAt(`http://127.0.0.1:${port}`, who, path, call),
+          },
+          app,
+          schema,
+        ).catch(() => undefined);
+        const answered = pushing.then((answer) => answer !== undefined);
+        isWhole = await Promise.race([
+          answered,
+          eventually(async () => proxy.isStopped()).then(() => false),
+        ]);
+        service.kill("SIGKILL");
+        await service.exited;
+        await proxy.close();
+
+        expect(await readDrift(house.house.admin)).toEqual([]);
+        const again = await pushPatiently(house, app, schema);
+        expect(again.status).toBe(200);
+        await expectLinear(house, app, 1);
+        expect(await readDrift(house.house.admin)).toEqual([]);
+      }
+    },
+    3 * PATIENCE_MS,
+  );
+
+  test(
+    "another app's requests at full speed never fail, and wait no longer than the budget for locks",
+    async () => {
+      const name = freshName();
+      const columns = { title: t.string().required(), state: t.enum(["a", "c"]) };
+      const owner = await house.makeApp(defineSchema({ [name]: columns }));
+      const other = await house.makeApp(defineSchema({ [name]: columns }));
+      const path = `/v1/data/db/${name}`;
+      let isOver = false;
+      let [longest, count] = [0, 0];
+      const failures: string[] = [];
+      const work = async (n: number) => {
+        while (!isOver) {
+          const startedAt = performance.now();
+          const answer = await house.call(
+            other,
+            n % 2 === 0 ? `${path}?limit=5` : path,
+            n % 2 === 0 ? {} : { method: "POST", json: { title: "x", state: "a" } },
+          );
+          longest = Math.max(longest, performance.now() - startedAt);
+          count++;
+          if (answer.status >= 300) failures.push(answer.text);
+        }
+      };
+      const traffic = Promise.all([0, 1, 2, 3].map(work));
+      await eventually(async () => count > 200);
+
+      const steps = [
+        { ...columns, note: t.string() },
+        { ...columns, note: t.string().index() },
+        { ...columns, note: t.string().index(), state: t.enum(["a", "b", "c"]) },
+        {
+          ...columns,
+          note: t.string().index(),
+          state: t.enum(["a", "b", "c"]),
+          at: t.timestamp().required().default("now"),
+        },
+        {
+          ...columns,
+          note: t.string().index(),
+          state: t.enum(["a", "b", "c"]),
+          at: t.timestamp().required().default("now"),
+          parent: t.ref(name),
+        },
+      ];
+      for (const step of steps) {
+        const answer = await pushPatiently(house, owner, defineSchema({ [name]: step }));
+        expect(answer.text).toContain('"applied"');
+        const seen = count;
+        await eventually(async () => count > seen + 100);
+      }
+      isOver = true;
+      await traffic;
+
+      expect(failures).toEqual([]);
+      expect(longest).toBeLessThan(LOCK_BUDGET_MS + 1000);
+      expect(await readDrift(house.house.admin)).toEqual([]);
+    },
+    2 * PATIENCE_MS,
+  );
+
+  test(
+    "a push that waits for a long transaction is busy, and holds up nobody longer than its budget",
+    async () => {
+      const [held, free] = [freshName(), freshName()];
+      const owner = await house.makeApp(defineSchema({ [held]: { title: t.string() } }));
+      const other = await house.makeApp(defineSchema({ [held]: { title: t.string() } }));
+      const stranger = await house.makeApp();
+      await withDatabase(house.database.adminUrl, async (blocker) => {
+        const holding = blocker
+          .message(`lock table data.${held} in access share mode; select pg_sleep(600)`, {
+            timeoutMs: 600_000,
+          })
+          .catch(() => undefined);
+        await eventually(
+          async () =>
+            (
+              await house.house.admin.query<{ n: number }>(
+                "select count(*)::int4 as n from pg_locks where relation = to_regclass($1) and granted",
+                [`data.${held}`],
+                { effect: "read" },
+              )
+            )[0]?.n === 1,
+        );
+
+        const pushing = postSchema(
+          house,
+          owner,
+          defineSchema({ [held]: { title: t.string(), note: t.string() } }),
+        );
+        const waits: number[] = [];
+        let isDone = false;
+        void pushing.finally(() => {
+          isDone = true;
+        });
+        while (!isDone) {
+          const startedAt = performance.now();
+          const listed = await house.call(other, `/v1/data/db/${held}`);
+          expect(listed.status).toBe(200);
+          waits.push(performance.now() - startedAt);
+        }
+        const startedAt = performance.now();
+        const unrelated = await Promise.all([
+          postSchema(
+            house,
+            owner,
+            defineSchema({ [held]: { title: t.string(), note: t.string() } }),
+          ),
+          postSchema(house, stranger, defineSchema({ [free]: { title: t.string() } })).then(
+            (answer) => ({ answer, tookMs: performance.now() - startedAt }),
+          ),
+        ]);
+
+        expect(await pushing).toMatchObject({ status: 409, json: { error: "push_busy" } });
+        expect(Math.max(...waits)).toBeLessThan(LOCK_BUDGET_MS + 1000);
+        expect(unrelated[0].status).toBe(409);
+        expect(unrelated[1].answer.text).toContain('"applied"');
+        expect(unrelated[1].tookMs).toBeLessThan(LOCK_BUDGET_MS);
+        await house.house.admin.message(
+          `select pg_terminate_backend(pid) from pg_locks where relation = to_regclass('data.${held}') and granted`,
+        );
+        await holding;
+      });
+      const pushed = await pushPatiently(
+        house,
+        owner,
+        defineSchema({ [held]: { title: t.string(), note: t.string() } }),
+      );
+      expect(pushed.text).toContain('"applied"');
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    "150 tables of 25 columns: pushed, pushed again without a statement, changed in one column",
+    async () => {
+      const prefix = freshName("big");
+      const makeSchema = (extra: object = {}) =>
+        defineSchema(
+          Object.fromEntries(
+            Array.from({ length: 150 }, (_, n) => [
+              `${prefix}_${n}`,
+              {
+                ...Object.fromEntries(
+                  Array.from({ length: 25 }, (_c, c) => [`column_${c}`, t.string()]),
+                ),
+                ...(n === 77 ? extra : {}),
+              },
+            ]),
+          ),
+        );
+      const app = await house.makeApp();
+      expect((await pushPatiently(house, app, makeSchema())).text).toContain('"applied"');
+      const before = await house.house.admin.query(
+        "select xmin::text, name from rowhouse.tables order by name",
+        [],
+        { effect: "read" },
+      );
+
+      expect((await pushPatiently(house, app, makeSchema())).json).toMatchObject({
+        status: "unchanged",
+        migration: null,
+      });
+      expect(
+        await house.house.admin.query(
+          "select xmin::text, name from rowhouse.tables order by name",
+          [],
+          { effect: "read" },
+        ),
+      ).toEqual(before);
+      const changed = await pushPatiently(house, app, makeSchema({ more: t.number() }));
+
+      const { migration, steps } = changed.json as { migration: Migration; steps: string[] };
+      expect(steps).toEqual([`add column ${prefix}_77.more`, `register ${prefix}_77`]);
+      expect(migration.sql.match(/create or replace function/g)?.length).toBe(5);
+      const after = await house.house.admin.query<{ xmin: string; name: string }>(
+        "select xmin::text, name from rowhouse.tables order by name",
+        [],
+        { effect: "read" },
+      );
+      expect(
+        after.filter((row, n) => Bun.deepEquals(row, before[n]) === false).map(({ name }) => name),
+      ).toEqual([`${prefix}_77`]);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    "a row that holds a column pushed a moment ago by way of another process keeps its value",
+    async () => {
+      const toUrl = (url: string) => bouncer?.toUrl(url) ?? url;
+      const settings = {
+        databaseUrl: toUrl(house.database.servingUrl),
+        adminDatabaseUrl: toUrl(house.database.adminUrl),
+        prepare: !isPooled,
+      };
+      const service = Bun.spawn(
+        [
+          process.execPath,
+          join(import.meta.dirname, "service_process.ts"),
+          JSON.stringify(settings),
+        ],
+        { stdout: "pipe", stderr: "inherit" },
+      );
+      const port = Number(
+        new TextDecoder().decode((await service.stdout.getReader().read()).value),
+      );
+      const name = freshName();
+      const app = await house.makeApp(defineSchema({ [name]: { c0: t.number() } }));
+      const columns: Record<string, unknown> = { c0: t.number() };
+      for (let n = 1; n <= 15; n++) {
+        columns[`c${n}`] = t.number();
+        expect(
+          (await pushPatiently(house, app, defineSchema({ [name]: { ...columns } } as never)))
+            .status,
+        ).toBe(200);
+        const created = await callAt(`http://127.0.0.1:${port}`, app, `/v1/data/db/${name}`, {
+          method: "POST",
+          json: { [`c${n}`]: n },
+        });
+        expect(created.json).toMatchObject({ [`c${n}`]: n });
+      }
+      service.kill("SIGKILL");
+      await service.exited;
+    },
+    PATIENCE_MS,
+  );
+});
+
+/** One exchange with a house at another address. */
+async function callAt(
+  url: string,
+  app: TestApp | undefined,
+  path: string,
+  call: { method?: string; json?: unknown } = {},
+): Promise<Answer> {
+  const response = await fetch(url + path, {
+    method: call.method ?? "GET",
+    headers: { authorization: `Bearer ${app?.key}`, "content-type": "application/json" },
+    ...(call.json === undefined ? {} : { body: JSON.stringify(call.json) }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: text === "" ? undefined : JSON.parse(text),
+  };
+}
