@@ -24,8 +24,8 @@ export type TestDatabase = {
   drop: () => Promise<void>;
 };
 
-const LOGIN = "rowhouse_test_login";
-const PASSWORD = "test login password";
+export const LOGIN = "rowhouse_test_login";
+export const PASSWORD = "test login password";
 
 /** A migrated database of its own. */
 export async function makeDatabase(): Promise<TestDatabase> {

