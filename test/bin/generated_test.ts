@@ -1,10 +1,13 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import schema from "../../schema/mod.ts";
+import { renderTypes } from "../../src/bin/db_types.ts";
 import { renderEnvExample, renderReadme } from "../../src/bin/generated.ts";
 import { readConfig, SETTINGS } from "../../src/config.ts";
 import { PROBLEMS } from "../../src/problem.ts";
 import { ROOT } from "../support/command.ts";
+import { definitionOf } from "../support/house.ts";
 
 const read = (name: string) => readFileSync(join(ROOT, name), "utf8");
 
@@ -24,4 +27,9 @@ test(".env.example with every line in force is a configuration without faults", 
   const env = Object.fromEntries([...lines].map(([, name = "", value = ""]) => [name, value]));
   expect(Object.keys(env)).toEqual(Object.keys(SETTINGS));
   expect(readConfig(env)).toEqual(readConfig({}));
+});
+
+test(".rowhouse/types.d.ts are the types that a push of the example writes", () => {
+  const tables = definitionOf(schema).tables.map(({ name }) => name);
+  expect(read(".rowhouse/types.d.ts")).toBe(renderTypes("../schema/mod.ts", tables));
 });
