@@ -70,7 +70,8 @@ export async function useKey(
       (select version::int4 from rowhouse.versions where name = 'keys') as version
     from rowhouse.use_key($1)`,
     [keyId],
-    { effect: "read" },
+    // A queue of its own: a flood of unknown keys waits behind itself.
+    { effect: "read", lane: "keys" },
   );
   if (row === undefined || row.key_id === null) return undefined;
   const record = {

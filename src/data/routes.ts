@@ -164,7 +164,8 @@ async function call(
   { table, endpoint, values }: FunctionCall,
 ): Promise<string | null> {
   const { text, effect } = statementsOf(table)[endpoint];
-  const options: CallOptions = { effect, signal: exchange.request.signal };
+  const lane = exchange.principal.appId;
+  const options: CallOptions = { effect, signal: exchange.request.signal, lane };
   try {
     const [row] = await deps.db.query<{ body: string | null }>(
       text,

@@ -11,6 +11,8 @@ import { fileURLToPath } from "node:url";
 export type Cluster = {
   /** The administrator's connection string, to the database `postgres`. */
   url: string;
+  /** Stops it, `fast` (sessions end in order) or `immediate` (as a crash would), and starts it again where it was. */
+  restart: (how: "fast" | "immediate") => Promise<void>;
   stop: () => Promise<void>;
 };
 
@@ -46,6 +48,11 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   supervisor.unref();
   return {
     url,
+    restart: async (how) => {
+      const done = once(supervisor.stdout, "data");
+      supervisor.stdin.write(`restart ${how === "fast" ? "SIGINT" : "SIGQUIT"}\n`);
+      await done;
+    },
     stop: async () => {
       const ended = once(supervisor, "exit");
       supervisor.ref();

@@ -50,14 +50,31 @@ async function supervise(): Promise<void> {
   await stopLeftover(dataDir);
   const password = await initialise(binaries, { dataDir, account });
   const { server, port } = await start(binaries, { dataDir, account });
-  server.once("exit", () => process.exit(1));
+  const place = { dataDir, account };
+  let current = server;
+  let work = Promise.resolve();
+  const fail = () => process.exit(1);
+  const stop = async (signal: NodeJS.Signals) => {
+    current.removeListener("exit", fail);
+    current.kill(signal);
+    if (current.exitCode === null && current.signalCode === null) await once(current, "exit");
+  };
+  current.once("exit", fail);
   process.stdout.write(`postgres://${USER}:${password}@127.0.0.1:${port}/postgres\n`);
-  process.stdin.on("data", () => undefined);
+  process.stdin.on("data", (chunk: Buffer) => {
+    const signal = /^restart (SIGINT|SIGQUIT)\n$/.exec(chunk.toString())?.[1];
+    work = work.then(async () => {
+      if (signal === undefined) return;
+      await stop(signal as NodeJS.Signals);
+      current = await startOn(binaries, { place, port });
+      current.once("exit", fail);
+      process.stdout.write("restarted\n");
+    });
+  });
   await once(process.stdin, "close");
-  server.removeAllListeners("exit");
+  await work;
   // SIGINT is PostgreSQL's fast shutdown: sessions end, everything is written.
-  server.kill("SIGINT");
-  if (server.exitCode === null) await once(server, "exit");
+  await stop("SIGINT");
   process.exit(0);
 }
 
@@ -198,9 +215,32 @@ async function runInitdb(
 
 /** Starts the server on a free port; another process may take the port first, so it is tried again. */
 async function start(
-  { postgres }: Binaries,
-  { dataDir, account }: Place,
+  binaries: Binaries,
+  place: Place,
 ): Promise<{ server: ChildProcess; port: number }> {
+  for (let attempt = 1; ; attempt++) {
+    const port = await findFreePort();
+    const { server, output } = launch(binaries, { place, port });
+    if (await isReady(server, output)) return { server, port };
+    if (attempt === ATTEMPTS) fail(output());
+  }
+}
+
+/** Starts the server again where it was. */
+async function startOn(
+  binaries: Binaries,
+  { place, port }: { place: Place; port: number },
+): Promise<ChildProcess> {
+  const { server, output } = launch(binaries, { place, port });
+  if (!(await isReady(server, output))) fail(output());
+  return server;
+}
+
+function launch(
+  { postgres }: Binaries,
+  { place, port }: { place: Place; port: number },
+): { server: ChildProcess; output: () => string } {
+  const { dataDir, account } = place;
   const durability = options.durable
     ? []
     : ["fsync=off", "synchronous_commit=off", "full_page_writes=off"];
@@ -210,20 +250,15 @@ async function start(
     ...durability,
     ...(options.settings ?? []),
   ];
-  for (let attempt = 1; ; attempt++) {
-    const port = await findFreePort();
-    const flags = [
-      "-D",
-      dataDir,
-      "-p",
-      String(port),
-      ...settings.flatMap((setting) => ["-c", setting]),
-    ];
-    const server = spawn(postgres, flags, { ...account, cwd: dataDir });
-    const output = collect(server);
-    if (await isReady(server, output)) return { server, port };
-    if (attempt === ATTEMPTS) fail(output());
-  }
+  const flags = [
+    "-D",
+    dataDir,
+    "-p",
+    String(port),
+    ...settings.flatMap((setting) => ["-c", setting]),
+  ];
+  const server = spawn(postgres, flags, { ...account, cwd: dataDir });
+  return { server, output: collect(server) };
 }
 
 async function isReady(server: ChildProcess, output: () => string): Promise<boolean> {

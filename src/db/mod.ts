@@ -1,6 +1,8 @@
 /** The database's edge: the pool, what its errors mean, the service's own migrations. Imports "postgres" alone. @module */
 export { AdmissionError, admitLogin } from "./admit.ts";
+export { isDriverPatched, type Parameter } from "./connection.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
+export type { PoolStats } from "./members.ts";
 export { findMissingMigrations, MigrationError, migrate } from "./migrate.ts";
 export {
   type CallOptions,
@@ -8,7 +10,6 @@ export {
   type DatabaseOptions,
   EXECUTION_LIMIT_MS,
   openDatabase,
-  type Parameter,
 } from "./pool.ts";
 export { makeDatabase, makeLogin } from "./provision.ts";
 export { readSqlState, SignalError, type Violation, ViolationError } from "./sqlstate.ts";

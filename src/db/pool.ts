@@ -1,20 +1,22 @@
 /**
- * The shared pool: the only file that knows the driver. A call is one statement, one implicit transaction, with
- * values as parameters, bounded in time; nothing here begins a transaction or sets session state.
+ * The shared pool, as the rooms see it. A call is one statement, one implicit transaction, with values as parameters,
+ * bounded in time, on a connection of its own; nothing here begins a transaction or sets session state. What certainly
+ * did not happen is tried again; what may have happened is said to be unknown.
  *
  * @module
  */
-import postgres from "postgres";
-import { readCode, SilenceError, toDatabaseError } from "./sqlstate.ts";
-
-/** A value that PostgreSQL gets as a parameter: never `undefined`, which would hang the connection behind a pooler. */
-export type Parameter = string | number | boolean | null | Date | Uint8Array | readonly string[];
+import type { Connection, Parameter, Statement } from "./connection.ts";
+import { type End, exchange } from "./exchange.ts";
+import { type Members, makeMembers, type PoolStats } from "./members.ts";
+import { isWorthAnother, toDatabaseError } from "./sqlstate.ts";
 
 export type CallOptions = {
   /** `read`: a lost connection means nothing happened. `write`: it may have. */
   effect: "read" | "write";
   /** Aborted when the caller has gone: the statement is cancelled in the database. */
   signal?: AbortSignal;
+  /** Whose queue the call waits in: an app's id. Default: the house's own. */
+  lane?: string;
 };
 
 export type Database = {
@@ -26,6 +28,7 @@ export type Database = {
   ) => Promise<Row[]>;
   /** The last statement's rows of several statements sent as one message, which is one transaction. */
   readonly message: <Row>(text: string, options?: { timeoutMs?: number }) => Promise<Row[]>;
+  readonly stats: () => PoolStats;
   /** Ends the pool: waits at most `timeoutS` seconds for statements under way. */
   readonly close: (timeoutS?: number) => Promise<void>;
 };
@@ -44,119 +47,80 @@ export type DatabaseOptions = {
 
 /** Execution time at the most, the service's documented limit. */
 export const EXECUTION_LIMIT_MS = 30_000;
-const CONNECT_TIMEOUT_S = 3;
-/** Short and constant: a database that is back is found again within half a second. */
-const RECONNECT_DELAY_S = 0.25;
-
-/** How often a query is sent at the most when it lost against another one. */
+/** The longest wait for a connection. */
+const ACQUIRE_LIMIT_MS = 3000;
 const MOST_ATTEMPTS = 3;
-const LOST_RACES = new Set(["40001", "40P01"]);
-const CANCELLED = "57014";
-/** How long a cancelled query may go on before its caller is answered without it. */
-const CANCEL_GRACE_MS = 1000;
+const PAUSE_MS = 20;
 
-/** A query waits for a connection of its own, never behind somebody's slow one. (The driver's types lack this option.) */
-const NO_PIPELINE = { max_pipeline: 0 };
+type Work = {
+  statement: Statement;
+  effect: CallOptions["effect"];
+  lane: string;
+  signal: AbortSignal | undefined;
+  limitMs: number;
+  attempts: number;
+};
 
 /** A pool over one connection string. Opening it connects to nothing. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const sql = postgres(options.url, {
-    max: options.connections,
-    prepare: options.prepare,
-    connect_timeout: CONNECT_TIMEOUT_S,
-    backoff: () => RECONNECT_DELAY_S,
-    fetch_types: false,
-    ...NO_PIPELINE,
-    onnotice: () => undefined,
-    connection: { application_name: options.name },
-    ...toAddress(options.url),
-  });
-  const limitMs = options.limitMs ?? EXECUTION_LIMIT_MS;
+  const { prepare, limitMs = EXECUTION_LIMIT_MS } = options;
+  const members = makeMembers({ ...options, acquireMs: ACQUIRE_LIMIT_MS });
   return {
-    query: (text, parameters, call) =>
-      run(
-        () =>
-          sql.unsafe(text, [...parameters] as postgres.ParameterOrJSON<never>[], {
-            prepare: options.prepare,
-          }),
-        { ...call, limitMs, attempts: MOST_ATTEMPTS },
-      ),
-    message: async (text, { timeoutMs = EXECUTION_LIMIT_MS } = {}) =>
+    query: <Row>(text: string, parameters: readonly Parameter[], call: CallOptions) =>
+      run<Row>(members, {
+        statement: { text, parameters, prepare },
+        effect: call.effect,
+        lane: call.lane ?? "",
+        signal: call.signal,
+        limitMs,
+        attempts: MOST_ATTEMPTS,
+      }),
+    message: async <Row>(text: string, { timeoutMs = EXECUTION_LIMIT_MS } = {}) =>
       lastResult(
-        await run(() => sql.unsafe(text), { effect: "write", limitMs: timeoutMs, attempts: 1 }),
+        await run<Row>(members, {
+          statement: { text, parameters: undefined, prepare: false },
+          effect: "write",
+          lane: "",
+          signal: undefined,
+          limitMs: timeoutMs,
+          attempts: 1,
+        }),
       ),
-    close: (timeoutS = 5) => sql.end({ timeout: timeoutS }),
+    stats: members.stats,
+    close: (timeoutS = 5) => members.close(timeoutS),
   };
 }
 
-/** What the driver must be told outright, because it reads PG* variables of the environment for what is missing. */
-function toAddress(url: string): { username: string; password: string; database: string } {
-  const { username, password, pathname } = new URL(url);
-  return {
-    username: decodeURIComponent(username),
-    password: decodeURIComponent(password),
-    database: decodeURIComponent(pathname.slice(1)),
-  };
-}
-
-type Run = CallOptions & { limitMs: number; attempts: number };
-type Pending = postgres.PendingQuery<postgres.Row[]>;
-type End<Row> = { rows: Row[] } | { error: unknown; timedOut: boolean; isAsked: boolean };
-
-/**
- * The query's rows, or its failure in the house's words. What PostgreSQL rolled back for no fault of the statement is
- * sent again: a statement is its own transaction, so nothing of it is left.
- */
-async function run<Row>(send: () => Pending, call: Run): Promise<Row[]> {
+async function run<Row>(members: Members, work: Work): Promise<Row[]> {
+  let startedAt: number | undefined;
   for (let attempt = 1; ; attempt++) {
-    const end = await settle<Row>(send(), call);
-    if ("rows" in end) return end.rows;
-    if (attempt >= call.attempts || !isWorthAnother(end, attempt))
-      throw toDatabaseError(end.error, { effect: call.effect, timedOut: end.timedOut });
+    const taken = members.take(work.lane, work.signal);
+    const connection = taken instanceof Promise ? await taken : taken;
+    startedAt ??= performance.now();
+    const spentMs = performance.now() - startedAt;
+    const end = await attemptOn(members, connection, { work, spentMs });
+    if ("rows" in end) return end.rows as Row[];
+    const call = { effect: work.effect, ...end, isEarly: isEarly(startedAt, work) };
+    if (attempt >= work.attempts || !isWorthAnother(call, attempt))
+      throw toDatabaseError(end.error, call);
+    await Bun.sleep(Math.random() * PAUSE_MS * attempt);
   }
 }
 
-/** Lost against another statement; or hit by a cancellation that was meant for the connection's statement before. */
-function isWorthAnother(end: { error: unknown; isAsked: boolean }, attempt: number): boolean {
-  const code = readCode(end.error);
-  return LOST_RACES.has(code) || (code === CANCELLED && !end.isAsked && attempt === 1);
+async function attemptOn(
+  members: Members,
+  connection: Connection,
+  { work, spentMs }: { work: Work; spentMs: number },
+): Promise<End> {
+  const limitMs = Math.max(work.limitMs - spentMs, 1);
+  const end = await exchange(connection, work.statement, { limitMs, signal: work.signal });
+  members.giveBack(work.lane, connection, end.isSuspect);
+  return end;
 }
 
-/** Waits for a query; cancels it in the database at the limit or on abort, and gives up where no answer comes. */
-async function settle<Row>(pending: Pending, call: Run): Promise<End<Row>> {
-  let timedOut = false;
-  let timer: Timer | undefined;
-  const abort = () => void cancel(pending);
-  const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      timedOut = true;
-      const giveUp = () => reject(new SilenceError());
-      if (cancel(pending)) timer = setTimeout(giveUp, CANCEL_GRACE_MS);
-      else giveUp();
-    }, call.limitMs);
-  });
-  call.signal?.addEventListener("abort", abort, { once: true });
-  try {
-    return { rows: (await Promise.race([pending, silence])) as unknown as Row[] };
-  } catch (error) {
-    return { error, timedOut, isAsked: timedOut || call.signal?.aborted === true };
-  } finally {
-    clearTimeout(timer);
-    call.signal?.removeEventListener("abort", abort);
-  }
-}
-
-/**
- * Cancels a query that is not settled; whether it was sent, so that there is something to cancel. Two faults of the
- * driver's own `cancel()` are kept away: it drops the promise of its cancelling connection, whose rejection ends the
- * process when the database is away; and a query cancelled while its connection opens takes that connection with it.
- */
-function cancel(pending: Pending): boolean {
-  const canceller: unknown = Reflect.get(pending, "canceller");
-  if (typeof canceller !== "function" || Reflect.get(pending, "state") === null) return false;
-  Reflect.set(pending, "canceller", null);
-  Promise.resolve(canceller(pending)).catch(() => undefined); // the query's own end tells all
-  return true;
+/** Whether a statement was cancelled well before its limit: by nobody's wish, then, and not by the server's own limit. */
+function isEarly(startedAt: number, { limitMs }: Work): boolean {
+  return performance.now() - startedAt < limitMs * 0.9;
 }
 
 /** Several statements give a list of results, one gives its rows. */

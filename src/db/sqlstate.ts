@@ -74,6 +74,11 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
   "58": { code: "unavailable", retryAfterS: 5 },
 };
 
+/** Lost against another statement: rolled back, worth another attempt. */
+const LOST_RACES = new Set(["40001", "40P01"]);
+const CANCELLED = "57014";
+/** The server ended the session before the statement was done: it was rolled back. */
+const SESSION_ENDED = "57P01";
 /** A write that was under way when one of these came may have been committed: a crash, or a pooler that lost its server. */
 const UNTOLD = ["08", "40003", "57P02"];
 
@@ -95,15 +100,40 @@ const CUT = new Set([
   "ETIMEDOUT",
 ]);
 
+/** How a statement failed: at its limit, cancelled by us, or well before its limit. */
+export type Failure = {
+  error: unknown;
+  effect: "read" | "write";
+  isTimedOut: boolean;
+  isAsked: boolean;
+  isEarly: boolean;
+};
+
+/** Whether a failed statement certainly did nothing and may well succeed when it is sent again. */
+export function isWorthAnother(failure: Failure, attempt: number): boolean {
+  const code = readCode(failure.error);
+  if (LOST_RACES.has(code)) return true;
+  if (failure.isAsked) return false;
+  // A cancellation that nobody here asked for was meant for another statement of a pooler's connection.
+  if (code === CANCELLED) return failure.isEarly && attempt === 1;
+  if (code === SESSION_ENDED) return true;
+  return failure.effect === "read" && (CUT.has(code) || code.startsWith("08"));
+}
+
+/** The error to throw for a connection that could not be made: nothing was sent. */
+export function toConnectError(error: unknown): Problem {
+  return away(error);
+}
+
 /** The error to throw for what a statement met. */
 export function toDatabaseError(
   error: unknown,
-  call: { effect: "read" | "write"; timedOut: boolean },
+  call: Pick<Failure, "effect" | "isTimedOut">,
 ): Error {
   const code = readCode(error);
   // Who got no answer to the cancellation either cannot know whether a write happens after all.
   if (error instanceof SilenceError && call.effect === "write") return unknownOutcome(error);
-  if (call.timedOut && (code === "57014" || error instanceof SilenceError))
+  if (call.isTimedOut && (code === CANCELLED || error instanceof SilenceError))
     return new Problem("timeout", { cause: error });
   if (code.startsWith("RH")) return new SignalError(code);
   const kind = VIOLATIONS[code];

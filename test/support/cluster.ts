@@ -27,9 +27,8 @@ export type TestDatabase = {
 export const LOGIN = "rowhouse_test_login";
 export const PASSWORD = "test login password";
 
-/** A migrated database of its own. */
-export async function makeDatabase(): Promise<TestDatabase> {
-  const urls = clusterUrls();
+/** A migrated database of its own, in the run's cluster or another one. */
+export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> {
   if (urls === undefined)
     throw new Error("No PostgreSQL: run bun test from the project, so that bunfig.toml applies");
   const name = `rowhouse_test_${crypto.randomUUID().replaceAll("-", "")}`;

@@ -4,7 +4,7 @@ import { type Definition, toDefinition } from "../../src/dsl/mod.ts";
 import { type House, openHouse } from "../../src/house.ts";
 import type { Scope } from "../../src/principal.ts";
 import { push } from "../../src/push/mod.ts";
-import { makeDatabase, type TestDatabase } from "./cluster.ts";
+import { type ClusterUrls, makeDatabase, type TestDatabase } from "./cluster.ts";
 
 export type TestApp = { id: string; slug: string; key: string };
 
@@ -45,6 +45,8 @@ export type TestHouseOptions = {
   connections?: number;
   /** Milliseconds that a statement may take. */
   limitMs?: number;
+  /** Another cluster than the run's. */
+  cluster?: ClusterUrls;
   /** Where the house connects instead, such as to a proxy in front of the database. */
   toServingUrl?: (url: string) => string;
   /** The same for pushes; default: straight to the database. */
@@ -55,9 +57,9 @@ export type TestHouseOptions = {
 
 /** Opens and serves a house on a free port. */
 export async function openTestHouse(options: TestHouseOptions = {}): Promise<TestHouse> {
-  const database = await makeDatabase();
-  const log: string[] = [];
+  const database = await makeDatabase(options.cluster);
   const servingUrl = options.login === "superuser" ? database.superuserUrl : database.servingUrl;
+  const log: string[] = [];
   const house = openHouse({
     databaseUrl: options.toServingUrl?.(servingUrl) ?? servingUrl,
     adminDatabaseUrl: options.toAdminUrl?.(database.adminUrl) ?? database.adminUrl,

@@ -1,0 +1,136 @@
+/**
+ * The database is hurt under load: backends killed, the server restarted in order and as by a crash, frozen. Nobody
+ * gets another's answer, nothing acknowledged is lost, nothing refused is done, and the pool is whole afterwards.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import schema from "../../schema/mod.ts";
+import { type Cluster, startCluster } from "../../src/db/embedded.ts";
+import { withDatabase } from "../support/cluster.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { type Load, rate, recovery, startLoad } from "./load.ts";
+
+const CONNECTIONS = 10;
+const CALLERS = 24;
+const BACK_WITHIN_MS = 2000;
+
+let folder: string;
+let cluster: Cluster;
+let house: TestHouse;
+let app: TestApp;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "rowhouse-storm-"));
+  await Bun.$`chmod 755 ${folder}`.quiet();
+  cluster = await startCluster({ dataDir: join(folder, "postgres"), durable: true });
+  house = await openTestHouse({
+    connections: CONNECTIONS,
+    cluster: { admin: cluster.url, serving: cluster.url, prepare: true },
+  });
+  app = await house.makeApp(schema);
+});
+afterAll(async () => {
+  await house.close();
+  await cluster.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("backends killed at random for 6 s", async () => {
+  await storm("kill", async () => {
+    const endsAt = performance.now() + 6000;
+    await withDatabase(cluster.url, async (killer) => {
+      while (performance.now() < endsAt) {
+        await killer.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+          where application_name like 'rowhouse%' and pid <> pg_backend_pid() order by random() limit 1`,
+          [],
+          { effect: "read" },
+        );
+        await Bun.sleep(10);
+      }
+    });
+  });
+}, 60_000);
+
+test.each(["fast", "immediate"] as const)(
+  "PostgreSQL restarted, %s",
+  async (how) => {
+    await storm(how, () => cluster.restart(how));
+  },
+  60_000,
+);
+
+test("PostgreSQL frozen for 10 s", async () => {
+  const pids = await findProcesses();
+  await storm("frozen", async () => {
+    for (const pid of pids()) process.kill(pid, "SIGSTOP");
+    await Bun.sleep(10_000);
+    for (const pid of pids()) process.kill(pid, "SIGCONT");
+  });
+}, 60_000);
+
+/** Load before, during and after `hurt`; then the books are checked. */
+async function storm(name: string, hurt: () => Promise<void>): Promise<void> {
+  const load = startLoad(house, app, CALLERS);
+  const startedAt = performance.now();
+  await Bun.sleep(2000);
+  const hurtAt = performance.now();
+  await hurt();
+  const healedAt = performance.now();
+  await Bun.sleep(BACK_WITHIN_MS + 1000);
+  const endedAt = performance.now();
+  await load.stop();
+  const back = recovery(load.book, healedAt);
+  console.log(
+    `${name}: ${rate(load.book, startedAt, hurtAt)} requests/s before, ${rate(load.book, hurtAt, healedAt)} during, ` +
+      `${rate(load.book, endedAt - 1000, endedAt)} after; back in ${back} ms; ${load.book.done.size} rows done, ` +
+      `${load.book.notDone.size} refused, ${load.book.unknown.size} unknown`,
+  );
+  expect(back).toBeLessThan(BACK_WITHIN_MS);
+  await checkBooks(load);
+  await checkPool();
+}
+
+async function checkBooks({ book }: Load): Promise<void> {
+  expect(book.foreign).toEqual([]);
+  expect(book.odd).toEqual([]);
+  const rows = await withDatabase(house.database.adminUrl, (admin) =>
+    admin.query<{ title: string }>("select title from data.todos", [], { effect: "read" }),
+  );
+  const there = new Set(rows.map((row) => row.title));
+  expect([...book.done].filter((nonce) => !there.has(nonce))).toEqual([]);
+  expect([...book.notDone].filter((nonce) => there.has(nonce))).toEqual([]);
+}
+
+/** As many sleeps as connections, side by side. */
+async function checkPool(): Promise<void> {
+  const startedAt = performance.now();
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, (_, index) =>
+      house.house.db.query("select pg_sleep(0.5)", [], { effect: "read", lane: `${index}` }),
+    ),
+  );
+  expect(performance.now() - startedAt).toBeLessThan(1500);
+  expect(house.house.db.stats()).toMatchObject({ open: CONNECTIONS, waiting: 0 });
+  // The house looks at its versions every second: no call of ours is under way once there is a moment without any.
+  while (house.house.db.stats().busy > 0) await Bun.sleep(1);
+}
+
+/** The server's process and its children, as they are at each call. */
+async function findProcesses(): Promise<() => number[]> {
+  const directory = await withDatabase(cluster.url, async (admin) => {
+    const [row] = await admin.query<{ folder: string }>(
+      "select current_setting('data_directory') as folder",
+      [],
+      { effect: "read" },
+    );
+    return row?.folder ?? "";
+  });
+  const postmaster = Number(readFileSync(join(directory, "postmaster.pid"), "utf8").split("\n")[0]);
+  return () => {
+    const children = Bun.spawnSync(["pgrep", "-P", String(postmaster)]).stdout.toString();
+    return [postmaster, ...children.trim().split("\n").filter(Boolean).map(Number)];
+  };
+}
