@@ -33,7 +33,7 @@ type Plan = { messages: number; fault: Fault };
 
 const HEADER = 5;
 
-export async function openMessageProxy(targetUrl: string): Promise<NetworkProxy> {
+export async function openMessageProxy(targetUrl: string, wantedPort = 0): Promise<NetworkProxy> {
   const target = new URL(targetUrl);
   const links = new Set<Link>();
   let plan: Plan | undefined;
@@ -62,7 +62,7 @@ export async function openMessageProxy(targetUrl: string): Promise<NetworkProxy>
     client.on("data", (bytes: Buffer) => void (link.frozen || server.write(bytes)));
     server.on("data", read);
   });
-  listener.listen(0, "127.0.0.1");
+  listener.listen(wantedPort, "127.0.0.1");
   await once(listener, "listening");
   const address = listener.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;

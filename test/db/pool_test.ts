@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type Database, openDatabase } from "../../src/db/mod.ts";
+import { Problem } from "../../src/problem.ts";
+import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { openMessageProxy } from "../support/message_proxy.ts";
+
+const CONNECTIONS = 4;
+const READ = { effect: "read" } as const;
+const WRITE = { effect: "write" } as const;
+
+let database: TestDatabase;
+let admin: Database;
+beforeAll(async () => {
+  database = await makeDatabase();
+  admin = open({ connections: 4 });
+  await admin.message(`
+create table public.notes (nonce text primary key);
+create sequence public.attempts;
+create table public.checked (id integer primary key);
+-- Fails as many times as asked, with any SQLSTATE; the sequence remembers what a rollback forgets.
+create function public.fail_first(times integer, state text) returns bigint language plpgsql as $$
+begin
+  if nextval('public.attempts') <= times then
+    raise exception 'as asked' using errcode = state;
+  end if;
+  return currval('public.attempts');
+end $$;
+create function public.refuse_commit() returns trigger language plpgsql as $$
+begin
+  raise exception 'refused at commit' using errcode = '23514';
+end $$;
+create constraint trigger refuse_commit after insert on public.checked
+  deferrable initially deferred for each row execute function public.refuse_commit();
+select 1`);
+});
+afterAll(async () => {
+  await admin.close();
+  await database.drop();
+});
+
+function open(options: { connections?: number; limitMs?: number; url?: string } = {}): Database {
+  return openDatabase({
+    url: options.url ?? database.adminUrl,
+    connections: options.connections ?? CONNECTIONS,
+    prepare: true,
+    name: "rowhouse pool test",
+    ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
+  });
+}
+
+async function withPool<Result>(
+  options: Parameters<typeof open>[0],
+  use: (pool: Database) => Promise<Result>,
+): Promise<Result> {
+  const pool = open(options);
+  try {
+    return await use(pool);
+  } finally {
+    await pool.close(0);
+  }
+}
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+    return "done";
+  } catch (error) {
+    if (error instanceof Problem) return error.code;
+    throw error;
+  }
+}
+
+describe("a statement that the database gave up is", () => {
+  test.each([
+    { name: "sent again after a serialization failure", state: "40001", times: 2, want: "done" },
+    { name: "sent again after a deadlock", state: "40P01", times: 2, want: "done" },
+    { name: "sent three times at the most", state: "40001", times: 3, want: "unavailable" },
+    { name: "sent again after one stray cancellation", state: "57014", times: 1, want: "done" },
+    { name: "not sent a third time after two of them", state: "57014", times: 2, want: "timeout" },
+    { name: "not sent again for lack of space", state: "53100", times: 1, want: "unavailable" },
+    { name: "unknown where the server crashed", state: "57P02", times: 1, want: "unknown_outcome" },
+  ])("$name", async ({ state, times, want }) => {
+    await admin.query("select setval('public.attempts', 1, false)", [], WRITE);
+    const call = admin.query("select public.fail_first($1::int4, $2)", [times, state], WRITE);
+    expect(await codeOf(call)).toBe(want);
+  });
+});
+
+test("a write is done only when it is committed: a refusal at commit is a refusal", async () => {
+  const call = admin.query("insert into public.checked values ($1::int4) returning id", [1], WRITE);
+  await expect(call).rejects.toMatchObject({ violation: { kind: "value" } });
+});
+
+test("a statement past its limit is cancelled in the database, and its connection replaced", async () => {
+  await withPool({ limitMs: 200 }, async (pool) => {
+    const mark = crypto.randomUUID();
+    const startedAt = performance.now();
+    expect(await codeOf(pool.query(`select pg_sleep(20) /* ${mark} */`, [], READ))).toBe("timeout");
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+    expect(await countRunning(mark)).toBe(0);
+    expect(pool.stats()).toMatchObject({ busy: 0, open: 0 });
+  });
+});
+
+test("a statement whose caller has gone is cancelled in the database", async () => {
+  await withPool({}, async (pool) => {
+    const mark = crypto.randomUUID();
+    const caller = new AbortController();
+    const call = pool.query(`select pg_sleep(20) /* ${mark} */`, [], {
+      ...READ,
+      signal: caller.signal,
+    });
+    while ((await countRunning(mark)) === 0) await Bun.sleep(5);
+    caller.abort();
+    expect(await codeOf(call)).toBe("timeout");
+    expect(await countRunning(mark)).toBe(0);
+  });
+});
+
+test("callers who leave never have another's statement cancelled", async () => {
+  await withPool({}, async (pool) => {
+    const ends = await Promise.all(
+      Array.from({ length: 200 }, async (_, index) => {
+        const caller = new AbortController();
+        const leaves = index % 2 === 0;
+        if (leaves) setTimeout(() => caller.abort(), Math.random() * 30);
+        const call = pool.query("select pg_sleep(0.005)", [], { ...READ, signal: caller.signal });
+        const end = await codeOf(call);
+        return leaves ? "left" : end;
+      }),
+    );
+    expect(ends.filter((end) => end !== "left" && end !== "done")).toEqual([]);
+  });
+});
+
+test("nobody waits behind a slow statement while a connection is free", async () => {
+  await withPool({}, async (pool) => {
+    const slow = Promise.all([1, 2, 3].map(() => pool.query("select pg_sleep(1)", [], READ)));
+    const startedAt = performance.now();
+    await Promise.all(
+      Array.from({ length: 50 }, () => pool.query("select 1", [], { ...READ, lane: "other" })),
+    );
+    expect(performance.now() - startedAt).toBeLessThan(900);
+    await slow;
+  });
+});
+
+test("who gets no connection in time is told so, and holds nothing", async () => {
+  await withPool({ connections: 1 }, async (pool) => {
+    const slow = pool.query("select pg_sleep(4)", [], READ);
+    const late = pool.query("select 1", [], READ);
+    await expect(late).rejects.toMatchObject({
+      code: "overloaded",
+      headers: { "retry-after": "1" },
+    });
+    expect(pool.stats()).toMatchObject({ waiting: 0, shed: { waited: 1 } });
+    await slow;
+    expect(await codeOf(pool.query("select 1", [], READ))).toBe("done");
+  });
+});
+
+test("one lane's flood is refused with 429, another lane is served", async () => {
+  await withPool({}, async (pool) => {
+    const flood = Array.from({ length: 400 }, () =>
+      codeOf(pool.query("select pg_sleep(0.01)", [], { ...READ, lane: "flood" })),
+    );
+    const other = await codeOf(pool.query("select 1", [], { ...READ, lane: "other" }));
+    const ends = await Promise.all(flood);
+    expect(other).toBe("done");
+    expect([...new Set(ends)].sort()).toEqual(["done", "rate_limited"]);
+    expect(pool.stats().shed.lane_full).toBeGreaterThan(100);
+  });
+});
+
+test("a database that refuses connections is answered at once, and found again when it is back", async () => {
+  const proxy = await openMessageProxy(database.adminUrl);
+  const url = proxy.toUrl(database.adminUrl);
+  await withPool({ url }, async (pool) => {
+    await proxy.close();
+    const startedAt = performance.now();
+    const ends = await Promise.all(
+      Array.from({ length: 20 }, () => codeOf(pool.query("select 1", [], READ))),
+    );
+    expect([...new Set(ends)]).toEqual(["unavailable"]);
+    expect(performance.now() - startedAt).toBeLessThan(500);
+    const again = await openMessageProxy(database.adminUrl, Number(new URL(url).port));
+    while ((await codeOf(pool.query("select 1", [], READ))) !== "done") await Bun.sleep(10);
+    await again.close();
+  });
+});
+
+test("a database that takes connections and says nothing is answered by the deadline", async () => {
+  const proxy = await openMessageProxy(database.adminUrl);
+  await withPool({ url: proxy.toUrl(database.adminUrl) }, async (pool) => {
+    proxy.fault("freeze");
+    const startedAt = performance.now();
+    const code = await codeOf(pool.query("select 1", [], READ));
+    expect([code, performance.now() - startedAt < 4000]).toEqual([expect.any(String), true]);
+    expect(["unavailable", "overloaded"]).toContain(code);
+    proxy.thaw();
+    while ((await codeOf(pool.query("select 1", [], READ))) !== "done") await Bun.sleep(10);
+  });
+  await proxy.close();
+});
+
+async function countRunning(mark: string): Promise<number> {
+  const rows = await admin.query(
+    "select from pg_stat_activity where state = 'active' and query like '%' || $1 || '%' and pid <> pg_backend_pid()",
+    [mark],
+    READ,
+  );
+  return rows.length;
+}
