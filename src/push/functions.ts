@@ -66,18 +66,52 @@ const SET_TENANT = `  perform pg_catalog.set_config('rowhouse.app_id', $1::${TEX
 
 const EQUALS = "operator(pg_catalog.=)";
 
+/** Bytes of a list at the most, give or take a row: what is left out comes with the next page. */
+export const LIST_BYTES = 8_388_608;
+/** Stored bytes, perhaps compressed, up to which a page is made at once and measured afterwards. */
+const STORED_BYTES = 524_288;
+/** A page of so few rows is made at once, whatever is in them. */
+const FEW_ROWS = 50;
+
+/** The common page is made in one go; one that may be large row by row, up to the bound. */
 function listBody(table: TableDefinition): string {
   const mine = `from data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} $1 order by "$t"."id"`;
-  return `begin
+  const page = `(select ${outputs(table)} ${mine} limit $2 offset $3) as "$row"`;
+  return `declare
+  "$text" ${TEXT};
+  "$count" pg_catalog.int8;
+begin
 ${SET_TENANT}
-  return (
-    select pg_catalog.concat('{"rows":', coalesce(pg_catalog.json_agg("$row")::${TEXT}, '[]'),
-      ',"limit":', $2, ',"offset":', $3, ',"hasMore":',
-      case when exists (select ${mine} limit 1 offset $3::pg_catalog.int8 operator(pg_catalog.+) $2)
-        then 'true' else 'false' end, '}')
-    from (select ${outputs(table)} ${mine} limit $2 offset $3) as "$row"
-  );
+  if ${isSmall(table, mine)} then
+    select ${envelope(`coalesce(pg_catalog.json_agg("$row")::${TEXT}, '[]')`, mine, "$2")} into "$text" from ${page};
+    if pg_catalog.octet_length("$text") operator(pg_catalog.<=) ${LIST_BYTES} then
+      return "$text";
+    end if;
+  end if;
+  select pg_catalog.string_agg("$line"."$text", ','), pg_catalog.count(*) into "$text", "$count" from (
+    select "$one"."$text", pg_catalog.sum(pg_catalog.octet_length("$one"."$text")) over (
+      order by "$one"."$id" rows between unbounded preceding and 1 preceding) as "$before"
+    from (select "$row"."id" as "$id", pg_catalog.row_to_json("$row")::${TEXT} as "$text" from ${page}) as "$one"
+  ) as "$line" where coalesce("$line"."$before", 0) operator(pg_catalog.<=) ${LIST_BYTES};
+  return ${envelope(`pg_catalog.concat('[', "$text", ']')`, mine, '"$count"')};
 end`;
+}
+
+/** Whether the page's columns of any length take few bytes as they are stored: none is unpacked to tell. */
+function isSmall(table: TableDefinition, mine: string): string {
+  const sizes = table.columns
+    .filter(({ kind }) => kind === "string" || kind === "json")
+    .map(({ name }) => `coalesce(pg_catalog.pg_column_size("$t".${quoteName(name)}), 0)`);
+  if (sizes.length === 0) return "true";
+  const size = `select ${sizes.join(" operator(pg_catalog.+) ")} as "$size" ${mine} limit $2 offset $3`;
+  return `$2 operator(pg_catalog.<=) ${FEW_ROWS} or coalesce((select pg_catalog.sum("$row"."$size") from (${size}) as "$row"), 0) operator(pg_catalog.<=) ${STORED_BYTES}`;
+}
+
+/** The answer around rows; there are more where a row stands behind as many as were counted. */
+function envelope(rows: string, mine: string, counted: string): string {
+  return `pg_catalog.concat('{"rows":', ${rows}, ',"limit":', $2, ',"offset":', $3, ',"hasMore":',
+    case when exists (select ${mine} limit 1 offset $3::pg_catalog.int8 operator(pg_catalog.+) ${counted})
+      then 'true' else 'false' end, '}')`;
 }
 
 function getBody(table: TableDefinition): string {

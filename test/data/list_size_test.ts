@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { LIST_BYTES } from "../../src/push/mod.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+
+type Page = {
+  rows: { id: string; text: string }[];
+  limit: number;
+  offset: number;
+  hasMore: boolean;
+};
+
+const MOST_ROW = 102_400;
+
+let house: TestHouse;
+beforeAll(async () => {
+  house = await openTestHouse({ connections: 4 });
+});
+afterAll(() => house.close());
+
+const schema = defineSchema({
+  notes: { text: t.string(), more: t.json() },
+  counters: { value: t.number().required() },
+});
+
+/** Rows made in the database, because this is about reading them. */
+async function makeRows(app: TestApp, count: number, text: string): Promise<void> {
+  await house.house.admin.message(`
+    set local role rowhouse_tenant;
+    select set_config('rowhouse.app_id', '${app.id}', true);
+    insert into data.notes (app_id, id, text)
+    select '${app.id}', ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${text}
+    from generate_series(1, ${count}) as n;
+    select 1`);
+}
+
+async function list(app: TestApp, query: string): Promise<{ page: Page; bytes: number }> {
+  const answer = await house.call(app, `/v1/data/db/notes${query}`);
+  expect(answer.status).toBe(200);
+  return { page: answer.json as Page, bytes: Buffer.byteLength(answer.text) };
+}
+
+test.each([
+  {
+    name: "rows that do not compress",
+    count: 200,
+    text: "(select string_agg(md5(n || ':' || i), '') from generate_series(1, 2800) i)",
+  },
+  { name: "rows that compress a hundredfold", count: 200, text: "repeat('a', 90000)" },
+  { name: "rows that JSON writes six times as long", count: 200, text: "repeat(chr(1), 15000)" },
+])("a list of $name is cut at the bound, and its pages hold every row once", async (given) => {
+  const app = await house.makeApp(schema);
+  await makeRows(app, given.count, given.text);
+  const ids: string[] = [];
+  for (let offset = 0, more = true; more; offset = ids.length) {
+    const { page, bytes } = await list(app, `?limit=1000&offset=${offset}`);
+    expect(bytes).toBeLessThan(LIST_BYTES + MOST_ROW);
+    expect([page.limit, page.offset]).toEqual([1000, offset]);
+    expect(page.rows.length).toBeGreaterThan(0);
+    ids.push(...page.rows.map((row) => row.id));
+    more = page.hasMore;
+  }
+  expect(ids.length).toBe(given.count);
+  expect(ids).toEqual([...new Set(ids)].sort());
+});
+
+test.each([
+  { name: "no rows of a large table", query: "?limit=0", rows: 0, hasMore: true },
+  { name: "one large row", query: "?limit=1", rows: 1, hasMore: true },
+  { name: "the last large row", query: "?limit=1&offset=9", rows: 1, hasMore: false },
+  { name: "what is behind the end", query: "?offset=10", rows: 0, hasMore: false },
+  { name: "all of a page that fits", query: "?limit=10", rows: 10, hasMore: false },
+])("a list of $name says what it is", async ({ query, rows, hasMore }) => {
+  const app = await house.makeApp(schema);
+  await makeRows(app, 10, "repeat('b', 90000)");
+  const { page } = await list(app, query);
+  expect([page.rows.length, page.hasMore]).toEqual([rows, hasMore]);
+});
+
+test("a table without columns of any length is listed whole", async () => {
+  const app = await house.makeApp(schema);
+  for (const value of [1, 2, 3])
+    await house.call(app, "/v1/data/db/counters", { method: "POST", json: { value } });
+  const { json } = await house.call(app, "/v1/data/db/counters");
+  expect((json as { rows: { value: number }[] }).rows.map(({ value }) => value)).toEqual([1, 2, 3]);
+});
