@@ -92,6 +92,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 async function run<Row>(members: Members, work: Work): Promise<Row[]> {
+  const askedAt = performance.now();
   let startedAt: number | undefined;
   for (let attempt = 1; ; attempt++) {
     const taken = members.take(work.lane, work.signal);
@@ -101,7 +102,9 @@ async function run<Row>(members: Members, work: Work): Promise<Row[]> {
     const end = await attemptOn(members, connection, { work, spentMs });
     if ("rows" in end) return end.rows as Row[];
     const call = { effect: work.effect, ...end, isEarly: isEarly(startedAt, work) };
-    if (attempt >= work.attempts || !isWorthAnother(call, attempt))
+    // Who has waited that long already is told, and not made to wait once more.
+    const isPatient = performance.now() - askedAt < ACQUIRE_LIMIT_MS;
+    if (attempt >= work.attempts || !isPatient || !isWorthAnother(call, attempt))
       throw toDatabaseError(end.error, call);
     await Bun.sleep(Math.random() * PAUSE_MS * attempt);
   }

@@ -6,7 +6,7 @@ import { LOCK_BUDGET_MS } from "../../src/push/message.ts";
 import { type Migration, readDrift } from "../../src/push/mod.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";
 import { type Answer, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
-import { type Bouncer, hasBouncer, startBouncer } from "../support/pgbouncer.ts";
+import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import { openMessageProxy } from "./message_proxy.ts";
 
@@ -14,7 +14,7 @@ const PATIENCE_MS = 60_000;
 const WORLDS = [
   { name: "directly", isPooled: false },
   { name: "through PgBouncer", isPooled: true },
-].filter(({ isPooled }) => !isPooled || hasBouncer());
+].filter(({ isPooled }) => !isPooled || PGBOUNCER !== null);
 
 /** As the command does: asks again while the service is busy. */
 async function pushPatiently(house: TestHouse, app: TestApp, schema: unknown): Promise<Answer> {
@@ -52,15 +52,19 @@ async function eventually(check: () => Promise<boolean>): Promise<void> {
 }
 
 describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
-  let bouncer: Bouncer | undefined;
+  let pooler: Pooler | undefined;
   let house: TestHouse;
   beforeAll(async () => {
     if (isPooled) {
       const { adminUrl, servingUrl, drop } = await makeDatabase();
-      bouncer = await startBouncer([adminUrl, servingUrl]);
+      pooler = await startPooler(adminUrl, {
+        poolSize: 20,
+        clients: 200,
+        users: Object.fromEntries([adminUrl, servingUrl].map(readLogin)),
+      });
       await drop();
     }
-    const toUrl = (url: string) => bouncer?.toUrl(url) ?? url;
+    const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
     house = await openTestHouse({
       toServingUrl: toUrl,
       toAdminUrl: toUrl,
@@ -69,7 +73,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   });
   afterAll(async () => {
     await house.close();
-    await bouncer?.stop();
+    await pooler?.close();
   });
 
   test(
@@ -137,7 +141,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
     "a service that is killed at any message of a push leaves all of it or nothing",
     async () => {
       const { adminUrl, servingUrl } = house.database;
-      const toUrl = (url: string) => bouncer?.toUrl(url) ?? url;
+      const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
       let isWhole = false;
       for (let stopAfter = 1; !isWhole; stopAfter++) {
         expect(stopAfter).toBeLessThan(60);
@@ -379,7 +383,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   test(
     "a row that holds a column pushed a moment ago by way of another process keeps its value",
     async () => {
-      const toUrl = (url: string) => bouncer?.toUrl(url) ?? url;
+      const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
       const settings = {
         databaseUrl: toUrl(house.database.servingUrl),
         adminDatabaseUrl: toUrl(house.database.adminUrl),
@@ -437,4 +441,9 @@ async function callAt(
     text,
     json: text === "" ? undefined : JSON.parse(text),
   };
+}
+
+function readLogin(url: string): [string, string] {
+  const { username, password } = new URL(url);
+  return [decodeURIComponent(username), decodeURIComponent(password)];
 }

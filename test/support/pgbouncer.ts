@@ -1,102 +1,145 @@
-/** A real PgBouncer in transaction mode in front of a PostgreSQL, where the machine has one. @module */
+/** A PgBouncer in transaction mode in front of the tests' cluster, that can be paused, killed and started again. @module */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import postgres from "postgres";
 
-const BINARY = "/usr/sbin/pgbouncer";
-const ATTEMPTS = 5;
-
-export type Bouncer = {
+export type Pooler = {
   /** The same connection string by way of the pooler. */
   toUrl: (url: string) => string;
-  stop: () => Promise<void>;
+  /** A command of its console, such as `PAUSE` or `SHOW POOLS`. */
+  command: (text: string) => Promise<readonly Record<string, unknown>[]>;
+  /** Ends it without a word. */
+  kill: () => Promise<void>;
+  /** Starts it where it was. */
+  start: () => Promise<void>;
+  /** Stops it for good. */
+  close: () => Promise<void>;
 };
 
-export function hasBouncer(): boolean {
-  return existsSync(BINARY);
+export type PoolerOptions = {
+  /** Connections to PostgreSQL, of each user in each database. */
+  poolSize: number;
+  /** Clients at the most. */
+  clients: number;
+  /** Users that may connect, with their passwords. */
+  users: Readonly<Record<string, string>>;
+};
+
+/** Where Debian and others install it. */
+export const PGBOUNCER =
+  Bun.which("pgbouncer") ?? Bun.which("pgbouncer", { PATH: "/usr/sbin:/usr/local/sbin" });
+
+const CONSOLE_USER = "console";
+
+export async function startPooler(targetUrl: string, options: PoolerOptions): Promise<Pooler> {
+  const folder = mkdtempSync(join(tmpdir(), "rowhouse-pgbouncer-"));
+  const port = await findFreePort();
+  const target = new URL(targetUrl);
+  const users = { ...options.users, [CONSOLE_USER]: crypto.randomUUID() };
+  const place = `host=${target.hostname} port=${target.port}`;
+  writeFileSync(join(folder, "users.txt"), toUserList(users));
+  writeFileSync(join(folder, "pgbouncer.ini"), toSettings({ folder, port, place, options }));
+  const account = findAccount();
+  if (account !== undefined)
+    for (const name of ["", "users.txt", "pgbouncer.ini"])
+      chownSync(join(folder, name), account.uid, account.gid);
+  let child: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    if (PGBOUNCER === null) throw new Error("No pgbouncer is installed");
+    child = spawn(PGBOUNCER, [join(folder, "pgbouncer.ini")], { stdio: "ignore", ...account });
+    while (!(await isListening(port))) await Bun.sleep(10);
+  };
+  const kill = async (): Promise<void> => {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  };
+  await start();
+  return {
+    toUrl: (url) => {
+      const made = new URL(url);
+      made.host = `127.0.0.1:${port}`;
+      return made.href;
+    },
+    command: async (text) => {
+      const { [CONSOLE_USER]: password } = users;
+      const sql = postgres({
+        host: "127.0.0.1",
+        port,
+        database: "pgbouncer",
+        username: CONSOLE_USER,
+        password: password ?? "",
+        max: 1,
+        fetch_types: false,
+      });
+      try {
+        return [...(await sql.unsafe(text))];
+      } finally {
+        await sql.end({ timeout: 1 });
+      }
+    },
+    kill,
+    start,
+    close: async () => {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
-/** Starts one that knows the logins of these connection strings, which are all of one server. */
-export async function startBouncer(urls: readonly string[]): Promise<Bouncer> {
-  const folder = mkdtempSync(join(tmpdir(), "rowhouse-bouncer-"));
-  chmodSync(folder, 0o755);
-  for (let attempt = 1; ; attempt++) {
-    const port = await findFreePort();
-    const child = run(folder, port, urls);
-    if (await isReady(child)) {
-      return {
-        toUrl: (url) => {
-          const made = new URL(url);
-          made.host = `127.0.0.1:${port}`;
-          return made.href;
-        },
-        stop: async () => {
-          child.kill("SIGKILL");
-          if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-          rmSync(folder, { recursive: true });
-        },
-      };
-    }
-    if (attempt === ATTEMPTS) throw new Error("Cannot start PgBouncer");
-  }
+function toUserList(users: Readonly<Record<string, string>>): string {
+  return Object.entries(users)
+    .map(([name, password]) => `"${name}" "${password.replaceAll('"', '""')}"\n`)
+    .join("");
 }
 
-function run(folder: string, port: number, urls: readonly string[]): ChildProcess {
-  const [first] = urls.map((url) => new URL(url));
-  if (first === undefined) throw new Error("PgBouncer needs a server");
-  const users = new Map(urls.map((url) => [new URL(url).username, new URL(url).password]));
-  const lines = [...users].map(
-    ([name, password]) => `"${decodeURIComponent(name)}" "${decodeURIComponent(password)}"\n`,
-  );
-  writeFileSync(join(folder, "users.txt"), lines.join(""));
-  writeFileSync(
-    join(folder, "pgbouncer.ini"),
-    `[databases]
-* = host=${first.hostname} port=${first.port}
+type Settings = { folder: string; port: number; place: string; options: PoolerOptions };
+
+function toSettings({ folder, port, place, options }: Settings): string {
+  return `[databases]
+* = ${place}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${port}
 unix_socket_dir =
-auth_type = plain
+auth_type = scram-sha-256
 auth_file = ${join(folder, "users.txt")}
+admin_users = ${CONSOLE_USER}
 pool_mode = transaction
-default_pool_size = 10
-max_client_conn = 500
-`,
-  );
-  return spawn(BINARY, [join(folder, "pgbouncer.ini")], {
-    stdio: ["ignore", "ignore", "pipe"],
-    ...findAccount(),
-  });
+default_pool_size = ${options.poolSize}
+max_client_conn = ${options.clients}
+query_wait_timeout = 3
+server_login_retry = 1
+server_connect_timeout = 2
+`;
 }
 
 /** PgBouncer refuses to run as root. */
-function findAccount(): { uid: number; gid: number } | object {
-  if (process.getuid?.() !== 0) return {};
+function findAccount(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
   const read = (flag: string) => Number(execFileSync("id", [flag, "nobody"], { encoding: "utf8" }));
   return { uid: read("-u"), gid: read("-g") };
 }
 
-async function isReady(child: ChildProcess): Promise<boolean> {
-  let output = "";
-  child.stderr?.on("data", (chunk: Buffer) => {
-    if (output.length < 10_000) output += chunk.toString();
-  });
-  while (child.exitCode === null) {
-    if (output.includes("process up")) return true;
-    await Bun.sleep(10);
+async function isListening(port: number): Promise<boolean> {
+  try {
+    const socket = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data() {} } });
+    socket.end();
+    return true;
+  } catch {
+    return false; // not yet
   }
-  return false;
 }
 
 async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
+  const probe = createServer().listen(20_000 + Math.floor(Math.random() * 12_000), "127.0.0.1");
+  await Promise.race([once(probe, "listening"), once(probe, "error")]);
   const address = probe.address();
   probe.close();
-  if (typeof address === "string" || address === null) throw new Error("No port is free");
-  return address.port;
+  return typeof address === "object" && address !== null ? address.port : await findFreePort();
 }

@@ -21,6 +21,8 @@ export type Wire = {
   cutAfterNextCreate: () => void;
   /** How many statements whose text holds `part` were sent so far, as seen on the wire. */
   count: (part: string) => number;
+  /** The texts of the statements that were sent so far, each once. */
+  texts: () => string[];
   close: () => Promise<void>;
 };
 
@@ -93,6 +95,7 @@ export async function openWire(): Promise<Wire> {
     },
     count: (part) =>
       [...counts].reduce((sum, [text, count]) => sum + (text.includes(part) ? count : 0), 0),
+    texts: () => [...counts.keys()],
     close: async () => {
       end();
       if (!server.listening) return;

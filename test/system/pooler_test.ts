@@ -1,0 +1,169 @@
+/** The house behind PgBouncer in transaction mode with two connections: everything works, and its faults heal. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import schema from "../../schema/mod.ts";
+import { type Database, openDatabase } from "../../src/db/mod.ts";
+import { clusterUrls } from "../support/cluster.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
+import { openProxy, type TestProxy } from "../support/proxy.ts";
+
+const CLIENTS = 12;
+/** What only a session of one's own may do: through a pooler it hits, or is lost to, somebody else. */
+const SESSION_WORDS = [
+  /(^|;)\s*set\s+(?!local\b)/i,
+  /(^|;)\s*(listen|unlisten|discard|prepare|deallocate|begin|start|declare|create\s+temp)\b/i,
+  /pg_(try_)?advisory_lock(_shared)?\s*\(/i,
+];
+
+let pooler: Pooler;
+let wire: TestProxy;
+let house: TestHouse;
+let app: TestApp;
+
+describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
+  beforeAll(async () => {
+    const admin = clusterUrls()?.admin ?? "";
+    const { username, password } = new URL(admin);
+    pooler = await startPooler(admin, {
+      poolSize: 2,
+      clients: CLIENTS,
+      users: {
+        [username]: decodeURIComponent(password),
+        rowhouse_test_login: "test login password",
+      },
+    });
+    wire = await openProxy();
+    house = await openTestHouse({
+      connections: 5,
+      prepare: false,
+      toServingUrl: (url) => wire.toUrl(pooler.toUrl(url)),
+    });
+    app = await house.makeApp(schema);
+  });
+  afterAll(async () => {
+    await house.close();
+    await wire.close();
+    await pooler.close();
+  });
+
+  test("many callers are served by two connections, each with its own rows", async () => {
+    const titles = Array.from({ length: 100 }, () => crypto.randomUUID());
+    const answers = await Promise.all(titles.map((title) => create(title)));
+    expect(answers.map(({ json }) => (json as { title: string }).title)).toEqual(titles);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+  });
+
+  test("nothing that is sent needs a session of its own", async () => {
+    await tour();
+    const texts = wire.texts();
+    expect(texts.length).toBeGreaterThan(5);
+    expect(texts.filter((text) => SESSION_WORDS.some((word) => word.test(text)))).toEqual([]);
+  });
+
+  test.each(["set statement_timeout = 1", "listen x", "select pg_advisory_lock(1)", "begin"])(
+    "that check would find %p",
+    (text) => expect(SESSION_WORDS.some((word) => word.test(text))).toBe(true),
+  );
+
+  test("a pause is waited for or refused in time, and then over", async () => {
+    await pooler.command("PAUSE");
+    const startedAt = performance.now();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => list()));
+    expect(performance.now() - startedAt).toBeLessThan(8000);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503));
+    expect(answers.every(({ headers }) => headers.has("retry-after"))).toBe(true);
+    await pooler.command("RESUME");
+    await heals();
+  }, 20_000);
+
+  test("killed, it is answered at once; started again, it is found", async () => {
+    await pooler.kill();
+    const startedAt = performance.now();
+    const { status, headers } = await list();
+    expect([status, headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+    await pooler.start();
+    await heals();
+  });
+
+  test("killed under load, it loses no row that was acknowledged and makes none that was refused", async () => {
+    const titles = new Map<string, number>();
+    let isRunning = true;
+    const callers = Array.from({ length: 8 }, async () => {
+      while (isRunning) {
+        const title = crypto.randomUUID();
+        const { status, json } = await create(title);
+        const isUnknown = (json as { error?: string }).error === "unknown_outcome";
+        if (!isUnknown) titles.set(title, status);
+      }
+    });
+    await until(() => titles.size > 50);
+    await pooler.kill();
+    await pooler.start();
+    const seen = titles.size;
+    await until(() => titles.size > seen + 50);
+    isRunning = false;
+    await Promise.all(callers);
+    const there = new Set(
+      (
+        await house.house.admin.query<{ title: string }>("select title from data.todos", [], {
+          effect: "read",
+        })
+      ).map(({ title }) => title),
+    );
+    const wrong = [...titles].filter(([title, status]) => there.has(title) !== (status === 201));
+    expect(wrong).toEqual([]);
+    await heals();
+  });
+
+  test("full of other clients, it is answered 503 until there is room", async () => {
+    wire.cut();
+    const holders = await Promise.all(
+      Array.from({ length: CLIENTS }, () => holdSlot(pooler.toUrl(house.database.adminUrl))),
+    );
+    wire.heal();
+    const answers = await Promise.all(Array.from({ length: 4 }, () => list()));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+    await Promise.all(holders.map((holder) => holder.close(0)));
+    await heals();
+  });
+});
+
+async function create(title: string) {
+  return await house.call(app, "/v1/data/db/todos", { method: "POST", json: { title } });
+}
+
+async function list() {
+  return await house.call(app, "/v1/data/db/todos?limit=1");
+}
+
+/** One of every call. */
+async function tour(): Promise<void> {
+  const created = await create("tour");
+  const path = created.headers.get("location") ?? "";
+  await house.call(app, path);
+  await house.call(app, path, { method: "PATCH", json: { title: "changed" } });
+  await house.call(app, path, { method: "DELETE" });
+  await list();
+  await house.call(app, "/v1/data/db/nothing");
+  await house.call(app, "/ready");
+}
+
+/** Until every caller is served again, as many at once as the house has connections. */
+async function heals(): Promise<void> {
+  await until(async () => {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => list()));
+    return answers.every(({ status }) => status === 200);
+  });
+}
+
+async function until(check: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await check())) await Bun.sleep(20);
+}
+
+/** A client that has signed in and stays. */
+async function holdSlot(url: string): Promise<Database> {
+  const holder = openDatabase({ url, connections: 1, prepare: false, name: "holder" });
+  await holder.query("select 1", [], { effect: "read" });
+  return holder;
+}
