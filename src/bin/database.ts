@@ -77,7 +77,8 @@ export async function checkMigrated(database: Database): Promise<void> {
 export function isAway(error: unknown): boolean {
   return (
     error instanceof Problem &&
-    ["unavailable", "timeout", "overloaded", "unknown_outcome"].includes(error.code)
+    ["unavailable", "timeout", "overloaded", "unknown_outcome"].includes(error.code) &&
+    findTrouble(error) === undefined
   );
 }
 
@@ -108,12 +109,18 @@ export function explainTrouble(error: unknown, { url, variable }: Address): unkn
       EXIT.unreachable,
     );
   }
-  const trouble = TROUBLES[readCode(error)];
+  const trouble = findTrouble(error);
   if (trouble === undefined) return error;
   const role = decodeURIComponent(username);
   return new RefusedError(
     trouble({ role, database: decodeURIComponent(pathname.slice(1)), variable }),
   );
+}
+
+/** The trouble by the error's own SQLSTATE, or by that of its cause, where no connection was made. */
+function findTrouble(error: unknown): Trouble | undefined {
+  const cause = error instanceof Problem ? error.cause : undefined;
+  return TROUBLES[readCode(error)] ?? TROUBLES[readCode(cause)];
 }
 
 function readCode(error: unknown): string {

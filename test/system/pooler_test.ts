@@ -5,7 +5,7 @@ import { type Database, openDatabase } from "../../src/db/mod.ts";
 import { clusterUrls } from "../support/cluster.ts";
 import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
-import { openProxy, type TestProxy } from "../support/proxy.ts";
+import { openWire, type Wire } from "../support/wire.ts";
 
 const CLIENTS = 12;
 /** What only a session of one's own may do: through a pooler it hits, or is lost to, somebody else. */
@@ -16,7 +16,7 @@ const SESSION_WORDS = [
 ];
 
 let pooler: Pooler;
-let wire: TestProxy;
+let wire: Wire;
 let house: TestHouse;
 let app: TestApp;
 
@@ -32,7 +32,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
         rowhouse_test_login: "test login password",
       },
     });
-    wire = await openProxy();
+    wire = await openWire();
     house = await openTestHouse({
       connections: 5,
       prepare: false,
@@ -121,7 +121,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     const holders = await Promise.all(
       Array.from({ length: CLIENTS }, () => holdSlot(pooler.toUrl(house.database.adminUrl))),
     );
-    wire.heal();
+    await wire.heal();
     const answers = await Promise.all(Array.from({ length: 4 }, () => list()));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
     await Promise.all(holders.map((holder) => holder.close(0)));
