@@ -149,7 +149,7 @@ async function runContender(
       : { url: stage.plainUrl, script: postgrestScript(scenario, stage.size) };
   return runPgbench(
     pgbench,
-    { ...plan, body: scenario.body ?? "", connections, seconds },
+    { ...plan, body: scenario.body ?? "{}", connections, seconds },
     postmaster,
   );
 }
