@@ -53,8 +53,6 @@ export type TestHouseOptions = {
   toServingUrl?: (url: string) => string;
   /** The same for pushes; default: straight to the database. */
   toAdminUrl?: (url: string) => string;
-  /** Off behind a pooler that does not know prepared statements. */
-  prepare?: boolean;
 };
 
 /** Opens and serves a house on a free port. */
