@@ -5,17 +5,19 @@ import { writeIgnore } from "./db_types.ts";
 import { readIfThere, writeAtomically } from "./files.ts";
 import { toDocument } from "./terminal.ts";
 
-const SCHEMA = `/** The tables of this app: rowhouse db push makes them true. */
-import { defineSchema, t } from "rowhouse/schema";
-
-export default defineSchema({
-  APP_notes: {
-    title: t.string().required(),
-    done: t.boolean().required().default(false),
-    noted_at: t.timestamp().required().default("now"),
-  },
-});
-`;
+const SCHEMA = [
+  "/** The tables of this app: rowhouse db push makes them true. */",
+  'import { defineSchema, t } from "rowhouse/schema";',
+  "",
+  "export default defineSchema({",
+  "  APP_notes: {",
+  "    title: t.string().required(),",
+  "    done: t.boolean().required().default(false),",
+  '    noted_at: t.timestamp().required().default("now"),',
+  "  },",
+  "});",
+  "",
+].join("\n");
 
 const ENVIRONMENT = `# The Rowhouse service, and a key of this app with the scope schema:push (never committed: copy this file to .env)
 ROWHOUSE_URL=

@@ -46,11 +46,21 @@ export function describePlan(plan: Plan): string[] {
   const isChecked = (step: Step) =>
     (step.kind === "add_key" && !fresh.has(step.table)) ||
     (step.kind === "set_required" && step.required);
+  const changed = new Set(
+    plan.steps.flatMap((step) =>
+      step.kind === "register" || describeStep(step) === undefined ? [] : [toTableName(step)],
+    ),
+  );
   return plan.steps.flatMap((step) => {
     const line = describeStep(step);
-    if (line === undefined) return [];
+    // That an app uses what it changes goes without saying.
+    if (line === undefined || (step.kind === "register" && changed.has(step.table.name))) return [];
     return [isChecked(step) ? `${line} (rows are checked)` : line];
   });
+}
+
+function toTableName({ table }: Step): string {
+  return typeof table === "string" ? table : table.name;
 }
 
 function describeStep(step: Step): string | undefined {

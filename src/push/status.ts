@@ -8,7 +8,7 @@ export type Status = {
   app: string;
   /** As this app declared them; `owned`: whether its pushes define the table. */
   tables: { name: string; owned: boolean; definition: TableDefinition }[];
-  migrations: (Migration & { appliedAt: string })[];
+  migrations: Migration[];
   deferredSteps: DeferredStep[];
 };
 
@@ -21,8 +21,7 @@ export async function readStatus(admin: Database, appId: string): Promise<Status
           'owned', owner_app_id = $1, 'definition', registrations.definition) order by table_name), '[]')
         from rowhouse.registrations join rowhouse.tables on name = table_name where app_id = $1),
       'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name, 'parent', parent,
-          'checksum', checksum, 'sql', sql,
-          'appliedAt', to_char(applied_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) order by seq), '[]')
+          'checksum', checksum, 'sql', sql) order by seq), '[]')
         from rowhouse.migrations where app_id = $1),
       'deferredSteps', (select coalesce(json_agg(json_build_object('table', table_name, 'kind', kind, 'name', name,
           'columns', columns, 'state', state, 'fault', fault, 'attempts', attempts) order by id), '[]')

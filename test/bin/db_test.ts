@@ -34,7 +34,7 @@ test("plan, check, push, status, push again: written once, then nothing is touch
   project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string().required() } }`));
   const plan = await db("plan");
   expect(plan).toMatchObject({ code: 0, err: "" });
-  expect(plan.out).toContain(`Would apply 0001_create_table_${name}\n  create table ${name}\n`);
+  expect(plan.out).toContain(`Would apply 0001_create_table_${name}\n  + create table ${name}\n`);
   expect((await db("check")).code).toBe(3);
   expect(existsSync(typesOf())).toBe(false);
   const pushed = await db("push", "--json");

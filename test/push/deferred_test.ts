@@ -52,7 +52,6 @@ test("an index and a reference on a large table are built after the push, and st
     `add index (parent) to ${name}, after the push`,
     `add reference ${name}.parent to ${name}`,
     `validate reference (parent) of ${name}, after the push`,
-    `register ${name}`,
   ]);
   expect(result.migration?.sql).toContain(
     `-- after the push: create index concurrently "${name}__title__idx"`,

@@ -366,7 +366,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       const changed = await pushPatiently(house, app, makeSchema({ more: t.number() }));
 
       const { migration, steps } = changed.json as { migration: Migration; steps: string[] };
-      expect(steps).toEqual([`add column ${prefix}_77.more`, `register ${prefix}_77`]);
+      expect(steps).toEqual([`add column ${prefix}_77.more`]);
       expect(migration.sql.match(/create or replace function/g)?.length).toBe(5);
       const after = await house.house.admin.query<{ xmin: string; name: string }>(
         "select xmin::text, name from rowhouse.tables order by name",
