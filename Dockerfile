@@ -3,6 +3,7 @@
 FROM oven/bun:1.4.5-slim AS install
 WORKDIR /app
 COPY package.json bun.lock bunfig.toml ./
+COPY patches ./patches
 RUN ["bun", "install", "--frozen-lockfile", "--production"]
 
 FROM oven/bun:1.4.5-slim
