@@ -1,7 +1,53 @@
 /** Apps, keys and people: functions over the database, shared by the rooms above. @module */
 export { APP_SLUG, type App, addOrigin, createApp, findAppId, listApps } from "./apps.ts";
+export { type AuditEntry, listAudit } from "./audit.ts";
+export { readEmail, toCanonicalEmail } from "./email.ts";
+export { type GrantOptions, grantRole, ROLE, revokeRole } from "./grants.ts";
 export { makeKeyText, readKeyText } from "./key_text.ts";
 export { hashSecret, issueKey, type KeyRecord, revokeKey, unknownApp, useKey } from "./keys.ts";
 export { makeOrigins, type Origins } from "./origins.ts";
+export {
+  isSecretText,
+  MOST_PRESENTED,
+  makeSession,
+  type NewSession,
+  toDigest,
+  toPresented,
+} from "./session_text.ts";
+export {
+  type AppTargets,
+  endSessions,
+  endSessionsEverywhere,
+  type IdentityUser,
+  type Me,
+  type PageCookies,
+  readMe,
+  readVisit,
+  type Visit,
+  type Visitor,
+  type VisitorApp,
+} from "./sessions.ts";
+export {
+  type Attempt,
+  type AttemptFrom,
+  beginSignIn,
+  findPasswordLink,
+  finishSignIn,
+  SIGN_IN_LIMITS,
+  usePasswordLink,
+} from "./sign_in.ts";
 export { readTarget, type Target } from "./target.ts";
 export { transferTable } from "./transfer_table.ts";
+export {
+  CONSOLE_ROLES,
+  type ConsoleRole,
+  type CreateUserOptions,
+  createUser,
+  endSessionsOf,
+  LINK_LIFE_S,
+  listSessions,
+  makePasswordLink,
+  type SessionRecord,
+  setConsoleRole,
+  setDisabled,
+} from "./users.ts";

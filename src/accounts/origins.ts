@@ -11,6 +11,8 @@ export type Origins = {
   readonly isRegistered: (origin: string) => boolean;
   /** Whether this app has. */
   readonly isOf: (origin: string, appId: string) => boolean;
+  /** The id of the app with this slug, as far as this process has heard of it. */
+  readonly findAppId: (slug: string) => string | undefined;
   /** Reads them again when the version of apps has moved. */
   readonly refresh: (version: number) => Promise<void>;
 };
@@ -18,26 +20,37 @@ export type Origins = {
 /** No origin is known before the first `refresh`. */
 export function makeOrigins(db: Database): Origins {
   let byOrigin = new Map<string, Set<string>>();
+  let bySlug = new Map<string, string>();
   let seen = 0;
   return {
     isRegistered: (origin) => byOrigin.has(origin),
     isOf: (origin, appId) => byOrigin.get(origin)?.has(appId) === true,
+    findAppId: (slug) => bySlug.get(slug),
     refresh: async (version) => {
       if (version === seen) return;
-      byOrigin = await readOrigins(db);
+      const rows = await readOrigins(db);
+      byOrigin = groupByOrigin(rows);
+      bySlug = new Map(rows.map((row) => [row.slug, row.app_id]));
       seen = version;
     },
   };
 }
 
-async function readOrigins(db: Database): Promise<Map<string, Set<string>>> {
-  const rows = await db.query<{ origin: string; app_id: string }>(
-    "select distinct origin, app_id from rowhouse.targets",
+type Row = { slug: string; app_id: string; origin: string | null };
+
+async function readOrigins(db: Database): Promise<Row[]> {
+  return await db.query<Row>(
+    `select distinct slug, apps.id as app_id, origin
+    from rowhouse.apps left join rowhouse.targets on targets.app_id = apps.id`,
     [],
     { effect: "read" },
   );
+}
+
+function groupByOrigin(rows: readonly Row[]): Map<string, Set<string>> {
   const byOrigin = new Map<string, Set<string>>();
-  for (const { origin, app_id } of rows)
-    byOrigin.set(origin, (byOrigin.get(origin) ?? new Set()).add(app_id));
+  for (const { origin, app_id } of rows) {
+    if (origin !== null) byOrigin.set(origin, (byOrigin.get(origin) ?? new Set()).add(app_id));
+  }
   return byOrigin;
 }

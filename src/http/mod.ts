@@ -9,7 +9,9 @@ export {
   parseJson,
   readText,
 } from "./body.ts";
+export { type CookieOptions, readCookies, toSetCookie } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
+export { readForm } from "./form_body.ts";
 export { answerEmpty, answerJson, answerProblem, answerText } from "./respond.ts";
 export {
   type Exchange,

@@ -1,0 +1,28 @@
+/** The audit log, newest first. Written by the statements that change something, never from here. @module */
+import type { Database } from "../db/mod.ts";
+
+export type AuditEntry = {
+  id: number;
+  at: string;
+  /** A user's id, `operator`, `sign-in` or `browser`. */
+  actor: string;
+  action: string;
+  userId: string | null;
+  email: string | null;
+  app: string | null;
+  details: Record<string, unknown>;
+};
+
+/** The latest `limit` entries. */
+export async function listAudit(deps: { admin: Database }, limit: number): Promise<AuditEntry[]> {
+  const [row] = await deps.admin.query<{ entries: string }>(
+    `select coalesce(json_agg(entry order by entry.id desc), '[]')::text as entries from (
+      select audit.id, at, actor, action, user_id as "userId", email, app, details
+      from rowhouse.audit left join rowhouse.users on users.id = audit.user_id
+      order by audit.id desc limit $1
+    ) as entry`,
+    [limit],
+    { effect: "read" },
+  );
+  return JSON.parse(row?.entries ?? "[]") as AuditEntry[];
+}

@@ -1,0 +1,178 @@
+/**
+ * Sessions: found by what a browser presents, ended by sign-out. Nothing is cached, so a revocation holds at once; of
+ * a secret only its digest is known here.
+ *
+ * @module
+ */
+import type { Database } from "../db/mod.ts";
+
+type SessionDeps = { db: Database; sessionIdleS: number };
+
+/** What the database found of presented sessions: two that live at once are none. */
+export type Presence = { isConflict: boolean };
+
+export type Me = Presence & {
+  user: IdentityUser | undefined;
+  /** Whether the app that was asked about exists. */
+  isAppKnown: boolean;
+};
+
+/** The user as the identity endpoints tell it. */
+export type IdentityUser = {
+  id: string;
+  email: string;
+  displayName: string | null;
+  avatarUrl: string | null;
+  role: string | null;
+};
+
+export type VisitorApp = { slug: string; role: string; url: string | null };
+export type Visitor = { id: string; email: string; displayName: string | null };
+export type AppTargets = {
+  id: string;
+  slug: string;
+  targets: { kind: "origin" | "redirect"; url: string; origin: string }[];
+};
+export type Visit = Presence & {
+  visitor: Visitor | undefined;
+  /** The app that was asked about. */
+  app: AppTargets | undefined;
+  /** The apps that the visitor may open. */
+  apps: VisitorApp[];
+};
+
+/**
+ * `$1` the presented `<id>.<digest>` list, `$2` the idle limit in seconds. `one` is the session that counts: live,
+ * and the only live one. Its use is noted at most once a minute; two live ones are noted in the audit log.
+ */
+const LIVE = `presented as (
+    select split_part(pair, '.', 1) as id, decode(split_part(pair, '.', 2), 'hex') as secret_hash
+    from unnest(string_to_array($1, ',')) as pair
+  ), live as materialized (
+    select sessions.id, sessions.user_id, sessions.identity_hash
+    from presented
+    join rowhouse.sessions on sessions.id = presented.id and sessions.secret_hash = presented.secret_hash
+    join rowhouse.users on users.id = sessions.user_id
+    where users.disabled_at is null and sessions.expires_at > now()
+      and sessions.last_seen_at > now() - make_interval(secs => $2::int4)
+  ), one as materialized (
+    select * from live where (select count(*) from live) = 1
+  ), touched as (
+    update rowhouse.sessions set last_seen_at = now() from one
+    where sessions.id = one.id and sessions.last_seen_at < now() - interval '1 minute'
+  ), noted as (
+    insert into rowhouse.audit (actor, action, user_id, details)
+    select 'browser', 'session_conflict', case when count(distinct user_id) = 1 then min(user_id::text)::uuid end,
+      jsonb_build_object('sessions', count(*))
+    from live having count(*) > 1
+  )`;
+
+/** A Console role opens every app as its admin. */
+const ROLE_ON_APP =
+  "case when users.console_role is not null then 'admin' else (select role from rowhouse.grants where grants.user_id = users.id and grants.app_id = apps.id) end";
+
+/** Who presents these sessions, and the role on the app with this slug, where one is asked about. */
+export async function readMe(
+  deps: SessionDeps,
+  presented: string,
+  slug: string | undefined,
+): Promise<Me> {
+  const [row] = await deps.db.query<{ live: number; is_app_known: boolean; person: string | null }>(
+    `with ${LIVE}
+    select (select count(*)::int4 from live) as live, apps.id is not null as is_app_known,
+      (select json_build_object('id', users.id, 'email', users.email, 'displayName', users.display_name,
+        'avatarUrl', users.avatar_url, 'role', case when apps.id is not null then ${ROLE_ON_APP} end)::text
+      from one join rowhouse.users on users.id = one.user_id) as person
+    from (values ($3::text)) as asked (slug) left join rowhouse.apps on apps.slug = asked.slug`,
+    [presented, deps.sessionIdleS, slug ?? null],
+    { effect: "read" },
+  );
+  return {
+    isConflict: (row?.live ?? 0) > 1,
+    isAppKnown: row?.is_app_known === true,
+    user: row?.person == null ? undefined : (JSON.parse(row.person) as IdentityUser),
+  };
+}
+
+export type PageCookies = { session: string; identity: string };
+
+/** Who visits the identity pages, which ask for both cookies of one session; the app by its slug, where one is named. */
+export async function readVisit(
+  deps: SessionDeps,
+  cookies: PageCookies,
+  slug?: string,
+): Promise<Visit> {
+  const [row] = await deps.db.query<{
+    live: number;
+    visitor: string | null;
+    app: string | null;
+    apps: string;
+  }>(
+    `with ${LIVE}, visitor as (
+      select users.* from one
+      join unnest(string_to_array($3, ',')) as pair on split_part(pair, '.', 1) = one.id
+        and decode(split_part(pair, '.', 2), 'hex') = one.identity_hash
+      join (select id, email, display_name, console_role from rowhouse.users) as users on users.id = one.user_id
+    )
+    select (select count(*)::int4 from live) as live,
+      (select json_build_object('id', id, 'email', email, 'displayName', display_name)::text from visitor) as visitor,
+      (select json_build_object('id', apps.id, 'slug', apps.slug, 'targets', coalesce(
+          (select json_agg(json_build_object('kind', kind, 'url', url, 'origin', origin) order by kind, url)
+          from rowhouse.targets where app_id = apps.id), '[]'))::text
+        from rowhouse.apps where slug = $4) as app,
+      (select coalesce(json_agg(open_apps order by slug), '[]')::text from (
+        select apps.slug, ${ROLE_ON_APP} as role,
+          (select min(origin) from rowhouse.targets where app_id = apps.id) as url
+        from visitor as users cross join rowhouse.apps
+        where $4 is null and ${ROLE_ON_APP} is not null
+      ) as open_apps) as apps`,
+    [cookies.session, deps.sessionIdleS, cookies.identity, slug ?? null],
+    { effect: "read" },
+  );
+  return {
+    isConflict: (row?.live ?? 0) > 1,
+    visitor: row?.visitor == null ? undefined : (JSON.parse(row.visitor) as Visitor),
+    app: row?.app == null ? undefined : (JSON.parse(row.app) as AppTargets),
+    apps: JSON.parse(row?.apps ?? "[]") as VisitorApp[],
+  };
+}
+
+/** Ends every session that is presented; nothing of it is left but the entry in the audit log. */
+export async function endSessions(deps: { db: Database }, presented: string): Promise<void> {
+  await deps.db.query(
+    `with presented as (
+      select split_part(pair, '.', 1) as id, decode(split_part(pair, '.', 2), 'hex') as secret_hash
+      from unnest(string_to_array($1, ',')) as pair
+    ), ended as (
+      delete from rowhouse.sessions using presented
+      where sessions.id = presented.id and sessions.secret_hash = presented.secret_hash
+      returning sessions.user_id
+    )
+    insert into rowhouse.audit (actor, action, user_id) select user_id::text, 'sign_out', user_id from ended`,
+    [presented],
+    { effect: "write" },
+  );
+}
+
+/** Ends all sessions of the person whose session is presented with both its cookies. */
+export async function endSessionsEverywhere(
+  deps: { db: Database },
+  cookies: PageCookies,
+): Promise<void> {
+  await deps.db.query(
+    `with visitor as (
+      select sessions.user_id from rowhouse.sessions
+      join unnest(string_to_array($1, ',')) as shared on split_part(shared, '.', 1) = sessions.id
+        and decode(split_part(shared, '.', 2), 'hex') = sessions.secret_hash
+      join unnest(string_to_array($2, ',')) as pair on split_part(pair, '.', 1) = sessions.id
+        and decode(split_part(pair, '.', 2), 'hex') = sessions.identity_hash
+    ), ended as (
+      delete from rowhouse.sessions where user_id in (select user_id from visitor) returning user_id
+    )
+    insert into rowhouse.audit (actor, action, user_id, details)
+    select user_id::text, 'sign_out_everywhere', user_id, jsonb_build_object('sessions', count(*))
+    from ended group by user_id`,
+    [cookies.session, cookies.identity],
+    { effect: "write" },
+  );
+}

@@ -1,0 +1,201 @@
+/** People, as an operator makes and changes them. What one does is in the audit log in the same statement. @module */
+import { type Database, SignalError, ViolationError } from "../db/mod.ts";
+import { Problem } from "../problem.ts";
+import { quote } from "../std/quote.ts";
+import type { RandomBytes } from "../std/random_text.ts";
+import { readEmail } from "./email.ts";
+import { makeSecret, toDigest } from "./session_text.ts";
+
+export const CONSOLE_ROLES = ["admin", "super_admin"] as const;
+export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
+
+/** How long a set-password link can be used. */
+export const LINK_LIFE_S = 3 * 86_400;
+/** Whom the audit log names for what the command line does. */
+export const OPERATOR = "operator";
+
+type MakeDeps = { admin: Database; makeId: () => string; randomBytes: RandomBytes };
+
+export type CreateUserOptions = {
+  email: string;
+  displayName: string | undefined;
+  consoleRole: ConsoleRole | undefined;
+};
+
+/**
+ * A new person without a password, and the secret of the link that sets one: told once, stored as a digest.
+ *
+ * @throws {Problem} invalid_request — the address is none, or is taken
+ */
+export async function createUser(
+  deps: MakeDeps,
+  options: CreateUserOptions,
+): Promise<{ id: string; email: string; linkSecret: string }> {
+  const email = readEmail(options.email);
+  const [id, linkSecret] = [deps.makeId(), makeSecret(deps.randomBytes)];
+  try {
+    await deps.admin.query(
+      `with made as (
+        insert into rowhouse.users (id, email, display_name, console_role) values ($1, $2, $3, $4) returning id
+      ), link as (
+        insert into rowhouse.password_links (user_id, secret_hash, expires_at)
+        select id, decode($5, 'hex'), now() + make_interval(secs => $6::int4) from made
+      )
+      insert into rowhouse.audit (actor, action, user_id, details)
+      select $7, 'create_user', id, jsonb_build_object('consoleRole', $4::text) from made`,
+      [
+        id,
+        email,
+        options.displayName ?? null,
+        options.consoleRole ?? null,
+        toDigest(linkSecret),
+        LINK_LIFE_S,
+        OPERATOR,
+      ],
+      { effect: "write" },
+    );
+  } catch (error) {
+    throw toRefusal(error, email);
+  }
+  return { id, email, linkSecret };
+}
+
+/**
+ * The secret of a new set-password link; an older link ends.
+ *
+ * @throws {Problem} invalid_request — nobody has this address
+ */
+export async function makePasswordLink(
+  deps: Omit<MakeDeps, "makeId">,
+  text: string,
+): Promise<{ email: string; linkSecret: string }> {
+  const email = readEmail(text);
+  const linkSecret = makeSecret(deps.randomBytes);
+  const rows = await deps.admin.query(
+    `with link as (
+      insert into rowhouse.password_links (user_id, secret_hash, expires_at)
+      select id, decode($2, 'hex'), now() + make_interval(secs => $3::int4) from rowhouse.users where email = $1
+      on conflict (user_id) do update set
+        secret_hash = excluded.secret_hash, created_at = now(), expires_at = excluded.expires_at
+      returning user_id
+    )
+    insert into rowhouse.audit (actor, action, user_id) select $4, 'make_password_link', user_id from link returning id`,
+    [email, toDigest(linkSecret), LINK_LIFE_S, OPERATOR],
+    { effect: "write" },
+  );
+  if (rows.length === 0) throw unknownUser(email);
+  return { email, linkSecret };
+}
+
+/**
+ * Gives or takes a Console role.
+ *
+ * @throws {Problem} invalid_request — nobody has this address, or it is the last super_admin
+ */
+export async function setConsoleRole(
+  deps: { admin: Database },
+  text: string,
+  role: ConsoleRole | undefined,
+): Promise<void> {
+  const email = readEmail(text);
+  await run(deps.admin, email, {
+    text: "select rowhouse.set_console_role($1, $2, $3)",
+    parameters: [email, role ?? null, OPERATOR],
+  });
+}
+
+/**
+ * Disables a person, which ends all sessions, or enables one again.
+ *
+ * @throws {Problem} invalid_request — nobody has this address, or it is the last super_admin
+ */
+export async function setDisabled(
+  deps: { admin: Database },
+  text: string,
+  disabled: boolean,
+): Promise<void> {
+  const email = readEmail(text);
+  await run(deps.admin, email, {
+    text: "select rowhouse.set_disabled($1, $2, $3)",
+    parameters: [email, disabled, OPERATOR],
+  });
+}
+
+export type SessionRecord = { id: string; createdAt: string; lastSeenAt: string; expiresAt: string };
+
+/**
+ * The sessions of a person that have not reached their end.
+ *
+ * @throws {Problem} invalid_request — nobody has this address
+ */
+export async function listSessions(
+  deps: { admin: Database },
+  text: string,
+): Promise<SessionRecord[]> {
+  const email = readEmail(text);
+  const [row] = await deps.admin.query<{ sessions: string }>(
+    `select (select coalesce(json_agg(json_build_object('id', sessions.id, 'createdAt', sessions.created_at,
+        'lastSeenAt', sessions.last_seen_at, 'expiresAt', sessions.expires_at) order by sessions.created_at), '[]')
+      from rowhouse.sessions where user_id = users.id and expires_at > now())::text as sessions
+    from rowhouse.users where email = $1`,
+    [email],
+    { effect: "read" },
+  );
+  if (row === undefined) throw unknownUser(email);
+  return JSON.parse(row.sessions) as SessionRecord[];
+}
+
+/**
+ * Ends all sessions of a person; how many they were.
+ *
+ * @throws {Problem} invalid_request — nobody has this address
+ */
+export async function endSessionsOf(deps: { admin: Database }, text: string): Promise<number> {
+  const email = readEmail(text);
+  const [row] = await deps.admin.query<{ ended: number }>(
+    `with person as (select id from rowhouse.users where email = $1),
+    ended as (delete from rowhouse.sessions where user_id in (select id from person) returning id),
+    noted as (
+      insert into rowhouse.audit (actor, action, user_id, details)
+      select $2, 'end_sessions', id, jsonb_build_object('sessions', (select count(*) from ended)) from person
+    )
+    select (select count(*)::int4 from ended) as ended from person`,
+    [email, OPERATOR],
+    { effect: "write" },
+  );
+  if (row === undefined) throw unknownUser(email);
+  return row.ended;
+}
+
+type Change = { text: string; parameters: (string | boolean | null)[] };
+
+async function run(admin: Database, email: string, { text, parameters }: Change): Promise<void> {
+  try {
+    await admin.query(text, parameters, { effect: "write" });
+  } catch (error) {
+    throw toRefusal(error, email);
+  }
+}
+
+const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {
+  RH010: (email) =>
+    refusal(
+      `Cannot take the Console from ${email}: must not be the last super_admin, so make another one first`,
+    ),
+  RH011: unknownUser,
+};
+
+function toRefusal(error: unknown, email: string): unknown {
+  if (error instanceof SignalError) return REFUSALS[error.signal]?.(email) ?? error;
+  if (error instanceof ViolationError && error.violation.kind === "unique")
+    return refusal(`Cannot create the user ${email}: the address is taken`);
+  return error;
+}
+
+export function unknownUser(email: string): Problem {
+  return refusal(`Nobody has the address ${quote(email)}`);
+}
+
+function refusal(message: string): Problem {
+  return new Problem("invalid_request", { message });
+}

@@ -1,0 +1,24 @@
+/** Forms as browsers send them: bounded, URL-encoded, every field once. @module */
+import { Problem } from "../problem.ts";
+import { readText } from "./body.ts";
+
+const MOST_BYTES = 16_384;
+
+/**
+ * The fields of a form's body.
+ *
+ * @throws {Problem} unsupported_media_type; body_too_large; invalid_request — a field is sent twice
+ */
+export async function readForm(request: Request): Promise<ReadonlyMap<string, string>> {
+  const type = request.headers.get("content-type") ?? "";
+  if (!/^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) {
+    throw new Problem("unsupported_media_type", { message: "Send the form as a browser does" });
+  }
+  const fields = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(await readText(request, MOST_BYTES))) {
+    if (fields.has(name))
+      throw new Problem("invalid_request", { message: "A field of the form is sent twice" });
+    fields.set(name, value);
+  }
+  return fields;
+}

@@ -1,0 +1,87 @@
+/**
+ * `GET /v1/auth/me` and `POST /v1/auth/logout`: what browser apps ask with the shared cookie. One statement each, and
+ * nothing is decided without the database: an outage is neither a sign-out nor a sign-in.
+ *
+ * @module
+ */
+import { APP_SLUG, endSessions, type Origins, readMe } from "../accounts/mod.ts";
+import type { Database } from "../db/mod.ts";
+import { answerEmpty, answerJson, corsHeaders, type Exchange, type Route } from "../http/mod.ts";
+import { Problem } from "../problem.ts";
+import { clearSession, readSessionCookie, withCookies } from "./cookies.ts";
+import type { IdentitySettings } from "./settings.ts";
+
+export type AuthDeps = { db: Database; origins: Origins; identity: IdentitySettings };
+
+const NO_STORE = { "cache-control": "no-store" };
+/** The path that all endpoints of this room begin with: what lies under it answers in their form. */
+export const AUTH_PATH = "/v1/auth/";
+
+export const authRoutes: readonly Route<AuthDeps>[] = [
+  { method: "GET", path: "/v1/auth/me", access: { kind: "session" }, handle: answerMe },
+  { method: "POST", path: "/v1/auth/logout", access: { kind: "session" }, handle: answerLogout },
+];
+
+async function answerMe(deps: AuthDeps, { request, query }: Exchange): Promise<Response> {
+  const slug = readSlug(query);
+  const me = await readMe(
+    { db: deps.db, sessionIdleS: deps.identity.sessionIdleS },
+    readSessionCookie(request),
+    slug,
+  );
+  if (me.isConflict)
+    return withCookies(answerAuthProblem(new Problem("unauthenticated")), clearSession(deps.identity));
+  if (me.user === undefined) throw new Problem("unauthenticated");
+  if (slug !== undefined && !me.isAppKnown) throw new Problem("unknown_app");
+  if (slug !== undefined && me.user.role === null) throw new Problem("forbidden");
+  return answerJson(me.user, { headers: NO_STORE });
+}
+
+async function answerLogout(deps: AuthDeps, { request }: Exchange): Promise<Response> {
+  const origin = request.headers.get("origin");
+  if (origin !== null && !isLogoutOrigin(deps, origin)) throw new Problem("forbidden");
+  await endSessions(deps, readSessionCookie(request));
+  return withCookies(answerEmpty({ headers: NO_STORE }), clearSession(deps.identity));
+}
+
+/** The pages and the gateway itself count as registered: they are the house. */
+function isLogoutOrigin({ origins, identity }: AuthDeps, origin: string): boolean {
+  return (
+    origins.isRegistered(origin) ||
+    origin === identity.identityUrl ||
+    origin === identity.publicUrl
+  );
+}
+
+/** The app that is asked about. @throws {Problem} invalid_request — malformed, or given twice */
+function readSlug(query: string): string | undefined {
+  const [slug, ...more] = new URLSearchParams(query).getAll("app");
+  if (more.length > 0) throw new Problem("invalid_request");
+  if (slug !== undefined && !APP_SLUG.test(slug)) throw new Problem("invalid_request");
+  return slug;
+}
+
+/** A problem in the form that browser apps know: its code alone, and one code for whatever is the service's fault. */
+export function answerAuthProblem(problem: Problem): Response {
+  const error = problem.status >= 500 ? "request_failed" : problem.code;
+  return answerJson(
+    { error },
+    { status: problem.status, headers: { ...problem.headers, ...NO_STORE } },
+  );
+}
+
+/**
+ * The headers that let an app read an identity endpoint's answer, on every status: an origin of the app that is asked
+ * about, any registered one where the app is unknown or none is named.
+ */
+export function authCorsHeaders(
+  { origins }: Pick<AuthDeps, "origins">,
+  { origin, query }: { origin: string | null; query: string },
+): Record<string, string> {
+  const [slug, ...more] = new URLSearchParams(query).getAll("app");
+  const appId = slug === undefined || more.length > 0 ? undefined : origins.findAppId(slug);
+  const isAllowed =
+    origin !== null &&
+    (appId === undefined ? origins.isRegistered(origin) : origins.isOf(origin, appId));
+  return corsHeaders(origin, isAllowed, { credentials: true });
+}

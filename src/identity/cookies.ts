@@ -1,0 +1,68 @@
+/**
+ * The cookies of a session: one that every host under the cookie's domain sees, one that only the pages get. A
+ * sibling host may plant the first on any path; it can neither read nor plant the second, which `__Host-` ties here.
+ *
+ * @module
+ */
+import { type NewSession, toPresented } from "../accounts/mod.ts";
+import { readCookies, toSetCookie } from "../http/mod.ts";
+import type { IdentitySettings } from "./settings.ts";
+
+/** Seen by every host under `COOKIE_DOMAIN`. */
+export const SESSION_COOKIE = "__Secure-rowhouse_session";
+/** Seen by the identity pages alone, which ask for both. */
+export const IDENTITY_COOKIE = "__Host-rowhouse_identity";
+
+/** Every path that a planted cookie would have to stand on to be sent to an endpoint or a page. */
+const PATHS = ["/", "/v1", "/v1/", "/v1/auth", "/v1/auth/", "/v1/auth/me", "/v1/auth/logout"];
+const PAGE_PATHS = ["/", "/authorize", "/login", "/sign-out", "/set-password"];
+
+/** The presented sessions of the shared cookie, as the database is asked about them. */
+export function readSessionCookie(request: Request): string {
+  return toPresented(readCookies(request.headers.get("cookie"), SESSION_COOKIE));
+}
+
+/** Both cookies, for the pages. */
+export function readPageCookies(request: Request): { session: string; identity: string } {
+  const header = request.headers.get("cookie");
+  return {
+    session: toPresented(readCookies(header, SESSION_COOKIE)),
+    identity: toPresented(readCookies(header, IDENTITY_COOKIE)),
+  };
+}
+
+/** The `Set-Cookie` headers of a sign-in. */
+export function toSessionCookies(session: NewSession, settings: IdentitySettings): string[] {
+  const maxAgeS = settings.sessionMaxS;
+  return [
+    toSetCookie(SESSION_COOKIE, session.sessionText, {
+      path: "/",
+      domain: settings.cookieDomain,
+      maxAgeS,
+    }),
+    toSetCookie(IDENTITY_COOKIE, session.identityText, { path: "/", maxAgeS }),
+  ];
+}
+
+/** The `Set-Cookie` headers that clear the shared cookie from every path of the gateway's endpoints. */
+export function clearSession({ cookieDomain }: IdentitySettings): string[] {
+  return clear(PATHS, cookieDomain);
+}
+
+/** The same from every path of the pages, and the pages' own cookie. */
+export function clearPages({ cookieDomain }: IdentitySettings): string[] {
+  return [
+    ...clear([...new Set([...PATHS, ...PAGE_PATHS])], cookieDomain),
+    toSetCookie(IDENTITY_COOKIE, "", { path: "/", maxAgeS: 0 }),
+  ];
+}
+
+function clear(paths: readonly string[], domain: string | undefined): string[] {
+  return paths.map((path) => toSetCookie(SESSION_COOKIE, "", { path, domain, maxAgeS: 0 }));
+}
+
+/** Adds `Set-Cookie` headers to an answer. */
+export function withCookies(response: Response, cookies: readonly string[]): Response {
+  for (const cookie of cookies) response.headers.append("set-cookie", cookie);
+  return response;
+}

@@ -1,0 +1,76 @@
+/**
+ * Form tokens: a form is taken only with the pages' exact `Origin` and a token that follows from a cookie which no
+ * other host can read or plant. The sign-in form is bound to a cookie of its own, the others to the session.
+ *
+ * @module
+ */
+import { timingSafeEqual } from "node:crypto";
+import { readCookies, toSetCookie } from "../http/mod.ts";
+import { Problem } from "../problem.ts";
+import { type RandomBytes, randomText } from "../std/random_text.ts";
+import { IDENTITY_COOKIE } from "./cookies.ts";
+import { type IdentitySettings, isOwnOrigin } from "./settings.ts";
+
+export const FORM_COOKIE = "__Host-rowhouse_form";
+export const TOKEN_FIELD = "form_token";
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const LENGTH = 32;
+const FORM_TEXT = /^[0-9A-Za-z]{32}$/;
+
+/** What a form's token is bound to: nobody's yet, or the session that shows the form. */
+export type FormBinding = "form" | "session";
+
+/** The token of a form that is about to be shown, and the cookie that it needs, where it is not there yet. */
+export function makeFormToken(
+  request: Request,
+  randomBytes: RandomBytes,
+): { token: string; cookies: string[] } {
+  // Kept while it is there: a second tab must not spoil the first one's form.
+  const kept = readBound(request, "form");
+  const value = kept ?? randomText(ALPHABET, LENGTH, randomBytes);
+  const cookies = kept === undefined ? [toSetCookie(FORM_COOKIE, value, { path: "/" })] : [];
+  return { token: toToken("form", value), cookies };
+}
+
+/** The token of a form that only a signed-in person is shown. */
+export function toSessionToken(request: Request): string {
+  return toToken("session", readBound(request, "session") ?? "");
+}
+
+/** @throws {Problem} forbidden — another site sent the form, or it is older than its cookie */
+export function checkForm(
+  request: Request,
+  settings: IdentitySettings,
+  form: { fields: ReadonlyMap<string, string>; binding: FormBinding },
+): void {
+  const bound = readBound(request, form.binding);
+  const given = form.fields.get(TOKEN_FIELD);
+  if (
+    isOwnOrigin(request, settings) &&
+    bound !== undefined &&
+    given !== undefined &&
+    isEqual(given, toToken(form.binding, bound))
+  )
+    return;
+  throw new Problem("forbidden", {
+    message: "This form was not sent from its own page, or it has been open for too long",
+  });
+}
+
+function readBound(request: Request, binding: FormBinding): string | undefined {
+  const name = binding === "form" ? FORM_COOKIE : IDENTITY_COOKIE;
+  const [value, ...more] = readCookies(request.headers.get("cookie"), name);
+  if (value === undefined || more.length > 0) return undefined;
+  return binding === "session" || FORM_TEXT.test(value) ? value : undefined;
+}
+
+function toToken(binding: FormBinding, value: string): string {
+  return new Bun.CryptoHasher("sha256")
+    .update(`rowhouse form\n${binding}\n${value}`)
+    .digest("base64url");
+}
+
+function isEqual(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

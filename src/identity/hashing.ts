@@ -1,0 +1,61 @@
+/**
+ * Password hashes: argon2id with parameters of our own, a few at a time. An unknown address costs one hash too:
+ * timing must not tell who has an account. @see https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html
+ *
+ * @module
+ */
+import { Problem } from "../problem.ts";
+
+/** What a new hash begins with; one that begins otherwise is made anew at the next sign-in. */
+const CURRENT = "$argon2id$v=19$m=19456,t=2,p=1$";
+const PARAMETERS = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
+/** Each takes 19 MB and a core: more at once would only take them from the requests. */
+const MOST_AT_ONCE = 2;
+/** Past this many the wait would be longer than anybody's patience. */
+const MOST_WAITING = 100;
+
+export type Hashing = {
+  readonly make: (password: string) => Promise<string>;
+  /** Whether a password is right; takes as long without a hash to compare with, and says no. */
+  readonly verify: (password: string, hash: string | undefined) => Promise<boolean>;
+  readonly isCurrent: (hash: string) => boolean;
+};
+
+/** @throws {Problem} overloaded — from both, when too many wait */
+export function makeHashing(): Hashing {
+  const bounded = makeBound(MOST_AT_ONCE, MOST_WAITING);
+  const hash = (password: string) => bounded(() => Bun.password.hash(password, PARAMETERS));
+  let decoy: Promise<string> | undefined;
+  return {
+    make: hash,
+    verify: async (password, known) => {
+      decoy ??= Bun.password.hash(crypto.randomUUID(), PARAMETERS);
+      const compared = known ?? (await decoy);
+      const isRight = await bounded(() => Bun.password.verify(password, compared));
+      return known !== undefined && isRight;
+    },
+    isCurrent: (known) => known.startsWith(CURRENT),
+  };
+}
+
+type Bound = <Result>(task: () => Promise<Result>) => Promise<Result>;
+
+/** Runs at most `most` tasks at once, the others in their order; refuses when `waiting` wait already. */
+export function makeBound(most: number, mostWaiting: number): Bound {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (task) => {
+    if (running >= most && waiting.length >= mostWaiting)
+      throw new Problem("overloaded", { headers: { "retry-after": "5" } });
+    // A task that ends hands its place on, so that nobody slips in between.
+    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running++;
+    try {
+      return await task();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next();
+    }
+  };
+}

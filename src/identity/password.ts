@@ -1,0 +1,129 @@
+/**
+ * Which passwords may be chosen: long ones that nobody would try first. A refusal says why, so that the next try is a
+ * better one. @see https://pages.nist.gov/800-63-4/sp800-63b.html#passwordver
+ *
+ * @module
+ */
+import { COMMON_PASSWORDS, COMMON_WORDS } from "./common_passwords.ts";
+
+export const LEAST_CODE_POINTS = 15;
+export const MOST_BYTES = 1024;
+/** What must be left of a password without names that everybody knows. */
+const LEAST_WITHOUT_CONTEXT = 8;
+/** Characters that do not follow from the one before. */
+const LEAST_SURPRISES = 6;
+const LEAST_DIFFERENT = 5;
+/** Shorter names stand in too many words by accident. */
+const LEAST_NAME = 4;
+
+const ROWS = ["01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop"];
+const PRODUCT = "rowhouse";
+const LOOK_ALIKES: Readonly<Record<string, string>> = {
+  "0": "o",
+  "1": "i",
+  "3": "e",
+  "4": "a",
+  "5": "s",
+  "7": "t",
+  "@": "a",
+  $: "s",
+  "!": "i",
+};
+
+/** A password as it is hashed: the same however a keyboard composes its letters. */
+export function toPasswordForm(text: string): string {
+  return text.normalize("NFKC");
+}
+
+/**
+ * Why a password may not be chosen, all reasons at once; none means that it may. `names` are words that stand near
+ * the person: the address, the name, the apps.
+ */
+export function findPasswordFaults(text: string, names: readonly string[]): string[] {
+  const password = toPasswordForm(text);
+  const length = [...password].length;
+  if (length < LEAST_CODE_POINTS) {
+    return [`Use at least ${LEAST_CODE_POINTS} characters: this has ${length}. A few unrelated words do well.`];
+  }
+  if (new TextEncoder().encode(password).length > MOST_BYTES)
+    return [`Use at most ${MOST_BYTES} bytes.`];
+  return RULES.filter((rule) => rule.isBroken(password, names)).map((rule) => rule.reason);
+}
+
+type Rule = { reason: string; isBroken: (password: string, names: readonly string[]) => boolean };
+
+const RULES: readonly Rule[] = [
+  {
+    reason: "This is one of the passwords that are tried first. Use words of your own.",
+    isBroken: isCommon,
+  },
+  {
+    reason: "This is little more than your address, your name, or the name of an app.",
+    isBroken: isMadeOfNames,
+  },
+  { reason: "This repeats the same few characters.", isBroken: isRepetition },
+  {
+    reason: "This follows the alphabet, the digits or the rows of a keyboard.",
+    isBroken: (password) => countSurprises(password) < LEAST_SURPRISES,
+  },
+];
+
+function isCommon(password: string): boolean {
+  const plain = password.toLowerCase();
+  return [plain, toLookAlike(plain)].map(fold).some((folded) => {
+    const core = folded.replace(/^\d+|\d+$/g, "");
+    if (COMMON_PASSWORDS.has(folded) || COMMON_PASSWORDS.has(core)) return true;
+    return isMadeOf(folded.replace(/\d/g, ""), COMMON_WORDS);
+  });
+}
+
+/** Whether a text is nothing but the given words, one after another. */
+function isMadeOf(text: string, words: readonly string[]): boolean {
+  const reachable = new Set([0]);
+  for (let at = 0; at < text.length; at++) {
+    if (!reachable.has(at)) continue;
+    for (const word of words) if (text.startsWith(word, at)) reachable.add(at + word.length);
+  }
+  return text.length > 0 && reachable.has(text.length);
+}
+
+function isMadeOfNames(password: string, names: readonly string[]): boolean {
+  const words = [PRODUCT, ...names]
+    .flatMap((name) => [fold(name), ...name.split(/[^\p{L}\p{N}]+/u).map(fold)])
+    .filter((word) => word.length >= LEAST_NAME)
+    .sort((a, b) => b.length - a.length);
+  const folded = fold(password);
+  const rest = words.reduce((left, word) => left.replaceAll(word, ""), folded);
+  return rest !== folded && [...rest].length < LEAST_WITHOUT_CONTEXT;
+}
+
+function isRepetition(password: string): boolean {
+  const folded = password.toLowerCase();
+  return new Set(folded).size < LEAST_DIFFERENT || /^(.{1,7})\1+(.{0,6})$/su.test(folded);
+}
+
+/** Characters that are neither equal to the one before nor its neighbour in the alphabet or on the keyboard. */
+function countSurprises(password: string): number {
+  const characters = [...password.toLowerCase()];
+  return characters.filter((character, index) => {
+    const before = characters[index - 1];
+    return before === undefined || !isNeighbour(before, character);
+  }).length;
+}
+
+function isNeighbour(a: string, b: string): boolean {
+  const distance = (a.codePointAt(0) ?? 0) - (b.codePointAt(0) ?? 0);
+  return Math.abs(distance) <= 1 || ROWS.some((row) => row.includes(a + b) || row.includes(b + a));
+}
+
+function toLookAlike(text: string): string {
+  return [...text].map((character) => LOOK_ALIKES[character] ?? character).join("");
+}
+
+/** Letters and digits, in lower case: what is left when somebody dresses a word up. */
+function fold(text: string): string {
+  return text
+    .toLowerCase()
+    .normalize("NFKD")
+    .replace(/[^\p{L}\p{N}]/gu, "");
+}

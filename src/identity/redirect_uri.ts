@@ -1,0 +1,51 @@
+/**
+ * Where a person may be sent back to. What is compared is the text as received *and* the URL that a browser would
+ * make of it, so that no two readers of it can disagree. @see https://www.rfc-editor.org/rfc/rfc9700#section-2.1
+ *
+ * @module
+ */
+import type { Target } from "../accounts/mod.ts";
+
+const MOST_CHARS = 2048;
+/** Printable ASCII without what browsers and proxies read in more than one way. */
+const CHARACTERS = /^[\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
+const PARTS = /^(https?):\/\/([^/?#]*)([^?#]*)/;
+const DEFAULT_PORT = { http: ":80", https: ":443" } as const;
+/** A slash, a backslash, U+0000, a line break or a percent sign, hidden behind an escape. */
+const HIDDEN = /%(2f|5c|00|0a|0d|25)/i;
+
+/** The parsed href of a redirect_uri that one of an app's targets allows; `undefined` for every other text. */
+export function readRedirectUri(text: string, targets: readonly Target[]): string | undefined {
+  if (text.length > MOST_CHARS || !CHARACTERS.test(text)) return undefined;
+  const [, scheme, authority, path] = PARTS.exec(text) ?? [];
+  if (scheme === undefined || authority === undefined || path === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !isHostAsWritten(url, authority) || !isPlainPath(path)) return undefined;
+  return targets.some((target) => isTarget(url, target)) ? url.href : undefined;
+}
+
+/** No user, no escape, no final dot: exactly the parsed host, with the default port spelt or not. */
+function isHostAsWritten(url: URL, authority: string): boolean {
+  if (url.hostname.endsWith(".")) return false;
+  const scheme = url.protocol === "https:" ? "https" : "http";
+  return (
+    authority === url.host ||
+    (url.port === "" && authority === url.hostname + DEFAULT_PORT[scheme])
+  );
+}
+
+/** No segment that is empty (a final slash aside) or climbs, spelt out, escaped or with parameters. */
+function isPlainPath(path: string): boolean {
+  if (HIDDEN.test(path)) return false;
+  const segments = path.split("/").slice(1);
+  return segments.every((segment, index) => {
+    const name = segment.replace(/%2e/gi, ".").replace(/;.*$/, "");
+    if (name === "" && segment === "") return index === segments.length - 1;
+    return name !== "." && name !== "..";
+  });
+}
+
+function isTarget(url: URL, target: Target): boolean {
+  if (target.kind === "origin") return url.origin === target.url;
+  return url.origin + url.pathname === target.url;
+}

@@ -1,0 +1,51 @@
+/** What the identity room is set to: hosts, the cookies' domain, how long a session lasts. @module */
+
+export type IdentitySettings = {
+  /** The gateway's origin as browsers see it; unset where it does not matter. */
+  publicUrl: string | undefined;
+  /** The origin of the identity pages; unset: the gateway's. */
+  identityUrl: string | undefined;
+  /** The parent domain of all apps; unset: the cookie stays on its own host, and there is no single sign-on. */
+  cookieDomain: string | undefined;
+  /** Seconds without use after which a session ends. */
+  sessionIdleS: number;
+  /** Seconds after which it ends however much it is used. */
+  sessionMaxS: number;
+};
+
+export const DEFAULT_SETTINGS: IdentitySettings = {
+  publicUrl: undefined,
+  identityUrl: undefined,
+  cookieDomain: undefined,
+  sessionIdleS: 86_400,
+  sessionMaxS: 604_800,
+};
+
+/** Which of the two sites a request is for: with one origin for both, or none set, every host serves both. */
+export type Site = "identity" | "gateway" | "both";
+
+/** By the `Host` header alone: nothing that a caller forwards is believed. */
+export function toSite(
+  host: string | null,
+  { identityUrl, publicUrl }: Pick<IdentitySettings, "identityUrl" | "publicUrl">,
+): Site {
+  if (identityUrl === undefined || identityUrl === publicUrl) return "both";
+  return isHostOf(host, identityUrl) ? "identity" : "gateway";
+}
+
+/** Whether an `Origin` header is the pages' own. */
+export function isOwnOrigin(request: Request, { identityUrl, publicUrl }: IdentitySettings): boolean {
+  const origin = request.headers.get("origin");
+  const own = identityUrl ?? publicUrl;
+  if (origin === null || !URL.canParse(origin)) return false;
+  if (own !== undefined) return origin === own;
+  // Without a setting the host must do: what ends TLS in front of the house hides the scheme.
+  return new URL(origin).origin === origin && isHostOf(request.headers.get("host"), origin);
+}
+
+function isHostOf(host: string | null, origin: string): boolean {
+  const url = new URL(origin);
+  const given = host?.toLowerCase();
+  const port = url.protocol === "https:" ? "443" : "80";
+  return given === url.host || (url.port === "" && given === `${url.hostname}:${port}`);
+}
