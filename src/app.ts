@@ -20,6 +20,18 @@ import {
   type Route,
   splitTarget,
 } from "./http/mod.ts";
+import {
+  AUTH_PATH,
+  type AuthDeps,
+  answerAuthProblem,
+  answerProblemPage,
+  authCorsHeaders,
+  authRoutes,
+  type PageDeps,
+  pageRoutes,
+  type Site,
+  toSite,
+} from "./identity/mod.ts";
 import { type Log, toLogFields } from "./observe.ts";
 import type { Principal } from "./principal.ts";
 import { Problem } from "./problem.ts";
@@ -27,7 +39,9 @@ import { type PushRouteDeps, pushRoutes } from "./push/mod.ts";
 
 export type AppDeps = DataDeps &
   PushRouteDeps &
-  HealthDeps & {
+  HealthDeps &
+  AuthDeps &
+  PageDeps & {
     authenticate: Authenticate;
     origins: Origins;
     log: Log;
@@ -35,8 +49,23 @@ export type AppDeps = DataDeps &
     makeRequestId: () => string;
   };
 
-/** The route table of the whole house: the router, the isolation tests and the docs read it. */
-export const routes: readonly Route<AppDeps>[] = [...dataRoutes, ...pushRoutes, ...healthRoutes];
+/** The route table of the gateway: the router, the isolation tests and the docs read it. */
+export const routes: readonly Route<AppDeps>[] = [
+  ...dataRoutes,
+  ...pushRoutes,
+  ...healthRoutes,
+  ...authRoutes,
+];
+
+/** The pages, which stand on a host of their own where `IDENTITY_URL` names one. */
+export const pages: readonly Route<AppDeps>[] = pageRoutes;
+const PAGE_PATHS: ReadonlySet<string> = new Set(pages.map((page) => page.path));
+
+const SITES: Readonly<Record<Site, readonly Route<AppDeps>[]>> = {
+  gateway: routes,
+  identity: [...pages, ...healthRoutes],
+  both: [...routes, ...pages],
+};
 
 /** Where a request's bytes came from, as far as the server tells. */
 export type Peer = {
@@ -47,17 +76,29 @@ export type Peer = {
 /** Seconds that a socket may be silent while its request is worked on: past every deadline of our own. */
 const WORK_TIMEOUT_S = 45;
 
-type Visit = { principal: Principal | undefined; template: string };
+/** In which form a refusal is told: to a program, to a browser app, to a person. */
+type Manner = "api" | "auth" | "page";
+
+type Visit = { principal: Principal | undefined; template: string; manner: Manner };
 
 /** The function that `Bun.serve` calls: it always answers, and never throws. */
 export function makeFetch(deps: AppDeps): (request: Request, peer: Peer) => Promise<Response> {
-  const router = makeRouter(routes);
+  const routers = {
+    gateway: makeRouter(SITES.gateway),
+    identity: makeRouter(SITES.identity),
+    both: makeRouter(SITES.both),
+  };
   return async (request, peer) => {
     const startedAt = deps.now();
     const requestId = deps.makeRequestId();
     const { path, query } = splitTarget(request.url);
-    const match = router(request.method, path);
-    const visit: Visit = { principal: undefined, template: match?.route?.path ?? "none" };
+    const site = toSite(request.headers.get("host"), deps.identity);
+    const match = routers[site](request.method, path);
+    const visit: Visit = {
+      principal: undefined,
+      template: match?.route?.path ?? "none",
+      manner: toManner(site, path),
+    };
     const exchange = {
       request,
       requestId,
@@ -70,7 +111,7 @@ export function makeFetch(deps: AppDeps): (request: Request, peer: Peer) => Prom
     };
     peer.timeout?.(request, WORK_TIMEOUT_S);
     const response = await answer(deps, { match, exchange, visit });
-    finish(deps, { response, request, requestId, visit });
+    finish(deps, { response, exchange, visit });
     deps.log("info", "request", {
       requestId,
       method: request.method,
@@ -96,8 +137,21 @@ async function answer(deps: AppDeps, { match, exchange, visit }: Arrival): Promi
       throw new Problem("method_not_allowed", { headers: { allow: match.allow } });
     return await enter(deps, match.route, { exchange, visit });
   } catch (error) {
-    return answerProblem(toProblem(deps, error, exchange.requestId), exchange.requestId);
+    const problem = toProblem(deps, error, exchange.requestId);
+    return REFUSE[visit.manner](problem, exchange.requestId);
   }
+}
+
+const REFUSE: Readonly<Record<Manner, (problem: Problem, requestId: string) => Response>> = {
+  api: answerProblem,
+  auth: answerAuthProblem,
+  page: answerProblemPage,
+};
+
+function toManner(site: Site, path: string): Manner {
+  if (site === "identity") return "page";
+  if (path.startsWith(AUTH_PATH)) return "auth";
+  return site === "both" && PAGE_PATHS.has(path) ? "page" : "api";
 }
 
 /** Checks what the route's access asks for, then lets the room handle it. */
@@ -150,23 +204,31 @@ function toProblem({ log }: AppDeps, error: unknown, requestId: string): Problem
   return new Problem("request_failed", { cause: error });
 }
 
-type Departure = { response: Response; request: Request; requestId: string; visit: Visit };
+type Departure = { response: Response; exchange: Exchange; visit: Visit };
 
 /** The headers that every answer carries. */
-function finish({ origins }: AppDeps, { response, request, requestId, visit }: Departure): void {
+function finish(deps: AppDeps, { response, exchange, visit }: Departure): void {
+  const { request, requestId, query } = exchange;
   response.headers.set("x-request-id", requestId);
   response.headers.set("x-content-type-options", "nosniff");
   if (hasUnreadBody(request)) response.headers.set("connection", "close");
   const origin = request.headers.get("origin");
-  if (origin === null) return;
-  // A refusal before the key is known tells nothing of an app: any registered origin may read it.
+  const cors =
+    visit.manner === "auth"
+      ? authCorsHeaders(deps, { origin, query })
+      : keyCorsHeaders(deps, { origin, principal: visit.principal });
+  for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
+}
+
+type Asked = { origin: string | null; principal: Principal | undefined };
+
+/** A refusal before the key is known tells nothing of an app: any registered origin may read it. */
+function keyCorsHeaders(
+  { origins }: AppDeps,
+  { origin, principal }: Asked,
+): Record<string, string> {
+  if (origin === null) return {};
   const isAllowed =
-    visit.principal === undefined
-      ? origins.isRegistered(origin)
-      : origins.isOf(origin, visit.principal.appId);
-  for (const [name, value] of Object.entries(
-    corsHeaders(origin, isAllowed, { credentials: false }),
-  )) {
-    response.headers.set(name, value);
-  }
+    principal === undefined ? origins.isRegistered(origin) : origins.isOf(origin, principal.appId);
+  return corsHeaders(origin, isAllowed, { credentials: false });
 }

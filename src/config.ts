@@ -41,6 +41,22 @@ function whole(least: number, most: number) {
   );
 }
 
+const DURATION_UNIT_S = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
+const YEAR_S = 31_536_000;
+
+/** Seconds of a duration such as 90s, 30m, 24h or 7d. */
+const Duration = v.pipe(
+  v.string(),
+  v.transform((text) => {
+    const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+    return Number(count) * DURATION_UNIT_S[unit as keyof typeof DURATION_UNIT_S];
+  }),
+  v.check(
+    (seconds) => seconds >= 1 && seconds <= YEAR_S,
+    "must be a duration such as 30m, 24h or 7d, at most a year",
+  ),
+);
+
 /** Every setting. `initial` is what counts when the variable is absent or empty; none means that it may stay unset. */
 export const SETTINGS = {
   DATABASE_URL: {
@@ -77,6 +93,21 @@ export const SETTINGS = {
     about: "The port to listen on; 0 takes any free one.",
   },
   PUBLIC_URL: { form: v.optional(HttpUrl), about: "The gateway's origin as callers see it." },
+  IDENTITY_URL: {
+    form: v.optional(HttpUrl),
+    about:
+      "The identity pages' origin; requests to its host get the pages, all others the API. Default: PUBLIC_URL, and every host serves both.",
+  },
+  SESSION_IDLE: {
+    form: Duration,
+    initial: "24h",
+    about: "How long a session lasts without being used, such as 30m, 24h or 7d.",
+  },
+  SESSION_MAX: {
+    form: Duration,
+    initial: "7d",
+    about: "How long a session lasts however much it is used.",
+  },
   COOKIE_DOMAIN: {
     form: v.optional(
       v.pipe(

@@ -9,6 +9,7 @@ import { type AppDeps, makeFetch, type Peer } from "./app.ts";
 import { makeCatalog } from "./catalog/mod.ts";
 import { type Database, openDatabase, watchVersions } from "./db/mod.ts";
 import { makeAuthenticate } from "./gateway/mod.ts";
+import { DEFAULT_SETTINGS, type IdentitySettings, makeHashing } from "./identity/mod.ts";
 import type { Log } from "./observe.ts";
 
 export type HouseOptions = {
@@ -20,6 +21,8 @@ export type HouseOptions = {
   log: Log;
   /** Milliseconds that a request's statement may take; default: the service's documented limit. */
   limitMs?: number;
+  /** Hosts, cookies and sessions; default: one host for everything, no single sign-on. */
+  identity?: Partial<IdentitySettings>;
 };
 
 export type House = {
@@ -60,6 +63,9 @@ export function openHouse(options: HouseOptions): House {
     catalog,
     origins,
     authenticate: makeAuthenticate({ db, watch, now: Date.now, keyPrefix: options.keyPrefix }),
+    identity: { ...DEFAULT_SETTINGS, ...options.identity },
+    hashing: makeHashing(),
+    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     log: options.log,
     now: Date.now,
     makeId: () => Bun.randomUUIDv7(),

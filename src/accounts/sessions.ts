@@ -137,15 +137,15 @@ export async function readVisit(
   };
 }
 
-/** Ends every session that is presented; nothing of it is left but the entry in the audit log. */
+/** Ends every session that is presented with either of its secrets; nothing of it is left but the entry in the audit log. */
 export async function endSessions(deps: { db: Database }, presented: string): Promise<void> {
   await deps.db.query(
     `with presented as (
-      select split_part(pair, '.', 1) as id, decode(split_part(pair, '.', 2), 'hex') as secret_hash
+      select distinct split_part(pair, '.', 1) as id, decode(split_part(pair, '.', 2), 'hex') as hash
       from unnest(string_to_array($1, ',')) as pair
     ), ended as (
       delete from rowhouse.sessions using presented
-      where sessions.id = presented.id and sessions.secret_hash = presented.secret_hash
+      where sessions.id = presented.id and presented.hash in (sessions.secret_hash, sessions.identity_hash)
       returning sessions.user_id
     )
     insert into rowhouse.audit (actor, action, user_id) select user_id::text, 'sign_out', user_id from ended`,

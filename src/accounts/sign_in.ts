@@ -3,7 +3,12 @@ import type { Database } from "../db/mod.ts";
 import { type NewSession, toDigest } from "./session_text.ts";
 
 /** How many attempts in a window, and how long it is. The bound of all together slows down, it never shuts out. */
-export const SIGN_IN_LIMITS = { address: 10, client: 60, globalPerMinute: 600, windowS: 900 } as const;
+export const SIGN_IN_LIMITS = {
+  address: 10,
+  client: 60,
+  globalPerMinute: 600,
+  windowS: 900,
+} as const;
 
 export type AttemptFrom = { email: string; client: string };
 export type Attempt =

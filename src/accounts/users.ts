@@ -121,7 +121,12 @@ export async function setDisabled(
   });
 }
 
-export type SessionRecord = { id: string; createdAt: string; lastSeenAt: string; expiresAt: string };
+export type SessionRecord = {
+  id: string;
+  createdAt: string;
+  lastSeenAt: string;
+  expiresAt: string;
+};
 
 /**
  * The sessions of a person that have not reached their end.

@@ -13,6 +13,13 @@ export function openFrom(config: Config, options: OpenOptions): House {
     connections: config.DATABASE_POOL,
     prepare: config.DATABASE_PREPARE,
     keyPrefix: config.API_KEY_PREFIX,
+    identity: {
+      publicUrl: config.PUBLIC_URL,
+      identityUrl: config.IDENTITY_URL,
+      cookieDomain: config.COOKIE_DOMAIN,
+      sessionIdleS: config.SESSION_IDLE,
+      sessionMaxS: config.SESSION_MAX,
+    },
     log: options.log,
   });
 }

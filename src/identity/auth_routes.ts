@@ -30,7 +30,10 @@ async function answerMe(deps: AuthDeps, { request, query }: Exchange): Promise<R
     slug,
   );
   if (me.isConflict)
-    return withCookies(answerAuthProblem(new Problem("unauthenticated")), clearSession(deps.identity));
+    return withCookies(
+      answerAuthProblem(new Problem("unauthenticated")),
+      clearSession(deps.identity),
+    );
   if (me.user === undefined) throw new Problem("unauthenticated");
   if (slug !== undefined && !me.isAppKnown) throw new Problem("unknown_app");
   if (slug !== undefined && me.user.role === null) throw new Problem("forbidden");
@@ -47,9 +50,7 @@ async function answerLogout(deps: AuthDeps, { request }: Exchange): Promise<Resp
 /** The pages and the gateway itself count as registered: they are the house. */
 function isLogoutOrigin({ origins, identity }: AuthDeps, origin: string): boolean {
   return (
-    origins.isRegistered(origin) ||
-    origin === identity.identityUrl ||
-    origin === identity.publicUrl
+    origins.isRegistered(origin) || origin === identity.identityUrl || origin === identity.publicUrl
   );
 }
 

@@ -42,11 +42,23 @@ motdepassemotdepasse monmotdepasse contrasenacontrasena micontrasena miclavesecr
 
 /** A password that is nothing but these, digits and signs is common however often they stand in it. */
 export const COMMON_WORDS: readonly string[] = [
-  ..."password passwort passphrase motdepasse contrasena secret secure qwertyuiop qwerty asdfghjkl asdfgh".split(" "),
-  ..."zxcvbnm welcome letmein iloveyou sunshine princess dragon monkey football baseball superman batman".split(" "),
-  ..."master shadow michael jennifer jordan hunter trustno1 starwars administrator admin default changeme".split(" "),
-  ..."login access hello freedom whatever computer internet samsung pokemon naruto liverpool chelsea arsenal".split(" "),
-  ..."barcelona summer winter spring autumn january february march april june july august september".split(" "),
-  ..."october november december monday tuesday wednesday thursday friday saturday sunday testing test".split(" "),
+  ..."password passwort passphrase motdepasse contrasena secret secure qwertyuiop qwerty asdfghjkl asdfgh".split(
+    " ",
+  ),
+  ..."zxcvbnm welcome letmein iloveyou sunshine princess dragon monkey football baseball superman batman".split(
+    " ",
+  ),
+  ..."master shadow michael jennifer jordan hunter trustno1 starwars administrator admin default changeme".split(
+    " ",
+  ),
+  ..."login access hello freedom whatever computer internet samsung pokemon naruto liverpool chelsea arsenal".split(
+    " ",
+  ),
+  ..."barcelona summer winter spring autumn january february march april june july august september".split(
+    " ",
+  ),
+  ..."october november december monday tuesday wednesday thursday friday saturday sunday testing test".split(
+    " ",
+  ),
   ..."please please1 my is the this a i love you".split(" "),
 ];

@@ -43,7 +43,9 @@ export function findPasswordFaults(text: string, names: readonly string[]): stri
   const password = toPasswordForm(text);
   const length = [...password].length;
   if (length < LEAST_CODE_POINTS) {
-    return [`Use at least ${LEAST_CODE_POINTS} characters: this has ${length}. A few unrelated words do well.`];
+    return [
+      `Use at least ${LEAST_CODE_POINTS} characters: this has ${length}. A few unrelated words do well.`,
+    ];
   }
   if (new TextEncoder().encode(password).length > MOST_BYTES)
     return [`Use at most ${MOST_BYTES} bytes.`];

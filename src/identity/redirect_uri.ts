@@ -29,8 +29,7 @@ function isHostAsWritten(url: URL, authority: string): boolean {
   if (url.hostname.endsWith(".")) return false;
   const scheme = url.protocol === "https:" ? "https" : "http";
   return (
-    authority === url.host ||
-    (url.port === "" && authority === url.hostname + DEFAULT_PORT[scheme])
+    authority === url.host || (url.port === "" && authority === url.hostname + DEFAULT_PORT[scheme])
   );
 }
 

@@ -34,7 +34,10 @@ export function toSite(
 }
 
 /** Whether an `Origin` header is the pages' own. */
-export function isOwnOrigin(request: Request, { identityUrl, publicUrl }: IdentitySettings): boolean {
+export function isOwnOrigin(
+  request: Request,
+  { identityUrl, publicUrl }: IdentitySettings,
+): boolean {
   const origin = request.headers.get("origin");
   const own = identityUrl ?? publicUrl;
   if (origin === null || !URL.canParse(origin)) return false;

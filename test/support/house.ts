@@ -2,11 +2,20 @@
 import { createApp, issueKey } from "../../src/accounts/mod.ts";
 import { type Definition, toDefinition } from "../../src/dsl/mod.ts";
 import { type House, openHouse } from "../../src/house.ts";
+import type { IdentitySettings } from "../../src/identity/mod.ts";
 import type { Scope } from "../../src/principal.ts";
 import { push } from "../../src/push/mod.ts";
 import { type ClusterUrls, makeDatabase, type TestDatabase } from "./cluster.ts";
 
 export type TestApp = { id: string; slug: string; key: string };
+
+export type TestAppOptions = {
+  scopes?: readonly Scope[];
+  slug?: string;
+  origins?: readonly string[];
+  redirects?: readonly string[];
+  cookieDomain?: string;
+};
 
 export type Answer = {
   status: number;
@@ -30,10 +39,7 @@ export type TestHouse = {
   house: House;
   /** Lines that the house logged. */
   log: string[];
-  makeApp: (
-    schema?: unknown,
-    options?: { scopes?: readonly Scope[]; origins?: readonly string[] },
-  ) => Promise<TestApp>;
+  makeApp: (schema?: unknown, options?: TestAppOptions) => Promise<TestApp>;
   pushSchema: (app: TestApp, schema: unknown) => Promise<Awaited<ReturnType<typeof push>>>;
   /** One exchange over HTTP; an app gives its key, `json` its body and content type. */
   call: (app: TestApp | undefined, path: string, call?: Call) => Promise<Answer>;
@@ -47,12 +53,14 @@ export type TestHouseOptions = {
   limitMs?: number;
   /** Another cluster than the run's. */
   cluster?: ClusterUrls;
-  /** Off behind a pooler. */
-  prepare?: boolean;
   /** Where the house connects instead, such as to a proxy in front of the database. */
   toServingUrl?: (url: string) => string;
   /** The same for pushes; default: straight to the database. */
   toAdminUrl?: (url: string) => string;
+  /** Off behind a pooler that does not know prepared statements. */
+  prepare?: boolean;
+  /** Hosts, cookies and sessions; the port is known by then. */
+  identity?: (port: number) => Partial<IdentitySettings>;
 };
 
 /** Opens and serves a house on a free port. */
@@ -60,6 +68,12 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
   const database = await makeDatabase(options.cluster);
   const servingUrl = options.login === "superuser" ? database.superuserUrl : database.servingUrl;
   const log: string[] = [];
+  // The port first: the pages' origin is made of it.
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request, peer) => house.fetch(request, peer),
+  });
   const house = openHouse({
     databaseUrl: options.toServingUrl?.(servingUrl) ?? servingUrl,
     adminDatabaseUrl: options.toAdminUrl?.(database.adminUrl) ?? database.adminUrl,
@@ -67,10 +81,10 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
     prepare: options.prepare ?? database.prepare,
     keyPrefix: "rh",
     ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
+    identity: options.identity?.(server.port ?? 0) ?? {},
     log: (level, event, fields) => void log.push(JSON.stringify({ level, event, ...fields })),
   });
   await house.warm();
-  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: house.fetch });
   const url = `http://127.0.0.1:${server.port}`;
   return {
     url,
@@ -91,13 +105,18 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
 async function makeApp(
   house: House,
   schema?: unknown,
-  options: { scopes?: readonly Scope[]; origins?: readonly string[] } = {},
+  options: TestAppOptions = {},
 ): Promise<TestApp> {
-  const slug = `app-${crypto.randomUUID().slice(-12)}`;
+  const slug = options.slug ?? `app-${crypto.randomUUID().slice(-12)}`;
   const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
   const { id } = await createApp(
     { admin: house.admin, makeId: () => Bun.randomUUIDv7() },
-    { slug, origins: options.origins ?? [], redirects: [], cookieDomain: "example.org" },
+    {
+      slug,
+      origins: options.origins ?? [],
+      redirects: options.redirects ?? [],
+      cookieDomain: options.cookieDomain ?? "example.org",
+    },
   );
   const { text: key } = await issueKey(
     { admin: house.admin, randomBytes, keyPrefix: "rh" },

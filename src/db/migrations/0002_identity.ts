@@ -137,9 +137,8 @@ begin
   if fresh_hash is not null then
     update rowhouse.users set password_hash = fresh_hash where id = who;
   end if;
-  delete from rowhouse.sessions where (id, secret_hash) in (
-    select split_part(pair, '.', 1), decode(split_part(pair, '.', 2), 'hex')
-    from unnest(string_to_array(presented, ',')) as pair);
+  delete from rowhouse.sessions as old using unnest(string_to_array(presented, ',')) as pair
+  where old.id = split_part(pair, '.', 1) and decode(split_part(pair, '.', 2), 'hex') in (old.secret_hash, old.identity_hash);
   delete from rowhouse.sessions where id in (
     select id from rowhouse.sessions where expires_at < now() order by expires_at limit 20 for update skip locked);
   insert into rowhouse.sessions (id, secret_hash, identity_hash, user_id, expires_at)

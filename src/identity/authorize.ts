@@ -1,0 +1,126 @@
+/**
+ * `/authorize`: an app sends a person here to sign in and gets the person back at one of its own targets. Who is
+ * signed in already goes back at once; who comes back again and again is told why.
+ *
+ * @module
+ */
+import { APP_SLUG, type AppTargets } from "../accounts/mod.ts";
+import { type Exchange, readCookies, readForm, toSetCookie } from "../http/mod.ts";
+import { answerPage, answerSeeOther, html } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
+import { type PageDeps, readVisitOf } from "./page_deps.ts";
+import { readRedirectUri } from "./redirect_uri.ts";
+import { answerSignIn, answerSignInForm, type SignInPlace } from "./sign_in_page.ts";
+
+/** Counts how often one app has sent its visitor back here without a pause. */
+const RETURNS_COOKIE = "__Host-rowhouse_returns";
+const MOST_RETURNS = 5;
+const PAUSE_S = 20;
+
+type Asked = { slug: string; redirectUri: string };
+
+/** The form, or the way back for who is signed in. */
+export async function answerAuthorize(deps: PageDeps, exchange: Exchange): Promise<Response> {
+  const asked = readAsked(exchange.query);
+  const visit = await readVisitOf(deps, exchange, asked.slug);
+  const { app, href } = checkAsked(asked, visit.app);
+  if (visit.visitor !== undefined) return answerReturn(exchange, { slug: app.slug, href });
+  return answerSignInForm(deps, exchange, {
+    ...toPlace(deps, { query: exchange.query, slug: app.slug, href }),
+    isConflict: visit.isConflict,
+  });
+}
+
+/** The form's answer; where it leads is checked again. */
+export async function answerAuthorizeForm(deps: PageDeps, exchange: Exchange): Promise<Response> {
+  const asked = readAsked(exchange.query);
+  const fields = await readForm(exchange.request);
+  const visit = await readVisitOf(deps, exchange, asked.slug);
+  const { app, href } = checkAsked(asked, visit.app);
+  const place = toPlace(deps, { query: exchange.query, slug: app.slug, href });
+  return await answerSignIn(deps, exchange, { place, fields });
+}
+
+/** @throws {Problem} invalid_request — `app` or `redirect_uri` missing, given twice or malformed */
+function readAsked(query: string): Asked {
+  const parameters = new URLSearchParams(query);
+  const [slug, ...moreSlugs] = parameters.getAll("app");
+  const [redirectUri, ...moreUris] = parameters.getAll("redirect_uri");
+  if (slug === undefined || moreSlugs.length > 0 || !APP_SLUG.test(slug))
+    throw refuse("It does not say, in the one way it must, which app you come from.");
+  if (redirectUri === undefined || moreUris.length > 0) throw refuseReturn();
+  return { slug, redirectUri };
+}
+
+/** @throws {Problem} unknown_app; invalid_request — the app has not registered where to return to */
+function checkAsked(
+  { redirectUri }: Asked,
+  app: AppTargets | undefined,
+): { app: AppTargets; href: string } {
+  if (app === undefined) throw new Problem("unknown_app");
+  const href = readRedirectUri(redirectUri, app.targets);
+  if (href === undefined) throw refuseReturn();
+  return { app, href };
+}
+
+function refuseReturn(): Problem {
+  return refuse(
+    "The address that it would send you back to is not one that the app has registered. You are not signed in by it, and nothing was sent there.",
+  );
+}
+
+function refuse(message: string): Problem {
+  return new Problem("invalid_request", { message });
+}
+
+type Place = { query: string; slug: string; href: string };
+
+function toPlace({ identity }: PageDeps, { query, slug, href }: Place): SignInPlace {
+  const { origin, protocol, host } = new URL(href);
+  const parameters = new URLSearchParams(query);
+  const action = new URLSearchParams({
+    app: slug,
+    redirect_uri: parameters.get("redirect_uri") ?? "",
+  });
+  // Browsers hold the redirects after a form to form-action: an app may send its visitor on to a sibling.
+  const siblings =
+    identity.cookieDomain === undefined ? [] : [`${protocol}//*.${identity.cookieDomain}:*`];
+  return {
+    action: `/authorize?${action}`,
+    app: { slug, host },
+    location: href,
+    formTargets: [origin, ...siblings],
+  };
+}
+
+/** Back to the app at once, unless it has just sent the same visitor here several times. */
+function answerReturn(
+  { request }: Exchange,
+  { slug, href }: { slug: string; href: string },
+): Response {
+  const count = readReturns(request, slug);
+  const cookie = (value: string, maxAgeS: number) =>
+    toSetCookie(RETURNS_COOKIE, value, { path: "/", maxAgeS });
+  if (count >= MOST_RETURNS) return answerLoop({ slug, href }, [cookie("", 0)]);
+  return answerSeeOther(href, { cookies: [cookie(`${slug}.${count + 1}`, PAUSE_S)] });
+}
+
+function readReturns(request: Request, slug: string): number {
+  const [value] = readCookies(request.headers.get("cookie"), RETURNS_COOKIE);
+  const [, counted, count] = /^([a-z0-9-]+)\.(\d)$/.exec(value ?? "") ?? [];
+  return counted === slug ? Number(count) : 0;
+}
+
+function answerLoop(
+  { slug, href }: { slug: string; href: string },
+  cookies: readonly string[],
+): Response {
+  const { host, protocol } = new URL(href);
+  const body = html`
+<h1>${slug} keeps sending you back</h1>
+<p>You are signed in, but <strong>${slug}</strong> at ${host} does not notice and asks again and again.</p>
+<p>Most often its page is open at an address that does not get the sign-in cookie, or the browser blocks cookies for it${protocol === "http:" && html`, or it should be opened with https`}. If it goes on, tell whoever runs the app.</p>
+<p><a class="button button-primary" href="${href}">Try ${slug} again</a></p>
+<p><a href="/login">Your account</a></p>`;
+  return answerPage({ title: "Too many returns", body }, { status: 409, cookies });
+}

@@ -1,0 +1,82 @@
+/** `/login` and `/sign-out`: one's own page with the apps that one may open, and the ways to leave. @module */
+import {
+  endSessions,
+  endSessionsEverywhere,
+  type Visit,
+  type VisitorApp,
+} from "../accounts/mod.ts";
+import { type Exchange, readCookies, readForm } from "../http/mod.ts";
+import { answerPage, answerSeeOther, type Html, html, renderForm } from "../pages/mod.ts";
+import { clearPages, IDENTITY_COOKIE, readPageCookies } from "./cookies.ts";
+import { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
+import { type PageDeps, readVisitOf } from "./page_deps.ts";
+import { answerSignIn, answerSignInForm, type SignInPlace } from "./sign_in_page.ts";
+
+const PLACE: SignInPlace = { action: "/login", location: "/login" };
+
+/** The apps of who is signed in, else the form. */
+export async function answerLogin(deps: PageDeps, exchange: Exchange): Promise<Response> {
+  const visit = await readVisitOf(deps, exchange);
+  if (visit.visitor !== undefined)
+    return answerAccount(visit.visitor, visit.apps, toSessionToken(exchange.request));
+  return answerSignInForm(deps, exchange, { ...PLACE, isConflict: visit.isConflict });
+}
+
+/** The form's answer. */
+export async function answerLoginForm(deps: PageDeps, exchange: Exchange): Promise<Response> {
+  const fields = await readForm(exchange.request);
+  return await answerSignIn(deps, exchange, { place: PLACE, fields });
+}
+
+/** Ends this session, or all of this person's. @throws {Problem} forbidden */
+export async function answerSignOut(deps: PageDeps, { request }: Exchange): Promise<Response> {
+  const fields = await readForm(request);
+  // A second tab, or a second press: there is nothing left to end.
+  if (readCookies(request.headers.get("cookie"), IDENTITY_COOKIE).length === 0)
+    return answerSeeOther("/login");
+  checkForm(request, deps.identity, { fields, binding: "session" });
+  const cookies = readPageCookies(request);
+  if (fields.get("everywhere") === "yes") await endSessionsEverywhere(deps, cookies);
+  else await endSessions(deps, [cookies.session, cookies.identity].join(","));
+  return answerSeeOther("/login", { cookies: clearPages(deps.identity) });
+}
+
+function answerAccount(
+  { email, displayName }: NonNullable<Visit["visitor"]>,
+  apps: readonly VisitorApp[],
+  token: string,
+): Response {
+  const body = html`
+<h1>${displayName === null ? "You are signed in" : `Hello, ${displayName}`}</h1>
+<p class="lead">Signed in as <strong>${email}</strong></p>
+<h2>Your apps</h2>
+${apps.length === 0 ? renderNoApps() : html`<ul class="apps">${apps.map(renderApp)}</ul>`}
+<div class="actions">
+${renderSignOut(token, { isEverywhere: false })}
+${renderSignOut(token, { isEverywhere: true })}
+</div>`;
+  return answerPage({ title: "Your apps", body, width: "wide" });
+}
+
+function renderNoApps(): Html {
+  return html`<p class="empty">You have no role on any app yet. Ask whoever runs the one that you need.</p>`;
+}
+
+function renderApp({ slug, role, url }: VisitorApp): Html {
+  const inside = html`<span class="app-mark" aria-hidden="true">${slug.charAt(0)}</span>
+<span class="app-text"><span class="app-name">${slug}</span><span class="app-host">${url === null ? "has no address yet" : new URL(url).host}</span></span>
+<span class="role"><span class="visually-hidden">your role: </span>${role}</span>`;
+  return url === null
+    ? html`<li><div class="app">${inside}</div></li>`
+    : html`<li><a class="app" href="${url}/">${inside}</a></li>`;
+}
+
+function renderSignOut(token: string, { isEverywhere }: { isEverywhere: boolean }): Html {
+  return renderForm({
+    action: "/sign-out",
+    token: { name: TOKEN_FIELD, value: token },
+    fields: isEverywhere && html`<input type="hidden" name="everywhere" value="yes">`,
+    button: isEverywhere ? "Sign out everywhere" : "Sign out",
+    look: "quiet",
+  });
+}

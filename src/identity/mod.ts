@@ -1,0 +1,15 @@
+/** Identity: who is signed in, the pages that sign people in and out, and passwords. Grants nothing by itself. @module */
+export {
+  AUTH_PATH,
+  type AuthDeps,
+  answerAuthProblem,
+  authCorsHeaders,
+  authRoutes,
+} from "./auth_routes.ts";
+export { IDENTITY_COOKIE, SESSION_COOKIE } from "./cookies.ts";
+export { type Hashing, makeHashing } from "./hashing.ts";
+export type { PageDeps } from "./page_deps.ts";
+export { pageRoutes } from "./page_routes.ts";
+export { findPasswordFaults } from "./password.ts";
+export { answerProblemPage } from "./problem_page.ts";
+export { DEFAULT_SETTINGS, type IdentitySettings, type Site, toSite } from "./settings.ts";

@@ -1,0 +1,24 @@
+/** What the identity pages need, and how one of them learns who visits. @module */
+import { readVisit, type Visit } from "../accounts/mod.ts";
+import type { Database } from "../db/mod.ts";
+import type { Exchange } from "../http/mod.ts";
+import type { RandomBytes } from "../std/random_text.ts";
+import { readPageCookies } from "./cookies.ts";
+import type { Hashing } from "./hashing.ts";
+import type { IdentitySettings } from "./settings.ts";
+
+export type PageDeps = {
+  db: Database;
+  identity: IdentitySettings;
+  hashing: Hashing;
+  randomBytes: RandomBytes;
+};
+
+/** Who visits, by both cookies; the app by its slug, where one is named. One statement. */
+export function readVisitOf(
+  { db, identity }: PageDeps,
+  { request }: Exchange,
+  slug?: string,
+): Promise<Visit> {
+  return readVisit({ db, sessionIdleS: identity.sessionIdleS }, readPageCookies(request), slug);
+}

@@ -1,0 +1,56 @@
+/** A refusal as a page: what happened, what to do now, and the id under which the log has it. Never a form. @module */
+import { answerPage, html } from "../pages/mod.ts";
+import type { Problem, ProblemCode } from "../problem.ts";
+
+type Words = { title: string; text: string };
+
+const AWAY: Words = {
+  title: "Back in a moment",
+  text: "Signing in does not work right now. You are neither signed in nor signed out by this. Please try again shortly.",
+};
+const WORDS: Partial<Record<ProblemCode, Words>> = {
+  unknown_app: {
+    title: "There is no such app",
+    text: "The link that brought you here names an app that does not exist, or no longer does. Open the app again, or ask whoever runs it.",
+  },
+  unknown_route: {
+    title: "There is nothing here",
+    text: "This address leads nowhere. Your apps are on your account's page.",
+  },
+  forbidden: {
+    title: "This form cannot be taken",
+    text: "It was not sent from its own page, or the page was open for too long. Go to your account's page and start again; the browser must allow cookies.",
+  },
+  rate_limited: {
+    title: "Too many requests",
+    text: "Please wait a little, then try again.",
+  },
+  method_not_allowed: {
+    title: "This address works another way",
+    text: "It cannot be used like this. Start again from your account's page.",
+  },
+  request_failed: {
+    title: "Something went wrong",
+    text: "The fault is ours, and it was written down. Please try again.",
+  },
+  unavailable: AWAY,
+  overloaded: AWAY,
+  unknown_outcome: AWAY,
+  timeout: AWAY,
+};
+
+/** The page for a problem. */
+export function answerProblemPage(problem: Problem, requestId: string): Response {
+  const { title, text } = WORDS[problem.code] ?? toWords(problem);
+  const body = html`
+<h1>${title}</h1>
+<p>${text}</p>
+<p><a class="button button-primary" href="/login">Your account</a></p>
+<p class="code">${problem.status} · ${requestId}</p>`;
+  return answerPage({ title, body }, { status: problem.status, headers: problem.headers });
+}
+
+/** A request that cannot be read: the problem's own sentence says what of it. */
+function toWords({ message }: Problem): Words {
+  return { title: "This link does not work", text: message };
+}

@@ -1,0 +1,120 @@
+/**
+ * `/set-password`: a link that an operator hands over sets a password once. Looking at the page does not use it up, so
+ * that whoever previews links does no harm. @module
+ */
+import { findPasswordLink, isSecretText, usePasswordLink } from "../accounts/mod.ts";
+import { type Exchange, readForm } from "../http/mod.ts";
+import { answerPage, answerSeeOther, html, renderField, renderForm } from "../pages/mod.ts";
+import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
+import type { PageDeps } from "./page_deps.ts";
+import { findPasswordFaults, LEAST_CODE_POINTS, toPasswordForm } from "./password.ts";
+
+type Link = NonNullable<Awaited<ReturnType<typeof findPasswordLink>>>;
+
+/** The form for who holds a link. */
+export async function answerSetPassword(deps: PageDeps, exchange: Exchange): Promise<Response> {
+  const secret = readSecret(exchange.query);
+  const link = secret === undefined ? undefined : await findPasswordLink(deps, secret);
+  if (secret === undefined || link === undefined) return answerUsedUp();
+  return answerForm(deps, exchange, { secret, link, faults: { password: [], again: [] } });
+}
+
+/** Sets the password, or says all that speaks against it. @throws {Problem} forbidden */
+export async function answerSetPasswordForm(deps: PageDeps, exchange: Exchange): Promise<Response> {
+  const fields = await readForm(exchange.request);
+  checkForm(exchange.request, deps.identity, { fields, binding: "form" });
+  const secret = readSecret(exchange.query);
+  // Checked before anything is hashed: only who holds a link may make the house work.
+  const link = secret === undefined ? undefined : await findPasswordLink(deps, secret);
+  if (secret === undefined || link === undefined) return answerUsedUp();
+  const password = fields.get("password") ?? "";
+  const faults = {
+    password: findPasswordFaults(password, toNames(link)),
+    again:
+      (fields.get("password_again") ?? password) === password
+        ? []
+        : ["This differs from the first."],
+  };
+  if (faults.password.length + faults.again.length > 0)
+    return answerForm(deps, exchange, { secret, link, faults });
+  const hash = await deps.hashing.make(toPasswordForm(password));
+  return (await usePasswordLink(deps, secret, hash))
+    ? answerSeeOther("/password-set")
+    : answerUsedUp();
+}
+
+/** What follows a new password. */
+export function answerPasswordSet(): Response {
+  const body = html`
+<h1>Your password is set</h1>
+<p class="lead">The link that you used is spent. Wherever you were signed in before, you are signed out.</p>
+<p><a class="button button-primary" href="/login">Sign in</a></p>`;
+  return answerPage({ title: "Your password is set", body });
+}
+
+function readSecret(query: string): string | undefined {
+  const [secret, ...more] = new URLSearchParams(query).getAll("token");
+  return secret !== undefined && more.length === 0 && isSecretText(secret) ? secret : undefined;
+}
+
+function toNames({ email, displayName, appSlugs }: Link): string[] {
+  return [email, ...(displayName === undefined ? [] : [displayName]), ...appSlugs];
+}
+
+type State = { secret: string; link: Link; faults: { password: string[]; again: string[] } };
+
+function answerForm(
+  deps: PageDeps,
+  { request }: Exchange,
+  { secret, link, faults }: State,
+): Response {
+  const { token, cookies } = makeFormToken(request, deps.randomBytes);
+  const isRefused = faults.password.length + faults.again.length > 0;
+  const body = html`
+<h1>Choose a password</h1>
+<p class="lead">for the account that signs you in to all your apps</p>
+${renderForm({
+  action: `/set-password?${new URLSearchParams({ token: secret })}`,
+  token: { name: TOKEN_FIELD, value: token },
+  fields: [
+    renderField({
+      name: "email",
+      label: "Email address",
+      type: "email",
+      autocomplete: "username",
+      value: link.email,
+      isFixed: true,
+    }),
+    renderField({
+      name: "password",
+      label: "New password",
+      type: "password",
+      autocomplete: "new-password",
+      hint: `At least ${LEAST_CODE_POINTS} characters. A few unrelated words are easy to remember and hard to guess.`,
+      faults: faults.password,
+      isFirst: true,
+    }),
+    renderField({
+      name: "password_again",
+      label: "New password again",
+      type: "password",
+      autocomplete: "new-password",
+      faults: faults.again,
+    }),
+  ],
+  button: "Set password",
+})}`;
+  return answerPage(
+    { title: "Choose a password", body },
+    { status: isRefused ? 422 : 200, cookies },
+  );
+}
+
+function answerUsedUp(): Response {
+  const body = html`
+<h1>This link cannot be used</h1>
+<p>It was used before, a newer one took its place, or its time is over. A link sets a password once.</p>
+<p>Ask whoever gave it to you for another one. If you have set your password already, just sign in.</p>
+<p><a class="button button-primary" href="/login">Sign in</a></p>`;
+  return answerPage({ title: "This link cannot be used", body }, { status: 404 });
+}

@@ -1,0 +1,130 @@
+/** The sign-in form, alone or on behalf of an app, and its answer to what was typed. @module */
+import type { Exchange } from "../http/mod.ts";
+import {
+  answerPage,
+  answerSeeOther,
+  type Html,
+  html,
+  renderField,
+  renderForm,
+  renderNotice,
+} from "../pages/mod.ts";
+import { clearPages } from "./cookies.ts";
+import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
+import type { PageDeps } from "./page_deps.ts";
+import { type SignIn, signIn } from "./sign_in.ts";
+
+export type SignInPlace = {
+  /** Where the form is sent, with the query that says for whom. */
+  action: string;
+  /** The app on whose behalf; none on the account's own page. */
+  app?: { slug: string; host: string };
+  /** Where a browser goes after it. */
+  location: string;
+  /** Origins that the browser may be sent to after the form. */
+  formTargets?: readonly string[];
+};
+
+/** The empty form; cookies that contradict one another are cleared. */
+export function answerSignInForm(
+  deps: PageDeps,
+  { request }: Exchange,
+  place: SignInPlace & { isConflict: boolean },
+): Response {
+  const { token, cookies } = makeFormToken(request, deps.randomBytes);
+  const cleared = place.isConflict ? clearPages(deps.identity) : [];
+  return answerForm(place, { token, cookies: [...cookies, ...cleared], status: 200 });
+}
+
+/** The answer to the form: on to `location`, or the form again with what is wrong. @throws {Problem} forbidden */
+export async function answerSignIn(
+  deps: PageDeps,
+  exchange: Exchange,
+  { place, fields }: { place: SignInPlace; fields: ReadonlyMap<string, string> },
+): Promise<Response> {
+  checkForm(exchange.request, deps.identity, { fields, binding: "form" });
+  const email = fields.get("email") ?? "";
+  const result = await signIn(deps, exchange, { email, password: fields.get("password") ?? "" });
+  if (result.kind === "done") return answerSeeOther(place.location, { cookies: result.cookies });
+  const { token, cookies } = makeFormToken(exchange.request, deps.randomBytes);
+  return answerForm(place, { token, cookies, email, ...toTrouble(result) });
+}
+
+type Trouble = {
+  status: number;
+  headers?: Record<string, string>;
+  notice?: string;
+  faults?: { email: string[]; password: string[] };
+};
+
+function toTrouble(result: Exclude<SignIn, { kind: "done" }>): Trouble {
+  if (result.kind === "incomplete") return { status: 422, faults: result.faults };
+  if (result.kind === "wrong") {
+    return {
+      status: 422,
+      notice: "The email address or the password is not right. Please check both and try again.",
+    };
+  }
+  return {
+    status: 429,
+    headers: { "retry-after": String(result.waitS) },
+    notice: `There were too many attempts to sign in. Please wait ${toWait(result.waitS)}, then try again.`,
+  };
+}
+
+function toWait(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60);
+  return minutes === 1 ? "a minute" : `${minutes} minutes`;
+}
+
+type FormState = Trouble & { token: string; cookies: readonly string[]; email?: string };
+
+function answerForm(place: SignInPlace, state: FormState): Response {
+  const body = html`
+<h1>Sign in</h1>
+${renderLead(place)}
+${state.notice !== undefined && renderNotice("fault", state.notice)}
+${renderForm({
+  action: place.action,
+  token: { name: TOKEN_FIELD, value: state.token },
+  fields: renderFields(state),
+  button: "Sign in",
+})}`;
+  return answerPage(
+    { title: "Sign in", body },
+    {
+      status: state.status,
+      cookies: state.cookies,
+      formTargets: place.formTargets ?? [],
+      ...(state.headers === undefined ? {} : { headers: state.headers }),
+    },
+  );
+}
+
+function renderLead({ app }: SignInPlace): Html {
+  if (app === undefined) return html`<p class="lead">to see and open your apps</p>`;
+  return html`<p class="lead">to continue to <strong>${app.slug}</strong> at ${app.host}</p>`;
+}
+
+function renderFields({ email, faults }: FormState): Html[] {
+  const isEmailGiven = email !== undefined && email !== "";
+  return [
+    renderField({
+      name: "email",
+      label: "Email address",
+      type: "email",
+      autocomplete: "username",
+      value: email,
+      faults: faults?.email ?? [],
+      isFirst: !isEmailGiven,
+    }),
+    renderField({
+      name: "password",
+      label: "Password",
+      type: "password",
+      autocomplete: "current-password",
+      faults: faults?.password ?? [],
+      isFirst: isEmailGiven,
+    }),
+  ];
+}

@@ -1,0 +1,59 @@
+/** Parts of forms: labelled fields with their fault beside them, buttons, notices. @module */
+import { type Html, html, type Part } from "./html.ts";
+
+export type Field = {
+  name: string;
+  label: string;
+  type: "email" | "password";
+  autocomplete: "username" | "current-password" | "new-password";
+  value?: string | undefined;
+  /** What is asked for, said before anything is wrong. */
+  hint?: string;
+  /** What is wrong with what was sent, all of it. */
+  faults?: readonly string[];
+  /** Whether the page opens with the cursor here. */
+  isFirst?: boolean;
+  /** Shown to be read, and for password managers. */
+  isFixed?: boolean;
+};
+
+/** A labelled input; hint and faults are read out with it. */
+export function renderField(field: Field): Html {
+  const { name, faults = [] } = field;
+  const described = [
+    field.hint === undefined ? "" : `${name}-hint`,
+    faults.length === 0 ? "" : `${name}-fault`,
+  ]
+    .filter((id) => id !== "")
+    .join(" ");
+  return html`<div class="field">
+<label for="${name}">${field.label}</label>
+${field.hint !== undefined && html`<p class="hint" id="${name}-hint">${field.hint}</p>`}
+<input id="${name}" name="${name}" type="${field.type}" autocomplete="${field.autocomplete}" value="${field.value ?? ""}" maxlength="${field.type === "email" ? 254 : 1024}" spellcheck="false" autocapitalize="none" required${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}>
+${faults.length > 0 && renderFaults(name, faults)}
+</div>`;
+}
+
+function renderFaults(name: string, faults: readonly string[]): Html {
+  return html`<ul class="faults" id="${name}-fault">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`;
+}
+
+/** A form that posts back; `fields` stand above the button. */
+export function renderForm(form: {
+  action: string;
+  token: { name: string; value: string };
+  fields?: Part;
+  button: string;
+  look?: "primary" | "quiet";
+}): Html {
+  return html`<form method="post" action="${form.action}">
+<input type="hidden" name="${form.token.name}" value="${form.token.value}">
+${form.fields}
+<button class="button button-${form.look ?? "primary"}" type="submit">${form.button}</button>
+</form>`;
+}
+
+/** A remark above a form; what went wrong is announced as soon as the page is read. */
+export function renderNotice(kind: "fault" | "remark", text: Part): Html {
+  return html`<p class="notice notice-${kind}" role="${kind === "fault" ? "alert" : "status"}">${text}</p>`;
+}

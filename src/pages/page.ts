@@ -1,0 +1,86 @@
+/**
+ * A whole page: its frame, its head and the headers that keep it to itself. No script, no inline style; works without
+ * JavaScript, in light and dark.
+ *
+ * @module
+ */
+import { ICON, STYLESHEET } from "./assets.ts";
+import { type Html, html } from "./html.ts";
+
+export type Page = {
+  title: string;
+  body: Html;
+  /** Wide pages hold lists, narrow ones a form. */
+  width?: "narrow" | "wide";
+};
+
+export type PageOptions = {
+  status?: number;
+  headers?: Record<string, string>;
+  cookies?: readonly string[];
+  /** Further origins where a form of this page may end: browsers hold redirects after a form to this list. */
+  formTargets?: readonly string[];
+};
+
+/** The answer with a page. */
+export function answerPage(page: Page, options: PageOptions = {}): Response {
+  const response = new Response(renderPage(page).markup, {
+    status: options.status ?? 200,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      ...toPageHeaders(options.formTargets ?? []),
+      ...options.headers,
+    },
+  });
+  for (const cookie of options.cookies ?? []) response.headers.append("set-cookie", cookie);
+  return response;
+}
+
+/** The answer that sends a browser on, after a form or at once. */
+export function answerSeeOther(
+  location: string,
+  options: { cookies?: readonly string[] } = {},
+): Response {
+  const response = new Response(null, {
+    status: 303,
+    headers: { location, ...toPageHeaders([]) },
+  });
+  for (const cookie of options.cookies ?? []) response.headers.append("set-cookie", cookie);
+  return response;
+}
+
+function toPageHeaders(formTargets: readonly string[]): Record<string, string> {
+  const formAction = ["'self'", ...formTargets].join(" ");
+  return {
+    "cache-control": "no-store",
+    "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    // Not no-referrer: with it a browser sends `Origin: null` with its own forms.
+    "referrer-policy": "same-origin",
+    "x-frame-options": "DENY",
+  };
+}
+
+function renderPage({ title, body, width = "narrow" }: Page): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title} · Rowhouse</title>
+<link rel="icon" href="${ICON.path}" type="image/svg+xml">
+<link rel="stylesheet" href="${STYLESHEET.path}">
+</head>
+<body>
+<div class="frame frame-${width}">
+<header class="brand"><img src="${ICON.path}" alt="" width="32" height="32"><span>Rowhouse</span></header>
+<main class="card">${body}</main>
+<footer class="foot">One account for all your apps</footer>
+</div>
+</body>
+</html>
+`;
+}

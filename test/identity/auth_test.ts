@@ -1,0 +1,485 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  grantRole,
+  listAudit,
+  revokeRole,
+  setConsoleRole,
+  setDisabled,
+} from "../../src/accounts/mod.ts";
+import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  sharedCookie,
+  signInAs,
+  visit,
+} from "../support/people.ts";
+
+const ORIGIN = "https://wiki.example.org";
+const OTHER_ORIGIN = "https://other.example.org";
+const FOREIGN = "https://evil.example.com";
+
+let house: TestHouse;
+let app: TestApp;
+let other: TestApp;
+let person: Person;
+let jar: Jar;
+beforeAll(async () => {
+  house = await openTestHouse({ identity: () => ({ cookieDomain: "example.org" }) });
+  app = await house.makeApp(undefined, { origins: [ORIGIN] });
+  other = await house.makeApp(undefined, { origins: [OTHER_ORIGIN] });
+  person = await makePerson(house, { name: "Ada", app, role: "editor" });
+  jar = await signInAs(house, person);
+  await house.house.warm();
+});
+afterAll(() => house.close());
+
+function me(cookie: string | undefined, query = "", headers: Record<string, string> = {}) {
+  return house.call(undefined, `/v1/auth/me${query}`, {
+    headers: { ...headers, ...(cookie === undefined ? {} : { cookie }) },
+  });
+}
+
+test("GET /v1/auth/me answers the bare user, with no role where no app is asked about", async () => {
+  const answer = await me(sharedCookie(jar));
+  expect(answer.status).toBe(200);
+  expect(answer.json).toEqual({
+    id: person.id,
+    email: person.email,
+    displayName: "Ada",
+    avatarUrl: null,
+    role: null,
+  });
+  expect(answer.headers.get("cache-control")).toBe("no-store");
+});
+
+test("GET /v1/auth/me?app= answers the user with the role on that app", async () => {
+  const answer = await me(sharedCookie(jar), `?app=${app.slug}`);
+  expect(answer.json).toMatchObject({ id: person.id, role: "editor" });
+});
+
+describe("GET /v1/auth/me refuses", () => {
+  const dead = `${SESSION_COOKIE}=aaaaaaaaaaaaaaaa.${"A".repeat(32)}`;
+  test.each([
+    { name: "nobody", cookie: () => undefined, query: "", want: [401, "unauthenticated"] },
+    { name: "a dead session", cookie: () => dead, query: "", want: [401, "unauthenticated"] },
+    {
+      name: "nobody before an unknown app",
+      cookie: () => undefined,
+      query: "?app=no-such-app",
+      want: [401, "unauthenticated"],
+    },
+    {
+      name: "an unknown app",
+      cookie: () => sharedCookie(jar),
+      query: "?app=no-such-app",
+      want: [404, "unknown_app"],
+    },
+    {
+      name: "no role",
+      cookie: () => sharedCookie(jar),
+      query: () => `?app=${other.slug}`,
+      want: [403, "forbidden"],
+    },
+    {
+      name: "app twice",
+      cookie: () => sharedCookie(jar),
+      query: () => `?app=${app.slug}&app=${app.slug}`,
+      want: [400, "invalid_request"],
+    },
+    {
+      name: "an empty app",
+      cookie: () => sharedCookie(jar),
+      query: "?app=",
+      want: [400, "invalid_request"],
+    },
+    {
+      name: "a malformed app",
+      cookie: () => sharedCookie(jar),
+      query: "?app=A%20B",
+      want: [400, "invalid_request"],
+    },
+    {
+      name: "an app with a null byte",
+      cookie: () => sharedCookie(jar),
+      query: "?app=todo%00",
+      want: [400, "invalid_request"],
+    },
+  ])("$name with exactly its code", async ({ cookie, query, want }) => {
+    const answer = await me(cookie(), typeof query === "string" ? query : query());
+    expect([answer.status, answer.text]).toEqual([
+      want[0] as number,
+      JSON.stringify({ error: want[1] }),
+    ]);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("vary")).toContain("Origin");
+    expect(answer.headers.getSetCookie()).toEqual([]);
+  });
+
+  test("another method in the same form", async () => {
+    const answer = await house.call(undefined, "/v1/auth/me", { method: "PUT" });
+    expect([answer.status, answer.text]).toEqual([405, '{"error":"method_not_allowed"}']);
+    expect(answer.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
+  });
+});
+
+describe("the cookie", () => {
+  let second: Jar;
+  beforeAll(async () => {
+    second = await signInAs(house, person);
+  });
+  const value = (of: Jar) => of.get(SESSION_COOKIE) ?? "";
+  const dead = `aaaaaaaaaaaaaaaa.${"A".repeat(32)}`;
+  test.each([
+    { name: "alone", header: () => sharedCookie(jar), want: 200 },
+    { name: "among others", header: () => `a=b; ${sharedCookie(jar)}; c=d`, want: 200 },
+    { name: "without space between", header: () => `a=b;${sharedCookie(jar)};c=d`, want: 200 },
+    {
+      name: "twice the same",
+      header: () => `${sharedCookie(jar)}; ${sharedCookie(jar)}`,
+      want: 200,
+    },
+    {
+      name: "with a dead duplicate before it",
+      header: () => `${SESSION_COOKIE}=${dead}; ${sharedCookie(jar)}`,
+      want: 200,
+    },
+    {
+      name: "with a dead duplicate after it",
+      header: () => `${sharedCookie(jar)}; ${SESSION_COOKIE}=${dead}`,
+      want: 200,
+    },
+    {
+      name: "with an empty duplicate",
+      header: () => `${SESSION_COOKIE}=; ${sharedCookie(jar)}`,
+      want: 200,
+    },
+    {
+      name: "with a malformed duplicate of 8 KB",
+      header: () => `${SESSION_COOKIE}=${"x".repeat(8192)}; ${sharedCookie(jar)}`,
+      want: 200,
+    },
+    {
+      name: "with its own id and a wrong secret beside it",
+      header: () =>
+        `${SESSION_COOKIE}=${value(jar).slice(0, 17)}${"B".repeat(32)}; ${sharedCookie(jar)}`,
+      want: 200,
+    },
+    {
+      name: "of 8 KB",
+      header: () => `${SESSION_COOKIE}=${value(jar)}${"x".repeat(8192)}`,
+      want: 401,
+    },
+    { name: "in quotes", header: () => `${SESSION_COOKIE}="${value(jar)}"`, want: 401 },
+    {
+      name: "percent-encoded",
+      header: () => `${SESSION_COOKIE}=${value(jar).replace(".", "%2e")}`,
+      want: 401,
+    },
+    {
+      name: "under a name in other case",
+      header: () => `${SESSION_COOKIE.toUpperCase()}=${value(jar)}`,
+      want: 401,
+    },
+    { name: "under a longer name", header: () => `x${SESSION_COOKIE}=${value(jar)}`, want: 401 },
+    {
+      name: "with a space in its name",
+      header: () => `${SESSION_COOKIE} =${value(jar)}`,
+      want: 401,
+    },
+    {
+      name: "with another secret",
+      header: () => `${SESSION_COOKIE}=${value(jar).slice(0, 17)}${"B".repeat(32)}`,
+      want: 401,
+    },
+    {
+      name: "with the secret in other case",
+      header: () => `${SESSION_COOKIE}=${value(jar).toUpperCase()}`,
+      want: 401,
+    },
+    { name: "with SQL in it", header: () => `${SESSION_COOKIE}=' or 1=1 --`, want: 401 },
+    {
+      name: "with commas",
+      header: () => `${SESSION_COOKIE}=${value(jar)},${value(second)}`,
+      want: 401,
+    },
+    { name: "of another name", header: () => `rowhouse_session=${value(jar)}`, want: 401 },
+    {
+      name: "the pages' own in its place",
+      header: () => `${SESSION_COOKIE}=${jar.get("__Host-rowhouse_identity")}`,
+      want: 401,
+    },
+    {
+      name: "seventeen of them",
+      header: () =>
+        Array.from(
+          { length: 17 },
+          (_, i) =>
+            `${SESSION_COOKIE}=${"a".repeat(14)}${String(i).padStart(2, "0")}.${"A".repeat(32)}`,
+        )
+          .concat(sharedCookie(jar))
+          .join("; "),
+      want: 401,
+    },
+  ])("$name is $want", async ({ header, want }) => {
+    const answer = await me(header());
+    expect(answer.status).toBe(want);
+    expect(answer.headers.getSetCookie()).toEqual([]);
+  });
+
+  test("of two live sessions is none: every path is cleared, and the audit log has it", async () => {
+    const answer = await me(`${sharedCookie(jar)}; ${sharedCookie(second)}`);
+    expect([answer.status, answer.text]).toEqual([401, '{"error":"unauthenticated"}']);
+    const cleared = answer.headers.getSetCookie();
+    for (const path of ["/", "/v1", "/v1/auth", "/v1/auth/me"]) {
+      expect(cleared).toContain(
+        `${SESSION_COOKIE}=; Domain=example.org; Path=${path}; Max-Age=0; HttpOnly; Secure; SameSite=Lax`,
+      );
+    }
+    const [entry] = await listAudit({ admin: house.house.admin }, 1);
+    expect(entry).toMatchObject({
+      action: "session_conflict",
+      userId: person.id,
+      details: { sessions: 2 },
+    });
+    expect((await me(sharedCookie(jar))).status).toBe(200);
+  });
+});
+
+describe("CORS", () => {
+  const readable = {
+    "access-control-allow-credentials": "true",
+  };
+  test.each([
+    {
+      name: "the app's origin",
+      origin: ORIGIN,
+      query: () => `?app=${app.slug}`,
+      may: true,
+      status: 200,
+    },
+    {
+      name: "another app's origin",
+      origin: OTHER_ORIGIN,
+      query: () => `?app=${app.slug}`,
+      may: false,
+      status: 200,
+    },
+    {
+      name: "any registered origin without app",
+      origin: OTHER_ORIGIN,
+      query: () => "",
+      may: true,
+      status: 200,
+    },
+    {
+      name: "any registered origin for an unknown app",
+      origin: ORIGIN,
+      query: () => "?app=no-such-app",
+      may: true,
+      status: 404,
+    },
+    {
+      name: "the origin of an app without role",
+      origin: OTHER_ORIGIN,
+      query: () => `?app=${other.slug}`,
+      may: true,
+      status: 403,
+    },
+    {
+      name: "a registered origin and a malformed app",
+      origin: ORIGIN,
+      query: () => "?app=",
+      may: true,
+      status: 400,
+    },
+    { name: "a foreign origin", origin: FOREIGN, query: () => "", may: false, status: 200 },
+    { name: "null", origin: "null", query: () => "", may: false, status: 200 },
+    {
+      name: "the origin in other case",
+      origin: ORIGIN.toUpperCase(),
+      query: () => "",
+      may: false,
+      status: 200,
+    },
+    {
+      name: "a longer origin",
+      origin: `${ORIGIN}.evil.example.com`,
+      query: () => "",
+      may: false,
+      status: 200,
+    },
+    {
+      name: "localhost",
+      origin: "http://localhost:5173",
+      query: () => "",
+      may: false,
+      status: 200,
+    },
+  ])("GET /v1/auth/me of $name: $may", async ({ origin, query, may, status }) => {
+    const answer = await me(sharedCookie(jar), query(), { origin });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("vary")).toContain("Origin");
+    expect(answer.headers.get("access-control-allow-origin")).toBe(may ? origin : null);
+    expect(answer.headers.get("access-control-allow-credentials")).toBe(
+      may ? readable["access-control-allow-credentials"] : null,
+    );
+  });
+
+  test.each([
+    { name: "a registered", origin: ORIGIN },
+    { name: "a foreign", origin: FOREIGN },
+  ])("a preflight of $name origin is told so", async ({ origin }) => {
+    const answer = await house.call(undefined, "/v1/auth/logout", {
+      method: "OPTIONS",
+      headers: { origin, "access-control-request-method": "POST" },
+    });
+    expect(answer.status).toBe(204);
+    const isKnown = origin === ORIGIN;
+    expect(answer.headers.get("access-control-allow-origin")).toBe(isKnown ? origin : null);
+    expect(answer.headers.get("access-control-allow-credentials")).toBe(isKnown ? "true" : null);
+    expect(answer.headers.get("access-control-allow-methods")).toBe(
+      isKnown ? "POST, OPTIONS" : null,
+    );
+  });
+});
+
+describe("POST /v1/auth/logout", () => {
+  const logout = (headers: Record<string, string>) =>
+    house.call(undefined, "/v1/auth/logout", { method: "POST", headers });
+
+  test("ends the session, clears the cookie on every path and answers nothing", async () => {
+    const mine = await signInAs(house, person);
+    const answer = await logout({ cookie: sharedCookie(mine), origin: ORIGIN });
+    expect([answer.status, answer.text]).toEqual([204, ""]);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("access-control-allow-origin")).toBe(ORIGIN);
+    const paths = answer.headers.getSetCookie().map((line) => /Path=([^;]+)/.exec(line)?.[1]);
+    expect(paths).toEqual(expect.arrayContaining(["/", "/v1", "/v1/auth", "/v1/auth/me"]));
+    expect((await me(sharedCookie(mine))).status).toBe(401);
+    const rows = await house.house.admin.query(
+      "select id from rowhouse.sessions where id = $1",
+      [mine.get(SESSION_COOKIE)?.slice(0, 16) ?? ""],
+      { effect: "read" },
+    );
+    expect(rows).toEqual([]);
+    const page = await visit(house, mine, "/login");
+    expect(page.text).toContain("<h1>Sign in</h1>");
+  });
+
+  test.each([
+    { name: "without a session", headers: {} },
+    {
+      name: "with a dead one",
+      headers: { cookie: `${SESSION_COOKIE}=aaaaaaaaaaaaaaaa.${"A".repeat(32)}` },
+    },
+    { name: "with an API key alone", headers: { authorization: "Bearer rh_x" } },
+  ])("$name is 204 too", async ({ headers }) => {
+    expect((await logout(headers as Record<string, string>)).status).toBe(204);
+  });
+
+  test.each([FOREIGN, "null", "http://localhost:5173"])(
+    "from %s changes nothing",
+    async (origin) => {
+      const answer = await logout({ cookie: sharedCookie(jar), origin });
+      expect([answer.status, answer.text]).toEqual([403, '{"error":"forbidden"}']);
+      expect(answer.headers.getSetCookie()).toEqual([]);
+      expect((await me(sharedCookie(jar))).status).toBe(200);
+    },
+  );
+});
+
+describe("at once", () => {
+  const admin = () => ({ admin: house.house.admin });
+
+  test("a role that is granted opens the app, one that is revoked shuts it, without a new sign-in", async () => {
+    const newcomer = await makePerson(house);
+    const mine = await signInAs(house, newcomer);
+    const status = async () => (await me(sharedCookie(mine), `?app=${app.slug}`)).status;
+    expect(await status()).toBe(403);
+    await grantRole(admin(), { email: newcomer.email, slug: app.slug, role: "reader" });
+    expect(await status()).toBe(200);
+    expect(await revokeRole(admin(), { email: newcomer.email, slug: app.slug })).toBe(true);
+    expect(await status()).toBe(403);
+    await setConsoleRole(admin(), newcomer.email, "admin");
+    expect((await me(sharedCookie(mine), `?app=${app.slug}`)).json).toMatchObject({
+      role: "admin",
+    });
+    expect((await me(sharedCookie(mine))).json).toMatchObject({ role: null });
+    await setConsoleRole(admin(), newcomer.email, undefined);
+    expect(await status()).toBe(403);
+  });
+
+  test("a person who is disabled is signed out, and stays so when enabled again", async () => {
+    const someone = await makePerson(house, { app });
+    const mine = await signInAs(house, someone);
+    await setDisabled(admin(), someone.email, true);
+    expect((await me(sharedCookie(mine))).status).toBe(401);
+    await setDisabled(admin(), someone.email, false);
+    expect((await me(sharedCookie(mine))).status).toBe(401);
+  });
+
+  test.each([
+    {
+      name: "unused for the idle time",
+      change: "last_seen_at = now() - interval '24 hours 1 second'",
+    },
+    { name: "past its end, however much used", change: "expires_at = now() - interval '1 second'" },
+  ])("a session $name is over", async ({ change }) => {
+    const mine = await signInAs(house, person);
+    await house.house.admin.query(
+      `update rowhouse.sessions set ${change} where id = $1`,
+      [mine.get(SESSION_COOKIE)?.slice(0, 16) ?? ""],
+      { effect: "write" },
+    );
+    expect((await me(sharedCookie(mine))).status).toBe(401);
+  });
+
+  test("use is noted, at most once a minute", async () => {
+    const mine = await signInAs(house, person);
+    const id = mine.get(SESSION_COOKIE)?.slice(0, 16) ?? "";
+    const seen = async () => {
+      const [row] = await house.house.admin.query<{ ago: number }>(
+        "select extract(epoch from now() - last_seen_at)::int4 as ago from rowhouse.sessions where id = $1",
+        [id],
+        { effect: "read" },
+      );
+      return row?.ago ?? -1;
+    };
+    const setSeen = (ago: string) =>
+      house.house.admin.query(
+        "update rowhouse.sessions set last_seen_at = now() - $2::text::interval where id = $1",
+        [id, ago],
+        { effect: "write" },
+      );
+    await setSeen("50 seconds");
+    await me(sharedCookie(mine));
+    expect(await seen()).toBeGreaterThanOrEqual(50);
+    await setSeen("90 seconds");
+    await me(sharedCookie(mine));
+    expect(await seen()).toBeLessThan(50);
+  });
+});
+
+test("an API key opens no identity endpoint, and a cookie no data endpoint", async () => {
+  const keyed = await house.call(app, "/v1/auth/me");
+  expect(keyed.status).toBe(401);
+  const cookied = await house.call(undefined, "/v1/data/db/todos", {
+    headers: { cookie: sharedCookie(jar) },
+  });
+  expect(cookied.status).toBe(401);
+});
+
+test("no secret of a session stands in the database or in the log", async () => {
+  const [, secret = ""] = (jar.get(SESSION_COOKIE) ?? "").split(".");
+  expect(secret).toHaveLength(32);
+  expect(house.log.join("\n")).not.toContain(secret);
+  const [row] = await house.house.admin.query<{ text: string }>(
+    "select (select json_agg(s)::text from rowhouse.sessions s) || (select json_agg(a)::text from rowhouse.audit a) as text",
+    [],
+    { effect: "read" },
+  );
+  expect(row?.text).not.toContain(secret);
+});

@@ -1,0 +1,118 @@
+/** People of a test: made as an operator makes them, signed in as a browser signs in. @module */
+import {
+  type ConsoleRole,
+  createUser,
+  grantRole,
+  usePasswordLink,
+} from "../../src/accounts/mod.ts";
+import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import type { Answer, TestApp, TestHouse } from "./house.ts";
+
+export const PASSWORD = "three brown cups of tea";
+/** Hashed once, fast to verify as any: what is hashed is not what most tests are about. */
+const HASH = await Bun.password.hash(PASSWORD, {
+  algorithm: "argon2id",
+  memoryCost: 19_456,
+  timeCost: 2,
+});
+
+export type Person = { id: string; email: string };
+
+/** A new person with {@linkcode PASSWORD}, a Console role or a role on an app. */
+export async function makePerson(
+  { house }: TestHouse,
+  options: { name?: string; consoleRole?: ConsoleRole; app?: TestApp; role?: string } = {},
+): Promise<Person> {
+  const email = `person-${crypto.randomUUID().slice(-12)}@example.org`;
+  const { id, linkSecret } = await createUser(
+    {
+      admin: house.admin,
+      makeId: () => Bun.randomUUIDv7(),
+      randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    },
+    { email, displayName: options.name, consoleRole: options.consoleRole },
+  );
+  if (!(await usePasswordLink(house, linkSecret, HASH))) throw new Error("The link was not taken");
+  if (options.app !== undefined) {
+    const { slug } = options.app;
+    await grantRole({ admin: house.admin }, { email, slug, role: options.role ?? "member" });
+  }
+  return { id, email };
+}
+
+/** What a browser keeps of one host: cookies by name, as the answers set and clear them. */
+export type Jar = Map<string, string>;
+
+/** One exchange of a browser with the pages: cookies go along and come back, a form is sent with its origin. */
+export async function visit(
+  house: TestHouse,
+  jar: Jar,
+  path: string,
+  form?: { fields: Record<string, string>; origin?: string | null },
+): Promise<Answer> {
+  const origin = form?.origin === undefined ? house.url : form.origin;
+  const answer = await house.call(undefined, path, {
+    method: form === undefined ? "GET" : "POST",
+    headers: {
+      ...(jar.size === 0 ? {} : { cookie: toCookieHeader(jar) }),
+      ...(form === undefined || origin === null ? {} : { origin }),
+    },
+    ...(form === undefined ? {} : { body: new URLSearchParams(form.fields) }),
+  });
+  keepCookies(jar, answer);
+  return answer;
+}
+
+/** The form's token in a page. */
+export function readToken(page: string): string {
+  const token = /name="form_token" value="([^"]+)"/.exec(page)?.[1];
+  if (token === undefined) throw new Error(`No form token in: ${page}`);
+  return token;
+}
+
+/** Fills in the sign-in form of a path. */
+export async function submitSignIn(
+  house: TestHouse,
+  jar: Jar,
+  typed: { path?: string; email: string; password?: string },
+): Promise<Answer> {
+  const path = typed.path ?? "/login";
+  const page = await visit(house, jar, path);
+  return await visit(house, jar, path, {
+    fields: {
+      form_token: readToken(page.text),
+      email: typed.email,
+      password: typed.password ?? PASSWORD,
+    },
+  });
+}
+
+/** A browser that is signed in. */
+export async function signInAs(house: TestHouse, person: Person): Promise<Jar> {
+  const jar: Jar = new Map();
+  const answer = await submitSignIn(house, jar, { email: person.email });
+  if (answer.status !== 303) throw new Error(`Not signed in: ${answer.status} ${answer.text}`);
+  return jar;
+}
+
+/** The shared cookie of a browser, as apps and the gateway get it. */
+export function sharedCookie(jar: Jar): string {
+  return `${SESSION_COOKIE}=${jar.get(SESSION_COOKIE)}`;
+}
+
+export function identityCookie(jar: Jar): string {
+  return `${IDENTITY_COOKIE}=${jar.get(IDENTITY_COOKIE)}`;
+}
+
+export function toCookieHeader(jar: Jar): string {
+  return [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
+}
+
+function keepCookies(jar: Jar, { headers }: Answer): void {
+  for (const line of headers.getSetCookie()) {
+    const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+    if (!/; Path=\/(;|$)/.test(line)) continue;
+    if (/; Max-Age=0(;|$)/.test(line)) jar.delete(name);
+    else jar.set(name, value);
+  }
+}
