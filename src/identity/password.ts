@@ -72,9 +72,10 @@ const RULES: readonly Rule[] = [
 
 function isCommon(password: string): boolean {
   const plain = password.toLowerCase();
-  return [plain, toLookAlike(plain)].map(fold).some((folded) => {
-    const core = folded.replace(/^\d+|\d+$/g, "");
-    if (COMMON_PASSWORDS.has(folded) || COMMON_PASSWORDS.has(core)) return true;
+  // Years and signs at either end are what people add when they are asked for more.
+  const core = plain.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, "");
+  return [plain, core, toLookAlike(core)].map(fold).some((folded) => {
+    if (COMMON_PASSWORDS.has(folded)) return true;
     return isMadeOf(folded.replace(/\d/g, ""), COMMON_WORDS);
   });
 }

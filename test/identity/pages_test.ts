@@ -1,0 +1,507 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createUser, listAudit, makePasswordLink, setDisabled } from "../../src/accounts/mod.ts";
+import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import {
+  type Jar,
+  makePerson,
+  PASSWORD,
+  type Person,
+  readToken,
+  sharedCookie,
+  signInAs,
+  submitSignIn,
+  visit,
+} from "../support/people.ts";
+import { REDIRECT_CASES, REDIRECT_TARGETS } from "../support/redirect_cases.ts";
+
+let house: TestHouse;
+let app: TestApp;
+let person: Person;
+beforeAll(async () => {
+  house = await openTestHouse({ identity: () => ({ cookieDomain: "example.org" }) });
+  app = await house.makeApp(undefined, REDIRECT_TARGETS);
+  person = await makePerson(house, { name: "Ada <b>", app, role: "editor" });
+});
+afterAll(() => house.close());
+
+const CALLBACK = "https://app.example.org/callback";
+
+function authorize(redirectUri: string, slug = app.slug): string {
+  return `/authorize?${new URLSearchParams({ app: slug, redirect_uri: redirectUri })}`;
+}
+
+function whoAmI(jar: Jar) {
+  return house.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(jar) } });
+}
+
+describe("/authorize", () => {
+  test("shows the form, signs in and sends back to the checked address with both cookies", async () => {
+    const jar: Jar = new Map();
+    const answer = await submitSignIn(house, jar, {
+      path: authorize(`${CALLBACK}?next=%2Fhome`),
+      email: ` ${person.email.toUpperCase()} `,
+    });
+    expect([answer.status, answer.text]).toEqual([303, ""]);
+    expect(answer.headers.get("location")).toBe(`${CALLBACK}?next=%2Fhome`);
+    expect(answer.headers.getSetCookie()).toEqual([
+      `${SESSION_COOKIE}=${jar.get(SESSION_COOKIE)}; Domain=example.org; Path=/; Max-Age=604800; HttpOnly; Secure; SameSite=Lax`,
+      `${IDENTITY_COOKIE}=${jar.get(IDENTITY_COOKIE)}; Path=/; Max-Age=604800; HttpOnly; Secure; SameSite=Lax`,
+    ]);
+    expect((await whoAmI(jar)).json).toMatchObject({ id: person.id });
+  });
+
+  test("sends who is signed in back at once", async () => {
+    const jar = await signInAs(house, person);
+    const answer = await visit(house, jar, authorize("https://wiki.example.org/a?b=c#d"));
+    expect(answer.status).toBe(303);
+    expect(answer.headers.get("location")).toBe("https://wiki.example.org/a?b=c#d");
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+  });
+
+  test("sends back without a role too: the app says forbidden, not the sign-in", async () => {
+    const jar = await signInAs(house, await makePerson(house));
+    expect((await visit(house, jar, authorize(CALLBACK))).status).toBe(303);
+  });
+
+  test("ends a loop between it and an app on a page that explains", async () => {
+    const jar = await signInAs(house, person);
+    const statuses: number[] = [];
+    for (let round = 0; round < 6; round++)
+      statuses.push((await visit(house, jar, authorize(CALLBACK))).status);
+    expect(statuses).toEqual([303, 303, 303, 303, 303, 409]);
+    const other = await house.makeApp(undefined, { origins: ["https://other.example.org"] });
+    expect(
+      (await visit(house, jar, authorize("https://other.example.org/", other.slug))).status,
+    ).toBe(303);
+  });
+
+  describe("answers redirect_uri", () => {
+    let jar: Jar;
+    beforeAll(async () => {
+      jar = await signInAs(house, person);
+    });
+    test.each(REDIRECT_CASES.map((one) => [JSON.stringify(one.text), one] as const))(
+      "%s as the table says, at the page and at the form",
+      async (_, { text, isAllowed }) => {
+        const path = authorize(text);
+        jar.delete("__Host-rowhouse_returns");
+        const back = await visit(house, jar, path);
+        const anonymous: Jar = new Map();
+        const form = await visit(house, anonymous, path);
+        const token = readToken((await visit(house, anonymous, authorize(CALLBACK))).text);
+        const posted = await visit(house, anonymous, path, {
+          fields: { form_token: token, email: "", password: "" },
+        });
+        if (isAllowed) {
+          expect([back.status, back.headers.get("location")]).toEqual([303, new URL(text).href]);
+          expect([form.status, posted.status]).toEqual([200, 422]);
+          return;
+        }
+        for (const answer of [back, form, posted]) {
+          expect(answer.status).toBe(400);
+          expect(answer.headers.get("location")).toBeNull();
+          expect(answer.text).not.toContain("<form");
+        }
+      },
+    );
+  });
+
+  test.each([
+    { name: "no app", path: () => `/authorize?redirect_uri=${CALLBACK}`, want: 400 },
+    { name: "no redirect_uri", path: () => `/authorize?app=${app.slug}`, want: 400 },
+    { name: "app twice", path: () => `${authorize(CALLBACK)}&app=${app.slug}`, want: 400 },
+    {
+      name: "redirect_uri twice",
+      path: () => `${authorize(CALLBACK)}&redirect_uri=${CALLBACK}`,
+      want: 400,
+    },
+    { name: "a malformed app", path: () => authorize(CALLBACK, "A B"), want: 400 },
+    { name: "an unknown app", path: () => authorize(CALLBACK, "no-such-app"), want: 404 },
+  ])("answers $name with a page of $want without a form", async ({ path, want }) => {
+    const answer = await visit(house, new Map(), path());
+    expect(answer.status).toBe(want);
+    expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(answer.text).not.toContain("<form");
+  });
+});
+
+describe("both cookies", () => {
+  test("the shared one alone, or with another session's, opens no page", async () => {
+    const [mine, theirs] = await Promise.all([
+      signInAs(house, person),
+      signInAs(house, await makePerson(house)),
+    ]);
+    const planted: Jar = new Map([
+      [SESSION_COOKIE, theirs.get(SESSION_COOKIE) ?? ""],
+      [IDENTITY_COOKIE, mine.get(IDENTITY_COOKIE) ?? ""],
+    ]);
+    const alone: Jar = new Map([[SESSION_COOKIE, theirs.get(SESSION_COOKIE) ?? ""]]);
+    const forged: Jar = new Map([...alone, [IDENTITY_COOKIE, theirs.get(SESSION_COOKIE) ?? ""]]);
+    for (const jar of [planted, alone, forged]) {
+      const answer = await visit(house, jar, authorize(CALLBACK));
+      expect([answer.status, answer.text.includes("<h1>Sign in</h1>")]).toEqual([200, true]);
+    }
+  });
+
+  test("a second live shared cookie is cleared from every path, and a sign-in after it works", async () => {
+    const [mine, theirs] = await Promise.all([
+      signInAs(house, person),
+      signInAs(house, await makePerson(house)),
+    ]);
+    const answer = await house.call(undefined, authorize(CALLBACK), {
+      headers: {
+        cookie: `${sharedCookie(theirs)}; ${sharedCookie(mine)}; ${IDENTITY_COOKIE}=${mine.get(IDENTITY_COOKIE)}`,
+      },
+    });
+    expect([answer.status, answer.text.includes("<h1>Sign in</h1>")]).toEqual([200, true]);
+    const cleared = answer.headers
+      .getSetCookie()
+      .filter((line) => line.startsWith(`${SESSION_COOKIE}=;`));
+    for (const path of ["/", "/v1", "/v1/auth", "/v1/auth/me", "/authorize", "/login"])
+      expect(cleared.some((line) => line.includes(`Path=${path};`))).toBe(true);
+  });
+
+  test("a sign-in ends the sessions that were presented", async () => {
+    const jar = await signInAs(house, person);
+    const before = new Map(jar);
+    await submitForm(jar, { email: person.email, password: PASSWORD });
+    expect(jar.get(SESSION_COOKIE)).not.toBe(before.get(SESSION_COOKIE));
+    expect((await whoAmI(before)).status).toBe(401);
+    expect((await whoAmI(jar)).status).toBe(200);
+  });
+
+  async function submitForm(jar: Jar, typed: { email: string; password: string }) {
+    const aside: Jar = new Map();
+    const token = readToken((await visit(house, aside, "/login")).text);
+    for (const [name, value] of aside) jar.set(name, value);
+    return await visit(house, jar, "/login", { fields: { form_token: token, ...typed } });
+  }
+});
+
+describe("/login", () => {
+  test("lists the apps that the person may open, and what people typed is text", async () => {
+    const jar = await signInAs(house, person);
+    const page = await visit(house, jar, "/login");
+    expect(page.status).toBe(200);
+    expect(page.text).toContain("Hello, Ada &lt;b&gt;");
+    expect(page.text).toContain(app.slug);
+    expect(page.text).toContain("editor");
+    expect(page.text.match(/class="app"/g)).toHaveLength(1);
+  });
+
+  test("lists every app to the Console's people", async () => {
+    const jar = await signInAs(house, await makePerson(house, { consoleRole: "admin" }));
+    await house.makeApp();
+    const page = await visit(house, jar, "/login");
+    const [row] = await house.house.admin.query<{ count: number }>(
+      "select count(*)::int4 as count from rowhouse.apps",
+      [],
+      { effect: "read" },
+    );
+    expect(page.text.match(/class="app"/g)).toHaveLength(row?.count ?? -1);
+  });
+
+  test("signs out here, and everywhere", async () => {
+    const [here, there] = [await signInAs(house, person), await signInAs(house, person)];
+    const token = readToken((await visit(house, here, "/login")).text);
+    const out = await visit(house, here, "/sign-out", { fields: { form_token: token } });
+    expect([out.status, out.headers.get("location")]).toEqual([303, "/login"]);
+    expect([here.has(SESSION_COOKIE), here.has(IDENTITY_COOKIE)]).toEqual([false, false]);
+    expect((await whoAmI(there)).status).toBe(200);
+    const third = await signInAs(house, person);
+    const everywhere = readToken((await visit(house, third, "/login")).text);
+    await visit(house, third, "/sign-out", {
+      fields: { form_token: everywhere, everywhere: "yes" },
+    });
+    expect((await whoAmI(there)).status).toBe(401);
+  });
+
+  test("a second press on sign out is no error", async () => {
+    const answer = await visit(house, new Map(), "/sign-out", { fields: { form_token: "x" } });
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/login"]);
+  });
+});
+
+describe("one answer", () => {
+  test("for an unknown address, a wrong password, a disabled person and one without a password", async () => {
+    const disabled = await makePerson(house);
+    await setDisabled({ admin: house.house.admin }, disabled.email, true);
+    const invited = `invited-${crypto.randomUUID().slice(-6)}@example.org`;
+    await createUser(
+      { admin: house.house.admin, makeId: () => Bun.randomUUIDv7(), randomBytes },
+      { email: invited, displayName: undefined, consoleRole: undefined },
+    );
+    const tries = [
+      { email: "nobody@example.org", password: PASSWORD },
+      { email: person.email, password: `${PASSWORD}!` },
+      { email: disabled.email, password: PASSWORD },
+      { email: invited, password: PASSWORD },
+      { email: "not an address\u0000", password: PASSWORD },
+    ];
+    const answers = [];
+    for (const typed of tries) {
+      const answer = await submitSignIn(house, new Map(), typed);
+      const text = answer.text
+        .replace(/name="form_token" value="[^"]+"/, "")
+        .replace(/(type="email"[^>]*) value="[^"]*"/, "$1");
+      answers.push({ status: answer.status, text });
+    }
+    expect(answers[0]?.status).toBe(422);
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+  });
+
+  test("says beside the field what is missing, and keeps the address but never the password", async () => {
+    const missing = await submitSignIn(house, new Map(), { email: " ", password: "" });
+    expect(missing.status).toBe(422);
+    expect(missing.text).toContain('aria-describedby="email-fault"');
+    expect(missing.text).toContain("Enter your password.");
+    const wrong = await submitSignIn(house, new Map(), {
+      email: '"><script>',
+      password: "wrong <password>",
+    });
+    expect(wrong.text).toContain("&quot;&gt;&lt;script&gt;");
+    expect(wrong.text).not.toContain("<script");
+    expect(wrong.text).not.toContain("wrong &lt;password");
+  });
+});
+
+describe("a form is refused", () => {
+  const cases = [
+    { name: "without an Origin", origin: null, status: 403 },
+    { name: "from an app's origin", origin: "https://wiki.example.org", status: 403 },
+    { name: "from null", origin: "null", status: 403 },
+    { name: "from a foreign origin", origin: "https://evil.example.com", status: 403 },
+  ];
+  test.each(cases)("$name", async ({ origin, status }) => {
+    const jar: Jar = new Map();
+    const token = readToken((await visit(house, jar, "/login")).text);
+    const fields = { form_token: token, email: person.email, password: PASSWORD };
+    const answer = await visit(house, jar, "/login", { fields, origin });
+    expect(answer.status).toBe(status);
+    expect(jar.has(SESSION_COOKIE)).toBe(false);
+    const mine = await signInAs(house, person);
+    const out = readToken((await visit(house, mine, "/login")).text);
+    const left = await visit(house, mine, "/sign-out", { fields: { form_token: out }, origin });
+    expect(left.status).toBe(403);
+    expect((await whoAmI(mine)).status).toBe(200);
+  });
+
+  test.each([
+    { name: "without a token", token: () => "" },
+    {
+      name: "with the token of another browser",
+      token: async () => readToken((await visit(house, new Map(), "/login")).text),
+    },
+    {
+      name: "with a token of another form",
+      token: async () =>
+        readToken((await visit(house, await signInAs(house, person), "/login")).text),
+    },
+  ])("$name", async ({ token }) => {
+    const jar: Jar = new Map();
+    await visit(house, jar, "/login");
+    const answer = await visit(house, jar, "/login", {
+      fields: { form_token: await token(), email: person.email, password: PASSWORD },
+    });
+    expect(answer.status).toBe(403);
+    expect(answer.text).not.toContain("<form");
+    expect(jar.has(SESSION_COOKIE)).toBe(false);
+  });
+
+  test("with a field twice, another content type, or past the limit", async () => {
+    const post = (body: string, type = "application/x-www-form-urlencoded") =>
+      house.call(undefined, "/login", {
+        method: "POST",
+        headers: { origin: house.url, "content-type": type },
+        body,
+      });
+    expect((await post("email=a&email=b")).status).toBe(400);
+    expect((await post("{}", "application/json")).status).toBe(415);
+    expect((await post(`email=${"a".repeat(17_000)}`)).status).toBe(413);
+  });
+});
+
+test("two tabs that sign in at once are both signed in, by whichever cookie stays", async () => {
+  const jar: Jar = new Map();
+  const [first, second] = [await visit(house, jar, "/login"), await visit(house, jar, "/login")];
+  const fields = { email: person.email, password: PASSWORD };
+  const answers = await Promise.all(
+    [first, second].map((page) =>
+      visit(house, jar, "/login", { fields: { ...fields, form_token: readToken(page.text) } }),
+    ),
+  );
+  expect(answers.map((answer) => answer.status)).toEqual([303, 303]);
+  expect((await visit(house, jar, "/login")).text).toContain("Your apps");
+});
+
+describe("/set-password", () => {
+  const admin = () => ({ admin: house.house.admin, makeId: () => Bun.randomUUIDv7(), randomBytes });
+  const NEW = "seven slow green boats";
+
+  async function makeLink() {
+    const email = `new-${crypto.randomUUID().slice(-8)}@example.org`;
+    const { linkSecret } = await createUser(admin(), {
+      email,
+      displayName: "Bo",
+      consoleRole: undefined,
+    });
+    return { email, path: `/set-password?token=${linkSecret}` };
+  }
+
+  async function choose(path: string, password: string, again = password) {
+    const jar: Jar = new Map();
+    const page = await visit(house, jar, path);
+    const fields = { form_token: readToken(page.text), password, password_again: again };
+    return await visit(house, jar, path, { fields });
+  }
+
+  test("sets a password once, which then signs in", async () => {
+    const { email, path } = await makeLink();
+    expect((await visit(house, new Map(), path)).text).toContain(email);
+    const answer = await choose(path, NEW);
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/password-set"]);
+    expect((await visit(house, new Map(), "/password-set")).status).toBe(200);
+    const again = await visit(house, new Map(), path);
+    expect([again.status, again.text.includes("<form")]).toEqual([404, false]);
+    expect((await submitSignIn(house, new Map(), { email, password: NEW })).status).toBe(303);
+  });
+
+  test("takes one of two who use it at the same time", async () => {
+    const { path } = await makeLink();
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, (_, i) => choose(path, `${NEW} ${i}`)),
+    );
+    expect(answers.map((answer) => answer.status).sort()).toEqual([303, 404, 404, 404]);
+  });
+
+  test("says beside the field why a password is refused, and keeps the link", async () => {
+    const { email, path } = await makeLink();
+    const weak = await choose(path, email);
+    expect(weak.status).toBe(422);
+    expect(weak.text).toContain("This is little more than your address");
+    expect(weak.text).toContain('aria-invalid="true"');
+    const differs = await choose(path, NEW, `${NEW}!`);
+    expect(differs.text).toContain("This differs from the first.");
+    expect((await choose(path, NEW)).status).toBe(303);
+  });
+
+  test("ends the sessions of before", async () => {
+    const someone = await makePerson(house);
+    const jar = await signInAs(house, someone);
+    const { linkSecret } = await makePasswordLink(admin(), someone.email);
+    expect((await choose(`/set-password?token=${linkSecret}`, NEW)).status).toBe(303);
+    expect((await whoAmI(jar)).status).toBe(401);
+  });
+
+  test("a newer link ends the older, a disabled person's and an expired one cannot be used", async () => {
+    const { email, path } = await makeLink();
+    const { linkSecret } = await makePasswordLink(admin(), email);
+    expect((await visit(house, new Map(), path)).status).toBe(404);
+    const newer = `/set-password?token=${linkSecret}`;
+    expect((await visit(house, new Map(), newer)).status).toBe(200);
+    await house.house.admin.query(
+      "update rowhouse.password_links set expires_at = now() where user_id = (select id from rowhouse.users where email = $1)",
+      [email],
+      { effect: "write" },
+    );
+    expect((await visit(house, new Map(), newer)).status).toBe(404);
+    const renewed = await makePasswordLink(admin(), email);
+    await setDisabled(admin(), email, true);
+    expect(
+      (await visit(house, new Map(), `/set-password?token=${renewed.linkSecret}`)).status,
+    ).toBe(404);
+  });
+
+  test.each([
+    "",
+    "?token=",
+    "?token=short",
+    `?token=${"A".repeat(32)}`,
+    `?token=${"A".repeat(32)}&token=${"A".repeat(32)}`,
+    "?token=%00",
+  ])("%s is no link", async (query) => {
+    expect((await visit(house, new Map(), `/set-password${query}`)).status).toBe(404);
+  });
+});
+
+test("a password whose hash is old is hashed anew at the next sign-in", async () => {
+  const someone = await makePerson(house);
+  const hashOf = async () => {
+    const [row] = await house.house.admin.query<{ password_hash: string }>(
+      "select password_hash from rowhouse.users where id = $1",
+      [someone.id],
+      { effect: "read" },
+    );
+    return row?.password_hash ?? "";
+  };
+  const old = await Bun.password.hash(PASSWORD, {
+    algorithm: "argon2id",
+    memoryCost: 1024,
+    timeCost: 1,
+  });
+  await house.house.admin.query(
+    "update rowhouse.users set password_hash = $2 where id = $1",
+    [someone.id, old],
+    { effect: "write" },
+  );
+  await signInAs(house, someone);
+  expect(await hashOf()).toStartWith("$argon2id$v=19$m=19456,t=2,p=1$");
+  const kept = await hashOf();
+  await signInAs(house, someone);
+  expect(await hashOf()).toBe(kept);
+});
+
+describe("every page", () => {
+  test.each([
+    { path: "/login", status: 200 },
+    { path: "/authorize", status: 400 },
+    { path: "/set-password", status: 404 },
+    { path: "/password-set", status: 200 },
+  ])("$path keeps itself to itself", async ({ path, status }) => {
+    const answer = await visit(house, new Map(), path);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("content-security-policy")).toBe(
+      "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    );
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("referrer-policy")).toBe("same-origin");
+    expect(answer.headers.get("x-frame-options")).toBe("DENY");
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(answer.text).not.toMatch(/<script|<style| style=| on[a-z]+=/i);
+  });
+
+  test("has a stylesheet that is kept for good under its digest", async () => {
+    const page = await visit(house, new Map(), "/login");
+    const path = /href="(\/assets\/style\.[0-9a-f]{16}\.css)"/.exec(page.text)?.[1] ?? "";
+    const answer = await visit(house, new Map(), path);
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([
+      200,
+      "text/css; charset=utf-8",
+    ]);
+    expect(answer.headers.get("cache-control")).toContain("immutable");
+  });
+});
+
+test("what people do is in the audit log, without what they typed", async () => {
+  const someone = await makePerson(house);
+  const jar = await signInAs(house, someone);
+  await house.call(undefined, "/v1/auth/logout", {
+    method: "POST",
+    headers: { cookie: sharedCookie(jar) },
+  });
+  const entries = (await listAudit({ admin: house.house.admin }, 1000)).filter(
+    (entry) => entry.userId === someone.id,
+  );
+  expect(entries.map((entry) => entry.action)).toEqual([
+    "sign_out",
+    "sign_in",
+    "set_password",
+    "create_user",
+  ]);
+  expect(house.log.join("\n") + JSON.stringify(entries)).not.toContain(PASSWORD);
+});
+
+function randomBytes(length: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(length));
+}

@@ -1,0 +1,110 @@
+import { describe, expect, test } from "bun:test";
+import { toClient } from "../../src/identity/client_address.ts";
+import { makeBound, makeHashing } from "../../src/identity/hashing.ts";
+import { findPasswordFaults } from "../../src/identity/password.ts";
+
+const NAMES = ["ada.lovelace@engine-works.example.org", "Ada Lovelace", "wiki-pages"];
+
+describe("findPasswordFaults() of", () => {
+  test.each([
+    { name: "four words", text: "three brown cups of tea" },
+    { name: "another script", text: "пятьчёрныхкотовпоют" },
+    { name: "15 code points of two units each", text: "😀🚗🌳🍕🎸📚🐢🎩🧊🌋🦄🚀🎻🍋🐙" },
+    {
+      name: "1024 bytes",
+      text: Array.from({ length: 1024 }, (_, i) => "kvqxzjwpy"[(i * i + (i >> 3)) % 9]).join(""),
+    },
+    { name: "a name among enough else", text: "lovelace rides 9 bicycles" },
+    { name: "random letters", text: "gTx9qLw2vPz7mRb" },
+  ])("$name is none", ({ text }) => expect(findPasswordFaults(text, NAMES)).toEqual([]));
+
+  test.each([
+    { name: "14 code points", text: "gTx9qLw2vPz7mR", want: /at least 15 characters: this has 14/ },
+    { name: "nothing", text: "", want: /this has 0/ },
+    { name: "15 that NFKC makes fewer", text: "ｅ\u0301".repeat(8), want: /this has 8/ },
+    {
+      name: "1025 bytes",
+      text: Array.from({ length: 1025 }, (_, i) => "kvqxzjwpy"[(i * i + (i >> 3)) % 9]).join(""),
+      want: /at most 1024 bytes/,
+    },
+    { name: "one character", text: "a".repeat(20), want: /repeats/ },
+    { name: "a few characters", text: "abcabcabcabcabcabc", want: /repeats/ },
+    { name: "a word three times", text: "giraffegiraffegiraffe", want: /repeats/ },
+    { name: "digits in order", text: "1234567890123456", want: /follows/ },
+    { name: "the alphabet", text: "abcdefghijklmnop", want: /follows/ },
+    { name: "the alphabet backwards", text: "ponmlkjihgfedcba", want: /follows/ },
+    { name: "a row of keys", text: "qwertyuiopasdfghjkl", want: /follows/ },
+    { name: "a common one", text: "CorrectHorseBatteryStaple", want: /tried first/ },
+    { name: "a common one dressed up", text: "C0rrect-H0rse-B@ttery-St@ple!", want: /tried first/ },
+    { name: "a common one with digits", text: "thisismypassword2026", want: /tried first/ },
+    { name: "common words in a row", text: "Password-Welcome-2026", want: /tried first/ },
+    {
+      name: "the address",
+      text: "ada.lovelace@engine-works.example.org",
+      want: /little more than/,
+    },
+    { name: "the name and digits", text: "Ada Lovelace 1815", want: /little more than/ },
+    { name: "the product", text: "rowhouse-rowhouse1", want: /little more than/ },
+    { name: "an app", text: "wiki-pages wiki!", want: /little more than/ },
+  ])("$name says so", ({ text, want }) =>
+    expect(findPasswordFaults(text, NAMES).join("\n")).toMatch(want),
+  );
+});
+
+describe("hashing", () => {
+  const hashing = makeHashing();
+
+  test("makes argon2id with the parameters that the house names", async () => {
+    const hash = await hashing.make("three brown cups of tea");
+    expect(hash).toStartWith("$argon2id$v=19$m=19456,t=2,p=1$");
+    expect(hashing.isCurrent(hash)).toBe(true);
+    expect(await hashing.verify("three brown cups of tea", hash)).toBe(true);
+    expect(await hashing.verify("three brown cups of the", hash)).toBe(false);
+  });
+
+  test("says no where there is no hash", async () => {
+    expect(await hashing.verify("anything", undefined)).toBe(false);
+  });
+
+  test("runs at most so many at once, in order, and refuses past the queue", async () => {
+    const bound = makeBound(2, 3);
+    let running = 0;
+    let most = 0;
+    const order: number[] = [];
+    const gates: (() => void)[] = [];
+    const task = (index: number) => async () => {
+      running++;
+      most = Math.max(most, running);
+      order.push(index);
+      await new Promise<void>((resolve) => gates.push(resolve));
+      running--;
+    };
+    const tasks = [0, 1, 2, 3, 4].map((index) => bound(task(index)));
+    await expect(bound(task(5))).rejects.toMatchObject({ code: "overloaded" });
+    const all = Promise.all(tasks);
+    while (order.length < 5 || running > 0) {
+      gates.shift()?.();
+      await Bun.sleep(0);
+    }
+    await all;
+    expect({ most, order }).toEqual({ most: 2, order: [0, 1, 2, 3, 4] });
+  });
+
+  test("gives a place back when a task fails", async () => {
+    const bound = makeBound(1, 0);
+    await expect(bound(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+    expect(await bound(async () => 1)).toBe(1);
+  });
+});
+
+describe("toClient() of", () => {
+  test.each([
+    ["127.0.0.1", "127.0.0.1"],
+    ["::ffff:10.0.0.1", "10.0.0.1"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:0db8:0001:0002::1", "2001:db8:1:2::/64"],
+    ["2001:db8::1", "2001:db8:0:0::/64"],
+    ["::1", "0:0:0:0::/64"],
+    ["", ""],
+  ])("%s is %s", (address, want) => expect(toClient(address)).toBe(want));
+});
