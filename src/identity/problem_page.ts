@@ -4,6 +4,7 @@ import type { Problem, ProblemCode } from "../problem.ts";
 
 type Words = { title: string; text: string };
 
+const RETRY_S = "5";
 const AWAY: Words = {
   title: "Back in a moment",
   text: "Signing in does not work right now. You are neither signed in nor signed out by this. Please try again shortly.",
@@ -47,7 +48,11 @@ export function answerProblemPage(problem: Problem, requestId: string): Response
 <p>${text}</p>
 <p><a class="button button-primary" href="/login">Your account</a></p>
 <p class="code">${problem.status} · ${requestId}</p>`;
-  return answerPage({ title, body }, { status: problem.status, headers: problem.headers });
+  const retry = problem.status >= 503 ? { "retry-after": RETRY_S } : {};
+  return answerPage(
+    { title, body },
+    { status: problem.status, headers: { ...retry, ...problem.headers } },
+  );
 }
 
 /** A request that cannot be read: the problem's own sentence says what of it. */

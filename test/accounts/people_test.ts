@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  createUser,
+  endSessionsOf,
+  grantRole,
+  listAudit,
+  listSessions,
+  readEmail,
+  revokeRole,
+  setConsoleRole,
+  setDisabled,
+} from "../../src/accounts/mod.ts";
+import { withDatabase } from "../support/cluster.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { makePerson, sharedCookie, signInAs } from "../support/people.ts";
+
+let house: TestHouse;
+let app: TestApp;
+beforeAll(async () => {
+  house = await openTestHouse();
+  app = await house.makeApp();
+});
+afterAll(() => house.close());
+
+const deps = () => ({
+  admin: house.house.admin,
+  makeId: () => Bun.randomUUIDv7(),
+  randomBytes: (length: number) => crypto.getRandomValues(new Uint8Array(length)),
+});
+const make = (email: string) =>
+  createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
+
+describe("readEmail() of", () => {
+  test.each([
+    { text: " Ada@Example.ORG ", want: "ada@example.org" },
+    { text: "a.b+c@x-y.example.org", want: "a.b+c@x-y.example.org" },
+    { text: "ａｄａ@example.org", want: "ada@example.org" },
+  ])("$text is $want", ({ text, want }) => expect(readEmail(text)).toBe(want));
+
+  test.each([
+    "",
+    "ada",
+    "ada@",
+    "@example.org",
+    "ada@example",
+    "a b@example.org",
+    "ada@-x.org",
+    "а@example.org",
+    "ada@example.org\n.evil.example",
+    `${"a".repeat(250)}@b.org`,
+    ".a@example.org",
+    "a..b@example.org",
+  ])("%j is refused", (text) => expect(() => readEmail(text)).toThrow("Cannot use the address"));
+});
+
+describe("people", () => {
+  test("have one account an address, however it is written", async () => {
+    await make("once@example.org");
+    await expect(make(" ONCE@example.org")).rejects.toMatchObject({ code: "invalid_request" });
+  });
+
+  test("hold one role an app, in place of the one before", async () => {
+    const person = await makePerson(house, { app, role: "reader" });
+    await grantRole(deps(), { email: person.email, slug: app.slug, role: "editor" });
+    const jar = await signInAs(house, person);
+    const answer = await house.call(undefined, `/v1/auth/me?app=${app.slug}`, {
+      headers: { cookie: sharedCookie(jar) },
+    });
+    expect(answer.json).toMatchObject({ role: "editor" });
+    expect(await revokeRole(deps(), { email: person.email, slug: app.slug })).toBe(true);
+    expect(await revokeRole(deps(), { email: person.email, slug: app.slug })).toBe(false);
+  });
+
+  test.each([
+    { name: "super_admin on an app", change: { role: "super_admin" }, code: "invalid_request" },
+    { name: "a role in capitals", change: { role: "Editor" }, code: "invalid_request" },
+    { name: "a role of 33 characters", change: { role: "a".repeat(33) }, code: "invalid_request" },
+    { name: "a role to nobody", change: { email: "nobody@example.org" }, code: "invalid_request" },
+    { name: "a role on no app", change: { slug: "no-such-app" }, code: "unknown_app" },
+  ])("cannot be granted $name", async ({ change, code }) => {
+    const person = await makePerson(house);
+    const options = { email: person.email, slug: app.slug, role: "editor", ...change };
+    await expect(grantRole(deps(), options)).rejects.toMatchObject({ code });
+  });
+
+  test("have their sessions listed and ended by an operator", async () => {
+    const person = await makePerson(house);
+    const jars = [await signInAs(house, person), await signInAs(house, person)];
+    expect(await listSessions(deps(), person.email)).toHaveLength(2);
+    expect(await endSessionsOf(deps(), person.email)).toBe(2);
+    expect(await listSessions(deps(), person.email)).toEqual([]);
+    for (const jar of jars) {
+      const answer = await house.call(undefined, "/v1/auth/me", {
+        headers: { cookie: sharedCookie(jar) },
+      });
+      expect(answer.status).toBe(401);
+    }
+    await expect(listSessions(deps(), "nobody@example.org")).rejects.toThrow(
+      "Nobody has the address",
+    );
+  });
+});
+
+describe("the last super_admin", () => {
+  const superAdmins = async () => {
+    const [row] = await house.house.admin.query<{ count: number }>(
+      "select count(*)::int4 as count from rowhouse.users where console_role = 'super_admin' and disabled_at is null",
+      [],
+      { effect: "read" },
+    );
+    return row?.count;
+  };
+
+  test("can be neither removed nor disabled, also when two try at once", async () => {
+    for (const act of [
+      (email: string) => setDisabled(deps(), email, true),
+      (email: string) => setConsoleRole(deps(), email, undefined),
+      (email: string) => setConsoleRole(deps(), email, "admin"),
+    ]) {
+      const people = [
+        await makePerson(house, { consoleRole: "super_admin" }),
+        await makePerson(house, { consoleRole: "super_admin" }),
+      ];
+      const results = await Promise.allSettled(people.map(({ email }) => act(email)));
+      expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+      expect(await superAdmins()).toBe(1);
+      const kept = people[results.findIndex(({ status }) => status === "rejected")];
+      await expect(act(kept?.email ?? "")).rejects.toMatchObject({ code: "invalid_request" });
+      await house.house.admin.query("update rowhouse.users set console_role = null", [], {
+        effect: "write",
+      });
+    }
+  });
+
+  test("may go once there is another", async () => {
+    const [first, second] = [
+      await makePerson(house, { consoleRole: "super_admin" }),
+      await makePerson(house),
+    ];
+    await expect(setDisabled(deps(), first.email, true)).rejects.toThrow("last super_admin");
+    await setConsoleRole(deps(), second.email, "super_admin");
+    await setDisabled(deps(), first.email, true);
+    // One who is disabled opens no door, and can lose the role.
+    await setConsoleRole(deps(), first.email, undefined);
+    expect(await superAdmins()).toBe(1);
+  });
+});
+
+describe("the audit log", () => {
+  test("tells who did what to whom", async () => {
+    const person = await makePerson(house, { app, role: "reader" });
+    await revokeRole(deps(), { email: person.email, slug: app.slug });
+    await setDisabled(deps(), person.email, true);
+    await setDisabled(deps(), person.email, false);
+    const mine = (await listAudit(deps(), 500))
+      .filter((entry) => entry.userId === person.id)
+      .reverse();
+    expect(
+      mine.map(({ actor, action, app: slug, details }) => ({ actor, action, slug, details })),
+    ).toEqual([
+      { actor: "operator", action: "create_user", slug: null, details: { consoleRole: null } },
+      { actor: person.id, action: "set_password", slug: null, details: {} },
+      { actor: "operator", action: "grant", slug: app.slug, details: { role: "reader" } },
+      { actor: "operator", action: "revoke", slug: app.slug, details: { role: "reader" } },
+      { actor: "operator", action: "disable", slug: null, details: {} },
+      { actor: "operator", action: "enable", slug: null, details: {} },
+    ]);
+  });
+
+  test.each([
+    "update rowhouse.audit set actor = 'x'",
+    "delete from rowhouse.audit",
+    "truncate rowhouse.audit",
+  ])("refuses %s to the serving login and to the owner alike", async (text) => {
+    await expect(house.house.db.query(text, [], { effect: "write" })).rejects.toThrow();
+    await expect(house.house.admin.query(text, [], { effect: "write" })).rejects.toMatchObject({
+      signal: "RH012",
+    });
+    await expect(
+      house.house.admin.message(`set local role rowhouse_owner; ${text}; select 1`),
+    ).rejects.toMatchObject({ signal: "RH012" });
+  });
+});
+
+test.each([
+  "select password_hash from rowhouse.users",
+  "update rowhouse.users set console_role = 'super_admin'",
+  "insert into rowhouse.users (id, email) values (gen_random_uuid(), 'x@example.org')",
+  "insert into rowhouse.grants (user_id, app_id, role) select users.id, apps.id, 'admin' from rowhouse.users, rowhouse.apps",
+  "insert into rowhouse.sessions (id, secret_hash, identity_hash, user_id, expires_at) select 'aaaaaaaaaaaaaaaa', '', '', id, now() from rowhouse.users",
+  "update rowhouse.sessions set expires_at = now() + interval '1 year'",
+  "select * from rowhouse.throttle",
+  "select * from rowhouse.audit",
+  "delete from rowhouse.password_links",
+  "select rowhouse.set_console_role('x@example.org', 'super_admin', 'x')",
+  "select rowhouse.set_disabled('x@example.org', true, 'x')",
+])("the serving login may not: %s", async (text) => {
+  await withDatabase(house.database.servingUrl, async (database) => {
+    await expect(database.query(text, [], { effect: "write" })).rejects.toMatchObject({
+      code: "42501",
+    });
+  });
+});

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { setDisabled } from "../../src/accounts/mod.ts";
+import { pages, routes } from "../../src/app.ts";
+import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { type Jar, makePerson, signInAs, toCookieHeader } from "../support/people.ts";
+
+/** Who may come, in the order of the columns below. */
+const VISITORS = [
+  "anonymous",
+  "expired",
+  "disabled",
+  "no role",
+  "role",
+  "admin",
+  "super_admin",
+  "API key",
+] as const;
+type Visitor = (typeof VISITORS)[number];
+
+const all = (status: number) => VISITORS.map(() => status);
+/** A key opens it, no cookie does; without rows the key meets what `status` says. */
+const keyOnly = (status: number) =>
+  VISITORS.map((visitor) => (visitor === "API key" ? status : 401));
+
+/** What each visitor is answered by each route; a route without a row fails the test below. */
+const WANT: Readonly<Record<string, { path?: string; body?: string; want: number[] }>> = {
+  "GET /v1/data/db/:table": { path: "/v1/data/db/todos", want: keyOnly(404) },
+  "POST /v1/data/db/:table": { path: "/v1/data/db/todos", want: keyOnly(404) },
+  "GET /v1/data/db/:table/:id": { path: "/v1/data/db/todos/x", want: keyOnly(404) },
+  "PATCH /v1/data/db/:table/:id": { path: "/v1/data/db/todos/x", want: keyOnly(404) },
+  "DELETE /v1/data/db/:table/:id": { path: "/v1/data/db/todos/x", want: keyOnly(404) },
+  "GET /v1/data/schema": { want: keyOnly(200) },
+  "POST /v1/data/schema": { want: keyOnly(415) },
+  "GET /live": { want: all(200) },
+  "GET /ready": { want: all(200) },
+  "GET /v1/auth/me": {
+    path: "/v1/auth/me?app=matrix",
+    want: [401, 401, 401, 403, 200, 200, 200, 401],
+  },
+  "POST /v1/auth/logout": { want: all(204) },
+  "GET /": { want: all(303) },
+  "GET /authorize": {
+    path: "/authorize?app=matrix&redirect_uri=https%3A%2F%2Fmatrix.example.org%2F",
+    want: [200, 200, 200, 303, 303, 303, 303, 200],
+  },
+  "POST /authorize": {
+    path: "/authorize?app=matrix&redirect_uri=https%3A%2F%2Fmatrix.example.org%2F",
+    want: all(403),
+  },
+  "GET /login": { want: all(200) },
+  "POST /login": { want: all(403) },
+  // Without the pages' cookie there is nothing to end; with it the form lacks its token.
+  "POST /sign-out": { want: [303, 403, 403, 403, 403, 403, 403, 303] },
+  "GET /set-password": { want: all(404) },
+  "POST /set-password": { want: all(403) },
+  "GET /password-set": { want: all(200) },
+};
+const everyRoute = [...routes, ...pages]
+  .map(({ method, path }) => `${method} ${path}`)
+  .filter((endpoint) => !endpoint.startsWith("GET /assets/"));
+
+let house: TestHouse;
+let app: TestApp;
+let jars: Map<Visitor, Jar>;
+beforeAll(async () => {
+  house = await openTestHouse({ identity: () => ({ cookieDomain: "example.org" }) });
+  app = await house.makeApp(undefined, { slug: "matrix", origins: ["https://matrix.example.org"] });
+  jars = await fillJars();
+});
+afterAll(() => house.close());
+
+/** Anew for every exchange that may end a session. */
+async function fillJars(): Promise<Map<Visitor, Jar>> {
+  const people = {
+    expired: await makePerson(house, { app }),
+    disabled: await makePerson(house, { app }),
+    "no role": await makePerson(house),
+    role: await makePerson(house, { app }),
+    admin: await makePerson(house, { consoleRole: "admin" }),
+    super_admin: await makePerson(house, { consoleRole: "super_admin" }),
+  };
+  const made = new Map<Visitor, Jar>();
+  for (const [visitor, person] of Object.entries(people))
+    made.set(visitor as Visitor, await signInAs(house, person));
+  await house.house.admin.query(
+    "update rowhouse.sessions set expires_at = now() where id = $1",
+    [made.get("expired")?.get(SESSION_COOKIE)?.slice(0, 16) ?? ""],
+    { effect: "write" },
+  );
+  await setDisabled({ admin: house.house.admin }, people.disabled.email, true);
+  return made;
+}
+
+test("every route has its row", () => {
+  expect(Object.keys(WANT).sort()).toEqual([...everyRoute].sort());
+});
+
+// A logout ends what the others need: it comes last.
+const order = [...everyRoute].sort(
+  (a, b) => Number(a.includes("logout")) - Number(b.includes("logout")),
+);
+
+test.each(order)("%s answers each visitor as the matrix says", async (endpoint) => {
+  const { path, want } = WANT[endpoint] ?? { want: [] };
+  const [method = "", template = ""] = endpoint.split(" ");
+  const statuses: number[] = [];
+  for (const visitor of VISITORS) {
+    const jar = jars.get(visitor);
+    const answer = await house.call(visitor === "API key" ? app : undefined, path ?? template, {
+      method,
+      headers: {
+        ...(jar === undefined ? {} : { cookie: toCookieHeader(jar) }),
+        ...(pages.some((page) => page.path === template) && method === "POST"
+          ? { origin: house.url, "content-type": "application/x-www-form-urlencoded" }
+          : {}),
+      },
+    });
+    statuses.push(answer.status);
+  }
+  const named = (list: readonly number[]) =>
+    Object.fromEntries(VISITORS.map((visitor, i) => [visitor, list[i]]));
+  expect(named(statuses)).toEqual(named(want));
+});

@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { SIGN_IN_LIMITS } from "../../src/accounts/mod.ts";
+import { openTestHouse, type TestHouse } from "../support/house.ts";
+import { type Jar, makePerson, submitSignIn } from "../support/people.ts";
+
+let house: TestHouse;
+beforeEach(async () => {
+  house = await openTestHouse();
+});
+afterEach(() => house.close());
+
+async function tryWrong(email: string): Promise<{ status: number; wait: number }> {
+  const answer = await submitSignIn(house, new Map(), { email, password: "not the password" });
+  return { status: answer.status, wait: Number(answer.headers.get("retry-after")) };
+}
+
+describe("sign-in attempts", () => {
+  test("for an address, known or not, end in the same 429 with a wait, whatever the password", async () => {
+    const person = await makePerson(house);
+    for (const email of [person.email, "nobody@example.org"]) {
+      for (let count = 0; count < SIGN_IN_LIMITS.address; count++)
+        expect((await tryWrong(email)).status).toBe(422);
+      const refused = await tryWrong(email.toUpperCase());
+      expect(refused.status).toBe(429);
+      expect(refused.wait).toBeGreaterThan(SIGN_IN_LIMITS.windowS - 120);
+      expect(refused.wait).toBeLessThanOrEqual(SIGN_IN_LIMITS.windowS);
+    }
+    const right = await submitSignIn(house, new Map(), { email: person.email });
+    expect(right.status).toBe(429);
+    expect(right.text).toContain("too many attempts");
+  });
+
+  test("of one client are bounded over all addresses", async () => {
+    await tryWrong("nobody-1@example.org");
+    await house.house.admin.query(
+      "update rowhouse.throttle set attempts = $1 where key like 'client %'",
+      [SIGN_IN_LIMITS.client - 1],
+      { effect: "write" },
+    );
+    expect((await tryWrong("nobody-2@example.org")).status).toBe(422);
+    expect((await tryWrong("nobody-3@example.org")).status).toBe(429);
+  });
+
+  test("take as long for an address that nobody has as for one that somebody has", async () => {
+    const person = await makePerson(house);
+    await tryWrong("nobody@example.org");
+    const known = await measure(() => tryWrong(person.email));
+    const unknown = await measure(() => tryWrong("nobody@example.org"));
+    expect(unknown).toBeGreaterThan(known / 2);
+    expect(known).toBeGreaterThan(unknown / 2);
+  });
+
+  test("that are right do not count, and free the address", async () => {
+    const person = await makePerson(house);
+    for (let round = 0; round < 3; round++) {
+      for (let count = 0; count < 4; count++) await tryWrong(person.email);
+      const jar: Jar = new Map();
+      expect((await submitSignIn(house, jar, { email: person.email })).status).toBe(303);
+    }
+  });
+
+  test("sent at the same time cannot slip past the bound", async () => {
+    const answers = await Promise.all(
+      Array.from({ length: SIGN_IN_LIMITS.address + 8 }, () => tryWrong("nobody@example.org")),
+    );
+    expect(answers.filter(({ status }) => status === 422)).toHaveLength(SIGN_IN_LIMITS.address);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(8);
+  });
+
+  test("are let in again when the window is over", async () => {
+    for (let count = 0; count <= SIGN_IN_LIMITS.address; count++)
+      await tryWrong("nobody@example.org");
+    expect((await tryWrong("nobody@example.org")).status).toBe(429);
+    await house.house.admin.query("update rowhouse.throttle set ends_at = now()", [], {
+      effect: "write",
+    });
+    expect((await tryWrong("nobody@example.org")).status).toBe(422);
+  });
+
+  test("past the bound of all together are slowed, never shut out", async () => {
+    await tryWrong("nobody@example.org");
+    await house.house.admin.query(
+      "update rowhouse.throttle set attempts = $1, ends_at = now() + interval '1 hour' where key = 'all'",
+      [SIGN_IN_LIMITS.globalPerMinute],
+      { effect: "write" },
+    );
+    const person = await makePerson(house);
+    expect((await submitSignIn(house, new Map(), { email: person.email })).status).toBe(303);
+    const least = Math.floor(SIGN_IN_LIMITS.address / 4);
+    for (let count = 0; count < least; count++)
+      expect((await tryWrong("other@example.org")).status).toBe(422);
+    expect((await tryWrong("other@example.org")).status).toBe(429);
+  });
+
+  test("leave no address behind, and counters go when their time is over", async () => {
+    await tryWrong("typed-into-the-form@example.org");
+    const read = async () => {
+      const [row] = await house.house.admin.query<{ text: string; count: number }>(
+        "select json_agg(t)::text as text, count(*)::int4 as count from rowhouse.throttle t",
+        [],
+        { effect: "read" },
+      );
+      return row;
+    };
+    expect((await read())?.text).not.toContain("typed-into-the-form");
+    await house.house.admin.query(
+      "update rowhouse.throttle set ends_at = now() - interval '1 hour'",
+      [],
+      { effect: "write" },
+    );
+    await tryWrong("another@example.org");
+    expect((await read())?.count).toBe(3);
+  });
+
+  test("are refused fast: a flood costs no hash", async () => {
+    for (let count = 0; count < SIGN_IN_LIMITS.address; count++)
+      await tryWrong("nobody@example.org");
+    const verified = await measure(() => tryWrong("somebody@example.org"));
+    const refused = await measure(() => tryWrong("nobody@example.org"));
+    expect(refused).toBeLessThan(verified);
+  });
+});
+
+/** The best of five, in milliseconds: noise only adds. */
+async function measure(work: () => Promise<unknown>): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 5; round++) {
+    const start = performance.now();
+    await work();
+    best = Math.min(best, performance.now() - start);
+  }
+  return best;
+}
