@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import {
   makePerson,
@@ -9,19 +9,19 @@ import {
   toCookieHeader,
   visit,
 } from "../support/people.ts";
-import { openProxy, type TestProxy } from "../support/proxy.ts";
+import { openWire, type Wire } from "../support/wire.ts";
 
 const ORIGIN = "https://wiki.example.org";
 
-let proxy: TestProxy;
+let wire: Wire;
 let house: TestHouse;
 let app: TestApp;
 let jar: Map<string, string>;
 let anonymous: Map<string, string>;
 let token: string;
 beforeAll(async () => {
-  proxy = await openProxy();
-  house = await openTestHouse({ toServingUrl: proxy.toUrl, limitMs: 700 });
+  wire = await openWire();
+  house = await openTestHouse({ toServingUrl: wire.toUrl, limitMs: 700 });
   app = await house.makeApp(undefined, { origins: [ORIGIN] });
   const person = await makePerson(house, { app });
   jar = await signInAs(house, person);
@@ -29,11 +29,10 @@ beforeAll(async () => {
   token = readToken((await visit(house, anonymous, "/login")).text);
   await house.house.warm();
 });
-beforeEach(() => proxy.heal());
 afterAll(async () => {
-  proxy.heal();
+  await wire.heal();
   await house.close();
-  await proxy.close();
+  await wire.close();
 });
 
 test.each([
@@ -50,7 +49,8 @@ test.each([
         method,
         headers: { origin: ORIGIN, ...(cookie ? { cookie: sharedCookie(jar) } : {}) },
       });
-    for (const fail of [proxy.cut, proxy.freeze]) {
+    for (const fail of [wire.freeze, wire.cut]) {
+      await untilBack();
       fail();
       const answer = await call();
       expect(answer.status).toBeGreaterThanOrEqual(500);
@@ -59,7 +59,7 @@ test.each([
       expect(answer.headers.get("cache-control")).toBe("no-store");
       expect(answer.headers.get("access-control-allow-origin")).toBe(ORIGIN);
       expect(answer.headers.get("access-control-allow-credentials")).toBe("true");
-      proxy.heal();
+      await wire.heal();
     }
   },
 );
@@ -71,7 +71,8 @@ test("the pages without the database say so, keep the cookies and let in afterwa
     `/authorize?app=${app.slug}&redirect_uri=${ORIGIN}/`,
     `/set-password?token=${"A".repeat(32)}`,
   ];
-  proxy.cut();
+  await untilBack();
+  wire.cut();
   for (const path of paths) {
     const answer = await house.call(undefined, path, { headers });
     expect([503, 504]).toContain(answer.status);
@@ -85,11 +86,30 @@ test("the pages without the database say so, keep the cookies and let in afterwa
   });
   expect([503, 504]).toContain(posted.status);
   expect(posted.headers.getSetCookie()).toEqual([]);
-  proxy.heal();
-  let status = 0;
-  for (let tries = 0; tries < 100 && status !== 200; tries++) {
-    status = (await house.call(undefined, "/login", { headers })).status;
-    if (status !== 200) await Bun.sleep(50);
-  }
-  expect(status).toBe(200);
+  await wire.heal();
+  await untilBack();
+  expect((await house.call(undefined, "/login", { headers })).status).toBe(200);
 });
+
+test.each([
+  { name: "me", path: () => "/v1/auth/me", method: "GET" },
+  { name: "me of an app", path: () => `/v1/auth/me?app=${app.slug}`, method: "GET" },
+  { name: "the page of one's apps", path: () => "/login", method: "GET" },
+  { name: "logout", path: () => "/v1/auth/logout", method: "POST" },
+])("$name is one statement", async ({ path, method }) => {
+  await untilBack();
+  const count = () => wire.count("with presented as");
+  const all = () => wire.count("rowhouse.sessions");
+  const before = [count(), all()];
+  await house.call(undefined, path(), { method, headers: { cookie: toCookieHeader(jar) } });
+  expect([count(), all()]).toEqual(before.map((number) => number + 1));
+});
+
+/** Waits until the pool has found the database again. */
+async function untilBack(): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if ((await house.call(undefined, "/v1/auth/me")).status === 401) return;
+    await Bun.sleep(25);
+  }
+  throw new Error("The house did not find its database again");
+}

@@ -1,0 +1,372 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createIdentityClient, IdentityError, type SessionState } from "../../src/sdk/identity.ts";
+
+const PAGE = "https://wiki.example.org/pages/1?edit=yes#title";
+const ADA = {
+  id: "0197",
+  email: "ada@example.org",
+  displayName: "Ada",
+  avatarUrl: null,
+  role: null,
+} as const;
+const EDITOR = { ...ADA, role: "editor" } as const;
+
+/** What the stub of the network saw, and where the page was sent. */
+let asked: { url: string; init: RequestInit | undefined }[];
+let went: string[];
+let answers: (Response | Error)[];
+const realFetch = globalThis.fetch;
+
+beforeEach(() => {
+  [asked, went, answers] = [[], [], []];
+  globalThis.fetch = ((url: string, init?: RequestInit) => {
+    asked.push({ url, init });
+    const answer = answers.shift();
+    if (answer === undefined) throw new Error(`Nobody expected a request to ${url}`);
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+  }) as typeof fetch;
+  Reflect.set(globalThis, "location", { href: PAGE, assign: (url: string) => went.push(url) });
+});
+afterEach(() => {
+  globalThis.fetch = realFetch;
+  Reflect.deleteProperty(globalThis, "location");
+});
+
+function client() {
+  return createIdentityClient({
+    url: "https://api.example.org/",
+    identityUrl: "https://id.example.org/",
+    app: "wiki",
+  });
+}
+
+const ok = (user: object) => Response.json(user);
+const no = (status: number, error: string) => Response.json({ error }, { status });
+const paths = () => asked.map(({ url }) => url.replace("https://api.example.org", ""));
+
+/** Whether a promise is still open after everything that was to happen has happened. */
+async function isOpen(promise: Promise<unknown>): Promise<boolean> {
+  const open = Symbol("open");
+  const later = Bun.sleep(20).then(() => open);
+  return (await Promise.race([promise, later])) === open;
+}
+
+test("createIdentityClient() reads nothing and asks nothing", () => {
+  Object.defineProperty(globalThis, "location", {
+    configurable: true,
+    get: () => {
+      throw new Error("location was read");
+    },
+  });
+  expect(Object.keys(client()).sort()).toEqual(
+    [
+      "getSession",
+      "getUser",
+      "hasAccess",
+      "isAuthenticated",
+      "login",
+      "loginUrl",
+      "logout",
+      "requireUser",
+    ].sort(),
+  );
+  expect(asked).toEqual([]);
+});
+
+describe("getUser()", () => {
+  test("asks without app, with credentials, and gives the user", async () => {
+    answers = [ok(ADA)];
+    expect(await client().getUser()).toEqual(ADA);
+    expect(paths()).toEqual(["/v1/auth/me"]);
+    expect(asked[0]?.init).toMatchObject({ credentials: "include" });
+  });
+
+  test.each([401, 403])("of %d is null", async (status) => {
+    answers = [no(status, "x")];
+    expect(await client().getUser()).toBeNull();
+  });
+});
+
+describe("getSession()", () => {
+  test.each<{ name: string; given: () => Response[]; want: SessionState; calls: string[] }>([
+    {
+      name: "200",
+      given: () => [ok(EDITOR)],
+      want: { status: "authenticated", user: EDITOR },
+      calls: ["/v1/auth/me?app=wiki"],
+    },
+    {
+      name: "403",
+      given: () => [no(403, "forbidden"), ok(ADA)],
+      want: { status: "forbidden", user: ADA },
+      calls: ["/v1/auth/me?app=wiki", "/v1/auth/me"],
+    },
+    {
+      name: "401",
+      given: () => [no(401, "unauthenticated")],
+      want: { status: "unauthenticated" },
+      calls: ["/v1/auth/me?app=wiki"],
+    },
+    {
+      name: "403, then 401",
+      given: () => [no(403, "forbidden"), no(401, "unauthenticated")],
+      want: { status: "unauthenticated" },
+      calls: ["/v1/auth/me?app=wiki", "/v1/auth/me"],
+    },
+  ])("of $name", async ({ given, want, calls }) => {
+    answers = given();
+    const session = await client().getSession();
+    expect(session).toEqual(want);
+    expect("user" in session).toBe("user" in want);
+    expect(paths()).toEqual(calls);
+  });
+
+  test("throws where the second call fails", async () => {
+    answers = [no(403, "forbidden"), no(503, "request_failed")];
+    await expect(client().getSession()).rejects.toMatchObject({ status: 503 });
+  });
+
+  test("names the app as it is in the query", async () => {
+    answers = [ok(EDITOR)];
+    await createIdentityClient({
+      url: "https://a",
+      identityUrl: "https://b",
+      app: "a&b=c",
+    }).getSession();
+    expect(asked[0]?.url).toBe("https://a/v1/auth/me?app=a%26b%3Dc");
+  });
+});
+
+describe("any other answer is an IdentityError, never a sign-out:", () => {
+  const rows = [
+    { name: "unknown app", answer: () => no(404, "unknown_app"), status: 404, code: "unknown_app" },
+    {
+      name: "server error",
+      answer: () => no(500, "request_failed"),
+      status: 500,
+      code: "request_failed",
+    },
+    {
+      name: "unavailable",
+      answer: () => no(503, "request_failed"),
+      status: 503,
+      code: "request_failed",
+    },
+    {
+      name: "bad request",
+      answer: () => no(400, "invalid_request"),
+      status: 400,
+      code: "invalid_request",
+    },
+    {
+      name: "too many requests",
+      answer: () => no(429, "rate_limited"),
+      status: 429,
+      code: "rate_limited",
+    },
+    {
+      name: "a proxy's page",
+      answer: () => new Response("<h1>Bad gateway</h1>", { status: 502 }),
+      status: 502,
+      code: "request_failed",
+    },
+    {
+      name: "an empty body",
+      answer: () => new Response(null, { status: 500 }),
+      status: 500,
+      code: "request_failed",
+    },
+    {
+      name: "JSON of another form",
+      answer: () => Response.json(null, { status: 500 }),
+      status: 500,
+      code: "request_failed",
+    },
+    {
+      name: "a code that is no text",
+      answer: () => Response.json({ error: 7 }, { status: 500 }),
+      status: 500,
+      code: "request_failed",
+    },
+    {
+      name: "a success that is no user",
+      answer: () => new Response("<html>"),
+      status: 200,
+      code: "request_failed",
+    },
+    {
+      name: "204",
+      answer: () => new Response(null, { status: 204 }),
+      status: 204,
+      code: "request_failed",
+    },
+  ];
+  const methods = ["getUser", "getSession", "isAuthenticated", "hasAccess", "requireUser"] as const;
+  test.each(rows.flatMap((row) => methods.map((method) => ({ ...row, method }))))(
+    "$name at $method()",
+    async ({ answer, status, code, method }) => {
+      answers = [answer()];
+      const failure: unknown = await client()
+        [method]()
+        .then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+      expect(failure).toBeInstanceOf(IdentityError);
+      expect(failure).toBeInstanceOf(Error);
+      expect(failure).toMatchObject({ name: "IdentityError", status, code });
+      expect(went).toEqual([]);
+    },
+  );
+
+  test.each(methods)("a network failure at %s() is the network's own error", async (method) => {
+    const broken = new TypeError("Failed to fetch");
+    answers = [broken];
+    await expect(client()[method]()).rejects.toBe(broken);
+    expect(went).toEqual([]);
+  });
+});
+
+test.each([
+  { given: () => ok(ADA), want: true },
+  { given: () => no(401, "unauthenticated"), want: false },
+])("isAuthenticated() ignores the app: $want", async ({ given, want }) => {
+  answers = [given()];
+  expect(await client().isAuthenticated()).toBe(want);
+  expect(paths()).toEqual(["/v1/auth/me"]);
+});
+
+test.each([
+  { name: "signed in with a role", given: () => [ok(EDITOR)], role: undefined, want: true },
+  { name: "that role", given: () => [ok(EDITOR)], role: "editor", want: true },
+  { name: "another role", given: () => [ok(EDITOR)], role: "admin", want: false },
+  { name: "the role in other case", given: () => [ok(EDITOR)], role: "Editor", want: false },
+  { name: "an empty role", given: () => [ok(EDITOR)], role: "", want: false },
+  { name: "forbidden", given: () => [no(403, "forbidden"), ok(ADA)], role: undefined, want: false },
+  {
+    name: "unauthenticated",
+    given: () => [no(401, "unauthenticated")],
+    role: undefined,
+    want: false,
+  },
+])("hasAccess() with $name is $want", async ({ given, role, want }) => {
+  answers = given();
+  expect(await client().hasAccess(role)).toBe(want);
+});
+
+describe("requireUser()", () => {
+  test("gives the user who may", async () => {
+    answers = [ok(EDITOR)];
+    expect(await client().requireUser()).toEqual(EDITOR);
+  });
+
+  test.each([
+    { name: "the current page", redirectUri: undefined, back: PAGE },
+    {
+      name: "redirectUri",
+      redirectUri: "https://wiki.example.org/start",
+      back: "https://wiki.example.org/start",
+    },
+  ])(
+    "sends who is not signed in to come back to $name, and stays open",
+    async ({ redirectUri, back }) => {
+      answers = [no(401, "unauthenticated")];
+      expect(await isOpen(client().requireUser({ redirectUri }))).toBe(true);
+      expect(went).toEqual([
+        `https://id.example.org/authorize?app=wiki&redirect_uri=${encodeURIComponent(back)}`,
+      ]);
+    },
+  );
+
+  test("hands who is forbidden to onForbidden, and stays open", async () => {
+    answers = [no(403, "forbidden"), ok(ADA)];
+    const seen: unknown[] = [];
+    const promise = client().requireUser({ onForbidden: (user) => seen.push(user) });
+    expect(await isOpen(promise)).toBe(true);
+    expect({ seen, went }).toEqual({ seen: [ADA], went: [] });
+  });
+
+  test("throws 403 forbidden without onForbidden", async () => {
+    answers = [no(403, "forbidden"), ok(ADA)];
+    await expect(client().requireUser()).rejects.toMatchObject({ status: 403, code: "forbidden" });
+    expect(went).toEqual([]);
+  });
+
+  test("lets what onForbidden throws be seen", async () => {
+    answers = [no(403, "forbidden"), ok(ADA)];
+    const onForbidden = () => {
+      throw new Error("broken");
+    };
+    await expect(client().requireUser({ onForbidden })).rejects.toThrow("broken");
+  });
+});
+
+describe("loginUrl()", () => {
+  test.each([
+    { redirectUri: undefined, back: PAGE },
+    { redirectUri: "https://wiki.example.org/a b&c=d", back: "https://wiki.example.org/a b&c=d" },
+    {
+      redirectUri: "https://wiki.example.org/?a={b}|`^",
+      back: "https://wiki.example.org/?a=%7Bb%7D%7C%60%5E",
+    },
+  ])("of $redirectUri", ({ redirectUri, back }) => {
+    const url = new URL(client().loginUrl(redirectUri));
+    expect(url.origin + url.pathname).toBe("https://id.example.org/authorize");
+    expect(Object.fromEntries(url.searchParams)).toEqual({ app: "wiki", redirect_uri: back });
+    expect([asked, went]).toEqual([[], []]);
+  });
+
+  test("is where login() goes", () => {
+    client().login();
+    client().login("https://wiki.example.org/x");
+    expect(went).toEqual([client().loginUrl(), client().loginUrl("https://wiki.example.org/x")]);
+  });
+});
+
+describe("logout()", () => {
+  test.each([
+    { name: "204", given: () => new Response(null, { status: 204 }) },
+    { name: "403", given: () => no(403, "forbidden") },
+    { name: "503", given: () => no(503, "request_failed") },
+    { name: "a network failure", given: () => new TypeError("Failed to fetch") },
+  ])("asks, then goes to the sign-in page after $name", async ({ given }) => {
+    answers = [given()];
+    await client().logout();
+    expect(paths()).toEqual(["/v1/auth/logout"]);
+    expect(asked[0]?.init).toMatchObject({ method: "POST", credentials: "include" });
+    expect(went).toEqual(["https://id.example.org/login"]);
+  });
+
+  test("goes where it is told", async () => {
+    answers = [new Response(null, { status: 204 })];
+    await client().logout("https://wiki.example.org/bye");
+    expect(went).toEqual(["https://wiki.example.org/bye"]);
+  });
+
+  test("goes even where fetch itself throws", async () => {
+    await client().logout();
+    expect(went).toEqual(["https://id.example.org/login"]);
+  });
+});
+
+test("methods can be taken out of the client", async () => {
+  const { getSession, hasAccess } = client();
+  answers = [ok(EDITOR), ok(EDITOR)];
+  expect([(await getSession()).status, await hasAccess("editor")]).toEqual(["authenticated", true]);
+});
+
+test("the identity client is one file under 2 KB for a browser", async () => {
+  const built = await Bun.build({
+    entrypoints: [`${import.meta.dir}/../../src/sdk/identity.ts`],
+    target: "browser",
+    minify: true,
+    metafile: true,
+  });
+  const text = (await built.outputs[0]?.text()) ?? "";
+  const { byteLength } = Bun.gzipSync(text);
+  console.log(`rowhouse/identity: ${text.length} bytes minified, ${byteLength} with gzip`);
+  expect(text).toContain("/v1/auth/me");
+  expect(byteLength).toBeLessThan(2048);
+  expect(Object.keys(built.metafile?.inputs ?? {})).toHaveLength(1);
+  expect(text).not.toMatch(/\b(Bun|process|Deno|Buffer|require|document|localStorage|cookie)\b/);
+});
