@@ -7,7 +7,7 @@ import { type Server, startEmbedded, startPooled, startPostgres15 } from "./serv
 
 type Run = { name: string; start: (folder: string) => Promise<Server>; command: string[] };
 
-const TEST = ["bun", "test", "--timeout", "30000"];
+const TEST = ["bun", "test", "--timeout", "60000"];
 const RUNS: readonly Run[] = [
   {
     name: "lint, types and embedded PostgreSQL 18",

@@ -165,7 +165,7 @@ test("a file that was edited, renamed, added or strewn is refused by its name; a
     ],
   });
   expect(readFileSync(path, "utf8")).toBe(text);
-});
+}, 60_000);
 
 test("a command that is killed after the COMMIT and before its files is made good by the next push", async () => {
   const project = await makeProject();

@@ -168,7 +168,7 @@ test("planned purely: an accepted push is idempotent, reads back as declared, an
     { numRuns: 400 },
   );
   expect(accepted).toBeGreaterThan(500);
-});
+}, 60_000);
 
 test("planned purely: plan(a, a) is empty for whoever owns the tables", () => {
   fc.assert(

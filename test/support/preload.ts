@@ -4,15 +4,12 @@
  *
  * @module
  */
-import { afterAll, setDefaultTimeout } from "bun:test";
+import { afterAll } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startCluster } from "../../src/db/embedded.ts";
 import { clusterUrls } from "./cluster.ts";
-
-// Hooks too: a cluster of its own takes seconds on a machine that does other work.
-setDefaultTimeout(60_000);
 
 if (clusterUrls() === undefined) {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-test-"));
