@@ -18,6 +18,7 @@ import {
   makeRouter,
   preflightHeaders,
   type Route,
+  sizeOf,
   splitTarget,
 } from "./http/mod.ts";
 import {
@@ -32,7 +33,7 @@ import {
   type Site,
   toSite,
 } from "./identity/mod.ts";
-import { type Log, toLogFields } from "./observe.ts";
+import { type AnswerRecord, type Log, readTrace, toLogFields } from "./observe.ts";
 import type { Principal } from "./principal.ts";
 import { Problem } from "./problem.ts";
 import { type PushRouteDeps, pushRoutes } from "./push/mod.ts";
@@ -45,6 +46,9 @@ export type AppDeps = DataDeps &
     authenticate: Authenticate;
     origins: Origins;
     log: Log;
+    /** Told of every answer, once. */
+    onAnswer: (answer: AnswerRecord) => void;
+    makeSpanId: () => string;
     now: () => number;
     makeRequestId: () => string;
   };
@@ -79,7 +83,12 @@ const WORK_TIMEOUT_S = 45;
 /** In which form a refusal is told: to a program, to a browser app, to a person. */
 type Manner = "api" | "auth" | "page";
 
-type Visit = { principal: Principal | undefined; template: string; manner: Manner };
+type Visit = {
+  principal: Principal | undefined;
+  template: string;
+  manner: Manner;
+  code: string | undefined;
+};
 
 /** The function that `Bun.serve` calls: it always answers, and never throws. */
 export function makeFetch(deps: AppDeps): (request: Request, peer: Peer) => Promise<Response> {
@@ -98,12 +107,14 @@ export function makeFetch(deps: AppDeps): (request: Request, peer: Peer) => Prom
       principal: undefined,
       template: match?.route?.path ?? "none",
       manner: toManner(site, path),
+      code: undefined,
     };
     const exchange = {
       request,
       requestId,
       params: match?.params ?? {},
       query,
+      meter: { dbMs: 0 },
       // Asked for when it is read: it costs a system call that most endpoints have no use for.
       get address() {
         return peer.requestIP(request)?.address ?? "";
@@ -112,14 +123,20 @@ export function makeFetch(deps: AppDeps): (request: Request, peer: Peer) => Prom
     peer.timeout?.(request, WORK_TIMEOUT_S);
     const response = await answer(deps, { match, exchange, visit });
     finish(deps, { response, exchange, visit });
-    deps.log("info", "request", {
+    const trace = readTrace(request.headers.get("traceparent"), deps.makeSpanId);
+    deps.onAnswer({
       requestId,
       method: request.method,
       route: visit.template,
       status: response.status,
+      code: visit.code,
       ms: deps.now() - startedAt,
+      dbMs: exchange.meter.dbMs === 0 ? undefined : Math.round(exchange.meter.dbMs * 100) / 100,
+      bytes: sizeOf(response),
       appId: visit.principal?.appId,
       keyId: visit.principal?.keyId,
+      traceId: trace?.traceId,
+      spanId: trace?.spanId,
     });
     return response;
   };
@@ -138,6 +155,7 @@ async function answer(deps: AppDeps, { match, exchange, visit }: Arrival): Promi
     return await enter(deps, match.route, { exchange, visit });
   } catch (error) {
     const problem = toProblem(deps, error, exchange.requestId);
+    visit.code = problem.code;
     return REFUSE[visit.manner](problem, exchange.requestId);
   }
 }

@@ -10,6 +10,9 @@ import { makeCatalog } from "./catalog/mod.ts";
 import { type Database, openDatabase, watchVersions } from "./db/mod.ts";
 import { makeAuthenticate } from "./gateway/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings, makeHashing } from "./identity/mod.ts";
+import { makeGuard } from "./guard.ts";
+import { makeAdminFetch, makeCheckReady } from "./health.ts";
+import { makeMetrics } from "./metrics.ts";
 import type { Log } from "./observe.ts";
 
 export type HouseOptions = {
@@ -27,14 +30,32 @@ export type HouseOptions = {
 
 export type House = {
   readonly fetch: (request: Request, peer: Peer) => Promise<Response>;
+  /** What the port for operators answers. */
+  readonly adminFetch: (request: Request) => Promise<Response>;
   readonly db: Database;
   readonly admin: Database;
-  /** Reads versions, tables and origins; fails while the database is away. */
+  /**
+   * Reads versions, tables and origins; fails while the database is away.
+   *
+   * @throws {IsolationError} the database does not keep apps apart
+   */
   readonly warm: () => Promise<void>;
+  /** Not ready from now on: whoever sends requests here should send them elsewhere. */
+  readonly drain: () => void;
   readonly close: () => Promise<void>;
 };
 
 const ADMIN_CONNECTIONS = 2;
+
+/** The database does not keep apps apart: a house over it must not serve. */
+export class IsolationError extends Error {
+  constructor(faults: readonly string[]) {
+    super(
+      `The database does not keep apps apart:\n${faults.map((fault) => `  ${fault}`).join("\n")}`,
+    );
+    this.name = "IsolationError";
+  }
+}
 
 /** Opens a house. Connects to nothing by itself: a database that is away is the requests' to report. */
 export function openHouse(options: HouseOptions): House {
@@ -57,29 +78,61 @@ export function openHouse(options: HouseOptions): House {
   const watch = watchVersions({ db, now: Date.now }, async (versions) => {
     await Promise.all([catalog.follow(versions.catalog), origins.refresh(versions.apps)]);
   });
+  const guard = makeGuard({ db, log: options.log });
+  const authenticate = makeAuthenticate({ db, watch, now: Date.now, keyPrefix: options.keyPrefix });
+  let isDraining = false;
+  let inFlight = 0;
+  const metrics = makeMetrics({
+    pools: { serving: db.stats, admin: admin.stats },
+    inFlight: () => inFlight,
+  });
   const deps: AppDeps = {
     db,
     admin,
     catalog,
     origins,
-    authenticate: makeAuthenticate({ db, watch, now: Date.now, keyPrefix: options.keyPrefix }),
+    authenticate: (request) => {
+      guard.check();
+      return authenticate(request);
+    },
+    checkReady: makeCheckReady({ db, guard, isDraining: () => isDraining }),
     identity: { ...DEFAULT_SETTINGS, ...options.identity },
     hashing: makeHashing(),
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     log: options.log,
+    onAnswer: (answer) => {
+      options.log("info", "request", answer);
+      metrics.note(answer);
+    },
+    makeSpanId: () => Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex"),
     now: Date.now,
     makeId: () => Bun.randomUUIDv7(),
     makeRequestId: () => Bun.randomUUIDv7(),
   };
+  const fetch = makeFetch(deps);
   return {
-    fetch: makeFetch(deps),
+    fetch: async (request, peer) => {
+      inFlight++;
+      try {
+        return await fetch(request, peer);
+      } finally {
+        inFlight--;
+      }
+    },
+    adminFetch: makeAdminFetch({ ...deps, metrics }),
     db,
     admin,
     warm: async () => {
       await watch.read();
+      const faults = await guard.look();
+      if (faults.length > 0) throw new IsolationError(faults);
+    },
+    drain: () => {
+      isDraining = true;
     },
     close: async () => {
       watch.stop();
+      guard.stop();
       await Promise.all([db.close(), admin.close()]);
     },
   };

@@ -24,6 +24,36 @@ export function makeLog(
   };
 }
 
+/** What is noted of an answer: each field by name, none of them from a header's, a body's or a row's text. */
+export type AnswerRecord = {
+  requestId: string;
+  method: string;
+  /** The route's template, never the path. */
+  route: string;
+  status: number;
+  /** Code of the refusal, where the answer is one. */
+  code: string | undefined;
+  ms: number;
+  /** Milliseconds of them that the database took. */
+  dbMs: number | undefined;
+  bytes: number | undefined;
+  appId: string | undefined;
+  keyId: string | undefined;
+  traceId: string | undefined;
+  spanId: string | undefined;
+};
+
+/** A caller's trace, continued by a span of ours; none where the header is not as the standard has it. */
+export type Trace = { traceId: string; spanId: string };
+
+/** @see https://www.w3.org/TR/trace-context/#traceparent-header */
+export function readTrace(traceparent: string | null, makeSpanId: () => string): Trace | undefined {
+  if (traceparent === null) return undefined;
+  const traceId = /^00-([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.exec(traceparent)?.[1];
+  if (traceId === undefined || /^0+$/.test(traceId)) return undefined;
+  return { traceId, spanId: makeSpanId() };
+}
+
 /** Characters that a batch of lines holds at the most before it is written. */
 const MOST_HELD = 65_536;
 

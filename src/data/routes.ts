@@ -165,7 +165,8 @@ async function call(
 ): Promise<string | null> {
   const { text, effect } = statementsOf(table)[endpoint];
   const lane = exchange.principal.appId;
-  const options: CallOptions = { effect, signal: exchange.request.signal, lane };
+  const { meter } = exchange;
+  const options: CallOptions = { effect, signal: exchange.request.signal, lane, meter };
   try {
     const [row] = await deps.db.query<{ body: string | null }>(
       text,

@@ -1,6 +1,7 @@
 /** The database's edge: the pool, what its errors mean, the service's own migrations. Imports "postgres" alone. @module */
 export { AdmissionError, admitLogin } from "./admit.ts";
 export { isDriverPatched, type Parameter } from "./connection.ts";
+export { findIsolationFaults } from "./isolation.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
 export type { PoolStats } from "./members.ts";
 export { findMissingMigrations, MigrationError, migrate } from "./migrate.ts";

@@ -17,6 +17,8 @@ export type CallOptions = {
   signal?: AbortSignal;
   /** Whose queue the call waits in: an app's id. Default: the house's own. */
   lane?: string;
+  /** Where the time that the database takes is added up. */
+  meter?: { dbMs: number };
 };
 
 export type Database = {
@@ -57,6 +59,7 @@ type Work = {
   effect: CallOptions["effect"];
   lane: string;
   signal: AbortSignal | undefined;
+  meter: { dbMs: number } | undefined;
   limitMs: number;
   attempts: number;
 };
@@ -72,6 +75,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         effect: call.effect,
         lane: call.lane ?? "",
         signal: call.signal,
+        meter: call.meter,
         limitMs,
         attempts: MOST_ATTEMPTS,
       }),
@@ -82,6 +86,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           effect: "write",
           lane: "",
           signal: undefined,
+          meter: undefined,
           limitMs: timeoutMs,
           attempts: 1,
         }),
@@ -116,7 +121,9 @@ async function attemptOn(
   { work, spentMs }: { work: Work; spentMs: number },
 ): Promise<End> {
   const limitMs = Math.max(work.limitMs - spentMs, 1);
+  const sentAt = performance.now();
   const end = await exchange(connection, work.statement, { limitMs, signal: work.signal });
+  if (work.meter !== undefined) work.meter.dbMs += performance.now() - sentAt;
   members.giveBack(work.lane, connection, end.isSuspect);
   return end;
 }

@@ -12,7 +12,7 @@ export {
 export { type CookieOptions, readCookies, toSetCookie } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
 export { readForm } from "./form_body.ts";
-export { answerEmpty, answerJson, answerProblem, answerText } from "./respond.ts";
+export { answerEmpty, answerJson, answerProblem, answerText, sizeOf } from "./respond.ts";
 export {
   type Exchange,
   type KeyExchange,

@@ -5,12 +5,21 @@ const JSON_TYPE = "application/json";
 
 export type AnswerOptions = { status?: number; headers?: Record<string, string> };
 
+const sizes = new WeakMap<Response, number>();
+
+/** Bytes of an answer's body that was made here; `undefined` of any other. */
+export function sizeOf(response: Response): number | undefined {
+  return sizes.get(response);
+}
+
 /** An answer whose body is JSON text that is already finished: what the database returned is passed on unparsed. */
 export function answerText(text: string, options: AnswerOptions = {}): Response {
-  return new Response(text, {
+  const response = new Response(text, {
     status: options.status ?? 200,
     headers: { "content-type": JSON_TYPE, ...options.headers },
   });
+  sizes.set(response, Buffer.byteLength(text));
+  return response;
 }
 
 /** An answer with a value as JSON. */

@@ -18,6 +18,8 @@ export type Exchange = {
   readonly query: string;
   /** The client's address as the socket, or a trusted proxy, tells it. */
   readonly address: string;
+  /** Where the time that the database takes is added up. */
+  readonly meter: { dbMs: number };
 };
 export type KeyExchange = Exchange & { readonly principal: Principal };
 

@@ -1,0 +1,79 @@
+/**
+ * Whether PostgreSQL still keeps apps apart as push and migrate set it up: row security, policies, owners, grants and
+ * roles, in one statement over its catalogs. Reads no row of any app, and mends nothing.
+ *
+ * @module
+ */
+import { quoteLiteral } from "./literal.ts";
+import type { Database } from "./pool.ts";
+
+/** The tenant's policy as PostgreSQL 15 to 18 print it. */
+const POLICY =
+  "(app_id = (NULLIF(current_setting('rowhouse.app_id'::text, true), ''::text))::uuid)";
+const MOST_FAULTS = 50;
+
+const FAULTS = `
+with relations as (
+  select oid, relname, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
+  from pg_catalog.pg_class
+  where relnamespace = pg_catalog.to_regnamespace('data') and relkind in ('r', 'p', 'v', 'm', 'f')
+),
+tables as (select * from relations where relkind in ('r', 'p')),
+functions as (
+  select oid, proname, proowner, proacl, prosecdef from pg_catalog.pg_proc
+  where pronamespace = pg_catalog.to_regnamespace('api')
+),
+serving as (
+  select oid, rolname from pg_catalog.pg_roles
+  where rolname in ('rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity')
+),
+tenant as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tenant'),
+faults (fault) as (
+  select 'Table data.' || relname || ' must have row security enabled and forced'
+    from tables where not (relrowsecurity and relforcerowsecurity)
+  union all
+  select 'Table data.' || relname || ' must belong to rowhouse_owner'
+    from tables where relowner is distinct from pg_catalog.to_regrole('rowhouse_owner')
+  union all
+  select 'Table data.' || relname || ' must have the policy of the tenant and no other'
+    from tables where (
+      select pg_catalog.count(*) <> 1 or not pg_catalog.bool_and(
+        polname = 'tenant' and polcmd = '*' and polpermissive and polroles = '{0}'
+        and pg_catalog.pg_get_expr(polqual, polrelid) is not distinct from ${quoteLiteral(POLICY)}
+        and pg_catalog.pg_get_expr(polwithcheck, polrelid) is not distinct from ${quoteLiteral(POLICY)})
+      from pg_catalog.pg_policy where polrelid = tables.oid)
+  union all
+  select distinct 'Relation data.' || relname || ' must be granted to nobody but rowhouse_tenant, and only its rows'
+    from relations, pg_catalog.aclexplode(relacl)
+    where grantee <> relowner and not (
+      grantee = (select oid from tenant) and not is_grantable
+      and privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE'))
+  union all
+  select 'Function api.' || proname || ' must belong to rowhouse_tenant and run as it'
+    from functions where not prosecdef or proowner is distinct from (select oid from tenant)
+  union all
+  select distinct 'Function api.' || proname || ' must be granted to the serving roles only'
+    from functions left join lateral pg_catalog.aclexplode(proacl) as grants on true
+    where proacl is null or (grantee <> proowner and (
+      is_grantable or not exists (select from serving where serving.oid = grantee)))
+  union all
+  select 'Role rowhouse_tenant must be there, without SUPERUSER and BYPASSRLS'
+    where not exists (select from tenant where not rolsuper and not rolbypassrls)
+  union all
+  select 'Role rowhouse_tenant must own no table'
+    where exists (select from pg_catalog.pg_class where relkind in ('r', 'p') and relowner = (select oid from tenant))
+  union all
+  select 'Role rowhouse_tenant must be a member of no other role'
+    where exists (select from pg_catalog.pg_auth_members where member = (select oid from tenant))
+  union all
+  select 'Role ' || serving.rolname || ' must not be a member of ' || other.rolname
+    from serving join pg_catalog.pg_roles as other on other.rolname in ('rowhouse_owner', 'rowhouse_tenant')
+    where pg_catalog.pg_has_role(serving.oid, other.oid, 'member')
+)
+select fault from faults order by fault limit ${MOST_FAULTS}`;
+
+/** What is not as it must be, for the operator's eyes: it names tables of every app. */
+export async function findIsolationFaults(db: Database): Promise<string[]> {
+  const rows = await db.query<{ fault: string }>(FAULTS, [], { effect: "read" });
+  return rows.map(({ fault }) => fault);
+}

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import schema from "../schema/mod.ts";
+import { IsolationError, openHouse } from "../src/house.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "./support/house.ts";
+
+let house: TestHouse;
+let app: TestApp;
+beforeAll(async () => {
+  house = await openTestHouse();
+  app = await house.makeApp(schema);
+});
+afterAll(() => house.close());
+
+/** Each breaks the isolation in one place, and says how it is mended. */
+const BREAKS = [
+  {
+    name: "row security that is off",
+    hurt: "alter table data.todos disable row level security",
+    mend: "alter table data.todos enable row level security",
+    says: "Table data.todos must have row security enabled and forced",
+  },
+  {
+    name: "row security that is not forced",
+    hurt: "alter table data.todos no force row level security",
+    mend: "alter table data.todos force row level security",
+    says: "Table data.todos must have row security enabled and forced",
+  },
+  {
+    name: "a second policy",
+    hurt: "create policy all_of_it on data.todos for select to public using (true)",
+    mend: "drop policy all_of_it on data.todos",
+    says: "Table data.todos must have the policy of the tenant and no other",
+  },
+  {
+    name: "another policy under the same name",
+    hurt: "alter policy tenant on data.todos using (true)",
+    mend: `alter policy tenant on data.todos using
+      (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid)`,
+    says: "Table data.todos must have the policy of the tenant and no other",
+  },
+  {
+    name: "rows granted to everybody",
+    hurt: "grant select on data.todos to public",
+    mend: "revoke select on data.todos from public",
+    says: "Relation data.todos must be granted to nobody but rowhouse_tenant, and only its rows",
+  },
+  {
+    name: "a view of the rows granted to the service",
+    hurt: "create view data.peek as select * from data.todos; grant select on data.peek to rowhouse_service",
+    mend: "drop view data.peek",
+    says: "Relation data.peek must be granted to nobody but rowhouse_tenant, and only its rows",
+  },
+  {
+    name: "a function that runs as its caller",
+    hurt: "alter function api.todos_get(uuid, uuid) security invoker",
+    mend: "alter function api.todos_get(uuid, uuid) security definer",
+    says: "Function api.todos_get must belong to rowhouse_tenant and run as it",
+  },
+  {
+    name: "a function that belongs to the owner of the tables",
+    hurt: "alter function api.todos_get(uuid, uuid) owner to rowhouse_owner",
+    mend: "alter function api.todos_get(uuid, uuid) owner to rowhouse_tenant",
+    says: "Function api.todos_get must belong to rowhouse_tenant and run as it",
+  },
+  {
+    name: "a function granted to everybody",
+    hurt: "grant execute on function api.todos_get(uuid, uuid) to public",
+    mend: "revoke execute on function api.todos_get(uuid, uuid) from public",
+    says: "Function api.todos_get must be granted to the serving roles only",
+  },
+  {
+    name: "a table that belongs to the functions' owner",
+    hurt: "create table public.mine (); alter table public.mine owner to rowhouse_tenant",
+    mend: "drop table public.mine",
+    says: "Role rowhouse_tenant must own no table",
+  },
+];
+
+describe("a house refuses to serve, and to start, over", () => {
+  test.each(BREAKS)("$name", async ({ hurt, mend, says }) => {
+    await house.house.admin.message(`${hurt}; select 1`);
+    try {
+      const ready = await house.call(undefined, "/ready");
+      const list = await house.call(app, "/v1/data/db/todos");
+      expect([ready.status, list.status]).toEqual([503, 503]);
+      expect(list.text).not.toContain("todos");
+      expect(house.log.join("\n")).toContain(says);
+      await expect(warmAnother()).rejects.toThrow(says);
+    } finally {
+      await house.house.admin.message(`${mend}; select 1`);
+    }
+    const ready = await house.call(undefined, "/ready");
+    const list = await house.call(app, "/v1/data/db/todos");
+    expect([ready.status, list.status]).toEqual([200, 200]);
+  });
+});
+
+async function warmAnother(): Promise<void> {
+  const another = openHouse({
+    databaseUrl: house.database.servingUrl,
+    adminDatabaseUrl: house.database.adminUrl,
+    connections: 1,
+    prepare: true,
+    keyPrefix: "rh",
+    log: () => undefined,
+  });
+  try {
+    await another.warm();
+  } catch (error) {
+    expect(error).toBeInstanceOf(IsolationError);
+    throw error;
+  } finally {
+    await another.close();
+  }
+}
+
+test("a house that drains is alive and not ready", async () => {
+  const drained = await openTestHouse();
+  try {
+    drained.house.drain();
+    const [live, ready] = await Promise.all([
+      drained.call(undefined, "/live"),
+      drained.call(undefined, "/ready"),
+    ]);
+    expect([live.status, ready.status]).toEqual([200, 503]);
+  } finally {
+    await drained.close();
+  }
+});
