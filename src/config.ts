@@ -92,6 +92,17 @@ export const SETTINGS = {
     initial: "8787",
     about: "The port to listen on; 0 takes any free one.",
   },
+  ADMIN_PORT: {
+    form: v.optional(whole(1, 65_535)),
+    about:
+      "A port for operators alone: /live, /ready and /metrics. With several WORKERS each has its own, from this one on. Unset: none.",
+  },
+  WORKERS: {
+    form: whole(1, 64),
+    initial: "1",
+    about:
+      "Processes that share the port, each with a pool of DATABASE_POOL connections. SIGHUP replaces them one by one.",
+  },
   PUBLIC_URL: { form: v.optional(HttpUrl), about: "The gateway's origin as callers see it." },
   IDENTITY_URL: {
     form: v.optional(HttpUrl),

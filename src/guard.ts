@@ -11,8 +11,12 @@ import { Problem } from "./problem.ts";
 export type Guard = {
   /** Looks now; what it finds counts at once. Rejects while the database is away, which changes nothing. */
   readonly look: () => Promise<readonly string[]>;
-  /** @throws {Problem} unavailable — the database does not keep apps apart */
-  readonly check: () => void;
+  /**
+   * Done at once but for the first time, when nobody has looked yet.
+   *
+   * @throws {Problem} unavailable — the database does not keep apps apart
+   */
+  readonly check: () => void | Promise<void>;
   readonly stop: () => void;
 };
 
@@ -20,12 +24,13 @@ const LOOK_INTERVAL_MS = 10_000;
 
 /** A guard that looks on demand and every ten seconds. */
 export function makeGuard({ db, log }: { db: Database; log: Log }): Guard {
-  let faults: readonly string[] = [];
+  let faults: readonly string[] | undefined;
   const look = coalesce(async () => {
     const found = await findIsolationFaults(db);
     for (const fault of found)
-      if (!faults.includes(fault)) log("error", "isolation broken", { message: fault });
-    if (found.length === 0 && faults.length > 0) log("info", "isolation holds again");
+      if (faults?.includes(fault) !== true) log("error", "isolation broken", { message: fault });
+    if (found.length === 0 && faults !== undefined && faults.length > 0)
+      log("info", "isolation holds again");
     faults = found;
     return faults;
   });
@@ -36,13 +41,15 @@ export function makeGuard({ db, log }: { db: Database; log: Log }): Guard {
   timer.unref();
   return {
     look,
-    check: () => {
-      if (faults.length === 0) return;
-      throw new Problem("unavailable", {
-        message: "The service has stopped itself: its operator must look at the log",
-        headers: { "retry-after": "60" },
-      });
-    },
+    check: () => (faults === undefined ? look().then(refuseBroken) : refuseBroken(faults)),
     stop: () => clearInterval(timer),
   };
+}
+
+function refuseBroken(faults: readonly string[]): void {
+  if (faults.length === 0) return;
+  throw new Problem("unavailable", {
+    message: "The service has stopped itself: its operator must look at the log",
+    headers: { "retry-after": "60" },
+  });
 }

@@ -35,7 +35,7 @@ export function makeCheckReady(deps: {
     if (missing.length > 0)
       throw unready("The database lacks migrations: its operator must run rowhouse migrate");
     await deps.guard.look();
-    deps.guard.check();
+    await deps.guard.check();
   });
   return async () => {
     if (deps.isDraining()) throw unready("The process is stopping");

@@ -92,8 +92,10 @@ export function openHouse(options: HouseOptions): House {
     catalog,
     origins,
     authenticate: (request) => {
-      guard.check();
-      return authenticate(request);
+      const checked = guard.check();
+      return checked === undefined
+        ? authenticate(request)
+        : checked.then(() => authenticate(request));
     },
     checkReady: makeCheckReady({ db, guard, isDraining: () => isDraining }),
     identity: { ...DEFAULT_SETTINGS, ...options.identity },

@@ -19,15 +19,32 @@ export type Serving = {
   readonly stop: () => Promise<void>;
 };
 
-/** @throws {RefusedError} the port or the host cannot be taken */
-export function listen(house: House, { host, port }: { host: string; port: number }): Serving {
-  const server = takePort(house, { host, port });
+export type Place = {
+  host: string;
+  port: number;
+  /** The port for operators. */
+  adminPort?: number | undefined;
+  /** Whether other processes listen on the same port. */
+  isShared?: boolean;
+};
+
+/** @throws {RefusedError} a port or the host cannot be taken */
+export function listen(house: House, place: Place): Serving {
+  const { host, port, adminPort, isShared = false } = place;
+  const server = takePort(house.fetch, { host, port, isShared });
+  const admin =
+    adminPort === undefined
+      ? undefined
+      : takePort(house.adminFetch, { host, port: adminPort, isShared });
   return {
     port: server.port ?? port,
     stop: async () => {
+      // The port for operators says that it drains until the end.
+      house.drain();
       const drained = server.stop();
       await Promise.race([drained, untilServed(server), Bun.sleep(DRAIN_MS)]);
       await Promise.race([Promise.all([server.stop(true), house.close()]), Bun.sleep(CLOSE_MS)]);
+      await admin?.stop(true);
     },
   };
 }
@@ -40,14 +57,18 @@ async function untilServed(server: { readonly pendingRequests: number }): Promis
   }
 }
 
-function takePort(house: House, { host, port }: { host: string; port: number }) {
+function takePort(
+  fetch: House["fetch"],
+  { host, port, isShared }: { host: string; port: number; isShared: boolean },
+) {
   try {
     return Bun.serve({
       hostname: host,
       port,
       idleTimeout: IDLE_TIMEOUT_S,
       maxRequestBodySize: WALL_BYTES,
-      fetch: house.fetch,
+      reusePort: isShared,
+      fetch,
     });
   } catch (error) {
     throw new RefusedError(explain(error, host, port));

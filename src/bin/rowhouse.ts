@@ -5,6 +5,7 @@ import { readArguments } from "./arguments.ts";
 import { type Command, EXIT, type ExitCode, UsageError } from "./command.ts";
 import { dbCommands } from "./db.ts";
 import { devCommand } from "./dev.ts";
+import { doctorCommand } from "./doctor.ts";
 import { explain, toExitCode } from "./explain.ts";
 import { healthCommand } from "./health.ts";
 import { describeCommand, overview } from "./help.ts";
@@ -23,6 +24,7 @@ const COMMANDS: readonly Command[] = [
   ...dbCommands,
   ...adminCommands,
   healthCommand,
+  doctorCommand,
 ];
 
 const terminal = openTerminal();

@@ -1,11 +1,13 @@
 /** `rowhouse serve`: the service on a port, until it is told to stop. @module */
-import type { House } from "../house.ts";
+import type { Config } from "../config.ts";
+import { type House, IsolationError } from "../house.ts";
 import type { Log } from "../observe.ts";
-import { type Command, EXIT, type ExitCode, type Setting } from "./command.ts";
+import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "./command.ts";
 import { checkMigrated, checkVersion, explainTrouble, isAway } from "./database.ts";
-import { listen, untilStopSignal } from "./listen.ts";
+import { listen, type Place, untilStopSignal } from "./listen.ts";
 import { openFrom, openLog } from "./open.ts";
-import { readSettings } from "./settings.ts";
+import { readSettings, readWhole } from "./settings.ts";
+import { superviseWorkers, tellListening, untilToldToStop } from "./workers.ts";
 
 /** How often a database that was away at the start is looked for. */
 const LOOK_INTERVAL_MS = 500;
@@ -17,26 +19,31 @@ export const serveCommand: Command = {
   about: `Needs DATABASE_URL; pushes use ADMIN_DATABASE_URL (default: the same). Run rowhouse migrate first.
 Logs JSON lines to standard output. While the database is away every request that needs it is answered
 503 with Retry-After, and served again as soon as the database is back. On a signal to stop, requests
-under way are finished (at most 10 s); a second signal ends the process at once.`,
+under way are finished (at most 10 s); a second signal ends the process at once.
+With WORKERS above 1 that many processes share the port; one that dies is replaced, and SIGHUP replaces
+them one by one without refusing a request.`,
   positionals: [],
-  flags: {},
+  flags: { worker: { value: "number", about: "as one of WORKERS: serve itself starts these" } },
   run: runServe,
 };
 
-async function runServe({ env, terminal }: Setting): Promise<ExitCode> {
+async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   const config = readSettings(env, "DATABASE_URL");
   const log = openLog(config, terminal.say);
+  const worker = args.text("worker");
+  if (config.WORKERS > 1 && worker === undefined) return await superviseWorkers({ config, log });
   const address = { url: config.DATABASE_URL, variable: "DATABASE_URL" };
   const house = openFrom(config, {
     databaseUrl: address.url,
     adminDatabaseUrl: config.ADMIN_DATABASE_URL ?? address.url,
     log,
   });
-  const stopped = untilStopSignal();
+  const stopped = worker === undefined ? untilStopSignal() : untilToldToStop();
   try {
     const isThere = await checkHouse(house);
-    const serving = listen(house, { host: config.HOST, port: config.PORT });
-    log("info", "listening", { host: config.HOST, port: serving.port });
+    const serving = listen(house, toPlace(config, worker));
+    log("info", "listening", { host: config.HOST, port: serving.port, worker });
+    if (worker !== undefined) tellListening();
     try {
       if (!isThere) await Promise.race([stopped, waitForDatabase(house, log, stopped)]);
       await stopped;
@@ -47,8 +54,16 @@ async function runServe({ env, terminal }: Setting): Promise<ExitCode> {
     log("info", "stopped");
     return EXIT.done;
   } catch (error) {
+    if (error instanceof IsolationError) throw new RefusedError(error.message);
     throw explainTrouble(error, address);
   }
+}
+
+function toPlace({ HOST, PORT, ADMIN_PORT }: Config, worker: string | undefined): Place {
+  if (worker === undefined) return { host: HOST, port: PORT, adminPort: ADMIN_PORT };
+  const index = readWhole("--worker", worker, [0, 63]);
+  const adminPort = ADMIN_PORT === undefined ? undefined : ADMIN_PORT + index;
+  return { host: HOST, port: PORT, adminPort, isShared: true };
 }
 
 /** Whether the database is there; where it is, it must be one that can be served. */

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createServer } from "node:net";
+import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import {
+  eventually,
+  makeProject,
+  type Running,
+  runCommand,
+  type Settings,
+  schemaText,
+  startCommand,
+} from "../support/command.ts";
+
+let project: ReturnType<typeof makeProject>;
+let database: TestDatabase;
+let env: Settings;
+let key: string;
+let port: number;
+let adminPort: number;
+beforeAll(async () => {
+  project = makeProject({
+    "schema/mod.ts": schemaText("{ todos: { title: t.string().required() } }"),
+  });
+  database = await makeDatabase();
+  port = await findFreePort();
+  adminPort = await findFreePort();
+  env = {
+    DATABASE_URL: database.servingUrl,
+    ADMIN_DATABASE_URL: database.adminUrl,
+    DATABASE_PREPARE: database.prepare ? "on" : "off",
+    DATABASE_POOL: "3",
+    HOST: "127.0.0.1",
+    PORT: String(port),
+    ADMIN_PORT: String(adminPort),
+    WORKERS: "2",
+  };
+  const run = async (...words: string[]) => {
+    const { code, out, err } = await runCommand(words, { ...project, env });
+    expect([code, err]).toEqual([0, ""]);
+    return out;
+  };
+  await run("admin", "create-app", "shop");
+  key = (await run("admin", "issue-key", "shop")).trim();
+  await run("db", "push", "--app", "shop");
+});
+afterAll(async () => {
+  project.remove();
+  await database.drop();
+});
+
+async function startServing(settings: Settings = {}): Promise<Running> {
+  const serving = startCommand(["serve"], { ...project, env: { ...env, ...settings } });
+  await eventually(() => countOf(serving, "listening") === 2, serving.output);
+  return serving;
+}
+
+const countOf = (serving: Running, event: string) =>
+  serving.output().split(`"event":"${event}"`).length - 1;
+
+/** One call; a connection that is reset before the first byte is tried once more, as clients do. */
+async function list(isSecond = false): Promise<number> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/data/db/todos?limit=1`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    await response.text();
+    return response.status;
+  } catch (error) {
+    if (isSecond) throw error;
+    return await list(true);
+  }
+}
+
+test("two workers share the port; each tells operators of itself; SIGTERM ends all with 0", async () => {
+  const serving = await startServing();
+  expect(await list()).toBe(200);
+  const ready = await Promise.all(
+    [adminPort, adminPort + 1].map((one) => fetch(`http://127.0.0.1:${one}/ready`)),
+  );
+  expect(ready.map(({ status }) => status)).toEqual([200, 200]);
+  expect(await serving.kill("SIGTERM")).toBe(0);
+  expect(serving.output()).toContain('"event":"stopped"');
+  expect(await childrenOf(serving.pid)).toEqual([]);
+});
+
+test("a worker that is killed is replaced, and the others serve on", async () => {
+  const serving = await startServing();
+  const [victim = 0] = await childrenOf(serving.pid);
+  process.kill(victim, "SIGKILL");
+  await eventually(() => countOf(serving, "worker died") === 1, serving.output);
+  expect(await list()).toBe(200);
+  await eventually(() => countOf(serving, "listening") === 3, serving.output);
+  expect((await childrenOf(serving.pid)).length).toBe(2);
+  expect(await serving.kill("SIGTERM")).toBe(0);
+});
+
+test("SIGHUP replaces every worker under load and loses no request", async () => {
+  const serving = await startServing();
+  const before = await childrenOf(serving.pid);
+  let isRunning = true;
+  const statuses = new Map<number, number>();
+  const callers = Array.from({ length: 6 }, async () => {
+    while (isRunning) {
+      const status = await list();
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  });
+  process.kill(serving.pid, "SIGHUP");
+  await eventually(() => countOf(serving, "reloaded") === 1, serving.output);
+  isRunning = false;
+  await Promise.all(callers);
+  const after = await childrenOf(serving.pid);
+  expect([...statuses.keys()]).toEqual([200]);
+  expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+  expect(after.length).toBe(2);
+  expect(await serving.kill("SIGTERM")).toBe(0);
+});
+
+test("a supervisor that is killed takes its workers with it", async () => {
+  const serving = await startServing();
+  const workers = await childrenOf(serving.pid);
+  await serving.kill("SIGKILL");
+  await eventually(() => workers.every((pid) => !isAlive(pid)));
+});
+
+test("what the first worker refuses to start over is told once", async () => {
+  const { code, err, out } = await runCommand(["serve"], {
+    ...project,
+    env: { ...env, DATABASE_URL: database.servingUrl.replace(/:[^:@/]+@/, ":wrong@") },
+  });
+  expect(code).toBe(1);
+  expect((err + out).split("refuses the password").length - 1).toBe(1);
+});
+
+test("several workers want a port that is known", async () => {
+  const { code, err } = await runCommand(["serve"], { ...project, env: { ...env, PORT: "0" } });
+  expect(code).toBe(1);
+  expect(err).toContain("set PORT");
+});
+
+async function childrenOf(pid: number): Promise<number[]> {
+  const text = await Bun.$`pgrep -P ${pid}`.nothrow().quiet().text();
+  return text.trim().split("\n").filter(Boolean).map(Number);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false; // no such process
+  }
+}
+
+/** A free port, and the one after it, below those that outgoing sockets take. */
+async function findFreePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    if ((await isFree(port)) && (await isFree(port + 1))) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(false));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+  });
+}
