@@ -100,7 +100,8 @@ async function runEvaluation({
   const child = spawn(process.execPath, ["--no-env-file", "--no-install", script, file], {
     cwd: folder,
     env: Object.fromEntries(PASSED_ON.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
-    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    // Descriptor 3 brings the report; 4 is only held open, so that the process ends with this one.
+    stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
   });
   const warn = (chunk: Buffer) => terminal.warn(chunk.toString().replace(/\n$/, ""));
   child.stdout?.on("data", warn);

@@ -11,8 +11,15 @@ import { toDefinition } from "../dsl/mod.ts";
 
 const REPORT = 3;
 const file = process.argv[2] ?? "";
+await postGuard();
 report(await evaluate());
 process.exit(0);
+
+/** A thread that ends this process with the command; it stands before any line of the schema runs. */
+async function postGuard(): Promise<void> {
+  const guard = new Worker(new URL("./db_evaluate_guard.ts", import.meta.url).href);
+  await new Promise((resolve) => guard.addEventListener("message", resolve, { once: true }));
+}
 
 async function evaluate(): Promise<object> {
   try {

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { makeProject, ROOT, runCommand, schemaText } from "../support/command.ts";
+import {
+  eventually,
+  makeProject,
+  ROOT,
+  runCommand,
+  schemaText,
+  startCommand,
+} from "../support/command.ts";
 import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 
 let house: TestHouse;
@@ -163,6 +170,20 @@ describe("a schema that is none is told with file and place, and changes nothing
       1,
       "Cannot read schema/mod.ts: it was not done after 10 s; a schema must not wait or loop for ever\n",
     ]);
+  }, 30_000);
+
+  test("it loops for ever, and the command is killed: its process ends too", async () => {
+    project.write("schema/mod.ts", 'console.log("looping");\nwhile (true);\n');
+    const env = { ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: app.key };
+    const pushing = startCommand(["db", "push"], { ...project, env });
+    const evaluates = () =>
+      Bun.spawnSync(["ps", "-eo", "args"])
+        .stdout.toString()
+        .includes(`db_evaluate_process.ts ${project.folder}`);
+    await pushing.until(/looping/);
+    expect(evaluates()).toBe(true);
+    await pushing.kill("SIGKILL");
+    await eventually(() => !evaluates());
   }, 30_000);
 
   test("200 faults are told at once, each with table and column", async () => {

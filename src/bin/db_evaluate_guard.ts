@@ -1,0 +1,15 @@
+/**
+ * The guard beside a schema that is evaluated: a thread that ends the process when the command that started it has
+ * gone, however it went. A schema that loops for ever would else outlive it.
+ *
+ * @module
+ */
+import { readSync } from "node:fs";
+
+/** Held open by the command and never written to: its end is the command's end. */
+const LIFELINE = 4;
+
+declare const self: Worker;
+self.postMessage("on guard");
+readSync(LIFELINE, new Uint8Array(1));
+process.kill(process.pid, "SIGKILL");
