@@ -9,9 +9,9 @@ import { type AppDeps, makeFetch, type Peer } from "./app.ts";
 import { makeCatalog } from "./catalog/mod.ts";
 import { type Database, openDatabase, watchVersions } from "./db/mod.ts";
 import { makeAuthenticate } from "./gateway/mod.ts";
-import { DEFAULT_SETTINGS, type IdentitySettings, makeHashing } from "./identity/mod.ts";
 import { makeGuard } from "./guard.ts";
 import { makeAdminFetch, makeCheckReady } from "./health.ts";
+import { DEFAULT_SETTINGS, type IdentitySettings, makeHashing } from "./identity/mod.ts";
 import { makeMetrics } from "./metrics.ts";
 import type { Log } from "./observe.ts";
 

@@ -59,8 +59,6 @@ export type TestHouseOptions = {
   toServingUrl?: (url: string) => string;
   /** The same for pushes; default: straight to the database. */
   toAdminUrl?: (url: string) => string;
-  /** Off behind a pooler that does not know prepared statements. */
-  prepare?: boolean;
   /** Hosts, cookies and sessions; the port is known by then. */
   identity?: (port: number) => Partial<IdentitySettings>;
 };
