@@ -60,14 +60,11 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   findings.push(judgeClock(session, deps.now()));
   findings.push(await judgePooler(deps, session));
   const admin = await deps.admin.query("select 1", [], { effect: "read" }).catch(toAway);
-  findings.push(
-    "about" in admin
-      ? { ...admin, about: "admin database" }
-      : { about: "admin database", level: "ok", says: "answers" },
-  );
-  const missing = await findMissingMigrations(deps.db);
+  if ("about" in admin) return [...findings, { ...admin, about: "admin database" }];
+  findings.push({ about: "admin database", level: "ok", says: "answers" });
+  const missing = await findMissingMigrations(deps.admin);
   findings.push(judgeMigrations(missing));
-  if (missing.length === 0) findings.push(...judgeIsolation(await findIsolationFaults(deps.db)));
+  if (missing.length === 0) findings.push(...judgeIsolation(await findIsolationFaults(deps.admin)));
   return findings;
 }
 
