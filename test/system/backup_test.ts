@@ -1,0 +1,149 @@
+/** docs/backup.md, done: saved from one cluster, restored into a fresh one, and asked the same questions. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import schema from "../../schema/mod.ts";
+import { openDatabase } from "../../src/db/mod.ts";
+import { examine } from "../../src/doctor.ts";
+import { type House, openHouse } from "../../src/house.ts";
+import { push } from "../../src/push/mod.ts";
+import {
+  type DebianCluster,
+  hasDebianPostgres,
+  runTool,
+  startDebianCluster,
+} from "../support/debian_cluster.ts";
+import { definitionOf, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+
+const LIST = "/v1/data/db/todos";
+
+let folder: string;
+let first: DebianCluster;
+let second: DebianCluster;
+let original: TestHouse;
+let copy: House;
+let one: TestApp;
+let other: TestApp;
+
+const withPlace = (url: string, cluster: string): string => {
+  const made = new URL(url);
+  made.host = new URL(cluster).host;
+  return made.href;
+};
+
+describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "rowhouse-backup-"));
+    [first, second] = await Promise.all([startDebianCluster(), startDebianCluster()]);
+    original = await openTestHouse({
+      cluster: { admin: first.url, serving: first.url, prepare: true },
+    });
+    one = await original.makeApp(schema);
+    other = await original.makeApp(schema);
+    for (const [app, title] of [
+      [one, "one's"],
+      [other, "other's"],
+    ] as const)
+      await original.call(app, LIST, { method: "POST", json: { title } });
+    const roles = runTool("pg_dumpall", ["--roles-only", "-d", first.url]);
+    // The administrator is there already; every other statement must succeed.
+    const rest = roles.replaceAll(/^(CREATE|ALTER) ROLE postgres\b.*$/gm, "");
+    writeFileSync(join(folder, "roles.sql"), rest);
+    const dump = join(folder, "rowhouse.dump");
+    runTool("pg_dump", [
+      "--create",
+      "--format=custom",
+      `--file=${dump}`,
+      original.database.adminUrl,
+    ]);
+    runTool("psql", ["-v", "ON_ERROR_STOP=1", "-q", "-f", join(folder, "roles.sql"), second.url]);
+    runTool("pg_restore", ["--create", "--exit-on-error", `--dbname=${second.url}`, dump]);
+    copy = openHouse({
+      databaseUrl: withPlace(original.database.servingUrl, second.url),
+      adminDatabaseUrl: withPlace(original.database.adminUrl, second.url),
+      connections: 3,
+      prepare: true,
+      keyPrefix: "rh",
+      log: () => undefined,
+    });
+  }, 60_000);
+  afterAll(async () => {
+    await copy?.close();
+    await original?.close();
+    await Promise.all([first.stop(), second.stop()]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const ask = async (app: TestApp, path: string) => {
+    const headers = { authorization: `Bearer ${app.key}` };
+    const response = await copy.fetch(new Request(`http://localhost${path}`, { headers }), {
+      requestIP: () => null,
+    });
+    return { status: response.status, text: await response.text() };
+  };
+
+  test("may serve: its isolation is whole", async () => {
+    await copy.warm();
+  });
+
+  test("takes the same keys and answers the same rows", async () => {
+    for (const app of [one, other]) {
+      const [before, after] = await Promise.all([original.call(app, LIST), ask(app, LIST)]);
+      expect(after).toEqual({ status: 200, text: before.text });
+      expect(before.text).toContain(app === one ? "one's" : "other's");
+    }
+  });
+
+  test("shows no app another's row", async () => {
+    const mine = await ask(one, LIST);
+    const { rows } = JSON.parse((await ask(other, LIST)).text) as { rows: { id: string }[] };
+    const foreign = await ask(one, `${LIST}/${rows[0]?.id}`);
+    expect(mine.text).not.toContain("other's");
+    expect(foreign.status).toBe(404);
+  });
+
+  test("has the journal and the catalog: the same schema is nothing new", async () => {
+    const same = await push(
+      { admin: copy.admin },
+      { app: one, definition: definitionOf(schema), options: { dryRun: true } },
+    );
+    expect(same.status).toBe("unchanged");
+  });
+
+  test("is well, says the doctor", async () => {
+    const { servingUrl } = original.database;
+    const findings = await examine({
+      db: copy.db,
+      admin: copy.admin,
+      databaseUrl: withPlace(servingUrl, second.url),
+      prepare: true,
+      now: Date.now,
+    });
+    expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
+  });
+
+  test("made without --create is found out by the doctor", async () => {
+    const dump = join(folder, "plain.dump");
+    runTool("pg_dump", ["--format=custom", `--file=${dump}`, original.database.adminUrl]);
+    runTool("psql", ["-q", "-c", "create database plain_copy", second.url]);
+    const url = second.url.replace(/\/postgres$/, "/plain_copy");
+    runTool("pg_restore", ["--exit-on-error", `--dbname=${url}`, dump]);
+    const serving = withPlace(original.database.servingUrl, second.url).replace(
+      /[^/]+$/,
+      "plain_copy",
+    );
+    const db = openDatabase({ url: serving, connections: 2, prepare: true, name: "test" });
+    const admin = openDatabase({ url, connections: 2, prepare: true, name: "test" });
+    const findings = await examine({
+      db,
+      admin,
+      databaseUrl: serving,
+      prepare: true,
+      now: Date.now,
+    });
+    await Promise.all([db.close(), admin.close()]);
+    const wanting = findings.filter(({ level }) => level !== "ok").map(({ about }) => about);
+    expect(wanting).toEqual(["time limit", "temporary tables"]);
+  });
+});
