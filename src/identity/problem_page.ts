@@ -47,7 +47,7 @@ export function answerProblemPage(problem: Problem, requestId: string): Response
 <h1>${title}</h1>
 <p>${text}</p>
 <p><a class="button button-primary" href="/login">Your account</a></p>
-<p class="code">${problem.status} · ${requestId}</p>`;
+<p class="code">Error ${problem.status}, written down as ${requestId}</p>`;
   const retry = problem.status >= 503 ? { "retry-after": RETRY_S } : {};
   return answerPage(
     { title, body },

@@ -1,0 +1,168 @@
+/** The pages in a real browser: accessibility in both themes and sizes, without JavaScript, under their own policy. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import axe from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { createUser } from "../../src/accounts/mod.ts";
+import {
+  type AppHost,
+  openAppHost,
+  openBrowser,
+  openSite,
+  type TestSite,
+} from "../support/browser.ts";
+import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+
+let site: TestSite;
+let browser: Browser;
+let wiki: AppHost;
+let person: Person;
+let link: string;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+  wiki = await openAppHost(site, "wiki");
+  person = await makePerson(site.house, { name: "Ada Lovelace", app: wiki, role: "editor" });
+  const { linkSecret } = await createUser(
+    {
+      admin: site.house.house.admin,
+      makeId: () => Bun.randomUUIDv7(),
+      randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    },
+    { email: "new.person@example.org", displayName: undefined, consoleRole: undefined },
+  );
+  link = `/set-password?token=${linkSecret}`;
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await wiki.stop();
+  await site.close();
+});
+
+const authorize = () =>
+  `/authorize?${new URLSearchParams({ app: "wiki", redirect_uri: `${wiki.url}/` })}`;
+
+/** Every page of the house, and how to get it. */
+const PAGES: readonly { name: string; heading: string; open: (page: Page) => Promise<unknown> }[] =
+  [
+    { name: "sign-in", heading: "Sign in", open: (page) => go(page, "/login") },
+    { name: "sign-in for an app", heading: "Sign in", open: (page) => go(page, authorize()) },
+    {
+      name: "a wrong password",
+      heading: "Sign in",
+      open: async (page) => {
+        await go(page, "/login");
+        await submit(page, "wrong");
+      },
+    },
+    {
+      name: "the apps",
+      heading: "Hello, Ada Lovelace",
+      open: async (page) => {
+        await go(page, "/login");
+        await submit(page, PASSWORD);
+      },
+    },
+    { name: "choose a password", heading: "Choose a password", open: (page) => go(page, link) },
+    {
+      name: "a refused password",
+      heading: "Choose a password",
+      open: async (page) => {
+        await go(page, link);
+        await page.fill("#password", "abcabcabcabcabcabc");
+        await page.fill("#password_again", "something else");
+        await page.click("button[type=submit]");
+      },
+    },
+    {
+      name: "password set",
+      heading: "Your password is set",
+      open: (page) => go(page, "/password-set"),
+    },
+    {
+      name: "a spent link",
+      heading: "This link cannot be used",
+      open: (page) => go(page, "/set-password"),
+    },
+    {
+      name: "a bad return address",
+      heading: "This link does not work",
+      open: (page) => go(page, "/authorize?app=wiki&redirect_uri=x"),
+    },
+    {
+      name: "an unknown app",
+      heading: "There is no such app",
+      open: (page) => go(page, "/authorize?app=no-such-app&redirect_uri=x"),
+    },
+    { name: "nothing", heading: "There is nothing here", open: (page) => go(page, "/nowhere") },
+  ];
+
+async function go(page: Page, path: string): Promise<void> {
+  await page.goto(site.identityUrl + path);
+}
+
+async function submit(page: Page, password: string): Promise<void> {
+  await page.fill("#email", person.email);
+  await page.fill("#password", password);
+  await page.click("button[type=submit]");
+}
+
+for (const colorScheme of ["light", "dark"] as const) {
+  for (const width of [360, 1280]) {
+    describe(`${colorScheme}, ${width} px wide:`, () => {
+      test.each(PAGES)(
+        "$name has no accessibility fault and nothing to scroll sideways",
+        async ({ open, heading }) => {
+          const context = await browser.newContext({
+            colorScheme,
+            viewport: { width, height: 800 },
+            bypassCSP: true,
+          });
+          const page = await context.newPage();
+          await open(page);
+          await page.getByRole("heading", { name: heading, exact: true }).waitFor();
+          await page.evaluate(axe.source);
+          const violations = await page.evaluate(async () => {
+            const { axe: runner } = globalThis as unknown as { axe: typeof axe };
+            const result = await runner.run(document, { resultTypes: ["violations"] });
+            return result.violations.map(({ id, nodes }) => ({
+              id,
+              nodes: nodes.map((node) => node.html),
+            }));
+          });
+          expect(violations).toEqual([]);
+          const overflow = await page.evaluate(
+            () => document.documentElement.scrollWidth - innerWidth,
+          );
+          expect(overflow).toBeLessThanOrEqual(0);
+          await context.close();
+        },
+      );
+    });
+  }
+}
+
+test("the pages work without JavaScript, and their policy is never broken", async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => complaints.push(message.text()));
+  await go(page, authorize());
+  await submit(page, PASSWORD);
+  await page.waitForURL(`${wiki.url}/`);
+  await go(page, "/login");
+  await page.getByText("Hello, Ada Lovelace").waitFor();
+  await page.getByRole("button", { name: "Sign out everywhere" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  expect(complaints.filter((text) => /Content Security Policy|Refused/i.test(text))).toEqual([]);
+  await context.close();
+});
+
+test("the stylesheet is applied under the policy", async () => {
+  const page = await browser.newPage();
+  await go(page, "/login");
+  const radius = await page.evaluate(() => {
+    const card = document.querySelector(".card");
+    return card === null ? "" : getComputedStyle(card).borderTopLeftRadius;
+  });
+  expect(radius).toBe("14px");
+  await page.close();
+});

@@ -1,0 +1,78 @@
+/** Debian's Chromium under playwright-core, and the hosts that a browser meets: gateway, pages, two apps. @module */
+import { type Browser, chromium } from "playwright-core";
+import { openTestHouse, type TestApp, type TestHouse } from "./house.ts";
+
+/** Resolves to loopback in Chromium, and is trusted with Secure cookies over plain http. */
+export const DOMAIN = "rowhouse.localhost";
+
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** @throws {Error} no Chromium on this machine */
+export async function openBrowser(): Promise<Browser> {
+  const executablePath = Bun.which("chromium") ?? Bun.which("google-chrome");
+  if (executablePath === null)
+    throw new Error("Cannot find chromium: install it, on Debian with apt-get install chromium");
+  return await chromium.launch({ executablePath, args: FLAGS });
+}
+
+export type TestSite = {
+  house: TestHouse;
+  apiUrl: string;
+  identityUrl: string;
+  close: () => Promise<void>;
+};
+
+/** A house on its two hosts. */
+export async function openSite(): Promise<TestSite> {
+  const toUrls = (port: number) => ({
+    publicUrl: `http://api.${DOMAIN}:${port}`,
+    identityUrl: `http://id.${DOMAIN}:${port}`,
+  });
+  const house = await openTestHouse({
+    identity: (port) => ({ ...toUrls(port), cookieDomain: DOMAIN }),
+  });
+  const { publicUrl, identityUrl } = toUrls(Number(new URL(house.url).port));
+  return { house, apiUrl: publicUrl, identityUrl, close: house.close };
+}
+
+export type AppHost = TestApp & { url: string; stop: () => Promise<void> };
+
+/** An app on a host of its own: an empty page with the built identity client as `identity`. */
+export async function openAppHost(
+  { house, apiUrl, identityUrl }: TestSite,
+  slug: string,
+): Promise<AppHost> {
+  const bundle = await bundleClient();
+  const page = `<!doctype html><html lang="en"><title>${slug}</title><h1>${slug}</h1><p id="state"></p>
+<script type="module">${bundle}
+window.identity = createIdentityClient(${JSON.stringify({ url: apiUrl, identityUrl, app: slug })});
+window.IdentityError = IdentityError;
+</script></html>`;
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => new Response(page, { headers: { "content-type": "text/html; charset=utf-8" } }),
+  });
+  const url = `http://${slug}.${DOMAIN}:${server.port}`;
+  const app = await house.makeApp(undefined, { slug, origins: [url], cookieDomain: DOMAIN });
+  await house.house.warm();
+  return { ...app, url, stop: () => server.stop(true) };
+}
+
+/** The client as an app ships it, with its exports as variables of the script. */
+async function bundleClient(): Promise<string> {
+  const built = await Bun.build({
+    entrypoints: [`${import.meta.dir}/../../src/sdk/identity.ts`],
+    target: "browser",
+  });
+  const text = (await built.outputs[0]?.text()) ?? "";
+  return text.replace(/export\s*\{[^}]*\};?/, "");
+}
