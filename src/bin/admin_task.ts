@@ -46,8 +46,12 @@ async function runTask(
   task: AdminTask,
 ): Promise<ExitCode> {
   const config = readSettings(env);
-  const { address, cookieDomain } = findAddress(config, folder);
-  const settled = { ...config, COOKIE_DOMAIN: config.COOKIE_DOMAIN ?? cookieDomain };
+  const { address, cookieDomain, identityUrl } = findAddress(config, folder);
+  const settled = {
+    ...config,
+    COOKIE_DOMAIN: config.COOKIE_DOMAIN ?? cookieDomain,
+    IDENTITY_URL: config.IDENTITY_URL ?? identityUrl,
+  };
   const { document, lines } = await withDatabase(address, config, async (admin) => {
     await checkMigrated(admin);
     const makeId = () => Bun.randomUUIDv7();
@@ -61,11 +65,15 @@ async function runTask(
 /** In the database of `dev`, origins are registered under the domain that `dev` serves. */
 export const DEV_COOKIE_DOMAIN = "rowhouse.localhost";
 
-type Found = { address: Address; cookieDomain: string | undefined };
+type Found = {
+  address: Address;
+  cookieDomain: string | undefined;
+  identityUrl: string | undefined;
+};
 
 function findAddress(config: Config, folder: string): Found {
   const address = findAdminAddress(config);
-  if (address !== undefined) return { address, cookieDomain: undefined };
+  if (address !== undefined) return { address, cookieDomain: undefined, identityUrl: undefined };
   const dev = readDevFile(folder);
   if (dev === undefined)
     throw new UsageError(
@@ -74,6 +82,7 @@ function findAddress(config: Config, folder: string): Found {
   return {
     address: { url: dev.databaseUrl, variable: ".rowhouse/dev.json" },
     cookieDomain: DEV_COOKIE_DOMAIN,
+    identityUrl: dev.identityUrl,
   };
 }
 

@@ -14,6 +14,11 @@ const RUNS: readonly Run[] = [
     start: startEmbedded,
     command: ["bun", "run", "check"],
   },
+  {
+    name: "Chromium",
+    start: startEmbedded,
+    command: [...TEST, "./test/browser/sso_browser.ts", "./test/browser/pages_browser.ts"],
+  },
   { name: "PostgreSQL 15", start: startPostgres15, command: TEST },
   { name: "PgBouncer in transaction mode", start: startPooled, command: TEST },
 ];

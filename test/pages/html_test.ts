@@ -1,0 +1,43 @@
+import { describe, expect, test } from "bun:test";
+import { html, renderField } from "../../src/pages/mod.ts";
+
+describe("html puts in", () => {
+  const hostile = `<script>alert("1")</script>&'`;
+  const escaped = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;";
+  test.each([
+    { name: "text escaped", made: html`<p>${hostile}</p>`, want: `<p>${escaped}</p>` },
+    {
+      name: "an attribute's value escaped",
+      made: html`<a title="${hostile}">`,
+      want: `<a title="${escaped}">`,
+    },
+    {
+      name: "markup of its own once",
+      made: html`<p>${html`<b>${"<"}</b>`}</p>`,
+      want: "<p><b>&lt;</b></p>",
+    },
+    { name: "lists of both", made: html`${["<", html`<br>`, 1]}`, want: "&lt;<br>1" },
+    { name: "nothing for nothing", made: html`a${undefined}b${false}c${""}d`, want: "abcd" },
+    {
+      name: "what looks like a replacement as it is",
+      made: html`${"$& $1 $$"}`,
+      want: "$&amp; $1 $$",
+    },
+  ])("$name", ({ made, want }) => expect(made.markup).toBe(want));
+});
+
+test("a field names its hint and its faults, which are text", () => {
+  const { markup } = renderField({
+    name: "email",
+    label: "A <label>",
+    type: "email",
+    autocomplete: "username",
+    value: '" onfocus="alert(1)',
+    hint: "Hint",
+    faults: ["One", "<Two>"],
+  });
+  expect(markup).toContain('aria-describedby="email-hint email-fault" aria-invalid="true"');
+  expect(markup).toContain('value="&quot; onfocus=&quot;alert(1)"');
+  expect(markup).toContain("<li>One</li><li>&lt;Two&gt;</li>");
+  expect(markup).toContain("A &lt;label&gt;");
+});
