@@ -1,0 +1,121 @@
+/**
+ * The app's small server part: it holds the API key, so that no browser ever does. It answers only its own exact
+ * origin, and asks the identity service who the cookie is before it touches a row.
+ *
+ * @module
+ */
+import { join, normalize, sep } from "node:path";
+import { createDataClient, DataError } from "rowhouse/data";
+import schema from "../../../schema/mod.ts";
+
+export type TodoServerOptions = {
+  /** This app's own origin, exactly as the browser sends it. */
+  origin: string;
+  /** The gateway's base URL. */
+  serviceUrl: string;
+  /** This app's slug. */
+  app: string;
+  apiKey: string;
+  /** The folder of the built pages. */
+  pages: string;
+};
+
+type Client = ReturnType<typeof makeClient>;
+
+/** A function for `Bun.serve`: the built pages, and `/api/todos` behind the session. */
+export function makeTodoServer(
+  options: TodoServerOptions,
+): (request: Request) => Promise<Response> {
+  const client = makeClient(options);
+  return async (request) => {
+    const { pathname } = new URL(request.url);
+    if (!pathname.startsWith("/api/")) return servePage(options.pages, pathname);
+    const refusal = refuseOrigin(request, options.origin) ?? (await refusePerson(request, options));
+    return refusal ?? (await serveTodos(client, request, pathname));
+  };
+}
+
+function makeClient({ serviceUrl, apiKey }: TodoServerOptions) {
+  return createDataClient({ baseUrl: serviceUrl, apiKey, schema });
+}
+
+/** A request from any other page is refused: browsers say where a request comes from, and a page cannot forge it. */
+function refuseOrigin(request: Request, own: string): Response | undefined {
+  const origin = request.headers.get("origin");
+  const isOwn =
+    origin === null ? request.headers.get("sec-fetch-site") === "same-origin" : origin === own;
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  if (isOwn && (isRead || origin !== null)) return undefined;
+  return answer(403, { message: "This address serves its own pages only" });
+}
+
+/** Asks the identity service with the cookie as it came: only a person with a role on this app may go on. */
+async function refusePerson(
+  request: Request,
+  options: TodoServerOptions,
+): Promise<Response | undefined> {
+  const url = `${options.serviceUrl}/v1/auth/me?app=${encodeURIComponent(options.app)}`;
+  try {
+    const session = await fetch(url, { headers: { cookie: request.headers.get("cookie") ?? "" } });
+    if (session.status === 200) return undefined;
+    if (session.status === 401) return answer(401, { message: "You are not signed in" });
+    if (session.status === 403) return answer(403, { message: "You have no role on this app" });
+  } catch {
+    // Not reached: the same answer as any other failure to know who this is.
+  }
+  return answer(503, { message: "The service does not answer right now" });
+}
+
+const TODOS = "/api/todos";
+
+/** The row operations that the pages need. */
+async function serveTodos(client: Client, request: Request, pathname: string): Promise<Response> {
+  const id = pathname.startsWith(`${TODOS}/`) ? pathname.slice(TODOS.length + 1) : undefined;
+  try {
+    if (pathname === TODOS && request.method === "GET")
+      return answer(200, (await client.todos.list()).rows);
+    if (pathname === TODOS && request.method === "POST")
+      return answer(201, await client.todos.create(await request.json()));
+    if (id !== undefined && request.method === "PATCH")
+      return answer(200, await client.todos.update(id, await request.json()));
+    if (id !== undefined && request.method === "DELETE") {
+      await client.todos.delete(id);
+      return new Response(null, { status: 204 });
+    }
+    return answer(404, { message: "There is no such address" });
+  } catch (error) {
+    if (error instanceof SyntaxError) return answer(400, { message: "The body is not JSON" });
+    if (error instanceof DataError) return answer(toStatus(error), { message: error.message });
+    throw error;
+  }
+}
+
+/** The key's own trouble is not the person's: only what they sent is theirs to mend. */
+function toStatus({ status }: DataError): number {
+  return status === 404 || status === 409 || status === 413 || status === 422 ? status : 503;
+}
+
+const PAGE_HEADERS = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' http: https:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "referrer-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+};
+
+async function servePage(pages: string, pathname: string): Promise<Response> {
+  const path = normalize(join(pages, pathname === "/" ? "index.html" : pathname));
+  const file = Bun.file(path);
+  if (!path.startsWith(pages + sep) || !(await file.exists()))
+    return answer(404, { message: "There is no such page" });
+  const cache = pathname.startsWith("/assets/")
+    ? "public, max-age=31536000, immutable"
+    : "no-cache";
+  return new Response(file, { headers: { ...PAGE_HEADERS, "cache-control": cache } });
+}
+
+function answer(status: number, body: unknown): Response {
+  return Response.json(body, {
+    status,
+    headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" },
+  });
+}
