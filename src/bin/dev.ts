@@ -18,6 +18,7 @@ import { type Pushed, pushProject } from "./db_push.ts";
 import { writeIgnore } from "./db_types.ts";
 import { DEMO_APP, openDemoApp } from "./dev_app.ts";
 import { type DevDatabase, openDevDatabase } from "./dev_database.ts";
+import { besideHouse, type ExampleOptions, hasExample, openExample } from "./dev_example.ts";
 import {
   type DevFile,
   HIDDEN_FOLDER,
@@ -26,11 +27,12 @@ import {
   writeDevFile,
 } from "./dev_file.ts";
 import { type Lock, takeLock } from "./dev_lock.ts";
+import { openDevPeople } from "./dev_people.ts";
 import { keepSecrets, openSecrets } from "./dev_secrets.ts";
 import { describeTour } from "./dev_tour.ts";
 import { watchSchema } from "./dev_watch.ts";
 import { explain } from "./explain.ts";
-import { listen, toLocalUrl, untilStopSignal } from "./listen.ts";
+import { findFreePort, listen, toLocalUrl, untilStopSignal } from "./listen.ts";
 import { openFrom, openLog } from "./open.ts";
 import { readSettings, readWhole } from "./settings.ts";
 import { toPrintable } from "./terminal.ts";
@@ -108,21 +110,31 @@ function takeLocks(folder: string, dataDir: string | undefined): Lock[] {
 type Running = { config: Config; database: DevDatabase; stopped: Promise<void> };
 
 /** Serves until it is told to stop. */
-async function serveDev(setting: Setting, { config, database, stopped }: Running): Promise<void> {
+async function serveDev(setting: Setting, running: Running): Promise<void> {
   const { folder, terminal } = setting;
+  const { database, stopped } = running;
+  const port = running.config.PORT === 0 ? findFreePort() : running.config.PORT;
+  const config = withHosts(running.config, port);
   const house = openFrom(config, {
     databaseUrl: database.serving.url,
     adminDatabaseUrl: database.admin.url,
     log: openLog(config, terminal.warn),
   });
   await house.warm();
-  const serving = listen(house, { host: config.HOST, port: config.PORT });
+  const example = makeExample();
+  const serving = listen(besideHouse(house, toHost(DEMO_APP, config), example.find), {
+    host: config.HOST,
+    port,
+  });
   try {
-    const file = await openDemo(house, { folder, config, database, port: serving.port });
-    const target = { url: toLocalUrl(config.HOST, serving.port), key: file.apiKey, isDev: true };
+    const file = await openDemo(house, { folder, config, database, port });
+    const target = { url: toLocalUrl(config.HOST, port), key: file.apiKey, isDev: true };
     const push = () => pushOnce(setting, { config, target });
     const pushed = await push();
     for (const line of describeTour(file, pushed?.definition)) terminal.say(line);
+    const origin = toOrigin(DEMO_APP, config);
+    const app = await example.open({ ...file, origin, localUrl: target.url, env: setting.env });
+    if (app !== undefined) terminal.say(app);
     terminal.say("Pushes the schema on change; Ctrl-C stops everything");
     const schema = findSchemaFile(folder, setting.args.text("schema"));
     const watch = watchSchema(schema, async () => void (await push()));
@@ -134,25 +146,63 @@ async function serveDev(setting: Setting, { config, database, stopped }: Running
   }
 }
 
+/** The three hosts of one machine: the gateway, the identity pages and the demo app. */
+function withHosts(config: Config, port: number): Config {
+  const served = { ...config, PORT: port };
+  return {
+    ...served,
+    PUBLIC_URL: config.PUBLIC_URL ?? toOrigin("api", served),
+    IDENTITY_URL: config.IDENTITY_URL ?? toOrigin("id", served),
+  };
+}
+
+function toHost(name: string, { COOKIE_DOMAIN, PORT }: Config): string {
+  return `${name}.${COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN}:${PORT}`;
+}
+
+function toOrigin(name: string, config: Config): string {
+  const isLocal = (config.COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN).endsWith("localhost");
+  return `${isLocal ? "http" : "https"}://${toHost(name, config)}`;
+}
+
+/** The example app: answered once it is built, and left out where it is not there or cannot be built. */
+function makeExample() {
+  let handler: Awaited<ReturnType<typeof openExample>> | undefined;
+  return {
+    find: () => handler,
+    open: async (options: ExampleOptions): Promise<string | undefined> => {
+      if (!hasExample()) return undefined;
+      try {
+        handler = await openExample(options);
+        return `The example app:\n  ${options.origin}\n`;
+      } catch (error) {
+        return explain(error);
+      }
+    },
+  };
+}
+
 type Demo = { folder: string; config: Config; database: DevDatabase; port: number };
 
-/** The demo app, told to other commands by `.rowhouse/dev.json`. */
+/** The demo app and its people, told to other commands by `.rowhouse/dev.json`. */
 async function openDemo(house: House, { folder, config, database, port }: Demo): Promise<DevFile> {
   const domain = config.COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN;
   const secrets = openSecrets(folder);
   const apiKey = await openDemoApp(house.admin, {
     config,
-    origin: `${domain.endsWith("localhost") ? "http" : "https"}://${DEMO_APP}.${domain}:${port}`,
+    origin: toOrigin(DEMO_APP, config),
     keptKey: secrets.apiKey,
   });
-  if (apiKey !== secrets.apiKey) keepSecrets(folder, { ...secrets, apiKey });
+  const people = await openDevPeople(house.admin, { domain, app: DEMO_APP, kept: secrets.people });
+  keepSecrets(folder, { ...secrets, apiKey, people });
   const file = {
     baseUrl: `http://localhost:${port}`,
-    gatewayUrl: `http://api.${domain}:${port}`,
-    identityUrl: `http://id.${domain}:${port}`,
+    gatewayUrl: config.PUBLIC_URL ?? toOrigin("api", config),
+    identityUrl: config.IDENTITY_URL ?? toOrigin("id", config),
     app: DEMO_APP,
     apiKey,
     databaseUrl: database.admin.url,
+    ...people,
   };
   writeDevFile(folder, file);
   return file;

@@ -14,6 +14,10 @@ const DevFile = v.object({
   apiKey: v.string(),
   /** The administrator's. */
   databaseUrl: v.string(),
+  /** May do everything, on every app. */
+  admin: v.object({ email: v.string(), password: v.string() }),
+  /** Has a role on the demo app. */
+  user: v.object({ email: v.string(), password: v.string() }),
 });
 export type DevFile = v.InferOutput<typeof DevFile>;
 

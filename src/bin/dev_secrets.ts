@@ -6,7 +6,12 @@ import { HIDDEN_FOLDER } from "./dev_file.ts";
 import { readIfThere, writeAtomically } from "./files.ts";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-const Secrets = v.object({ loginPassword: v.string(), apiKey: v.optional(v.string()) });
+const Person = v.object({ email: v.string(), password: v.string() });
+const Secrets = v.object({
+  loginPassword: v.string(),
+  apiKey: v.optional(v.string()),
+  people: v.optional(v.object({ admin: Person, user: Person })),
+});
 export type Secrets = v.InferOutput<typeof Secrets>;
 
 function toPath(folder: string): string {

@@ -16,7 +16,7 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
 export function describeTour(file: DevFile, definition: Definition | undefined): string[] {
   const table = definition?.tables.find(isSimple);
   const rows = table === undefined ? [] : describeRows(file, table);
-  return [`Rowhouse runs at ${file.baseUrl} (app ${file.app})`, ...rows];
+  return [`Rowhouse runs at ${file.baseUrl} (app ${file.app})`, ...rows, ...describePeople(file)];
 }
 
 function describeRows({ baseUrl, apiKey }: DevFile, table: TableDefinition): string[] {
@@ -29,6 +29,17 @@ function describeRows({ baseUrl, apiKey }: DevFile, table: TableDefinition): str
     `  curl -sS ${url} ${key} -H 'Content-Type: application/json' -d '${body.replaceAll("'", "'\\''")}'`,
     "List the rows:",
     `  curl -sS ${url} ${key}`,
+    "",
+  ];
+}
+
+/** Where a person signs in, and as whom. */
+function describePeople({ identityUrl, admin, user }: DevFile): string[] {
+  return [
+    "Sign in:",
+    `  ${identityUrl}/login`,
+    `  as ${user.email} with ${user.password}`,
+    `  as ${admin.email} with ${admin.password} (may open everything)`,
     "",
   ];
 }

@@ -107,3 +107,12 @@ export function toLocalUrl(host: string, port: number): string {
   const callable = CALLABLE[host] ?? host;
   return `http://${callable.includes(":") ? `[${callable}]` : callable}:${port}`;
 }
+
+/** A port that was free a moment ago, for what must know its own before it listens. */
+export function findFreePort(): number {
+  const probe = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  const { port } = probe;
+  void probe.stop(true);
+  if (port === undefined) throw new RefusedError("There is no free port on this machine");
+  return port;
+}
