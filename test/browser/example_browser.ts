@@ -1,0 +1,131 @@
+/** The example app as `rowhouse dev` serves it: from sign-in in a real browser to a stored row. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { openBrowser } from "../support/browser.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+
+type DevFile = {
+  baseUrl: string;
+  identityUrl: string;
+  apiKey: string;
+  admin: { email: string; password: string };
+  user: { email: string; password: string };
+};
+
+let folder: string;
+let dev: Bun.Subprocess<"ignore", "pipe", "pipe">;
+let file: DevFile;
+let appUrl: string;
+let browser: Browser;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "rowhouse-example-"));
+  const schema = join(ROOT, "schema", "mod.ts");
+  writeFileSync(join(folder, "tsconfig.json"), "{}");
+  dev = Bun.spawn(
+    [process.execPath, join(ROOT, "src/bin/rowhouse.ts"), "dev", "--port", "0", "--schema", schema],
+    {
+      cwd: folder,
+      env: { PATH: process.env["PATH"], HOME: process.env["HOME"] },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  const printed = await readUntil(dev.stdout, "Pushes the schema on change");
+  appUrl = /http:\/\/todo\.\S+/.exec(printed)?.[0] ?? "";
+  file = await Bun.file(join(folder, ".rowhouse", "dev.json")).json();
+  browser = await openBrowser();
+}, 120_000);
+
+afterAll(async () => {
+  await browser.close();
+  dev.kill("SIGINT");
+  await dev.exited;
+  rmSync(folder, { recursive: true, force: true });
+}, 30_000);
+
+async function readUntil(stream: ReadableStream<Uint8Array>, wanted: string): Promise<string> {
+  let text = "";
+  for await (const chunk of stream) {
+    text += new TextDecoder().decode(chunk);
+    if (text.includes(wanted)) return text;
+  }
+  throw new Error(
+    `dev ended before it said "${wanted}":\n${text}\n${await new Response(dev.stderr).text()}`,
+  );
+}
+
+async function signIn(page: Page, who: { email: string; password: string }): Promise<void> {
+  await page.goto(appUrl);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.waitForURL(`${file.identityUrl}/authorize**`);
+  await page.fill("#email", who.email);
+  await page.fill("#password", who.password);
+  await page.click("button[type=submit]");
+  await page.waitForURL(`${appUrl}/**`);
+}
+
+async function listRows(): Promise<{ title: string; status: string }[]> {
+  const response = await fetch(`${file.baseUrl}/v1/data/db/todos`, {
+    headers: { authorization: `Bearer ${file.apiKey}` },
+  });
+  return ((await response.json()) as { rows: { title: string; status: string }[] }).rows;
+}
+
+test("a person signs in, adds a todo, ticks it off and deletes it", async () => {
+  const page = await (await browser.newContext()).newPage();
+  await signIn(page, file.user);
+  await page.waitForSelector("text=Dev Person");
+  await page.fill("#title", '<b>Milk</b> & "bread"');
+  await page.getByRole("button", { name: "Add" }).click();
+  await page.waitForSelector("li label");
+  expect(await page.textContent("li label")).toBe('<b>Milk</b> & "bread"');
+  expect(await listRows()).toMatchObject([{ title: '<b>Milk</b> & "bread"', status: "open" }]);
+  await page.click("li input[type=checkbox]");
+  await page.waitForSelector("li label.done");
+  expect(await listRows()).toMatchObject([{ status: "done" }]);
+  await page.getByRole("button", { name: /^Delete/ }).click();
+  await page.waitForSelector("text=Nothing to do");
+  expect(await listRows()).toEqual([]);
+}, 60_000);
+
+test("signing out ends at the sign-in page, and the app knows", async () => {
+  const page = await (await browser.newContext()).newPage();
+  await signIn(page, file.admin);
+  await page.waitForSelector("text=Dev Admin");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.waitForURL(`${file.identityUrl}/login**`);
+  await page.goto(appUrl);
+  await page.waitForSelector("text=Sign in to see your list");
+}, 60_000);
+
+test.each([
+  {
+    name: "another page's POST",
+    method: "POST",
+    headers: { origin: "http://evil.rowhouse.localhost" },
+    status: 403,
+  },
+  { name: "a GET that says nothing of its page", method: "GET", headers: {}, status: 403 },
+  {
+    name: "the localhost origin",
+    method: "POST",
+    headers: { origin: "http://localhost" },
+    status: 403,
+  },
+  {
+    name: "its own page without a session",
+    method: "GET",
+    headers: { "sec-fetch-site": "same-origin" },
+    status: 401,
+  },
+])("the server part answers $name with $status", async ({ method, headers, status }) => {
+  const response = await fetch(`${appUrl}/api/todos`, {
+    method,
+    headers: headers as Record<string, string>,
+  });
+  expect(response.status).toBe(status);
+});
