@@ -43,7 +43,7 @@ async function readOrigins(db: Database): Promise<Row[]> {
     `select distinct slug, apps.id as app_id, origin
     from rowhouse.apps left join rowhouse.targets on targets.app_id = apps.id`,
     [],
-    { effect: "read" },
+    { effect: "read", lane: "house" },
   );
 }
 

@@ -36,6 +36,7 @@ export function watchVersions(
     const startedAt = deps.now();
     const rows = await deps.db.query<{ name: VersionKind; version: number }>(READ, [], {
       effect: "read",
+      lane: "house",
     });
     const versions = toVersions(rows);
     await onVersions(versions);

@@ -1,0 +1,69 @@
+/** Those who dawdle and those who leave: neither holds a connection to the database. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import schema from "../../schema/mod.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+
+const DAWDLERS = 200;
+const CLOSED_WITHIN_MS = 15_000;
+
+let house: TestHouse;
+let app: TestApp;
+beforeAll(async () => {
+  house = await openTestHouse();
+  app = await house.makeApp(schema);
+});
+afterAll(() => house.close());
+
+async function openSocket(start: string): Promise<Socket> {
+  const socket = connect(Number(new URL(house.url).port), "127.0.0.1");
+  await once(socket, "connect");
+  socket.on("error", () => undefined).resume();
+  socket.write(start);
+  return socket;
+}
+
+test("three bytes and silence are closed in time, and hold nothing meanwhile", async () => {
+  const sockets = await Promise.all(Array.from({ length: DAWDLERS }, () => openSocket("GET")));
+  const openedAt = performance.now();
+  const closed = Promise.all(sockets.map((socket) => once(socket, "close")));
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => house.call(app, "/v1/data/db/todos?limit=1")),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  const { open, waiting } = house.house.db.stats();
+  expect([open <= 5, waiting]).toEqual([true, 0]);
+  await closed;
+  expect(performance.now() - openedAt).toBeLessThan(CLOSED_WITHIN_MS);
+}, 30_000);
+
+test("a caller who leaves has his statement cancelled in the database", async () => {
+  const { admin } = house.house;
+  const lock = admin.message("lock table data.todos; select pg_sleep(3)", { timeoutMs: 10_000 });
+  const countWaiting = async (): Promise<number> => {
+    const rows = await admin.query(
+      "select from pg_locks where relation = 'data.todos'::regclass and not granted",
+      [],
+      { effect: "read" },
+    );
+    return rows.length;
+  };
+  const countLocked = async (): Promise<number> => {
+    const rows = await admin.query(
+      "select from pg_locks where relation = 'data.todos'::regclass and granted and mode = 'AccessExclusiveLock'",
+      [],
+      { effect: "read" },
+    );
+    return rows.length;
+  };
+  while ((await countLocked()) === 0) await Bun.sleep(5);
+  const head = `GET /v1/data/db/todos HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${app.key}\r\n\r\n`;
+  const socket = await openSocket(head);
+  while ((await countWaiting()) === 0) await Bun.sleep(5);
+  socket.destroy();
+  while ((await countWaiting()) > 0) await Bun.sleep(5);
+  // He has left the queue while the table was still locked: the lock's end did not let him through.
+  expect(await countLocked()).toBe(1);
+  await lock;
+}, 30_000);
