@@ -128,6 +128,7 @@ function toFunctionFacts(table: TableDefinition): Fact[] {
       [`${path} / language`, "plpgsql"],
       [`${path} / settings`, "none"],
       [`${path} / executed by rowhouse_service`, "allowed"],
+      [`${path} / executed by rowhouse_data`, "allowed"],
       [`${path} / body`, renderBody(table, endpoint)],
     ];
   });

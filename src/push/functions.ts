@@ -45,7 +45,7 @@ export function renderFunctions(table: TableDefinition): string[] {
       `create or replace function ${signature} returns ${TEXT} language plpgsql security definer as ${body}`,
       `alter function ${signature} owner to rowhouse_tenant`,
       `revoke all on function ${signature} from public`,
-      `grant execute on function ${signature} to rowhouse_service`,
+      `grant execute on function ${signature} to rowhouse_service, rowhouse_data`,
     ];
   });
 }

@@ -54,7 +54,8 @@ export async function sendRaw(
   });
 }
 
-function isWhole(text: string): boolean {
+function isWhole(received: string): boolean {
+  const text = withoutInterim(received);
   const head = text.indexOf("\r\n\r\n");
   if (head === -1) return false;
   const length = Number(/content-length: *(\d+)/i.exec(text.slice(0, head))?.[1] ?? 0);
@@ -62,8 +63,7 @@ function isWhole(text: string): boolean {
 }
 
 function readAnswer(bytes: Buffer, closed: boolean, ms: number): RawAnswer {
-  // An interim answer such as 100 Continue comes before the real one.
-  const text = bytes.toString("utf8").replace(/^HTTP\/1\.1 100[\s\S]*?\r\n\r\n/, "");
+  const text = withoutInterim(bytes.toString("utf8"));
   const split = text.indexOf("\r\n\r\n");
   const [start = "", ...lines] = (split === -1 ? text : text.slice(0, split)).split("\r\n");
   const headers = new Map(
@@ -74,4 +74,9 @@ function readAnswer(bytes: Buffer, closed: boolean, ms: number): RawAnswer {
   );
   const body = split === -1 ? "" : text.slice(split + 4);
   return { status: Number(start.split(" ")[1] ?? 0), headers, body, text, closed, ms };
+}
+
+/** An interim answer such as 100 Continue comes before the real one. */
+function withoutInterim(text: string): string {
+  return text.replace(/^HTTP\/1\.1 100[\s\S]*?\r\n\r\n/, "");
 }

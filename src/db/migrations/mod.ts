@@ -2,6 +2,7 @@
 import { HOUSE } from "./0001_house.ts";
 import { IDENTITY } from "./0002_identity.ts";
 import { PUSH } from "./0003_push.ts";
+import { GATEWAY } from "./0004_gateway.ts";
 
 export type ServiceMigration = {
   readonly number: number;
@@ -13,4 +14,5 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
   { number: 1, name: "house", sql: HOUSE },
   { number: 2, name: "identity", sql: IDENTITY },
   { number: 3, name: "push", sql: PUSH },
+  { number: 4, name: "gateway", sql: GATEWAY },
 ];
