@@ -5,8 +5,19 @@
  * @module
  */
 import type { Origins } from "./accounts/mod.ts";
-import { type DataDeps, dataRoutes } from "./data/mod.ts";
-import type { Authenticate } from "./gateway/mod.ts";
+import { type DataDeps, dataRoutes, MAX_BODY } from "./data/mod.ts";
+import {
+  type Audience,
+  type Authenticate,
+  type Forward,
+  type Peer,
+  type Quota,
+  type Receive,
+  type Site,
+  type TakeQuota,
+  toForwarded,
+} from "./gateway/mod.ts";
+import type { Guard } from "./guard.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";
 import {
   answerEmpty,
@@ -30,28 +41,28 @@ import {
   authRoutes,
   type PageDeps,
   pageRoutes,
-  type Site,
-  toSite,
 } from "./identity/mod.ts";
 import { type AnswerRecord, type Log, readTrace, toLogFields } from "./observe.ts";
 import type { Principal } from "./principal.ts";
 import { Problem } from "./problem.ts";
-import { type PushRouteDeps, pushRoutes } from "./push/mod.ts";
+import { MOST_BYTES, type PushRouteDeps, pushRoutes } from "./push/mod.ts";
 
-export type AppDeps = DataDeps &
-  PushRouteDeps &
-  HealthDeps &
-  AuthDeps &
-  PageDeps & {
-    authenticate: Authenticate;
-    origins: Origins;
-    log: Log;
-    /** Told of every answer, once. */
-    onAnswer: (answer: AnswerRecord) => void;
-    makeSpanId: () => string;
-    now: () => number;
-    makeRequestId: () => string;
-  };
+/** What the staircase itself needs, whatever stands on it. */
+export type StairDeps = {
+  receive: Receive;
+  authenticate: Authenticate;
+  /** Absent where the gateway in front has counted the request already. */
+  takeQuota?: TakeQuota;
+  origins: Origins;
+  /** Holds the database to its isolation. */
+  guard: Pick<Guard, "check">;
+  log: Log;
+  /** Told of every answer, once. */
+  onAnswer: (answer: AnswerRecord) => void;
+  makeSpanId: () => string;
+  now: () => number;
+};
+export type AppDeps = StairDeps & DataDeps & PushRouteDeps & HealthDeps & AuthDeps & PageDeps;
 
 /** The route table of the gateway: the router, the isolation tests and the docs read it. */
 export const routes: readonly Route<AppDeps>[] = [
@@ -65,17 +76,44 @@ export const routes: readonly Route<AppDeps>[] = [
 export const pages: readonly Route<AppDeps>[] = pageRoutes;
 const PAGE_PATHS: ReadonlySet<string> = new Set(pages.map((page) => page.path));
 
-const SITES: Readonly<Record<Site, readonly Route<AppDeps>[]>> = {
-  gateway: routes,
-  identity: [...pages, ...healthRoutes],
-  both: [...routes, ...pages],
+/** Routes by the site that `Host` names. */
+export type RouteTables<Deps> = Readonly<Record<Site, readonly Route<Deps>[]>>;
+type Part<Deps> = { api: readonly Route<Deps>[]; pages: readonly Route<Deps>[] };
+
+const SERVICES: Readonly<Record<Audience, Part<AppDeps>>> = {
+  data: { api: [...dataRoutes, ...pushRoutes], pages: [] },
+  identity: { api: authRoutes, pages },
 };
 
-/** Where a request's bytes came from, as far as the server tells. */
-export type Peer = {
-  requestIP: (request: Request) => { address: string } | null;
-  timeout?: (request: Request, seconds: number) => void;
-};
+/** The tables of a process that runs these services itself. */
+export function toTables(services: readonly Audience[]): RouteTables<AppDeps> {
+  const parts = services.map((service) => SERVICES[service]);
+  return toSites({
+    api: parts.flatMap((part) => part.api),
+    pages: parts.flatMap((part) => part.pages),
+  });
+}
+
+/** The tables of a gateway in front of services: the same paths and checks, forwarded. */
+export function toForwardedTables({
+  data,
+  identity,
+}: Readonly<Record<Audience, Forward>>): RouteTables<HealthDeps> {
+  const api = { site: "gateway", mostBytes: MAX_BODY } as const;
+  return toSites<HealthDeps>({
+    api: [
+      ...toForwarded(dataRoutes, { ...api, forward: data }),
+      ...toForwarded(pushRoutes, { ...api, forward: data, mostBytes: MOST_BYTES }),
+      ...toForwarded(authRoutes, { ...api, forward: identity }),
+    ],
+    pages: toForwarded(pages, { ...api, forward: identity, site: "identity" }),
+  });
+}
+
+function toSites<Deps extends HealthDeps>({ api, pages }: Part<Deps>): RouteTables<Deps> {
+  const gateway = [...api, ...healthRoutes];
+  return { gateway, identity: [...pages, ...healthRoutes], both: [...gateway, ...pages] };
+}
 
 /** Seconds that a socket may be silent while its request is worked on: past every deadline of our own. */
 const WORK_TIMEOUT_S = 45;
@@ -87,26 +125,34 @@ type Visit = {
   principal: Principal | undefined;
   template: string;
   manner: Manner;
+  quota: Quota | undefined;
   code: string | undefined;
 };
 
 /** The function that `Bun.serve` calls: it always answers, and never throws. */
-export function makeFetch(deps: AppDeps): (request: Request, peer: Peer) => Promise<Response> {
+export function makeFetch<Deps extends StairDeps>(
+  deps: Deps,
+  tables: RouteTables<Deps>,
+): (request: Request, peer: Peer) => Promise<Response> {
   const routers = {
-    gateway: makeRouter(SITES.gateway),
-    identity: makeRouter(SITES.identity),
-    both: makeRouter(SITES.both),
+    gateway: makeRouter(tables.gateway),
+    identity: makeRouter(tables.identity),
+    both: makeRouter(tables.both),
   };
-  return async (request, peer) => {
+  return async (incoming, peer) => {
     const startedAt = deps.now();
-    const requestId = deps.makeRequestId();
+    peer.timeout?.(incoming, WORK_TIMEOUT_S);
+    const received = deps.receive(incoming, peer);
+    const entry = received instanceof Promise ? await received : received;
+    if (entry instanceof Response) return entry;
+    const { request, requestId, site } = entry;
     const { path, query } = splitTarget(request.url);
-    const site = toSite(request.headers.get("host"), deps.identity);
     const match = routers[site](request.method, path);
     const visit: Visit = {
-      principal: undefined,
+      principal: entry.principal,
       template: match?.route?.path ?? "none",
       manner: toManner(site, path),
+      quota: undefined,
       code: undefined,
     };
     const exchange = {
@@ -117,10 +163,9 @@ export function makeFetch(deps: AppDeps): (request: Request, peer: Peer) => Prom
       meter: { dbMs: 0 },
       // Asked for when it is read: it costs a system call that most endpoints have no use for.
       get address() {
-        return peer.requestIP(request)?.address ?? "";
+        return entry.address;
       },
     };
-    peer.timeout?.(request, WORK_TIMEOUT_S);
     const response = await answer(deps, { match, exchange, visit });
     finish(deps, { response, exchange, visit });
     const trace = readTrace(request.headers.get("traceparent"), deps.makeSpanId);
@@ -142,10 +187,13 @@ export function makeFetch(deps: AppDeps): (request: Request, peer: Peer) => Prom
   };
 }
 
-type Arrival = { match: Match<AppDeps> | undefined; exchange: Exchange; visit: Visit };
+type Arrival<Deps> = { match: Match<Deps> | undefined; exchange: Exchange; visit: Visit };
 
 /** The answer to a request, whatever happens. */
-async function answer(deps: AppDeps, { match, exchange, visit }: Arrival): Promise<Response> {
+async function answer<Deps extends StairDeps>(
+  deps: Deps,
+  { match, exchange, visit }: Arrival<Deps>,
+): Promise<Response> {
   try {
     if (match === undefined) throw refuseRoute(exchange.request);
     if (exchange.request.method === "OPTIONS")
@@ -173,10 +221,10 @@ function toManner(site: Site, path: string): Manner {
 }
 
 /** Checks what the route's access asks for, then lets the room handle it. */
-async function enter(
-  deps: AppDeps,
-  route: Route<AppDeps>,
-  { exchange, visit }: Omit<Arrival, "match">,
+async function enter<Deps extends StairDeps>(
+  deps: Deps,
+  route: Route<Deps>,
+  { exchange, visit }: Omit<Arrival<Deps>, "match">,
 ): Promise<Response> {
   if (route.access.kind !== "key")
     return (route as Extract<typeof route, { access: { kind: "open" | "session" } }>).handle(
@@ -184,8 +232,12 @@ async function enter(
       exchange,
     );
   const keyed = route as Extract<typeof route, { access: { kind: "key" } }>;
-  const principal = await deps.authenticate(exchange.request);
+  const guarded = deps.guard.check();
+  if (guarded !== undefined) await guarded;
+  const principal =
+    visit.principal ?? (await deps.authenticate(exchange.request, () => exchange.address));
   visit.principal = principal;
+  visit.quota = deps.takeQuota?.(principal);
   if (!principal.scopes.includes(keyed.access.scope)) {
     throw new Problem("forbidden", { message: `This key lacks the scope ${keyed.access.scope}` });
   }
@@ -201,7 +253,7 @@ function refuseRoute(request: Request): Problem {
   });
 }
 
-function answerPreflight({ origins }: AppDeps, request: Request, allow: string): Response {
+function answerPreflight({ origins }: StairDeps, request: Request, allow: string): Response {
   const origin = request.headers.get("origin");
   const isPreflight = request.headers.has("access-control-request-method");
   return answerEmpty({
@@ -212,10 +264,10 @@ function answerPreflight({ origins }: AppDeps, request: Request, allow: string):
   });
 }
 
-function toProblem({ log }: AppDeps, error: unknown, requestId: string): Problem {
+function toProblem({ log }: StairDeps, error: unknown, requestId: string): Problem {
   if (error instanceof Problem) {
     if (error.status >= 500)
-      log("warn", "problem", { requestId, code: error.code, ...toLogFields(error.cause) });
+      log("warn", "problem", { requestId, problem: error.code, ...toLogFields(error.cause) });
     return error;
   }
   log("error", "bug", { requestId, ...toLogFields(error) });
@@ -225,11 +277,12 @@ function toProblem({ log }: AppDeps, error: unknown, requestId: string): Problem
 type Departure = { response: Response; exchange: Exchange; visit: Visit };
 
 /** The headers that every answer carries. */
-function finish(deps: AppDeps, { response, exchange, visit }: Departure): void {
+function finish(deps: StairDeps, { response, exchange, visit }: Departure): void {
   const { request, requestId, query } = exchange;
   response.headers.set("x-request-id", requestId);
   response.headers.set("x-content-type-options", "nosniff");
   if (hasUnreadBody(request)) response.headers.set("connection", "close");
+  for (const [name, value] of Object.entries(visit.quota ?? {})) response.headers.set(name, value);
   const origin = request.headers.get("origin");
   const cors =
     visit.manner === "auth"
@@ -242,7 +295,7 @@ type Asked = { origin: string | null; principal: Principal | undefined };
 
 /** A refusal before the key is known tells nothing of an app: any registered origin may read it. */
 function keyCorsHeaders(
-  { origins }: AppDeps,
+  { origins }: StairDeps,
   { origin, principal }: Asked,
 ): Record<string, string> {
   if (origin === null) return {};

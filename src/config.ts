@@ -5,7 +5,9 @@
  * @module
  */
 import * as v from "valibot";
+import { isProxy, LEAST_SECRET_BYTES } from "./gateway/mod.ts";
 import { LOG_LEVELS } from "./observe.ts";
+import { ROLES } from "./role.ts";
 
 const PostgresUrl = v.pipe(
   v.string(),
@@ -38,6 +40,16 @@ function whole(least: number, most: number) {
       `must be a whole number from ${least} to ${most}`,
     ),
     v.transform(Number),
+  );
+}
+
+/** A comma list whose every item passes. */
+function list(isItem: (text: string) => boolean, message: string) {
+  const toItems = (text: string) => text.split(",").map((item) => item.trim());
+  return v.pipe(
+    v.string(),
+    v.check((text) => text === "" || toItems(text).every(isItem), message),
+    v.transform((text) => (text === "" ? [] : toItems(text))),
   );
 }
 
@@ -91,6 +103,34 @@ export const SETTINGS = {
     form: whole(0, 65_535),
     initial: "8787",
     about: "The port to listen on; 0 takes any free one.",
+  },
+  ROLE: {
+    form: v.picklist([...ROLES], `must be one of ${ROLES.join(", ")}`),
+    initial: "all",
+    about: "What this process does: everything, or one part of a house in several processes.",
+  },
+  UPSTREAM_DATA_URL: {
+    form: v.optional(HttpUrl),
+    about: "Where the gateway finds the data service. Needed by ROLE=gateway.",
+  },
+  UPSTREAM_IDENTITY_URL: {
+    form: v.optional(HttpUrl),
+    about: "Where the gateway finds the identity service. Needed by ROLE=gateway.",
+  },
+  INTERNAL_HMAC_SECRET: {
+    form: v.optional(
+      list(
+        (text) => Buffer.byteLength(text) >= LEAST_SECRET_BYTES,
+        `must be one secret, or several with commas between, each of at least ${LEAST_SECRET_BYTES} bytes`,
+      ),
+    ),
+    about:
+      "What gateway and services share: the first signs, all verify. Needed by every ROLE but all.",
+  },
+  TRUSTED_PROXIES: {
+    form: list(isProxy, "must be addresses or networks such as 10.0.0.0/8, with commas between"),
+    initial: "",
+    about: "Proxies in front whose X-Forwarded-For is believed; nobody's by default.",
   },
   ADMIN_PORT: {
     form: v.optional(whole(1, 65_535)),
@@ -176,7 +216,22 @@ export function readConfig(env: Environment): { config: Config } | { faults: str
     if (name.startsWith("ROWHOUSE_") && !(name in SETTINGS))
       faults.push(`${name} is not a setting: see .env.example`);
   }
+  faults.push(...findRoleFaults(env));
   return faults.length > 0 ? { faults } : { config: config as Config };
+}
+
+/** What a role cannot do without. */
+const NEEDED: Readonly<Record<string, readonly SettingName[]>> = {
+  gateway: ["INTERNAL_HMAC_SECRET", "UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"],
+  data: ["INTERNAL_HMAC_SECRET"],
+  identity: ["INTERNAL_HMAC_SECRET"],
+};
+
+function findRoleFaults(env: Environment): string[] {
+  const role = readVariable(env, "ROLE") ?? "all";
+  return (NEEDED[role] ?? [])
+    .filter((name) => readVariable(env, name) === undefined)
+    .map((name) => `${name} must be set where ROLE is ${role}`);
 }
 
 /** An empty variable is an unset one. */

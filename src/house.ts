@@ -1,29 +1,27 @@
 /**
- * A running house: pools, watch, catalog and routes put together over two connection strings. The commands and the
- * tests open one and close it.
+ * A running house: pools, guard, metrics and the role of the process put together over two connection strings. The
+ * commands and the tests open one and close it.
  *
  * @module
  */
-import { makeOrigins } from "./accounts/mod.ts";
-import { type AppDeps, makeFetch, type Peer } from "./app.ts";
-import { makeCatalog } from "./catalog/mod.ts";
-import { type Database, openDatabase, watchVersions } from "./db/mod.ts";
-import { makeAuthenticate } from "./gateway/mod.ts";
+import { ASSEMBLIES, type RoleOptions } from "./assemble.ts";
+import { type Database, openDatabase } from "./db/mod.ts";
+import type { Peer } from "./gateway/mod.ts";
 import { makeGuard } from "./guard.ts";
 import { makeAdminFetch, makeCheckReady } from "./health.ts";
-import { DEFAULT_SETTINGS, type IdentitySettings, makeHashing } from "./identity/mod.ts";
+import { DEFAULT_SETTINGS, type IdentitySettings } from "./identity/mod.ts";
 import { makeMetrics } from "./metrics.ts";
-import type { Log } from "./observe.ts";
+import type { AnswerRecord, Log } from "./observe.ts";
+import type { Role } from "./role.ts";
 
-export type HouseOptions = {
+export type HouseOptions = RoleOptions & {
   databaseUrl: string;
   adminDatabaseUrl: string;
   connections: number;
   prepare: boolean;
-  keyPrefix: string;
   log: Log;
-  /** Milliseconds that a request's statement may take; default: the service's documented limit. */
-  limitMs?: number;
+  /** What this process does; default: everything. */
+  role?: Role;
   /** Hosts, cookies and sessions; default: one host for everything, no single sign-on. */
   identity?: Partial<IdentitySettings>;
 };
@@ -59,12 +57,12 @@ export class IsolationError extends Error {
 
 /** Opens a house. Connects to nothing by itself: a database that is away is the requests' to report. */
 export function openHouse(options: HouseOptions): House {
-  const { prepare } = options;
+  const { prepare, role = "all" } = options;
   const db = openDatabase({
     url: options.databaseUrl,
     connections: options.connections,
     prepare,
-    name: "rowhouse",
+    name: role === "all" ? "rowhouse" : `rowhouse ${role}`,
     ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
   });
   const admin = openDatabase({
@@ -73,45 +71,30 @@ export function openHouse(options: HouseOptions): House {
     prepare,
     name: "rowhouse admin",
   });
-  const origins = makeOrigins(db);
-  const catalog = makeCatalog({ db, look: () => watch.read() });
-  const watch = watchVersions({ db, now: Date.now }, async (versions) => {
-    await Promise.all([catalog.follow(versions.catalog), origins.refresh(versions.apps)]);
-  });
   const guard = makeGuard({ db, log: options.log });
-  const authenticate = makeAuthenticate({ db, watch, now: Date.now, keyPrefix: options.keyPrefix });
   let isDraining = false;
   let inFlight = 0;
   const metrics = makeMetrics({
     pools: { serving: db.stats, admin: admin.stats },
     inFlight: () => inFlight,
   });
-  const deps: AppDeps = {
+  const { fetch, watch, checkReady } = ASSEMBLIES[role]({
+    options,
+    identity: { ...DEFAULT_SETTINGS, ...options.identity },
     db,
     admin,
-    catalog,
-    origins,
-    authenticate: (request) => {
-      const checked = guard.check();
-      return checked === undefined
-        ? authenticate(request)
-        : checked.then(() => authenticate(request));
-    },
     checkReady: makeCheckReady({ db, guard, isDraining: () => isDraining }),
-    identity: { ...DEFAULT_SETTINGS, ...options.identity },
-    hashing: makeHashing(),
-    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-    log: options.log,
-    onAnswer: (answer) => {
-      options.log("info", "request", answer);
-      metrics.note(answer);
+    stair: {
+      guard,
+      log: options.log,
+      onAnswer: (answer: AnswerRecord) => {
+        options.log("info", "request", answer);
+        metrics.note(answer);
+      },
+      makeSpanId: () => Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex"),
+      now: Date.now,
     },
-    makeSpanId: () => Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex"),
-    now: Date.now,
-    makeId: () => Bun.randomUUIDv7(),
-    makeRequestId: () => Bun.randomUUIDv7(),
-  };
-  const fetch = makeFetch(deps);
+  });
   return {
     fetch: async (request, peer) => {
       inFlight++;
@@ -121,7 +104,7 @@ export function openHouse(options: HouseOptions): House {
         inFlight--;
       }
     },
-    adminFetch: makeAdminFetch({ ...deps, metrics }),
+    adminFetch: makeAdminFetch({ checkReady, metrics }),
     db,
     admin,
     warm: async () => {

@@ -28,6 +28,10 @@ export const PROBLEMS = {
     status: 401,
     when: "the API key or the session is missing, malformed, unknown, revoked or expired",
   },
+  invalid_signature: {
+    status: 401,
+    when: "a service in a role of its own got a request that the gateway did not sign",
+  },
   forbidden: {
     status: 403,
     when: "the key lacks the scope, or the person has no role on this app",

@@ -8,6 +8,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   "app.ts": 5,
   "config.ts": 5,
   "house.ts": 5,
+  "assemble.ts": 5,
   "health.ts": 5,
   "doctor.ts": 5,
   gateway: 4,
@@ -24,12 +25,19 @@ const FLOORS: Readonly<Record<string, number>> = {
   db: 2,
   dsl: 1,
   "problem.ts": 1,
+  "role.ts": 1,
   "principal.ts": 1,
   "observe.ts": 1,
   std: 0,
 };
 /** One room on the top floor may stand on another file of that floor: the staircase itself. */
-const SAME_FLOOR = new Set(["house.ts app.ts", "app.ts health.ts", "house.ts health.ts"]);
+const SAME_FLOOR = new Set([
+  "house.ts assemble.ts",
+  "assemble.ts app.ts",
+  "assemble.ts health.ts",
+  "app.ts health.ts",
+  "house.ts health.ts",
+]);
 
 type Source = {
   path: string;

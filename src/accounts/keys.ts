@@ -51,30 +51,61 @@ export async function issueKey(
   return { keyId: key.keyId, text: key.text };
 }
 
-/** The record of a key and the version of keys that it holds for; notes its use at most once a minute. */
-export async function useKey(
+/** What a caller shows of a key: its id, and SHA-256 of the secret in hexadecimal. */
+export type KeyUse = { keyId: string; secretHash: string };
+/** The record of a key and the version of keys that it holds for. */
+export type UsedKey = { record: KeyRecord; version: number };
+
+type KeyRow = {
+  at: number;
+  key_id: string;
+  app_id: string;
+  secret_hash: string;
+  scopes: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  version: number;
+};
+
+/**
+ * The records of keys, by `<keyId> <secretHash>`; notes the use of those whose secret is right, at most once a
+ * minute. Whether the secret is right is the caller's to check.
+ */
+export async function useKeys(
   deps: { db: Database },
-  keyId: string,
-): Promise<{ record: KeyRecord; version: number } | undefined> {
-  const [row] = await deps.db.query<{
-    key_id: string | null;
-    app_id: string;
-    secret_hash: string;
-    scopes: string;
-    expires_at: string | null;
-    revoked_at: string | null;
-    version: number;
-  }>(
-    `select key_id, app_id, encode(secret_hash, 'hex') as secret_hash, array_to_string(scopes, ',') as scopes,
-      extract(epoch from expires_at)::text as expires_at, extract(epoch from revoked_at)::text as revoked_at,
-      (select version::int4 from rowhouse.versions where name = 'keys') as version
-    from rowhouse.use_key($1)`,
-    [keyId],
+  uses: readonly KeyUse[],
+): Promise<Map<string, UsedKey>> {
+  // In one order everywhere: processes that note the same keys at once wait for each other and never lock up.
+  const sorted = [...uses].sort((a, b) => (a.keyId < b.keyId ? -1 : 1));
+  const rows = await deps.db.query<KeyRow>(
+    `select use.at::integer as at, key_id, app_id, encode(secret_hash, 'hex') as secret_hash,
+      array_to_string(scopes, ',') as scopes, extract(epoch from expires_at)::text as expires_at,
+      extract(epoch from revoked_at)::text as revoked_at,
+      (select version::integer from rowhouse.versions where name = 'keys') as version
+    from rows from (unnest(string_to_array($1, ',')), unnest(string_to_array($2, ','))) with ordinality
+      as use (key, digest, at)
+    cross join lateral rowhouse.use_key(use.key, decode(use.digest, 'hex'))
+    where key_id is not null`,
+    [sorted.map((use) => use.keyId).join(","), sorted.map((use) => use.secretHash).join(",")],
     // A queue of its own: a flood of unknown keys waits behind itself.
     { effect: "read", lane: "keys" },
   );
-  if (row === undefined || row.key_id === null) return undefined;
-  const record = {
+  return new Map(
+    rows.map((row) => {
+      const use = sorted[row.at - 1];
+      return [`${use?.keyId} ${use?.secretHash}`, { record: toRecord(row), version: row.version }];
+    }),
+  );
+}
+
+/** The record of one key, as {@linkcode useKeys} reads it. */
+export async function useKey(deps: { db: Database }, use: KeyUse): Promise<UsedKey | undefined> {
+  const [used] = (await useKeys(deps, [use])).values();
+  return used;
+}
+
+function toRecord(row: KeyRow): KeyRecord {
+  return {
     keyId: row.key_id,
     appId: row.app_id,
     secretHash: Buffer.from(row.secret_hash, "hex"),
@@ -82,7 +113,6 @@ export async function useKey(
     expiresAt: toDate(row.expires_at),
     revokedAt: toDate(row.revoked_at),
   };
-  return { record, version: row.version };
 }
 
 /** Whether there was such a key that was not revoked before. */

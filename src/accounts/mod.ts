@@ -3,8 +3,35 @@ export { APP_SLUG, type App, addOrigin, createApp, findAppId, listApps } from ".
 export { type AuditEntry, listAudit } from "./audit.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
 export { type GrantOptions, grantRole, ROLE, revokeRole } from "./grants.ts";
+export {
+  GRACES,
+  type Grace,
+  type ListedKey,
+  listKeys,
+  type RolledKey,
+  rollKey,
+} from "./key_life.ts";
 export { makeKeyText, readKeyText } from "./key_text.ts";
-export { hashSecret, issueKey, type KeyRecord, revokeKey, unknownApp, useKey } from "./keys.ts";
+export {
+  hashSecret,
+  issueKey,
+  type KeyRecord,
+  type KeyUse,
+  revokeKey,
+  type UsedKey,
+  unknownApp,
+  useKey,
+  useKeys,
+} from "./keys.ts";
+export {
+  DEFAULT_PER_MINUTE,
+  type Limit,
+  type Limits,
+  MOST_PER_MINUTE,
+  makeLimits,
+  type SetLimitOptions,
+  setLimit,
+} from "./limits.ts";
 export { makeOrigins, type Origins } from "./origins.ts";
 export {
   isSecretText,

@@ -1,6 +1,13 @@
 /** `rowhouse admin create-app` and `list-apps`. @module */
-import { createApp, listApps } from "../accounts/mod.ts";
+import {
+  createApp,
+  DEFAULT_PER_MINUTE,
+  listApps,
+  MOST_PER_MINUTE,
+  setLimit,
+} from "../accounts/mod.ts";
 import { type AdminTask, makeAdminCommand } from "./admin_task.ts";
+import { readWhole } from "./settings.ts";
 
 const createAppTask: AdminTask = async (deps, args) => {
   const [slug = ""] = args.positionals;
@@ -23,6 +30,23 @@ const listAppsTask: AdminTask = async (deps) => {
   );
   return { document: { apps }, lines: lines.length === 0 ? ["There is no app yet"] : lines };
 };
+
+const setLimitTask: AdminTask = async (deps, args) => {
+  const [slug = ""] = args.positionals;
+  const perMinute = readLimit("--per-minute", args.text("per-minute"));
+  const perMinuteOfKey = readLimit("--per-key", args.text("per-key"));
+  await setLimit(deps, { slug, perMinute, perMinuteOfKey });
+  const app = perMinute ?? DEFAULT_PER_MINUTE;
+  const key = perMinuteOfKey ?? app;
+  return {
+    document: { app: slug, perMinute: app, perMinuteOfKey: key },
+    lines: [`App ${slug} may send ${app} requests a minute, each of its keys ${key}`],
+  };
+};
+
+function readLimit(flag: string, text: string | undefined): number | undefined {
+  return text === undefined ? undefined : readWhole(flag, text, [1, MOST_PER_MINUTE]);
+}
 
 export const adminAppCommands = [
   makeAdminCommand(
@@ -50,5 +74,21 @@ Prints { id, slug } with --json.`,
       positionals: [],
     },
     listAppsTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin set-limit",
+      summary: "sets how many requests a minute an app and its keys may send",
+      example: `rowhouse admin set-limit wiki --per-minute 6000
+rowhouse admin set-limit wiki --per-minute 6000 --per-key 600`,
+      about: `Each serving process counts for itself. What is left out is the default again: ${DEFAULT_PER_MINUTE} for the app,
+and the app's limit for each key. Prints { app, perMinute, perMinuteOfKey } with --json.`,
+      positionals: ["slug"],
+      flags: {
+        "per-minute": { value: "number", about: "requests a minute of the whole app" },
+        "per-key": { value: "number", about: "requests a minute of each key" },
+      },
+    },
+    setLimitTask,
   ),
 ];

@@ -1,5 +1,13 @@
 /** `rowhouse admin issue-key` and `revoke-key`. A key is printed once and kept nowhere. @module */
-import { issueKey, revokeKey } from "../accounts/mod.ts";
+import {
+  GRACES,
+  type Grace,
+  issueKey,
+  type ListedKey,
+  listKeys,
+  revokeKey,
+  rollKey,
+} from "../accounts/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { quote } from "../std/quote.ts";
 import { type AdminTask, makeAdminCommand } from "./admin_task.ts";
@@ -38,6 +46,47 @@ const revokeKeyTask: AdminTask = async (deps, args) => {
   return { document: { keyId, revoked: true }, lines: [`Revoked key ${keyId}`] };
 };
 
+const DEFAULT_GRACE = "24h";
+
+const rollKeyTask: AdminTask = async (deps, args) => {
+  const keyId = readKeyId(args.positionals[0] ?? "");
+  const grace = readGrace(args.text("grace") ?? DEFAULT_GRACE);
+  const keyPrefix = deps.config.API_KEY_PREFIX;
+  const rolled = await rollKey({ ...deps, keyPrefix }, keyId, grace);
+  return {
+    document: {
+      keyId: rolled.keyId,
+      key: rolled.text,
+      expiresAt: rolled.expiresAt?.toISOString() ?? null,
+      old: { keyId, expiresAt: rolled.oldExpiresAt.toISOString() },
+    },
+    lines: [rolled.text],
+  };
+};
+
+const listKeysTask: AdminTask = async (deps, args) => {
+  const [slug = ""] = args.positionals;
+  const keys = await listKeys(deps, slug);
+  const lines = keys.map(toLine);
+  return {
+    document: { app: slug, keys },
+    lines: lines.length === 0 ? [`App ${slug} has no key yet`] : lines,
+  };
+};
+
+function toLine({ keyId, status, scopes, expiresAt, lastUsedAt, name }: ListedKey): string {
+  const life = expiresAt === null ? "no expiry" : `expires ${expiresAt}`;
+  const use = lastUsedAt === null ? "never used" : `used ${lastUsedAt}`;
+  return [keyId, status, scopes.join(","), life, use, name].join("  ").trimEnd();
+}
+
+function readGrace(text: string): Grace {
+  const graces = Object.keys(GRACES) as Grace[];
+  const found = graces.find((grace) => grace === text);
+  if (found !== undefined) return found;
+  throw new UsageError(`Cannot read --grace ${quote(text)}: must be one of ${graces.join(", ")}`);
+}
+
 export const adminKeyCommands = [
   makeAdminCommand(
     {
@@ -65,6 +114,36 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       positionals: ["key_id"],
     },
     revokeKeyTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin roll-key",
+      summary: "makes a copy of an API key, prints it once, and ends the old one after a grace",
+      example: `rowhouse admin roll-key k3x9q0m2w8z5t1ab
+rowhouse admin roll-key k3x9q0m2w8z5t1ab --grace 0`,
+      about: `The copy has the old key's name and scopes, and a life as long as the old one was given. The old key works
+until the grace is over, and never longer than it would have.
+Prints { keyId, key, expiresAt, old: { keyId, expiresAt } } with --json.`,
+      positionals: ["key_id"],
+      flags: {
+        grace: {
+          value: "time",
+          about: `${Object.keys(GRACES).join(", ")}; default ${DEFAULT_GRACE}`,
+        },
+      },
+    },
+    rollKeyTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin list-keys",
+      summary: "lists the API keys of an app, the newest first",
+      example: "rowhouse admin list-keys wiki --json",
+      about: `Shows nothing of a secret.
+Prints { app, keys: [{ keyId, name, scopes, status, createdAt, expiresAt, revokedAt, lastUsedAt }] } with --json.`,
+      positionals: ["slug"],
+    },
+    listKeysTask,
   ),
 ];
 

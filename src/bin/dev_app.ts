@@ -54,7 +54,8 @@ type KeptKey = { text: string; appId: string | undefined; config: Config };
 async function isInForce(admin: Database, { text, appId, config }: KeptKey): Promise<boolean> {
   const parts = readKeyText(text, config.API_KEY_PREFIX);
   if (parts === undefined) return false;
-  const used = await useKey({ db: admin }, parts.keyId);
+  const secretHash = Buffer.from(hashSecret(parts.secret)).toString("hex");
+  const used = await useKey({ db: admin }, { keyId: parts.keyId, secretHash });
   if (used === undefined) return false;
   const { record } = used;
   return (

@@ -22,6 +22,8 @@ rowhouse_admin (role attribute CREATEROLE, owner of the database) is the role of
 rowhouse_login that of DATABASE_URL.
 
 ADMIN_DATABASE_URL goes straight to PostgreSQL; only DATABASE_URL may go through a pooler.
+Where gateway, data and identity are processes of their own, each has a login of its own: run it once for
+each with its DATABASE_URL and ROLE, and the login gets the rights of that role only.
 A database that cannot be reached exits with 69, any other trouble with 1.`,
   positionals: [],
   flags: { json: { about: "one JSON document on standard output: { applied, login }" } },
@@ -48,7 +50,7 @@ async function runMigrate({ args, env, terminal }: Setting): Promise<ExitCode> {
 /** Applies what is missing and admits the serving login, where that is another one. */
 export async function setUpDatabase(
   admin: Database,
-  config: Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL">,
+  config: Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> & Partial<Pick<Config, "ROLE">>,
 ): Promise<{ applied: string[]; login: string | undefined }> {
   const applied = await migrate(admin);
   const { DATABASE_URL: serving, ADMIN_DATABASE_URL: administering } = config;
@@ -56,6 +58,6 @@ export async function setUpDatabase(
   const login = decodeURIComponent(new URL(serving).username);
   if (login === decodeURIComponent(new URL(administering).username))
     return { applied, login: undefined };
-  await admitLogin(admin, serving);
+  await admitLogin(admin, serving, config.ROLE);
   return { applied, login };
 }

@@ -21,6 +21,10 @@ export function openFrom(config: Config, options: OpenOptions): House {
       sessionMaxS: config.SESSION_MAX,
     },
     log: options.log,
+    role: config.ROLE,
+    secrets: config.INTERNAL_HMAC_SECRET ?? [],
+    trustedProxies: config.TRUSTED_PROXIES,
+    upstreams: { data: config.UPSTREAM_DATA_URL, identity: config.UPSTREAM_IDENTITY_URL },
   });
 }
 

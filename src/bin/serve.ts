@@ -21,14 +21,22 @@ Logs JSON lines to standard output. While the database is away every request tha
 503 with Retry-After, and served again as soon as the database is back. On a signal to stop, requests
 under way are finished (at most 10 s); a second signal ends the process at once.
 With WORKERS above 1 that many processes share the port; one that dies is replaced, and SIGHUP replaces
-them one by one without refusing a request.`,
+them one by one without refusing a request.
+
+A role other than all serves a part, each a process of its own: gateway authenticates callers and forwards,
+signed with INTERNAL_HMAC_SECRET, to data and identity (UPSTREAM_DATA_URL, UPSTREAM_IDENTITY_URL), which take
+nothing else.`,
   positionals: [],
-  flags: { worker: { value: "number", about: "as one of WORKERS: serve itself starts these" } },
+  flags: {
+    role: { value: "role", about: "all, gateway, data or identity; default: ROLE, else all" },
+    worker: { value: "number", about: "as one of WORKERS: serve itself starts these" },
+  },
   run: runServe,
 };
 
 async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
-  const config = readSettings(env, "DATABASE_URL");
+  const role = args.text("role");
+  const config = readSettings(role === undefined ? env : { ...env, ROLE: role }, "DATABASE_URL");
   const log = openLog(config, terminal.say);
   const worker = args.text("worker");
   if (config.WORKERS > 1 && worker === undefined) return await superviseWorkers({ config, log });
@@ -42,7 +50,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   try {
     const isThere = await checkHouse(house);
     const serving = listen(house, toPlace(config, worker));
-    log("info", "listening", { host: config.HOST, port: serving.port, worker });
+    log("info", "listening", { host: config.HOST, port: serving.port, role: config.ROLE, worker });
     if (worker !== undefined) tellListening();
     try {
       if (!isThere) await Promise.race([stopped, waitForDatabase(house, log, stopped)]);

@@ -7,6 +7,7 @@
 import type { Subprocess } from "bun";
 import type { Config } from "../config.ts";
 import type { Log } from "../observe.ts";
+import type { Role } from "../role.ts";
 import { EXIT, type ExitCode, RefusedError } from "./command.ts";
 
 type Worker = {
@@ -27,7 +28,7 @@ export async function superviseWorkers({ config, log }: Supervised): Promise<Exi
   const workers = new Map<number, Worker>();
   let isStopping = false;
   const start = (index: number): Worker => {
-    const worker = spawnWorker(index);
+    const worker = spawnWorker(index, config.ROLE);
     workers.set(index, worker);
     void worker.process.exited.then(async (code) => {
       if (isStopping || worker.isRetired) return;
@@ -96,18 +97,21 @@ async function retire(worker: Worker): Promise<void> {
   await worker.process.exited;
 }
 
-function spawnWorker(index: number): Worker {
+function spawnWorker(index: number, role: Role): Worker {
   let settle: (isListening: boolean) => void = () => undefined;
   const listening = new Promise<boolean>((resolve) => {
     settle = resolve;
   });
-  const child = Bun.spawn([process.execPath, Bun.main, "serve", "--worker", String(index)], {
-    stdin: "ignore",
-    stdout: "inherit",
-    stderr: "inherit",
-    ipc: (message) => settle(message === LISTENING),
-    onExit: () => settle(false),
-  });
+  const child = Bun.spawn(
+    [process.execPath, Bun.main, "serve", "--worker", String(index), "--role", role],
+    {
+      stdin: "ignore",
+      stdout: "inherit",
+      stderr: "inherit",
+      ipc: (message) => settle(message === LISTENING),
+      onExit: () => settle(false),
+    },
+  );
   return { process: child, listening, isRetired: false };
 }
 

@@ -1,16 +1,37 @@
 /**
  * API key → Principal. One answer for every way to fail; a key's record is kept in memory for as long as the version
- * of keys is confirmed, so that a revocation holds everywhere within seconds.
+ * of keys is confirmed, so that a revocation holds everywhere within seconds. While the database is away nothing
+ * confirms it: keys are then answered 503, known ones too.
+ *
+ * Unknown keys are not remembered, so that a new key works at once everywhere; they cannot cost more than one query
+ * at a time, because look-ups that meet go as one.
  *
  * @module
  */
 import { timingSafeEqual } from "node:crypto";
-import { hashSecret, type KeyRecord, readKeyText, useKey } from "../accounts/mod.ts";
+import {
+  hashSecret,
+  type KeyRecord,
+  type KeyUse,
+  readKeyText,
+  type UsedKey,
+  useKeys,
+} from "../accounts/mod.ts";
 import type { Database, VersionWatch } from "../db/mod.ts";
 import { makePrincipal, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
+import { makeBatch } from "./batch.ts";
+import { makeFailures } from "./failures.ts";
 
-export type Authenticate = (request: Request) => Principal | Promise<Principal>;
+/**
+ * The principal of a request; its client's address is asked for only where the key is not known already.
+ *
+ * @throws {Problem} unauthenticated; rate_limited
+ */
+export type Authenticate = (
+  request: Request,
+  readAddress: () => string,
+) => Principal | Promise<Principal>;
 
 export type AuthenticateDeps = {
   db: Database;
@@ -24,28 +45,71 @@ const RECORD_LIFE_MS = 60_000;
 /** How old the confirmation of the keys' version may be: well under the 5 s in which a revocation must hold. */
 const CONFIRMATION_LIFE_MS = 3000;
 const MOST_RECORDS = 10_000;
+/** The longest prefix, `_`, id, `.` and secret. Anything longer is not worth a look. */
+const BEARER = /^Bearer +([\w.-]{1,83})$/i;
 
 type Cached = { record: KeyRecord; readAt: number; version: number; principal: Principal };
 
-/** A check of the `Authorization` header. @throws {Problem} unauthenticated */
+/** A check of the `Authorization` header. */
 export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
   const cache = new Map<string, Cached>();
-  const pending = new Map<string, Promise<Principal>>();
-  return (request) => {
-    const header = request.headers.get("authorization");
-    if (header === null) throw unauthenticated();
+  const failures = makeFailures(deps.now);
+  const lookUp = makeBatch<string, UsedKey>((uses) => useKeys(deps, uses.map(toUse)));
+
+  async function verify(text: string | undefined, digest: string): Promise<Principal> {
+    const parts = text === undefined ? undefined : readKeyText(text, deps.keyPrefix);
+    if (parts === undefined) throw unauthenticated();
+    const readAt = deps.now();
+    const hash = hashSecret(parts.secret);
+    const found = await lookUp(`${parts.keyId} ${Buffer.from(hash).toString("hex")}`);
+    if (found === undefined || !timingSafeEqual(found.record.secretHash, hash))
+      throw unauthenticated();
+    if (found.record.revokedAt !== undefined) throw unauthenticated();
+    const cached = { ...found, readAt, principal: makePrincipal(found.record) };
+    const principal = admit(cached, deps.now());
+    keep(cache, digest, cached);
+    return principal;
+  }
+
+  async function verifyFrom(
+    address: string,
+    key: { text: string | undefined; digest: string },
+  ): Promise<Principal> {
+    failures.check(address);
+    try {
+      return await verify(key.text, key.digest);
+    } catch (error) {
+      if (error instanceof Problem && error.code === "unauthenticated") failures.note(address);
+      throw error;
+    }
+  }
+
+  return (request, readAddress) => {
+    const text = BEARER.exec(request.headers.get("authorization") ?? "")?.[1];
+    if (text === undefined) return verifyFrom(readAddress(), { text, digest: "" });
     // Found by its digest: no secret stays in memory, and a look-up's time tells nothing of one.
-    const digest = Bun.CryptoHasher.hash("sha256", header, "base64");
+    const digest = Bun.CryptoHasher.hash("sha256", text, "base64");
     const cached = cache.get(digest);
     if (cached !== undefined && isCurrent(cached, deps)) return admit(cached, deps.now());
-    return share(pending, digest, () => verify(deps, cache, { header, digest }));
+    return verifyFrom(readAddress(), { text, digest });
   };
+}
+
+/** What is looked up of a key: equal for equal keys, so that they share one look-up. */
+function toUse(text: string): KeyUse {
+  const [keyId = "", secretHash = ""] = text.split(" ");
+  return { keyId, secretHash };
 }
 
 function isCurrent(cached: Cached, { watch, now }: AuthenticateDeps): boolean {
   const time = now();
-  if (time - watch.confirmedAt() > CONFIRMATION_LIFE_MS) return false;
-  return cached.version >= (watch.latest()?.keys ?? 0) && time - cached.readAt <= RECORD_LIFE_MS;
+  const confirmedAt = watch.confirmedAt();
+  if (time - confirmedAt > CONFIRMATION_LIFE_MS || time - cached.readAt > RECORD_LIFE_MS)
+    return false;
+  const latest = watch.latest()?.keys ?? 0;
+  // A record may be newer than the last look at versions; one that a later look does not reach is of another
+  // database, such as one that was restored.
+  return cached.version === latest || (cached.version > latest && cached.readAt >= confirmedAt);
 }
 
 function admit({ record, principal }: Cached, time: number): Principal {
@@ -53,40 +117,11 @@ function admit({ record, principal }: Cached, time: number): Principal {
   return principal;
 }
 
-/** One look-up a key at a time: a change of any key makes every caller of every key ask again at once. */
-function share(
-  pending: Map<string, Promise<Principal>>,
-  digest: string,
-  run: () => Promise<Principal>,
-): Promise<Principal> {
-  const found = pending.get(digest);
-  if (found !== undefined) return found;
-  const made = run().finally(() => pending.delete(digest));
-  pending.set(digest, made);
-  return made;
-}
-
-/** Form and checksum cost no query; the database is asked for what is left. */
-async function verify(
-  deps: AuthenticateDeps,
-  cache: Map<string, Cached>,
-  { header, digest }: { header: string; digest: string },
-): Promise<Principal> {
-  const key = /^Bearer +(\S+)$/i.exec(header)?.[1];
-  const parts = key === undefined ? undefined : readKeyText(key, deps.keyPrefix);
-  if (parts === undefined) throw unauthenticated();
-  const readAt = deps.now();
-  const found = await useKey(deps, parts.keyId);
-  if (found === undefined || !isSecret(found.record, parts.secret)) throw unauthenticated();
-  if (found.record.revokedAt !== undefined) throw unauthenticated();
-  const cached = { ...found, readAt, principal: makePrincipal(found.record) };
-  if (cache.size >= MOST_RECORDS) cache.clear();
+function keep(cache: Map<string, Cached>, digest: string, cached: Cached): void {
+  cache.delete(digest);
+  const [oldest] = cache.size < MOST_RECORDS ? [] : cache.keys();
+  if (oldest !== undefined) cache.delete(oldest);
   cache.set(digest, cached);
-  return admit(cached, deps.now());
-}
-
-function isSecret(record: KeyRecord, secret: string): boolean {
-  return timingSafeEqual(record.secretHash, hashSecret(secret));
 }
 
 function unauthenticated(): Problem {

@@ -1,2 +1,17 @@
-/** The gateway: API keys to principals. @module */
+/** The gateway: API keys to principals, limits, and signed requests between processes. @module */
 export { type Authenticate, makeAuthenticate } from "./authenticate.ts";
+export { isProxy, makeReadAddress } from "./client_address.ts";
+export { SITES, type Site } from "./context.ts";
+export { type Forward, makeForward } from "./forward.ts";
+export { toForwarded } from "./forwarded_routes.ts";
+export { makeTakeQuota, type Quota, type TakeQuota } from "./quota.ts";
+export {
+  makeOpenReceive,
+  makeSignedReceive,
+  type Peer,
+  type ReadSite,
+  type Receive,
+  type Received,
+} from "./receive.ts";
+export { AUDIENCES, type Audience, LEAST_SECRET_BYTES } from "./signature.ts";
+export { makeVerify } from "./verify.ts";

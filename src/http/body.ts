@@ -45,18 +45,30 @@ export async function readText(
   most: number,
   options: { limitMs?: number } = {},
 ): Promise<string> {
-  const announced = request.headers.get("content-length");
-  if (Number(announced ?? 0) > most) throw tooLarge(most);
-  const limitMs = options.limitMs ?? ARRIVAL_LIMIT_MS;
-  const bytes =
-    announced === null
-      ? await readChunks(request, most, limitMs)
-      : await readAnnounced(request, limitMs);
+  const bytes = await readBody(request, most, options);
   try {
     return utf8.decode(bytes);
   } catch (error) {
     throw new Problem("invalid_json", { message: "The body is not UTF-8", cause: error });
   }
+}
+
+/**
+ * The bytes of a body of at most `most`.
+ *
+ * @throws {Problem} body_too_large — announced or sent, also when chunked; invalid_json — cut short, or not there in time
+ */
+export async function readBody(
+  request: Request,
+  most: number,
+  options: { limitMs?: number } = {},
+): Promise<Uint8Array<ArrayBuffer>> {
+  const announced = request.headers.get("content-length");
+  if (Number(announced ?? 0) > most) throw tooLarge(most);
+  const limitMs = options.limitMs ?? ARRIVAL_LIMIT_MS;
+  return announced === null
+    ? await readChunks(request, most, limitMs)
+    : await readAnnounced(request, limitMs);
 }
 
 /**
@@ -99,7 +111,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** A body whose length is announced and was checked: read whole, at a tenth of what a stream of chunks costs. */
-async function readAnnounced(request: Request, limitMs: number): Promise<Uint8Array> {
+async function readAnnounced(request: Request, limitMs: number): Promise<Uint8Array<ArrayBuffer>> {
   let timer: Timer | undefined;
   const lateness = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(cutShort("The body did not arrive in time")), limitMs);
@@ -114,7 +126,11 @@ async function readAnnounced(request: Request, limitMs: number): Promise<Uint8Ar
 }
 
 /** A body without an announced end, chunk by chunk; a sender who dawdles holds nothing for long. */
-async function readChunks(request: Request, most: number, limitMs: number): Promise<Uint8Array> {
+async function readChunks(
+  request: Request,
+  most: number,
+  limitMs: number,
+): Promise<Uint8Array<ArrayBuffer>> {
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
   const timer = setTimeout(() => void reader.cancel().catch(() => undefined), limitMs);

@@ -5,7 +5,7 @@
  * @module
  */
 
-const EXPOSED = "Location, Retry-After, X-Request-Id";
+const EXPOSED = "Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id";
 
 /** Headers that let `origin` read an answer; only `Vary` when it is not among the allowed. */
 export function corsHeaders(

@@ -7,6 +7,7 @@ export {
   hasUnreadBody,
   MAX_DEPTH,
   parseJson,
+  readBody,
   readText,
 } from "./body.ts";
 export { type CookieOptions, readCookies, toSetCookie } from "./cookies.ts";

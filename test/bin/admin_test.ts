@@ -122,3 +122,57 @@ describe("refusals", () => {
     expect([code, err]).toEqual([1, 'Cannot create app "twice": it exists already\n']);
   });
 });
+
+test("a key is rolled over and listed; an app's limit is set", async () => {
+  await admin("create-app", "rolling");
+  const issued = parse((await admin("issue-key", "rolling", "--name", "server", "--json")).out);
+  const keyId = String(issued["keyId"]);
+  const rolled = await admin("roll-key", keyId, "--grace", "1h", "--json");
+  expect(rolled).toMatchObject({ code: 0, err: "" });
+  const copy = parse(rolled.out);
+  expect(copy).toMatchObject({ expiresAt: null, old: { keyId } });
+  for (const key of [issued["key"], copy["key"]])
+    expect((await house.call(undefined, "/v1/data/db/none", { key: String(key) })).status).toBe(
+      404,
+    );
+
+  const listed = await admin("list-keys", "rolling", "--json");
+  const common = { name: "server", scopes: ["data:read", "data:write"], status: "active" };
+  expect(parse(listed.out)).toMatchObject({
+    app: "rolling",
+    keys: [
+      { ...common, keyId: copy["keyId"], expiresAt: null },
+      { ...common, keyId, lastUsedAt: expect.stringMatching(/Z$/) },
+    ],
+  });
+  for (const secret of [issued["key"], copy["key"]])
+    expect(listed.out).not.toContain(String(secret).split(".")[1] ?? "no key");
+
+  const set = await admin(
+    "set-limit",
+    "rolling",
+    "--per-minute",
+    "60",
+    "--per-key",
+    "30",
+    "--json",
+  );
+  expect(parse(set.out)).toEqual({ app: "rolling", perMinute: 60, perMinuteOfKey: 30 });
+  const reset = await admin("set-limit", "rolling");
+  expect(reset.out).toBe(
+    "App rolling may send 600000 requests a minute, each of its keys 600000\n",
+  );
+});
+
+test.each([
+  { words: ["roll-key", "a".repeat(16)], code: 1 },
+  { words: ["roll-key", "a".repeat(16), "--grace", "2h"], code: 2 },
+  { words: ["roll-key", "rh_abc.secret"], code: 2 },
+  { words: ["list-keys", "no-such-app"], code: 1 },
+  { words: ["set-limit", "no-such-app", "--per-minute", "5"], code: 1 },
+  { words: ["set-limit", "no-such-app", "--per-minute", "0"], code: 2 },
+])("admin $words exits with $code", async ({ words, code }) => {
+  const refused = await admin(...words);
+  expect([refused.code, refused.out]).toEqual([code, ""]);
+  expect(refused.err).not.toContain("abc.secret");
+});

@@ -18,6 +18,8 @@ export type TestDatabase = {
   adminUrl: string;
   /** As the login that may only EXECUTE, through whatever serves. */
   servingUrl: string;
+  /** As the logins of a split house: each a member of the group of its role and of nothing else. */
+  roleUrls: Readonly<Record<SplitRole, string>>;
   /** As the administrator, through whatever serves: what a careless operator would set. */
   superuserUrl: string;
   prepare: boolean;
@@ -26,6 +28,8 @@ export type TestDatabase = {
 
 export const LOGIN = "rowhouse_test_login";
 export const PASSWORD = "test login password";
+export const SPLIT_ROLES = ["gateway", "data", "identity"] as const;
+export type SplitRole = (typeof SPLIT_ROLES)[number];
 
 /** A migrated database of its own, in the run's cluster or another one. */
 export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> {
@@ -34,7 +38,7 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
   const name = `rowhouse_test_${crypto.randomUUID().replaceAll("-", "")}`;
   await withDatabase(urls.admin, async (root) => {
     await root.message(`create database ${name}`);
-    await makeLogin(root);
+    for (const login of [LOGIN, ...SPLIT_ROLES.map(toLogin)]) await makeLogin(root, login);
   });
   const adminUrl = withParts(urls.admin, { database: name });
   const servingUrl = withParts(urls.serving, {
@@ -44,16 +48,24 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
   });
   const { username, password } = new URL(urls.admin);
   const superuserUrl = withParts(urls.serving, { database: name, username, password });
+  const toRoleUrl = (role: SplitRole) =>
+    withParts(urls.serving, { database: name, username: toLogin(role), password: PASSWORD });
+  const roleUrls = {
+    gateway: toRoleUrl("gateway"),
+    data: toRoleUrl("data"),
+    identity: toRoleUrl("identity"),
+  };
   await withDatabase(adminUrl, async (admin) => {
     await migrate(admin);
     await admitLogin(admin, servingUrl);
+    for (const role of SPLIT_ROLES) await admitLogin(admin, roleUrls[role], role);
   });
   const drop = () =>
     withDatabase(
       urls.admin,
       async (root) => void (await root.message(`drop database ${name} with (force)`)),
     );
-  return { name, adminUrl, servingUrl, superuserUrl, prepare: urls.prepare, drop };
+  return { name, adminUrl, servingUrl, roleUrls, superuserUrl, prepare: urls.prepare, drop };
 }
 
 /** A database with nothing in it: its administrator's URL, and how to drop it. */
@@ -83,10 +95,14 @@ export async function withDatabase<Result>(
   }
 }
 
-async function makeLogin(root: Database): Promise<void> {
+function toLogin(role: SplitRole): string {
+  return `rowhouse_test_${role}`;
+}
+
+async function makeLogin(root: Database, login: string): Promise<void> {
   await root.message(`do $$ begin
-    if not exists (select from pg_roles where rolname = '${LOGIN}') then
-      create role ${LOGIN} login password '${PASSWORD}';
+    if not exists (select from pg_roles where rolname = '${login}') then
+      create role ${login} login password '${PASSWORD}';
     end if;
   exception when duplicate_object or unique_violation then null; end $$; select 1`);
 }

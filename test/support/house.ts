@@ -1,11 +1,12 @@
 /** A served house over a disposable database, and apps in it: what every test through the front door starts from. @module */
 import { createApp, issueKey } from "../../src/accounts/mod.ts";
 import { type Definition, toDefinition } from "../../src/dsl/mod.ts";
-import { type House, openHouse } from "../../src/house.ts";
+import type { House, HouseOptions } from "../../src/house.ts";
 import type { IdentitySettings } from "../../src/identity/mod.ts";
 import type { Scope } from "../../src/principal.ts";
 import { push } from "../../src/push/mod.ts";
 import { type ClusterUrls, makeDatabase, type TestDatabase } from "./cluster.ts";
+import { openShape, type Shape } from "./shape.ts";
 
 export type TestApp = { id: string; slug: string; key: string };
 
@@ -57,33 +58,23 @@ export type TestHouseOptions = {
   toServingUrl?: (url: string) => string;
   /** The same for pushes; default: straight to the database. */
   toAdminUrl?: (url: string) => string;
-  /** Hosts, cookies and sessions; the port is known by then. */
+  /** One process, or gateway and services apart; default: what TEST_SHAPE says, else one. */
+  shape?: Shape;
+  /** Other services than those that a split house opens. */
+  upstreams?: Partial<Record<"data" | "identity", string>>;
+  /** Further options of the houses. */
+  house?: Partial<HouseOptions>;
+  /** Hosts, cookies and sessions; the port of who faces callers is known by then. */
   identity?: (port: number) => Partial<IdentitySettings>;
 };
 
 /** Opens and serves a house on a free port. */
 export async function openTestHouse(options: TestHouseOptions = {}): Promise<TestHouse> {
   const database = await makeDatabase(options.cluster);
-  const servingUrl = options.login === "superuser" ? database.superuserUrl : database.servingUrl;
   const log: string[] = [];
-  // The port first: the pages' origin is made of it.
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: (request, peer) => house.fetch(request, peer),
+  const { house, url, close } = await openShape(options, database, (level, event, fields) => {
+    log.push(JSON.stringify({ level, event, ...fields }));
   });
-  const house = openHouse({
-    databaseUrl: options.toServingUrl?.(servingUrl) ?? servingUrl,
-    adminDatabaseUrl: options.toAdminUrl?.(database.adminUrl) ?? database.adminUrl,
-    connections: options.connections ?? 5,
-    prepare: options.prepare ?? database.prepare,
-    keyPrefix: "rh",
-    ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
-    identity: options.identity?.(server.port ?? 0) ?? {},
-    log: (level, event, fields) => void log.push(JSON.stringify({ level, event, ...fields })),
-  });
-  await house.warm();
-  const url = `http://127.0.0.1:${server.port}`;
   return {
     url,
     database,
@@ -93,8 +84,7 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
     pushSchema: (app, schema) => pushSchema(house, app, schema),
     call: (app, path, call) => callHouse(url, app, path, call),
     close: async () => {
-      await server.stop(true);
-      await house.close();
+      await close();
       await database.drop();
     },
   };

@@ -1,0 +1,110 @@
+/**
+ * The life of a key after it was issued: rolled over to a copy, and listed. Never shows a secret but the new one of a
+ * roll, once.
+ *
+ * @module
+ */
+import type { Database } from "../db/mod.ts";
+import { SCOPES, type Scope } from "../principal.ts";
+import { Problem } from "../problem.ts";
+import { makeKeyText } from "./key_text.ts";
+import { hashSecret, type IssueDeps, unknownApp } from "./keys.ts";
+
+/** How long a rolled key goes on working beside its copy, in seconds. */
+export const GRACES = { "0": 0, "1h": 3600, "24h": 86_400, "7d": 604_800 } as const;
+export type Grace = keyof typeof GRACES;
+
+export type RolledKey = {
+  keyId: string;
+  text: string;
+  /** When the copy expires; `undefined` where the old key never did. */
+  expiresAt: Date | undefined;
+  /** When the old key stops working. */
+  oldExpiresAt: Date;
+};
+
+/**
+ * A copy of a key in force, with its name and scopes and a life as long as the old one was given; the old one expires
+ * at the end of the grace, never later than it would have. One statement: both, or nothing.
+ *
+ * @throws {Problem} not_found — no such key is in force
+ */
+export async function rollKey(deps: IssueDeps, keyId: string, grace: Grace): Promise<RolledKey> {
+  const copy = makeKeyText(deps.keyPrefix, deps.randomBytes);
+  const [row] = await deps.admin.query<{ expires_at: string | null; old_expires_at: string }>(
+    `with before as (
+      select key_id, expires_at - created_at as life from rowhouse.api_keys where key_id = $1 for update
+    ), old as (
+      update rowhouse.api_keys
+      set expires_at = least(expires_at, now() + make_interval(secs => $4::double precision))
+      from before
+      where api_keys.key_id = before.key_id and revoked_at is null and (expires_at is null or expires_at > now())
+      returning app_id, name, scopes, expires_at, before.life
+    ), copy as (
+      insert into rowhouse.api_keys (key_id, app_id, name, secret_hash, scopes, expires_at)
+      select $2, app_id, name, decode($3, 'hex'), scopes, now() + life from old
+      returning expires_at
+    )
+    select extract(epoch from copy.expires_at)::text as expires_at,
+      extract(epoch from old.expires_at)::text as old_expires_at
+    from copy, old`,
+    [keyId, copy.keyId, Buffer.from(hashSecret(copy.secret)).toString("hex"), GRACES[grace]],
+    { effect: "write" },
+  );
+  if (row === undefined) {
+    throw new Problem("not_found", {
+      message: `Cannot roll key ${JSON.stringify(keyId)}: no such key is in force`,
+    });
+  }
+  return {
+    keyId: copy.keyId,
+    text: copy.text,
+    expiresAt: row.expires_at === null ? undefined : new Date(Number(row.expires_at) * 1000),
+    oldExpiresAt: new Date(Number(row.old_expires_at) * 1000),
+  };
+}
+
+export type ListedKey = {
+  keyId: string;
+  name: string;
+  scopes: Scope[];
+  status: "active" | "expired" | "revoked";
+  createdAt: string;
+  expiresAt: string | null;
+  revokedAt: string | null;
+  lastUsedAt: string | null;
+};
+
+/**
+ * The keys of an app, the newest first; nothing of their secrets.
+ *
+ * @throws {Problem} unknown_app
+ */
+export async function listKeys(deps: { admin: Database }, slug: string): Promise<ListedKey[]> {
+  const [row] = await deps.admin.query<{ keys: string }>(
+    `select coalesce((
+      select json_agg(json_build_object(
+        'keyId', key_id, 'name', name, 'scopes', scopes,
+        'status', case when revoked_at is not null then 'revoked'
+          when expires_at <= now() then 'expired' else 'active' end,
+        'createdAt', ${moment("created_at")}, 'expiresAt', ${moment("expires_at")},
+        'revokedAt', ${moment("revoked_at")}, 'lastUsedAt', ${moment("last_used_at")}
+      ) order by created_at desc, key_id)
+      from rowhouse.api_keys where app_id = apps.id), '[]')::text as keys
+    from rowhouse.apps where slug = $1`,
+    [slug],
+    { effect: "read" },
+  );
+  if (row === undefined) throw unknownApp(slug);
+  const keys = JSON.parse(row.keys) as ListedKey[];
+  return keys.map((key) => ({
+    ...key,
+    scopes: SCOPES.filter((scope) => key.scopes.includes(scope)),
+  }));
+}
+
+type Column = "created_at" | "expires_at" | "revoked_at" | "last_used_at";
+
+function moment(column: Column): string {
+  return `to_char(api_keys.${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
+}

@@ -1,0 +1,85 @@
+/**
+ * Requests a minute that apps and their keys may send, in memory: what an operator set for an app, else the default.
+ *
+ * @module
+ */
+import type { Database } from "../db/mod.ts";
+import { Problem } from "../problem.ts";
+import { unknownApp } from "./keys.ts";
+
+/** Requests a minute: of the whole app, and of each of its keys. */
+export type Limit = { readonly app: number; readonly key: number };
+
+export type Limits = {
+  readonly of: (appId: string) => Limit;
+  /** Reads them again when the version of apps has moved. */
+  readonly refresh: (version: number) => Promise<void>;
+};
+
+/** 10,000 a second for a minute on end: only what runs away meets it. */
+export const DEFAULT_PER_MINUTE = 600_000;
+export const MOST_PER_MINUTE = 100_000_000;
+
+const DEFAULT_LIMIT: Limit = { app: DEFAULT_PER_MINUTE, key: DEFAULT_PER_MINUTE };
+
+/** The default holds for every app before the first `refresh`. */
+export function makeLimits(db: Database): Limits {
+  let byApp = new Map<string, Limit>();
+  let seen = 0;
+  return {
+    of: (appId) => byApp.get(appId) ?? DEFAULT_LIMIT,
+    refresh: async (version) => {
+      if (version === seen) return;
+      byApp = await readLimits(db);
+      seen = version;
+    },
+  };
+}
+
+async function readLimits(db: Database): Promise<Map<string, Limit>> {
+  const rows = await db.query<{ id: string; app: number; key: number }>(
+    `select id, coalesce(requests_per_minute, $1::integer) as app,
+      coalesce(key_requests_per_minute, requests_per_minute, $1::integer) as key
+    from rowhouse.apps
+    where requests_per_minute is not null or key_requests_per_minute is not null`,
+    [DEFAULT_PER_MINUTE],
+    { effect: "read" },
+  );
+  return new Map(rows.map(({ id, app, key }) => [id, { app, key }]));
+}
+
+/** What an operator sets; `undefined` is the default again, and a key's default is its app's limit. */
+export type SetLimitOptions = {
+  slug: string;
+  perMinute: number | undefined;
+  perMinuteOfKey: number | undefined;
+};
+
+/**
+ * Sets an app's limits; every process counts by them within seconds.
+ *
+ * @throws {Problem} unknown_app; invalid_request — a limit is no whole number from 1
+ */
+export async function setLimit(
+  deps: { admin: Database },
+  { slug, perMinute, perMinuteOfKey }: SetLimitOptions,
+): Promise<void> {
+  for (const limit of [perMinute, perMinuteOfKey]) {
+    if (limit !== undefined) checkLimit(limit);
+  }
+  const rows = await deps.admin.query(
+    `update rowhouse.apps set requests_per_minute = $2, key_requests_per_minute = $3
+    where slug = $1
+    returning id`,
+    [slug, perMinute ?? null, perMinuteOfKey ?? null],
+    { effect: "write" },
+  );
+  if (rows.length === 0) throw unknownApp(slug);
+}
+
+function checkLimit(limit: number): void {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MOST_PER_MINUTE) return;
+  throw new Problem("invalid_request", {
+    message: `Cannot set a limit of ${limit} requests a minute: must be a whole number from 1 to ${MOST_PER_MINUTE}`,
+  });
+}

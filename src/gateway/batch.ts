@@ -1,0 +1,42 @@
+/** Look-ups in batches: while one is under way, those of other keys gather and go as one. @module */
+import { Problem } from "../problem.ts";
+
+export type LookUp<Key, Value> = (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>;
+
+const MOST_WAITING = 10_000;
+
+/**
+ * A single look-up made of one of many: however many ask for however many keys, one query is under way. Who asks for
+ * a key that is being looked up shares the answer.
+ */
+export function makeBatch<Key, Value>(
+  lookUp: LookUp<Key, Value>,
+): (key: Key) => Promise<Value | undefined> {
+  let running = new Map<Key, PromiseWithResolvers<Value | undefined>>();
+  let waiting = new Map<Key, PromiseWithResolvers<Value | undefined>>();
+
+  async function run(): Promise<void> {
+    while (waiting.size > 0) {
+      running = waiting;
+      waiting = new Map();
+      try {
+        const found = await lookUp([...running.keys()]);
+        for (const [key, { resolve }] of running) resolve(found.get(key));
+      } catch (error) {
+        for (const { reject } of running.values()) reject(error);
+      }
+    }
+    running = new Map();
+  }
+
+  return (key) => {
+    const found = running.get(key) ?? waiting.get(key);
+    if (found !== undefined) return found.promise;
+    if (waiting.size >= MOST_WAITING)
+      throw new Problem("overloaded", { headers: { "retry-after": "1" } });
+    const made = Promise.withResolvers<Value | undefined>();
+    waiting.set(key, made);
+    if (running.size === 0) void run();
+    return made.promise;
+  };
+}

@@ -1,0 +1,49 @@
+/**
+ * Token buckets in memory, one a name: full at first, refilled evenly. Each process counts for itself, so several
+ * processes together admit as many times more. @module
+ */
+
+export type Bucket = { tokens: number; countedAt: number };
+
+export type Buckets = {
+  /** The bucket of a name, refilled to now; `perMinute` is its size and what flows in a minute. */
+  readonly look: (name: string, perMinute: number) => Bucket;
+};
+
+const MOST_BUCKETS = 20_000;
+const MINUTE_MS = 60_000;
+
+/** Buckets of at most `most` names: the one that was made first gives way, and begins full if it comes back. */
+export function makeBuckets(options: { now: () => number; most?: number }): Buckets {
+  const { now, most = MOST_BUCKETS } = options;
+  const buckets = new Map<string, Bucket>();
+  return {
+    look: (name, perMinute) => {
+      const time = now();
+      const found = buckets.get(name);
+      if (found !== undefined) return refill(found, perMinute, time);
+      if (buckets.size >= most) dropFirst(buckets);
+      const made = { tokens: perMinute, countedAt: time };
+      buckets.set(name, made);
+      return made;
+    },
+  };
+}
+
+/** Milliseconds until a bucket holds `tokens`. */
+export function waitFor(bucket: Bucket, tokens: number, perMinute: number): number {
+  return Math.max(0, ((tokens - bucket.tokens) * MINUTE_MS) / perMinute);
+}
+
+function refill(bucket: Bucket, perMinute: number, time: number): Bucket {
+  // A clock that was set back adds nothing and takes nothing.
+  const passed = Math.max(0, time - bucket.countedAt);
+  bucket.tokens = Math.min(perMinute, bucket.tokens + (passed * perMinute) / MINUTE_MS);
+  bucket.countedAt = time;
+  return bucket;
+}
+
+function dropFirst(buckets: Map<string, Bucket>): void {
+  const [first] = buckets.keys();
+  if (first !== undefined) buckets.delete(first);
+}

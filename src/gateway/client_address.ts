@@ -1,0 +1,51 @@
+/**
+ * The client's address: the socket's, or what listed proxies in front say of it. `X-Forwarded-For` of anybody else
+ * is never read, and the other headers of that kind not at all.
+ *
+ * @module
+ */
+import { BlockList, isIP, isIPv6 } from "node:net";
+
+export type ReadAddress = (socketAddress: string, headers: Headers) => string;
+
+/** A reader that believes the proxies of `trusted`: addresses and networks such as `10.0.0.0/8`. */
+export function makeReadAddress(trusted: readonly string[]): ReadAddress {
+  if (trusted.length === 0) return toPlain;
+  const proxies = new BlockList();
+  for (const text of trusted) addProxy(proxies, text);
+  const isTrusted = (address: string) =>
+    isIP(address) !== 0 && proxies.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+  return (socketAddress, headers) => {
+    let address = toPlain(socketAddress);
+    const hops = (headers.get("x-forwarded-for") ?? "").split(",");
+    // Each proxy appends whom it saw: the last hop that none of ours reported is the client's.
+    while (isTrusted(address) && hops.length > 0) {
+      const hop = toPlain((hops.pop() ?? "").trim());
+      if (isIP(hop) === 0) break;
+      address = hop;
+    }
+    return address;
+  };
+}
+
+/** Whether a text is an address or a network in the form that {@linkcode makeReadAddress} takes. */
+export function isProxy(text: string): boolean {
+  const [address = "", bits, ...rest] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+  );
+}
+
+function addProxy(proxies: BlockList, text: string): void {
+  const [address = "", bits] = text.split("/");
+  const family = isIPv6(address) ? "ipv6" : "ipv4";
+  if (bits === undefined) proxies.addAddress(address, family);
+  else proxies.addSubnet(address, Number(bits), family);
+}
+
+/** An IPv4 address that an IPv6 socket shows as `::ffff:192.0.2.1` is that IPv4 address. */
+function toPlain(address: string): string {
+  return address.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
+}

@@ -1,0 +1,214 @@
+/**
+ * Forwarding to a service of its own: the request's body is read first, because it is small and signed; a large answer
+ * is streamed, a small one read whole so that a service which cuts it is a 502 and not half an answer. The caller's
+ * abort and the deadline end the call. Nothing is ever sent twice.
+ *
+ * @module
+ */
+import { type Exchange, readBody, splitTarget } from "../http/mod.ts";
+import type { Principal } from "../principal.ts";
+import { Problem, type ProblemCode } from "../problem.ts";
+import { type Site, writeContext } from "./context.ts";
+import { toCallerHeaders, toServiceHeaders } from "./forward_headers.ts";
+import { type Audience, SIGNED_HEADERS, sign } from "./signature.ts";
+import { writes } from "./verify.ts";
+
+export type Upstream = {
+  audience: Audience;
+  /** The service's origin. */
+  url: string;
+  secret: string;
+  /** Past the service's own deadline, so that its own answer to that comes first. */
+  deadlineMs: number;
+  now: () => number;
+};
+
+export type Passage = {
+  site: Site;
+  principal: Principal | undefined;
+  /** Bytes of a body that the route takes at the most. */
+  mostBytes: number;
+};
+
+export type Forward = (exchange: Exchange, passage: Passage) => Promise<Response>;
+
+/** An answer of up to this size is read whole. */
+const WHOLE_BYTES = 65_536;
+const EMPTY = new Uint8Array();
+
+/** A forwarder to one service. @throws {Problem} bad_gateway; unavailable; timeout */
+export function makeForward(upstream: Upstream): Forward {
+  return async (exchange, passage) => {
+    const { body, oversize } = await takeBody(exchange.request, passage.mostBytes);
+    const call = toCall(upstream, exchange, { ...passage, body, oversize });
+    const response = await send(upstream, exchange, call);
+    // The rest of a body that was too large is never read: the connection cannot be used again.
+    if (oversize) response.headers.set("connection", "close");
+    return response;
+  };
+}
+
+/** The body of a request that has one; one that is too large stays behind, for the service to refuse in its turn. */
+async function takeBody(
+  request: Request,
+  most: number,
+): Promise<{ body: Uint8Array<ArrayBuffer>; oversize: boolean }> {
+  const { method } = request;
+  if (!writes(method) || method === "DELETE") return { body: EMPTY, oversize: false };
+  try {
+    return { body: await readBody(request, most), oversize: false };
+  } catch (error) {
+    if (error instanceof Problem && error.code === "body_too_large")
+      return { body: EMPTY, oversize: true };
+    throw error;
+  }
+}
+
+type Call = { url: string; method: string; headers: Headers; body: Uint8Array<ArrayBuffer> };
+
+function toCall(
+  { audience, url, secret, now }: Upstream,
+  { request, requestId, address }: Exchange,
+  {
+    site,
+    principal,
+    body,
+    oversize,
+  }: Passage & { body: Uint8Array<ArrayBuffer>; oversize: boolean },
+): Call {
+  const { method } = request;
+  const target = readTarget(request.url);
+  const timestamp = String(now());
+  const nonce = writes(method) ? makeNonce() : "";
+  const host = audience === "identity" ? (request.headers.get("host") ?? "") : undefined;
+  const context = writeContext({ requestId, address, site, host, principal, oversize });
+  const headers = toServiceHeaders(request.headers, audience);
+  headers.set(SIGNED_HEADERS.timestamp, timestamp);
+  if (nonce !== "") headers.set(SIGNED_HEADERS.nonce, nonce);
+  headers.set(SIGNED_HEADERS.context, context);
+  const signed = { audience, method, target, timestamp, nonce, body, context };
+  headers.set(SIGNED_HEADERS.signature, sign(secret, signed));
+  return { url: url + target, method, headers, body };
+}
+
+/**
+ * Path and query as `fetch` will send them.
+ *
+ * @throws {Problem} unknown_route — a client would send another path than was routed
+ */
+function readTarget(requestUrl: string): string {
+  const { path, query } = splitTarget(requestUrl);
+  const target = query === "" ? path : `${path}?${query}`;
+  const url = new URL(`http://service${target}`);
+  if (url.pathname + url.search === target) return target;
+  throw new Problem("unknown_route");
+}
+
+function makeNonce(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("base64url");
+}
+
+/** The service's answer, or what kept it. */
+async function send(upstream: Upstream, exchange: Exchange, call: Call): Promise<Response> {
+  const { signal } = exchange.request;
+  const abort = new AbortController();
+  const stop = () => abort.abort();
+  const timer = setTimeout(
+    () => abort.abort(new DeadlineError(upstream.deadlineMs)),
+    upstream.deadlineMs,
+  );
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    const response = await Bun.fetch(call.url, {
+      method: call.method,
+      headers: call.headers,
+      redirect: "manual",
+      decompress: false,
+      signal: abort.signal,
+      ...(call.body.length === 0 ? {} : { body: call.body }),
+    });
+    return await take(response, exchange);
+  } catch (error) {
+    throw toProblem(abort.signal.reason instanceof DeadlineError ? abort.signal.reason : error, {
+      audience: upstream.audience,
+      isWrite: writes(call.method),
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+class DeadlineError extends Error {
+  constructor(ms: number) {
+    super(`No answer within ${ms} ms`);
+  }
+}
+class AnswerError extends Error {}
+
+/** The answer as the caller gets it. One that does not carry our request id was not made by the service. */
+async function take(response: Response, { requestId }: Exchange): Promise<Response> {
+  if (response.headers.get("x-request-id") !== requestId)
+    throw new AnswerError(`Answered ${response.status} without the request id`);
+  const announced = response.headers.get("content-length");
+  const isWhole = announced !== null && Number(announced) <= WHOLE_BYTES;
+  const headers = toCallerHeaders(response.headers);
+  const stream = response.body;
+  const body = stream === null ? null : isWhole ? await response.bytes() : toCaller(stream);
+  return new Response(body, { status: response.status, headers });
+}
+
+/** The service's bytes as they come; where it cuts them the caller's connection is cut too, so that both can tell. */
+function toCaller(stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = stream.getReader();
+  return new ReadableStream({
+    pull: async (controller) => {
+      try {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch {
+        controller.error(); // without the reason: the server would print it, and the caller cannot be told
+      }
+    },
+    cancel: () => reader.cancel(),
+  });
+}
+
+/** The caller had not reached the service: nothing was done. */
+const NOT_SENT = new Set([
+  "ECONNREFUSED",
+  "ConnectionRefused",
+  "FailedToOpenSocket",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+]);
+
+type Outcome = { code: ProblemCode; message: string; headers?: Record<string, string> };
+
+function toProblem(
+  error: unknown,
+  { audience, isWrite }: { audience: Audience; isWrite: boolean },
+): Problem {
+  if (error instanceof Problem) return error;
+  const { code, ...options } = toOutcome(error, audience);
+  const message =
+    isWrite && code !== "unavailable" ? `${options.message}${PERHAPS}` : options.message;
+  return new Problem(code, { ...options, message, cause: error });
+}
+
+const PERHAPS = ": what was asked may or may not have happened";
+
+function toOutcome(error: unknown, audience: Audience): Outcome {
+  if (error instanceof DeadlineError)
+    return { code: "timeout", message: `The ${audience} service did not answer in time` };
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (!NOT_SENT.has(code))
+    return { code: "bad_gateway", message: `The ${audience} service cut its answer` };
+  return {
+    code: "unavailable",
+    message: `The ${audience} service cannot be reached; nothing was written`,
+    headers: { "retry-after": "1" },
+  };
+}

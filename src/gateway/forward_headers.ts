@@ -1,0 +1,68 @@
+/**
+ * Which headers pass between a caller and a service. What belongs to one connection, what the gateway alone decides
+ * and what another service's credential is stays behind. @see https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
+ *
+ * @module
+ */
+import type { Audience } from "./signature.ts";
+
+/** What belongs to one connection, or is set anew for the next. */
+const OF_CONNECTION = [
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+const FAMILY = "rowhouse-";
+
+/** The address goes signed, in the context; nothing of what callers claim of their way goes at all. */
+const NOT_PASSED = new Set([
+  ...OF_CONNECTION,
+  "host",
+  "content-length",
+  "expect",
+  "forwarded",
+  "x-real-ip",
+  "accept-encoding",
+]);
+
+/** A key is of no use to a service, and a cookie is none of the data service's business. */
+const CREDENTIALS: Readonly<Record<Audience, readonly string[]>> = {
+  data: ["authorization", "cookie"],
+  identity: ["authorization"],
+};
+
+/** The caller's headers that a service gets: never one of the signed family, in whatever spelling. */
+export function toServiceHeaders(headers: Headers, audience: Audience): Headers {
+  const passed = new Headers();
+  const named = readConnection(headers.get("connection"));
+  for (const [name, value] of headers) {
+    const spelt = name.includes("_") ? name.replaceAll("_", "-") : name;
+    if (NOT_PASSED.has(spelt) || spelt.startsWith(FAMILY) || spelt.startsWith("x-forwarded-"))
+      continue;
+    if (CREDENTIALS[audience].includes(spelt) || named.has(name)) continue;
+    passed.append(name, value);
+  }
+  passed.set("accept-encoding", "identity");
+  return passed;
+}
+
+/** A service's headers that the caller gets. */
+export function toCallerHeaders(headers: Headers): Headers {
+  const passed = new Headers(headers);
+  for (const name of [...OF_CONNECTION, ...readConnection(headers.get("connection")), "date"])
+    passed.delete(name);
+  return passed;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function readConnection(text: string | null): ReadonlySet<string> {
+  if (text === null || text === "keep-alive") return NONE;
+  return new Set(text.split(",").map((name) => name.trim().toLowerCase()));
+}

@@ -1,0 +1,44 @@
+/** Nonces that were used: each counts once in this process, in bounded memory. @module */
+
+export type Nonces = {
+  /** Notes a nonce of a request signed at `timestamp`: whether it is new, and there was room for it. */
+  readonly use: (nonce: string, timestamp: number) => "new" | "used" | "full";
+};
+
+/** Nonces are dropped by the slice of time that they were signed in. */
+const SLICE_MS = 10_000;
+const MOST_NONCES = 1_000_000;
+
+/** A store that forgets a nonce once its timestamp lies outside of `windowMs`, when the request is refused anyway. */
+export function makeNonces(options: {
+  now: () => number;
+  windowMs: number;
+  most?: number;
+}): Nonces {
+  const { now, windowMs, most = MOST_NONCES } = options;
+  const slices = new Map<number, Set<string>>();
+  let count = 0;
+  let sweptAt = 0;
+  const sweep = (): void => {
+    const current = Math.floor(now() / SLICE_MS);
+    if (current === sweptAt) return;
+    sweptAt = current;
+    for (const [slice, nonces] of slices) {
+      if ((slice + 1) * SLICE_MS > now() - windowMs) continue;
+      count -= nonces.size;
+      slices.delete(slice);
+    }
+  };
+  return {
+    use: (nonce, timestamp) => {
+      sweep();
+      const slice = Math.floor(timestamp / SLICE_MS);
+      const nonces = slices.get(slice) ?? new Set();
+      if (nonces.has(nonce)) return "used";
+      if (count >= most) return "full";
+      slices.set(slice, nonces.add(nonce));
+      count++;
+      return "new";
+    },
+  };
+}

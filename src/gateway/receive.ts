@@ -1,0 +1,134 @@
+/**
+ * How a process takes a request: from anybody, where it is the gateway, or from the gateway alone, signed, where it is
+ * a service of its own. Says who asks and from where; nothing else in the house reads headers for that.
+ *
+ * @module
+ */
+import { answerJson, readBody, splitTarget } from "../http/mod.ts";
+import type { Log } from "../observe.ts";
+import type { Principal } from "../principal.ts";
+import { Problem } from "../problem.ts";
+import type { ReadAddress } from "./client_address.ts";
+import type { Context, Site } from "./context.ts";
+import { type Verify, writes } from "./verify.ts";
+
+/** Where a request's bytes came from, as far as the server tells. */
+export type Peer = {
+  requestIP: (request: Request) => { address: string } | null;
+  timeout?: (request: Request, seconds: number) => void;
+};
+
+export type Received = {
+  readonly request: Request;
+  readonly requestId: string;
+  /** The client's address. */
+  readonly address: string;
+  readonly site: Site;
+  /** Already proved to the gateway; `undefined` where this process is to check a key itself. */
+  readonly principal: Principal | undefined;
+};
+
+/** The request as the house goes on with it, or the answer to one that goes no further. */
+export type Receive = (
+  request: Request,
+  peer: Peer,
+) => Received | Response | Promise<Received | Response>;
+
+/** What `Host` names. */
+export type ReadSite = (host: string | null) => Site;
+
+export type OpenDeps = {
+  makeRequestId: () => string;
+  readAddress: ReadAddress;
+  readSite: ReadSite;
+};
+
+/** Takes requests from anybody. */
+export function makeOpenReceive(deps: OpenDeps): Receive {
+  return (request, peer) => ({
+    request,
+    requestId: deps.makeRequestId(),
+    get address() {
+      return deps.readAddress(peer.requestIP(request)?.address ?? "", request.headers);
+    },
+    site: deps.readSite(request.headers.get("host")),
+    principal: undefined,
+  });
+}
+
+export type SignedDeps = { verify: Verify; log: Log; makeRequestId: () => string };
+
+/** More than any route takes: the gateway has measured the body before. */
+const MOST_BYTES = 2_097_152;
+const EMPTY = new Uint8Array();
+
+/** Takes requests that the gateway signed, and of others only the question whether the process lives. */
+export function makeSignedReceive(deps: SignedDeps): Receive {
+  return async (request) => {
+    const { path, query } = splitTarget(request.url);
+    if (path === "/live") return toUnsigned(request, deps.makeRequestId());
+    const body = await takeBody(request);
+    const verdict =
+      body === undefined
+        ? { reason: "body unreadable" }
+        : deps.verify({
+            method: request.method,
+            target: query === "" ? path : `${path}?${query}`,
+            headers: request.headers,
+            body,
+          });
+    if ("context" in verdict)
+      return { ...verdict.context, request: restore(request, body, verdict.context) };
+    deps.log("warn", "signature refused", { reason: verdict.reason, method: request.method });
+    return refuse(deps.makeRequestId());
+  };
+}
+
+function toUnsigned(request: Request, requestId: string): Received {
+  return { request, requestId, address: "", site: "gateway", principal: undefined };
+}
+
+/** The same for every failure: what was wrong is for the log. */
+function refuse(requestId: string): Response {
+  return answerJson(
+    { error: "invalid_signature" },
+    {
+      status: 401,
+      headers: {
+        "x-request-id": requestId,
+        "x-content-type-options": "nosniff",
+        connection: "close",
+      },
+    },
+  );
+}
+
+/** The whole body, or `undefined` where there is none to be had. */
+async function takeBody(request: Request): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (!writes(request.method) || request.body === null) return EMPTY;
+  try {
+    return await readBody(request, MOST_BYTES);
+  } catch (error) {
+    if (error instanceof Problem) return undefined;
+    throw error;
+  }
+}
+
+/** The caller's request: its body, and its `Host`; a body that stayed behind is announced as larger than any route takes. */
+function restore(
+  request: Request,
+  body: Uint8Array<ArrayBuffer> | undefined,
+  { oversize, host }: Context,
+): Request {
+  const isEmpty = body === undefined || body.length === 0;
+  if (isEmpty && !oversize && host === undefined) return request;
+  const headers = new Headers(request.headers);
+  if (host !== undefined) headers.set("host", host);
+  if (oversize) headers.set("content-length", String(Number.MAX_SAFE_INTEGER));
+  return new Request(request.url, {
+    method: request.method,
+    headers,
+    signal: request.signal,
+    ...(isEmpty ? {} : { body }),
+  });
+}

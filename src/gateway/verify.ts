@@ -1,0 +1,59 @@
+/**
+ * The service's side of a signed request: whether it comes from the gateway, for this service, now, whole, and once.
+ * A service in a role of its own takes nothing else. Never tells a caller what was wrong.
+ *
+ * @module
+ */
+import { type Context, readContext } from "./context.ts";
+import { makeNonces } from "./nonces.ts";
+import { type Audience, isSignedBy, SIGNED_HEADERS } from "./signature.ts";
+
+/** How far the clocks of two machines may be apart, either way. */
+export const WINDOW_MS = 60_000;
+
+export type VerifyOptions = {
+  audience: Audience;
+  secrets: readonly string[];
+  now: () => number;
+};
+
+/** A request as it arrived: `target` is path and query as sent, `body` the whole body. */
+export type Claim = { method: string; target: string; headers: Headers; body: Uint8Array };
+
+/** The context of a request that holds, or the reason why not, for the log. */
+export type Verdict = { context: Context } | { reason: string };
+
+export type Verify = (claim: Claim) => Verdict;
+
+/** A check of signed requests to one service. */
+export function makeVerify({ audience, secrets, now }: VerifyOptions): Verify {
+  const nonces = makeNonces({ now, windowMs: WINDOW_MS });
+  return ({ method, target, headers, body }) => {
+    const timestamp = headers.get(SIGNED_HEADERS.timestamp) ?? "";
+    const nonce = headers.get(SIGNED_HEADERS.nonce) ?? "";
+    const contextText = headers.get(SIGNED_HEADERS.context) ?? "";
+    const signature = headers.get(SIGNED_HEADERS.signature);
+    if (signature === null) return { reason: "unsigned" };
+    if (!/^\d{13}$/.test(timestamp)) return { reason: "timestamp unreadable" };
+    if (Math.abs(now() - Number(timestamp)) > WINDOW_MS)
+      return { reason: "timestamp out of window" };
+    const signed = { audience, method, target, timestamp, nonce, body, context: contextText };
+    if (!isSignedBy(secrets, signed, signature)) return { reason: "signature differs" };
+    // Only what is signed may take room in the memory of nonces.
+    const fault = writes(method) ? useNonce(nonce, Number(timestamp)) : undefined;
+    if (fault !== undefined) return { reason: fault };
+    const context = readContext(contextText);
+    return context === undefined ? { reason: "context unreadable" } : { context };
+  };
+
+  function useNonce(nonce: string, timestamp: number): string | undefined {
+    if (!/^[\w-]{22}$/.test(nonce)) return "nonce missing";
+    const use = nonces.use(nonce, timestamp);
+    return use === "new" ? undefined : `nonce ${use}`;
+  }
+}
+
+/** Whether a request of this method changes something, and so counts once. */
+export function writes(method: string): boolean {
+  return method !== "GET" && method !== "HEAD";
+}

@@ -1,0 +1,158 @@
+/** A house in three processes: the command as it is deployed, each with the login of its role. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readConfig } from "../../src/config.ts";
+import { makeDatabase, type SplitRole, type TestDatabase } from "../support/cluster.ts";
+import {
+  makeProject,
+  type Running,
+  runCommand,
+  type Settings,
+  schemaText,
+  startCommand,
+} from "../support/command.ts";
+
+const SECRET = "a secret of the processes - 32 bytes or more";
+const LIST = "/v1/data/db/todos";
+
+let project: ReturnType<typeof makeProject>;
+let database: TestDatabase;
+let running: Running[] = [];
+beforeAll(async () => {
+  project = makeProject({
+    "schema/mod.ts": schemaText("{ todos: { title: t.string().required() } }"),
+  });
+  database = await makeDatabase();
+});
+afterAll(async () => {
+  await Promise.all(running.map((one) => one.kill("SIGTERM")));
+  project.remove();
+  await database.drop();
+});
+
+async function start(role: SplitRole, settings: Settings = {}): Promise<string> {
+  const env: Settings = {
+    DATABASE_URL: database.roleUrls[role],
+    DATABASE_PREPARE: database.prepare ? "on" : "off",
+    INTERNAL_HMAC_SECRET: SECRET,
+    HOST: "127.0.0.1",
+    PORT: "0",
+    ...settings,
+  };
+  const started = startCommand(["serve", "--role", role], { ...project, env });
+  running = [...running, started];
+  const [, port] = await started.until(/"event":"listening".*"port":(\d+)/);
+  return `http://127.0.0.1:${port}`;
+}
+
+test("gateway, data and identity serve together, change their secret without a gap, and end", async () => {
+  const env = { ADMIN_DATABASE_URL: database.adminUrl };
+  const run = async (...words: string[]) => {
+    const { code, out, err } = await runCommand(words, { ...project, env });
+    expect([code, err]).toEqual([0, ""]);
+    return out.trim();
+  };
+  await run("admin", "create-app", "shop");
+  const key = await run(
+    "admin",
+    "issue-key",
+    "shop",
+    "--scope",
+    "data:read,data:write,schema:push",
+  );
+  const [data, identity] = await Promise.all([
+    start("data", {
+      ADMIN_DATABASE_URL: database.adminUrl,
+      INTERNAL_HMAC_SECRET: `next ${SECRET},${SECRET}`,
+    }),
+    start("identity"),
+  ]);
+  const gateway = await start("gateway", {
+    UPSTREAM_DATA_URL: data,
+    UPSTREAM_IDENTITY_URL: identity,
+  });
+  // The push goes through the gateway, as any request does.
+  const pushed = await runCommand(["db", "push", "--url", gateway], {
+    ...project,
+    env: { ROWHOUSE_API_KEY: key },
+  });
+  expect(pushed).toMatchObject({ code: 0 });
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const body = JSON.stringify({ title: "Milk" });
+  const created = await fetch(gateway + LIST, { method: "POST", headers, body });
+  expect(created.status).toBe(201);
+  expect(await (await fetch(gateway + LIST, { headers })).json()).toMatchObject({
+    rows: [{ title: "Milk" }],
+  });
+  expect((await fetch(`${gateway}/ready`)).status).toBe(200);
+  for (const service of [data, identity]) {
+    expect((await fetch(service + LIST, { headers })).status).toBe(401);
+    expect((await fetch(`${service}/live`)).status).toBe(200);
+  }
+  const codes = await Promise.all(running.map((one) => one.kill("SIGTERM")));
+  expect(codes).toEqual([0, 0, 0]);
+  expect(running.map((one) => one.output()).join()).not.toContain(SECRET);
+}, 60_000);
+
+describe("a role refuses to start", () => {
+  const complete = {
+    ROLE: "gateway",
+    INTERNAL_HMAC_SECRET: SECRET,
+    UPSTREAM_DATA_URL: "http://data:8787",
+    UPSTREAM_IDENTITY_URL: "http://identity:8787",
+  };
+  const SHORT = "short secret value";
+  test.each([
+    { name: "no secret for data", env: { ROLE: "data" }, faults: ["INTERNAL_HMAC_SECRET"] },
+    { name: "no secret for identity", env: { ROLE: "identity" }, faults: ["INTERNAL_HMAC_SECRET"] },
+    {
+      name: "nothing for a gateway",
+      env: { ROLE: "gateway" },
+      faults: ["INTERNAL_HMAC_SECRET", "UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"],
+    },
+    {
+      name: "a short secret",
+      env: { ...complete, INTERNAL_HMAC_SECRET: SHORT },
+      faults: ["INTERNAL_HMAC_SECRET"],
+    },
+    {
+      name: "a short second secret",
+      env: { ...complete, INTERNAL_HMAC_SECRET: `${SECRET},${SHORT}` },
+      faults: ["INTERNAL_HMAC_SECRET"],
+    },
+    {
+      name: "a trailing comma",
+      env: { ...complete, INTERNAL_HMAC_SECRET: `${SECRET},` },
+      faults: ["INTERNAL_HMAC_SECRET"],
+    },
+    {
+      name: "an upstream with a path",
+      env: { ...complete, UPSTREAM_DATA_URL: "http://data:8787/x" },
+      faults: ["UPSTREAM_DATA_URL"],
+    },
+    { name: "a role that is none", env: { ROLE: "console" }, faults: ["ROLE"] },
+    {
+      name: "a proxy that is none",
+      env: { TRUSTED_PROXIES: "10.0.0.0/8,proxy" },
+      faults: ["TRUSTED_PROXIES"],
+    },
+  ])("with $name", ({ env, faults }) => {
+    const read = readConfig(env);
+    const found = "faults" in read ? read.faults : [];
+    expect(found.map((fault) => fault.split(" ")[0])).toEqual([...faults]);
+    for (const value of Object.values(env).filter((text) => text.includes("secret")))
+      expect(found.join()).not.toContain(value);
+  });
+
+  test("and says so before it listens, naming the variable and never its value", async () => {
+    const env = { ...complete, INTERNAL_HMAC_SECRET: SHORT, DATABASE_URL: database.servingUrl };
+    const { code, out, err } = await runCommand(["serve"], { ...project, env });
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toContain("INTERNAL_HMAC_SECRET must be");
+    expect(err).not.toContain(SHORT);
+  });
+
+  test("no role needs nothing of it, and an empty value is unset", () => {
+    const read = readConfig({ INTERNAL_HMAC_SECRET: "", UPSTREAM_DATA_URL: "" });
+    expect("config" in read ? read.config.ROLE : read.faults).toBe("all");
+  });
+});

@@ -1,0 +1,367 @@
+/** What callers see is the same whether one process does everything or a gateway stands in front of services. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import SCHEMA from "../../schema/mod.ts";
+import {
+  GRACES,
+  type Grace,
+  issueKey,
+  listKeys,
+  revokeKey,
+  rollKey,
+  setLimit,
+} from "../../src/accounts/mod.ts";
+import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
+import { toBase62 } from "../../src/std/base62.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { type RawAnswer, sendRaw } from "../support/raw_http.ts";
+import { SHAPES } from "../support/shape.ts";
+
+const LIST = "/v1/data/db/todos";
+const ORIGIN = "https://wiki.example.org";
+const keyPrefix = "rh";
+const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+
+for (const shape of SHAPES) {
+  describe(`a house of the shape "${shape}"`, () => {
+    let house: TestHouse;
+    let app: TestApp;
+    beforeAll(async () => {
+      house = await openTestHouse({
+        shape,
+        identity: () => ({ identityUrl: "http://id.example.org" }),
+      });
+      app = await house.makeApp(SCHEMA, { origins: [ORIGIN] });
+    });
+    afterAll(() => house.close());
+
+    /** Repeats a call until its status is as wanted, for at most `withinMs`; the last status. */
+    async function poll(call: () => Promise<{ status: number }>, wanted: number, withinMs = 5000) {
+      const end = performance.now() + withinMs;
+      let { status } = await call();
+      while (status !== wanted && performance.now() < end) {
+        await Bun.sleep(50);
+        ({ status } = await call());
+      }
+      return status;
+    }
+
+    async function issue(scopes: readonly ("data:read" | "data:write")[], expiresAt?: Date) {
+      return await issueKey(
+        { admin: house.house.admin, randomBytes, keyPrefix },
+        { slug: app.slug, name: "a name", scopes, expiresAt },
+      );
+    }
+
+    const list = (key: string) => house.call(app, LIST, { key });
+
+    test("a row is created, read, changed and deleted", async () => {
+      const created = await house.call(app, LIST, { method: "POST", json: { title: "Milk é" } });
+      expect([created.status, created.json]).toMatchObject([
+        201,
+        { title: "Milk é", app_id: app.id },
+      ]);
+      const at = created.headers.get("location") ?? "";
+      expect((await house.call(app, at)).text).toBe(created.text);
+      const head = await house.call(app, at, { method: "HEAD" });
+      expect([head.status, head.text, head.headers.get("content-length")]).toEqual([
+        200,
+        "",
+        String(Buffer.byteLength(created.text)),
+      ]);
+      const changed = await house.call(app, at, { method: "PATCH", json: { title: "Silk" } });
+      expect(changed.json).toMatchObject({ title: "Silk" });
+      expect((await house.call(app, at, { method: "DELETE" })).status).toBe(204);
+      expect((await house.call(app, at)).status).toBe(404);
+    });
+
+    test("a list of several megabytes arrives whole", async () => {
+      const title = "x".repeat(90_000);
+      const created = await Promise.all(
+        Array.from({ length: 40 }, () =>
+          house.call(app, LIST, { method: "POST", json: { title } }),
+        ),
+      );
+      expect(created.map(({ status }) => status)).toEqual(created.map(() => 201));
+      const { json } = await house.call(app, LIST);
+      const { rows } = json as { rows: { id: string; title: string }[] };
+      expect(rows.map((row) => row.title)).toEqual(rows.map(() => title));
+      await Promise.all(
+        rows.map(({ id }) => house.call(app, `${LIST}/${id}`, { method: "DELETE" })),
+      );
+    });
+
+    test("problems carry the request id of their header", async () => {
+      const { status, headers, json } = await house.call(app, `${LIST}/nothing`);
+      expect([status, json]).toMatchObject([
+        400,
+        { error: "invalid_id", requestId: headers.get("x-request-id") },
+      ]);
+    });
+
+    describe("keys that are none", () => {
+      const good = () => app.key;
+      test.each([
+        { name: "none", header: () => undefined },
+        { name: "an empty one", header: () => "" },
+        { name: "only a scheme", header: () => "Bearer" },
+        { name: "another scheme", header: () => `Basic ${good()}` },
+        { name: "a truncated key", header: () => `Bearer ${good().slice(0, -1)}` },
+        { name: "an over-long key", header: () => `Bearer ${good()}0` },
+        { name: "a very long key", header: () => `Bearer ${good().repeat(50)}` },
+        { name: "another prefix", header: () => `Bearer ${good().replace("rh_", "xx_")}` },
+        {
+          name: "a wrong checksum",
+          header: () => `Bearer ${good().slice(0, -1)}${good().endsWith("0") ? "1" : "0"}`,
+        },
+        { name: "two keys in one header", header: () => `Bearer ${good()}, Bearer ${good()}` },
+        { name: "a key and more", header: () => `Bearer ${good()} x` },
+        {
+          name: "upper-case id",
+          header: () => `Bearer ${good().replace(/_[a-z0-9]+/, (id) => id.toUpperCase())}`,
+        },
+      ])("$name is 401", async ({ header }) => {
+        const value = header();
+        const headers: Record<string, string> = value === undefined ? {} : { authorization: value };
+        const answer = await house.call(undefined, LIST, { headers });
+        expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+        expect(answer.json).toMatchObject({ error: "unauthenticated" });
+        expect(answer.text).not.toContain(good());
+      });
+
+      test.each([
+        {
+          name: "two Authorization headers",
+          lines: () => [`Authorization: Bearer ${good()}`, `Authorization: Bearer ${good()}`],
+        },
+        { name: "bytes that are no ASCII", lines: () => [`Authorization: Bearer ${good()}\u00e9`] },
+        { name: "a key in a cookie", lines: () => [`Cookie: authorization=Bearer ${good()}`] },
+      ])("$name is 401", async ({ lines }) => {
+        expect((await raw(house, LIST, lines())).status).toBe(401);
+      });
+
+      test("an unknown key with a right checksum is 401, and works once it exists", async () => {
+        const other = await house.makeApp();
+        await house.house.admin.query(
+          "delete from rowhouse.api_keys where app_id = $1 returning key_id",
+          [other.id],
+          { effect: "write" },
+        );
+        expect((await list(other.key)).status).toBe(401);
+      });
+    });
+
+    test("a key lacks a scope: 403 before anything of the table is told", async () => {
+      const { text } = await issue(["data:read"]);
+      expect((await list(text)).status).toBe(200);
+      const answer = await house.call(app, "/v1/data/db/nothing", {
+        method: "POST",
+        json: {},
+        key: text,
+      });
+      expect([answer.status, answer.json]).toMatchObject([403, { error: "forbidden" }]);
+    });
+
+    test("a new key works at once, a revoked one nowhere after 5 s", async () => {
+      const key = await issue(["data:read"]);
+      expect((await list(key.text)).status).toBe(200);
+      expect(await revokeKey({ admin: house.house.admin }, key.keyId)).toBe(true);
+      expect(await poll(() => list(key.text), 401)).toBe(401);
+    });
+
+    test("a key expires while it is known", async () => {
+      const { text } = await issue(["data:read"], new Date(Date.now() + 1500));
+      expect((await list(text)).status).toBe(200);
+      expect(await poll(() => list(text), 401)).toBe(401);
+    });
+
+    test.each(Object.keys(GRACES) as Grace[])("a key rolled with a grace of %s", async (grace) => {
+      const deps = { admin: house.house.admin, randomBytes, keyPrefix };
+      const old = await issue(["data:read"]);
+      expect((await list(old.text)).status).toBe(200);
+      const rolled = await rollKey(deps, old.keyId, grace);
+      expect((await list(rolled.text)).status).toBe(200);
+      expect(await poll(() => list(old.text), grace === "0" ? 401 : 200)).toBe(
+        grace === "0" ? 401 : 200,
+      );
+      const keys = await listKeys(deps, app.slug);
+      const [copy, source] = [rolled.keyId, old.keyId].map((id) =>
+        keys.find(({ keyId }) => keyId === id),
+      );
+      expect([copy, source]).toMatchObject([
+        { name: "a name", scopes: ["data:read"], status: "active", expiresAt: null },
+        { name: "a name", status: grace === "0" ? "expired" : "active" },
+      ]);
+      const left = (rolled.oldExpiresAt.getTime() - Date.now()) / 1000;
+      expect(Math.abs(left - GRACES[grace])).toBeLessThan(60);
+    });
+
+    test("a rolled key ends no later than it would have, and its copy lives as long as it was given", async () => {
+      const deps = { admin: house.house.admin, randomBytes, keyPrefix };
+      const expiresAt = new Date(Date.now() + 600_000);
+      const old = await issue(["data:read"], expiresAt);
+      const rolled = await rollKey(deps, old.keyId, "24h");
+      expect(rolled.oldExpiresAt).toEqual(expiresAt);
+      expect(Math.abs((rolled.expiresAt?.getTime() ?? 0) - expiresAt.getTime())).toBeLessThan(
+        60_000,
+      );
+    });
+
+    test.each(["revoked", "expired", "unknown"])(
+      "a key that is %s is not rolled",
+      async (state) => {
+        const deps = { admin: house.house.admin, randomBytes, keyPrefix };
+        const key = await issue(
+          ["data:read"],
+          state === "expired" ? new Date(Date.now() - 1000) : undefined,
+        );
+        if (state === "revoked") await revokeKey(deps, key.keyId);
+        const id = state === "unknown" ? "a".repeat(16) : key.keyId;
+        await expect(rollKey(deps, id, "1h")).rejects.toThrow("no such key is in force");
+      },
+    );
+
+    test("a use is noted for who knows the secret, and for nobody else", async () => {
+      const key = await issue(["data:read"]);
+      const other = await issue(["data:read"]);
+      const lastUse = async () =>
+        (await listKeys({ admin: house.house.admin }, app.slug)).find(
+          ({ keyId }) => keyId === key.keyId,
+        )?.lastUsedAt;
+      const start = `rh_${key.keyId}.${other.text.split(".")[1]?.slice(0, -6)}`;
+      expect((await list(start + toBase62(Bun.hash.crc32(start), 6))).status).toBe(401);
+      expect(await lastUse()).toBeNull();
+      expect((await list(key.text)).status).toBe(200);
+      expect(await lastUse()).toMatch(/^\d{4}-/);
+    });
+
+    describe("limits", () => {
+      test("a request says what is left, and scripts may read it", async () => {
+        const { headers } = await house.call(app, LIST, { headers: { origin: ORIGIN } });
+        expect(headers.get("ratelimit-policy")).toBe('"app";q=600000;w=60, "key";q=600000;w=60');
+        expect(headers.get("ratelimit")).toMatch(/^"(app|key)";r=\d+;t=\d+$/);
+        expect(headers.get("access-control-expose-headers")).toContain(
+          "RateLimit, RateLimit-Policy, Retry-After",
+        );
+      });
+
+      test("an app's limit is met by all of its keys together, a key's by that key alone", async () => {
+        const limited = await house.makeApp(SCHEMA);
+        const admin = house.house.admin;
+        const second = await issueKey(
+          { admin, randomBytes, keyPrefix },
+          { slug: limited.slug, name: "", scopes: ["data:read"], expiresAt: undefined },
+        );
+        await setLimit({ admin }, { slug: limited.slug, perMinute: 5, perMinuteOfKey: 3 });
+        const policy = async () =>
+          (await house.call(limited, LIST)).headers.get("ratelimit-policy");
+        const end = performance.now() + 5000;
+        while (!(await policy())?.includes("q=5;") && performance.now() < end) await Bun.sleep(50);
+        const first = await Promise.all(Array.from({ length: 4 }, () => house.call(limited, LIST)));
+        const refused = first.find(({ status }) => status === 429);
+        expect(refused?.json).toMatchObject({
+          error: "rate_limited",
+          message: "This key may send 3 requests a minute",
+        });
+        expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
+        expect(refused?.headers.get("ratelimit")).toMatch(/^"key";r=0;t=\d+$/);
+        const others = await Promise.all(
+          Array.from({ length: 6 }, () => house.call(limited, LIST, { key: second.text })),
+        );
+        expect(others.map(({ status }) => status)).toContain(200);
+        expect(others.map(({ status }) => status)).toContain(429);
+        expect((await house.call(app, LIST)).status).toBe(200);
+        expect((await house.call(undefined, "/live")).status).toBe(200);
+      });
+
+      test.each([0, -1, 1.5, Number.NaN, 2e9])("a limit of %p is refused", async (perMinute) => {
+        const deps = { admin: house.house.admin };
+        await expect(
+          setLimit(deps, { slug: app.slug, perMinute, perMinuteOfKey: undefined }),
+        ).rejects.toThrow("must be a whole number");
+      });
+    });
+
+    describe("origins", () => {
+      test.each([
+        { name: "the app's origin reads its answers", origin: ORIGIN, allowed: ORIGIN },
+        { name: "a foreign origin does not", origin: "https://evil.example.net", allowed: null },
+        { name: "a sibling does not", origin: "https://x.wiki.example.org", allowed: null },
+        { name: "null is nobody", origin: "null", allowed: null },
+      ])("$name", async ({ origin, allowed }) => {
+        const actual = await house.call(app, LIST, { headers: { origin } });
+        const preflight = await house.call(undefined, LIST, {
+          method: "OPTIONS",
+          headers: { origin, "access-control-request-method": "POST" },
+        });
+        for (const { headers } of [actual, preflight]) {
+          expect(headers.get("access-control-allow-origin")).toBe(allowed);
+          expect(headers.get("access-control-allow-credentials")).toBeNull();
+          expect(headers.get("vary")).toBe("Origin");
+        }
+        expect([actual.status, preflight.status]).toEqual([200, 204]);
+      });
+    });
+
+    test("internal headers from outside change nothing", async () => {
+      const plain = await house.call(app, LIST);
+      const lines = [
+        `Authorization: Bearer ${app.key}`,
+        "Rowhouse-Context: e30",
+        "Rowhouse_Context: e30",
+        "Rowhouse-Signature: v1=00",
+        "Rowhouse-Timestamp: 1",
+        "X-Forwarded-Host: id.example.org",
+        "X-App-Id: 0190a0a0-0000-7000-8000-000000000002",
+        "Connection: close, Rowhouse-Context",
+      ];
+      const answer = await raw(house, LIST, lines);
+      expect([answer.status, answer.body]).toEqual([200, plain.text]);
+    });
+
+    test("the identity pages' host serves no rows", async () => {
+      const answer = await raw(house, LIST, [`Authorization: Bearer ${app.key}`], "ID.example.org");
+      expect([answer.status, answer.body]).toEqual([404, expect.stringContaining("<html")]);
+      expect((await raw(house, "/live", [], "id.example.org")).status).toBe(200);
+    });
+
+    test("is ready", async () => {
+      expect((await house.call(undefined, "/ready")).json).toEqual({ status: "ready" });
+    });
+
+    test("keys and secrets are in no line of the log", () => {
+      const text = house.log.join("\n");
+      expect(text).not.toContain(app.key.split(".")[1] ?? "no key");
+      expect(text).not.toContain("a secret of the tests");
+    });
+  });
+
+  // Last and apart: it uses up what this address may get wrong.
+  describe(`guessing at a house of the shape "${shape}"`, () => {
+    test("ends in 429 for what is not known to be good, and in nothing else", async () => {
+      const house = await openTestHouse({ shape });
+      const app = await house.makeApp(SCHEMA);
+      expect((await house.call(app, LIST)).status).toBe(200);
+      const guess = () => house.call(app, LIST, { key: "rh_guess" });
+      const guesses = await Promise.all(Array.from({ length: FAILURES_PER_MINUTE + 50 }, guess));
+      const statuses = new Set(guesses.map(({ status }) => status));
+      expect([...statuses].sort()).toEqual([401, 429]);
+      const known = await house.call(app, LIST);
+      expect(known.status).toBe(200);
+      expect((await house.call(undefined, "/live")).status).toBe(200);
+      await house.close();
+    });
+  });
+}
+
+async function raw(
+  house: TestHouse,
+  path: string,
+  lines: string[],
+  host = "h",
+): Promise<RawAnswer> {
+  const head = [`GET ${path} HTTP/1.1`, `Host: ${host}`, "Connection: close", ...lines, "", ""];
+  const bytes = Buffer.from(head.join("\r\n"), "latin1");
+  const answer = await sendRaw(house.url, bytes);
+  const chunked = answer.headers.get("transfer-encoding") === "chunked";
+  return chunked ? { ...answer, body: answer.body.split("\r\n")[1] ?? "" } : answer;
+}

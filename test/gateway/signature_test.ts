@@ -1,0 +1,258 @@
+import { describe, expect, test } from "bun:test";
+import { writeContext } from "../../src/gateway/context.ts";
+import { makeNonces } from "../../src/gateway/nonces.ts";
+import { SIGNED_HEADERS, type Signed, sign } from "../../src/gateway/signature.ts";
+import { type Claim, makeVerify, type VerifyOptions, WINDOW_MS } from "../../src/gateway/verify.ts";
+import { makePrincipal } from "../../src/principal.ts";
+
+const OLD = "an old secret, 32 bytes or more: oooooo";
+const NEW = "a new secret, 32 bytes or more: nnnnnnn";
+const FOREIGN = "a secret of somebody else, 32 bytes: ff";
+const NOW = 1_767_225_600_000;
+const utf8 = new TextEncoder();
+
+test("sign() gives the vector of the documentation", () => {
+  const signed: Signed = {
+    audience: "data",
+    method: "POST",
+    target: "/v1/data/db/todos?x=1",
+    timestamp: "1767225600000",
+    nonce: "bm9uY2Utbm9uY2Utbm9uYw",
+    body: utf8.encode('{"title":"Milk"}'),
+    context: "e30",
+  };
+  expect(sign("0123456789abcdef0123456789abcdef", signed)).toBe(
+    "v1=57f057a67f0d93b261c0772063e917f52bf89ba79db7580e8746b90085810793",
+  );
+});
+
+const APP = "0190a0a0-0000-7000-8000-000000000001";
+const OTHER_APP = "0190a0a0-0000-7000-8000-000000000002";
+
+function contextOf(appId: string): string {
+  const principal = makePrincipal({ appId, keyId: "k".repeat(16), scopes: ["data:read"] });
+  return writeContext({ requestId: "r", address: "", site: "gateway", principal, oversize: false });
+}
+
+const GOOD: Signed = {
+  audience: "data",
+  method: "POST",
+  target: "/v1/data/db/todos?a=1&b=2",
+  timestamp: String(NOW),
+  nonce: "n".repeat(22),
+  body: utf8.encode('{"title":"Milk"}'),
+  context: contextOf(APP),
+};
+
+/** A claim as it would arrive, signed with `secret`, after which `change` was made to it. */
+function claimOf(
+  signed: Partial<Signed> = {},
+  options: { secret?: string; change?: Partial<Signed>; signature?: string | null } = {},
+): Claim {
+  const whole = { ...GOOD, ...signed };
+  const sent = { ...whole, ...options.change };
+  const headers = new Headers({
+    [SIGNED_HEADERS.timestamp]: sent.timestamp,
+    [SIGNED_HEADERS.nonce]: sent.nonce,
+    [SIGNED_HEADERS.context]: sent.context,
+  });
+  const signature =
+    options.signature === undefined ? sign(options.secret ?? NEW, whole) : options.signature;
+  if (signature !== null) headers.set(SIGNED_HEADERS.signature, signature);
+  return { method: sent.method, target: sent.target, headers, body: sent.body };
+}
+
+function open(options: Partial<VerifyOptions> = {}) {
+  return makeVerify({ audience: "data", secrets: [NEW, OLD], now: () => NOW, ...options });
+}
+
+describe("verify() accepts", () => {
+  test.each([
+    { name: "what the first secret signed", claim: claimOf() },
+    { name: "what a further secret signed", claim: claimOf({}, { secret: OLD }) },
+    {
+      name: "a read without a nonce",
+      claim: claimOf({ method: "GET", nonce: "", body: utf8.encode("") }),
+    },
+    {
+      name: "a timestamp at the window's begin",
+      claim: claimOf({ timestamp: String(NOW - WINDOW_MS) }),
+    },
+    {
+      name: "a timestamp at the window's end",
+      claim: claimOf({ timestamp: String(NOW + WINDOW_MS) }),
+    },
+  ])("$name", ({ claim }) => {
+    const verdict = open()(claim);
+    expect("context" in verdict ? verdict.context.principal?.appId : verdict.reason).toBe(APP);
+  });
+
+  test("the same read twice, because a read changes nothing", () => {
+    const verify = open();
+    const claim = claimOf({ method: "GET", nonce: "", body: utf8.encode("") });
+    expect([verify(claim), verify(claim)].map((verdict) => "context" in verdict)).toEqual([
+      true,
+      true,
+    ]);
+  });
+});
+
+describe("verify() refuses", () => {
+  test.each([
+    { name: "no signature", claim: claimOf({}, { signature: null }), reason: "unsigned" },
+    {
+      name: "an empty signature",
+      claim: claimOf({}, { signature: "" }),
+      reason: "signature differs",
+    },
+    {
+      name: "another version",
+      claim: claimOf({}, { signature: sign(NEW, GOOD).replace("v1", "v2") }),
+      reason: "signature differs",
+    },
+    {
+      name: "a truncated signature",
+      claim: claimOf({}, { signature: sign(NEW, GOOD).slice(0, -2) }),
+      reason: "signature differs",
+    },
+    {
+      name: "an over-long signature",
+      claim: claimOf({}, { signature: `${sign(NEW, GOOD)}00` }),
+      reason: "signature differs",
+    },
+    {
+      name: "an upper-case signature",
+      claim: claimOf({}, { signature: sign(NEW, GOOD).toUpperCase() }),
+      reason: "signature differs",
+    },
+    {
+      name: "a foreign secret",
+      claim: claimOf({}, { secret: FOREIGN }),
+      reason: "signature differs",
+    },
+    {
+      name: "another audience",
+      claim: claimOf({ audience: "identity" }),
+      reason: "signature differs",
+    },
+    {
+      name: "another method",
+      claim: claimOf({}, { change: { method: "PATCH" } }),
+      reason: "signature differs",
+    },
+    {
+      name: "a write shown as a read",
+      claim: claimOf({}, { change: { method: "GET" } }),
+      reason: "signature differs",
+    },
+    {
+      name: "another path",
+      claim: claimOf({}, { change: { target: "/v1/data/db/notes?a=1&b=2" } }),
+      reason: "signature differs",
+    },
+    {
+      name: "a reordered query",
+      claim: claimOf({}, { change: { target: "/v1/data/db/todos?b=2&a=1" } }),
+      reason: "signature differs",
+    },
+    {
+      name: "a re-encoded path",
+      claim: claimOf({}, { change: { target: "/v1/data/db/t%6Fdos?a=1&b=2" } }),
+      reason: "signature differs",
+    },
+    {
+      name: "a query cut off",
+      claim: claimOf({}, { change: { target: "/v1/data/db/todos" } }),
+      reason: "signature differs",
+    },
+    {
+      name: "another body",
+      claim: claimOf({}, { change: { body: utf8.encode('{"title":"Silk"}') } }),
+      reason: "signature differs",
+    },
+    {
+      name: "a body in other spacing",
+      claim: claimOf({}, { change: { body: utf8.encode('{"title": "Milk"}') } }),
+      reason: "signature differs",
+    },
+    {
+      name: "no body",
+      claim: claimOf({}, { change: { body: utf8.encode("") } }),
+      reason: "signature differs",
+    },
+    {
+      name: "another app's context",
+      claim: claimOf({}, { change: { context: contextOf(OTHER_APP) } }),
+      reason: "signature differs",
+    },
+    {
+      name: "a moved timestamp",
+      claim: claimOf({}, { change: { timestamp: String(NOW + 1) } }),
+      reason: "signature differs",
+    },
+    {
+      name: "another nonce",
+      claim: claimOf({}, { change: { nonce: "m".repeat(22) } }),
+      reason: "signature differs",
+    },
+    {
+      name: "a stale timestamp",
+      claim: claimOf({ timestamp: String(NOW - WINDOW_MS - 1) }),
+      reason: "timestamp out of window",
+    },
+    {
+      name: "a timestamp of the future",
+      claim: claimOf({ timestamp: String(NOW + WINDOW_MS + 1) }),
+      reason: "timestamp out of window",
+    },
+    {
+      name: "a timestamp in another form",
+      claim: claimOf({ timestamp: `+${NOW}` }),
+      reason: "timestamp unreadable",
+    },
+    {
+      name: "a timestamp in seconds",
+      claim: claimOf({ timestamp: "1767225600" }),
+      reason: "timestamp unreadable",
+    },
+    { name: "a write without a nonce", claim: claimOf({ nonce: "" }), reason: "nonce missing" },
+    {
+      name: "a context that is none",
+      claim: claimOf({ context: "e30" }),
+      reason: "context unreadable",
+    },
+  ])("$name", ({ claim, reason }) => {
+    expect(open()(claim)).toEqual({ reason });
+  });
+
+  test("a write that is replayed, for as long as its timestamp holds", () => {
+    let now = NOW;
+    const verify = open({ now: () => now });
+    const claim = claimOf({ timestamp: String(NOW + WINDOW_MS) });
+    expect("context" in verify(claim)).toBe(true);
+    const later = [0, WINDOW_MS, 2 * WINDOW_MS].map((ms) => {
+      now = NOW + ms;
+      return verify(claim);
+    });
+    expect(later).toEqual(later.map(() => ({ reason: "nonce used" })));
+    now = NOW + 2 * WINDOW_MS + 1;
+    expect(verify(claim)).toEqual({ reason: "timestamp out of window" });
+  });
+
+  test("without room for what was never signed", () => {
+    const verify = open();
+    expect(verify(claimOf({}, { secret: FOREIGN }))).toEqual({ reason: "signature differs" });
+    expect("context" in verify(claimOf())).toBe(true); // the forgery did not use up the nonce
+  });
+});
+
+describe("makeNonces()", () => {
+  test("refuses what is more than it may hold, and has room again when time has passed", () => {
+    let now = NOW;
+    const nonces = makeNonces({ now: () => now, windowMs: 60_000, most: 3 });
+    const uses = ["a", "b", "c", "d", "a"].map((nonce) => nonces.use(nonce, now));
+    expect(uses).toEqual(["new", "new", "new", "full", "used"]);
+    now += 80_000;
+    expect(nonces.use("d", now)).toBe("new");
+  });
+});

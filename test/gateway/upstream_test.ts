@@ -1,0 +1,362 @@
+/** A gateway in front of services that are down, slow, cut their answers or are somebody else; and services alone. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createServer, type Server, type Socket } from "node:net";
+import schema from "../../schema/mod.ts";
+import { writeContext } from "../../src/gateway/context.ts";
+import { SIGNED_HEADERS, type Signed, sign } from "../../src/gateway/signature.ts";
+import { openHouse } from "../../src/house.ts";
+import { makePrincipal } from "../../src/principal.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { sendRaw } from "../support/raw_http.ts";
+import { serve, TEST_SECRET } from "../support/shape.ts";
+
+const LIST = "/v1/data/db/todos";
+
+type Stub = { url: string; requests: string[]; close: () => Promise<void> };
+
+/** A service that takes connections and answers whatever `answer` writes. */
+async function openStub(answer: (socket: Socket, request: string) => void): Promise<Stub> {
+  const requests: string[] = [];
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined); // the gateway may hang up at any time
+    socket.on("data", (bytes) => {
+      requests.push(bytes.toString("latin1"));
+      answer(socket, bytes.toString("latin1"));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const close = async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url: `http://127.0.0.1:${port}`, requests, close };
+}
+
+/** The request id that the gateway signed into its context. */
+function idOf(request: string): string {
+  const context = /^rowhouse-context: (\S+)/im.exec(request)?.[1] ?? "";
+  return JSON.parse(Buffer.from(context, "base64url").toString()).requestId;
+}
+
+const head = (request: string, ...lines: string[]) =>
+  ["HTTP/1.1 200 OK", `X-Request-Id: ${idOf(request)}`, ...lines, "", ""].join("\r\n");
+
+const CASES: {
+  name: string;
+  answer: (socket: Socket, request: string) => void;
+  want: [number, string];
+}[] = [
+  {
+    name: "hangs up without a word",
+    answer: (socket) => socket.destroy(),
+    want: [502, "bad_gateway"],
+  },
+  {
+    name: "cuts its status line",
+    answer: (socket) => socket.end("HTTP/1.1 20"),
+    want: [502, "bad_gateway"],
+  },
+  {
+    name: "cuts its head",
+    answer: (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Ty"),
+    want: [502, "bad_gateway"],
+  },
+  {
+    name: "does not speak HTTP",
+    answer: (socket) => socket.end("garbage\r\n\r\n"),
+    want: [502, "bad_gateway"],
+  },
+  {
+    name: "cuts a body that it announced",
+    answer: (socket, request) => socket.end(`${head(request, "Content-Length: 100")}{"rows":`),
+    want: [502, "bad_gateway"],
+  },
+  {
+    name: "answers without the request id",
+    answer: (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"),
+    want: [502, "bad_gateway"],
+  },
+  {
+    name: "answers with another request id",
+    answer: (socket) =>
+      socket.end("HTTP/1.1 200 OK\r\nX-Request-Id: other\r\nContent-Length: 2\r\n\r\n{}"),
+    want: [502, "bad_gateway"],
+  },
+  {
+    name: "refuses the signature",
+    answer: (socket) =>
+      socket.end(
+        'HTTP/1.1 401 Unauthorized\r\nX-Request-Id: its own\r\nContent-Length: 29\r\n\r\n{"error":"invalid_signature"}',
+      ),
+    want: [502, "bad_gateway"],
+  },
+  { name: "says nothing", answer: () => undefined, want: [504, "timeout"] },
+  {
+    name: "stops after half of its head",
+    answer: (socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-"),
+    want: [504, "timeout"],
+  },
+  {
+    name: "stops in an announced body",
+    answer: (socket, request) =>
+      void socket.write(`${head(request, "Content-Length: 100")}{"rows":`),
+    want: [504, "timeout"],
+  },
+];
+
+describe("a gateway whose data service", () => {
+  test.concurrent.each(CASES)(
+    "$name answers $want",
+    async ({ answer, want }) => {
+      const stub = await openStub(answer);
+      const house = await openTestHouse({
+        shape: "split",
+        limitMs: 300,
+        upstreams: { data: stub.url },
+      });
+      const app = await house.makeApp();
+      for (const method of ["GET", "POST"]) {
+        const startedAt = performance.now();
+        const json = method === "POST" ? { json: { title: "Milk" } } : {};
+        const got = await house.call(app, LIST, { method, ...json });
+        expect(got.json).toMatchObject({
+          error: want[1],
+          requestId: got.headers.get("x-request-id"),
+        });
+        expect(got.status).toBe(want[0]);
+        expect(got.text.includes("may or may not have happened")).toBe(method === "POST");
+        expect(performance.now() - startedAt).toBeLessThan(8000);
+      }
+      // Nothing is sent twice, and a secret goes nowhere.
+      expect(stub.requests.filter((request) => request.startsWith("POST"))).toHaveLength(1);
+      expect(stub.requests.join()).not.toContain(app.key);
+      expect(house.log.join("\n")).toContain(`"problem":"${want[1]}"`);
+      await house.close();
+      await stub.close();
+    },
+    30_000,
+  );
+
+  test("is down answers 503 and Retry-After, and serves again once it is up", async () => {
+    const house = await openTestHouse({
+      shape: "split",
+      upstreams: { data: "http://127.0.0.1:1" },
+    });
+    const app = await house.makeApp();
+    for (const method of ["GET", "POST"]) {
+      const got = await house.call(app, LIST, { method });
+      expect([got.status, got.json, got.headers.get("retry-after")]).toMatchObject([
+        503,
+        { error: "unavailable" },
+        "1",
+      ]);
+    }
+    const { status, json } = await house.call(undefined, "/ready");
+    expect([status, json]).toMatchObject([503, { error: "unavailable" }]);
+    expect((await house.call(undefined, "/live")).status).toBe(200);
+    await house.close();
+  });
+
+  test("cuts a streamed answer: the caller sees that it is not whole", async () => {
+    const stub = await openStub((socket, request) => {
+      socket.write(`${head(request, "Transfer-Encoding: chunked")}5\r\n{"row\r\n`);
+      setTimeout(() => socket.destroy(), 50);
+    });
+    const house = await openTestHouse({ shape: "split", upstreams: { data: stub.url } });
+    const app = await house.makeApp();
+    await expect(house.call(app, LIST)).rejects.toThrow();
+    await house.close();
+    await stub.close();
+  });
+
+  test("is told when the caller goes", async () => {
+    const gone = Promise.withResolvers<void>();
+    const stub = await openStub((socket) => void socket.on("close", () => gone.resolve()));
+    const house = await openTestHouse({ shape: "split", upstreams: { data: stub.url } });
+    const app = await house.makeApp();
+    const abort = new AbortController();
+    const headers = { authorization: `Bearer ${app.key}` };
+    const call = fetch(house.url + LIST, { headers, signal: abort.signal });
+    while (stub.requests.length === 0) await Bun.sleep(5);
+    abort.abort();
+    await expect(call).rejects.toThrow();
+    await gone.promise;
+    await house.close();
+    await stub.close();
+  });
+
+  test("has one connection for many calls, one after the other", async () => {
+    const ports = new Set<number | undefined>();
+    const stub = await openStub((socket, request) => {
+      ports.add(socket.remotePort);
+      socket.write(`${head(request, "Content-Length: 2")}{}`);
+    });
+    const house = await openTestHouse({ shape: "split", upstreams: { data: stub.url } });
+    const app = await house.makeApp();
+    for (let count = 0; count < 10; count++) await house.call(app, LIST);
+    expect(ports.size).toBe(1);
+    await house.close();
+    await stub.close();
+  });
+});
+
+describe("a service of its own", () => {
+  let house: TestHouse;
+  let app: TestApp;
+  let url: string;
+  let close: () => Promise<void>;
+  const log: string[] = [];
+  beforeAll(async () => {
+    house = await openTestHouse({ shape: "one" });
+    app = await house.makeApp(schema);
+    const { roleUrls, adminUrl, prepare } = house.database;
+    const options = { adminDatabaseUrl: adminUrl, connections: 2, prepare, keyPrefix: "rh" };
+    const service = openHouse({
+      ...options,
+      databaseUrl: roleUrls.data,
+      role: "data",
+      secrets: [TEST_SECRET],
+      log: (level, event, fields) => void log.push(JSON.stringify({ level, event, ...fields })),
+    });
+    ({ url, close } = await serve(service));
+  });
+  afterAll(async () => {
+    await close();
+    await house.close();
+  });
+
+  type Change = {
+    signed?: Partial<Signed>;
+    sent?: { method?: string; target?: string; body?: string; headers?: Record<string, string> };
+  };
+
+  async function call({
+    signed = {},
+    sent = {},
+  }: Change = {}): Promise<{ status: number; text: string }> {
+    const principal = makePrincipal({
+      appId: app.id,
+      keyId: "k".repeat(16),
+      scopes: ["data:read", "data:write"],
+    });
+    const whole: Signed = {
+      audience: "data",
+      method: "GET",
+      target: LIST,
+      timestamp: String(Date.now()),
+      nonce: "",
+      body: new TextEncoder().encode(sent.body ?? ""),
+      context: writeContext({
+        requestId: "the-id",
+        address: "",
+        site: "gateway",
+        principal,
+        oversize: false,
+      }),
+      ...signed,
+    };
+    const headers = {
+      [SIGNED_HEADERS.timestamp]: whole.timestamp,
+      [SIGNED_HEADERS.nonce]: whole.nonce,
+      [SIGNED_HEADERS.context]: whole.context,
+      [SIGNED_HEADERS.signature]: sign(TEST_SECRET, whole),
+      ...sent.headers,
+    };
+    const response = await fetch(url + (sent.target ?? whole.target), {
+      method: sent.method ?? whole.method,
+      headers,
+      ...(sent.body === undefined ? {} : { body: sent.body }),
+    });
+    return { status: response.status, text: await response.text() };
+  }
+
+  const REFUSED = { status: 401, text: '{"error":"invalid_signature"}' };
+
+  test("answers what is signed", async () => {
+    const { status, text } = await call();
+    expect([status, JSON.parse(text)]).toMatchObject([200, { rows: [] }]);
+  });
+
+  test("answers /live to anybody, and nothing else", async () => {
+    expect((await fetch(`${url}/live`)).status).toBe(200);
+    for (const path of ["/ready", LIST, "/", "/nothing", "/live/x"]) {
+      const authorization = `Bearer ${app.key}`;
+      const response = await fetch(url + path, { headers: { authorization } });
+      expect({ status: response.status, text: await response.text() }).toEqual(REFUSED);
+    }
+  });
+
+  const NONCE = "n".repeat(22);
+  const WRITE = { method: "POST", nonce: NONCE };
+  test.each([
+    { name: "a changed target", change: { sent: { target: `${LIST}?limit=1` } } },
+    {
+      name: "a reordered query",
+      change: {
+        signed: { target: `${LIST}?limit=1&offset=0` },
+        sent: { target: `${LIST}?offset=0&limit=1` },
+      },
+    },
+    { name: "a re-encoded target", change: { sent: { target: "/v1/data/db/t%6fdos" } } },
+    { name: "another method", change: { sent: { method: "DELETE" } } },
+    { name: "another audience", change: { signed: { audience: "identity" as const } } },
+    { name: "a stale timestamp", change: { signed: { timestamp: String(Date.now() - 70_000) } } },
+    { name: "another context", change: { sent: { headers: { [SIGNED_HEADERS.context]: "e30" } } } },
+    {
+      name: "a changed body",
+      change: { signed: { ...WRITE, body: new TextEncoder().encode("{}") }, sent: { body: "[]" } },
+    },
+    {
+      name: "a write without a nonce",
+      change: { signed: { method: "POST" }, sent: { body: "{}" } },
+    },
+    {
+      name: "two signatures",
+      change: { sent: { headers: { [SIGNED_HEADERS.signature]: "v1=00, v1=11" } } },
+    },
+  ])("refuses $name with one answer", async ({ change }) => {
+    expect(await call(change)).toEqual(REFUSED);
+  });
+
+  test("refuses a replayed write, and writes once", async () => {
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ title: "once" });
+    const signed = { ...WRITE, timestamp: String(Date.now()) };
+    expect((await call({ signed, sent: { body, headers } })).status).toBe(201);
+    expect(await call({ signed, sent: { body, headers } })).toEqual(REFUSED);
+    expect(JSON.parse((await call()).text).rows).toHaveLength(1);
+  });
+
+  test("refuses a body without an end in bounded time and space", async () => {
+    const lines = [`POST ${LIST} HTTP/1.1`, "Host: h", "Transfer-Encoding: chunked", "", ""];
+    const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
+    let open = true;
+    const answer = await sendRaw(url, lines.join("\r\n"), {
+      more: (socket) => {
+        socket.on("close", () => {
+          open = false;
+        });
+        const flood = () => open && socket.write(chunk, () => setTimeout(flood, 0));
+        flood();
+      },
+    });
+    expect([answer.status === 401 || answer.status === 0, answer.closed]).toEqual([true, true]);
+  });
+
+  test("says why in the log only, and never a secret", () => {
+    const reasons = log.join("\n");
+    for (const reason of [
+      "unsigned",
+      "signature differs",
+      "timestamp out of window",
+      "nonce missing",
+      "nonce used",
+    ])
+      expect(reasons).toContain(`"reason":"${reason}"`);
+    expect(reasons).not.toContain(TEST_SECRET);
+  });
+});

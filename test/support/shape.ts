@@ -1,0 +1,85 @@
+/** The two shapes of a house: one process that does everything, or a gateway in front of services. @module */
+import { type House, type HouseOptions, openHouse } from "../../src/house.ts";
+import type { Log } from "../../src/observe.ts";
+import type { SplitRole, TestDatabase } from "./cluster.ts";
+import type { TestHouseOptions } from "./house.ts";
+
+export const SHAPES = ["one", "split"] as const;
+export type Shape = (typeof SHAPES)[number];
+
+export const TEST_SECRET = "a secret of the tests, 32 bytes or more";
+
+export type Opened = { house: House; url: string; close: () => Promise<void> };
+
+/** Opens and serves a house of the wanted shape. */
+export async function openShape(
+  options: TestHouseOptions,
+  database: TestDatabase,
+  log: Log,
+): Promise<Opened> {
+  const shape = options.shape ?? (process.env["TEST_SHAPE"] === "split" ? "split" : "one");
+  const toUrl = (role: SplitRole | "all") => {
+    const least = role === "all" ? database.servingUrl : database.roleUrls[role];
+    const url = options.login === "superuser" ? database.superuserUrl : least;
+    return options.toServingUrl?.(url) ?? url;
+  };
+  const common = {
+    connections: options.connections ?? 5,
+    adminDatabaseUrl: options.toAdminUrl?.(database.adminUrl) ?? database.adminUrl,
+    prepare: options.prepare ?? database.prepare,
+    keyPrefix: "rh",
+    log,
+    ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
+    ...options.house,
+  };
+  // The port first: the pages' origin is made of it.
+  const face = takePort();
+  const settings = options.identity?.(face.port) ?? {};
+  const open = (role: SplitRole | "all", more: Partial<HouseOptions> = {}) =>
+    openHouse({
+      ...common,
+      databaseUrl: toUrl(role),
+      identity: settings,
+      role,
+      secrets: [TEST_SECRET],
+      ...more,
+    });
+  if (shape === "one") return await face.serve(open("all"));
+  const [data, identity] = await Promise.all([serve(open("data")), serve(open("identity"))]);
+  const upstreams = { data: data.url, identity: identity.url, ...options.upstreams };
+  const gateway = await face.serve(open("gateway", { upstreams }));
+  const opened = [gateway, data, identity];
+  const warm = async () => void (await Promise.all(opened.map(({ house }) => house.warm())));
+  const close = async () => void (await Promise.all(opened.map((one) => one.close())));
+  // People are the identity service's: tests that make some do it with its rights.
+  return { house: { ...gateway.house, db: identity.house.db, warm }, url: gateway.url, close };
+}
+
+/** Serves a house on a free port. */
+export function serve(house: House): Promise<Opened> {
+  return takePort().serve(house);
+}
+
+/** A free port, and what serves a house on it. */
+function takePort(): { port: number; serve: (house: House) => Promise<Opened> } {
+  let opened: House | undefined;
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request, peer) =>
+      opened?.fetch(request, peer) ?? new Response("Not open yet", { status: 503 }),
+  });
+  const port = server.port ?? 0;
+  const close = async (house: House) => {
+    await server.stop(true);
+    await house.close();
+  };
+  return {
+    port,
+    serve: async (house) => {
+      await house.warm();
+      opened = house;
+      return { house, url: `http://127.0.0.1:${port}`, close: () => close(house) };
+    },
+  };
+}
