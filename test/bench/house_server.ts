@@ -7,6 +7,15 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { openHouse } from "../../src/house.ts";
 import { batchLines, makeLog } from "../../src/observe.ts";
+import { ROLES } from "../../src/role.ts";
+
+/** What the gateway's bench sets; one process that does everything otherwise. */
+function readRole() {
+  const { BENCH_ROLE, BENCH_DATA_URL, BENCH_SECRET = "" } = process.env;
+  const role = ROLES.find((name) => name === BENCH_ROLE) ?? "all";
+  const upstreams = { data: BENCH_DATA_URL, identity: BENCH_DATA_URL };
+  return { role, upstreams, secrets: [BENCH_SECRET] };
+}
 
 const log = openSync(process.env["BENCH_LOG"] || "/dev/null", "a");
 const lines = batchLines((text) => void writeSync(log, text));
@@ -16,6 +25,7 @@ const house = openHouse({
   connections: Number(process.env["DATABASE_POOL"]),
   prepare: process.env["DATABASE_PREPARE"] !== "off",
   keyPrefix: "rh",
+  ...readRole(),
   log: makeLog("info", { write: lines.write, now: () => new Date() }),
 });
 await house.warm();

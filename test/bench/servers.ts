@@ -7,22 +7,27 @@ export type Server = { url: string; pid: number; stop: () => Promise<void> };
 
 const SCRIPTS = { house: "house_server.ts", plain: "plain_server.ts" } as const;
 
+/** Flags of Bun and variables of a server's process. */
+export type ServerOptions = { flags?: readonly string[]; env?: Readonly<Record<string, string>> };
+
 /** A process that serves the stage. */
 export async function startServer(
   name: keyof typeof SCRIPTS,
   stage: Stage,
   { pool, profile }: Pick<BenchOptions, "pool" | "profile">,
+  { flags: more = [], env = {} }: ServerOptions = {},
 ): Promise<Server> {
   const script = fileURLToPath(new URL(SCRIPTS[name], import.meta.url));
   const { servingUrl, adminUrl, prepare } = stage.database;
   const flags = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}/${name}`];
-  const child = Bun.spawn([process.execPath, ...flags, script], {
+  const child = Bun.spawn([process.execPath, ...flags, ...more, script], {
     env: {
       ...process.env,
       DATABASE_URL: name === "house" ? servingUrl : stage.plainUrl,
       ADMIN_DATABASE_URL: adminUrl,
       DATABASE_POOL: String(pool),
       DATABASE_PREPARE: prepare ? "on" : "off",
+      ...env,
     },
     stdin: "pipe",
     stdout: "pipe",
