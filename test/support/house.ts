@@ -54,6 +54,8 @@ export type TestHouseOptions = {
   limitMs?: number;
   /** Another cluster than the run's. */
   cluster?: ClusterUrls;
+  /** Off behind a pooler that does not know prepared statements. */
+  prepare?: boolean;
   /** Where the house connects instead, such as to a proxy in front of the database. */
   toServingUrl?: (url: string) => string;
   /** The same for pushes; default: straight to the database. */
