@@ -56,6 +56,8 @@ test(
       "app",
       "apiKey",
       "databaseUrl",
+      "admin",
+      "user",
     ]);
     expect(dev.output()).not.toContain(readDev()["databaseUrl"] ?? "");
 
