@@ -17,8 +17,9 @@ const RUNS: readonly Run[] = [
   {
     name: "Chromium",
     start: startEmbedded,
-    command: [...TEST, "./test/browser/sso_browser.ts", "./test/browser/pages_browser.ts"],
+    command: ["bun", "run", "test:browser"],
   },
+  { name: "storms", start: startEmbedded, command: ["bun", "run", "test:storm"] },
   { name: "PostgreSQL 15", start: startPostgres15, command: TEST },
   { name: "PgBouncer in transaction mode", start: startPooled, command: TEST },
 ];
