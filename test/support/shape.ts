@@ -9,6 +9,11 @@ export type Shape = (typeof SHAPES)[number];
 
 export const TEST_SECRET = "a secret of the tests, 32 bytes or more";
 
+/** The shape that TEST_SHAPE gives to every house that does not name one. */
+export function shapeOfRun(): Shape {
+  return process.env["TEST_SHAPE"] === "split" ? "split" : "one";
+}
+
 export type Opened = { house: House; url: string; close: () => Promise<void> };
 
 /** Opens and serves a house of the wanted shape. */
@@ -17,7 +22,7 @@ export async function openShape(
   database: TestDatabase,
   log: Log,
 ): Promise<Opened> {
-  const shape = options.shape ?? (process.env["TEST_SHAPE"] === "split" ? "split" : "one");
+  const shape = options.shape ?? shapeOfRun();
   const toUrl = (role: SplitRole | "all") => {
     const least = role === "all" ? database.servingUrl : database.roleUrls[role];
     const url = options.login === "superuser" ? database.superuserUrl : least;
