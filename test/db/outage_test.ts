@@ -1,0 +1,162 @@
+/** A database that goes away, comes back, hangs or is busy: what callers are told, and that the pool heals. @module */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import postgres from "postgres";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { type Answer, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openWire, type Wire } from "../support/wire.ts";
+
+const LIST = "/v1/data/db/todos";
+const LIMIT_MS = 700;
+
+type Session = postgres.TransactionSql;
+
+let wire: Wire;
+let house: TestHouse;
+let app: TestApp;
+let row: string;
+beforeEach(async () => {
+  wire = await openWire();
+  house = await openTestHouse({ toServingUrl: wire.toUrl, connections: 3, limitMs: LIMIT_MS });
+  app = await house.makeApp(
+    defineSchema({
+      todos: { title: t.string(), parent: t.ref("todos", { onDelete: "cascade" }) },
+    }),
+  );
+  row = (await create({ title: "first" })).headers.get("location") ?? "";
+});
+afterEach(async () => {
+  await house.close();
+  await wire.close();
+});
+
+const create = (json: object) => house.call(app, LIST, { method: "POST", json });
+const errorOf = (answer: Answer) => (answer.json as { error?: string } | undefined)?.error;
+const idOf = (location: string) => location.slice(location.lastIndexOf("/") + 1);
+
+/** Asks until the answer is a good one: the pool must find the database again. */
+async function untilServed(): Promise<void> {
+  while ((await house.call(app, LIST)).status !== 200) await Bun.sleep(50);
+}
+
+/** The sessions of the house that are in this state. */
+async function countSessions(state: string): Promise<number> {
+  const [row] = await house.house.admin.query<{ count: number }>(
+    `select count(*)::int4 as count from pg_stat_activity
+    where application_name = 'rowhouse' and datname = current_database() and ${state}`,
+    [],
+    { effect: "read" },
+  );
+  return row?.count ?? 0;
+}
+
+async function untilWaiting(): Promise<void> {
+  while ((await countSessions("wait_event_type = 'Lock'")) === 0) await Bun.sleep(10);
+}
+
+describe("a database that is away", () => {
+  test("is 503 unavailable with Retry-After on every endpoint, and is served again when it is back", async () => {
+    wire.cut();
+    for (const answer of [
+      await house.call(app, LIST),
+      await house.call(app, row),
+      await create({ title: "never" }),
+      await house.call(app, row, { method: "PATCH", json: { title: "never" } }),
+      await house.call(undefined, "/ready"),
+    ]) {
+      expect([answer.status, errorOf(answer), answer.headers.get("retry-after")]).toEqual([
+        503,
+        "unavailable",
+        "1",
+      ]);
+      expect(answer.text).not.toMatch(/127\.0\.0\.1|CONNECTION|ECONN|rowhouse_test/);
+    }
+    expect((await house.call(undefined, "/live")).status).toBe(200);
+    await wire.heal();
+    await untilServed();
+    expect((await house.call(app, row)).text).toContain('"first"');
+  });
+
+  test("is 503 unknown_outcome to a write that was under way", async () => {
+    wire.cutAfterNextCreate();
+    const answer = await create({ title: "perhaps" });
+    expect([answer.status, errorOf(answer), answer.headers.get("retry-after")]).toEqual([
+      503,
+      "unknown_outcome",
+      "1",
+    ]);
+    const rows = await house.house.admin.query<{ title: string }>(
+      "select title from data.todos order by id",
+      [],
+      { effect: "read" },
+    );
+    expect(rows.map(({ title }) => title)).toEqual(["first", "perhaps"]);
+  });
+
+  test("is 504 to a read by the limit when it answers nothing at all", async () => {
+    wire.freeze();
+    const startedAt = performance.now();
+    const read = await house.call(app, row);
+    expect([read.status, errorOf(read)]).toEqual([504, "timeout"]);
+    expect(performance.now() - startedAt).toBeLessThan(LIMIT_MS + 4000);
+  });
+});
+
+describe("a row that another session holds", () => {
+  /** Runs `use` while another session holds a lock on the row. */
+  async function whileHeld(id: string, use: (session: Session) => Promise<void>): Promise<void> {
+    const sql = postgres(house.database.adminUrl, { max: 1, onnotice: () => undefined });
+    await sql.begin(async (session) => {
+      // Of two sessions that wait for each other, the house's is to find out first.
+      await session.unsafe("set local deadlock_timeout = '30s'");
+      await session.unsafe(`select id from data.todos where id = '${id}' for update`);
+      await use(session);
+    });
+    await sql.end();
+  }
+
+  test("is 504 at the limit, and the statement is cancelled in the database", async () => {
+    await whileHeld(idOf(row), async () => {
+      const answer = await house.call(app, row, { method: "PATCH", json: { title: "late" } });
+      expect([answer.status, errorOf(answer)]).toEqual([504, "timeout"]);
+      expect(await countSessions("state = 'active'")).toBe(0);
+    });
+    expect((await house.call(app, row)).text).toContain('"first"');
+  });
+
+  test("is waited for no longer when the caller leaves", async () => {
+    await whileHeld(idOf(row), async () => {
+      const leaving = new AbortController();
+      const asked = fetch(house.url + row, {
+        method: "PATCH",
+        headers: { authorization: `Bearer ${app.key}`, "content-type": "application/json" },
+        body: '{"title":"left"}',
+        signal: leaving.signal,
+      }).catch(() => "left");
+      await untilWaiting();
+      leaving.abort();
+      expect(await asked).toBe("left");
+      while ((await countSessions("wait_event_type = 'Lock'")) > 0) await Bun.sleep(10);
+    });
+    expect((await house.call(app, row)).text).toContain('"first"');
+  });
+
+  test("and that waits for ours too is a deadlock: lost, tried again, never told", async () => {
+    await house.close();
+    house = await openTestHouse({ connections: 2 });
+    app = await house.makeApp(
+      defineSchema({
+        todos: { title: t.string(), parent: t.ref("todos", { onDelete: "cascade" }) },
+      }),
+    );
+    const parent = idOf((await create({ title: "parent" })).headers.get("location") ?? "");
+    const child = idOf((await create({ title: "child", parent })).headers.get("location") ?? "");
+    let answered: Promise<Answer> | undefined;
+    await whileHeld(child, async (session) => {
+      answered = house.call(app, `${LIST}/${parent}`, { method: "DELETE" });
+      await untilWaiting();
+      await session.unsafe(`select id from data.todos where id = '${parent}' for update`);
+    });
+    expect((await answered)?.status).toBe(204);
+    expect((await house.call(app, LIST)).text).toContain('"rows":[]');
+  });
+});
