@@ -54,6 +54,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       await done;
     },
     stop: async () => {
+      // One that has ended by itself, as when it was killed, says so no more.
+      if (supervisor.exitCode !== null || supervisor.signalCode !== null) return;
       const ended = once(supervisor, "exit");
       supervisor.ref();
       supervisor.stdin.end();
