@@ -13,8 +13,8 @@ import { type Migration, normalise } from "./migration.ts";
 const ATTRIBUTES = ".gitattributes";
 /** Line ends are part of no checksum, and still a checkout should not make every file differ. */
 const ATTRIBUTES_TEXT = "*.sql text eol=lf\n";
-/** What a write that was cut off leaves behind. */
-const TEMPORARY = /^\.[^/]*\.tmp$/;
+/** What a write that was cut off leaves behind: its name has the number of the process that wrote it. */
+const TEMPORARY = /^\.[^/]*\.(\d+)\.tmp$/;
 
 /**
  * Every file of the folder but hidden ones; none where there is no folder.
@@ -36,7 +36,10 @@ export async function writeJournal(
   if (migrations.length === 0) return [];
   await mkdir(folder, { recursive: true });
   const names = await readNames(folder);
-  for (const name of names.filter((one) => TEMPORARY.test(one))) await rm(join(folder, name));
+  // By force: another push may be clearing them too.
+  for (const name of names.filter((one) => isLeftover(one))) {
+    await rm(join(folder, name), { force: true });
+  }
   const written: string[] = [];
   for (const migration of migrations) {
     const file = journalFileName(migration);
@@ -53,6 +56,18 @@ export async function writeAtomically(path: string, text: string): Promise<void>
   const temporary = `${path.slice(0, at)}.${path.slice(at)}.${process.pid}.tmp`;
   await writeFile(temporary, text);
   await rename(temporary, path);
+}
+
+/** Whether nobody is writing this temporary file any more. */
+function isLeftover(name: string): boolean {
+  const writer = TEMPORARY.exec(name)?.[1];
+  if (writer === undefined || Number(writer) === process.pid) return false;
+  try {
+    process.kill(Number(writer), 0);
+    return false;
+  } catch {
+    return true; // no such process
+  }
 }
 
 async function readNames(folder: string): Promise<string[]> {

@@ -5,7 +5,7 @@ import { chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { startCluster } from "../../src/db/embedded.ts";
-import { LOGIN, PASSWORD } from "../support/cluster.ts";
+import { LOGIN, PASSWORD, SPLIT_ROLES, toLogin } from "../support/cluster.ts";
 
 export type Server = { env: Record<string, string>; stop: () => Promise<void> };
 type Account = { uid: number; gid: number } | undefined;
@@ -62,7 +62,8 @@ export async function startPooled(folder: string): Promise<Server> {
   const admin = new URL(cluster.url);
   const port = await findFreePort();
   const users = join(folder, "users.txt");
-  writeFileSync(users, `"postgres" "${admin.password}"\n"${LOGIN}" "${PASSWORD}"\n`);
+  const logins = [LOGIN, ...SPLIT_ROLES.map(toLogin)].map((login) => `"${login}" "${PASSWORD}"\n`);
+  writeFileSync(users, `"postgres" "${admin.password}"\n${logins.join("")}`);
   const config = join(folder, "pgbouncer.ini");
   writeFileSync(config, renderPooler({ port, target: admin.port, users }));
   const pooler = spawn("pgbouncer", [config], {

@@ -95,7 +95,7 @@ export async function withDatabase<Result>(
   }
 }
 
-function toLogin(role: SplitRole): string {
+export function toLogin(role: SplitRole): string {
   return `rowhouse_test_${role}`;
 }
 
