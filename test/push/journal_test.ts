@@ -141,7 +141,7 @@ test("writeJournal() writes what readJournal() reads, and leaves no temporary fi
   const folder = join(await mkdtemp(join(tmpdir(), "rowhouse-journal-")), "migrations");
   expect(await readJournal(folder)).toEqual([]);
   await writeJournal(folder, [first]);
-  await writeFile(join(folder, ".0002_x.sql.99.tmp"), "half");
+  await writeFile(join(folder, ".0002_x.sql.4194305.tmp"), "half");
 
   expect(await writeJournal(folder, [second, third])).toEqual([
     "0002_add_column_note.sql",
