@@ -3,7 +3,7 @@ import { type Run, runLoad } from "./load.ts";
 import { median } from "./median.ts";
 import type { Size } from "./names.ts";
 import type { BenchOptions } from "./options.ts";
-import { findPostmaster, medianRun, pickScenarios } from "./requests.ts";
+import { findPostmaster, pickScenarios, takeMedian } from "./requests.ts";
 import { makeRequests, type Scenario } from "./scenarios.ts";
 import { type Server, startServer } from "./servers.ts";
 import { type Stage, withStage } from "./stage.ts";
@@ -84,10 +84,4 @@ function runOn(
   const requests = makeRequests(scenario, stage);
   const plan = { url: server.url, connections, seconds, status: scenario.status, requests };
   return runLoad(plan, { server, postmaster });
-}
-
-function takeMedian(runs: readonly Run[]): Run {
-  const run = medianRun(runs);
-  if (run === undefined) throw new Error("No round was run");
-  return run;
 }

@@ -1,6 +1,6 @@
 /**
  * The house as a serving process of its own: prints its port when it is warm, logs every request as in production,
- * and ends when standard input closes.
+ * answers `hashes <count>` with how long they take here, and ends when standard input closes.
  *
  * @module
  */
@@ -8,6 +8,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { openHouse } from "../../src/house.ts";
 import { batchLines, makeLog } from "../../src/observe.ts";
 import { ROLES } from "../../src/role.ts";
+import { timeHashes } from "./hashes.ts";
 
 /** What the gateway's bench sets; one process that does everything otherwise. */
 function readRole() {
@@ -31,7 +32,11 @@ const house = openHouse({
 await house.warm();
 const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: house.fetch });
 process.stdout.write(`${server.port}\n`);
-for await (const _ of process.stdin);
+for await (const line of console) {
+  const [, count] = /^hashes (\d+)$/.exec(line) ?? [];
+  if (count === undefined) throw new Error(`Cannot answer "${line}": must be hashes <count>`);
+  process.stdout.write(`${await timeHashes(Number(count))}\n`);
+}
 await server.stop(true);
 await house.close();
 lines.flush();

@@ -1,13 +1,28 @@
 /** `bun run bench`: reads the command line, runs one bench, prints or saves what it found. @module */
+
+import { benchAdmission } from "./admission.ts";
+import { benchFairness } from "./fairness.ts";
+import { benchGateway } from "./gateway.ts";
 import { benchGrowth } from "./growth.ts";
+import { benchIdentity } from "./identity.ts";
 import { type BenchOptions, readOptions, USAGE } from "./options.ts";
 import { printGrowth, printPush, printRequests, printStart } from "./print.ts";
+import {
+  printAdmission,
+  printFairness,
+  printGateway,
+  printIdentity,
+  printSoak,
+  printStorm,
+} from "./print_limits.ts";
 import { benchPush } from "./push.ts";
 import { writeReadme } from "./readme.ts";
 import { benchRequests } from "./requests.ts";
 import { type Part, saveResult } from "./results.ts";
+import { benchSoak } from "./soak.ts";
 import { withCluster } from "./stage.ts";
 import { benchStart } from "./start.ts";
+import { benchStorm } from "./storm.ts";
 
 /** How a command runs, and its result as text. */
 function bench<Result>(
@@ -25,6 +40,12 @@ const BENCHES: Readonly<Record<Part, ReturnType<typeof bench>>> = {
   growth: bench(benchGrowth, printGrowth),
   push: bench(benchPush, printPush),
   start: bench(benchStart, printStart),
+  identity: bench(benchIdentity, printIdentity),
+  gateway: bench(benchGateway, printGateway),
+  fairness: bench(benchFairness, printFairness),
+  admission: bench(benchAdmission, printAdmission),
+  storm: bench(benchStorm, printStorm),
+  soak: bench(benchSoak, printSoak),
 };
 
 async function main(): Promise<void> {

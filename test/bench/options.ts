@@ -1,7 +1,19 @@
 /** What the bench's command line says. Refuses what it does not know, so that a typo measures nothing. @module */
 import { parseArgs } from "node:util";
 
-export const COMMANDS = ["requests", "growth", "push", "start", "readme"] as const;
+export const COMMANDS = [
+  "requests",
+  "growth",
+  "push",
+  "start",
+  "identity",
+  "gateway",
+  "fairness",
+  "admission",
+  "storm",
+  "soak",
+  "readme",
+] as const;
 export type Command = (typeof COMMANDS)[number];
 
 export type BenchOptions = {
@@ -16,6 +28,8 @@ export type BenchOptions = {
   only: readonly string[];
   rounds: number;
   seconds: number;
+  /** How long `soak` lasts. */
+  soakSeconds: number;
   connections: number;
   pool: number;
   apps: number;
@@ -24,17 +38,23 @@ export type BenchOptions = {
   profile: string | undefined;
 };
 
-export const USAGE = `bun run bench [requests|growth|push|start|readme] [--quick] [--only get,list-100] [--json] [--save]
+export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] [--json] [--save]
   requests   get, list, create and update beside pgbench, a plain server and PostgREST's statements (the default)
   growth     get and list over more apps and more rows; --full goes to 10,000,000 rows
   push       plan, push and types of 150 tables of 25 columns
   start      from the command to the first answer
+  identity   /v1/auth/me beside a get, and while 32 people sign in
+  gateway    a get by one process, by gateway and data service, and by the same without signatures
+  fairness   an app that gets while another floods, with turns by app and with one queue
+  admission  a call through the pool beside the same by the driver alone
+  storm      requests before, while and after connections are killed
+  soak       memory, sockets and connections over minutes of mixed requests
   readme     writes the newest saved result into README.md
   --rounds 5 --seconds 5 --connections 32 --pool 10 --apps 100 --rows 1000 --profile <folder>
   ADMIN_DATABASE_URL names the PostgreSQL to use; an embedded one is started when it is empty`;
 
-const QUICK = { rounds: 3, seconds: 1.5 };
-const USUAL = { rounds: 5, seconds: 5 };
+const QUICK = { rounds: 3, seconds: 1.5, soakSeconds: 30 };
+const USUAL = { rounds: 5, seconds: 5, soakSeconds: 300 };
 
 /** @throws {Error} an unknown command, flag or number */
 export function readOptions(args: readonly string[]): BenchOptions {
@@ -65,6 +85,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     only: values.only?.split(",") ?? [],
     rounds: readNumber("rounds", values.rounds, lengths.rounds),
     seconds: readNumber("seconds", values.seconds, lengths.seconds),
+    soakSeconds: readNumber("seconds", values.seconds, lengths.soakSeconds),
     connections: readNumber("connections", values.connections),
     pool: readNumber("pool", values.pool),
     apps: readNumber("apps", values.apps),

@@ -133,13 +133,13 @@ export function printStart(result: StartResult): string {
   );
 }
 
-function show(value: number | undefined, digits: number): string | undefined {
+export function show(value: number | undefined, digits: number): string | undefined {
   return value?.toLocaleString("en", {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
   });
 }
 
-function times(value: number | undefined): string | undefined {
+export function times(value: number | undefined): string | undefined {
   return value === undefined ? undefined : `${value.toFixed(2)} ×`;
 }

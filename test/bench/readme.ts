@@ -2,6 +2,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { printFigures, printGrowth, printPush, printStart } from "./print.ts";
+import {
+  printAdmission,
+  printFairness,
+  printGateway,
+  printIdentity,
+  printSoak,
+  printStorm,
+} from "./print_limits.ts";
 import { readNewest, type Saved } from "./results.ts";
 
 export const START = "<!-- figures -->";
@@ -16,6 +24,12 @@ export function renderFigures({ date, machine, ...parts }: Saved): string {
     parts.growth && printGrowth(parts.growth),
     parts.push && printPush(parts.push),
     parts.start && printStart(parts.start),
+    parts.identity && printIdentity(parts.identity),
+    parts.gateway && printGateway(parts.gateway),
+    parts.fairness && printFairness(parts.fairness),
+    parts.admission && printAdmission(parts.admission),
+    parts.storm && printStorm(parts.storm),
+    parts.soak && printSoak(parts.soak),
   ];
   return [place, ...tables].filter((part) => part !== undefined).join("\n\n");
 }

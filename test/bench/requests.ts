@@ -199,6 +199,13 @@ export function medianRun(runs: readonly Run[]): Run | undefined {
   };
 }
 
+/** @throws {Error} there is none */
+export function takeMedian(runs: readonly Run[]): Run {
+  const run = medianRun(runs);
+  if (run === undefined) throw new Error("No round was run");
+  return run;
+}
+
 function medianOf(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined);
   return known.length === 0 ? undefined : median(known);

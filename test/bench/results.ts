@@ -2,10 +2,16 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
 import { fileURLToPath } from "node:url";
+import type { AdmissionResult } from "./admission.ts";
+import type { FairnessResult } from "./fairness.ts";
+import type { GatewayResult } from "./gateway.ts";
 import type { GrowthResult } from "./growth.ts";
+import type { IdentityResult } from "./identity.ts";
 import type { PushResult } from "./push.ts";
 import type { RequestsResult } from "./requests.ts";
+import type { SoakResult } from "./soak.ts";
 import type { StartResult } from "./start.ts";
+import type { StormResult } from "./storm.ts";
 
 export type Machine = {
   processor: string;
@@ -22,6 +28,12 @@ export type Saved = {
   growth?: GrowthResult;
   push?: PushResult;
   start?: StartResult;
+  identity?: IdentityResult;
+  gateway?: GatewayResult;
+  fairness?: FairnessResult;
+  admission?: AdmissionResult;
+  storm?: StormResult;
+  soak?: SoakResult;
 };
 export type Part = Exclude<keyof Saved, "date" | "machine">;
 

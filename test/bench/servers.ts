@@ -1,9 +1,15 @@
-/** Serving processes of the bench: started, waited for, stopped. @module */
+/** Serving processes of the bench: started, waited for, asked, stopped. @module */
 import { fileURLToPath } from "node:url";
 import type { BenchOptions } from "./options.ts";
 import type { Stage } from "./stage.ts";
 
-export type Server = { url: string; pid: number; stop: () => Promise<void> };
+export type Server = {
+  url: string;
+  pid: number;
+  /** One line to the process, and the line that it answers. */
+  ask: (line: string) => Promise<string>;
+  stop: () => Promise<void>;
+};
 
 const SCRIPTS = { house: "house_server.ts", plain: "plain_server.ts" } as const;
 
@@ -33,10 +39,16 @@ export async function startServer(
     stdout: "pipe",
     stderr: "inherit",
   });
-  const port = await readLine(child.stdout);
+  const lines = readLines(child.stdout);
+  const port = await takeLine(lines);
   return {
     url: `http://127.0.0.1:${port}`,
     pid: child.pid,
+    ask: async (line) => {
+      child.stdin.write(`${line}\n`);
+      await child.stdin.flush();
+      return await takeLine(lines);
+    },
     stop: async () => {
       child.stdin.end();
       await child.exited;
@@ -44,12 +56,19 @@ export async function startServer(
   };
 }
 
-/** @throws {Error} the process ended without a word */
-async function readLine(stream: ReadableStream<Uint8Array>): Promise<string> {
+async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of stream) {
-    text += new TextDecoder().decode(chunk);
-    if (text.includes("\n")) return text.slice(0, text.indexOf("\n"));
+    const parts = (text + decoder.decode(chunk, { stream: true })).split("\n");
+    text = parts.pop() ?? "";
+    yield* parts;
   }
-  throw new Error("The server ended before it served");
+}
+
+/** @throws {Error} the process ended without a word */
+async function takeLine(lines: AsyncGenerator<string>): Promise<string> {
+  const { value, done } = await lines.next();
+  if (done === true) throw new Error("The server ended before it answered");
+  return value;
 }

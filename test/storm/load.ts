@@ -87,6 +87,13 @@ export function rate({ answers }: Book, from: number, to: number): number {
   return Math.round(good.length / ((to - from) / 1000));
 }
 
+/** How long a share of the answers between two moments took at the most, good or not. */
+export function latency({ answers }: Book, from: number, to: number, share: number): number {
+  const times = answers.filter(({ at }) => at >= from && at < to).map(({ ms }) => ms);
+  times.sort((one, other) => one - other);
+  return times[Math.floor(times.length * share)] ?? Number.NaN;
+}
+
 /** Milliseconds from a moment to the first of ten successes in a row. */
 export function recovery({ answers }: Book, from: number): number {
   const later = answers.filter(({ at }) => at >= from);

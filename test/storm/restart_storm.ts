@@ -10,6 +10,7 @@ import schema from "../../schema/mod.ts";
 import { type Cluster, startCluster } from "../../src/db/embedded.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { killBackends } from "./kill.ts";
 import { type Load, rate, recovery, startLoad } from "./load.ts";
 
 const CONNECTIONS = 10;
@@ -38,20 +39,8 @@ afterAll(async () => {
 });
 
 test("backends killed at random for 6 s", async () => {
-  await storm("kill", async () => {
-    const endsAt = performance.now() + 6000;
-    await withDatabase(cluster.url, async (killer) => {
-      while (performance.now() < endsAt) {
-        await killer.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity
-          where application_name like 'rowhouse%' and pid <> pg_backend_pid() order by random() limit 1`,
-          [],
-          { effect: "read" },
-        );
-        await Bun.sleep(10);
-      }
-    });
-  });
+  const admin = { url: cluster.url, database: house.database.name };
+  await storm("kill", async () => void (await killBackends(admin, 6000)));
 }, 60_000);
 
 test.each(["fast", "immediate"] as const)(

@@ -140,7 +140,8 @@ export function definitionOf(schema: unknown): Definition {
   return read.definition;
 }
 
-async function callHouse(
+/** One exchange over HTTP with whatever serves there. */
+export async function callHouse(
   url: string,
   app: TestApp | undefined,
   path: string,

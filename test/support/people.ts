@@ -8,6 +8,11 @@ import {
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import type { Answer, TestApp, TestHouse } from "./house.ts";
 
+/** Where people are made: with an administrator's and the serving login's rights. */
+export type PeopleHouse = { house: Pick<TestHouse["house"], "admin" | "db"> };
+/** A house as a browser meets it. */
+export type VisitedHouse = Pick<TestHouse, "url" | "call">;
+
 export const PASSWORD = "three brown cups of tea";
 /** Hashed once, fast to verify as any: what is hashed is not what most tests are about. */
 const HASH = await Bun.password.hash(PASSWORD, {
@@ -20,8 +25,13 @@ export type Person = { id: string; email: string };
 
 /** A new person with {@linkcode PASSWORD}, a Console role or a role on an app. */
 export async function makePerson(
-  { house }: TestHouse,
-  options: { name?: string; consoleRole?: ConsoleRole; app?: TestApp; role?: string } = {},
+  { house }: PeopleHouse,
+  options: {
+    name?: string;
+    consoleRole?: ConsoleRole;
+    app?: Pick<TestApp, "slug">;
+    role?: string;
+  } = {},
 ): Promise<Person> {
   const email = `person-${crypto.randomUUID().slice(-12)}@example.org`;
   const { id, linkSecret } = await createUser(
@@ -45,7 +55,7 @@ export type Jar = Map<string, string>;
 
 /** One exchange of a browser with the pages: cookies go along and come back, a form is sent with its origin. */
 export async function visit(
-  house: TestHouse,
+  house: VisitedHouse,
   jar: Jar,
   path: string,
   form?: { fields: Record<string, string>; origin?: string | null },
@@ -72,7 +82,7 @@ export function readToken(page: string): string {
 
 /** Fills in the sign-in form of a path. */
 export async function submitSignIn(
-  house: TestHouse,
+  house: VisitedHouse,
   jar: Jar,
   typed: { path?: string; email: string; password?: string },
 ): Promise<Answer> {
@@ -88,7 +98,7 @@ export async function submitSignIn(
 }
 
 /** A browser that is signed in. */
-export async function signInAs(house: TestHouse, person: Person): Promise<Jar> {
+export async function signInAs(house: VisitedHouse, person: Person): Promise<Jar> {
   const jar: Jar = new Map();
   const answer = await submitSignIn(house, jar, { email: person.email });
   if (answer.status !== 303) throw new Error(`Not signed in: ${answer.status} ${answer.text}`);

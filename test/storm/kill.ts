@@ -1,0 +1,25 @@
+/** Connections of a house killed in the database, one after another. @module */
+import { withDatabase } from "../support/cluster.ts";
+
+/** Kills for so long: a connection of the house over the named database every 10 ms, drawn at random. */
+export async function killBackends(
+  admin: { url: string; database: string },
+  ms: number,
+): Promise<number> {
+  const endsAt = performance.now() + ms;
+  let killed = 0;
+  await withDatabase(admin.url, async (killer) => {
+    while (performance.now() < endsAt) {
+      const rows = await killer.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name like 'rowhouse%' and datname = $1 and pid <> pg_backend_pid()
+        order by random() limit 1`,
+        [admin.database],
+        { effect: "read" },
+      );
+      killed += rows.length;
+      await Bun.sleep(10);
+    }
+  });
+  return killed;
+}
