@@ -33,6 +33,7 @@ await house.warm();
 const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: house.fetch });
 process.stdout.write(`${server.port}\n`);
 for await (const line of console) {
+  if (line === "") continue; // what the end of standard input gives
   const [, count] = /^hashes (\d+)$/.exec(line) ?? [];
   if (count === undefined) throw new Error(`Cannot answer "${line}": must be hashes <count>`);
   process.stdout.write(`${await timeHashes(Number(count))}\n`);
