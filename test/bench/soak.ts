@@ -27,27 +27,43 @@ export type SoakResult = {
 /** Requests whose good answer is 200, drawn evenly. */
 const MIXED = ["get", "list-20", "list-100", "update"];
 const CREATORS = 2;
-const WARM_S = 3;
+/** How long after the load begins, and before it ends, it is looked at. */
+const EDGE_S = 3;
 const SAMPLE_MS = 1000;
 
 export async function benchSoak(options: BenchOptions): Promise<SoakResult> {
   return await withStage({ apps: options.apps, rows: options.rows }, async (stage) => {
     const server = await startServer("house", stage, options);
     try {
-      await runMixed(stage, server, { ...options, seconds: WARM_S });
-      const start = await readHeld(stage, server);
-      const samples = startSampling(server.pid);
       const seconds = options.soakSeconds;
-      const runs = await runMixed(stage, server, { ...options, seconds });
-      const memorySlopeMbPerMinute = samples.stop();
-      const end = await readHeld(stage, server);
+      const mixed = runMixed(stage, server, { ...options, seconds });
+      const watched = watchHeld(stage, server, seconds);
+      const [runs, held] = await Promise.all([mixed, watched]);
       const { connections, pool } = options;
-      const slope = memorySlopeMbPerMinute === undefined ? {} : { memorySlopeMbPerMinute };
-      return { seconds, connections, pool, ...runs, start, end, ...slope };
+      return { seconds, connections, pool, ...runs, ...held };
     } finally {
       await server.stop();
     }
   });
+}
+
+/** Under load at both ends: connections whose callers have gone are closed, which would look like fewer. */
+async function watchHeld(
+  stage: Stage,
+  server: Server,
+  seconds: number,
+): Promise<Pick<SoakResult, "start" | "end" | "memorySlopeMbPerMinute">> {
+  await Bun.sleep(EDGE_S * 1000);
+  const start = await readHeld(stage, server);
+  const samples = startSampling(server.pid);
+  await Bun.sleep(Math.max(seconds - 2 * EDGE_S, 1) * 1000);
+  const memorySlopeMbPerMinute = samples.stop();
+  const end = await readHeld(stage, server);
+  return {
+    start,
+    end,
+    ...(memorySlopeMbPerMinute === undefined ? {} : { memorySlopeMbPerMinute }),
+  };
 }
 
 async function runMixed(
