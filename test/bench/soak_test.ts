@@ -1,0 +1,22 @@
+/** The slope of memory: what grows is told from what swings. */
+import { expect, test } from "bun:test";
+import { slope } from "./soak.ts";
+
+const MINUTES = Array.from({ length: 21 }, (_, index) => index / 4);
+
+test.each([
+  { name: "a steady leak", toMb: (minute: number) => 80 + 3 * minute, wanted: 3 },
+  { name: "nothing", toMb: () => 80, wanted: 0 },
+  {
+    name: "a leak with one collection in it",
+    toMb: (minute: number) => 80 + 3 * minute + (minute === 2 ? 40 : 0),
+    wanted: 3,
+  },
+])("$name", ({ toMb, wanted }) => {
+  const samples = MINUTES.map((minute) => ({ minute, mb: toMb(minute) }));
+  expect(slope(samples)).toBeCloseTo(wanted, 6);
+});
+
+test("one sample has no slope", () => {
+  expect(slope([{ minute: 0, mb: 80 }])).toBeUndefined();
+});
