@@ -266,7 +266,7 @@ function answerPreflight({ origins }: StairDeps, request: Request, allow: string
 
 function toProblem({ log }: StairDeps, error: unknown, requestId: string): Problem {
   if (error instanceof Problem) {
-    if (error.status >= 500)
+    if (error.status >= 500 && error.code !== "not_implemented")
       log("warn", "problem", { requestId, problem: error.code, ...toLogFields(error.cause) });
     return error;
   }
@@ -278,17 +278,24 @@ type Departure = { response: Response; exchange: Exchange; visit: Visit };
 
 /** The headers that every answer carries. */
 function finish(deps: StairDeps, { response, exchange, visit }: Departure): void {
-  const { request, requestId, query } = exchange;
+  const { request, requestId } = exchange;
   response.headers.set("x-request-id", requestId);
   response.headers.set("x-content-type-options", "nosniff");
   if (hasUnreadBody(request)) response.headers.set("connection", "close");
   for (const [name, value] of Object.entries(visit.quota ?? {})) response.headers.set(name, value);
-  const origin = request.headers.get("origin");
-  const cors =
-    visit.manner === "auth"
-      ? authCorsHeaders(deps, { origin, query })
-      : keyCorsHeaders(deps, { origin, principal: visit.principal });
+  const cors = toCorsHeaders(deps, { exchange, visit });
   for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
+}
+
+/** Who may read an answer from another origin; of the pages, nobody. */
+function toCorsHeaders(
+  deps: StairDeps,
+  { exchange, visit }: Omit<Departure, "response">,
+): Record<string, string> {
+  const origin = exchange.request.headers.get("origin");
+  if (visit.manner === "page") return {};
+  if (visit.manner === "auth") return authCorsHeaders(deps, { origin, query: exchange.query });
+  return keyCorsHeaders(deps, { origin, principal: visit.principal });
 }
 
 type Asked = { origin: string | null; principal: Principal | undefined };

@@ -10,8 +10,10 @@ import {
 } from "../accounts/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { quote } from "../std/quote.ts";
+import { readTimestamp } from "../std/timestamp.ts";
 import { type AdminTask, makeAdminCommand } from "./admin_task.ts";
 import { RefusedError, UsageError } from "./command.ts";
+import { toPrintableLine } from "./terminal.ts";
 
 const DEFAULT_SCOPES = "data:read,data:write";
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
@@ -21,7 +23,8 @@ const issueKeyTask: AdminTask = async (deps, args) => {
   const scopes = readScopes(args.text("scope") ?? DEFAULT_SCOPES);
   const expires = args.text("expires");
   const expiresAt = expires === undefined ? undefined : readExpiry(expires, deps.now());
-  const name = args.text("name") ?? "";
+  const typed = args.text("name");
+  const name = typed === undefined ? "" : readName(typed);
   const key = await issueKey(
     { ...deps, keyPrefix: deps.config.API_KEY_PREFIX },
     { slug, name, scopes, expiresAt },
@@ -77,7 +80,7 @@ const listKeysTask: AdminTask = async (deps, args) => {
 function toLine({ keyId, status, scopes, expiresAt, lastUsedAt, name }: ListedKey): string {
   const life = expiresAt === null ? "no expiry" : `expires ${expiresAt}`;
   const use = lastUsedAt === null ? "never used" : `used ${lastUsedAt}`;
-  return [keyId, status, scopes.join(","), life, use, name].join("  ").trimEnd();
+  return [keyId, status, scopes.join(","), life, use, toPrintableLine(name)].join("  ").trimEnd();
 }
 
 function readGrace(text: string): Grace {
@@ -155,17 +158,25 @@ function readScopes(text: string): Scope[] {
   throw new UsageError(`Unknown scope ${quote(unknown)}: wanted some of ${SCOPES.join(",")}`);
 }
 
+/** What a key is for, on one line. */
+function readName(text: string): string {
+  if (/^[^\p{Cc}\p{Cf}]{1,100}$/u.test(text) && text.trim() !== "") return text;
+  throw new UsageError(
+    "Cannot use this --name: must be 1 to 100 characters on one line, without control characters",
+  );
+}
+
 /** A moment to come: a duration from now, or a date (its begin in UTC) or time with offset. */
 function readExpiry(text: string, now: Date): Date {
   const [, count, unit] = /^([1-9]\d{0,5})([mhdw])$/.exec(text) ?? [];
-  const isDate = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
+  const moment = readTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
   const at =
     count !== undefined
       ? new Date(now.getTime() + Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS])
-      : new Date(isDate ? text : Number.NaN);
+      : new Date(moment ?? Number.NaN);
   if (Number.isNaN(at.getTime()))
     throw new UsageError(
-      `Cannot read --expires ${quote(text)}: must be such as 90d or 2030-01-31T00:00:00Z`,
+      `Cannot read --expires ${quote(text)}: must be such as 90d, 2030-01-31 or 2030-01-31T12:00:00Z`,
     );
   if (at <= now) throw new UsageError(`Cannot use --expires ${quote(text)}: must be in the future`);
   return at;

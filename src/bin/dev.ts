@@ -138,12 +138,21 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     terminal.say("Pushes the schema on change; Ctrl-C stops everything");
     const schema = findSchemaFile(folder, setting.args.text("schema"));
     const watch = watchSchema(schema, async () => void (await push()));
-    await stopped;
-    watch.stop();
+    try {
+      await Promise.race([stopped, refuseDeath(database)]);
+    } finally {
+      watch.stop();
+    }
   } finally {
     removeDevFile(folder);
     await serving.stop();
   }
+}
+
+/** @throws {RefusedError} the embedded database has died: nothing here can serve any more */
+async function refuseDeath({ died }: DevDatabase): Promise<never> {
+  await died;
+  throw new RefusedError("The embedded PostgreSQL has ended: start rowhouse dev again");
 }
 
 /** The three hosts of one machine: the gateway, the identity pages and the demo app. */

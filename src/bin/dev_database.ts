@@ -14,6 +14,8 @@ export type DevDatabase = {
   readonly admin: Address;
   readonly serving: Address;
   readonly stop: () => Promise<void>;
+  /** Settles where the embedded server died by itself; never, where the database is somebody else's. */
+  readonly died: Promise<void>;
 };
 export type DevDatabaseOptions = {
   config: Config;
@@ -30,7 +32,12 @@ export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevD
     throw new RefusedError(toMessage(error));
   });
   try {
-    return { ...(await provision(cluster.url, options)), stop: cluster.stop };
+    const died = new Promise<void>((resolve) => {
+      void cluster.ended.then((wasStopped) => {
+        if (!wasStopped) resolve();
+      });
+    });
+    return { ...(await provision(cluster.url, options)), stop: cluster.stop, died };
   } catch (error) {
     await cluster.stop();
     throw error;
@@ -52,13 +59,13 @@ async function useNamed(config: Config, url: string): Promise<DevDatabase> {
       ? serving
       : { url: config.ADMIN_DATABASE_URL, variable: "ADMIN_DATABASE_URL" };
   await withDatabase(admin, config, (database) => setUpDatabase(database, config));
-  return { admin, serving, stop: async () => undefined };
+  return { admin, serving, stop: async () => undefined, died: new Promise(() => undefined) };
 }
 
 async function provision(
   rootUrl: string,
   { config, loginPassword }: DevDatabaseOptions,
-): Promise<Omit<DevDatabase, "stop">> {
+): Promise<Pick<DevDatabase, "admin" | "serving">> {
   const variable = join(".rowhouse", "postgres");
   const root = { url: rootUrl, variable };
   const admin = { url: withParts(rootUrl, { database: DATABASE }), variable };

@@ -58,20 +58,41 @@ async function runInit({ args, folder, terminal }: Setting): Promise<ExitCode> {
   writeIgnore(folder);
   const named = (wrote: boolean) =>
     done.filter((one) => one.wrote === wrote).map(({ path }) => path);
-  const todo = readIfThere(join(folder, "tsconfig.json"))?.includes(".rowhouse/")
-    ? []
-    : [
-        `Add ${JSON.stringify(TYPES_ENTRY)} to "include" of tsconfig.json: its patterns pass over hidden folders`,
-      ];
+  const todo = findTodo(folder);
   const result = { written: named(true), kept: named(false), todo };
   if (args.has("json")) terminal.say(toDocument(result));
   else {
     for (const path of result.written) terminal.say(`Wrote ${path}`);
     for (const path of result.kept) terminal.say(`Kept ${path}`);
     for (const line of result.todo) terminal.say(line);
-    terminal.say("Next: rowhouse db plan");
+    terminal.say("Next: set ROWHOUSE_URL and ROWHOUSE_API_KEY in .env, then rowhouse db plan");
   }
   return EXIT.done;
+}
+
+/** What a project needs besides, by the files that say so, with what is to be done where they do not. */
+const NEEDS: readonly { file: string; has: RegExp; line: string }[] = [
+  {
+    file: "tsconfig.json",
+    has: /\.rowhouse\//,
+    line: `Add ${JSON.stringify(TYPES_ENTRY)} to "include" of tsconfig.json: its patterns pass over hidden folders`,
+  },
+  {
+    file: "package.json",
+    has: /"rowhouse"/,
+    line: "Add the package rowhouse to package.json: schema/mod.ts imports it",
+  },
+  {
+    file: ".gitignore",
+    has: /^\/?\.env$/m,
+    line: "Add .env to .gitignore: it will hold the key",
+  },
+];
+
+function findTodo(folder: string): string[] {
+  return NEEDS.filter(({ file, has }) => !has.test(readIfThere(join(folder, file)) ?? "")).map(
+    ({ line }) => line,
+  );
 }
 
 type Done = { path: string; wrote: boolean };

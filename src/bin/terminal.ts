@@ -23,6 +23,11 @@ export function toDocument(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
+/** The same on one line, for a cell of a list. */
+export function toPrintableLine(text: string): string {
+  return toPrintable(text).replaceAll("\n", "\uFFFD");
+}
+
 /** Text of others without what would steer the terminal. */
 export function toPrintable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) =>

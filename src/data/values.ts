@@ -20,6 +20,8 @@ export type Read = { value: Json } | { fault: string };
 /** Digits of a number inside JSON at the most: jsonb keeps `1e131071` in a few bytes and prints them all. */
 const MOST_PLAIN_DIGITS = 40;
 const INEXACT_FAULT = "This number does not survive as a JavaScript number: use t.decimal() for it";
+const INEXACT_JSON_FAULT =
+  "This number does not survive as a JavaScript number: send it as a string";
 const TEXT_FAULT = "Cannot hold U+0000 or half of a surrogate pair";
 
 const READERS: Readonly<Record<Kind, (value: unknown, column: Column) => Read>> = {
@@ -83,7 +85,7 @@ function readJson(value: unknown): Read {
 }
 
 function findJsonFault(value: unknown): string | undefined {
-  if (value === INEXACT) return INEXACT_FAULT;
+  if (value === INEXACT) return INEXACT_JSON_FAULT;
   if (typeof value === "string") return isStorableText(value) ? undefined : TEXT_FAULT;
   if (typeof value === "number") return findNumberFault(value);
   if (typeof value !== "object" || value === null) return undefined;

@@ -14,6 +14,8 @@ export type Cluster = {
   /** Stops it, `fast` (sessions end in order) or `immediate` (as a crash would), and starts it again where it was. */
   restart: (how: "fast" | "immediate") => Promise<void>;
   stop: () => Promise<void>;
+  /** When it has ended: true where `stop` was called, false where it died. */
+  ended: Promise<boolean>;
 };
 
 export type ClusterOptions = {
@@ -46,14 +48,17 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     );
   });
   supervisor.unref();
+  let isStopping = false;
   return {
     url,
+    ended: once(supervisor, "exit").then(() => isStopping),
     restart: async (how) => {
       const done = once(supervisor.stdout, "data");
       supervisor.stdin.write(`restart ${how === "fast" ? "SIGINT" : "SIGQUIT"}\n`);
       await done;
     },
     stop: async () => {
+      isStopping = true;
       // One that has ended by itself, as when it was killed, says so no more.
       if (supervisor.exitCode !== null || supervisor.signalCode !== null) return;
       const ended = once(supervisor, "exit");

@@ -6,27 +6,29 @@ import type { JournalEntry } from "./journal.ts";
 export type PushBody = {
   definition: Definition;
   journal?: JournalEntry[];
-  options: { dryRun: boolean; sharedUnique: boolean };
+  options: { dryRun: boolean };
 };
 
-const KEYS = ["definition", "journal", "dryRun", "sharedUnique"];
+const KEYS = ["definition", "journal", "dryRun"];
 const MOST_ENTRIES = 9999;
 const CHECKSUM = /^sha256:[0-9a-f]{64}$/;
 
 /**
  * A push's body.
  *
- * @throws {Problem} invalid_schema — every fault at once, of the definition and of what stands beside it
+ * @throws {Problem} invalid_schema — every fault at once, of the definition and of what stands beside it;
+ *   forbidden — it asks for what only an operator may
  */
 export function readPushBody(body: Readonly<Record<string, unknown>>): PushBody {
   const read = readDefinition(body["definition"]);
   const journal = readEntries(body["journal"]);
+  refuseSharedUnique(body);
   const details = [
     ...("faults" in read ? read.faults.map(toDetail) : []),
     ...("details" in journal ? journal.details : []),
     ...findFlagFaults(body),
     ...Object.keys(body)
-      .filter((key) => !KEYS.includes(key))
+      .filter((key) => !KEYS.includes(key) && key !== "sharedUnique")
       .map((key) => ({
         path: `/${key.slice(0, 100)}`,
         message: `Cannot read this key: must be one of ${KEYS.join(", ")}`,
@@ -36,7 +38,7 @@ export function readPushBody(body: Readonly<Record<string, unknown>>): PushBody 
   return {
     definition: read.definition,
     ...(journal.entries === undefined ? {} : { journal: journal.entries }),
-    options: { dryRun: body["dryRun"] === true, sharedUnique: body["sharedUnique"] === true },
+    options: { dryRun: body["dryRun"] === true },
   };
 }
 
@@ -49,6 +51,15 @@ export function checkDefinition(value: unknown): Definition {
   const read = readDefinition(value);
   if ("definition" in read) return read.definition;
   throw invalid(read.faults.map(toDetail));
+}
+
+/** A unique on rows of other apps would tell of them, and stop their writes: no app's key may ask for it. */
+function refuseSharedUnique(body: Readonly<Record<string, unknown>>): void {
+  if (body["sharedUnique"] === undefined || body["sharedUnique"] === false) return;
+  throw new Problem("forbidden", {
+    message:
+      "Only an operator may add a unique to a table that other apps use: rowhouse db push --app <slug> --shared-unique",
+  });
 }
 
 type Faults = { details: Detail[] };
@@ -74,9 +85,9 @@ function isEntry(value: unknown): value is JournalEntry {
 }
 
 function findFlagFaults(body: Readonly<Record<string, unknown>>): Detail[] {
-  return ["dryRun", "sharedUnique"]
-    .filter((key) => body[key] !== undefined && typeof body[key] !== "boolean")
-    .map((key) => ({ path: `/${key}`, message: `Cannot read ${key}: must be true or false` }));
+  const { dryRun } = body;
+  if (dryRun === undefined || typeof dryRun === "boolean") return [];
+  return [{ path: "/dryRun", message: "Cannot read dryRun: must be true or false" }];
 }
 
 function toDetail(fault: { table?: string; column?: string; message: string }): Detail {

@@ -170,7 +170,8 @@ function findLateKeys(next: TableDefinition, found: TableState): Conflict[] {
       table: next.name,
       wanted: `unique (${key.columns.join(", ")})`,
       found: "a table that other apps use",
-      remedy: "a unique can be added only while no other app uses the table, or with sharedUnique",
+      remedy:
+        "a unique can be added only while no other app uses the table, or by an operator with --shared-unique",
     }));
 }
 

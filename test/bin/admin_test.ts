@@ -176,3 +176,29 @@ test.each([
   expect([refused.code, refused.out]).toEqual([code, ""]);
   expect(refused.err).not.toContain("abc.secret");
 });
+
+describe("a key is refused", () => {
+  test.each([
+    { name: "with a second line", flags: ["--name", "a\nb"], wanted: "control characters" },
+    {
+      name: "with a terminal's words",
+      flags: ["--name", "a\u001b[31m"],
+      wanted: "control characters",
+    },
+    {
+      name: "until a day that does not exist",
+      flags: ["--expires", "2030-02-31"],
+      wanted: "--expires",
+    },
+    {
+      name: "until a time without offset",
+      flags: ["--expires", "2030-01-01T00:00:00"],
+      wanted: "--expires",
+    },
+  ])("$name", async ({ flags, wanted }) => {
+    await admin("create-app", "names");
+    const { code, out, err } = await admin("issue-key", "names", ...flags);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain(wanted);
+  });
+});

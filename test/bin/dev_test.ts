@@ -102,6 +102,18 @@ test(
 );
 
 test(
+  "it ends with a word when its database has died",
+  async () => {
+    const dev = await startDev();
+    const file = join(project.folder, ".rowhouse/postgres/postmaster.pid");
+    process.kill(Number(readFileSync(file, "utf8").split("\n")[0]), "SIGKILL");
+    await dev.until(/The embedded PostgreSQL has ended: start rowhouse dev again/);
+    await eventually(() => processesOf(project.folder).length === 0);
+  },
+  LIMIT_MS,
+);
+
+test(
   "it runs in a folder that only its owner may enter",
   async () => {
     const closed = makeProject({ "schema/mod.ts": schemaText(TODOS) });

@@ -313,3 +313,25 @@ test("columns named as SQL words, variables and aliases are served", async () =>
 
   expect(created.json).toMatchObject(values);
 });
+
+test("an app's key cannot put a unique on rows of other apps, by whatever flag", async () => {
+  const name = freshName();
+  const columns = [string("label")];
+  const schema = (more: object) => one(table([{ ...columns[0], ...more }], { name }));
+  const [owner, other] = [await house.makeApp(), await house.makeApp()];
+  for (const one of [owner, other]) await postDefinition(house, one, schema({}));
+  const path = `/v1/data/db/${name}`;
+  for (const _ of [1, 2]) await house.call(other, path, { method: "POST", json: { label: "dup" } });
+  const push = (more: object) =>
+    house.call(owner, "/v1/data/schema", {
+      method: "POST",
+      json: { definition: schema({ unique: true }), ...more },
+    });
+  const plain = await push({});
+  expect([plain.status, plain.json]).toMatchObject([409, { error: "incompatible_schema" }]);
+  const flagged = await push({ sharedUnique: true });
+  expect([flagged.status, flagged.json]).toMatchObject([403, { error: "forbidden" }]);
+  expect(plain.text + flagged.text).not.toContain(other.slug);
+  const again = await house.call(other, path, { method: "POST", json: { label: "dup" } });
+  expect(again.status).toBe(201);
+});
