@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { withDatabase } from "../support/cluster.ts";
 import {
   eventually,
   makeProject,
@@ -105,7 +106,12 @@ test(
   "it ends with a word when its database has died",
   async () => {
     const dev = await startDev();
-    const file = join(project.folder, ".rowhouse/postgres/postmaster.pid");
+    const [server] = await withDatabase(readDev()["databaseUrl"] ?? "", (database) =>
+      database.query<{ folder: string }>("select current_setting('data_directory') as folder", [], {
+        effect: "read",
+      }),
+    );
+    const file = join(server?.folder ?? "", "postmaster.pid");
     process.kill(Number(readFileSync(file, "utf8").split("\n")[0]), "SIGKILL");
     await dev.until(/The embedded PostgreSQL has ended: start rowhouse dev again/);
     await eventually(() => processesOf(project.folder).length === 0);
