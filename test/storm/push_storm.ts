@@ -6,6 +6,7 @@ import { LOCK_BUDGET_MS } from "../../src/push/message.ts";
 import { type Migration, readDrift } from "../../src/push/mod.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";
 import { type Answer, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openMessageProxy as openServerProxy } from "../support/message_proxy.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import { openMessageProxy } from "./message_proxy.ts";
@@ -150,30 +151,13 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
           [freshName()]: { title: t.string().unique(), kind: t.enum(["a", "b"]) },
         });
         const proxy = await openMessageProxy(toUrl(adminUrl));
-        const settings = {
+        const { service, port } = await startService({
           databaseUrl: toUrl(servingUrl),
           adminDatabaseUrl: proxy.toUrl(adminUrl),
           prepare: !isPooled,
-        };
-        const service = Bun.spawn(
-          [
-            process.execPath,
-            join(import.meta.dirname, "service_process.ts"),
-            JSON.stringify(settings),
-          ],
-          { stdout: "pipe", stderr: "inherit" },
-        );
-        const reader = service.stdout.getReader();
-        const port = Number(new TextDecoder().decode((await reader.read()).value));
+        });
         proxy.stopAfter(stopAfter);
-        const pushing = postSchema(
-          {
-            ...house,
-            call: (who, path, call) => callAt(`http://127.0.0.1:${port}`, who, path, call),
-          },
-          app,
-          schema,
-        ).catch(() => undefined);
+        const pushing = postAt(house, port, app, schema).catch(() => undefined);
         const answered = pushing.then((answer) => answer !== undefined);
         isWhole = await Promise.race([
           answered,
@@ -183,12 +167,70 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         await service.exited;
         await proxy.close();
 
-        expect(await readDrift(house.house.admin)).toEqual([]);
+        // The database may yet be at work on what the service sent last.
+        await eventually(async () => (await readDrift(house.house.admin)).length === 0);
         const again = await pushPatiently(house, app, schema);
         expect(again.status).toBe(200);
         await expectLinear(house, app, 1);
         expect(await readDrift(house.house.admin)).toEqual([]);
       }
+    },
+    3 * PATIENCE_MS,
+  );
+
+  test(
+    "a service that is killed while the statements of a push run leaves nothing, and the next push all of it",
+    async () => {
+      const { adminUrl, servingUrl } = house.database;
+      const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
+      const makeSchema = (name: string) =>
+        defineSchema({ [name]: { title: t.string().unique(), kind: t.enum(["a", "b"]) } });
+      const wantedName = freshName();
+      const wantedApp = await house.makeApp(makeSchema(wantedName));
+      const wanted = await readRecord(house, wantedApp, wantedName);
+      const stops: Stop[] = [];
+      await house.house.admin.message(SLOW_DDL);
+      try {
+        for (let step = 1; stops.at(-1)?.isWhole !== true; step++) {
+          expect(step).toBeLessThan(60);
+          const [app, name] = [await house.makeApp(), freshName()];
+          const proxy = await openServerProxy(toUrl(adminUrl));
+          const { service, port } = await startService({
+            databaseUrl: toUrl(servingUrl),
+            adminDatabaseUrl: proxy.toUrl(adminUrl),
+            prepare: !isPooled,
+          });
+          const answered: string[] = [];
+          let begun = 0;
+          proxy.watch((type, body) => {
+            if (type === "C") answered.push(body.toString("utf8", 0, body.length - 1));
+            if (type === "N") begun++;
+            if (type === "N" && begun === step) service.kill("SIGKILL");
+          });
+          const answer = await postAt(house, port, app, makeSchema(name)).catch(() => undefined);
+          service.kill("SIGKILL");
+          await service.exited;
+          await proxy.close();
+
+          const again = await pushPatiently(house, app, makeSchema(name));
+          expect(again.status).toBe(200);
+          stops.push({
+            isWhole: answer !== undefined,
+            isLocked: answered.includes("DO"),
+            isUndone: again.text.includes('"applied"'),
+            answered: answered.length,
+          });
+          expect(await readRecord(house, app, name)).toEqual(wanted);
+          await expectLinear(house, app, 1);
+          expect(await readDrift(house.house.admin)).toEqual([]);
+        }
+      } finally {
+        await house.house.admin.message(NO_SLOW_DDL);
+      }
+      const between = stops.filter((stop) => stop.isLocked && stop.isUndone && !stop.isWhole);
+      expect(between.length).toBeGreaterThanOrEqual(5);
+      // Each stop came at a place of its own.
+      expect(new Set(between.map(({ answered }) => answered)).size).toBeGreaterThanOrEqual(5);
     },
     3 * PATIENCE_MS,
   );
@@ -384,22 +426,11 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
     "a row that holds a column pushed a moment ago by way of another process keeps its value",
     async () => {
       const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
-      const settings = {
+      const { service, port } = await startService({
         databaseUrl: toUrl(house.database.servingUrl),
         adminDatabaseUrl: toUrl(house.database.adminUrl),
         prepare: !isPooled,
-      };
-      const service = Bun.spawn(
-        [
-          process.execPath,
-          join(import.meta.dirname, "service_process.ts"),
-          JSON.stringify(settings),
-        ],
-        { stdout: "pipe", stderr: "inherit" },
-      );
-      const port = Number(
-        new TextDecoder().decode((await service.stdout.getReader().read()).value),
-      );
+      });
       const name = freshName();
       const app = await house.makeApp(defineSchema({ [name]: { c0: t.number() } }));
       const columns: Record<string, unknown> = { c0: t.number() };
@@ -421,6 +452,50 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
     PATIENCE_MS,
   );
 });
+
+/** Where a push was when its service was killed, and what came of it. */
+type Stop = {
+  /** The push was answered before. */
+  isWhole: boolean;
+  /** Its locks were taken. */
+  isLocked: boolean;
+  /** The next push had all of it to do. */
+  isUndone: boolean;
+  answered: number;
+};
+
+/**
+ * PostgreSQL keeps the answers of one message back until the last; a notice sends them. One with each statement of
+ * DDL, and a pause, make the middle of a push a place to stop at.
+ */
+const SLOW_DDL = `create function public.storm_slow_ddl() returns event_trigger language plpgsql as $$
+begin raise notice 'begun'; perform pg_catalog.pg_sleep(0.03); end $$;
+create event trigger storm_slow_ddl on ddl_command_start execute function public.storm_slow_ddl()`;
+const NO_SLOW_DDL = "drop event trigger storm_slow_ddl; drop function public.storm_slow_ddl()";
+
+/** What is recorded of an app, without what differs from app to app. */
+async function readRecord(house: TestHouse, app: TestApp, name: string): Promise<unknown> {
+  const { text } = await house.call(app, "/v1/data/schema");
+  const record = text.replaceAll(name, "one_table").replaceAll(app.slug, "one_app");
+  return JSON.parse(record, (key, value: unknown) => (key === "checksum" ? undefined : value));
+}
+
+async function startService(settings: object) {
+  const script = join(import.meta.dirname, "service_process.ts");
+  const service = Bun.spawn([process.execPath, script, JSON.stringify(settings)], {
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const { value } = await service.stdout.getReader().read();
+  return { service, port: Number(new TextDecoder().decode(value)) };
+}
+
+/** A push by way of the service of another process. */
+function postAt(house: TestHouse, port: number, app: TestApp, schema: unknown): Promise<Answer> {
+  const call: TestHouse["call"] = (who, path, options) =>
+    callAt(`http://127.0.0.1:${port}`, who, path, options);
+  return postSchema({ ...house, call }, app, schema);
+}
 
 /** One exchange with a house at another address. */
 async function callAt(

@@ -17,6 +17,8 @@ export type NetworkProxy = {
   /** Faults every open connection; `freeze` also those that come, until `thaw`. */
   fault: (fault: Fault) => void;
   thaw: () => void;
+  /** Is told of each message that the server sends from now on, after it was passed: its type and what follows. */
+  watch: (watcher: Watcher) => void;
   /** The most server messages that any connection has passed on. */
   most: () => number;
   close: () => Promise<void>;
@@ -29,6 +31,7 @@ type Link = {
   frozen: boolean;
   plan: Plan | undefined;
 };
+export type Watcher = (type: string, body: Buffer) => void;
 type Plan = { messages: number; fault: Fault };
 
 const HEADER = 5;
@@ -39,6 +42,7 @@ export async function openMessageProxy(targetUrl: string, wantedPort = 0): Promi
   let plan: Plan | undefined;
   let isFrozen = false;
   let most = 0;
+  let watcher: Watcher = () => undefined;
   const listener = createServer((client) => {
     const server = connect({ host: target.hostname, port: Number(target.port || 5432) });
     const link: Link = { client, server, passed: 0, frozen: isFrozen, plan };
@@ -58,6 +62,7 @@ export async function openMessageProxy(targetUrl: string, wantedPort = 0): Promi
       most = Math.max(most, link.passed);
       if (link.plan !== undefined && link.passed >= link.plan.messages)
         strike(link, link.plan.fault);
+      watcher(String.fromCharCode(message.readUInt8(0)), message.subarray(HEADER));
     });
     client.on("data", (bytes: Buffer) => void (link.frozen || server.write(bytes)));
     server.on("data", read);
@@ -83,6 +88,9 @@ export async function openMessageProxy(targetUrl: string, wantedPort = 0): Promi
     thaw: () => {
       isFrozen = false;
       for (const link of links) link.client.destroy();
+    },
+    watch: (wanted) => {
+      watcher = wanted;
     },
     most: () => most,
     close: async () => {
