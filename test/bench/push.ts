@@ -14,6 +14,7 @@ export type PushResult = {
   planMs: number;
   pushMs: number;
   againMs: number;
+  changedMs: number;
   typesMs?: number;
   tscMs: number;
 };
@@ -26,23 +27,33 @@ export async function benchPush(_options: BenchOptions): Promise<PushResult> {
   const folder = mkdtempSync(join(ROOT, "test/bench/.push-"));
   const database = await makeDatabase();
   try {
-    writeFileSync(join(folder, "mod.ts"), renderSchema());
-    const { default: schema } = (await import(join(folder, "mod.ts"))) as { default: unknown };
-    const definition = definitionOf(schema);
+    const definition = await loadDefinition(folder, "mod.ts");
     const times = await withDatabase(database.adminUrl, async (admin) => {
       const app = await createApp(
         { admin, makeId: () => Bun.randomUUIDv7() },
         { slug: "bench-push", origins: [], redirects: [], cookieDomain: undefined },
       );
-      const run = (dryRun: boolean) =>
-        time(() => push({ admin }, { app, definition, options: { dryRun } }));
-      return { planMs: await run(true), pushMs: await run(false), againMs: await run(false) };
+      const run = (wanted: typeof definition, dryRun = false) =>
+        time(() => push({ admin }, { app, definition: wanted, options: { dryRun } }));
+      const changed = await loadDefinition(folder, "changed.ts", { extra: "t.number()" });
+      return {
+        planMs: await run(definition, true),
+        pushMs: await run(definition),
+        againMs: await run(definition),
+        changedMs: await run(changed),
+      };
     });
     return { tables: TABLES, columns: COLUMNS, ...times, tscMs: await time(() => runTsc(folder)) };
   } finally {
     await database.drop();
     rmSync(folder, { recursive: true });
   }
+}
+
+async function loadDefinition(folder: string, file: string, extra: Columns = {}) {
+  writeFileSync(join(folder, file), renderSchema(extra));
+  const { default: schema } = (await import(join(folder, file))) as { default: unknown };
+  return definitionOf(schema);
 }
 
 async function time(work: () => Promise<unknown>): Promise<number> {
@@ -62,13 +73,18 @@ const KINDS = [
   "t.uuid()",
 ];
 
-function renderSchema(): string {
+type Columns = Readonly<Record<string, string>>;
+
+/** The text of the schema; its last table has these columns besides. */
+function renderSchema(extra: Columns): string {
   const table = (_: unknown, at: number) => {
     const columns = Array.from({ length: COLUMNS }, (_, column) => {
       const kind =
         column === 1 && at > 0 ? `t.ref("table_${at - 1}")` : KINDS[column % KINDS.length];
       return `    column_${column}: ${kind},`;
     });
+    if (at === TABLES - 1)
+      columns.push(...Object.entries(extra).map(([name, kind]) => `    ${name}: ${kind},`));
     return `  table_${at}: t.model({\n${columns.join("\n")}\n  }).index("column_0"),`;
   };
   const tables = Array.from({ length: TABLES }, table).join("\n");
