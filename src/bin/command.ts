@@ -1,5 +1,6 @@
 /** What a command is: a row of the table in rowhouse.ts. Its help is made from it and opens with an example. @module */
 import type { Environment } from "../config.ts";
+import type { Detail } from "../problem.ts";
 
 /** How a command ends. */
 export const EXIT = {
@@ -39,6 +40,8 @@ export type Terminal = {
   readonly say: (line: string) => void;
   /** A line on standard error: what went wrong, and remarks. */
   readonly warn: (line: string) => void;
+  /** Shows on a terminal that something goes on, until what it gives is called; elsewhere nothing. */
+  readonly spin: (label: string) => () => void;
   /** Waits until all of it is written. */
   readonly flush: () => Promise<void>;
 };
@@ -59,11 +62,16 @@ export type Command = {
 /** A command was typed as it is not meant: the message says what is wanted. */
 export class UsageError extends Error {}
 
+/** What scripts are told besides the message: a stable code, and every fault with its place. */
+export type Told = { code?: string; details?: readonly Detail[] };
+
 /** A command cannot do what was asked: the message names the way out. */
 export class RefusedError extends Error {
   readonly exitCode: ExitCode;
-  constructor(message: string, exitCode: ExitCode = EXIT.refused) {
+  readonly told: Told;
+  constructor(message: string, exitCode: ExitCode = EXIT.refused, told: Told = {}) {
     super(message);
     this.exitCode = exitCode;
+    this.told = told;
   }
 }

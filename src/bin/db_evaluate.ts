@@ -13,7 +13,8 @@ import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import type { Environment } from "../config.ts";
 import { type Definition, readDefinition } from "../dsl/mod.ts";
-import { RefusedError, type Terminal } from "./command.ts";
+import type { Detail } from "../problem.ts";
+import { EXIT, RefusedError, type Terminal } from "./command.ts";
 
 const EVALUATION_LIMIT_MS = 10_000;
 const PRINT_GRACE_MS = 1000;
@@ -53,29 +54,42 @@ export function findSchemaFile(folder: string, typed = "schema"): string {
 export async function evaluateSchema(options: EvaluateOptions): Promise<Definition> {
   const place = relative(options.folder, options.file);
   if (!existsSync(options.file))
-    throw new RefusedError(
+    throw invalid(
       `There is no schema at ${place}: write "export default defineSchema({ … })" there, or name another with --schema`,
     );
   const { text, ending } = await runEvaluation(options);
   if (ending === "limit")
-    throw new RefusedError(
+    throw invalid(
       `Cannot read ${place}: it was not done after ${EVALUATION_LIMIT_MS / 1000} s; a schema must not wait or loop for ever`,
     );
   const report = readReport(text);
   if (report === undefined)
-    throw new RefusedError(
+    throw invalid(
       `Cannot read ${place}: its process ended (${ending}) before the schema was there; a schema must not exit`,
     );
-  if ("failure" in report) throw new RefusedError(`Cannot read ${place}: ${report.failure}`);
+  if ("failure" in report) throw invalid(`Cannot read ${place}: ${report.failure}`);
   const reading = "faults" in report ? report : readDefinition(report.definition);
   if ("definition" in reading) return reading.definition;
-  const lines = reading.faults.map((fault) => `  ${toPlace(fault)}${fault.message}`);
-  throw new RefusedError(
+  const { faults } = reading;
+  const lines = faults.map((fault) => `  ${toPlace(fault)}${fault.message}`);
+  throw invalid(
     `Cannot use ${place}: it has ${lines.length} ${lines.length === 1 ? "fault" : "faults"}\n${lines.join("\n")}`,
+    faults.map((fault) => ({ path: toPointer(fault), message: fault.message })),
   );
 }
 
-function toPlace({ table, column }: { table?: string | undefined; column?: string | undefined }) {
+function invalid(message: string, details: readonly Detail[] = []): RefusedError {
+  return new RefusedError(message, EXIT.refused, { code: "invalid_schema", details });
+}
+
+type FaultPlace = { table?: string | undefined; column?: string | undefined };
+
+function toPointer({ table, column }: FaultPlace): string {
+  const parts = [table, column].filter((part) => part !== undefined);
+  return parts.map((part) => `/${part.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+function toPlace({ table, column }: FaultPlace): string {
   const place = [table, column].filter((part) => part !== undefined).join(".");
   return place === "" ? "" : `${place}: `;
 }

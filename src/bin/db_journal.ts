@@ -7,7 +7,7 @@ import {
   readJournal,
   writeJournal,
 } from "../push/mod.ts";
-import { RefusedError } from "./command.ts";
+import { EXIT, RefusedError } from "./command.ts";
 import type { Place } from "./db_service.ts";
 import { HIDDEN_FOLDER } from "./dev_file.ts";
 
@@ -45,7 +45,10 @@ export async function checkJournalFiles(
   const { faults, entries, missing } = compareJournal(await readJournal(folder), recorded);
   if (faults.length > 0) {
     const lines = faults.map(({ code, message }) => `${message} (${code})`);
-    throw new RefusedError(lines.join("\n"));
+    throw new RefusedError(lines.join("\n"), EXIT.refused, {
+      code: "edited_migration",
+      details: faults.map(({ file, message }) => ({ path: `/${file}`, message })),
+    });
   }
   return { entries, missing };
 }

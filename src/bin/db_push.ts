@@ -2,7 +2,7 @@
 import type { Config, Environment } from "../config.ts";
 import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
-import { RefusedError, type Terminal } from "./command.ts";
+import { EXIT, RefusedError, type Terminal } from "./command.ts";
 import { evaluateSchema, findSchemaFile } from "./db_evaluate.ts";
 import { checkJournalFiles, findJournalFolder, writeJournalFiles } from "./db_journal.ts";
 import {
@@ -90,6 +90,8 @@ async function pushPatiently(
       if (performance.now() >= deadline)
         throw new RefusedError(
           `Another push is under way, also after ${waitS} s: try again, or wait longer with --wait`,
+          EXIT.refused,
+          { code: "push_busy" },
         );
       if (!isTold) terminal.warn("Waiting: another push is under way, or the tables are in use");
       isTold = true;

@@ -4,7 +4,7 @@ import { readIfThere, writeIfChanged } from "./files.ts";
 import { renderEnvExample, renderReadme } from "./generated.ts";
 import { openTerminal } from "./terminal.ts";
 
-const terminal = openTerminal();
+const terminal = openTerminal(process.env);
 const root = join(import.meta.dirname, "../..");
 const readme = join(root, "README.md");
 const texts = [

@@ -3,7 +3,7 @@ import { showFlag } from "./arguments.ts";
 import type { Command } from "./command.ts";
 
 const EXIT_CODES =
-  "Exit codes: 0 done or nothing to do, 1 refused or failed, 2 usage, 3 changes pending (db check),\n4 not authenticated, 69 service or database unreachable (try again later)";
+  "Exit codes: 0 done or nothing to do, 1 refused or failed, 2 usage, 3 changes pending (db check),\n4 not authenticated, 69 service or database unreachable (try again later)\nWith --json a failure is a document too: { error, message, details: [{ path, message }] }";
 
 /** The whole command's help. */
 export function overview(commands: readonly Command[]): string {

@@ -7,6 +7,11 @@ export type Paint = (colour: Colour, text: string) => string;
 
 /** @see https://no-color.org */
 export function makePaint(env: Environment, isTerminal: boolean): Paint {
-  const isPlain = !isTerminal || Boolean(env["NO_COLOR"]) || env["TERM"] === "dumb";
+  const isPlain = !isTerminal || !isColourful(env);
   return (colour, text) => (isPlain ? text : `\u001B[${CODES[colour]}m${text}\u001B[0m`);
+}
+
+/** Whether the person wants, and the terminal knows, more than lines of text. */
+export function isColourful(env: Environment): boolean {
+  return !env["NO_COLOR"] && env["TERM"] !== "dumb";
 }

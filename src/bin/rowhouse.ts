@@ -6,14 +6,14 @@ import { type Command, EXIT, type ExitCode, UsageError } from "./command.ts";
 import { dbCommands } from "./db.ts";
 import { devCommand } from "./dev.ts";
 import { doctorCommand } from "./doctor.ts";
-import { explain, toExitCode } from "./explain.ts";
+import { explain, toExitCode, toFailure } from "./explain.ts";
 import { healthCommand } from "./health.ts";
 import { describeCommand, overview } from "./help.ts";
 import { initCommand } from "./init.ts";
 import { migrateCommand } from "./migrate.ts";
 import { makePaint } from "./paint.ts";
 import { serveCommand } from "./serve.ts";
-import { openTerminal, toPrintable } from "./terminal.ts";
+import { openTerminal, toDocument, toPrintable } from "./terminal.ts";
 
 /** Every command, in the order of the help. */
 const COMMANDS: readonly Command[] = [
@@ -27,7 +27,7 @@ const COMMANDS: readonly Command[] = [
   doctorCommand,
 ];
 
-const terminal = openTerminal();
+const terminal = openTerminal(process.env);
 const exitCode = await main(process.argv.slice(2));
 await terminal.flush();
 process.exit(exitCode);
@@ -36,6 +36,8 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   try {
     return await runCommand(argv);
   } catch (error) {
+    // Before the words are understood: a word that is not is a failure too.
+    if (argv.includes("--json")) terminal.say(toDocument(toFailure(error)));
     const paint = makePaint(process.env, process.stderr.isTTY === true);
     terminal.warn(paint("red", toPrintable(explain(error))));
     return toExitCode(error);

@@ -1,6 +1,6 @@
 /** The configuration as the commands need it: every fault at once, never a value. @module */
 import { type Config, type Environment, readConfig, type SettingName } from "../config.ts";
-import { RefusedError, UsageError } from "./command.ts";
+import { EXIT, RefusedError, UsageError } from "./command.ts";
 
 /** @throws {RefusedError} naming every variable that is at fault, and every wanted one that is missing */
 export function readSettings<Wanted extends SettingName = never>(
@@ -15,7 +15,14 @@ export function readSettings<Wanted extends SettingName = never>(
   if ("config" in read && missing.length === 0)
     return read.config as ReturnType<typeof readSettings<Wanted>>;
   const lines = faults.map((fault) => `  ${fault}`);
-  throw new RefusedError(`Cannot start: the configuration has faults\n${lines.join("\n")}`);
+  throw new RefusedError(
+    `Cannot start: the configuration has faults\n${lines.join("\n")}`,
+    EXIT.refused,
+    {
+      code: "invalid_settings",
+      details: faults.map((message) => ({ path: "", message })),
+    },
+  );
 }
 
 /** The text of a flag as a whole number. */
