@@ -1,5 +1,4 @@
 /** `rowhouse db …`: an app's schema made true, planned, checked and told. @module */
-import type { Migration } from "../push/mod.ts";
 import {
   type Arguments,
   type Command,
@@ -12,6 +11,7 @@ import { findSchemaFile } from "./db_evaluate.ts";
 import { checkJournalFiles, findJournalFolder, writeJournalFiles } from "./db_journal.ts";
 import { type Pushed, pushProject } from "./db_push.ts";
 import { findPlace, type Pushed as PushAnswer, withService } from "./db_service.ts";
+import { runStatus, showMigration } from "./db_status.ts";
 import { makePaint, type Paint } from "./paint.ts";
 import { readSettings, readWhole } from "./settings.ts";
 import { toDocument, toPrintable } from "./terminal.ts";
@@ -27,13 +27,13 @@ const PLACE_FLAGS: Flags = {
   },
   json: { about: "one JSON document on standard output" },
 };
-const FILE_FLAGS: Flags = {
+const FILE_FLAGS = {
   schema: { value: "path", about: "the schema's file, or a folder with mod.ts; default schema/" },
   journal: {
     value: "folder",
     about: "the migrations' folder; default migrations/ beside the schema",
   },
-};
+} as const satisfies Flags;
 const SCHEMA_FLAGS: Flags = {
   ...FILE_FLAGS,
   "shared-unique": { about: "add uniques also to tables that other apps use" },
@@ -55,8 +55,8 @@ Writes schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts, after the pus
 rowhouse dev go to .rowhouse/migrations. A push that changes nothing touches no file.
 Prints { status, migration, steps, notes, types, files } with --json.`,
     positionals: [],
-    flags: SCHEMA_FLAGS,
-    run: (setting) => runPush(setting, { dryRun: false }, () => EXIT.done),
+    flags: { ...SCHEMA_FLAGS, "dry-run": { about: "as db plan: tells what it would do" } },
+    run: (setting) => runPush(setting, { dryRun: setting.args.has("dry-run") }, () => EXIT.done),
   },
   {
     name: "db plan",
@@ -91,13 +91,14 @@ Overwrites nothing: a file that was edited is refused. Prints { files } with --j
   },
   {
     name: "db status",
-    summary: "lists the tables and migrations that are recorded for the app",
+    summary: "lists what is recorded for the app, and how many steps of the schema are pending",
     example: "rowhouse db status --json",
     about: `${ABOUT}
-With --app it also names where the database is not as pushes recorded it, and then exits with 1.
-Prints { app, tables, migrations, deferredSteps, drift } with --json.`,
+Without a schema in this folder, what is pending is not told (null). With --app it also names the apps of each table,
+and where the database is not as pushes recorded it, and then exits with 1.
+Prints { app, tables, pending, migrations, deferredSteps, apps, drift } with --json.`,
     positionals: [],
-    flags: PLACE_FLAGS,
+    flags: { schema: FILE_FLAGS.schema, ...PLACE_FLAGS },
     run: runStatus,
   },
 ];
@@ -118,7 +119,14 @@ async function runPush(
     terminal,
   };
   const sharedUnique = args.has("shared-unique");
-  const pushed = await pushProject(project, { place, config, dryRun, waitS, sharedUnique });
+  const stop = terminal.spin(dryRun ? "Planning" : "Pushing");
+  const pushed = await pushProject(project, {
+    place,
+    config,
+    dryRun,
+    waitS,
+    sharedUnique,
+  }).finally(stop);
   if (args.has("json")) {
     const { status, migration, steps, notes } = pushed.result;
     const { types = null, files } = pushed;
@@ -163,10 +171,6 @@ export function describePush(
   ];
 }
 
-function showMigration({ seq, name }: Pick<Migration, "seq" | "name">): string {
-  return `${String(seq).padStart(4, "0")}_${name}`;
-}
-
 async function runPull({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
   const config = readSettings(env);
   const place = findPlace(args, config, folder);
@@ -179,36 +183,4 @@ async function runPull({ args, env, folder, terminal }: Setting): Promise<ExitCo
   else if (files.length === 0) terminal.say("Nothing to do");
   else for (const one of files) terminal.say(`Wrote ${one}`);
   return EXIT.done;
-}
-
-async function runStatus({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
-  const config = readSettings(env);
-  const place = findPlace(args, config, folder);
-  const { status, drift } = await withService(place, config, async (service) => ({
-    status: await service.status(),
-    drift: (await service.drift?.()) ?? null,
-  }));
-  const { app, tables, migrations, deferredSteps } = status;
-  const exitCode = drift !== null && drift.length > 0 ? EXIT.refused : EXIT.done;
-  if (args.has("json")) {
-    const made = migrations.map(({ seq, name, checksum }) => ({ seq, name, checksum }));
-    const names = tables.map(({ name }) => name);
-    terminal.say(toDocument({ app, tables: names, migrations: made, deferredSteps, drift }));
-    return exitCode;
-  }
-  const named = tables.map(({ name, owned }) => (owned ? name : `${name} (shared)`));
-  terminal.say(`App ${app}: ${named.length === 0 ? "no tables" : named.join(", ")}`);
-  for (const one of migrations)
-    terminal.say(`  ${showMigration(one)}  ${one.checksum.slice(0, 19)}`);
-  for (const { kind, table, columns, state, fault } of deferredSteps.filter(isUnfinished))
-    terminal.say(
-      `  ${kind} (${columns.join(", ")}) of ${table}: ${state}${fault === null ? "" : `, ${fault}`}`,
-    );
-  for (const { thing, wanted, found } of drift ?? [])
-    terminal.say(toPrintable(`Drift: ${thing}: wanted ${wanted}, found ${found}`));
-  return exitCode;
-}
-
-function isUnfinished({ state }: { state: string }): boolean {
-  return state !== "done";
 }

@@ -11,7 +11,9 @@ import {
   push,
   readDrift,
   readStatus,
+  readTableApps,
   type Status,
+  type TableApps,
 } from "../push/mod.ts";
 import { type Arguments, UsageError } from "./command.ts";
 import { type Address, checkMigrated, findAdminAddress, withDatabase } from "./database.ts";
@@ -30,6 +32,8 @@ export type SchemaService = {
   readonly status: () => Promise<Status>;
   /** For operators alone: it tells of every app's tables. */
   readonly drift?: () => Promise<Difference[]>;
+  /** For operators alone: no app is told of another one. */
+  readonly apps?: () => Promise<TableApps[]>;
 };
 
 /** Where flags and settings point to. */
@@ -100,6 +104,7 @@ export async function withService<Result>(
       push: (request) => pushStraight(admin, { id, slug: place.app }, request),
       status: () => findStatus(admin, { id, slug: place.app }),
       drift: () => readDrift(admin),
+      apps: () => readTableApps(admin, id),
     });
   });
 }

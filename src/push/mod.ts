@@ -16,4 +16,4 @@ export { readJournal, writeAtomically, writeJournal } from "./journal_files.ts";
 export { describePlan, type Migration } from "./migration.ts";
 export { type Plan, planPush, type Step } from "./plan.ts";
 export { MOST_BYTES, type PushRouteDeps, pushRoutes } from "./routes.ts";
-export { readStatus, type Status } from "./status.ts";
+export { readStatus, readTableApps, type Status, type TableApps } from "./status.ts";

@@ -1,4 +1,4 @@
-/** What is recorded of one app: its tables, its migrations with their texts, its deferred steps. Of no other app. @module */
+/** What is recorded of one app: its tables, its migrations, its deferred steps; apart from it, for operators, who else uses them. @module */
 import type { Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import type { DeferredStep } from "./deferred.ts";
@@ -31,4 +31,23 @@ export async function readStatus(admin: Database, appId: string): Promise<Status
     { effect: "read" },
   );
   return row === undefined ? undefined : (JSON.parse(row.status) as Status);
+}
+
+/** The apps of a table, by their slugs: its owner, and who else has pushed it. */
+export type TableApps = { table: string; owner: string; users: string[] };
+
+/** Who owns and who uses the tables of an app. For operators alone: an app never learns of another one. */
+export async function readTableApps(admin: Database, appId: string): Promise<TableApps[]> {
+  const rows = await admin.query<{ table: string; owner: string; users: string }>(
+    `select name as "table", owner.slug as owner,
+      (select coalesce(json_agg(apps.slug order by apps.slug), '[]')
+        from rowhouse.registrations join rowhouse.apps on apps.id = app_id
+        where table_name = name and app_id <> owner_app_id)::text as users
+    from rowhouse.tables join rowhouse.apps as owner on owner.id = owner_app_id
+    where name in (select table_name from rowhouse.registrations where app_id = $1)
+    order by name`,
+    [appId],
+    { effect: "read" },
+  );
+  return rows.map((row) => ({ ...row, users: JSON.parse(row.users) as string[] }));
 }

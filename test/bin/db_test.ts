@@ -274,3 +274,225 @@ test("two pushes at once: the second waits, neither fails", async () => {
   );
   expect(applied).toHaveLength(1);
 });
+
+test("push --dry-run tells what plan tells, and writes nothing", async () => {
+  const name = makeName();
+  project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
+
+  const dry = await db("push", "--dry-run");
+
+  expect(dry).toEqual(await db("plan"));
+  expect(dry).toMatchObject({ code: 0, err: "" });
+  expect(dry.out).toStartWith(`Would apply 0001_create_table_${name}\n`);
+  expect(existsSync(typesOf())).toBe(false);
+  expect(JSON.parse((await db("status", "--json")).out).migrations).toEqual([]);
+});
+
+describe("status", () => {
+  const readStatus = async () => JSON.parse((await db("status", "--json")).out);
+
+  test("tells what of the folder's schema is pending", async () => {
+    const name = makeName();
+    expect((await readStatus()).pending).toBe(null);
+    project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
+    expect((await readStatus()).pending).toEqual([`create table ${name}`]);
+    expect((await db("status")).out).toContain("Pending: 1 step; rowhouse db plan tells them\n");
+    expect((await db("push")).code).toBe(0);
+    expect((await readStatus()).pending).toEqual([]);
+    expect((await db("status")).out).toContain("The schema is up to date\n");
+  });
+
+  test("names the apps of each table to operators, and to nobody else", async () => {
+    const name = makeName();
+    const owner = await house.makeApp({ tables: { [name]: {} } });
+    const others = [app, await house.makeApp({ tables: { [name]: {} } })];
+    project.write("schema/mod.ts", schemaText(`{ ${name}: {} }`));
+    expect((await db("push")).code).toBe(0);
+
+    const env = { ADMIN_DATABASE_URL: house.database.adminUrl };
+    const asOperator = (...words: string[]) =>
+      runCommand(["db", "status", "--app", app.slug, ...words], { ...project, env });
+    const users = others.map(({ slug }) => slug).sort();
+
+    expect(JSON.parse((await asOperator("--json")).out).apps).toEqual([
+      { table: name, owner: owner.slug, users },
+    ]);
+    expect((await asOperator()).out).toContain(
+      `  ${name}: owned by ${owner.slug}, used by ${users.join(", ")}\n`,
+    );
+    for (const { out } of [await db("status"), await db("status", "--json")]) {
+      expect(out).not.toContain(owner.slug);
+      expect(out).not.toContain(others[1]?.slug ?? "");
+    }
+    expect((await readStatus()).apps).toBe(null);
+  });
+});
+
+describe("with --json a failure is one document, and prose on standard error as ever", () => {
+  const schema = (columns: string) => schemaText(`{ ${makeName()}: { ${columns} } }`);
+  type Row = {
+    name: string;
+    words: string[];
+    env?: Record<string, string>;
+    text?: string;
+    code: number;
+    error: string;
+    details?: unknown[];
+  };
+  const operator = () => ({ ADMIN_DATABASE_URL: house.database.adminUrl });
+  const rows: Row[] = [
+    { name: "an unknown flag", words: ["db", "push", "--jsno"], code: 2, error: "usage" },
+    { name: "no place to push to", words: ["db", "push"], env: {}, code: 2, error: "usage" },
+    {
+      name: "a service that is away",
+      words: ["db", "status"],
+      env: { ROWHOUSE_URL: "http://127.0.0.1:1", ROWHOUSE_API_KEY: "rh_x.hunter2" },
+      code: 69,
+      error: "unreachable",
+    },
+    {
+      name: "a schema that throws",
+      words: ["db", "push"],
+      text: "throw new Error('x');\n",
+      code: 1,
+      error: "invalid_schema",
+    },
+    {
+      name: "a schema with faults",
+      words: ["db", "push"],
+      text: schemaText('{ todos: { "a/b": t.string() } }'),
+      code: 1,
+      error: "invalid_schema",
+      details: [{ path: "/todos/a~1b", message: expect.stringContaining("Cannot name") }],
+    },
+    {
+      name: "settings with faults",
+      words: ["admin", "list-apps"],
+      env: { PORT: "hunter2" },
+      code: 1,
+      error: "invalid_settings",
+      details: [{ path: "", message: expect.stringContaining("PORT") }],
+    },
+    {
+      name: "doctor without a database",
+      words: ["doctor"],
+      env: {},
+      code: 1,
+      error: "invalid_settings",
+      details: [{ path: "", message: expect.stringContaining("DATABASE_URL is not set") }],
+    },
+  ];
+  const run = (words: string[], env: Record<string, string>) =>
+    runCommand([...words, "--json"], { ...project, env });
+  const service = () => ({ ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: app.key });
+
+  test.each(rows)("$name", async ({ words, env, text, code, error, details = [] }) => {
+    project.write("schema/mod.ts", text ?? schema("title: t.string()"));
+    const failed = await run(words, env ?? service());
+    const document = JSON.parse(failed.out);
+    expect(document).toEqual({ error, message: expect.any(String), details });
+    expect(Object.keys(document)).toEqual(["error", "message", "details"]);
+    expect(failed.code).toBe(code);
+    expect(failed.err).toContain(document.message);
+    expect(failed.out).not.toContain("hunter2");
+  });
+
+  test("an unknown key", async () => {
+    project.write("schema/mod.ts", schema("title: t.string()"));
+    const failed = await run(["db", "push"], { ...service(), ROWHOUSE_API_KEY: "rh_x.hunter2" });
+    expect([failed.code, JSON.parse(failed.out).error]).toEqual([4, "unauthenticated"]);
+    expect(failed.out).not.toContain("hunter2");
+  });
+
+  test("an unknown app, to an operator", async () => {
+    const failed = await run(["admin", "issue-key", "no-such-app"], operator());
+    expect([failed.code, JSON.parse(failed.out)]).toEqual([
+      1,
+      { error: "unknown_app", message: failed.err.trim(), details: [] },
+    ]);
+  });
+
+  test("tables of another app that do not fit", async () => {
+    const name = makeName();
+    await house.makeApp({ tables: { [name]: {} } });
+    project.write("schema/mod.ts", schemaText(`{ ${name}: { a: t.string(), b: t.number() } }`));
+    const failed = await run(["db", "push"], service());
+    const { error, details } = JSON.parse(failed.out);
+    expect([failed.code, error]).toEqual([1, "incompatible_schema"]);
+    expect(details.map(({ path }: { path: string }) => path)).toEqual([
+      expect.stringContaining(`/${name}/a`),
+      expect.stringContaining(`/${name}/b`),
+    ]);
+  });
+
+  test("an edited migration", async () => {
+    const name = makeName();
+    project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
+    expect((await db("push")).code).toBe(0);
+    const file = `0001_create_table_${name}.sql`;
+    project.write(`schema/migrations/${file}`, "select 1;\n");
+    const failed = await run(["db", "push"], service());
+    expect([failed.code, JSON.parse(failed.out)]).toEqual([
+      1,
+      {
+        error: "edited_migration",
+        message: expect.stringContaining("was edited"),
+        details: [{ path: `/${file}`, message: expect.stringContaining("was edited") }],
+      },
+    ]);
+  });
+});
+
+describe("a push that takes its time shows so", () => {
+  const FRAME = /\r[\u2800-\u28ff] Pushing/;
+  const writeSlow = () =>
+    project.write("schema/mod.ts", `await Bun.sleep(1500);\n${schemaText("{}")}`);
+  const pushOnTerminal = async (extra: Record<string, string>) => {
+    writeSlow();
+    let shown = "";
+    const { PATH = "", HOME = "" } = process.env;
+    const child = Bun.spawn([process.execPath, join(ROOT, "src/bin/rowhouse.ts"), "db", "push"], {
+      cwd: project.folder,
+      env: {
+        PATH,
+        HOME,
+        TERM: "xterm",
+        ROWHOUSE_URL: house.url,
+        ROWHOUSE_API_KEY: app.key,
+        ...extra,
+      },
+      terminal: {
+        cols: 120,
+        rows: 40,
+        data: (_, bytes) => {
+          shown += Buffer.from(bytes).toString();
+        },
+      },
+    });
+    expect(await child.exited).toBe(0);
+    await eventually(
+      () => shown.includes("Wrote"),
+      () => shown,
+    );
+    child.terminal?.close();
+    return shown;
+  };
+
+  test("on a terminal, and wipes it before it tells the rest", async () => {
+    const shown = await pushOnTerminal({});
+    expect(shown).toMatch(FRAME);
+    const frames = shown.lastIndexOf(" Pushing");
+    expect(shown.slice(frames)).toStartWith(" Pushing\r\u001B[K");
+  });
+
+  test("not where NO_COLOR asks for plain lines", async () => {
+    const shown = await pushOnTerminal({ NO_COLOR: "1" });
+    expect(shown).not.toContain("Pushing");
+    expect(shown).not.toContain("\u001B");
+  });
+
+  test("never without a terminal", async () => {
+    writeSlow();
+    expect(await db("push")).toMatchObject({ code: 0, err: "" });
+  });
+});
