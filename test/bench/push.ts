@@ -19,6 +19,8 @@ export type PushResult = {
   tscMs: number;
 };
 
+type Status = Awaited<ReturnType<typeof push>>["status"];
+
 const TABLES = 150;
 const COLUMNS = 25;
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -33,14 +35,19 @@ export async function benchPush(_options: BenchOptions): Promise<PushResult> {
         { admin, makeId: () => Bun.randomUUIDv7() },
         { slug: "bench-push", origins: [], redirects: [], cookieDomain: undefined },
       );
-      const run = (wanted: typeof definition, dryRun = false) =>
-        time(() => push({ admin }, { app, definition: wanted, options: { dryRun } }));
+      const run = (wanted: typeof definition, status: Status) =>
+        time(async () => {
+          const options = { dryRun: status === "planned" };
+          const result = await push({ admin }, { app, definition: wanted, options });
+          if (result.status !== status)
+            throw new Error(`A push is ${result.status}, not ${status}`);
+        });
       const changed = await loadDefinition(folder, "changed.ts", { extra: "t.number()" });
       return {
-        planMs: await run(definition, true),
-        pushMs: await run(definition),
-        againMs: await run(definition),
-        changedMs: await run(changed),
+        planMs: await run(definition, "planned"),
+        pushMs: await run(definition, "applied"),
+        againMs: await run(definition, "unchanged"),
+        changedMs: await run(changed, "applied"),
       };
     });
     return { tables: TABLES, columns: COLUMNS, ...times, tscMs: await time(() => runTsc(folder)) };
