@@ -35,7 +35,7 @@ export function renderReadme(text: string): string {
 function renderSettings(): string {
   const rows = Object.entries<Setting>(SETTINGS).map(
     ([name, { about, initial }]) =>
-      `| \`${name}\` | ${initial === undefined ? "" : `\`${initial}\``} | ${toCell(about)} |`,
+      `| \`${name}\` | ${initial ? `\`${initial}\`` : ""} | ${toCell(about)} |`,
   );
   return ["| Variable | Default | Meaning |", "|---|---|---|", ...rows].join("\n");
 }
