@@ -5,7 +5,12 @@ import { join } from "node:path";
 import { type Counts, readReport } from "./report.ts";
 import { type Server, startEmbedded, startPooled, startPostgres15 } from "./servers.ts";
 
-type Run = { name: string; start: (folder: string) => Promise<Server>; command: string[] };
+type Run = {
+  name: string;
+  start: (folder: string) => Promise<Server>;
+  command: string[];
+  env?: Readonly<Record<string, string>>;
+};
 
 const TEST = ["bun", "test", "--timeout", "60000"];
 const RUNS: readonly Run[] = [
@@ -20,6 +25,12 @@ const RUNS: readonly Run[] = [
     command: ["bun", "run", "test:browser"],
   },
   { name: "storms", start: startEmbedded, command: ["bun", "run", "test:storm"] },
+  {
+    name: "gateway, data and identity apart",
+    start: startEmbedded,
+    command: [...TEST, "test/data", "test/http", "test/gateway", "test/identity"],
+    env: { TEST_SHAPE: "split" },
+  },
   { name: "PostgreSQL 15", start: startPostgres15, command: TEST },
   { name: "PgBouncer in transaction mode", start: startPooled, command: TEST },
 ];
@@ -40,7 +51,7 @@ if (totals.skipped > 0) console.log(`${totals.skipped} tests are skipped: none m
 console.log(show({ ...totals, failed: totals.failed + totals.skipped }));
 process.exit(totals.failed + totals.skipped === 0 ? 0 : 1);
 
-async function perform({ name, start, command }: Run, place: string): Promise<Counts> {
+async function perform({ name, start, command, env }: Run, place: string): Promise<Counts> {
   console.log(`\n=== ${name}`);
   const report = `${place}.xml`;
   current = await start(place);
@@ -48,7 +59,7 @@ async function perform({ name, start, command }: Run, place: string): Promise<Co
     const child = Bun.spawn(
       [...toWords(command), "--reporter=junit", `--reporter-outfile=${report}`],
       {
-        env: { ...process.env, ...current.env },
+        env: { ...process.env, ...current.env, ...env },
         stdio: ["ignore", "inherit", "inherit"],
       },
     );

@@ -115,7 +115,8 @@ describe("a gateway whose data service", () => {
       const stub = await openStub(answer);
       const house = await openTestHouse({
         shape: "split",
-        limitMs: 300,
+        // Long enough for the houses' own statements while eleven of them open on a busy machine.
+        limitMs: 2000,
         upstreams: { data: stub.url },
       });
       const app = await house.makeApp();
