@@ -1,5 +1,7 @@
 /** Every refusal of the data endpoints that this process makes by itself: its whole body, its headers, and the order of the checks. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { PROBLEMS, type ProblemCode } from "../../src/problem.ts";
 import { type Call, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
@@ -42,7 +44,7 @@ type Row = {
   name: string;
   call: () => Call & { path: string; as?: () => TestApp };
   code: ProblemCode;
-  message?: string;
+  message: string;
   details?: { path: string; message: string }[];
   headers?: Record<string, string>;
 };
@@ -53,6 +55,8 @@ const UNAUTHENTICATED = {
   message: "Send a valid API key as Authorization: Bearer <API_KEY>",
   headers: { "www-authenticate": "Bearer" },
 } as const;
+const NO_LIMIT_HERE =
+  'Cannot use the query parameter "limit": filters, sorting and joins are not served, only limit and offset on a list';
 const flip = (key: string) => key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
 
 const ROWS: readonly Row[] = [
@@ -114,8 +118,14 @@ const ROWS: readonly Row[] = [
     name: "a limit on one row",
     call: () => ({ path: `${LIST}/${MISSING}?limit=1` }),
     code: "unsupported_query",
+    message: NO_LIMIT_HERE,
   },
-  { name: "a limit on create", call: () => post({}, `${LIST}?limit=1`), code: "unsupported_query" },
+  {
+    name: "a limit on create",
+    call: () => post({}, `${LIST}?limit=1`),
+    code: "unsupported_query",
+    message: NO_LIMIT_HERE,
+  },
   {
     name: "an id that is no uuid",
     call: () => ({ path: `${LIST}/1` }),
@@ -163,16 +173,19 @@ const ROWS: readonly Row[] = [
     name: "a missing row, changed",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "PATCH", json: { title: "x" } }),
     code: "not_found",
+    message: "This app has no row with that id",
   },
   {
     name: "a missing row, changed in nothing",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "PATCH", json: {} }),
     code: "not_found",
+    message: "This app has no row with that id",
   },
   {
     name: "a missing row, deleted",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "DELETE" }),
     code: "not_found",
+    message: "This app has no row with that id",
   },
   {
     name: "an unknown route",
@@ -184,12 +197,14 @@ const ROWS: readonly Row[] = [
     name: "a method of a list",
     call: () => ({ path: LIST, method: "PUT" }),
     code: "method_not_allowed",
+    message: "The path exists, not for this method; `Allow` names those that do",
     headers: { allow: "GET, HEAD, POST, OPTIONS" },
   },
   {
     name: "a method of a row",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "POST" }),
     code: "method_not_allowed",
+    message: "The path exists, not for this method; `Allow` names those that do",
     headers: { allow: "GET, HEAD, PATCH, DELETE, OPTIONS" },
   },
   ...["text/xml", "text/html, image/*", "application/json;q=0", "application/json;q=0, */*"].map(
@@ -211,6 +226,7 @@ const ROWS: readonly Row[] = [
     name: "two values that another row has",
     call: () => post({ title: "u", project, tag: "x" }),
     code: "unique_violation",
+    message: "Another row of this app has these values",
     details: [
       { path: "/project", message: "Must be unique: another row has this project, tag" },
       { path: "/tag", message: "Must be unique: another row has this project, tag" },
@@ -269,7 +285,7 @@ describe("an error", () => {
       PROBLEMS[code].status,
       {
         error: code,
-        message: message ?? expect.any(String),
+        message,
         requestId: answer.headers.get("x-request-id"),
         ...(details === undefined ? {} : { details }),
       },
@@ -295,6 +311,62 @@ describe("an error", () => {
     await house.call(own, first.headers.get("location") ?? "", { method: "DELETE" });
     expect((await again()).status).toBe(201);
   });
+});
+
+/** Codes that no row above raises, and the test that does. */
+const ELSEWHERE: Readonly<Partial<Record<ProblemCode, string>>> = {
+  invalid_request: "identity/auth_test.ts",
+  invalid_signature: "gateway/upstream_test.ts",
+  unknown_app: "identity/auth_test.ts",
+  incompatible_schema: "push/matrix_test.ts",
+  edited_migration: "push/journal_test.ts",
+  push_busy: "storm/push_storm.ts",
+  invalid_schema: "push/hostile_test.ts",
+  rate_limited: "gateway/shapes_test.ts",
+  request_failed: "data/errors_test.ts",
+  bad_gateway: "gateway/upstream_test.ts",
+  unavailable: "db/outage_test.ts",
+  overloaded: "db/pool_test.ts",
+  unknown_outcome: "db/outage_test.ts",
+  timeout: "db/outage_test.ts",
+};
+
+test("every code has a row here or a test elsewhere, never both", () => {
+  const here: ReadonlySet<string> = new Set(ROWS.map(({ code }) => code));
+  const codes = Object.keys(PROBLEMS);
+  expect([...here, ...Object.keys(ELSEWHERE)].toSorted()).toEqual(codes.toSorted());
+});
+
+test.each(Object.entries(ELSEWHERE))("%s is expected by %s", (code, file) => {
+  const lines = readFileSync(join(import.meta.dirname, "..", file), "utf8").split("\n");
+  const isTable = (line: string) => line.trim() === `${code}: "${file}",`;
+  expect(lines.filter((line) => !isTable(line)).join("\n")).toContain(`"${code}"`);
+});
+
+test("a bug of the service is a 500 that tells its id and nothing of PostgreSQL; the log tells the rest", async () => {
+  const own = await house.makeApp(
+    defineSchema({ broken_things: { secret_column: t.string().required() } }),
+  );
+  const path = "/v1/data/db/broken_things";
+  const sent = post({ secret_column: "a private value" }, path);
+  expect((await house.call(own, path, sent)).status).toBe(201);
+  await house.house.admin.message("drop function api.broken_things_create; select 1");
+  const answer = await house.call(own, path, sent);
+  const requestId = answer.headers.get("x-request-id");
+  expect([answer.status, answer.json]).toEqual([
+    500,
+    {
+      error: "request_failed",
+      message: "A fault of the service; the log has it under the request id",
+      requestId,
+    },
+  ]);
+  expect(answer.text).not.toMatch(/function|broken_things|api\.|exist|42883|private/);
+  const logged = house.log.filter((line) => line.includes(String(requestId)));
+  expect(logged.filter((line) => line.includes('"event":"bug"'))).toHaveLength(1);
+  expect(logged.join()).not.toContain("a private value");
+  // Only what lacks its function is broken.
+  expect((await house.call(own, path)).status).toBe(200);
 });
 
 type Faulty = {
