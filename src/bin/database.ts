@@ -58,9 +58,15 @@ export async function checkVersion(database: Database): Promise<void> {
     [],
     { effect: "read" },
   );
-  if (row !== undefined && row.version >= LEAST_VERSION) return;
+  if (row === undefined) throw new Error("The query of the version gave no row");
+  judgeVersion(row.version);
+}
+
+/** @throws {RefusedError} a major version that is too old */
+export function judgeVersion(version: number): void {
+  if (version >= LEAST_VERSION) return;
   throw new RefusedError(
-    `This PostgreSQL is version ${row?.version}: must be ${LEAST_VERSION} or newer`,
+    `This PostgreSQL is version ${version}: must be ${LEAST_VERSION} or newer`,
   );
 }
 

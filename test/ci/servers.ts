@@ -47,7 +47,10 @@ export async function startPostgres15(folder: string): Promise<Server> {
   );
   await untilListening(port, server);
   const url = `postgres://postgres:${ADMIN_PASSWORD}@127.0.0.1:${port}/postgres`;
-  return { env: { ADMIN_DATABASE_URL: url, DATABASE_URL: "" }, stop: () => end(server, "SIGINT") };
+  return {
+    env: { ADMIN_DATABASE_URL: url, DATABASE_URL: "", TEST_POSTGRES: "15" },
+    stop: () => end(server, "SIGINT"),
+  };
 }
 
 /** PgBouncer in transaction mode before an embedded PostgreSQL; migrations and pushes go past it. */
@@ -76,7 +79,12 @@ export async function startPooled(folder: string): Promise<Server> {
   const serving = new URL(cluster.url);
   serving.port = String(port);
   return {
-    env: { ADMIN_DATABASE_URL: cluster.url, DATABASE_URL: serving.href, DATABASE_PREPARE: "off" },
+    env: {
+      ADMIN_DATABASE_URL: cluster.url,
+      DATABASE_URL: serving.href,
+      DATABASE_PREPARE: "off",
+      TEST_POOLER: "PgBouncer 1.18",
+    },
     stop: async () => {
       await end(pooler, "SIGINT");
       await cluster.stop();
@@ -96,6 +104,7 @@ unix_socket_dir =
 auth_type = scram-sha-256
 auth_file = ${users}
 pool_mode = transaction
+stats_users = postgres
 max_client_conn = 1000
 default_pool_size = 20
 server_idle_timeout = 5

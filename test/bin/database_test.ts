@@ -1,0 +1,54 @@
+/** Which PostgreSQL is served, and that the run's server is the one that the run says. @module */
+import { expect, test } from "bun:test";
+import postgres from "postgres";
+import { checkVersion, judgeVersion } from "../../src/bin/database.ts";
+import { openDatabase } from "../../src/db/mod.ts";
+import { clusterUrls } from "../support/cluster.ts";
+
+test.each([9, 14])("PostgreSQL %d is refused", (version) => {
+  expect(() => judgeVersion(version)).toThrow(
+    new RegExp(`^This PostgreSQL is version ${version}: must be 15 or newer$`),
+  );
+});
+
+test.each([15, 18, 19])("PostgreSQL %d is taken", (version) => {
+  expect(() => judgeVersion(version)).not.toThrow();
+});
+
+test("the server of this run is taken, and is the one that it is to be", async () => {
+  const { admin } = urls();
+  const database = openDatabase({ url: admin, connections: 1, prepare: true, name: "version" });
+  try {
+    await checkVersion(database);
+    const [row] = await database.query<{ version: string }>(
+      "select pg_catalog.current_setting('server_version_num') as version",
+      [],
+      { effect: "read" },
+    );
+    expect(Math.floor(Number(row?.version) / 10_000)).toBe(
+      Number(process.env["TEST_POSTGRES"] ?? 18),
+    );
+  } finally {
+    await database.close(1);
+  }
+});
+
+test("what serves this run is the pooler that it is to be, or PostgreSQL itself", async () => {
+  const url = new URL(urls().serving);
+  url.pathname = "/pgbouncer";
+  const sql = postgres(url.href, { max: 1, fetch_types: false, prepare: false });
+  const asked = sql.unsafe("show version").simple();
+  const answer = await asked.then(
+    ([row]) => String(row?.["version"]),
+    (error: Error) => error.message,
+  );
+  await sql.end({ timeout: 1 });
+  const pooler = process.env["TEST_POOLER"];
+  expect(answer).toStartWith(pooler ?? 'database "pgbouncer" does not exist');
+});
+
+function urls() {
+  const found = clusterUrls();
+  if (found === undefined) throw new Error("No PostgreSQL: run bun test from the project");
+  return found;
+}
