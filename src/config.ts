@@ -83,7 +83,7 @@ export const SETTINGS = {
   },
   DATABASE_POOL: {
     form: whole(1, 500),
-    initial: "10",
+    initial: "20",
     about: "Connections of the shared pool, at the most.",
   },
   DATABASE_PREPARE: {

@@ -50,7 +50,7 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   storm      requests before, while and after connections are killed
   soak       memory, sockets and connections over minutes of mixed requests
   readme     writes the newest saved result into README.md
-  --rounds 5 --seconds 5 --connections 32 --pool 10 --apps 100 --rows 1000 --profile <folder>
+  --rounds 5 --seconds 5 --connections 32 --pool 20 --apps 100 --rows 1000 --profile <folder>
   ADMIN_DATABASE_URL names the PostgreSQL to use; an embedded one is started when it is empty`;
 
 const QUICK = { rounds: 3, seconds: 1.5, soakSeconds: 30 };
