@@ -71,7 +71,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       rounds: { type: "string" },
       seconds: { type: "string" },
       connections: { type: "string", default: "32" },
-      pool: { type: "string", default: "10" },
+      pool: { type: "string", default: "20" },
       apps: { type: "string", default: "100" },
       rows: { type: "string", default: "1000" },
     },
