@@ -192,7 +192,7 @@ describe("a shared cookie that a sibling planted", () => {
     await sibling.close();
     const account = await openPage(`${site.identityUrl}/login`);
     expect(await account.textContent("body")).not.toContain(thief.email);
-    // Whoever notices the plant clears it; then one sign-in is enough, and the apps see who it was.
+    // Whoever notices the plant clears it; then one sign-in is enough.
     await page.goto(wiki.url);
     for (let round = 0; round < 3 && (await sessionIn(page)).status !== "authenticated"; round++) {
       await followLogin(page);
@@ -202,7 +202,14 @@ describe("a shared cookie that a sibling planted", () => {
         await page.waitForURL(`${wiki.url}/`);
       }
     }
-    expect(await sessionIn(page)).toMatchObject({ status: "authenticated" });
+    // Planted on the cookie's own path it replaces the person's: every subdomain is trusted with what the apps see.
+    const [email, role] = path === "/" ? [thief.email, "thief"] : [person.email, "editor"];
+    expect(await sessionIn(page)).toMatchObject({ status: "authenticated", user: { email, role } });
+    // The pages never take it: there the person is who signed in, or nobody where the two cookies differ.
+    await page.goto(`${site.identityUrl}/login`);
+    const shown = (await page.textContent("body")) ?? "";
+    expect(shown).not.toContain(thief.email);
+    expect(shown).toContain(path === "/" ? "to see and open your apps" : person.email);
   });
 });
 
