@@ -1,17 +1,19 @@
 /** The example app as `rowhouse dev` serves it: from sign-in in a real browser to a stored row. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { openBrowser } from "../support/browser.ts";
+import { findAxeViolations, openBrowser } from "../support/browser.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
 type DevFile = {
   baseUrl: string;
   identityUrl: string;
+  app: string;
   apiKey: string;
+  databaseUrl: string;
   admin: { email: string; password: string };
   user: { email: string; password: string };
 };
@@ -101,6 +103,70 @@ test("signing out ends at the sign-in page, and the app knows", async () => {
   await page.goto(appUrl);
   await page.waitForSelector("text=Sign in to see your list");
 }, 60_000);
+
+async function runAdmin(...words: string[]): Promise<void> {
+  const child = Bun.spawn(
+    [process.execPath, join(ROOT, "src/bin/rowhouse.ts"), "admin", ...words],
+    {
+      cwd: folder,
+      env: { PATH: process.env["PATH"], ADMIN_DATABASE_URL: file.databaseUrl },
+      stdio: ["ignore", "ignore", "pipe"],
+    },
+  );
+  expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, ""]);
+}
+
+/** Every look of the app, and how to get it. */
+const LOOKS: readonly { name: string; open: (page: Page) => Promise<unknown> }[] = [
+  {
+    name: "signed out",
+    open: async (page) => {
+      await page.goto(appUrl);
+      await page.waitForSelector("text=Sign in to see your list");
+    },
+  },
+  {
+    name: "with a todo, open and done",
+    open: async (page) => {
+      await signIn(page, file.user);
+      await page.fill("#title", "Milk");
+      await page.getByRole("button", { name: "Add" }).click();
+      await page.waitForSelector("li label");
+      expect(await findAxeViolations(page)).toEqual([]);
+      await page.click("li input[type=checkbox]");
+      await page.waitForSelector("li label.done");
+    },
+  },
+  {
+    name: "without a role",
+    open: async (page) => {
+      await signIn(page, file.user);
+      await runAdmin("revoke", file.user.email, file.app);
+      try {
+        await page.reload();
+        await page.waitForSelector("text=nobody has given you a role");
+      } finally {
+        await runAdmin("grant", file.user.email, file.app, "member");
+      }
+    },
+  },
+];
+
+describe.each(["light", "dark"] as const)("%s:", (colorScheme) => {
+  test.each(LOOKS)(
+    "the app $name has no accessibility fault",
+    async ({ open }) => {
+      const context = await browser.newContext({ colorScheme, bypassCSP: true });
+      const page = await context.newPage();
+      await open(page);
+      expect(await findAxeViolations(page)).toEqual([]);
+      for (const button of await page.getByRole("button", { name: /^Delete/ }).all())
+        await button.click();
+      await context.close();
+    },
+    60_000,
+  );
+});
 
 test.each([
   {

@@ -1,10 +1,10 @@
 /** The pages in a real browser: accessibility in both themes and sizes, without JavaScript, under their own policy. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { createUser } from "../../src/accounts/mod.ts";
 import {
   type AppHost,
+  findAxeViolations,
   openAppHost,
   openBrowser,
   openSite,
@@ -119,16 +119,7 @@ for (const colorScheme of ["light", "dark"] as const) {
           const page = await context.newPage();
           await open(page);
           await page.getByRole("heading", { name: heading, exact: true }).waitFor();
-          await page.evaluate(axe.source);
-          const violations = await page.evaluate(async () => {
-            const { axe: runner } = globalThis as unknown as { axe: typeof axe };
-            const result = await runner.run(document, { resultTypes: ["violations"] });
-            return result.violations.map(({ id, nodes }) => ({
-              id,
-              nodes: nodes.map((node) => node.html),
-            }));
-          });
-          expect(violations).toEqual([]);
+          expect(await findAxeViolations(page)).toEqual([]);
           const overflow = await page.evaluate(
             () => document.documentElement.scrollWidth - innerWidth,
           );

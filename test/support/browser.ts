@@ -1,5 +1,6 @@
 /** Debian's Chromium under playwright-core, and the hosts that a browser meets: gateway, pages, two apps. @module */
-import { type Browser, chromium } from "playwright-core";
+import axe from "axe-core";
+import { type Browser, chromium, type Page } from "playwright-core";
 import { openTestHouse, type TestApp, type TestHouse } from "./house.ts";
 
 /** Resolves to loopback in Chromium, and is trusted with Secure cookies over plain http. */
@@ -21,6 +22,16 @@ export async function openBrowser(): Promise<Browser> {
   if (executablePath === null)
     throw new Error("Cannot find chromium: install it, on Debian with apt-get install chromium");
   return await chromium.launch({ executablePath, args: FLAGS });
+}
+
+/** The accessibility faults of a page as it is; its context needs `bypassCSP`. */
+export async function findAxeViolations(page: Page): Promise<{ id: string; nodes: string[] }[]> {
+  await page.evaluate(axe.source);
+  return await page.evaluate(async () => {
+    const { axe: runner } = globalThis as unknown as { axe: typeof axe };
+    const result = await runner.run(document, { resultTypes: ["violations"] });
+    return result.violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }));
+  });
 }
 
 export type TestSite = {
