@@ -2,10 +2,11 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, mkdirSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { startCluster } from "../../src/db/embedded.ts";
 import { LOGIN, PASSWORD, SPLIT_ROLES, toLogin } from "../support/cluster.ts";
+import { findFreePort } from "../support/free_port.ts";
 
 export type Server = { env: Record<string, string>; stop: () => Promise<void> };
 type Account = { uid: number; gid: number } | undefined;
@@ -122,20 +123,6 @@ function makeFolder(folder: string): Account {
   const account = { uid: read("-u"), gid: read("-g") };
   chownSync(folder, account.uid, account.gid);
   return account;
-}
-
-/** Below the ports that outgoing sockets take. */
-async function findFreePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const probe = createServer().listen(port, "127.0.0.1");
-    const isFree = await Promise.race([
-      once(probe, "listening").then(() => true),
-      once(probe, "error").then(() => false),
-    ]);
-    probe.close();
-    if (isFree) return port;
-  }
 }
 
 async function untilListening(port: number, server: ChildProcess): Promise<void> {

@@ -2,9 +2,9 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findFreePort } from "./free_port.ts";
 
 const BIN = "/usr/lib/postgresql/15/bin";
 
@@ -71,12 +71,4 @@ function findAccount(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const read = (flag: string) => Number(execFileSync("id", [flag, "nobody"], { encoding: "utf8" }));
   return { uid: read("-u"), gid: read("-g") };
-}
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(20_000 + Math.floor(Math.random() * 12_000), "127.0.0.1");
-  await Promise.race([once(probe, "listening"), once(probe, "error")]);
-  const address = probe.address();
-  probe.close();
-  return typeof address === "object" && address !== null ? address.port : await findFreePort();
 }

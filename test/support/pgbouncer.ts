@@ -2,10 +2,10 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
+import { findFreePort } from "./free_port.ts";
 
 export type Pooler = {
   /** The same connection string by way of the pooler. */
@@ -134,12 +134,4 @@ async function isListening(port: number): Promise<boolean> {
   } catch {
     return false; // not yet
   }
-}
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(20_000 + Math.floor(Math.random() * 12_000), "127.0.0.1");
-  await Promise.race([once(probe, "listening"), once(probe, "error")]);
-  const address = probe.address();
-  probe.close();
-  return typeof address === "object" && address !== null ? address.port : await findFreePort();
 }
