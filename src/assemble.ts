@@ -70,7 +70,7 @@ const MARGIN_MS = 2000;
 
 function assembleAll(parts: Parts): Assembled {
   const { db, admin, checkReady, stair } = parts;
-  const watch = watchVersions({ db, now: stair.now }, async (versions) => {
+  const watch = watchVersions({ db, now: stair.now, log: stair.log }, async (versions) => {
     await Promise.all([catalog.follow(versions.catalog), refresh(versions.apps)]);
   });
   const catalog = makeCatalog({ db, look: watch.read });
@@ -81,7 +81,7 @@ function assembleAll(parts: Parts): Assembled {
 
 function assembleGateway(parts: Parts): Assembled {
   const { db, stair } = parts;
-  const watch = watchVersions({ db, now: stair.now }, ({ apps }) => refresh(apps));
+  const watch = watchVersions({ db, now: stair.now, log: stair.log }, ({ apps }) => refresh(apps));
   const { front, refresh } = makeFront(parts, watch);
   const forward = {
     data: makeForward(toUpstream(parts, "data")),
@@ -101,7 +101,7 @@ function assembleGateway(parts: Parts): Assembled {
 /** A service of its own: takes what the gateway signed, and knows no key. Who may sign out is a question of origins. */
 function assembleService(parts: Parts, audience: Audience): Assembled {
   const { options, db, admin, checkReady, stair } = parts;
-  const watch = watchVersions({ db, now: stair.now }, async (versions) => {
+  const watch = watchVersions({ db, now: stair.now, log: stair.log }, async (versions) => {
     if (audience === "data") await catalog.follow(versions.catalog);
     else await origins.refresh(versions.apps);
   });

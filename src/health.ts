@@ -8,6 +8,7 @@ import { coalesce, type Database, findMissingMigrations } from "./db/mod.ts";
 import type { Guard } from "./guard.ts";
 import { answerJson, answerProblem, type Route } from "./http/mod.ts";
 import type { Metrics } from "./metrics.ts";
+import { type Log, toLogFields } from "./observe.ts";
 import { Problem } from "./problem.ts";
 
 /** @throws {Problem} unavailable — says what is missing; overloaded, timeout — the database does not answer */
@@ -44,7 +45,7 @@ export function makeCheckReady(deps: {
 }
 
 /** What the port for operators answers. It is for their network alone: nobody is asked for a key. */
-export function makeAdminFetch(deps: HealthDeps & { metrics: Metrics }) {
+export function makeAdminFetch(deps: HealthDeps & { metrics: Metrics; log: Log }) {
   const answers: Readonly<Record<string, () => Response | Promise<Response>>> = {
     "/live": answerLive,
     "/ready": () => answerReady(deps.checkReady),
@@ -61,8 +62,9 @@ export function makeAdminFetch(deps: HealthDeps & { metrics: Metrics }) {
         throw new Problem("method_not_allowed", { headers: { allow: "GET" } });
       return await answer();
     } catch (error) {
-      const problem = error instanceof Problem ? error : new Problem("request_failed");
-      return answerProblem(problem, "");
+      if (error instanceof Problem) return answerProblem(error, "");
+      deps.log("error", "bug", { during: "an operator's request", ...toLogFields(error) });
+      return answerProblem(new Problem("request_failed", { cause: error }), "");
     }
   };
 }

@@ -71,7 +71,7 @@ export function openHouse(options: HouseOptions): House {
     prepare,
     name: "rowhouse admin",
   });
-  const guard = makeGuard({ db, log: options.log });
+  const guard = makeGuard({ db, log: options.log, now: () => performance.now() });
   let isDraining = false;
   let inFlight = 0;
   const metrics = makeMetrics({
@@ -104,7 +104,7 @@ export function openHouse(options: HouseOptions): House {
         inFlight--;
       }
     },
-    adminFetch: makeAdminFetch({ checkReady, metrics }),
+    adminFetch: makeAdminFetch({ checkReady, metrics, log: options.log }),
     db,
     admin,
     warm: async () => {

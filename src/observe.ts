@@ -1,15 +1,36 @@
 /**
- * What the house says of itself: one JSON line an event, to a sink that comes in through `deps`. Fields are chosen
- * by the caller from an allow-list of types; a secret has no field to stand in.
+ * What the house says of itself: one JSON line an event, to a sink that comes in through `deps`. Every field has a
+ * name in one list. Callers put no secret into any; what an unexpected error says is scrubbed as the last net.
  *
  * @module
  */
 
+import { isOutage } from "./problem.ts";
+
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Fields of a log line: short, flat, never a header, a body or a connection string. */
-export type LogFields = Record<string, string | number | boolean | undefined>;
+/** Every field that a log line may have: none of a header, a body, a row or a connection string. */
+export type LogFields = Partial<AnswerRecord> & {
+  /** A sentence of our own, or what is left of an unexpected error's. */
+  message?: string | undefined;
+  /** An unexpected error's name, or the type of what was thrown instead of one. */
+  error?: string;
+  stack?: string | undefined;
+  /** The code of a refusal. */
+  problem?: string;
+  /** What was being done in the background. */
+  during?: string;
+  /** Why a signature was refused. */
+  reason?: string;
+  /** Where a process listens, and as what. */
+  host?: string;
+  port?: number;
+  role?: string;
+  worker?: string | undefined;
+  /** How a process ended. */
+  exitCode?: number;
+};
 export type Log = (level: LogLevel, event: string, fields?: LogFields) => void;
 
 /** A log that writes lines of at least `least` to `write`; the clock comes in so that tests can fix it. */
@@ -83,6 +104,13 @@ export function batchLines(write: (lines: string) => void): LineBatch {
   };
 }
 
+/** Notes what work in the background met; an outage is left to those requests that meet it too. */
+export function noteFault(log: Log, during: string): (error: unknown) => void {
+  return (error) => {
+    if (!isOutage(error)) log("error", "bug", { during, ...toLogFields(error) });
+  };
+}
+
 /** What an unexpected error says of itself in the log: its name, message and stack, never the query or its values. */
 export function toLogFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: typeof error };
@@ -91,5 +119,22 @@ export function toLogFields(error: unknown): LogFields {
   const fromDatabase = "severity" in error || "routine" in error;
   return fromDatabase
     ? { error: "PostgresError", code }
-    : { error: error.name, code, message: error.message, stack: error.stack };
+    : {
+        error: error.name,
+        code,
+        message: scrub(error.message),
+        stack: error.stack === undefined ? undefined : scrub(error.stack),
+      };
+}
+
+/** What the text of an error must not carry on: a string that connects, a key of any prefix, a bearer of anything. */
+const SECRETS: readonly [pattern: RegExp, instead: string][] = [
+  [/\b([a-z][a-z0-9+.-]*):\/\/[^\s/@"'`]*:[^\s"'`]*@[^\s"'`]*/gi, "$1://(removed)"],
+  [/\bpostgres(ql)?:\/\/[^\s"'`]*/gi, "postgres://(removed)"],
+  [/\b([A-Za-z0-9-]{1,16}_[a-z0-9]{16})\.[0-9A-Za-z]{20,}/g, "$1.(removed)"],
+  [/\bbearer\s+[^\s"'`]+/gi, "Bearer (removed)"],
+];
+
+function scrub(text: string): string {
+  return SECRETS.reduce((left, [pattern, instead]) => left.replace(pattern, instead), text);
 }

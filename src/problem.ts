@@ -106,6 +106,11 @@ export class Problem extends Error {
   }
 }
 
+/** Whether the database or a service was away, late or full: those who wait for it are told, nobody has to mend code. */
+export function isOutage(error: unknown): error is Problem {
+  return error instanceof Problem && error.status > 500;
+}
+
 function toSentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../schema/mod.ts";
+import { MOST_AGE_MS, makeGuard } from "../src/guard.ts";
 import { IsolationError, openHouse } from "../src/house.ts";
+import { eventually } from "./support/command.ts";
 import { openTestHouse, type TestApp, type TestHouse } from "./support/house.ts";
 
 let house: TestHouse;
@@ -125,5 +127,88 @@ test("a house that drains is alive and not ready", async () => {
     expect([live.status, ready.status]).toEqual([200, 503]);
   } finally {
     await drained.close();
+  }
+});
+
+describe("what keeps the house from looking, and is no outage", () => {
+  test("is logged by the watch, and by the port for operators", async () => {
+    const one = await openTestHouse();
+    try {
+      await one.house.admin.message(
+        `alter table rowhouse.versions rename to versions_gone;
+        alter table rowhouse.service_migrations rename checksum to checksum_gone; select 1`,
+      );
+      await eventually(() => one.log.some((line) => line.includes("the look at versions")));
+      const answer = await one.house.adminFetch(new Request("http://localhost/ready"));
+      expect(answer.status).toBe(500);
+      expect(one.log.filter((line) => line.includes("an operator's request"))).toEqual([
+        JSON.stringify({
+          level: "error",
+          event: "bug",
+          during: "an operator's request",
+          error: "PostgresError",
+          code: "42703",
+        }),
+      ]);
+    } finally {
+      await one.close();
+    }
+  });
+
+  test("does not let an old verdict count: nobody knows that apps are kept apart", async () => {
+    const one = await openTestHouse();
+    const lines: string[] = [];
+    let now = 0;
+    const guard = makeGuard({
+      db: one.house.db,
+      log: (level, event, fields) => lines.push(JSON.stringify({ level, event, ...fields })),
+      now: () => now,
+    });
+    const rights = (verb: string) =>
+      one.house.admin.message(
+        `${verb} select on pg_catalog.pg_policy ${verb === "grant" ? "to" : "from"} public; select 1`,
+      );
+    try {
+      await guard.look();
+      await rights("revoke");
+      await expect(guard.look()).rejects.toThrow();
+      now = MOST_AGE_MS;
+      await guard.check();
+      now = MOST_AGE_MS + 1;
+      const refused = await Promise.resolve(guard.check()).catch((error: unknown) => error);
+      expect(refused).toMatchObject({ code: "unavailable", headers: { "retry-after": "60" } });
+      await rights("grant");
+      await guard.check();
+    } finally {
+      guard.stop();
+      await one.close();
+    }
+  });
+});
+
+test("a database that lacks a migration of the service is not ready: 503 that says so", async () => {
+  const one = await openTestHouse();
+  try {
+    await one.house.admin.message(
+      `delete from rowhouse.service_migrations
+        where number = (select max(number) from rowhouse.service_migrations); select 1`,
+    );
+    const faces = [
+      await one.call(undefined, "/ready"),
+      await one.house.adminFetch(new Request("http://localhost/ready")).then(async (answer) => ({
+        status: answer.status,
+        json: await answer.json(),
+      })),
+    ];
+    for (const { status, json } of faces) {
+      expect(status).toBe(503);
+      expect(json).toMatchObject({
+        error: "unavailable",
+        message: "The database lacks migrations: its operator must run rowhouse migrate",
+      });
+    }
+    expect((await one.call(undefined, "/live")).status).toBe(200);
+  } finally {
+    await one.close();
   }
 });

@@ -13,6 +13,7 @@ import {
   withService,
 } from "./db_service.ts";
 import { writeTypes } from "./db_types.ts";
+import { openLog } from "./open.ts";
 
 export type Project = {
   folder: string;
@@ -78,13 +79,14 @@ const POLL_SPREAD_MS = 600;
 async function pushPatiently(
   service: SchemaService,
   request: PushRequest,
-  { waitS, terminal }: { waitS: number; terminal: Terminal },
+  { waitS, config, terminal }: PushTask & { terminal: Terminal },
 ): Promise<PushAnswer> {
   let isTold = false;
+  const log = openLog(config, terminal.warn);
   const deadline = performance.now() + waitS * 1000;
   for (;;) {
     try {
-      return await service.push(request);
+      return await service.push(request, log);
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== "push_busy") throw error;
       if (performance.now() >= deadline)

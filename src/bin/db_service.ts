@@ -3,10 +3,12 @@ import { findAppId, unknownApp } from "../accounts/mod.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
+import type { Log } from "../observe.ts";
 import {
   checkDefinition,
   type Difference,
   type JournalEntry,
+  type PushDeps,
   type PushResult,
   push,
   readDrift,
@@ -28,7 +30,8 @@ export type PushRequest = {
 };
 export type Pushed = Omit<PushResult, "deferred">;
 export type SchemaService = {
-  readonly push: (request: PushRequest) => Promise<Pushed>;
+  /** `log` hears what goes wrong with what the push deferred, where this process does it. */
+  readonly push: (request: PushRequest, log: Log) => Promise<Pushed>;
   readonly status: () => Promise<Status>;
   /** For operators alone: it tells of every app's tables. */
   readonly drift?: () => Promise<Difference[]>;
@@ -101,7 +104,7 @@ export async function withService<Result>(
     const id = await findAppId({ admin }, place.app);
     if (id === undefined) throw unknownApp(place.app);
     return await task({
-      push: (request) => pushStraight(admin, { id, slug: place.app }, request),
+      push: (request, log) => pushStraight({ admin, log }, { id, slug: place.app }, request),
       status: () => findStatus(admin, { id, slug: place.app }),
       drift: () => readDrift(admin),
       apps: () => readTableApps(admin, id),
@@ -111,13 +114,13 @@ export async function withService<Result>(
 
 /** Waits for what the push deferred: nobody else would go on with it when this process ends. */
 async function pushStraight(
-  admin: Database,
+  deps: PushDeps,
   app: { id: string; slug: string },
   { definition, journal, dryRun, sharedUnique }: PushRequest,
 ): Promise<Pushed> {
   const options = { dryRun, sharedUnique };
   const request = { app, definition: checkDefinition(definition), journal, options };
-  const { deferred, ...pushed } = await push({ admin }, request);
+  const { deferred, ...pushed } = await push(deps, request);
   await deferred;
   return pushed;
 }

@@ -32,7 +32,7 @@ export async function superviseWorkers({ config, log }: Supervised): Promise<Exi
     workers.set(index, worker);
     void worker.process.exited.then(async (code) => {
       if (isStopping || worker.isRetired) return;
-      log("error", "worker died", { worker: String(index), code });
+      log("error", "worker died", { worker: String(index), exitCode: code });
       await Bun.sleep(RESTART_DELAY_MS);
       if (!isStopping && workers.get(index) === worker) start(index);
     });

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { type Log, noteFault } from "../observe.ts";
 import type { Database } from "./pool.ts";
 
 export const KINDS = ["catalog", "keys", "apps"] as const;
@@ -27,7 +28,7 @@ const READ = "select name, version::pg_catalog.int4 as version from rowhouse.ver
 
 /** A watch that looks every second and on demand; `onVersions` runs before a look-up's callers go on. */
 export function watchVersions(
-  deps: { db: Database; now: () => number },
+  deps: { db: Database; now: () => number; log: Log },
   onVersions: (versions: Versions) => Promise<void> | void = () => undefined,
 ): VersionWatch {
   let latest: Versions | undefined;
@@ -46,8 +47,8 @@ export function watchVersions(
   };
   const read = coalesce(look);
   const timer = setInterval(() => {
-    // An outage is the requests' to report: the watch stays on what it knew and looks again.
-    read().catch(() => undefined);
+    // The watch stays on what it knew and looks again.
+    read().catch(noteFault(deps.log, "the look at versions"));
   }, WATCH_INTERVAL_MS);
   timer.unref();
   return {

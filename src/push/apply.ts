@@ -6,6 +6,7 @@
  */
 import type { Database } from "../db/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
+import type { Log } from "../observe.ts";
 import { resumeDeferredSteps } from "./deferred.ts";
 import { checkJournal, type JournalEntry } from "./journal.ts";
 import { MESSAGE_TIMEOUT_MS, renderMessage } from "./message.ts";
@@ -14,7 +15,8 @@ import { planPush } from "./plan.ts";
 import { busy, incompatible, type Outcome, readOutcome } from "./refusals.ts";
 import { LARGE_TABLE_PAGES, readState } from "./state.ts";
 
-export type PushDeps = { admin: Database };
+/** `log` hears what goes wrong after the push is told as done. */
+export type PushDeps = { admin: Database; log: Log };
 export type PushRequest = {
   app: { id: string; slug: string };
   definition: Definition;
@@ -57,7 +59,7 @@ export async function push(deps: PushDeps, request: PushRequest): Promise<PushRe
     const { plan, state, migration } = prepared;
     const told = { steps: describePlan(plan), notes: plan.notes };
     const resume = (isNeeded: boolean) =>
-      isNeeded && !dryRun ? resumeDeferredSteps(deps.admin) : Promise.resolve();
+      isNeeded && !dryRun ? resumeDeferredSteps(deps) : Promise.resolve();
     if (migration === null) {
       const deferred = resume(state.hasDeferredSteps);
       return { status: "unchanged", migration, ...told, deferred };

@@ -5,6 +5,7 @@
  * @module
  */
 import { coalesce, type Database, readSqlState, ViolationError } from "../db/mod.ts";
+import { type Log, noteFault } from "../observe.ts";
 import { type DeferredBuild, renderDeferred, renderDropIndex } from "./ddl.ts";
 
 export type DeferredStep = {
@@ -27,22 +28,25 @@ const BUILD_TIMEOUT_MS = 12 * 60 * 60 * 1000;
 /** One run at a time in a process: a build takes a connection for as long as it lasts, and pushes need the other. */
 const runs = new WeakMap<Database, () => Promise<void>>();
 
-/** Works on every step that nobody else works on. Never rejects: what fails is noted in its row. */
-export function resumeDeferredSteps(admin: Database): Promise<void> {
-  const run = runs.get(admin) ?? coalesce(() => runDeferredSteps(admin));
+type DeferredDeps = { admin: Database; log: Log };
+
+/** Works on every step that nobody else works on. Never rejects: what fails is noted in its row, else in the log. */
+export function resumeDeferredSteps({ admin, log }: DeferredDeps): Promise<void> {
+  const run = runs.get(admin) ?? coalesce(() => runDeferredSteps({ admin, log }));
   runs.set(admin, run);
   // A database that is away leaves the steps waiting; the next push takes them up.
-  return run().catch(() => undefined);
+  return run().catch(noteFault(log, "the deferred steps"));
 }
 
-async function runDeferredSteps(admin: Database): Promise<void> {
+async function runDeferredSteps(deps: DeferredDeps): Promise<void> {
+  const { admin } = deps;
   let after = "0";
   for (;;) {
     const step = await claimStep(admin, after);
     if (step === undefined) return;
     after = step.id;
-    const timer = setInterval(() => void renewLease(admin, step.id), RENEW_MS);
-    const end = await build(admin, step).finally(() => clearInterval(timer));
+    const timer = setInterval(() => void renewLease(deps, step.id), RENEW_MS);
+    const end = await build(deps, step).finally(() => clearInterval(timer));
     await endStep(admin, step.id, end);
   }
 }
@@ -61,7 +65,7 @@ async function claimStep(admin: Database, after: string): Promise<Claimed | unde
   return row === undefined ? undefined : { ...row, columns: JSON.parse(row.columns) as string[] };
 }
 
-async function renewLease(admin: Database, id: string): Promise<void> {
+async function renewLease({ admin, log }: DeferredDeps, id: string): Promise<void> {
   const renewed = admin.query(
     `update rowhouse.deferred_steps set lease_until = now() + make_interval(secs => ${LEASE_S})
     where id = $1::int8 and state = 'running'`,
@@ -69,7 +73,7 @@ async function renewLease(admin: Database, id: string): Promise<void> {
     { effect: "write" },
   );
   // A renewal that fails is made up for by the next one; else the lease runs out, as it should.
-  await renewed.catch(() => undefined);
+  await renewed.catch(noteFault(log, "the lease of a deferred step"));
 }
 
 type End = { state: "waiting" | "done" | "failed"; fault: string | null };
@@ -84,10 +88,11 @@ async function endStep(admin: Database, id: string, { state, fault }: End): Prom
   );
 }
 
-async function build(admin: Database, step: Claimed): Promise<End> {
+async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> {
   try {
     return step.kind === "index" ? await buildIndex(admin, step) : await runBuild(admin, step);
   } catch (error) {
+    if (!(error instanceof ViolationError)) noteFault(log, `the deferred ${step.kind}`)(error);
     return toEnd(error);
   }
 }

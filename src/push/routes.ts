@@ -9,6 +9,7 @@ import {
   type Route,
   readText,
 } from "../http/mod.ts";
+import { type Log, noteFault } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { push } from "./apply.ts";
 import { readPushBody } from "./body.ts";
@@ -18,6 +19,7 @@ export type PushRouteDeps = {
   /** Absent where this process serves without administrator's rights. */
   admin: Database;
   catalog: { refresh: () => Promise<void> };
+  log: Log;
 };
 
 /** Definitions are larger than rows: 500 tables × 200 columns do not fit into 100 KB. */
@@ -47,7 +49,8 @@ async function handlePush(deps: PushRouteDeps, exchange: KeyExchange): Promise<R
   const app = await findApp(deps.admin, exchange.principal.appId);
   const { deferred: _, ...result } = await push(deps, { app, ...request });
   // The push is committed: if this look-up fails, the next one finds it, and the answer is still true.
-  if (result.status === "applied") await deps.catalog.refresh().catch(() => undefined);
+  if (result.status === "applied")
+    await deps.catalog.refresh().catch(noteFault(deps.log, "the look at a pushed table"));
   return answerJson(result);
 }
 

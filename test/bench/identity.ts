@@ -67,7 +67,7 @@ export async function benchIdentity(options: BenchOptions): Promise<IdentityResu
     try {
       const house: VisitedHouse = {
         url: server.url,
-        call: (app, path, call) => callHouse(server.url, app, path, call),
+        call: (app, path, call) => callHouse({ url: server.url }, app, path, call),
       };
       const me = await makeMeRequests(house, people);
       const get = pickScenarios(["get"]).flatMap((scenario) => makeRequests(scenario, stage));

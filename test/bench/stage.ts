@@ -100,7 +100,10 @@ async function fill(admin: Database, database: TestDatabase, size: Size): Promis
     select ${appIdSql("n")}, 'bench-' || n from generate_series(1, ${size.apps}) as n; select 1`);
   const first = { id: appId(1), slug: "bench-1" };
   const definition = definitionOf(SCHEMA);
-  await push({ admin }, { app: first, definition, options: { dryRun: false } });
+  await push(
+    { admin, log: () => undefined },
+    { app: first, definition, options: { dryRun: false } },
+  );
   await admin.message(
     `insert into rowhouse.registrations (app_id, table_name, definition, version)
     select ${appIdSql("n")}, r.table_name, r.definition, r.version

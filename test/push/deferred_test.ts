@@ -14,7 +14,7 @@ afterAll(() => house.close());
 async function pushLarge(app: TestApp, schema: unknown) {
   const options = { dryRun: false, largeTablePages: 0 };
   const result = await push(
-    { admin: house.house.admin },
+    { admin: house.house.admin, log: () => undefined },
     { app, definition: definitionOf(schema), options },
   );
   await result.deferred;

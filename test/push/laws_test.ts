@@ -202,7 +202,7 @@ test("pushed for real: PostgreSQL has what was recorded, a refused push leaves n
         const definition = draw(fc.boolean) ? grow(last, drawn) : drawn;
         const before = await dumpDatabase(admin);
         const request = { app, definition, options: { dryRun: false } };
-        const result = await push({ admin }, request).catch((error) => {
+        const result = await push({ admin, log: () => undefined }, request).catch((error) => {
           expect(error).toBeInstanceOf(Problem);
           expect(error).toMatchObject({ code: "incompatible_schema" });
           return undefined;
@@ -213,7 +213,10 @@ test("pushed for real: PostgreSQL has what was recorded, a refused push leaves n
         }
         last = definition;
         const after = await dumpDatabase(admin);
-        expect(await push({ admin }, request)).toMatchObject({ status: "unchanged", steps: [] });
+        expect(await push({ admin, log: () => undefined }, request)).toMatchObject({
+          status: "unchanged",
+          steps: [],
+        });
         expect(await dumpDatabase(admin)).toBe(after);
         expect(await readDrift(admin)).toEqual([]);
         const status = await readStatus(admin, app.id);

@@ -3,10 +3,12 @@ import { createApp, issueKey } from "../../src/accounts/mod.ts";
 import { type Definition, toDefinition } from "../../src/dsl/mod.ts";
 import type { House, HouseOptions } from "../../src/house.ts";
 import type { IdentitySettings } from "../../src/identity/mod.ts";
+import type { Log } from "../../src/observe.ts";
 import type { Scope } from "../../src/principal.ts";
-import { push } from "../../src/push/mod.ts";
+import { type PushDeps, push } from "../../src/push/mod.ts";
 import { type ClusterUrls, makeDatabase, type TestDatabase } from "./cluster.ts";
-import { openShape, type Shape } from "./shape.ts";
+import { makeSecrets, type Secrets } from "./secrets.ts";
+import { openShape, type Shape, TEST_SECRET } from "./shape.ts";
 
 export type TestApp = { id: string; slug: string; key: string };
 
@@ -40,10 +42,13 @@ export type TestHouse = {
   house: House;
   /** Lines that the house logged. */
   log: string[];
+  /** What must not be in them. */
+  secrets: Secrets;
   makeApp: (schema?: unknown, options?: TestAppOptions) => Promise<TestApp>;
   pushSchema: (app: TestApp, schema: unknown) => Promise<Awaited<ReturnType<typeof push>>>;
   /** One exchange over HTTP; an app gives its key, `json` its body and content type. */
   call: (app: TestApp | undefined, path: string, call?: Call) => Promise<Answer>;
+  /** Fails where the log holds a secret. */
   close: () => Promise<void>;
 };
 
@@ -73,30 +78,40 @@ export type TestHouseOptions = {
 /** Opens and serves a house on a free port. */
 export async function openTestHouse(options: TestHouseOptions = {}): Promise<TestHouse> {
   const database = await makeDatabase(options.cluster);
-  const log: string[] = [];
-  const { house, url, close } = await openShape(options, database, (level, event, fields) => {
-    log.push(JSON.stringify({ level, event, ...fields }));
-  });
+  const lines: string[] = [];
+  const log: Log = (level, event, fields) => {
+    lines.push(JSON.stringify({ level, event, ...fields }));
+  };
+  const secrets = makeSecrets();
+  for (const one of [TEST_SECRET, ...(options.house?.secrets ?? [])]) secrets.add(one);
+  for (const one of [database.adminUrl, database.servingUrl]) secrets.addUrl(one);
+  const { house, url, close } = await openShape(options, database, log);
+  const pushTo = (app: TestApp, schema: unknown) =>
+    pushSchema({ admin: house.admin, log }, app, schema);
   return {
     url,
     database,
     house,
-    log,
-    makeApp: (schema, appOptions) => makeApp(house, schema, appOptions),
-    pushSchema: (app, schema) => pushSchema(house, app, schema),
-    call: (app, path, call) => callHouse(url, app, path, call),
+    log: lines,
+    secrets,
+    makeApp: async (schema, appOptions) => {
+      const app = await makeApp(house, appOptions);
+      secrets.add(app.key);
+      secrets.add(app.key.split(".")[1]);
+      if (schema !== undefined) await pushTo(app, schema);
+      return app;
+    },
+    pushSchema: pushTo,
+    call: (app, path, call) => callHouse({ url, secrets }, app, path, call),
     close: async () => {
       await close();
       await database.drop();
+      secrets.check(lines);
     },
   };
 }
 
-async function makeApp(
-  house: House,
-  schema?: unknown,
-  options: TestAppOptions = {},
-): Promise<TestApp> {
+async function makeApp(house: House, options: TestAppOptions = {}): Promise<TestApp> {
   const slug = options.slug ?? `app-${crypto.randomUUID().slice(-12)}`;
   const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
   const { id } = await createApp(
@@ -117,20 +132,16 @@ async function makeApp(
       expiresAt: undefined,
     },
   );
-  const app = { id, slug, key };
-  if (schema !== undefined) await pushSchema(house, app, schema);
-  return app;
+  return { id, slug, key };
 }
 
 async function pushSchema(
-  house: House,
+  deps: PushDeps,
   app: TestApp,
   schema: unknown,
 ): Promise<Awaited<ReturnType<typeof push>>> {
-  return await push(
-    { admin: house.admin },
-    { app, definition: definitionOf(schema), options: { dryRun: false } },
-  );
+  const definition = definitionOf(schema);
+  return await push(deps, { app, definition, options: { dryRun: false } });
 }
 
 /** @throws {Error} with the faults of the schema */
@@ -140,9 +151,9 @@ export function definitionOf(schema: unknown): Definition {
   return read.definition;
 }
 
-/** One exchange over HTTP with whatever serves there. */
+/** One exchange over HTTP with whatever serves there; what it carries of secrets is noted where they are looked for. */
 export async function callHouse(
-  url: string,
+  { url, secrets }: { url: string; secrets?: Secrets },
   app: TestApp | undefined,
   path: string,
   call: Call = {},
@@ -158,6 +169,7 @@ export async function callHouse(
     redirect: "manual",
     ...(body === undefined ? {} : { body }),
   });
+  secrets?.addExchange(headers, response.headers);
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, json: readJson(text) };
 }

@@ -9,7 +9,10 @@ import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import type { Answer, TestApp, TestHouse } from "./house.ts";
 
 /** Where people are made: with an administrator's and the serving login's rights. */
-export type PeopleHouse = { house: Pick<TestHouse["house"], "admin" | "db"> };
+export type PeopleHouse = {
+  house: Pick<TestHouse["house"], "admin" | "db">;
+  secrets?: TestHouse["secrets"];
+};
 /** A house as a browser meets it. */
 export type VisitedHouse = Pick<TestHouse, "url" | "call">;
 
@@ -25,7 +28,7 @@ export type Person = { id: string; email: string };
 
 /** A new person with {@linkcode PASSWORD}, a Console role or a role on an app. */
 export async function makePerson(
-  { house }: PeopleHouse,
+  { house, secrets }: PeopleHouse,
   options: {
     name?: string;
     consoleRole?: ConsoleRole;
@@ -42,6 +45,7 @@ export async function makePerson(
     },
     { email, displayName: options.name, consoleRole: options.consoleRole },
   );
+  for (const secret of [PASSWORD, HASH, linkSecret]) secrets?.add(secret);
   if (!(await usePasswordLink(house, linkSecret, HASH))) throw new Error("The link was not taken");
   if (options.app !== undefined) {
     const { slug } = options.app;

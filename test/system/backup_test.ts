@@ -105,7 +105,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
 
   test("has the journal and the catalog: the same schema is nothing new", async () => {
     const same = await push(
-      { admin: copy.admin },
+      { admin: copy.admin, log: () => undefined },
       { app: one, definition: definitionOf(schema), options: { dryRun: true } },
     );
     expect(same.status).toBe("unchanged");
