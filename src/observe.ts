@@ -75,35 +75,6 @@ export function readTrace(traceparent: string | null, makeSpanId: () => string):
   return { traceId, spanId: makeSpanId() };
 }
 
-/** Characters that a batch of lines holds at the most before it is written. */
-const MOST_HELD = 65_536;
-
-export type LineBatch = {
-  /** Takes one line; it is written before the event loop waits again. */
-  readonly write: (line: string) => void;
-  /** Writes what is held now: to be called before the process ends. */
-  readonly flush: () => void;
-};
-
-/** Lines written together, one system call for all requests that end in one turn of the event loop. */
-export function batchLines(write: (lines: string) => void): LineBatch {
-  let held = "";
-  const flush = () => {
-    if (held === "") return;
-    const lines = held;
-    held = "";
-    write(lines);
-  };
-  return {
-    write: (line) => {
-      if (held === "") setImmediate(flush);
-      held += `${line}\n`;
-      if (held.length >= MOST_HELD) flush();
-    },
-    flush,
-  };
-}
-
 /** Notes what work in the background met; an outage is left to those requests that meet it too. */
 export function noteFault(log: Log, during: string): (error: unknown) => void {
   return (error) => {

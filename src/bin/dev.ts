@@ -32,9 +32,10 @@ import { keepSecrets, openSecrets } from "./dev_secrets.ts";
 import { describeTour } from "./dev_tour.ts";
 import { watchSchema } from "./dev_watch.ts";
 import { explain } from "./explain.ts";
-import { findFreePort, listen, toLocalUrl, untilStopSignal } from "./listen.ts";
+import { findFreePort, listen, toLocalUrl } from "./listen.ts";
 import { openFrom, openLog } from "./open.ts";
 import { readSettings, readWhole } from "./settings.ts";
+import { STOP_SIGNALS, untilSignal } from "./signals.ts";
 import { toPrintable } from "./terminal.ts";
 
 export const devCommand: Command = {
@@ -59,7 +60,7 @@ async function runDev(setting: Setting): Promise<ExitCode> {
   const config = readSettings(toDevEnvironment(env, args));
   const dataDir = resolve(folder, args.text("data-dir") ?? join(HIDDEN_FOLDER, "postgres"));
   const locks = takeLocks(folder, config.DATABASE_URL === undefined ? dataDir : undefined);
-  const stopped = untilStopSignal();
+  const stopped = untilSignal(STOP_SIGNALS, setting.terminal.flush);
   writeIgnore(folder);
   try {
     const { loginPassword } = openSecrets(folder);

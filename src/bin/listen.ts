@@ -83,22 +83,6 @@ function explain(error: unknown, host: string, port: number): string {
   return `Cannot listen on ${host}:${port}: must be an address of this machine (HOST) and a free port (PORT)`;
 }
 
-const STOP_SIGNALS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
-
-/** Resolves at the first signal to stop; the second one ends the process at once. */
-export function untilStopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let stopping = false;
-    for (const [signal, number] of Object.entries(STOP_SIGNALS)) {
-      process.on(signal, () => {
-        if (stopping) process.exit(128 + number);
-        stopping = true;
-        resolve();
-      });
-    }
-  });
-}
-
 /** Hosts that mean "every address of this machine", by one that can be called. */
 const CALLABLE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 

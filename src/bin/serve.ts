@@ -4,9 +4,10 @@ import { type House, IsolationError } from "../house.ts";
 import type { Log } from "../observe.ts";
 import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "./command.ts";
 import { checkMigrated, checkVersion, explainTrouble, isAway } from "./database.ts";
-import { listen, type Place, untilStopSignal } from "./listen.ts";
+import { listen, type Place } from "./listen.ts";
 import { openFrom, openLog } from "./open.ts";
 import { readSettings, readWhole } from "./settings.ts";
+import { STOP_SIGNALS, untilSignal } from "./signals.ts";
 import { superviseWorkers, tellListening, untilToldToStop } from "./workers.ts";
 
 /** How often a database that was away at the start is looked for. */
@@ -39,14 +40,20 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   const config = readSettings(role === undefined ? env : { ...env, ROLE: role }, "DATABASE_URL");
   const log = openLog(config, terminal.say);
   const worker = args.text("worker");
-  if (config.WORKERS > 1 && worker === undefined) return await superviseWorkers({ config, log });
+  const sayLastWords = async () => {
+    log("warn", "stopped at once", { message: "A second signal cut off what was under way" });
+    await terminal.flush();
+  };
+  if (config.WORKERS > 1 && worker === undefined)
+    return await superviseWorkers({ config, log, sayLastWords });
   const address = { url: config.DATABASE_URL, variable: "DATABASE_URL" };
   const house = openFrom(config, {
     databaseUrl: address.url,
     adminDatabaseUrl: config.ADMIN_DATABASE_URL ?? address.url,
     log,
   });
-  const stopped = worker === undefined ? untilStopSignal() : untilToldToStop();
+  const stopped =
+    worker === undefined ? untilSignal(STOP_SIGNALS, sayLastWords) : untilToldToStop();
   try {
     const isThere = await checkHouse(house);
     const serving = listen(house, toPlace(config, worker));

@@ -1,4 +1,5 @@
 /** The only place that prints. Lines are buffered; whoever ends the process flushes first. @module */
+import type { BunFile } from "bun";
 import type { Environment } from "../config.ts";
 import type { Terminal } from "./command.ts";
 import { isColourful } from "./paint.ts";
@@ -8,23 +9,36 @@ const FLUSH_INTERVAL_MS = 50;
 
 /** The process's own terminal. A reader that has gone, as with `| head`, is no fault. */
 export function openTerminal(env: Environment): Terminal {
-  const out = Bun.stdout.writer();
-  const err = Bun.stderr.writer();
-  const flush = async () => {
-    await Promise.allSettled([out.flush(), err.flush()]);
-  };
-  setInterval(flush, FLUSH_INTERVAL_MS).unref();
+  const out = bufferLines(Bun.stdout);
+  const err = bufferLines(Bun.stderr);
   const isPlain = process.stderr.isTTY !== true || !isColourful(env);
-  const spinner = makeSpinner((text) => void err.write(text));
+  const spinner = makeSpinner(err.print);
   return {
-    say: (line) => void out.write(`${line}\n`),
+    say: out.write,
     warn: (line) => {
       spinner.clear();
-      err.write(`${line}\n`);
+      err.write(line);
     },
     spin: isPlain ? () => () => undefined : spinner.start,
-    flush,
+    flush: async () => void (await Promise.all([out.flush(), err.flush()])),
   };
+}
+
+export type LineBuffer = {
+  readonly write: (line: string) => void;
+  /** Text that is no line of its own. */
+  readonly print: (text: string) => void;
+  /** Waits until all of it is written: to be called before the process ends. */
+  readonly flush: () => Promise<void>;
+};
+
+/** Lines that go out together, many requests' by one system call, and none later than a moment. */
+export function bufferLines(file: BunFile): LineBuffer {
+  const sink = file.writer();
+  const flush = async () => void (await Promise.allSettled([sink.flush()]));
+  setInterval(flush, FLUSH_INTERVAL_MS).unref();
+  const print = (text: string) => void sink.write(text);
+  return { write: (line) => print(`${line}\n`), print, flush };
 }
 
 /** One stable JSON document. */

@@ -9,6 +9,7 @@ import type { Config } from "../config.ts";
 import type { Log } from "../observe.ts";
 import type { Role } from "../role.ts";
 import { EXIT, type ExitCode, RefusedError } from "./command.ts";
+import { untilSignal } from "./signals.ts";
 
 type Worker = {
   readonly process: Subprocess;
@@ -16,13 +17,17 @@ type Worker = {
   readonly listening: Promise<boolean>;
   isRetired: boolean;
 };
-type Supervised = { config: Config; log: Log };
+type Supervised = { config: Config; log: Log; sayLastWords: () => Promise<void> };
 
 const LISTENING = "listening";
 const RESTART_DELAY_MS = 500;
 
 /** Serves with `WORKERS` processes until a signal to stop; a second one ends them at once. */
-export async function superviseWorkers({ config, log }: Supervised): Promise<ExitCode> {
+export async function superviseWorkers({
+  config,
+  log,
+  sayLastWords,
+}: Supervised): Promise<ExitCode> {
   if (config.PORT === 0)
     throw new RefusedError("Several WORKERS share one port: set PORT to a number above 0");
   const workers = new Map<number, Worker>();
@@ -39,8 +44,9 @@ export async function superviseWorkers({ config, log }: Supervised): Promise<Exi
     return worker;
   };
   const indexes = Array.from({ length: config.WORKERS }, (_, index) => index);
-  const stop = untilTold(() => {
+  const stop = untilSignal(["SIGINT", "SIGTERM"], async () => {
     for (const { process } of workers.values()) process.kill("SIGKILL");
+    await sayLastWords();
   });
   // The first one alone: what it refuses to start over, all would.
   const first = start(0);
@@ -113,23 +119,6 @@ function spawnWorker(index: number, role: Role): Worker {
     },
   );
   return { process: child, listening, isRetired: false };
-}
-
-/** Resolves at the first signal to stop; at the second, `kill` is called and the process ends. */
-function untilTold(kill: () => void): Promise<void> {
-  return new Promise((resolve) => {
-    let isTold = false;
-    for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15 })) {
-      process.on(signal, () => {
-        if (isTold) {
-          kill();
-          process.exit(128 + number);
-        }
-        isTold = true;
-        resolve();
-      });
-    }
-  });
 }
 
 /** A worker's side: says that it listens. */

@@ -4,9 +4,10 @@
  *
  * @module
  */
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
+import { bufferLines } from "../../src/bin/terminal.ts";
 import { openHouse } from "../../src/house.ts";
-import { batchLines, makeLog } from "../../src/observe.ts";
+import { makeLog } from "../../src/observe.ts";
 import { ROLES } from "../../src/role.ts";
 import { timeHashes } from "./hashes.ts";
 
@@ -19,7 +20,7 @@ function readRole() {
 }
 
 const log = openSync(process.env["BENCH_LOG"] || "/dev/null", "a");
-const lines = batchLines((text) => void writeSync(log, text));
+const lines = bufferLines(Bun.file(log));
 const house = openHouse({
   databaseUrl: process.env["DATABASE_URL"] ?? "",
   adminDatabaseUrl: process.env["ADMIN_DATABASE_URL"] ?? "",
@@ -40,6 +41,6 @@ for await (const line of console) {
 }
 await server.stop(true);
 await house.close();
-lines.flush();
+await lines.flush();
 closeSync(log);
 process.exit(0);

@@ -38,7 +38,10 @@ export async function benchPush(_options: BenchOptions): Promise<PushResult> {
       const run = (wanted: typeof definition, status: Status) =>
         time(async () => {
           const options = { dryRun: status === "planned" };
-          const result = await push({ admin, log: () => undefined }, { app, definition: wanted, options });
+          const result = await push(
+            { admin, log: () => undefined },
+            { app, definition: wanted, options },
+          );
           if (result.status !== status)
             throw new Error(`A push is ${result.status}, not ${status}`);
         });

@@ -73,6 +73,42 @@ test("SIGTERM: requests under way are finished, idle and half-open sockets are n
   expect(serving.output()).not.toContain(key);
 });
 
+test.each([
+  { signal: "SIGTERM", code: 143 },
+  { signal: "SIGINT", code: 130 },
+  { signal: "SIGHUP", code: 129 },
+] as const)(
+  "a second signal, $signal, ends the process at once with $code, its log written",
+  async ({ signal, code }) => {
+    const serving = await startServing();
+    await withDatabase(database.adminUrl, async (admin) => {
+      const lock = admin
+        .message("lock table data.todos; select pg_sleep(30)")
+        .catch(() => undefined);
+      await untilLock("granted");
+      const answer = listTodos(serving.url).catch((error: unknown) => error);
+      await untilLock("not granted");
+      void serving.kill("SIGTERM");
+      await serving.until(/"event":"stopping"/);
+      expect(await serving.kill(signal)).toBe(code);
+      expect(await answer).toBeInstanceOf(Error);
+      await endLock();
+      await lock;
+    });
+    expect(serving.output()).toContain('"event":"stopped at once"');
+    expect(serving.output()).not.toContain('"event":"stopped"');
+  },
+);
+
+async function endLock(): Promise<void> {
+  await withDatabase(
+    database.adminUrl,
+    async (admin) =>
+      void (await admin.message(`select pg_terminate_backend(pid) from pg_locks
+        where relation = 'data.todos'::regclass and granted and mode = 'AccessExclusiveLock'`)),
+  );
+}
+
 /** Until somebody has the table to himself, or waits for it. */
 async function untilLock(state: "granted" | "not granted"): Promise<void> {
   const text = `select from pg_locks where relation = 'data.todos'::regclass and ${state}

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createServer } from "node:net";
-import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
 import {
   eventually,
   makeProject,
@@ -82,6 +82,41 @@ test("two workers share the port; each tells operators of itself; SIGTERM ends a
   expect(serving.output()).toContain('"event":"stopped"');
   expect(await childrenOf(serving.pid)).toEqual([]);
 });
+
+test("a second signal ends the supervisor and every worker at once, the log written", async () => {
+  const serving = await startServing();
+  const workers = await childrenOf(serving.pid);
+  await withDatabase(database.adminUrl, async (admin) => {
+    const lock = admin.message("lock table data.todos; select pg_sleep(30)").catch(() => undefined);
+    await eventually(() => hasLock(true));
+    const answer = list().catch((error: unknown) => error);
+    await eventually(() => hasLock(false));
+    void serving.kill("SIGTERM");
+    await serving.until(/"event":"stopping"/);
+    expect(await serving.kill("SIGINT")).toBe(130);
+    await eventually(() => workers.every((pid) => !isAlive(pid)));
+    expect(await answer).toBeInstanceOf(Error);
+    await withDatabase(database.adminUrl, (other) =>
+      other.message(`select pg_terminate_backend(pid) from pg_locks
+        where relation = 'data.todos'::regclass and granted and mode = 'AccessExclusiveLock'`),
+    );
+    await lock;
+  });
+  expect(serving.output()).toContain('"event":"stopped at once"');
+});
+
+/** Whether somebody has the table to himself, or waits for it. */
+async function hasLock(isGranted: boolean): Promise<boolean> {
+  const rows = await withDatabase(database.adminUrl, (watcher) =>
+    watcher.query(
+      `select from pg_locks where relation = 'data.todos'::regclass and granted = $1
+        and (mode = 'AccessExclusiveLock' or not granted)`,
+      [isGranted],
+      { effect: "read" },
+    ),
+  );
+  return rows.length > 0;
+}
 
 test("a worker that is killed is replaced, and the others serve on", async () => {
   const serving = await startServing();

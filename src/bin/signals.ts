@@ -1,0 +1,29 @@
+/** Signals to stop: the first is waited for, the second ends the process at once. @module */
+
+const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
+type StopSignal = keyof typeof NUMBERS;
+
+/** What Ctrl-C, an orchestrator and a terminal that is closed send. */
+export const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+
+/** Last words are waited for this long: who does not read them keeps nobody alive. */
+const LAST_WORDS_MS = 300;
+
+/** Resolves at the first of these signals; at the second `sayLastWords` runs and the process ends with 128 + its number. */
+export function untilSignal(
+  signals: readonly StopSignal[],
+  sayLastWords: () => Promise<void>,
+): Promise<void> {
+  return new Promise((resolve) => {
+    let isTold = false;
+    for (const signal of signals)
+      process.on(signal, async () => {
+        if (!isTold) {
+          isTold = true;
+          return resolve();
+        }
+        await Promise.race([sayLastWords(), Bun.sleep(LAST_WORDS_MS)]);
+        process.exit(128 + NUMBERS[signal]);
+      });
+  });
+}
