@@ -59,13 +59,26 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   findings.push(judgeVersion(session), ...judgeLogin(session), judgeTemp(session));
   findings.push(judgeClock(session, deps.now()));
   findings.push(await judgePooler(deps, session));
-  const admin = await deps.admin.query("select 1", [], { effect: "read" }).catch(toAway);
-  if ("about" in admin) return [...findings, { ...admin, about: "admin database" }];
-  findings.push({ about: "admin database", level: "ok", says: "answers" });
-  const missing = await findMissingMigrations(deps.admin);
+  return [...findings, ...(await examineAdmin(deps.admin))];
+}
+
+/** What can be found out without the serving login. */
+export async function examineAdmin(admin: Database): Promise<Finding[]> {
+  const answer = await admin.query("select 1", [], { effect: "read" }).catch(toAway);
+  if ("about" in answer) return [{ ...answer, about: "admin database" }];
+  const findings: Finding[] = [{ about: "admin database", level: "ok", says: "answers" }];
+  const missing = await findMissingMigrations(admin);
   findings.push(judgeMigrations(missing));
-  if (missing.length === 0) findings.push(...judgeIsolation(await findIsolationFaults(deps.admin)));
+  if (missing.length === 0) findings.push(...judgeIsolation(await findIsolationFaults(admin)));
   return findings;
+}
+
+/** Each fault names its variable and what is wanted, never the value. */
+export function judgeSettings(faults: readonly string[]): Finding[] {
+  const about = "settings";
+  if (faults.length === 0) return [{ about, level: "ok", says: "are all readable" }];
+  const remedy = "correct it where the process is started: .env.example tells every setting";
+  return faults.map((says) => ({ about, level: "fail", says, remedy }));
 }
 
 export function judgeDriver(isPatched: boolean): Finding {

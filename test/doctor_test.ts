@@ -86,6 +86,7 @@ describe("rowhouse doctor", () => {
     expect([code, err]).toEqual([0, ""]);
     expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
     expect(findings.map(({ about }) => about)).toEqual([
+      "settings",
       "driver",
       "database",
       "version",
@@ -116,6 +117,51 @@ describe("rowhouse doctor", () => {
     );
     expect(code).toBe(1);
     expect(out).toContain("Table data.stray must have row security enabled and forced");
+  });
+
+  type Told = { about: string; level: string; says: string };
+  test.each([
+    {
+      name: "one that the doctor does not need",
+      hurt: { PORT: "secret-word", WORKERS: "-1" },
+      faults: ["PORT must be", "WORKERS must be"],
+      still: ["driver", "database", "login", "clock", "admin database", "migrations", "isolation"],
+    },
+    {
+      name: "a role without what it needs",
+      hurt: { ROLE: "data" },
+      faults: ["INTERNAL_HMAC_SECRET must be set where ROLE is data"],
+      still: ["driver", "database", "admin database", "isolation"],
+    },
+    {
+      name: "the serving connection string",
+      hurt: { DATABASE_URL: "secret-word" },
+      faults: ["DATABASE_URL must be postgres://"],
+      still: ["driver", "admin database", "migrations", "isolation"],
+    },
+    {
+      name: "both connection strings",
+      hurt: { DATABASE_URL: "", ADMIN_DATABASE_URL: "secret-word" },
+      faults: ["ADMIN_DATABASE_URL must be", "DATABASE_URL is not set"],
+      still: ["driver"],
+    },
+  ])("lists settings at fault and goes on: $name", async ({ hurt, faults, still }) => {
+    const { code, out, err } = await runCommand(["doctor", "--json"], {
+      ...project,
+      env: {
+        DATABASE_URL: database.servingUrl,
+        ADMIN_DATABASE_URL: database.adminUrl,
+        DATABASE_PREPARE: database.prepare ? "on" : "off",
+        ...hurt,
+      },
+    });
+    const { findings } = JSON.parse(out) as { findings: Told[] };
+    expect([code, err]).toEqual([1, ""]);
+    const failed = findings.filter(({ level }) => level === "fail");
+    expect(failed.map(({ about }) => about)).toEqual(faults.map(() => "settings"));
+    for (const [index, fault] of faults.entries()) expect(failed[index]?.says).toStartWith(fault);
+    expect(findings.map(({ about }) => about)).toEqual(expect.arrayContaining(still));
+    expect(out).not.toContain("secret-word");
   });
 
   test("names a database without migrations, and one that is away", async () => {

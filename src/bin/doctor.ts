@@ -1,6 +1,7 @@
 /** `rowhouse doctor`: what is well, what is not and what to do about it. @module */
-import { openDatabase } from "../db/mod.ts";
-import { examine, type Finding } from "../doctor.ts";
+import { type Config, type Environment, readConfig } from "../config.ts";
+import { isDriverPatched, openDatabase } from "../db/mod.ts";
+import { examine, examineAdmin, type Finding, judgeDriver, judgeSettings } from "../doctor.ts";
 import { type Command, EXIT, type ExitCode, type Setting } from "./command.ts";
 import { readSettings } from "./settings.ts";
 import { toDocument } from "./terminal.ts";
@@ -12,7 +13,8 @@ export const doctorCommand: Command = {
   name: "doctor",
   summary: "looks at settings, database, roles and clock, and says what to mend",
   example: "rowhouse doctor --json",
-  about: `Changes nothing. Exits with 1 where something fails; warnings do not count.
+  about: `Changes nothing. Exits with 1 where something fails; warnings do not count. Settings that are at fault are
+listed, and the rest is looked at over those that are not.
 Prints { findings: [{ about, level, says, remedy }] } with --json.`,
   positionals: [],
   flags: { json: { about: "one JSON document on standard output" } },
@@ -20,7 +22,26 @@ Prints { findings: [{ about, level, says, remedy }] } with --json.`,
 };
 
 async function runDoctor({ args, env, terminal }: Setting): Promise<ExitCode> {
-  const config = readSettings(env, "DATABASE_URL");
+  const { faults, config } = readSound(env);
+  const findings = [...judgeSettings(faults), ...(await examineOver(config))];
+  if (args.has("json")) terminal.say(toDocument({ findings }));
+  else for (const line of findings.flatMap(toLines)) terminal.say(line);
+  return findings.some(({ level }) => level === "fail") ? EXIT.refused : EXIT.done;
+}
+
+/** Every fault of the settings, and those settings of the doctor's own that have none. */
+function readSound(env: Environment): { faults: string[]; config: Config } {
+  const read = readConfig(env);
+  const faults = "faults" in read ? [...read.faults] : [];
+  if (!env["DATABASE_URL"]) faults.push("DATABASE_URL is not set");
+  const isSound = (name: string) => !faults.some((fault) => fault.startsWith(`${name} `));
+  const names = ["DATABASE_URL", "ADMIN_DATABASE_URL", "DATABASE_PREPARE"].filter(isSound);
+  const sound = Object.fromEntries(names.map((name) => [name, env[name]]));
+  return { faults, config: readSettings(sound) };
+}
+
+/** What can be found out over the addresses that there are. */
+async function examineOver(config: Config): Promise<Finding[]> {
   const open = (url: string) =>
     openDatabase({
       url,
@@ -28,21 +49,17 @@ async function runDoctor({ args, env, terminal }: Setting): Promise<ExitCode> {
       prepare: config.DATABASE_PREPARE,
       name: "rowhouse doctor",
     });
-  const db = open(config.DATABASE_URL);
-  const admin = open(config.ADMIN_DATABASE_URL ?? config.DATABASE_URL);
+  const { DATABASE_URL: databaseUrl, ADMIN_DATABASE_URL: adminUrl = databaseUrl } = config;
+  if (adminUrl === undefined) return [judgeDriver(isDriverPatched())];
+  const admin = open(adminUrl);
+  const db = databaseUrl === undefined ? undefined : open(databaseUrl);
   try {
-    const findings = await examine({
-      db,
-      admin,
-      databaseUrl: config.DATABASE_URL,
-      prepare: config.DATABASE_PREPARE,
-      now: Date.now,
-    });
-    if (args.has("json")) terminal.say(toDocument({ findings }));
-    else for (const line of findings.flatMap(toLines)) terminal.say(line);
-    return findings.some(({ level }) => level === "fail") ? EXIT.refused : EXIT.done;
+    if (db === undefined || databaseUrl === undefined)
+      return [judgeDriver(isDriverPatched()), ...(await examineAdmin(admin))];
+    const prepare = config.DATABASE_PREPARE;
+    return await examine({ db, admin, databaseUrl, prepare, now: Date.now });
   } finally {
-    await Promise.all([db.close(), admin.close()]);
+    await Promise.all([db?.close(), admin.close()]);
   }
 }
 
