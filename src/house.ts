@@ -22,6 +22,8 @@ export type HouseOptions = RoleOptions & {
   log: Log;
   /** What this process does; default: everything. */
   role?: Role;
+  /** The clock by which keys, limits and signatures are judged; default: the machine's. */
+  now?: () => number;
   /** Hosts, cookies and sessions; default: one host for everything, no single sign-on. */
   identity?: Partial<IdentitySettings>;
 };
@@ -92,7 +94,7 @@ export function openHouse(options: HouseOptions): House {
         metrics.note(answer);
       },
       makeSpanId: () => Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex"),
-      now: Date.now,
+      now: options.now ?? Date.now,
     },
   });
   return {

@@ -73,6 +73,84 @@ test("SIGTERM: requests under way are finished, idle and half-open sockets are n
   expect(serving.output()).not.toContain(key);
 });
 
+test("SIGTERM: what can be finished in time is, what cannot does not keep the process", async () => {
+  const serving = await startServing({ DATABASE_POOL: "40" });
+  const sockets = [await openSocket(serving.port, ""), await openSocket(serving.port, "GET / HT")];
+  const ids = await Promise.all(Array.from({ length: 21 }, (_, n) => createTodo(serving.url, n)));
+  const [slow = "", ...quick] = ids;
+  const hold = (held: readonly string[], name: string) =>
+    withDatabase(database.adminUrl, (admin) =>
+      admin.message(
+        `set application_name = '${name}';
+        select from data.todos where id = any('{${held.join(",")}}') for update; select pg_sleep(60)`,
+        { timeoutMs: 60_000 },
+      ),
+    ).catch(() => undefined);
+  const holders = [hold(quick, "holder of quick"), hold([slow], "holder of slow")];
+  await eventually(
+    async () => (await countOf("query like '%for update%' and wait_event = 'PgSleep'")) === 2,
+  );
+  const answers = quick.map((id) => change(serving.url, id));
+  const cut = change(serving.url, slow).catch(() => 0);
+  await eventually(async () => (await countOf("wait_event_type = 'Lock'")) === 21);
+  const startedAt = performance.now();
+  const ended = serving.kill("SIGTERM");
+  await serving.until(/"event":"stopping"/);
+  await Bun.sleep(1000); // how long the requests take is the case itself
+  await endHolder("holder of quick");
+  expect(await Promise.all(answers)).toEqual(quick.map(() => 200));
+  expect(await ended).toBe(0);
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+  expect(await cut).not.toBe(200);
+  await endHolder("holder of slow");
+  await Promise.all(holders);
+  for (const socket of sockets) socket.destroy();
+}, 40_000);
+
+const authorization = () => ({
+  authorization: `Bearer ${key}`,
+  "content-type": "application/json",
+});
+
+async function createTodo(url: string, n: number): Promise<string> {
+  const body = JSON.stringify({ title: `held ${n}` });
+  const answer = await fetch(`${url}/v1/data/db/todos`, {
+    method: "POST",
+    headers: authorization(),
+    body,
+  });
+  return ((await answer.json()) as { id: string }).id;
+}
+
+async function change(url: string, id: string): Promise<number> {
+  const body = JSON.stringify({ title: "changed" });
+  const answer = await fetch(`${url}/v1/data/db/todos/${id}`, {
+    method: "PATCH",
+    headers: authorization(),
+    body,
+  });
+  return answer.status;
+}
+
+/** Sessions of this database that are in a state. */
+async function countOf(state: string): Promise<number> {
+  const text = `select from pg_stat_activity where datname = current_database() and ${state}`;
+  return await withDatabase(
+    database.adminUrl,
+    async (watcher) => (await watcher.query(text, [], { effect: "read" })).length,
+  );
+}
+
+async function endHolder(name: string): Promise<void> {
+  await withDatabase(
+    database.adminUrl,
+    async (admin) =>
+      void (await admin.message(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = '${name}'`,
+      )),
+  );
+}
+
 test.each([
   { signal: "SIGTERM", code: 143 },
   { signal: "SIGINT", code: 130 },

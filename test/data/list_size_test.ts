@@ -84,3 +84,19 @@ test("a table without columns of any length is listed whole", async () => {
   const { json } = await house.call(app, "/v1/data/db/counters");
   expect((json as { rows: { value: number }[] }).rows.map(({ value }) => value)).toEqual([1, 2, 3]);
 });
+
+/** What one answer with every row would hold. */
+const WHOLE_BYTES = 1000 * 90_000;
+
+test("a thousand rows of 90 KB do not fill the memory, however often they are listed", async () => {
+  const app = await house.makeApp(schema);
+  await makeRows(app, 1000, "repeat('a', 90000)");
+  const askOften = async () => {
+    for (let n = 0; n < 5; n++)
+      await Promise.all(Array.from({ length: 4 }, () => list(app, "?limit=1000")));
+    Bun.gc(true);
+    return process.memoryUsage().rss;
+  };
+  const before = await askOften();
+  expect((await askOften()) - before).toBeLessThan(WHOLE_BYTES);
+}, 60_000);

@@ -160,3 +160,39 @@ describe("a row that another session holds", () => {
     expect((await house.call(app, LIST)).text).toContain('"rows":[]');
   });
 });
+
+describe("a database that takes no writes", () => {
+  const setReadOnly = async (value: "on" | "off"): Promise<void> => {
+    const { admin } = house.house;
+    await admin.message(`set transaction read write;
+      alter database ${house.database.name} set default_transaction_read_only = ${value}; select 1`);
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'rowhouse' and datname = current_database()`,
+      [],
+      { effect: "read" },
+    );
+  };
+
+  test("is 503 unavailable with Retry-After to writes, serves reads, and takes writes again", async () => {
+    await setReadOnly("on");
+    await untilServed();
+    for (const refused of [
+      await create({ title: "never" }),
+      await house.call(app, row, { method: "PATCH", json: { title: "never" } }),
+      await house.call(app, row, { method: "DELETE" }),
+    ]) {
+      expect([refused.status, errorOf(refused), refused.headers.get("retry-after")]).toEqual([
+        503,
+        "unavailable",
+        "5",
+      ]);
+      expect(refused.text).not.toContain("read-only");
+    }
+    expect((await house.call(app, row)).text).toContain('"first"');
+    await setReadOnly("off");
+    await untilServed();
+    expect((await create({ title: "second" })).status).toBe(201);
+    expect((await house.call(app, LIST)).text).not.toContain("never");
+  });
+});

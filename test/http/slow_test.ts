@@ -38,6 +38,43 @@ test("three bytes and silence are closed in time, and hold nothing meanwhile", a
   expect(performance.now() - openedAt).toBeLessThan(CLOSED_WITHIN_MS);
 }, 30_000);
 
+const ROUNDS = 4;
+const HALF_OPEN = 500;
+const CALLS = 150;
+/** A ratio of times below this is one of the machine's noise. */
+const FLOOR_MS = 10;
+
+test("500 sockets that never end their headers do not slow the others down", async () => {
+  const times: { quiet: number[]; besieged: number[] } = { quiet: [], besieged: [] };
+  await timeCalls(CALLS);
+  for (let round = 0; round < ROUNDS; round++) {
+    times.quiet.push(...(await timeCalls(CALLS)));
+    const sockets = await Promise.all(
+      Array.from({ length: HALF_OPEN }, () => openSocket("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ")),
+    );
+    times.besieged.push(...(await timeCalls(CALLS)));
+    expect(sockets.filter((socket) => socket.destroyed).length).toBe(0);
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(sockets.map((socket) => socket.closed || once(socket, "close")));
+  }
+  expect(p99(times.besieged)).toBeLessThan(2 * Math.max(p99(times.quiet), FLOOR_MS));
+}, 60_000);
+
+async function timeCalls(count: number): Promise<number[]> {
+  const times: number[] = [];
+  for (let n = 0; n < count; n++) {
+    const startedAt = performance.now();
+    const { status } = await house.call(app, "/v1/data/db/todos?limit=1");
+    times.push(performance.now() - startedAt);
+    expect(status).toBe(200);
+  }
+  return times;
+}
+
+function p99(times: readonly number[]): number {
+  return [...times].sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0;
+}
+
 test("a caller who leaves has his statement cancelled in the database", async () => {
   const { admin } = house.house;
   const lock = admin.message("lock table data.todos; select pg_sleep(3)", { timeoutMs: 10_000 });
