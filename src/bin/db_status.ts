@@ -4,6 +4,7 @@ import type { Migration, Status, TableApps } from "../push/mod.ts";
 import { EXIT, type ExitCode, type Setting } from "./command.ts";
 import { evaluateSchema, findSchemaFile } from "./db_evaluate.ts";
 import { findPlace, type SchemaService, withService } from "./db_service.ts";
+import { openLog } from "./open.ts";
 import { readSettings } from "./settings.ts";
 import { toDocument, toPrintable } from "./terminal.ts";
 
@@ -44,7 +45,8 @@ async function findPending(setting: Setting, service: SchemaService): Promise<st
   if (typed === undefined && !existsSync(file)) return null;
   const definition = await evaluateSchema({ ...setting, file });
   const plan = { definition, journal: [], dryRun: true, sharedUnique: false };
-  return (await service.push(plan)).steps;
+  const log = openLog(readSettings(setting.env), setting.terminal.warn);
+  return (await service.push(plan, log)).steps;
 }
 
 function describePending(steps: readonly string[]): string {
