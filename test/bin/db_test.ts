@@ -373,14 +373,6 @@ describe("with --json a failure is one document, and prose on standard error as 
       error: "invalid_settings",
       details: [{ path: "", message: expect.stringContaining("PORT") }],
     },
-    {
-      name: "doctor without a database",
-      words: ["doctor"],
-      env: {},
-      code: 1,
-      error: "invalid_settings",
-      details: [{ path: "", message: expect.stringContaining("DATABASE_URL is not set") }],
-    },
   ];
   const run = (words: string[], env: Record<string, string>) =>
     runCommand([...words, "--json"], { ...project, env });
