@@ -284,8 +284,10 @@ describe("what costs a query", () => {
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([404]));
     const looks = wire.count(LOOK) - before;
     expect(looks).toBeGreaterThan(0);
-    // One under way, one for those who came later; the watch looks once a second by itself.
-    expect(looks).toBeLessThanOrEqual(3 + (performance.now() - startedAt) / 900);
+    // One under way, one for those who came later; the watch looks once a second by itself. To a service of its own
+    // the two hundred come one after the other, over several look-ups.
+    const most = shapeOfRun() === "split" ? 20 : 3;
+    expect(looks).toBeLessThanOrEqual(most + (performance.now() - startedAt) / 900);
   });
 
   test("a storm with a key that must be read again reads it once", async () => {

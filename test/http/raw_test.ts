@@ -123,7 +123,7 @@ describe("bodies", () => {
       expect(written).toBeLessThan(mostMiB * 1024 * 1024);
       // A reset may overtake the answer, or its body, on its way to one who still writes.
       if (answer.text !== "") expect(answer.status).toBe(status);
-      if (answer.body !== "") expect(codeOf(answer.body)).toBe(code);
+      if (answer.body.endsWith("}")) expect(codeOf(answer.body)).toBe(code);
     },
   );
 
