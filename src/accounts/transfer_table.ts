@@ -1,7 +1,8 @@
-/** The hand-over of a table: the one way by which ownership moves. @module */
+/** The hand-over of a table: the one way by which ownership moves, noted in the audit log in the same statement. @module */
 import { type Database, SignalError } from "../db/mod.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import { unknownApp } from "./keys.ts";
+import { OPERATOR } from "./users.ts";
 
 /** Raised by `rowhouse.transfer_table`; the new owner's slug is `RH005`. */
 const REFUSALS: Readonly<Record<string, { code: ProblemCode; message: string }>> = {
@@ -24,8 +25,11 @@ export async function transferTable(
 ): Promise<string> {
   try {
     const [row] = await deps.admin.query<{ owner: string }>(
-      "select rowhouse.transfer_table($1, $2) as owner",
-      [options.table, options.slug],
+      `with handed as (select rowhouse.transfer_table($1, $2) as owner)
+      insert into rowhouse.audit (actor, action, app, details)
+      select $3, 'transfer_table', $2, jsonb_build_object('table', $1::text, 'from', owner) from handed
+      returning details ->> 'from' as owner`,
+      [options.table, options.slug, OPERATOR],
       { effect: "write" },
     );
     if (row === undefined) throw new Error("The hand-over of a table gave no row");

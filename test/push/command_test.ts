@@ -251,6 +251,13 @@ test("with --app an operator pushes straight, sees drift by name, and hands a ta
     code: 0,
     out: expect.stringContaining(project.app.slug),
   });
+  const audited = await run(operator, "admin", "audit", "--json");
+  expect(JSON.parse(audited.out)["entries"][0]).toMatchObject({
+    actor: "operator",
+    action: "transfer_table",
+    app: second.app.slug,
+    details: { table: project.table, from: project.app.slug },
+  });
   for (const one of [project, { ...second, table: project.table }])
     writeSchema(one, "title: t.string().required(), note: t.string()");
   expect(await run(project, "db", "push")).toMatchObject({
