@@ -129,6 +129,15 @@ function findTrouble(error: unknown): Trouble | undefined {
   return TROUBLES[readCode(error)] ?? TROUBLES[readCode(cause)];
 }
 
+/** PgBouncer gives one SQLSTATE to all that it refuses: only its words tell what it is. */
+const POOLER_STATE = "08P01";
+const POOLER_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/authentication failed|no such user/i, "28P01"],
+  [/no such database|database .* does not exist/i, "3D000"],
+];
+
 function readCode(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
+  if (!(error instanceof Error && "code" in error)) return "";
+  if (error.code !== POOLER_STATE) return String(error.code);
+  return POOLER_WORDS.find(([words]) => words.test(error.message))?.[1] ?? POOLER_STATE;
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { type Database, openDatabase } from "../../src/db/mod.ts";
 import { clusterUrls } from "../support/cluster.ts";
+import { makeProject, runCommand } from "../support/command.ts";
 import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
 import { openWire, type Wire } from "../support/wire.ts";
@@ -114,6 +115,25 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     const wrong = [...titles].filter(([title, status]) => there.has(title) !== (status === 201));
     expect(wrong).toEqual([]);
     await heals();
+  });
+
+  test.each([
+    { name: "a wrong password", part: { password: "wrong" }, says: "refuses the password of" },
+    { name: "an unknown role", part: { username: "nobody" }, says: 'the role "nobody"' },
+    { name: "no such database", part: { pathname: "/none" }, says: 'no database "none"' },
+  ])("$name is told as by PostgreSQL itself, not as an outage", async ({ part, says }) => {
+    const { href: DATABASE_URL } = Object.assign<URL, object>(
+      new URL(pooler.toUrl(house.database.adminUrl)),
+      part,
+    );
+    const project = makeProject({});
+    const { code, out, err } = await runCommand(["serve"], {
+      ...project,
+      env: { DATABASE_URL, DATABASE_PREPARE: "off", PORT: "0" },
+    });
+    project.remove();
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toContain(says);
   });
 
   test("full of other clients, it is answered 503 until there is room", async () => {
