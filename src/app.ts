@@ -56,6 +56,8 @@ export type StairDeps = {
   origins: Origins;
   /** Holds the database to its isolation. */
   guard: Pick<Guard, "check">;
+  /** Requests without an answer yet are counted here. */
+  traffic: { inFlight: number };
   log: Log;
   /** Told of every answer, once. */
   onAnswer: (answer: AnswerRecord) => void;
@@ -141,10 +143,14 @@ export function makeFetch<Deps extends StairDeps>(
   };
   return async (incoming, peer) => {
     const startedAt = deps.now();
+    deps.traffic.inFlight++;
     peer.timeout?.(incoming, WORK_TIMEOUT_S);
     const received = deps.receive(incoming, peer);
     const entry = received instanceof Promise ? await received : received;
-    if (entry instanceof Response) return entry;
+    if (entry instanceof Response) {
+      deps.traffic.inFlight--;
+      return entry;
+    }
     const { request, requestId, site } = entry;
     const { path, query } = splitTarget(request.url);
     const match = routers[site](request.method, path);
@@ -168,6 +174,7 @@ export function makeFetch<Deps extends StairDeps>(
     };
     const response = await answer(deps, { match, exchange, visit });
     finish(deps, { response, exchange, visit });
+    deps.traffic.inFlight--;
     const trace = readTrace(request.headers.get("traceparent"), deps.makeSpanId);
     deps.onAnswer({
       requestId,
@@ -220,29 +227,31 @@ function toManner(site: Site, path: string): Manner {
   return site === "both" && PAGE_PATHS.has(path) ? "page" : "api";
 }
 
-/** Checks what the route's access asks for, then lets the room handle it. */
-async function enter<Deps extends StairDeps>(
+/** Checks what the route's access asks for, then lets the room handle it. What is known at once is not waited for. */
+function enter<Deps extends StairDeps>(
   deps: Deps,
   route: Route<Deps>,
   { exchange, visit }: Omit<Arrival<Deps>, "match">,
-): Promise<Response> {
+): Response | Promise<Response> {
   if (route.access.kind !== "key")
     return (route as Extract<typeof route, { access: { kind: "open" | "session" } }>).handle(
       deps,
       exchange,
     );
   const keyed = route as Extract<typeof route, { access: { kind: "key" } }>;
+  const goOn = (principal: Principal): Response | Promise<Response> => {
+    visit.principal = principal;
+    visit.quota = deps.takeQuota?.(principal);
+    if (!principal.scopes.includes(keyed.access.scope))
+      throw new Problem("forbidden", { message: `This key lacks the scope ${keyed.access.scope}` });
+    // Not a copy, which would read the address.
+    return keyed.handle(deps, Object.assign(exchange, { principal }));
+  };
+  const identify = (): Principal | Promise<Principal> =>
+    visit.principal ?? deps.authenticate(exchange.request, () => exchange.address);
   const guarded = deps.guard.check();
-  if (guarded !== undefined) await guarded;
-  const principal =
-    visit.principal ?? (await deps.authenticate(exchange.request, () => exchange.address));
-  visit.principal = principal;
-  visit.quota = deps.takeQuota?.(principal);
-  if (!principal.scopes.includes(keyed.access.scope)) {
-    throw new Problem("forbidden", { message: `This key lacks the scope ${keyed.access.scope}` });
-  }
-  // Not a copy, which would read the address.
-  return keyed.handle(deps, Object.assign(exchange, { principal }));
+  const principal = guarded === undefined ? identify() : guarded.then(identify);
+  return principal instanceof Promise ? principal.then(goOn) : goOn(principal);
 }
 
 /** A CONNECT has no path; every method that is none of ours is refused by its path. */
@@ -282,9 +291,12 @@ function finish(deps: StairDeps, { response, exchange, visit }: Departure): void
   response.headers.set("x-request-id", requestId);
   response.headers.set("x-content-type-options", "nosniff");
   if (hasUnreadBody(request)) response.headers.set("connection", "close");
-  for (const [name, value] of Object.entries(visit.quota ?? {})) response.headers.set(name, value);
-  const cors = toCorsHeaders(deps, { exchange, visit });
-  for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
+  addHeaders(response, visit.quota);
+  addHeaders(response, toCorsHeaders(deps, { exchange, visit }));
+}
+
+function addHeaders({ headers }: Response, more: Readonly<Record<string, string>> = {}): void {
+  for (const name in more) headers.set(name, more[name] ?? "");
 }
 
 /** Who may read an answer from another origin; of the pages, nobody. */

@@ -48,7 +48,7 @@ export type Parts = {
   db: Database;
   admin: Database;
   checkReady: CheckReady;
-  stair: Pick<StairDeps, "guard" | "log" | "onAnswer" | "makeSpanId" | "now">;
+  stair: Pick<StairDeps, "guard" | "traffic" | "log" | "onAnswer" | "makeSpanId" | "now">;
 };
 
 export type Assembled = {

@@ -75,10 +75,10 @@ export function openHouse(options: HouseOptions): House {
   });
   const guard = makeGuard({ db, log: options.log, now: () => performance.now() });
   let isDraining = false;
-  let inFlight = 0;
+  const traffic = { inFlight: 0 };
   const metrics = makeMetrics({
     pools: { serving: db.stats, admin: admin.stats },
-    inFlight: () => inFlight,
+    inFlight: () => traffic.inFlight,
   });
   const { fetch, watch, checkReady } = ASSEMBLIES[role]({
     options,
@@ -88,6 +88,7 @@ export function openHouse(options: HouseOptions): House {
     checkReady: makeCheckReady({ db, guard, isDraining: () => isDraining }),
     stair: {
       guard,
+      traffic,
       log: options.log,
       onAnswer: (answer: AnswerRecord) => {
         options.log("info", "request", answer);
@@ -98,14 +99,7 @@ export function openHouse(options: HouseOptions): House {
     },
   });
   return {
-    fetch: async (request, peer) => {
-      inFlight++;
-      try {
-        return await fetch(request, peer);
-      } finally {
-        inFlight--;
-      }
-    },
+    fetch,
     adminFetch: makeAdminFetch({ checkReady, metrics, log: options.log }),
     db,
     admin,

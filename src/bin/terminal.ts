@@ -5,8 +5,6 @@ import type { Terminal } from "./command.ts";
 import { isColourful } from "./paint.ts";
 import { makeSpinner } from "./spinner.ts";
 
-const FLUSH_INTERVAL_MS = 50;
-
 /** The process's own terminal. A reader that has gone, as with `| head`, is no fault. */
 export function openTerminal(env: Environment): Terminal {
   const out = bufferLines(Bun.stdout);
@@ -32,12 +30,23 @@ export type LineBuffer = {
   readonly flush: () => Promise<void>;
 };
 
-/** Lines that go out together, many requests' by one system call, and none later than a moment. */
+/** Lines that go out together, those of one turn of the event loop by one system call. */
 export function bufferLines(file: BunFile): LineBuffer {
   const sink = file.writer();
-  const flush = async () => void (await Promise.allSettled([sink.flush()]));
-  setInterval(flush, FLUSH_INTERVAL_MS).unref();
-  const print = (text: string) => void sink.write(text);
+  let waiting = "";
+  const pass = (): void => {
+    if (waiting === "") return;
+    sink.write(waiting);
+    waiting = "";
+  };
+  const flush = async () => {
+    pass();
+    await Promise.allSettled([sink.flush()]);
+  };
+  const print = (text: string): void => {
+    if (waiting === "") setImmediate(() => void flush());
+    waiting += text;
+  };
   return { write: (line) => print(`${line}\n`), print, flush };
 }
 

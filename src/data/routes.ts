@@ -7,10 +7,11 @@
 import type { Catalog, RecordedTable } from "../catalog/mod.ts";
 import { type CallOptions, type Database, type Parameter, ViolationError } from "../db/mod.ts";
 import {
+  type AnswerOptions,
   acceptsEventStream,
   acceptsJson,
+  answerBytes,
   answerEmpty,
-  answerText,
   checkJsonBody,
   type KeyExchange,
   type Route,
@@ -48,8 +49,9 @@ async function listRows(deps: DataDeps, exchange: KeyExchange): Promise<Response
   const table = findTable(deps, exchange) ?? (await findNewTable(deps, exchange));
   checkAccept(exchange.request);
   const { limit, offset } = readPage(exchange.query);
-  const text = await call(deps, exchange, { table, endpoint: "list", values: [limit, offset] });
-  return answerText(text ?? "");
+  return answerFound(
+    await call(deps, exchange, { table, endpoint: "list", values: [limit, offset] }),
+  );
 }
 
 async function getRow(deps: DataDeps, exchange: KeyExchange): Promise<Response> {
@@ -64,8 +66,8 @@ async function createRow(deps: DataDeps, exchange: KeyExchange): Promise<Respons
   refuseQuery(exchange.query);
   const { table, row } = await readBody(deps, exchange, { table: found, whole: true });
   const id = deps.makeId();
-  const text = await call(deps, exchange, { table, endpoint: "create", values: [id, row.text] });
-  return answerText(text ?? "", {
+  const made = await call(deps, exchange, { table, endpoint: "create", values: [id, row.text] });
+  return answerFound(made, {
     status: 201,
     headers: { location: `/v1/data/db/${table.name}/${id}` },
   });
@@ -85,8 +87,8 @@ async function updateRow(deps: DataDeps, exchange: KeyExchange): Promise<Respons
 async function deleteRow(deps: DataDeps, exchange: KeyExchange): Promise<Response> {
   const table = findTable(deps, exchange) ?? (await findNewTable(deps, exchange));
   const id = readRowRequest(exchange);
-  const text = await call(deps, exchange, { table, endpoint: "delete", values: [id] });
-  if (text === null) throw new Problem("not_found");
+  const found = await call(deps, exchange, { table, endpoint: "delete", values: [id] });
+  if (found === null) throw new Problem("not_found");
   return answerEmpty();
 }
 
@@ -157,23 +159,18 @@ type FunctionCall = {
   values: readonly Parameter[];
 };
 
-/** The text that the table's function returns for this app: one statement, the whole of a request's work. */
+/** What the table's function returns for this app, as UTF-8: one statement, the whole of a request's work. */
 async function call(
   deps: DataDeps,
   exchange: KeyExchange,
   { table, endpoint, values }: FunctionCall,
-): Promise<string | null> {
+): Promise<Uint8Array<ArrayBuffer> | null> {
   const { text, effect } = statementsOf(table)[endpoint];
   const lane = exchange.principal.appId;
   const { meter } = exchange;
-  const options: CallOptions = { effect, signal: exchange.request.signal, lane, meter };
+  const options: CallOptions = { effect, caller: exchange.request, lane, meter };
   try {
-    const [row] = await deps.db.query<{ body: string | null }>(
-      text,
-      [exchange.principal.appId, ...values],
-      options,
-    );
-    return row?.body ?? null;
+    return await deps.db.bytes(text, [exchange.principal.appId, ...values], options);
   } catch (error) {
     if (!(error instanceof ViolationError)) throw error;
     const { violation } = error;
@@ -205,7 +202,7 @@ function statementsOf(table: RecordedTable): Statements {
   return made;
 }
 
-function answerFound(text: string | null): Response {
-  if (text === null) throw new Problem("not_found");
-  return answerText(text);
+function answerFound(found: Uint8Array<ArrayBuffer> | null, options?: AnswerOptions): Response {
+  if (found === null) throw new Problem("not_found");
+  return answerBytes(found, options);
 }

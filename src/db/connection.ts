@@ -15,10 +15,12 @@ export type Statement = {
   /** None: the text may hold several statements, sent as one message. */
   parameters: readonly Parameter[] | undefined;
   prepare: boolean;
+  /** Rows as lists of the bytes that were sent, not as objects. */
+  isRaw: boolean;
 };
 
 /** What a statement gave: settles when the server is ready again, which is after its commit. */
-export type Pending = Promise<postgres.Row[]>;
+export type Pending = Promise<unknown[]>;
 
 export type Connection = {
   readonly send: (statement: Statement) => Pending;
@@ -92,10 +94,12 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     sql.end({ timeout: 0 }).catch(() => socket?.destroy());
   };
   const connection: Connection = {
-    send: ({ text, parameters, prepare }) =>
-      parameters === undefined
-        ? sql.unsafe(text)
-        : sql.unsafe(text, [...parameters] as postgres.ParameterOrJSON<never>[], { prepare }),
+    send: ({ text, parameters, prepare, isRaw }) => {
+      if (parameters === undefined) return sql.unsafe(text);
+      const values = [...parameters] as postgres.ParameterOrJSON<never>[];
+      const query = sql.unsafe(text, values, { prepare });
+      return isRaw ? query.raw() : query;
+    },
     cancel,
     isAlive: () => !lost && !ended && socket?.destroyed === false,
     onLost: () => undefined,

@@ -4,10 +4,14 @@
  *
  * @module
  */
-import type { Connection, Statement } from "./connection.ts";
+import type { Connection, Pending, Statement } from "./connection.ts";
+import type { Rounds } from "./rounds.ts";
 import { SilenceError } from "./sqlstate.ts";
 
-export type ExchangeLimits = { limitMs: number; signal: AbortSignal | undefined };
+/** Who waits for an answer: asked whether it has gone only while the answer takes its time. */
+export type Caller = { readonly signal: AbortSignal };
+
+export type ExchangeLimits = { limitMs: number; caller: Caller | undefined; rounds: Rounds };
 
 export type End = {
   /** The connection must not be used again: it is lost, silent, or a cancellation may still be on its way to it. */
@@ -21,52 +25,60 @@ export const CANCEL_GRACE_MS = 1000;
 export function exchange(
   connection: Connection,
   statement: Statement,
-  { limitMs, signal }: ExchangeLimits,
+  { limitMs, caller, rounds }: ExchangeLimits,
 ): Promise<End> {
   return new Promise((resolve) => {
-    let isTimedOut = false;
-    let isCancelled = false;
-    let timer: Timer;
     const pending = connection.send(statement);
-    const finish = (end: End): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", cancel);
-      connection.onLost = forget;
+    const flight = makeFlight({ connection, pending, caller, limitMs }, (end) => {
+      rounds.remove(flight);
       resolve(end);
-    };
-    const fail = (error: unknown): void =>
-      finish({
-        error,
-        isTimedOut,
-        isAsked: isCancelled,
-        isSuspect: isCancelled || isLost(connection),
-      });
-    const cancel = (): void => {
-      if (isCancelled) return;
-      isCancelled = true;
-      void connection.cancel(pending);
-    };
-    const forget = connection.onLost;
-    connection.onLost = () => {
-      forget();
-      // The driver rejects what was under way a moment later; this is for what it forgot.
-      setTimeout(() => fail(Object.assign(new Error("Lost"), { code: "CONNECTION_CLOSED" })), 0);
-    };
-    timer = setTimeout(() => {
-      isTimedOut = true;
-      cancel();
-      timer = setTimeout(
-        () => finish({ error: new SilenceError(), isTimedOut, isAsked: true, isSuspect: true }),
-        CANCEL_GRACE_MS,
-      );
-    }, limitMs);
-    pending.then((rows) => finish({ rows, isSuspect: isCancelled }), fail);
-    if (signal === undefined) return;
-    if (signal.aborted) cancel();
-    else signal.addEventListener("abort", cancel, { once: true });
+    });
+    rounds.add(flight);
+    pending.then(flight.finish, flight.fail);
   });
 }
 
-function isLost(connection: Connection): boolean {
-  return !connection.isAlive();
+type Sent = {
+  connection: Connection;
+  pending: Pending;
+  caller: Caller | undefined;
+  limitMs: number;
+};
+
+/** What is known of a statement between its sending and its end. */
+function makeFlight({ connection, pending, caller, limitMs }: Sent, end: (end: End) => void) {
+  let limitAt = performance.now() + limitMs;
+  let isTimedOut = false;
+  let isCancelled = false;
+  let isForgotten = false;
+  const cancel = (): void => {
+    if (isCancelled) return;
+    isCancelled = true;
+    void connection.cancel(pending);
+  };
+  const fail = (error: unknown): void => {
+    const isSuspect = isCancelled || !connection.isAlive();
+    end({ error, isTimedOut, isAsked: isCancelled, isSuspect });
+  };
+  const passLimit = (now: number): void => {
+    if (isTimedOut) end({ error: new SilenceError(), isTimedOut, isAsked: true, isSuspect: true });
+    isTimedOut = true;
+    limitAt = now + CANCEL_GRACE_MS;
+    cancel();
+  };
+  return {
+    finish: (rows: unknown[]): void => end({ rows, isSuspect: isCancelled }),
+    fail,
+    look: (now: number): void => {
+      if (caller?.signal.aborted === true) cancel();
+      if (isForgotten) fail(lost());
+      else if (now >= limitAt) passLimit(now);
+      // The driver rejects what was under way on a lost connection; the round after is for what it forgot.
+      isForgotten = !connection.isAlive();
+    },
+  };
+}
+
+function lost(): Error {
+  return Object.assign(new Error("Lost"), { code: "CONNECTION_CLOSED" });
 }

@@ -7,6 +7,8 @@
 import { Problem } from "../problem.ts";
 import { makeAdmission, type Refusal } from "./admission.ts";
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
+import type { Caller } from "./exchange.ts";
+import type { Rounds, Watched } from "./rounds.ts";
 import { toConnectError } from "./sqlstate.ts";
 
 export type MemberOptions = ConnectionOptions & {
@@ -14,6 +16,7 @@ export type MemberOptions = ConnectionOptions & {
   connections: number;
   /** Milliseconds that a caller waits for one. */
   acquireMs: number;
+  rounds: Rounds;
 };
 
 export type PoolStats = {
@@ -27,13 +30,16 @@ export type PoolStats = {
 
 export type Members = {
   /** A connection of the caller's own: at once where one is free. */
-  readonly take: (lane: string, signal?: AbortSignal) => Connection | Promise<Connection>;
+  readonly take: (lane: string, caller?: Caller) => Connection | Promise<Connection>;
   readonly giveBack: (lane: string, connection: Connection, isSuspect: boolean) => void;
   readonly stats: () => PoolStats;
   readonly close: (timeoutS: number) => Promise<void>;
 };
 
-type Waiter = { receive: (connection: Connection) => void; fail: (error: Error) => void };
+type Waiter = Watched & {
+  receive: (connection: Connection) => void;
+  fail: (error: Error) => void;
+};
 
 /** After a failed attempt to connect, callers are refused for this long before the next attempt. */
 const RECONNECT_DELAY_MS = 100;
@@ -45,6 +51,7 @@ const LANE_QUEUE = 256;
 const QUEUE = 1024;
 
 export function makeMembers(options: MemberOptions): Members {
+  const { rounds } = options;
   const admission = makeAdmission<Waiter>({
     connections: options.connections,
     laneQueue: LANE_QUEUE,
@@ -123,12 +130,12 @@ export function makeMembers(options: MemberOptions): Members {
     shed.away++;
     return failure.error;
   };
-  const wait = (lane: string, signal: AbortSignal | undefined): Promise<Connection> =>
+  const wait = (lane: string, caller: Caller | undefined): Promise<Connection> =>
     new Promise((resolve, reject) => {
+      const leavesAt = performance.now() + options.acquireMs;
       const leave = (): void => {
-        clearTimeout(timer);
         waiters.delete(waiter);
-        signal?.removeEventListener("abort", giveUp);
+        rounds.remove(waiter);
       };
       const waiter: Waiter = {
         receive: (connection) => {
@@ -140,31 +147,32 @@ export function makeMembers(options: MemberOptions): Members {
           admission.leave(lane, waiter);
           reject(error);
         },
+        look: (now) => {
+          if (caller?.signal.aborted === true) return waiter.fail(new Problem("overloaded"));
+          if (now < leavesAt) return;
+          shed.waited++;
+          waiter.fail(open.size === 0 && failure !== undefined ? failure.error : tooBusy("waited"));
+        },
       };
-      const giveUp = (): void => waiter.fail(new Problem("overloaded"));
-      const timer = setTimeout(() => {
-        shed.waited++;
-        waiter.fail(open.size === 0 && failure !== undefined ? failure.error : tooBusy("waited"));
-      }, options.acquireMs);
       const refusal = admission.join(lane, waiter);
-      waiters.add(waiter);
       if (refusal !== undefined) {
         shed[refusal]++;
-        return waiter.fail(tooBusy(refusal));
+        return reject(tooBusy(refusal));
       }
-      signal?.addEventListener("abort", giveUp, { once: true });
+      waiters.add(waiter);
+      rounds.add(waiter);
       serve();
     });
 
   return {
-    take: (lane, signal) => {
+    take: (lane, caller) => {
       const connection = !isClosed && admission.mayStart(lane) ? takeIdle() : undefined;
       if (connection !== undefined) {
         admission.start(lane);
         return connection;
       }
       const refusal = findRefusal();
-      return refusal === undefined ? wait(lane, signal) : Promise.reject(refusal);
+      return refusal === undefined ? wait(lane, caller) : Promise.reject(refusal);
     },
     giveBack: (lane, connection, isSuspect) => {
       admission.finish(lane);

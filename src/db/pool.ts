@@ -5,16 +5,17 @@
  *
  * @module
  */
-import type { Connection, Parameter, Statement } from "./connection.ts";
-import { type End, exchange } from "./exchange.ts";
+import type { Parameter, Statement } from "./connection.ts";
+import { type Caller, exchange } from "./exchange.ts";
 import { type Members, makeMembers, type PoolStats } from "./members.ts";
+import { makeRounds, type Rounds } from "./rounds.ts";
 import { isWorthAnother, toDatabaseError } from "./sqlstate.ts";
 
 export type CallOptions = {
   /** `read`: a lost connection means nothing happened. `write`: it may have. */
   effect: "read" | "write";
-  /** Aborted when the caller has gone: the statement is cancelled in the database. */
-  signal?: AbortSignal;
+  /** Who waits, such as the request: once its signal is aborted, the statement is cancelled in the database. */
+  caller?: Caller;
   /** Whose queue the call waits in: an app's id. Default: the house's own. */
   lane?: string;
   /** Where the time that the database takes is added up. */
@@ -28,6 +29,15 @@ export type Database = {
     parameters: readonly Parameter[],
     options: CallOptions,
   ) => Promise<Row[]>;
+  /**
+   * The one value of one row, as the bytes that the database sent: of a text, its UTF-8. `null` where there is no
+   * value, or no row.
+   */
+  readonly bytes: (
+    text: string,
+    parameters: readonly Parameter[],
+    options: CallOptions,
+  ) => Promise<Uint8Array<ArrayBuffer> | null>;
   /** The last statement's rows of several statements sent as one message, which is one transaction. */
   readonly message: <Row>(text: string, options?: { timeoutMs?: number }) => Promise<Row[]>;
   readonly stats: () => PoolStats;
@@ -54,78 +64,67 @@ const ACQUIRE_LIMIT_MS = 3000;
 const MOST_ATTEMPTS = 3;
 const PAUSE_MS = 20;
 
-type Work = {
-  statement: Statement;
-  effect: CallOptions["effect"];
-  lane: string;
-  signal: AbortSignal | undefined;
-  meter: { dbMs: number } | undefined;
-  limitMs: number;
-  attempts: number;
-};
+type Work = { statement: Statement; call: CallOptions; limitMs: number; attempts: number };
 
 /** A pool over one connection string. Opening it connects to nothing. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { prepare, limitMs = EXECUTION_LIMIT_MS } = options;
-  const members = makeMembers({ ...options, acquireMs: ACQUIRE_LIMIT_MS });
+  const rounds = makeRounds();
+  const means = {
+    members: makeMembers({ ...options, acquireMs: ACQUIRE_LIMIT_MS, rounds }),
+    rounds,
+  };
+  const limits = { limitMs, attempts: MOST_ATTEMPTS };
   return {
     query: <Row>(text: string, parameters: readonly Parameter[], call: CallOptions) =>
-      run<Row>(members, {
-        statement: { text, parameters, prepare },
-        effect: call.effect,
-        lane: call.lane ?? "",
-        signal: call.signal,
-        meter: call.meter,
-        limitMs,
-        attempts: MOST_ATTEMPTS,
+      run<Row>(means, {
+        statement: { text, parameters, prepare, isRaw: false },
+        call,
+        ...limits,
       }),
+    bytes: async (text, parameters, call) => {
+      const statement = { text, parameters, prepare, isRaw: true };
+      const work = { statement, call, ...limits };
+      const [row] = await run<[Uint8Array<ArrayBuffer> | null]>(means, work);
+      return row?.[0] ?? null;
+    },
     message: async <Row>(text: string, { timeoutMs = EXECUTION_LIMIT_MS } = {}) =>
       lastResult(
-        await run<Row>(members, {
-          statement: { text, parameters: undefined, prepare: false },
-          effect: "write",
-          lane: "",
-          signal: undefined,
-          meter: undefined,
+        await run<Row>(means, {
+          statement: { text, parameters: undefined, prepare: false, isRaw: false },
+          call: { effect: "write" },
           limitMs: timeoutMs,
           attempts: 1,
         }),
       ),
-    stats: members.stats,
-    close: (timeoutS = 5) => members.close(timeoutS),
+    stats: means.members.stats,
+    close: (timeoutS = 5) => means.members.close(timeoutS),
   };
 }
 
-async function run<Row>(members: Members, work: Work): Promise<Row[]> {
+type Means = { members: Members; rounds: Rounds };
+
+async function run<Row>({ members, rounds }: Means, work: Work): Promise<Row[]> {
+  const { lane = "", caller, meter, effect } = work.call;
   const askedAt = performance.now();
   let startedAt: number | undefined;
   for (let attempt = 1; ; attempt++) {
-    const taken = members.take(work.lane, work.signal);
+    const taken = members.take(lane, caller);
     const connection = taken instanceof Promise ? await taken : taken;
-    startedAt ??= performance.now();
-    const spentMs = performance.now() - startedAt;
-    const end = await attemptOn(members, connection, { work, spentMs });
+    const sentAt = performance.now();
+    startedAt ??= sentAt;
+    const limitMs = Math.max(work.limitMs - (sentAt - startedAt), 1);
+    const end = await exchange(connection, work.statement, { limitMs, caller, rounds });
+    if (meter !== undefined) meter.dbMs += performance.now() - sentAt;
+    members.giveBack(lane, connection, end.isSuspect);
     if ("rows" in end) return end.rows as Row[];
-    const call = { effect: work.effect, ...end, isEarly: isEarly(startedAt, work) };
+    const failure = { effect, ...end, isEarly: isEarly(startedAt, work) };
     // Who has waited that long already is told, and not made to wait once more.
     const isPatient = performance.now() - askedAt < ACQUIRE_LIMIT_MS;
-    if (attempt >= work.attempts || !isPatient || !isWorthAnother(call, attempt))
-      throw toDatabaseError(end.error, call);
+    if (attempt >= work.attempts || !isPatient || !isWorthAnother(failure, attempt))
+      throw toDatabaseError(end.error, failure);
     await Bun.sleep(Math.random() * PAUSE_MS * attempt);
   }
-}
-
-async function attemptOn(
-  members: Members,
-  connection: Connection,
-  { work, spentMs }: { work: Work; spentMs: number },
-): Promise<End> {
-  const limitMs = Math.max(work.limitMs - spentMs, 1);
-  const sentAt = performance.now();
-  const end = await exchange(connection, work.statement, { limitMs, signal: work.signal });
-  if (work.meter !== undefined) work.meter.dbMs += performance.now() - sentAt;
-  members.giveBack(work.lane, connection, end.isSuspect);
-  return end;
 }
 
 /** Whether a statement was cancelled well before its limit: by nobody's wish, then, and not by the server's own limit. */

@@ -13,7 +13,14 @@ export {
 export { type CookieOptions, readCookies, toSetCookie } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
 export { readForm } from "./form_body.ts";
-export { answerEmpty, answerJson, answerProblem, answerText, sizeOf } from "./respond.ts";
+export {
+  type AnswerOptions,
+  answerBytes,
+  answerEmpty,
+  answerJson,
+  answerProblem,
+  sizeOf,
+} from "./respond.ts";
 export {
   type Exchange,
   type KeyExchange,

@@ -5,26 +5,28 @@ const JSON_TYPE = "application/json";
 
 export type AnswerOptions = { status?: number; headers?: Record<string, string> };
 
-const sizes = new WeakMap<Response, number>();
+/** Where an answer carries the size of its body. */
+const SIZE = Symbol("bytes");
 
 /** Bytes of an answer's body that was made here; `undefined` of any other. */
-export function sizeOf(response: Response): number | undefined {
-  return sizes.get(response);
+export function sizeOf(response: Response & { [SIZE]?: number }): number | undefined {
+  return response[SIZE];
 }
 
-/** An answer whose body is JSON text that is already finished: what the database returned is passed on unparsed. */
-export function answerText(text: string, options: AnswerOptions = {}): Response {
-  const response = new Response(text, {
-    status: options.status ?? 200,
-    headers: { "content-type": JSON_TYPE, ...options.headers },
+/** An answer whose body is finished JSON: what the database sent is passed on, neither parsed nor decoded. */
+export function answerBytes(bytes: Uint8Array<ArrayBuffer>, options: AnswerOptions = {}): Response {
+  const { status = 200, headers } = options;
+  const response: Response & { [SIZE]?: number } = new Response(bytes, {
+    status,
+    headers: { "content-type": JSON_TYPE, ...headers },
   });
-  sizes.set(response, Buffer.byteLength(text));
+  response[SIZE] = bytes.length;
   return response;
 }
 
 /** An answer with a value as JSON. */
 export function answerJson(value: unknown, options: AnswerOptions = {}): Response {
-  return answerText(JSON.stringify(value), options);
+  return answerBytes(new TextEncoder().encode(JSON.stringify(value)), options);
 }
 
 /** An answer without a body. */
