@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { makeProject, runCommand } from "../support/command.ts";
 import { openTestHouse, type TestHouse } from "../support/house.ts";
 import { type Jar, readToken, sharedCookie, submitSignIn, visit } from "../support/people.ts";
+import { testRefused } from "../support/refused.ts";
 
 const PASSWORD = "seven slow green boats";
 
@@ -95,7 +96,7 @@ test("create-user prints the link for people too, and a new link replaces it", a
 });
 
 describe("refused:", () => {
-  test.each([
+  testRefused(admin, [
     { words: ["create-user", "bo@example.org"], code: 1, says: "the address is taken" },
     { words: ["create-user", "not-an-address"], code: 1, says: "Cannot use the address" },
     {
@@ -123,9 +124,5 @@ describe("refused:", () => {
     { words: ["sessions", "nobody@example.org"], code: 1, says: "Nobody has the address" },
     { words: ["grant", "bo@example.org", "wiki"], code: 2, says: "role" },
     { words: ["audit", "--limit", "0"], code: 2, says: "whole number" },
-  ])("admin $words", async ({ words, code, says }) => {
-    const ran = await admin(...words);
-    expect({ code: ran.code, out: ran.out }).toEqual({ code, out: "" });
-    expect(ran.err).toContain(says);
-  });
+  ]);
 });

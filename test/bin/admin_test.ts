@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { makeProject, runCommand } from "../support/command.ts";
 import { openTestHouse, type TestHouse } from "../support/house.ts";
+import { testRefused } from "../support/refused.ts";
 
 let house: TestHouse;
 let project: ReturnType<typeof makeProject>;
@@ -79,7 +80,7 @@ test.each([
 });
 
 describe("refusals", () => {
-  test.each([
+  testRefused(admin, [
     { words: ["create-app", "Wiki"], code: 1, says: 'Cannot name an app "Wiki"' },
     {
       words: ["create-app", "a", "--origin", "https://a.example.org"],
@@ -110,11 +111,7 @@ describe("refusals", () => {
     },
     { words: ["revoke-key", "rh_abc.secret"], code: 2, says: "must be the 16 characters" },
     { words: ["revoke-key", "aaaaaaaaaaaaaaaa"], code: 1, says: "is unknown, or revoked already" },
-  ])("admin $words", async ({ words, code, says }) => {
-    const outcome = await admin(...words);
-    expect(outcome.err).toContain(says);
-    expect([outcome.code, outcome.out]).toEqual([code, ""]);
-  });
+  ]);
 
   test("an app that exists stays as it is", async () => {
     expect((await admin("create-app", "twice")).code).toBe(0);

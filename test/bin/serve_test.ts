@@ -1,64 +1,29 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect as connectSocket, createServer, type Server, type Socket } from "node:net";
-import {
-  makeDatabase,
-  makeEmptyDatabase,
-  type TestDatabase,
-  withDatabase,
-} from "../support/cluster.ts";
-import {
-  eventually,
-  makeProject,
-  runCommand,
-  type Settings,
-  schemaText,
-  startCommand,
-} from "../support/command.ts";
+import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
+import { eventually, runCommand, type Settings, startCommand } from "../support/command.ts";
+import { openShop, type Shop } from "../support/shop.ts";
 
-let project: ReturnType<typeof makeProject>;
-let database: TestDatabase;
-let env: Settings;
-let key: string;
+let shop: Shop;
 beforeAll(async () => {
-  project = makeProject({
-    "schema/mod.ts": schemaText("{ todos: { title: t.string().required() } }"),
-  });
-  database = await makeDatabase();
-  env = {
-    DATABASE_URL: database.servingUrl,
-    ADMIN_DATABASE_URL: database.adminUrl,
-    DATABASE_PREPARE: database.prepare ? "on" : "off",
-    PORT: "0",
-    HOST: "127.0.0.1",
-  };
-  const run = async (...words: string[]) => {
-    const { code, out, err } = await runCommand(words, { ...project, env });
-    expect([code, err]).toEqual([0, ""]);
-    return out;
-  };
-  await run("admin", "create-app", "shop");
-  key = (await run("admin", "issue-key", "shop")).trim();
-  await run("db", "push", "--app", "shop");
+  shop = await openShop();
 });
-afterAll(async () => {
-  project.remove();
-  await database.drop();
-});
+afterAll(() => shop.close());
 
 async function startServing(settings: Settings = {}) {
-  const serving = startCommand(["serve"], { ...project, env: { ...env, ...settings } });
+  const serving = startCommand(["serve"], { ...shop, env: { ...shop.env, ...settings } });
   const [, port] = await serving.until(/"event":"listening".*"port":(\d+)/);
   return { ...serving, port: Number(port), url: `http://127.0.0.1:${port}` };
 }
 
 const listTodos = (url: string) =>
-  fetch(`${url}/v1/data/db/todos`, { headers: { authorization: `Bearer ${key}` } });
+  fetch(`${url}/v1/data/db/todos`, { headers: { authorization: `Bearer ${shop.key}` } });
 
 test("SIGTERM: requests under way are finished, idle and half-open sockets are not waited for", async () => {
   const serving = await startServing();
   expect((await listTodos(serving.url)).status).toBe(200);
   const sockets = [await openSocket(serving.port, ""), await openSocket(serving.port, "GET / HT")];
-  await withDatabase(database.adminUrl, async (admin) => {
+  await withDatabase(shop.database.adminUrl, async (admin) => {
     const lock = admin.message("lock table data.todos; select pg_sleep(2)");
     await untilLock("granted");
     const answer = listTodos(serving.url);
@@ -70,7 +35,7 @@ test("SIGTERM: requests under way are finished, idle and half-open sockets are n
   });
   for (const socket of sockets) socket.destroy();
   expect(serving.output()).toContain('"event":"stopped"');
-  expect(serving.output()).not.toContain(key);
+  expect(serving.output()).not.toContain(shop.key);
 });
 
 test("SIGTERM: what can be finished in time is, what cannot does not keep the process", async () => {
@@ -79,7 +44,7 @@ test("SIGTERM: what can be finished in time is, what cannot does not keep the pr
   const ids = await Promise.all(Array.from({ length: 21 }, (_, n) => createTodo(serving.url, n)));
   const [slow = "", ...quick] = ids;
   const hold = (held: readonly string[], name: string) =>
-    withDatabase(database.adminUrl, (admin) =>
+    withDatabase(shop.database.adminUrl, (admin) =>
       admin.message(
         `set application_name = '${name}';
         select from data.todos where id = any('{${held.join(",")}}') for update; select pg_sleep(60)`,
@@ -108,7 +73,7 @@ test("SIGTERM: what can be finished in time is, what cannot does not keep the pr
 }, 40_000);
 
 const authorization = () => ({
-  authorization: `Bearer ${key}`,
+  authorization: `Bearer ${shop.key}`,
   "content-type": "application/json",
 });
 
@@ -136,14 +101,14 @@ async function change(url: string, id: string): Promise<number> {
 async function countOf(state: string): Promise<number> {
   const text = `select from pg_stat_activity where datname = current_database() and ${state}`;
   return await withDatabase(
-    database.adminUrl,
+    shop.database.adminUrl,
     async (watcher) => (await watcher.query(text, [], { effect: "read" })).length,
   );
 }
 
 async function endHolder(name: string): Promise<void> {
   await withDatabase(
-    database.adminUrl,
+    shop.database.adminUrl,
     async (admin) =>
       void (await admin.message(
         `select pg_terminate_backend(pid) from pg_stat_activity where application_name = '${name}'`,
@@ -159,7 +124,7 @@ test.each([
   "a second signal, $signal, ends the process at once with $code, its log written",
   async ({ signal, code }) => {
     const serving = await startServing();
-    await withDatabase(database.adminUrl, async (admin) => {
+    await withDatabase(shop.database.adminUrl, async (admin) => {
       const lock = admin
         .message("lock table data.todos; select pg_sleep(30)")
         .catch(() => undefined);
@@ -180,7 +145,7 @@ test.each([
 
 async function endLock(): Promise<void> {
   await withDatabase(
-    database.adminUrl,
+    shop.database.adminUrl,
     async (admin) =>
       void (await admin.message(`select pg_terminate_backend(pid) from pg_locks
         where relation = 'data.todos'::regclass and granted and mode = 'AccessExclusiveLock'`)),
@@ -191,7 +156,7 @@ async function endLock(): Promise<void> {
 async function untilLock(state: "granted" | "not granted"): Promise<void> {
   const text = `select from pg_locks where relation = 'data.todos'::regclass and ${state}
     and (mode = 'AccessExclusiveLock' or not granted)`;
-  await withDatabase(database.adminUrl, (watcher) =>
+  await withDatabase(shop.database.adminUrl, (watcher) =>
     eventually(async () => (await watcher.query(text, [], { effect: "read" })).length > 0),
   );
 }
@@ -199,8 +164,8 @@ async function untilLock(state: "granted" | "not granted"): Promise<void> {
 test("health tells that a service lives", async () => {
   const serving = await startServing();
   const health = await runCommand(["health"], {
-    ...project,
-    env: { ...env, PORT: String(serving.port) },
+    ...shop,
+    env: { ...shop.env, PORT: String(serving.port) },
   });
   expect(health).toEqual({ code: 0, out: `${serving.url}/live lives\n`, err: "" });
   expect(await serving.kill("SIGINT")).toBe(0);
@@ -210,7 +175,7 @@ test("a body over its limit gets the contract's 413", async () => {
   const serving = await startServing();
   const response = await fetch(`${serving.url}/v1/data/db/todos`, {
     method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${shop.key}`, "content-type": "application/json" },
     body: JSON.stringify({ title: "x".repeat(3_000_000) }),
   });
   expect([response.status, await response.json()]).toMatchObject([
@@ -223,8 +188,8 @@ test("a body over its limit gets the contract's 413", async () => {
 test("a port that is in use is one clear message", async () => {
   const serving = await startServing();
   const second = await runCommand(["serve"], {
-    ...project,
-    env: { ...env, PORT: String(serving.port) },
+    ...shop,
+    env: { ...shop.env, PORT: String(serving.port) },
   });
   expect(second).toEqual({
     code: 1,
@@ -237,14 +202,17 @@ test("a port that is in use is one clear message", async () => {
 test("a database that is not migrated is refused with the way out", async () => {
   const empty = await makeEmptyDatabase();
   const urls = { ADMIN_DATABASE_URL: empty.url, DATABASE_URL: empty.url };
-  const { code, out, err } = await runCommand(["serve"], { ...project, env: { ...env, ...urls } });
+  const { code, out, err } = await runCommand(["serve"], {
+    ...shop,
+    env: { ...shop.env, ...urls },
+  });
   await empty.drop();
   expect(err).toMatch(/^The database lacks \d+ migrations?: run rowhouse migrate first\n$/);
   expect([code, out]).toEqual([1, ""]);
 });
 
 test("a database away at the start: 503 with Retry-After, served as soon as it is there", async () => {
-  const gate = await makeGate(database.adminUrl);
+  const gate = await makeGate(shop.database.adminUrl);
   const serving = await startServing({ DATABASE_URL: gate.url, DATABASE_PREPARE: "on" });
   await serving.until(/"event":"database away"/);
   const away = await listTodos(serving.url);

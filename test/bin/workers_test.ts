@@ -1,55 +1,31 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { createServer } from "node:net";
-import { makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
+import { withDatabase } from "../support/cluster.ts";
 import {
   eventually,
-  makeProject,
   type Running,
   runCommand,
   type Settings,
-  schemaText,
   startCommand,
 } from "../support/command.ts";
+import { findFreePort } from "../support/free_port.ts";
+import { openShop, type Shop } from "../support/shop.ts";
 
-let project: ReturnType<typeof makeProject>;
-let database: TestDatabase;
-let env: Settings;
-let key: string;
+let shop: Shop;
 let port: number;
 let adminPort: number;
 beforeAll(async () => {
-  project = makeProject({
-    "schema/mod.ts": schemaText("{ todos: { title: t.string().required() } }"),
-  });
-  database = await makeDatabase();
-  port = await findFreePort();
-  adminPort = await findFreePort();
-  env = {
-    DATABASE_URL: database.servingUrl,
-    ADMIN_DATABASE_URL: database.adminUrl,
-    DATABASE_PREPARE: database.prepare ? "on" : "off",
+  [port, adminPort] = [await findFreePort(), await findFreePort(2)];
+  shop = await openShop({
     DATABASE_POOL: "3",
-    HOST: "127.0.0.1",
     PORT: String(port),
     ADMIN_PORT: String(adminPort),
     WORKERS: "2",
-  };
-  const run = async (...words: string[]) => {
-    const { code, out, err } = await runCommand(words, { ...project, env });
-    expect([code, err]).toEqual([0, ""]);
-    return out;
-  };
-  await run("admin", "create-app", "shop");
-  key = (await run("admin", "issue-key", "shop")).trim();
-  await run("db", "push", "--app", "shop");
+  });
 });
-afterAll(async () => {
-  project.remove();
-  await database.drop();
-});
+afterAll(() => shop.close());
 
 async function startServing(settings: Settings = {}): Promise<Running> {
-  const serving = startCommand(["serve"], { ...project, env: { ...env, ...settings } });
+  const serving = startCommand(["serve"], { ...shop, env: { ...shop.env, ...settings } });
   await eventually(() => countOf(serving, "listening") === 2, serving.output);
   return serving;
 }
@@ -61,7 +37,7 @@ const countOf = (serving: Running, event: string) =>
 async function list(isSecond = false): Promise<number> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/v1/data/db/todos?limit=1`, {
-      headers: { authorization: `Bearer ${key}` },
+      headers: { authorization: `Bearer ${shop.key}` },
     });
     await response.text();
     return response.status;
@@ -86,7 +62,7 @@ test("two workers share the port; each tells operators of itself; SIGTERM ends a
 test("a second signal ends the supervisor and every worker at once, the log written", async () => {
   const serving = await startServing();
   const workers = await childrenOf(serving.pid);
-  await withDatabase(database.adminUrl, async (admin) => {
+  await withDatabase(shop.database.adminUrl, async (admin) => {
     const lock = admin.message("lock table data.todos; select pg_sleep(30)").catch(() => undefined);
     await eventually(() => hasLock(true));
     const answer = list().catch((error: unknown) => error);
@@ -96,7 +72,7 @@ test("a second signal ends the supervisor and every worker at once, the log writ
     expect(await serving.kill("SIGINT")).toBe(130);
     await eventually(() => workers.every((pid) => !isAlive(pid)));
     expect(await answer).toBeInstanceOf(Error);
-    await withDatabase(database.adminUrl, (other) =>
+    await withDatabase(shop.database.adminUrl, (other) =>
       other.message(`select pg_terminate_backend(pid) from pg_locks
         where relation = 'data.todos'::regclass and granted and mode = 'AccessExclusiveLock'`),
     );
@@ -107,7 +83,7 @@ test("a second signal ends the supervisor and every worker at once, the log writ
 
 /** Whether somebody has the table to himself, or waits for it. */
 async function hasLock(isGranted: boolean): Promise<boolean> {
-  const rows = await withDatabase(database.adminUrl, (watcher) =>
+  const rows = await withDatabase(shop.database.adminUrl, (watcher) =>
     watcher.query(
       `select from pg_locks where relation = 'data.todos'::regclass and granted = $1
         and (mode = 'AccessExclusiveLock' or not granted)`,
@@ -160,15 +136,15 @@ test("a supervisor that is killed takes its workers with it", async () => {
 
 test("what the first worker refuses to start over is told once", async () => {
   const { code, err, out } = await runCommand(["serve"], {
-    ...project,
-    env: { ...env, DATABASE_URL: database.servingUrl.replace(/:[^:@/]+@/, ":wrong@") },
+    ...shop,
+    env: { ...shop.env, DATABASE_URL: shop.database.servingUrl.replace(/:[^:@/]+@/, ":wrong@") },
   });
   expect(code).toBe(1);
   expect((err + out).split("refuses the password").length - 1).toBe(1);
 });
 
 test("several workers want a port that is known", async () => {
-  const { code, err } = await runCommand(["serve"], { ...project, env: { ...env, PORT: "0" } });
+  const { code, err } = await runCommand(["serve"], { ...shop, env: { ...shop.env, PORT: "0" } });
   expect(code).toBe(1);
   expect(err).toContain("set PORT");
 });
@@ -185,20 +161,4 @@ function isAlive(pid: number): boolean {
   } catch {
     return false; // no such process
   }
-}
-
-/** A free port, and the one after it, below those that outgoing sockets take. */
-async function findFreePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    if ((await isFree(port)) && (await isFree(port + 1))) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once("error", () => resolve(false));
-    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
-  });
 }

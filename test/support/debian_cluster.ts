@@ -1,12 +1,20 @@
 /** A fresh PostgreSQL of the system's own, with its tools, run by an unprivileged account. @module */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findAccount } from "./account.ts";
 import { findFreePort } from "./free_port.ts";
 
 const BIN = "/usr/lib/postgresql/15/bin";
+
+const SETTINGS = [
+  "listen_addresses=127.0.0.1",
+  "unix_socket_directories=",
+  "max_connections=300",
+  "fsync=off",
+];
 
 /** Whether this machine has it. */
 export const hasDebianPostgres = existsSync(join(BIN, "pg_dump"));
@@ -23,27 +31,30 @@ export function runTool(name: string, words: readonly string[], input?: string):
   });
 }
 
-export async function startDebianCluster(): Promise<DebianCluster> {
+export type DebianOptions = {
+  /** That of the administrator, and every login is asked for its own; none: every login is let in. */
+  password?: string;
+};
+
+export async function startDebianCluster(options: DebianOptions = {}): Promise<DebianCluster> {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-debian-"));
   const account = findAccount();
   if (account !== undefined) chownSync(folder, account.uid, account.gid);
   const data = join(folder, "data");
-  const options = { ...account, cwd: folder, stdio: "ignore" } as const;
-  execFileSync(
-    join(BIN, "initdb"),
-    ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"],
-    options,
-  );
+  const as = { ...account, cwd: folder, stdio: "ignore" } as const;
+  const form = ["-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"];
+  const words = ["-D", data, ...form, ...toAuth(folder, options)];
+  execFileSync(join(BIN, "initdb"), words, as);
   const port = await findFreePort();
-  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off"];
-  const flags = ["-D", data, "-p", String(port), ...settings.flatMap((one) => ["-c", one])];
-  const server = spawn(join(BIN, "postgres"), flags, options);
+  const flags = ["-D", data, "-p", String(port), ...SETTINGS.flatMap((one) => ["-c", one])];
+  const server = spawn(join(BIN, "postgres"), flags, as);
   while (!isReady(port)) {
     if (server.exitCode !== null) throw new Error("Cannot start PostgreSQL 15");
     await Bun.sleep(20);
   }
+  const secret = options.password === undefined ? "" : `:${encodeURIComponent(options.password)}`;
   return {
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    url: `postgres://postgres${secret}@127.0.0.1:${port}/postgres`,
     stop: async () => {
       await end(server);
       rmSync(folder, { recursive: true, force: true });
@@ -51,7 +62,16 @@ export async function startDebianCluster(): Promise<DebianCluster> {
   };
 }
 
+/** How logins prove who they are, in the words of initdb. */
+function toAuth(folder: string, { password }: DebianOptions): string[] {
+  if (password === undefined) return ["-A", "trust"];
+  const file = join(folder, "password");
+  writeFileSync(file, password);
+  return ["-A", "scram-sha-256", `--pwfile=${file}`];
+}
+
 async function end(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null) return;
   const ended = once(server, "exit");
   server.kill("SIGINT");
   await ended;
@@ -64,11 +84,4 @@ function isReady(port: number): boolean {
   } catch {
     return false; // not yet
   }
-}
-
-/** PostgreSQL refuses to run as root. */
-function findAccount(): { uid: number; gid: number } | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  const read = (flag: string) => Number(execFileSync("id", [flag, "nobody"], { encoding: "utf8" }));
-  return { uid: read("-u"), gid: read("-g") };
 }

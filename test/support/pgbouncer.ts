@@ -1,10 +1,11 @@
 /** A PgBouncer in transaction mode in front of the tests' cluster, that can be paused, killed and started again. @module */
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
+import { findAccount } from "./account.ts";
 import { findFreePort } from "./free_port.ts";
 
 export type Pooler = {
@@ -27,6 +28,8 @@ export type PoolerOptions = {
   clients: number;
   /** Users that may connect, with their passwords. */
   users: Readonly<Record<string, string>>;
+  /** How it asks PostgreSQL for the passwords of all others, and as which of `users`. */
+  ask?: { user: string; query: string };
 };
 
 /** Where Debian and others install it. */
@@ -40,9 +43,8 @@ export async function startPooler(targetUrl: string, options: PoolerOptions): Pr
   const port = await findFreePort();
   const target = new URL(targetUrl);
   const users = { ...options.users, [CONSOLE_USER]: crypto.randomUUID() };
-  const place = `host=${target.hostname} port=${target.port}`;
   writeFileSync(join(folder, "users.txt"), toUserList(users));
-  writeFileSync(join(folder, "pgbouncer.ini"), toSettings({ folder, port, place, options }));
+  writeFileSync(join(folder, "pgbouncer.ini"), toSettings({ folder, port, target, options }));
   const account = findAccount();
   if (account !== undefined)
     for (const name of ["", "users.txt", "pgbouncer.ini"])
@@ -98,32 +100,29 @@ function toUserList(users: Readonly<Record<string, string>>): string {
     .join("");
 }
 
-type Settings = { folder: string; port: number; place: string; options: PoolerOptions };
+type Settings = { folder: string; port: number; target: URL; options: PoolerOptions };
 
-function toSettings({ folder, port, place, options }: Settings): string {
+function toSettings({ folder, port, target, options }: Settings): string {
+  const { ask } = options;
   return `[databases]
-* = ${place}
+* = host=${target.hostname} port=${target.port}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${port}
 unix_socket_dir =
 auth_type = scram-sha-256
 auth_file = ${join(folder, "users.txt")}
+${ask === undefined ? "" : `auth_user = ${ask.user}\nauth_query = ${ask.query}`}
 admin_users = ${CONSOLE_USER}
+stats_users = ${target.username}
 pool_mode = transaction
 default_pool_size = ${options.poolSize}
 max_client_conn = ${options.clients}
+server_idle_timeout = 5
 query_wait_timeout = 3
 server_login_retry = 1
 server_connect_timeout = 2
 `;
-}
-
-/** PgBouncer refuses to run as root. */
-function findAccount(): { uid: number; gid: number } | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  const read = (flag: string) => Number(execFileSync("id", [flag, "nobody"], { encoding: "utf8" }));
-  return { uid: read("-u"), gid: read("-g") };
 }
 
 async function isListening(port: number): Promise<boolean> {
