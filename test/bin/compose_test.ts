@@ -1,101 +1,170 @@
-/** compose.yaml and its split overlay: known settings, required secrets, commands that exist, logins of least rights. */
+/** compose.yaml: two shapes of which one is started; known settings, no secret, commands that exist, logins of least rights. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import * as v from "valibot";
+import { COMPOSE as VARIABLES } from "../../src/bin/generated.ts";
 import { readConfig, SETTINGS } from "../../src/config.ts";
 import { ROOT } from "../support/command.ts";
+import { COMPOSE, fillIn, runInitLogins, SERVICES, type Service } from "../support/compose.ts";
 import {
   type DebianCluster,
   hasDebianPostgres,
   startDebianCluster,
 } from "../support/debian_cluster.ts";
 
-const Env = v.record(v.string(), v.string());
-const File = v.object({
-  services: v.record(
-    v.string(),
-    v.object({
-      build: v.optional(v.string()),
-      image: v.optional(v.string()),
-      command: v.optional(v.array(v.string())),
-      environment: v.optional(Env, {}),
-    }),
-  ),
-  configs: v.record(v.string(), v.object({ file: v.string() })),
+const VALUES = Object.fromEntries(
+  Object.keys(VARIABLES).map((name) => [name, `${name}-of-letters-and-digits`]),
+);
+const ENV = {
+  ...VALUES,
+  INTERNAL_HMAC_SECRET: "s".repeat(32),
+  COOKIE_DOMAIN: "example.org",
+  IDENTITY_URL: "https://id.example.org",
+};
+const OURS = SERVICES.filter(({ build }) => build !== undefined);
+/** The process that callers reach, by the shape that it stands for. */
+const SHAPES = [
+  {
+    shape: "single",
+    front: "rowhouse",
+    others: ["migrate", "pgbouncer", "postgres"],
+  },
+  {
+    shape: "split",
+    front: "gateway",
+    others: [
+      "data",
+      "identity",
+      "migrate-data",
+      "migrate-gateway",
+      "migrate-identity",
+      "pooler",
+      "postgres",
+    ],
+  },
+];
+
+describe.each(SHAPES)("the shape $shape", ({ shape, front, others }) => {
+  const inShape = SERVICES.filter(({ profiles }) => profiles.includes(shape));
+
+  test("is started whole by its profile, and nothing of the other one", () => {
+    expect(inShape.map(({ name }) => name).sort()).toEqual([...others, front].sort());
+  });
+
+  test(`is started whole by the name of ${front} too`, () => {
+    expect([...findNeeded(front)].sort()).toEqual([...others, front].sort());
+  });
+
+  test("depends on nothing that it does not start", () => {
+    for (const { depends_on } of inShape)
+      expect(inShape.map(({ name }) => name)).toEqual(
+        expect.arrayContaining(Object.keys(depends_on)),
+      );
+  });
+
+  test(`is reached through ${front} alone`, () => {
+    const published = inShape.filter(({ ports }) => ports.length > 0);
+    expect(published.map(({ name }) => name)).toEqual([front]);
+  });
+
+  test("waits for its migration and its pooler before it serves", () => {
+    for (const one of inShape.filter((service) => service.build && !service.command)) {
+      const role = one.environment["ROLE"];
+      expect(one.depends_on).toMatchObject({
+        [role === undefined ? "migrate" : `migrate-${role}`]: {
+          condition: "service_completed_successfully",
+        },
+        [role === undefined ? "pgbouncer" : "pooler"]: { condition: "service_started" },
+      });
+    }
+  });
 });
 
-const FILES = ["compose.yaml", "compose.split.yaml"].map((name) => {
-  const text = readFileSync(join(ROOT, name), "utf8");
-  // The tag is compose's own: the overlay's variables stand in place of those below.
-  return { name, text, ...v.parse(File, Bun.YAML.parse(text.replaceAll("!override", ""))) };
+test("a service without a profile would start in both shapes: there is none", () => {
+  expect(SERVICES.filter(({ profiles }) => profiles.length === 0)).toEqual([]);
 });
-const SERVICES = FILES.flatMap(({ name: file, services }) =>
-  Object.entries(services).map(([service, parts]) => ({
-    name: `${file}: ${service}`,
-    service,
-    ...parts,
-  })),
-);
-const OURS = SERVICES.filter(({ service }) => !["postgres", "pgbouncer"].includes(service));
+
+test("the split shape has two data services", () => {
+  expect(SERVICES.find(({ name }) => name === "data")?.deploy?.replicas).toBe(2);
+});
+
+test("every variable is a setting, or one of those that .env.example tells of", () => {
+  const known = [...Object.keys(SETTINGS), ...Object.keys(VARIABLES)];
+  const used = new Set([...COMPOSE.text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name = ""]) => name));
+  expect(known).toEqual(expect.arrayContaining([...used]));
+  expect([...used]).toEqual(expect.arrayContaining(Object.keys(VARIABLES)));
+});
+
+test("what one shape alone needs is not asked for: Compose reads the variables of both", () => {
+  for (const [, name = "", rest = ""] of COMPOSE.text.matchAll(/\$\{([A-Z_]+)([^}]*)\}/g)) {
+    if (rest.startsWith(":?"))
+      expect(["ADMIN_PASSWORD", "LOGIN_PASSWORD", "COOKIE_DOMAIN"]).toContain(name);
+    if (/PASSWORD|SECRET/.test(name)) expect([`:?set ${name}`, ":-"]).toContain(rest);
+  }
+});
 
 test.each(OURS)("$name sets only settings, and they are a configuration", ({ environment }) => {
   expect(Object.keys(SETTINGS)).toEqual(expect.arrayContaining(Object.keys(environment)));
-  const filled = Object.entries(environment).map(([name, value]) => [name, fill(value)]);
-  expect(() => readConfig(Object.fromEntries(filled))).not.toThrow();
+  expect(readConfig(fillIn(environment, ENV))).not.toHaveProperty("faults");
 });
 
-test.each(OURS)(
-  "$name serves as a login that is not the administrator",
-  ({ environment, command }) => {
-    const { DATABASE_URL, ROLE, ADMIN_DATABASE_URL } = environment;
-    const login = ROLE === undefined ? "rowhouse_login" : `rowhouse_${ROLE}_login`;
-    expect(new URL(fill(DATABASE_URL ?? "")).username).toBe(login);
-    if (ADMIN_DATABASE_URL !== undefined)
-      expect(new URL(fill(ADMIN_DATABASE_URL)).username).toBe("rowhouse_admin");
-    for (const word of command ?? []) expect(["migrate", "serve"]).toContain(word);
+test.each(OURS.filter(({ environment }) => environment["ROLE"] !== undefined))(
+  "$name refuses to start without the secret that Compose cannot ask for",
+  ({ environment }) => {
+    expect(readConfig(fillIn(environment, { ...ENV, INTERNAL_HMAC_SECRET: "" }))).toEqual({
+      faults: [expect.stringContaining("INTERNAL_HMAC_SECRET")],
+    });
   },
 );
 
-test.each(SERVICES)("$name names no secret, and asks for each", ({ environment }) => {
+test.each(OURS)("$name connects as the login of its role", ({ environment, command }) => {
+  const { DATABASE_URL, ROLE, ADMIN_DATABASE_URL } = fillIn(environment, ENV);
+  const readUser = (url = "") => new URL(url).username;
+  expect(readUser(DATABASE_URL)).toBe(
+    ROLE === undefined ? "rowhouse_login" : `rowhouse_${ROLE}_login`,
+  );
+  const administrator =
+    command === undefined && ROLE !== undefined ? "rowhouse_push_login" : "rowhouse_admin";
+  if (ADMIN_DATABASE_URL !== undefined) expect(readUser(ADMIN_DATABASE_URL)).toBe(administrator);
+  for (const word of command ?? []) expect(["migrate", "serve"]).toContain(word);
+});
+
+test("of the split shape's services the data service alone may push, and no password is of two", () => {
+  const serving = OURS.filter(({ command, profiles }) => !command && profiles.includes("split"));
+  const pushing = serving.filter(({ environment }) => "ADMIN_DATABASE_URL" in environment);
+  expect(pushing.map(({ name }) => name)).toEqual(["data"]);
+  const passwords = serving.map(
+    ({ environment }) =>
+      [environment["DATABASE_URL"]].map((url = "") => /\$\{([A-Z_]+)/.exec(url)?.[1])[0],
+  );
+  expect(new Set(passwords).size).toBe(serving.length);
+});
+
+test.each(SERVICES)("$name names no secret", ({ environment }) => {
   for (const [name, value] of Object.entries(environment)) {
-    if (/PASSWORD|SECRET/.test(name)) expect(value).toMatch(/^\$\{[A-Z_]+:\?set [A-Z_]+\}$/);
-    for (const [, variable = "", rest = ""] of value.matchAll(/\$\{([A-Z_]+)([^}]*)\}/g))
-      if (/PASSWORD|SECRET/.test(variable)) expect(rest).toBe(`:?set ${variable}`);
+    if (/PASSWORD|SECRET/.test(name)) expect(value).toMatch(/^\$\{[A-Z_]+:[?-][^}]*\}$/);
     expect(value).not.toMatch(/:\/\/[^:/@]+:(?!\$\{)[^@]*@/);
   }
 });
 
-test("the pooler is never the administrator", () => {
-  const poolers = SERVICES.filter(({ service }) => service === "pgbouncer");
-  expect(poolers).toHaveLength(2);
+test("a pooler is never the administrator", () => {
+  const poolers = SERVICES.filter(({ image }) => image?.includes("pgbouncer"));
+  expect(poolers.map(({ name }) => name)).toEqual(["pgbouncer", "pooler"]);
   for (const { environment } of poolers)
     for (const name of ["DB_USER", "AUTH_USER"])
       expect(environment[name]).not.toBe("rowhouse_admin");
 });
 
-test("the scripts that are named are there, and are what bash can read", () => {
-  const scripts = FILES.flatMap(({ configs }) => Object.values(configs).map(({ file }) => file));
-  expect(scripts).toHaveLength(2);
+test("the script that is named is there, and is what bash can read", () => {
+  const scripts = Object.values(COMPOSE.configs).map(({ file }) => file);
+  expect(scripts).toEqual(["deploy/init_logins.sh"]);
   for (const script of scripts) execFileSync("bash", ["-n", join(ROOT, script)]);
 });
 
-describe.skipIf(!hasDebianPostgres)("the logins of the split house", () => {
+describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes", () => {
   let cluster: DebianCluster;
   beforeAll(async () => {
     cluster = await startDebianCluster();
-    execFileSync("bash", [join(ROOT, "deploy/init_split_logins.sh")], {
-      stdio: "pipe",
-      env: {
-        PATH: `/usr/lib/postgresql/15/bin:${process.env["PATH"]}`,
-        PGHOST: "127.0.0.1",
-        PGPORT: new URL(cluster.url).port,
-        POSTGRES_USER: "postgres",
-        POSTGRES_DB: "postgres",
-        ROWHOUSE_LOGIN_PASSWORD: "letters and digits",
-      },
-    });
   }, 60_000);
   afterAll(() => cluster.stop());
 
@@ -105,17 +174,41 @@ describe.skipIf(!hasDebianPostgres)("the logins of the split house", () => {
     const done = Bun.spawnSync(["/usr/lib/postgresql/15/bin/psql", url.href, "-XAtc", statement]);
     return done.exitCode === 0 ? done.stdout.toString().trim() : done.stderr.toString().trim();
   };
-  const query = (name: string) => {
-    const text = FILES[1]?.services["pgbouncer"]?.environment["AUTH_QUERY"] ?? "";
-    return text.replace("$$1", `'${name}'`);
-  };
+  const listLogins = () =>
+    ask("postgres", "select rolname from pg_roles where rolname like 'rowhouse%' order by 1")
+      .split("\n")
+      .filter(Boolean);
+  const query = (name: string) =>
+    (pooler?.environment["AUTH_QUERY"] ?? "").replace("$$1", `'${name}'`);
+  const pooler = SERVICES.find(({ name }) => name === "pooler");
+
+  test("are one in the single shape, however often it runs", () => {
+    for (const _ of [1, 2]) runInitLogins(cluster, { LOGIN_PASSWORD: "one" });
+    expect(listLogins()).toEqual(["rowhouse_login"]);
+  });
+
+  test("are one a role in the split shape, also where the single shape was before", () => {
+    for (const _ of [1, 2]) runInitLogins(cluster, VALUES);
+    expect(listLogins()).toEqual([
+      "rowhouse_data_login",
+      "rowhouse_gateway_login",
+      "rowhouse_identity_login",
+      "rowhouse_login",
+      "rowhouse_owner",
+      "rowhouse_pooler",
+      "rowhouse_push_login",
+    ]);
+    const text = `select rolname from pg_roles where rolname like 'rowhouse%'
+      and (rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication)`;
+    expect(ask("postgres", text)).toBe("");
+  });
 
   test.each(["gateway", "data", "identity"])("the pooler finds that of %s", (role) => {
     const login = `rowhouse_${role}_login`;
     expect(ask("rowhouse_pooler", query(login))).toStartWith(`${login}|SCRAM-SHA-256$`);
   });
 
-  test.each(["postgres", "rowhouse_pooler", "nobody"])(
+  test.each(["postgres", "rowhouse_pooler", "rowhouse_push_login", "nobody"])(
     "the pooler does not find that of %s",
     (name) => {
       expect(ask("rowhouse_pooler", query(name))).toBe("");
@@ -123,26 +216,17 @@ describe.skipIf(!hasDebianPostgres)("the logins of the split house", () => {
   );
 
   test("the pooler reads no password by itself, and nobody else asks for one", () => {
-    expect(ask("rowhouse_pooler", "select passwd from pg_catalog.pg_shadow")).toContain(
-      "permission denied",
-    );
-    expect(ask("rowhouse_data_login", query("rowhouse_gateway_login"))).toContain(
-      "permission denied",
-    );
+    for (const [user, text] of [
+      ["rowhouse_pooler", "select passwd from pg_catalog.pg_shadow"],
+      ["rowhouse_data_login", query("rowhouse_gateway_login")],
+    ] as const)
+      expect(ask(user, text)).toContain("permission denied");
   });
 });
 
-/** With a value for every variable, or its default. */
-function fill(text: string): string {
-  return text.replace(
-    /\$\{([A-Z_]+)(:[?-])?([^}]*)\}/g,
-    (_, name: string, mark: string, rest: string) => {
-      if (mark === ":-") return rest;
-      return name === "IDENTITY_URL"
-        ? "https://id.example.org"
-        : name === "COOKIE_DOMAIN"
-          ? "example.org"
-          : "a".repeat(48);
-    },
-  );
+/** A service and all that it depends on, near and far. */
+function findNeeded(name: string): Set<string> {
+  const service: Service | undefined = SERVICES.find((one) => one.name === name);
+  const below = Object.keys(service?.depends_on ?? {}).flatMap((one) => [...findNeeded(one)]);
+  return new Set([name, ...below]);
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import schema from "../../schema/mod.ts";
 import { renderTypes } from "../../src/bin/db_types.ts";
-import { renderEnvExample, renderReadme } from "../../src/bin/generated.ts";
+import { COMPOSE, renderEnvExample, renderReadme } from "../../src/bin/generated.ts";
 import { readConfig, SETTINGS } from "../../src/config.ts";
 import { PROBLEMS } from "../../src/problem.ts";
 import { ROOT } from "../support/command.ts";
@@ -25,7 +25,7 @@ test("the tables of README.md are what bun run generate writes, and hold every s
 test(".env.example with every line in force is a configuration without faults", () => {
   const lines = renderEnvExample().matchAll(/^# ([A-Z_]+)=(.*)$/gm);
   const env = Object.fromEntries([...lines].map(([, name = "", value = ""]) => [name, value]));
-  expect(Object.keys(env)).toEqual(Object.keys(SETTINGS));
+  expect(Object.keys(env)).toEqual([...Object.keys(SETTINGS), ...Object.keys(COMPOSE)]);
   expect(readConfig(env)).toEqual(readConfig({}));
 });
 

@@ -1,0 +1,49 @@
+#!/bin/bash
+# Makes the logins of least rights that have a password in the environment. Run by the postgres image in an empty volume;
+# may be run again, such as after a password was changed or the other shape was chosen:
+#   docker compose exec postgres /docker-entrypoint-initdb.d/init_logins.sh
+# LOGIN_PASSWORD is that of rowhouse_login (one process) and of rowhouse_pooler, which may look up the passwords of the
+# roles' logins and nothing else. Migrate grants each login the rights of its role.
+set -euo pipefail
+
+run() { psql --no-psqlrc --quiet --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" --set ON_ERROR_STOP=1 "$@"; }
+
+make_login() { # name, password
+  [ -n "$2" ] || return 0
+  PASSWORD="$2" run --set login="$1" <<'SQL'
+\getenv password PASSWORD
+select pg_catalog.format('create role %I', :'login')
+  where not exists (select from pg_catalog.pg_roles where rolname = :'login') \gexec
+alter role :"login" login password :'password';
+SQL
+}
+
+make_login rowhouse_login "${LOGIN_PASSWORD:-}"
+make_login rowhouse_gateway_login "${GATEWAY_PASSWORD:-}"
+make_login rowhouse_data_login "${DATA_PASSWORD:-}"
+make_login rowhouse_identity_login "${IDENTITY_PASSWORD:-}"
+[ -n "${GATEWAY_PASSWORD:-}" ] || exit 0
+
+make_login rowhouse_pooler "${LOGIN_PASSWORD:-}"
+run <<'SQL'
+create schema if not exists pooler;
+create or replace function pooler.find_login(name text) returns table (usename name, passwd text)
+  language sql stable security definer set search_path = ''
+  begin atomic
+    select s.usename, s.passwd from pg_catalog.pg_shadow s
+      where s.usename = name
+        and s.usename in ('rowhouse_gateway_login', 'rowhouse_data_login', 'rowhouse_identity_login');
+  end;
+revoke all on function pooler.find_login(text) from public;
+grant usage on schema pooler to rowhouse_pooler;
+grant execute on function pooler.find_login(text) to rowhouse_pooler;
+SQL
+
+# Pushes make tables as rowhouse_owner, which migrate would make otherwise.
+make_login rowhouse_push_login "${PUSH_PASSWORD:-}"
+[ -n "${PUSH_PASSWORD:-}" ] || exit 0
+run <<'SQL'
+select 'create role rowhouse_owner'
+  where not exists (select from pg_catalog.pg_roles where rolname = 'rowhouse_owner') \gexec
+grant rowhouse_owner to rowhouse_push_login;
+SQL

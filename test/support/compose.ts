@@ -1,0 +1,73 @@
+/** compose.yaml as data, and what its engine would do with it: no engine is wanted to look at it. @module */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { ROOT } from "./command.ts";
+import type { DebianCluster } from "./debian_cluster.ts";
+
+const Condition = v.picklist([
+  "service_started",
+  "service_healthy",
+  "service_completed_successfully",
+]);
+const Service = v.object({
+  profiles: v.optional(v.array(v.string()), []),
+  build: v.optional(v.string()),
+  image: v.optional(v.string()),
+  command: v.optional(v.array(v.string())),
+  environment: v.optional(v.record(v.string(), v.string()), {}),
+  ports: v.optional(v.array(v.string()), []),
+  depends_on: v.optional(v.record(v.string(), v.object({ condition: Condition })), {}),
+  deploy: v.optional(v.object({ replicas: v.number() })),
+});
+const File = v.object({
+  services: v.record(v.string(), Service),
+  configs: v.record(v.string(), v.object({ file: v.string() })),
+});
+export type Service = v.InferOutput<typeof Service> & { name: string };
+
+const text = readFileSync(join(ROOT, "compose.yaml"), "utf8");
+export const COMPOSE = { text, ...v.parse(File, Bun.YAML.parse(text)) };
+export const SERVICES: readonly Service[] = Object.entries(COMPOSE.services).map(
+  ([name, service]) => ({ name, ...service }),
+);
+
+/** A service's environment with a value for every variable. @throws {Error} one that must be set is not */
+export function fillIn(
+  environment: Readonly<Record<string, string>>,
+  values: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const fill = (text: string) =>
+    text.replace(
+      /\$\{([A-Z_]+)(?::([?-])([^}]*))?\}/g,
+      (_, name: string, mark: string, rest: string) => {
+        const value = values[name] ?? "";
+        if (value === "" && mark === "?") throw new Error(rest);
+        return value === "" ? (rest ?? "") : value;
+      },
+    );
+  return Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [name, fill(value).replace("$$", "$")]),
+  );
+}
+
+/** What the image of PostgreSQL does in an empty volume, over TCP. */
+export function runInitLogins(
+  cluster: DebianCluster,
+  passwords: Readonly<Record<string, string>>,
+): void {
+  const { port, username, password, pathname } = new URL(cluster.url);
+  execFileSync("bash", [join(ROOT, "deploy/init_logins.sh")], {
+    stdio: "pipe",
+    env: {
+      ...passwords,
+      PATH: `/usr/lib/postgresql/15/bin:${process.env["PATH"]}`,
+      PGHOST: "127.0.0.1",
+      PGPORT: port,
+      PGPASSWORD: decodeURIComponent(password),
+      POSTGRES_USER: username,
+      POSTGRES_DB: pathname.slice(1),
+    },
+  });
+}

@@ -1,0 +1,179 @@
+/**
+ * The split shape of compose.yaml, started: its logins, its pooler, its one-shots and its services with the settings
+ * that stand there, as plain processes. What an engine would do besides is to give each a name: names become ports here.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { COMPOSE as VARIABLES } from "../../src/bin/generated.ts";
+import {
+  makeProject,
+  type Running,
+  runCommand,
+  type Settings,
+  schemaText,
+  startCommand,
+} from "../support/command.ts";
+import { fillIn, runInitLogins, SERVICES } from "../support/compose.ts";
+import {
+  type DebianCluster,
+  hasDebianPostgres,
+  runTool,
+  startDebianCluster,
+} from "../support/debian_cluster.ts";
+import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
+
+const ADMIN_PASSWORD = crypto.randomUUID();
+const PASSWORDS = Object.fromEntries(
+  Object.keys(VARIABLES).map((name) => [name, crypto.randomUUID()]),
+);
+const VALUES = {
+  ...PASSWORDS,
+  ADMIN_PASSWORD,
+  INTERNAL_HMAC_SECRET: crypto.randomUUID(),
+  COOKIE_DOMAIN: "example.org",
+  IDENTITY_URL: "https://id.example.org",
+};
+const LIST = "/v1/data/db/todos";
+
+let cluster: DebianCluster;
+let pooler: Pooler;
+let project: ReturnType<typeof makeProject>;
+const running: Running[] = [];
+const ports: Record<string, string> = {};
+
+describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split shape", () => {
+  beforeAll(async () => {
+    project = makeProject({
+      "schema/mod.ts": schemaText("{ todos: { title: t.string().required() } }"),
+    });
+    cluster = await startDebianCluster({ password: ADMIN_PASSWORD });
+    const parts = new URL(cluster.url);
+    // What the image does with POSTGRES_USER and POSTGRES_DB.
+    runTool("psql", [
+      "-c",
+      `create role rowhouse_admin superuser login password '${ADMIN_PASSWORD}'`,
+      cluster.url,
+    ]);
+    runTool("psql", ["-c", "create database rowhouse owner rowhouse_admin", cluster.url]);
+    parts.username = "rowhouse_admin";
+    parts.pathname = "/rowhouse";
+    runInitLogins({ ...cluster, url: parts.href }, PASSWORDS);
+    const {
+      AUTH_USER: user = "",
+      AUTH_QUERY: query = "",
+      DB_PASSWORD: password = "",
+    } = settingsOf("pooler");
+    pooler = await startPooler(parts.href, {
+      poolSize: Number(settingsOf("pooler")["DEFAULT_POOL_SIZE"]),
+      clients: Number(settingsOf("pooler")["MAX_CLIENT_CONN"]),
+      users: { [user]: password },
+      ask: { user, query },
+    });
+  }, 60_000);
+  afterAll(async () => {
+    await Promise.all(running.map((one) => one.kill("SIGTERM")));
+    await pooler?.close();
+    await cluster?.stop();
+    project?.remove();
+  });
+
+  const settingsOf = (name: string): Settings =>
+    fillIn(SERVICES.find((one) => one.name === name)?.environment ?? {}, VALUES);
+  /** The settings with the names of services as the addresses that these have here. */
+  const placed = (name: string): Settings => {
+    const toPlace = (value: string) =>
+      value
+        .replace("@pooler:5432", `@${new URL(pooler.toUrl(cluster.url)).host}`)
+        .replace("@postgres:5432", `@${new URL(cluster.url).host}`)
+        .replace(
+          /http:\/\/(data|identity):8787/,
+          (_, service) => `http://127.0.0.1:${ports[service] ?? 1}`,
+        );
+    const entries = Object.entries(settingsOf(name)).map(([key, value]) => [key, toPlace(value)]);
+    // Debian's PgBouncer is older than that of the image.
+    return {
+      ...Object.fromEntries(entries),
+      DATABASE_PREPARE: "off",
+      HOST: "127.0.0.1",
+      PORT: "0",
+    };
+  };
+  const start = async (name: string) => {
+    const command = SERVICES.find((one) => one.name === name)?.command ?? ["serve"];
+    const started = startCommand(command, { ...project, env: placed(name) });
+    running.push(started);
+    [, ports[name] = ""] = await started.until(/"event":"listening".*"port":(\d+)/);
+  };
+  const operate = async (...words: string[]) => {
+    const { ADMIN_DATABASE_URL = "" } = placed("migrate-data");
+    const done = await runCommand(words, { ...project, env: { ADMIN_DATABASE_URL } });
+    expect([done.code, done.err]).toEqual([0, ""]);
+    return done.out.trim();
+  };
+
+  test("the one-shots admit each login to its role, and serve again as often as they are run", async () => {
+    const names = ["migrate-gateway", "migrate-data", "migrate-identity"];
+    for (const _ of [1, 2])
+      for (const name of names) {
+        const ran = await runCommand(["migrate"], { ...project, env: placed(name) });
+        const login = new URL(placed(name)["DATABASE_URL"] ?? "").username;
+        expect(ran).toMatchObject({ code: 0, err: "" });
+        expect(ran.out).toContain(`The role "${login}" may serve\n`);
+      }
+  });
+
+  test("the services start, a push and a row go through the gateway, a person is told apart", async () => {
+    await start("data");
+    await start("identity");
+    await start("gateway");
+    const gateway = `http://127.0.0.1:${ports["gateway"]}`;
+    await operate("admin", "create-app", "shop");
+    const key = await operate(
+      "admin",
+      "issue-key",
+      "shop",
+      "--scope",
+      "data:read,data:write,schema:push",
+    );
+    const env = { ROWHOUSE_API_KEY: key, ROWHOUSE_URL: gateway };
+    // By rowhouse_push_login, which is no administrator.
+    expect(await runCommand(["db", "push"], { ...project, env })).toMatchObject({
+      code: 0,
+      err: "",
+    });
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const body = JSON.stringify({ title: "Milk" });
+    const created = await fetch(gateway + LIST, { method: "POST", headers, body });
+    expect([created.status, await created.json()]).toMatchObject([201, { title: "Milk" }]);
+    expect((await fetch(`${gateway}/v1/auth/me`)).status).toBe(401);
+    expect((await fetch(`${gateway}/ready`)).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${ports["data"]}${LIST}`, { headers })).status).toBe(401);
+  }, 60_000);
+
+  test.each([
+    { name: "gateway", table: "rowhouse.sessions" },
+    { name: "gateway", table: "data.todos" },
+    { name: "data", table: "rowhouse.api_keys" },
+    { name: "data", table: "rowhouse.users" },
+    { name: "data", table: "data.todos" },
+    { name: "identity", table: "rowhouse.api_keys" },
+    { name: "identity", table: "data.todos" },
+  ])("the login of $name cannot read $table", ({ name, table }) => {
+    const url = placed(name)["DATABASE_URL"] ?? "";
+    const direct = new URL(url);
+    direct.host = new URL(cluster.url).host;
+    expect(() => runTool("psql", ["-c", `select * from ${table}`, direct.href])).toThrow(
+      "permission denied",
+    );
+  });
+
+  test.each([
+    "create role mine",
+    "alter role rowhouse_push_login superuser",
+    "select * from pg_catalog.pg_authid",
+    "alter system set fsync = off",
+    "create database mine",
+  ])("the login that pushes cannot %s", (text) => {
+    const url = placed("data")["ADMIN_DATABASE_URL"] ?? "";
+    expect(() => runTool("psql", ["-c", text, url])).toThrow(/permission denied|must be superuser/);
+  });
+});
