@@ -1,0 +1,75 @@
+/** docs/signing.md: its test vector recomputed from its own text, by hand and by the gateway; its numbers are the code's. */
+import { expect, test } from "bun:test";
+import { createHash, createHmac } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readContext } from "../../src/gateway/context.ts";
+import {
+  AUDIENCES,
+  LEAST_SECRET_BYTES,
+  SIGNED_HEADERS,
+  sign,
+} from "../../src/gateway/signature.ts";
+import { makeVerify, WINDOW_MS } from "../../src/gateway/verify.ts";
+import { ROOT } from "../support/command.ts";
+
+const page = readFileSync(join(ROOT, "docs/signing.md"), "utf8");
+const vector = page.slice(page.indexOf("## Test vector"));
+const parts = new Map(
+  [...vector.matchAll(/^\| (\w+) \| `(.*)` \|$/gm)].map(([, name = "", value = ""]) => [
+    name,
+    value,
+  ]),
+);
+const read = (name: string) => parts.get(name) ?? "";
+const fences = [...vector.matchAll(/^```(\w+)\n([\s\S]*?)\n```$/gm)].map(([, , text = ""]) => text);
+const [contextJson = "", signedText = "", signature = "", shell = ""] = fences;
+
+test("the vector's text follows from its parts, by what the page says alone", () => {
+  const hash = createHash("sha256").update(read("body")).digest("hex");
+  const context = Buffer.from(contextJson).toString("base64url");
+  const names = ["audience", "method", "target", "timestamp", "nonce"];
+  expect(["rowhouse-v1", ...names.map(read), hash, context].join("\n")).toBe(signedText);
+  expect(`v1=${createHmac("sha256", read("secret")).update(signedText).digest("hex")}`).toBe(
+    signature,
+  );
+});
+
+test("the gateway signs the vector so, and the service takes it", () => {
+  const context = signedText.split("\n").at(-1) ?? "";
+  const audience = AUDIENCES.find((one) => one === read("audience")) ?? "identity";
+  const [method, target, timestamp, nonce] = ["method", "target", "timestamp", "nonce"].map(read);
+  const body = new TextEncoder().encode(read("body"));
+  const signed = { audience, method: method ?? "", target: target ?? "", body };
+  const sent = { timestamp: timestamp ?? "", nonce: nonce ?? "", context };
+  expect(sign(read("secret"), { ...signed, ...sent })).toBe(signature);
+  const verify = makeVerify({
+    audience,
+    secrets: [read("secret")],
+    now: () => Number(timestamp) + WINDOW_MS,
+  });
+  const entries = Object.entries({ ...sent, signature }).map(([name, value]) => [
+    SIGNED_HEADERS[name as keyof typeof SIGNED_HEADERS],
+    value,
+  ]);
+  const headers = new Headers(Object.fromEntries(entries));
+  expect(verify({ ...signed, headers })).toMatchObject({ context: { address: "192.0.2.7" } });
+  expect(readContext(context)?.principal).toMatchObject(JSON.parse(contextJson).key);
+});
+
+test.skipIf(Bun.which("openssl") === null)("the shell's lines give the same", () => {
+  const folder = mkdtempSync(join(tmpdir(), "rowhouse-signing-"));
+  writeFileSync(join(folder, "signed.txt"), signedText);
+  const done = Bun.spawnSync(["bash", "-ec", shell], { cwd: folder });
+  rmSync(folder, { recursive: true });
+  const digests = done.stdout.toString().match(/[0-9a-f]{64}/g);
+  expect(digests).toEqual([signedText.split("\n")[6] ?? "", signature.replace("v1=", "")]);
+});
+
+test("headers, window and least length are those of the code", () => {
+  const named = [...page.matchAll(/^\| `(Rowhouse-\w+)` \|/gm)].map(([, name = ""]) => name);
+  expect(named.map((name) => name.toLowerCase())).toEqual(Object.values(SIGNED_HEADERS));
+  expect(page).toContain(`more than ${WINDOW_MS / 1000} s from`);
+  expect(page).toContain(`at least ${LEAST_SECRET_BYTES} bytes`);
+});
