@@ -1,6 +1,7 @@
 /** compose.yaml: two shapes of which one is started; known settings, no secret, commands that exist, logins of least rights. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { COMPOSE as VARIABLES } from "../../src/bin/generated.ts";
 import { readConfig, SETTINGS } from "../../src/config.ts";
@@ -22,6 +23,8 @@ const ENV = {
   IDENTITY_URL: "https://id.example.org",
 };
 const OURS = SERVICES.filter(({ build }) => build !== undefined);
+/** All but the one that operators run by hand. */
+const CONNECTED = OURS.filter(({ name }) => name !== "admin");
 /** The process that callers reach, by the shape that it stands for. */
 const SHAPES = [
   {
@@ -80,6 +83,13 @@ describe.each(SHAPES)("the shape $shape", ({ shape, front, others }) => {
   });
 });
 
+test("the one for operators is in no shape, and runs admin with the administrator's login", () => {
+  const admin = OURS.find(({ name }) => name === "admin");
+  expect(admin).toMatchObject({ profiles: ["admin"], depends_on: {} });
+  const entry = readFileSync(join(ROOT, "Dockerfile"), "utf8").match(/^ENTRYPOINT (.*)$/m)?.[1];
+  expect(admin?.entrypoint).toEqual([...JSON.parse(entry ?? "[]"), "admin"]);
+});
+
 test("a service without a profile would start in both shapes: there is none", () => {
   expect(SERVICES.filter(({ profiles }) => profiles.length === 0)).toEqual([]);
 });
@@ -117,7 +127,7 @@ test.each(OURS.filter(({ environment }) => environment["ROLE"] !== undefined))(
   },
 );
 
-test.each(OURS)("$name connects as the login of its role", ({ environment, command }) => {
+test.each(CONNECTED)("$name connects as the login of its role", ({ environment, command }) => {
   const { DATABASE_URL, ROLE, ADMIN_DATABASE_URL } = fillIn(environment, ENV);
   const readUser = (url = "") => new URL(url).username;
   expect(readUser(DATABASE_URL)).toBe(

@@ -16,6 +16,7 @@ const Service = v.object({
   build: v.optional(v.string()),
   image: v.optional(v.string()),
   command: v.optional(v.array(v.string())),
+  entrypoint: v.optional(v.array(v.string())),
   environment: v.optional(v.record(v.string(), v.string()), {}),
   ports: v.optional(v.array(v.string()), []),
   depends_on: v.optional(v.record(v.string(), v.object({ condition: Condition })), {}),

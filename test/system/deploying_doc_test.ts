@@ -1,0 +1,97 @@
+/** docs/deploying.md: every command of it is run, its numbers are the code's, and what it names is there. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DEFAULT_PER_MINUTE, GRACES } from "../../src/accounts/mod.ts";
+import { SETTINGS } from "../../src/config.ts";
+import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
+import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { makeProject, type Outcome, ROOT, runCommand } from "../support/command.ts";
+import { COMPOSE, SERVICES } from "../support/compose.ts";
+
+const page = readFileSync(join(ROOT, "docs/deploying.md"), "utf8");
+const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+const lines = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
+  .flatMap(([, block = ""]) => block.split("\n"))
+  .map((line) => line.replace(/\s+#.*$/, ""))
+  .filter((line) => line !== "");
+const commands = lines.filter((line) => line.startsWith("rowhouse "));
+
+let database: TestDatabase;
+let project: ReturnType<typeof makeProject>;
+beforeAll(async () => {
+  database = await makeDatabase();
+  project = makeProject();
+});
+afterAll(async () => {
+  project.remove();
+  await database.drop();
+});
+
+describe("its commands, in their order,", () => {
+  /** The id of a key that is in force; the page shows one that is made up. */
+  let keyId = "";
+
+  async function run(line: string): Promise<Outcome> {
+    const env = {
+      DATABASE_URL: database.servingUrl,
+      ADMIN_DATABASE_URL: database.adminUrl,
+      DATABASE_PREPARE: database.prepare ? "on" : "off",
+      COOKIE_DOMAIN: "example.org",
+    };
+    const words = line.replace("k3x9q0m2w8z5t1ab", keyId).split(" ").slice(1);
+    return await runCommand(words, { ...project, env });
+  }
+
+  test.each(commands)("%s", async (line) => {
+    const { code, out, err } = await run(line);
+    expect([code, err]).toEqual([0, ""]);
+    keyId = /^rh_([a-z0-9]{16})\./.exec(out)?.[1] ?? keyId;
+  });
+
+  test("are all that the page has, with some of each kind", () => {
+    const kinds = new Set(commands.map((line) => line.split(" ").slice(1, 3).join(" ")));
+    for (const kind of ["migrate", "doctor", "admin roll-key", "admin revoke-key"])
+      expect(kinds).toContain(kind);
+    const rest = lines.filter((line) => !commands.includes(line));
+    expect(rest.every((line) => /^(docker compose|cp) /.test(line))).toBe(true);
+  });
+});
+
+test("what it has Docker Compose do is about services that there are", () => {
+  const called = lines.filter((line) => line.startsWith("docker compose "));
+  expect(called.length).toBeGreaterThan(4);
+  const names = called.map((line) => /(?:up|exec|run --rm) ([a-z-]+)/.exec(line)?.[1] ?? line);
+  expect(SERVICES.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+  for (const [, profile = ""] of page.matchAll(/--profile ([a-z]+)/g))
+    expect(SERVICES.some(({ profiles }) => profiles.includes(profile))).toBe(true);
+  expect(COMPOSE.text).toContain("/docker-entrypoint-initdb.d/init_logins.sh");
+});
+
+test("what it names in capitals is a setting, or a variable of compose.yaml", () => {
+  const used = new Set(
+    [...page.matchAll(/`([A-Z][A-Z_]{3,})(?:=[^`]*)?`/g)].map(([, name = ""]) => name),
+  );
+  const known = [
+    ...Object.keys(SETTINGS),
+    ...[...COMPOSE.text.matchAll(/[A-Z][A-Z_]{3,}/g)].flat(),
+  ];
+  const words = ["LOGIN", "SIGHUP", "SIGTERM", "LISTEN", "COMPOSE_PROFILES"];
+  expect([...known, ...words]).toEqual(expect.arrayContaining([...used]));
+  expect(used.size).toBeGreaterThan(15);
+});
+
+test("its numbers are those of the code", () => {
+  expect(page).toContain(`${DEFAULT_PER_MINUTE.toLocaleString("en-US")} requests a minute`);
+  expect(page).toContain(`${FAILURES_PER_MINUTE} times a minute`);
+  for (const grace of Object.keys(GRACES)) expect(page).toContain(`\`${grace}\``);
+});
+
+test.each([
+  { name: "docs/deploying.md", text: page, folder: "docs" },
+  { name: "README.md", text: readme, folder: "." },
+])("$name points at files that there are", ({ text, folder }) => {
+  const targets = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = ""]) => target);
+  expect(targets.length).toBeGreaterThan(1);
+  expect(targets.filter((target) => !existsSync(join(ROOT, folder, target)))).toEqual([]);
+});
