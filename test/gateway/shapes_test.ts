@@ -116,6 +116,13 @@ for (const shape of SHAPES) {
         { name: "two keys in one header", header: () => `Bearer ${good()}, Bearer ${good()}` },
         { name: "a key and more", header: () => `Bearer ${good()} x` },
         {
+          name: "an unknown key with a right checksum",
+          header: () => {
+            const start = `rh_${"a".repeat(16)}.${"b".repeat(43)}`;
+            return `Bearer ${start}${toBase62(Bun.hash.crc32(start), 6)}`;
+          },
+        },
+        {
           name: "upper-case id",
           header: () => `Bearer ${good().replace(/_[a-z0-9]+/, (id) => id.toUpperCase())}`,
         },
@@ -137,16 +144,6 @@ for (const shape of SHAPES) {
         { name: "a key in a cookie", lines: () => [`Cookie: authorization=Bearer ${good()}`] },
       ])("$name is 401", async ({ lines }) => {
         expect((await raw(house, LIST, lines())).status).toBe(401);
-      });
-
-      test("an unknown key with a right checksum is 401, and works once it exists", async () => {
-        const other = await house.makeApp();
-        await house.house.admin.query(
-          "delete from rowhouse.api_keys where app_id = $1 returning key_id",
-          [other.id],
-          { effect: "write" },
-        );
-        expect((await list(other.key)).status).toBe(401);
       });
     });
 

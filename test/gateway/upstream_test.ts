@@ -11,6 +11,7 @@ import { sendRaw } from "../support/raw_http.ts";
 import { serve, TEST_SECRET } from "../support/shape.ts";
 
 const LIST = "/v1/data/db/todos";
+const OTHER_APP = "0190a0a0-0000-7000-8000-000000000002";
 
 type Stub = { url: string; requests: string[]; close: () => Promise<void> };
 
@@ -205,6 +206,49 @@ describe("a gateway whose data service", () => {
   });
 });
 
+describe("a gateway whose identity service", () => {
+  test.concurrent.each(CASES)(
+    "$name answers $want.0 request_failed",
+    async ({ answer, want }) => {
+      const stub = await openStub(answer);
+      const house = await openTestHouse({
+        shape: "split",
+        limitMs: 2000,
+        upstreams: { identity: stub.url },
+      });
+      for (const [method, path] of [
+        ["GET", "/v1/auth/me"],
+        ["POST", "/v1/auth/logout"],
+      ] as const) {
+        const got = await house.call(undefined, path, { method });
+        expect([got.status, got.text]).toEqual([want[0], '{"error":"request_failed"}']);
+        expect(got.headers.getSetCookie()).toEqual([]);
+      }
+      expect(stub.requests.filter((request) => request.startsWith("POST"))).toHaveLength(1);
+      await house.close();
+      await stub.close();
+    },
+    30_000,
+  );
+
+  test("is down answers 503 in the words of each interface, and rows are served", async () => {
+    const house = await openTestHouse({
+      shape: "split",
+      upstreams: { identity: "http://127.0.0.1:1" },
+    });
+    const app = await house.makeApp(schema);
+    const me = await house.call(undefined, "/v1/auth/me");
+    expect([me.status, me.text]).toEqual([503, '{"error":"request_failed"}']);
+    const page = await house.call(undefined, "/login", { headers: { accept: "text/html" } });
+    expect([page.status, page.headers.get("content-type")]).toEqual([
+      503,
+      expect.stringContaining("text/html"),
+    ]);
+    expect((await house.call(app, LIST)).status).toBe(200);
+    await house.close();
+  });
+});
+
 describe("a service of its own", () => {
   let house: TestHouse;
   let app: TestApp;
@@ -232,18 +276,16 @@ describe("a service of its own", () => {
 
   type Change = {
     signed?: Partial<Signed>;
+    /** Another service than the one of data. */
+    at?: string;
     sent?: { method?: string; target?: string; body?: string; headers?: Record<string, string> };
   };
 
   async function call({
     signed = {},
     sent = {},
+    at = url,
   }: Change = {}): Promise<{ status: number; text: string }> {
-    const principal = makePrincipal({
-      appId: app.id,
-      keyId: "k".repeat(16),
-      scopes: ["data:read", "data:write"],
-    });
     const whole: Signed = {
       audience: "data",
       method: "GET",
@@ -251,13 +293,7 @@ describe("a service of its own", () => {
       timestamp: String(Date.now()),
       nonce: "",
       body: new TextEncoder().encode(sent.body ?? ""),
-      context: writeContext({
-        requestId: "the-id",
-        address: "",
-        site: "gateway",
-        principal,
-        oversize: false,
-      }),
+      context: contextOf(app.id),
       ...signed,
     };
     const headers = {
@@ -267,7 +303,7 @@ describe("a service of its own", () => {
       [SIGNED_HEADERS.signature]: sign(TEST_SECRET, whole),
       ...sent.headers,
     };
-    const response = await fetch(url + (sent.target ?? whole.target), {
+    const response = await fetch(at + (sent.target ?? whole.target), {
       method: sent.method ?? whole.method,
       headers,
       ...(sent.body === undefined ? {} : { body: sent.body }),
@@ -291,6 +327,28 @@ describe("a service of its own", () => {
     }
   });
 
+  test("of identity refuses what was signed for data, and the other way round", async () => {
+    const { roleUrls, adminUrl, prepare } = house.database;
+    const identity = await serve(
+      openHouse({
+        adminDatabaseUrl: adminUrl,
+        connections: 2,
+        prepare,
+        keyPrefix: "rh",
+        databaseUrl: roleUrls.identity,
+        role: "identity",
+        secrets: [TEST_SECRET],
+        log: () => undefined,
+      }),
+    );
+    const target = "/v1/auth/me";
+    expect(await call({ signed: { target }, at: identity.url })).toEqual(REFUSED);
+    expect(await call({ signed: { target, audience: "identity" } })).toEqual(REFUSED);
+    const taken = await call({ signed: { target, audience: "identity" }, at: identity.url });
+    expect(taken).toEqual({ status: 401, text: '{"error":"unauthenticated"}' });
+    await identity.close();
+  });
+
   const NONCE = "n".repeat(22);
   const WRITE = { method: "POST", nonce: NONCE };
   test.each([
@@ -306,7 +364,28 @@ describe("a service of its own", () => {
     { name: "another method", change: { sent: { method: "DELETE" } } },
     { name: "another audience", change: { signed: { audience: "identity" as const } } },
     { name: "a stale timestamp", change: { signed: { timestamp: String(Date.now() - 70_000) } } },
+    {
+      name: "a timestamp of the future",
+      change: { signed: { timestamp: String(Date.now() + 3_600_000) } },
+    },
     { name: "another context", change: { sent: { headers: { [SIGNED_HEADERS.context]: "e30" } } } },
+    {
+      name: "the context of another app",
+      change: { sent: { headers: { [SIGNED_HEADERS.context]: contextOf(OTHER_APP) } } },
+    },
+    {
+      name: "a write with another nonce",
+      change: {
+        signed: WRITE,
+        sent: { body: "{}", headers: { [SIGNED_HEADERS.nonce]: "m".repeat(22) } },
+      },
+    },
+    {
+      name: "a foreign secret",
+      change: {
+        sent: { headers: { [SIGNED_HEADERS.signature]: `v1=${"0".repeat(64)}` } },
+      },
+    },
     {
       name: "a changed body",
       change: { signed: { ...WRITE, body: new TextEncoder().encode("{}") }, sent: { body: "[]" } },
@@ -361,3 +440,16 @@ describe("a service of its own", () => {
     expect(reasons).not.toContain(TEST_SECRET);
   });
 });
+
+/** What a gateway would say of a request with a good key of this app. */
+function contextOf(appId: string): string {
+  const scopes = ["data:read", "data:write"] as const;
+  const principal = makePrincipal({ appId, keyId: "k".repeat(16), scopes });
+  return writeContext({
+    requestId: "the-id",
+    address: "",
+    site: "gateway",
+    principal,
+    oversize: false,
+  });
+}
