@@ -44,7 +44,7 @@ import {
 } from "./identity/mod.ts";
 import { type AnswerRecord, type Log, readTrace, toLogFields } from "./observe.ts";
 import type { Principal } from "./principal.ts";
-import { Problem } from "./problem.ts";
+import { Problem, toMessage } from "./problem.ts";
 import { MOST_BYTES, type PushRouteDeps, pushRoutes } from "./push/mod.ts";
 
 /** What the staircase itself needs, whatever stands on it. */
@@ -211,12 +211,17 @@ async function answer<Deps extends StairDeps>(
   } catch (error) {
     const problem = toProblem(deps, error, exchange.requestId);
     visit.code = problem.code;
-    return REFUSE[visit.manner](problem, exchange.requestId);
+    return REFUSE[visit.manner](problem, {
+      requestId: exchange.requestId,
+      method: exchange.request.method,
+    });
   }
 }
 
-const REFUSE: Readonly<Record<Manner, (problem: Problem, requestId: string) => Response>> = {
-  api: answerProblem,
+type Refuse = (problem: Problem, asked: { requestId: string; method: string }) => Response;
+const REFUSE: Readonly<Record<Manner, Refuse>> = {
+  api: (problem, { requestId, method }) =>
+    answerProblem(problem, requestId, toMessage(problem, method)),
   auth: answerAuthProblem,
   page: answerProblemPage,
 };

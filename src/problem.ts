@@ -70,7 +70,11 @@ export const PROBLEMS = {
   },
   not_implemented: { status: 501, when: "a roadmap feature, such as event streams" },
   bad_gateway: { status: 502, when: "a split service cut its answer" },
-  unavailable: { status: 503, when: "the database cannot be reached; nothing was written" },
+  unavailable: {
+    status: 503,
+    when: "the database cannot be reached",
+    ofWrite: "nothing was written",
+  },
   overloaded: { status: 503, when: "the queue is full; nothing was started" },
   unknown_outcome: {
     status: 503,
@@ -109,6 +113,13 @@ export class Problem extends Error {
 /** Whether the database or a service was away, late or full: those who wait for it are told, nobody has to mend code. */
 export function isOutage(error: unknown): error is Problem {
   return error instanceof Problem && error.status > 500;
+}
+
+/** What a caller is told: of a write, what became of it too. */
+export function toMessage({ code, message }: Problem, method: string): string {
+  const row: { status: number; ofWrite?: string } = PROBLEMS[code];
+  const isRead = method === "GET" || method === "HEAD";
+  return row.ofWrite === undefined || isRead ? message : `${message}; ${row.ofWrite}`;
 }
 
 function toSentence(text: string): string {

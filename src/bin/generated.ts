@@ -2,6 +2,7 @@
 import { SETTINGS } from "../config.ts";
 import { PROBLEMS } from "../problem.ts";
 
+type Meaning = { readonly status: number; readonly when: string; readonly ofWrite?: string };
 type Setting = { readonly about: string; readonly initial?: string };
 
 /** `.env.example`: every setting, commented out, with its default. */
@@ -57,8 +58,9 @@ function renderSettings(): string {
 }
 
 function renderErrors(): string {
-  const rows = Object.entries(PROBLEMS).map(
-    ([code, { status, when }]) => `| ${status} | \`${code}\` | ${toCell(when)} |`,
+  const rows = Object.entries<Meaning>(PROBLEMS).map(
+    ([code, { status, when, ofWrite }]) =>
+      `| ${status} | \`${code}\` | ${toCell(ofWrite === undefined ? when : `${when}; ${ofWrite}`)} |`,
   );
   return ["| Status | Code | When |", "|---|---|---|", ...rows].join("\n");
 }

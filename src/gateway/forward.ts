@@ -208,7 +208,7 @@ function toOutcome(error: unknown, audience: Audience): Outcome {
     return { code: "bad_gateway", message: `The ${audience} service cut its answer` };
   return {
     code: "unavailable",
-    message: `The ${audience} service cannot be reached; nothing was written`,
+    message: `The ${audience} service cannot be reached`,
     headers: { "retry-after": "1" },
   };
 }

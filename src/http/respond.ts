@@ -35,10 +35,14 @@ export function answerEmpty(options: AnswerOptions = {}): Response {
 }
 
 /** A problem as its answer: code, sentence, request id and, where a field is to blame, all details at once. */
-export function answerProblem(problem: Problem, requestId: string): Response {
+export function answerProblem(
+  problem: Problem,
+  requestId: string,
+  message = problem.message,
+): Response {
   const body = {
     error: problem.code,
-    message: problem.message,
+    message,
     requestId,
     ...(problem.details === undefined ? {} : { details: problem.details }),
   };

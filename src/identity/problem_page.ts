@@ -40,9 +40,12 @@ const WORDS: Partial<Record<ProblemCode, Words>> = {
   timeout: AWAY,
 };
 
+/** What was asked: by a link, or by a form that was sent. */
+export type Asked = { requestId: string; method: string };
+
 /** The page for a problem. */
-export function answerProblemPage(problem: Problem, requestId: string): Response {
-  const { title, text } = WORDS[problem.code] ?? toWords(problem);
+export function answerProblemPage(problem: Problem, { requestId, method }: Asked): Response {
+  const { title, text } = WORDS[problem.code] ?? toWords(problem, method);
   const body = html`
 <h1>${title}</h1>
 <p>${text}</p>
@@ -56,6 +59,9 @@ export function answerProblemPage(problem: Problem, requestId: string): Response
 }
 
 /** A request that cannot be read: the problem's own sentence says what of it. */
-function toWords({ message }: Problem): Words {
-  return { title: "This link does not work", text: message };
+function toWords({ message }: Problem, method: string): Words {
+  return {
+    title: method === "POST" ? "This form cannot be taken" : "This link does not work",
+    text: message,
+  };
 }

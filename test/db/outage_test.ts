@@ -56,18 +56,22 @@ async function untilWaiting(): Promise<void> {
 describe("a database that is away", () => {
   test("is 503 unavailable with Retry-After on every endpoint, and is served again when it is back", async () => {
     wire.cut();
-    for (const answer of [
+    const reads = [
       await house.call(app, LIST),
       await house.call(app, row),
+      await house.call(undefined, "/ready"),
+    ];
+    const writes = [
       await create({ title: "never" }),
       await house.call(app, row, { method: "PATCH", json: { title: "never" } }),
-      await house.call(undefined, "/ready"),
-    ]) {
+    ];
+    for (const answer of [...reads, ...writes]) {
       expect([answer.status, errorOf(answer), answer.headers.get("retry-after")]).toEqual([
         503,
         "unavailable",
         "1",
       ]);
+      expect(answer.text.includes("nothing was written")).toBe(writes.includes(answer));
       expect(answer.text).not.toMatch(/127\.0\.0\.1|CONNECTION|ECONN|rowhouse_test/);
     }
     expect((await house.call(undefined, "/live")).status).toBe(200);

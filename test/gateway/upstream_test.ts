@@ -156,6 +156,7 @@ describe("a gateway whose data service", () => {
         { error: "unavailable" },
         "1",
       ]);
+      expect(got.text.includes("nothing was written")).toBe(method === "POST");
     }
     const { status, json } = await house.call(undefined, "/ready");
     expect([status, json]).toMatchObject([503, { error: "unavailable" }]);
