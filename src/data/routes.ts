@@ -97,7 +97,8 @@ function findTable(
   { catalog }: DataDeps,
   { request, principal, params }: KeyExchange,
 ): RecordedTable | undefined {
-  if (acceptsEventStream(request.headers.get("accept"))) {
+  const accept = request.headers.get("accept");
+  if (acceptsEventStream(accept) && !acceptsJson(accept)) {
     throw new Problem("not_implemented", {
       message: "Event streams are not served yet: read the list instead",
     });

@@ -276,6 +276,25 @@ const ROWS: readonly Row[] = [
   ),
 ];
 
+describe("an event stream is not what is answered where JSON will do too", () => {
+  test.each([
+    "application/json, text/event-stream",
+    "text/event-stream, application/json;q=0.1",
+    "text/event-stream, */*;q=0.5",
+    "text/event-stream;q=0, application/json",
+  ])("%s", async (accept) => {
+    const answer = await house.call(app, LIST, { headers: { accept } });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
+  });
+
+  test.each(["text/event-stream", "text/event-stream, application/json;q=0"])(
+    "but %s is 501",
+    async (accept) => {
+      expect((await house.call(app, LIST, { headers: { accept } })).status).toBe(501);
+    },
+  );
+});
+
 describe("an error", () => {
   test.each(ROWS)("$code: $name", async ({ call, code, message, details, headers }) => {
     const { path, as, ...rest } = call();
