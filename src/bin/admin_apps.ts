@@ -6,6 +6,7 @@ import {
   MOST_PER_MINUTE,
   setLimit,
 } from "../accounts/mod.ts";
+import { SCOPES } from "../principal.ts";
 import { type AdminTask, makeAdminCommand } from "./admin_task.ts";
 import { readWhole } from "./settings.ts";
 
@@ -19,7 +20,10 @@ const createAppTask: AdminTask = async (deps, args) => {
   });
   return {
     document: app,
-    lines: [`Created app ${app.slug} (${app.id})`, `Next: rowhouse admin issue-key ${app.slug}`],
+    lines: [
+      `Created app ${app.slug} (${app.id})`,
+      `Next, a key that may push its schema too: rowhouse admin issue-key ${app.slug} --scope ${SCOPES.join(",")}`,
+    ],
   };
 };
 

@@ -22,7 +22,7 @@ export function readArguments(command: Command, argv: readonly string[]): Argume
     values.set(token.name, [...(values.get(token.name) ?? []), value]);
   }
   checkCounts(command, values, positionals);
-  const texts = (flag: string) => (values.get(flag) ?? []).filter((text) => text !== "");
+  const texts = (flag: string) => values.get(flag) ?? [];
   return {
     positionals,
     has: (flag) => values.has(flag),
@@ -53,7 +53,8 @@ export function showFlag(name: string, flag: Flag): string {
 function checkValue(typed: string, flag: Flag, value: string | undefined): string {
   if (flag.value === undefined && value !== undefined)
     throw new UsageError(`Flag ${typed} takes no value`);
-  if (flag.value !== undefined && (value === undefined || value.startsWith("--")))
+  // An empty text is most often a variable that is not set: it must not become a default.
+  if (flag.value !== undefined && (!value || value.startsWith("--")))
     throw new UsageError(`Flag ${typed} lacks its value: wanted ${typed} <${flag.value}>`);
   return value ?? "";
 }

@@ -21,7 +21,7 @@ export type Flags = Readonly<Record<string, Flag>>;
 export type Arguments = {
   readonly positionals: readonly string[];
   readonly has: (flag: string) => boolean;
-  /** The text of a flag; an empty one is an unset one. */
+  /** The text of a flag, which is never empty. */
   readonly text: (flag: string) => string | undefined;
   readonly texts: (flag: string) => readonly string[];
 };

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { closeSync, writeSync } from "node:fs";
+import { closeSync, existsSync, readFileSync, writeSync } from "node:fs";
 import { relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { toDefinition } from "../dsl/mod.ts";
@@ -36,19 +36,36 @@ async function evaluate(): Promise<object> {
 /** What the file threw, or why it cannot be loaded, with the line where one is known. */
 function explain(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(explain).join("\n  ");
-  const place = findPosition(error) ?? findFrame(error);
+  const place = findPosition(error) ?? findImport(error) ?? findFrame(error);
   const at = place === undefined ? "" : ` at ${place}`;
-  if (!(error instanceof Error)) return `${describe(error)}${at}`;
-  return `${error.name}: ${error.message}${at}`;
+  return `${describe(error)}${at}`;
 }
 
-/** A thing that is no Error: what Bun's loader reports has a message too. */
+/** What a reader of the schema can use of it: an error of JavaScript by its name, the loader's without. */
 function describe(error: unknown): string {
-  const message =
-    typeof error === "object" && error !== null ? Reflect.get(error, "message") : undefined;
-  return typeof message === "string"
-    ? message
-    : `it throws ${JSON.stringify(error) ?? typeof error}`;
+  const message = readText(error, "message");
+  if (message === undefined) return `it throws ${JSON.stringify(error) ?? typeof error}`;
+  const name = readText(error, "name") ?? "";
+  const isLoaders = /Message$/.test(name) || !(error instanceof Error);
+  // Its place follows.
+  return isLoaders ? message.replace(/ imported from .*$/s, "") : `${name}: ${message}`;
+}
+
+function readText(error: unknown, name: string): string | undefined {
+  const value: unknown =
+    typeof error === "object" && error !== null ? Reflect.get(error, name) : undefined;
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The line that imports what cannot be found: the loader names the file alone. */
+function findImport(error: unknown): string | undefined {
+  const referrer = readText(error, "referrer")?.replace(/^file:\/\//, "");
+  const specifier = readText(error, "specifier");
+  if (referrer === undefined || specifier === undefined || !existsSync(referrer)) return undefined;
+  const lines = readFileSync(referrer, "utf8").split("\n");
+  const index = lines.findIndex((line) => /["'`]/.test(line) && line.includes(specifier));
+  const place = relative(process.cwd(), referrer);
+  return index === -1 ? place : `${place}:${index + 1}:${(lines[index] ?? "").indexOf(specifier)}`;
 }
 
 /** Where the loader could not go on. */

@@ -44,8 +44,7 @@ export async function checkJournalFiles(
 ): Promise<CheckedJournal> {
   const { faults, entries, missing } = compareJournal(await readJournal(folder), recorded);
   if (faults.length > 0) {
-    const lines = faults.map(({ code, message }) => `${message} (${code})`);
-    throw new RefusedError(lines.join("\n"), EXIT.refused, {
+    throw new RefusedError(faults.map(({ message }) => message).join("\n"), EXIT.refused, {
       code: "edited_migration",
       details: faults.map(({ file, message }) => ({ path: `/${file}`, message })),
     });

@@ -1,14 +1,16 @@
 /** `rowhouse db status`: what is recorded of an app, what its schema would change, and to operators who else is there. @module */
 import { existsSync } from "node:fs";
+import { Problem } from "../problem.ts";
 import type { Migration, Status, TableApps } from "../push/mod.ts";
-import { EXIT, type ExitCode, type Setting } from "./command.ts";
+import { EXIT, type ExitCode, RefusedError, type Setting } from "./command.ts";
 import { evaluateSchema, findSchemaFile } from "./db_evaluate.ts";
 import { findPlace, type SchemaService, withService } from "./db_service.ts";
+import { explain, toFailure } from "./explain.ts";
 import { openLog } from "./open.ts";
 import { readSettings } from "./settings.ts";
 import { toDocument, toPrintable } from "./terminal.ts";
 
-/** Changes nothing; exits with 1 where the database is not as pushes recorded it. */
+/** Changes nothing; exits with 1 where the database is not as pushes recorded it, or the schema cannot be pushed. */
 export async function runStatus(setting: Setting): Promise<ExitCode> {
   const { args, env, folder, terminal } = setting;
   const config = readSettings(env);
@@ -20,6 +22,7 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
     drift: (await service.drift?.()) ?? null,
   }));
   const { status, pending, apps, drift } = told;
+  const faulty = pending instanceof Error ? toFailure(pending) : null;
   if (args.has("json")) {
     const { app, deferredSteps } = status;
     const migrations = status.migrations.map(({ seq, name, checksum }) => ({
@@ -28,18 +31,41 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
       checksum,
     }));
     const tables = status.tables.map(({ name }) => name);
-    terminal.say(toDocument({ app, tables, pending, migrations, deferredSteps, apps, drift }));
+    const steps = pending instanceof Error ? null : pending;
+    const known = { app, tables, pending: steps, migrations, deferredSteps, apps, drift };
+    terminal.say(toDocument({ ...known, schema: faulty }));
   } else {
     for (const line of describeStatus(status, apps)) terminal.say(line);
-    if (pending !== null) terminal.say(describePending(pending));
+    if (pending instanceof Error) terminal.warn(toPrintable(explain(pending)));
+    else if (pending !== null) terminal.say(describePending(pending));
     for (const { thing, wanted, found } of drift ?? [])
       terminal.say(toPrintable(`Drift: ${thing}: wanted ${wanted}, found ${found}`));
   }
-  return drift !== null && drift.length > 0 ? EXIT.refused : EXIT.done;
+  const isWell = faulty === null && (drift ?? []).length === 0;
+  return isWell ? EXIT.done : EXIT.refused;
+}
+
+type Pending = string[] | null | RefusedError | Problem;
+
+/** What keeps a schema from being pushed does not keep the database from being told of. */
+async function findPending(setting: Setting, service: SchemaService): Promise<Pending> {
+  try {
+    return await planSchema(setting, service);
+  } catch (error) {
+    if (isOfSchema(error)) return error;
+    throw error;
+  }
+}
+
+const OF_SCHEMA: readonly string[] = ["invalid_schema", "incompatible_schema"];
+
+function isOfSchema(error: unknown): error is RefusedError | Problem {
+  if (error instanceof Problem) return OF_SCHEMA.includes(error.code);
+  return error instanceof RefusedError && OF_SCHEMA.includes(error.told.code ?? "");
 }
 
 /** The steps that a push of the folder's schema would take; `null` where the folder has none. */
-async function findPending(setting: Setting, service: SchemaService): Promise<string[] | null> {
+async function planSchema(setting: Setting, service: SchemaService): Promise<string[] | null> {
   const typed = setting.args.text("schema");
   const file = findSchemaFile(setting.folder, typed);
   if (typed === undefined && !existsSync(file)) return null;

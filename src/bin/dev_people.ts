@@ -30,18 +30,22 @@ export async function openDevPeople(
   };
   const isNewKept = kept === undefined;
   await openPerson(admin, { ...people.admin, name: "Dev Admin", isAdmin: true, isNewKept });
-  await openPerson(admin, { ...people.user, name: "Dev Person", isAdmin: false, isNewKept });
-  await grantRole({ admin }, { email: people.user.email, slug: app, role: USER_ROLE });
+  const user = { ...people.user, name: "Dev Person", isAdmin: false, isNewKept };
+  // Once: what an administrator takes away later stays away.
+  if (await openPerson(admin, user))
+    await grantRole({ admin }, { email: user.email, slug: app, role: USER_ROLE });
   return people;
 }
 
 type Wanted = DevPerson & { name: string; isAdmin: boolean; isNewKept: boolean };
 
-/** A password is set where the person is new, or where no kept one can be right. */
-async function openPerson(admin: Database, wanted: Wanted): Promise<void> {
-  const secret = (await makePerson(admin, wanted)) ?? (await renewLink(admin, wanted));
-  if (secret === undefined) return;
-  await usePasswordLink({ db: admin }, secret, await makeHashing().make(wanted.password));
+/** Whether the person is new. A password is set for a new one, or where no kept one can be right. */
+async function openPerson(admin: Database, wanted: Wanted): Promise<boolean> {
+  const made = await makePerson(admin, wanted);
+  const secret = made ?? (await renewLink(admin, wanted));
+  if (secret !== undefined)
+    await usePasswordLink({ db: admin }, secret, await makeHashing().make(wanted.password));
+  return made !== undefined;
 }
 
 async function makePerson(admin: Database, wanted: Wanted): Promise<string | undefined> {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { SCOPES } from "../../src/principal.ts";
 import { makeProject, runCommand } from "../support/command.ts";
 import { openTestHouse, type TestHouse } from "../support/house.ts";
 import { testRefused } from "../support/refused.ts";
@@ -60,6 +61,18 @@ test("an app is made, listed, given a key; the key works until it is revoked", a
   expect(await admin("revoke-key", String(issued["keyId"]))).toMatchObject({ code: 1, out: "" });
 });
 
+test("the command that create-app proposes gives a key that may push, read and write", async () => {
+  const { out } = await admin("create-app", "proposed");
+  const [, words = ""] = /: rowhouse (admin .*)\n$/.exec(out) ?? [];
+  const key = (await admin(...words.split(" ").slice(1))).out.trim();
+  const json = { definition: { tables: [] }, journal: [], dryRun: false };
+  const push = await house.call(undefined, "/v1/data/schema", { method: "POST", json, key });
+  expect(push.status).not.toBe(401);
+  expect(push.status).not.toBe(403);
+  const listed = parse((await admin("list-keys", "proposed", "--json")).out);
+  expect(listed["keys"]).toMatchObject([{ scopes: [...SCOPES] }]);
+});
+
 test("issue-key prints the key and nothing else", async () => {
   await admin("create-app", "quiet");
   const { code, out, err } = await admin("issue-key", "quiet", "--scope", "schema:push,data:read");
@@ -109,6 +122,11 @@ describe("refusals", () => {
       code: 2,
       says: "must be in the future",
     },
+    ...["name", "scope", "expires"].map((flag) => ({
+      words: ["issue-key", "x1", `--${flag}`, ""],
+      code: 2,
+      says: `Flag --${flag} lacks its value`,
+    })),
     { words: ["revoke-key", "rh_abc.secret"], code: 2, says: "must be the 16 characters" },
     { words: ["revoke-key", "aaaaaaaaaaaaaaaa"], code: 1, says: "is unknown, or revoked already" },
   ]);

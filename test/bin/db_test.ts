@@ -140,8 +140,21 @@ describe("a schema that is none is told with file and place, and changes nothing
       text: '\n\nthrow new Error("boom");\n',
       says: "Cannot read schema/mod.ts: Error: boom at schema/mod.ts:3",
     },
-    { name: "is no TypeScript", text: "export default {{\n", says: "Cannot read schema/mod.ts:" },
-    { name: "imports what is not there", text: 'import "./none.ts";\n', says: "./none.ts" },
+    {
+      name: "is no TypeScript",
+      text: "export default {{\n",
+      says: 'Cannot read schema/mod.ts: Expected identifier but found "{" at schema/mod.ts:1:17',
+    },
+    {
+      name: "imports a file that is not there",
+      text: '\nimport "./none.ts";\n',
+      says: "Cannot read schema/mod.ts: Cannot find module './none.ts' at schema/mod.ts:2:8",
+    },
+    {
+      name: "imports a package that is not there",
+      text: 'import none from "no-such-package";\nexport default none;\n',
+      says: "Cannot read schema/mod.ts: Cannot find package 'no-such-package' at schema/mod.ts:1:18",
+    },
     { name: "exports nothing", text: "const a = 1;\n", says: "wanted export default defineSchema" },
     {
       name: "exports by name",
@@ -159,6 +172,7 @@ describe("a schema that is none is told with file and place, and changes nothing
     if (text !== undefined) project.write("schema/mod.ts", text);
     const { code, out, err } = await db("push");
     expect(err).toContain(says);
+    expect(err).not.toMatch(/ResolveMessage|BuildMessage/);
     expect([code, out]).toEqual([1, ""]);
     expect(existsSync(typesOf())).toBe(false);
   });
@@ -300,6 +314,42 @@ describe("status", () => {
     expect((await db("push")).code).toBe(0);
     expect((await readStatus()).pending).toEqual([]);
     expect((await db("status")).out).toContain("The schema is up to date\n");
+  });
+
+  test("tells what the database has, and then the faults of a schema that cannot be pushed", async () => {
+    const name = makeName();
+    const other = makeName();
+    project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
+    expect((await db("push")).code).toBe(0);
+    const owner = await house.makeApp({ tables: { [other]: {} } });
+    const broken = [
+      { text: 'import "./none.ts";\n', error: "invalid_schema", says: "./none.ts" },
+      {
+        text: schemaText(`{ ${name}: { title: t.string().default(7 as never) } }`),
+        error: "invalid_schema",
+        says: name,
+      },
+      {
+        text: schemaText(`{ ${other}: { title: t.string() } }`),
+        error: "incompatible_schema",
+        says: owner.slug,
+      },
+    ];
+    for (const { text, error, says } of broken) {
+      project.write("schema/mod.ts", text);
+      const told = await db("status");
+      expect([told.code, told.out]).toEqual([
+        1,
+        expect.stringContaining(`App ${app.slug}: ${name}`),
+      ]);
+      expect(told.err).toContain(says);
+      const { tables, pending, schema } = JSON.parse((await db("status", "--json")).out);
+      expect({ tables, pending, schema }).toMatchObject({
+        tables: [name],
+        pending: null,
+        schema: { error },
+      });
+    }
   });
 
   test("names the apps of each table to operators, and to nobody else", async () => {

@@ -103,6 +103,25 @@ test(
 );
 
 test(
+  "a role that an administrator took away from its person stays away",
+  async () => {
+    const roles = async () =>
+      await withDatabase(readDev()["databaseUrl"] ?? "", (database) =>
+        database.query("select role from rowhouse.grants", [], { effect: "read" }),
+      );
+    const first = await startDev();
+    expect(await roles()).toEqual([{ role: "member" }]);
+    const words = ["admin", "revoke", "person@rowhouse.localhost", "todo"];
+    expect((await runCommand(words, project)).code).toBe(0);
+    await first.kill("SIGTERM");
+    const second = await startDev();
+    expect(await roles()).toEqual([]);
+    await second.kill("SIGTERM");
+  },
+  LIMIT_MS,
+);
+
+test(
   "it ends with a word when its database has died",
   async () => {
     const dev = await startDev();

@@ -132,20 +132,27 @@ test("a file that was edited, renamed, added or strewn is refused by its name; a
   const text = readFileSync(path, "utf8");
   writeSchema(project, "title: t.string().required(), note: t.string()");
   const rows = [
-    { code: "edited", files: { [name]: text.replace("create", "Create") } },
-    { code: "other_content", files: { [`0001_mine.sql`]: "select 1;\n" } },
-    { code: "unknown", files: { [name]: text, "0002_later.sql": "select 1;\n" } },
-    { code: "twice", files: { [name]: text, "0001_zz.sql": text } },
-    { code: "stray", files: { [name]: text, "notes.md": "" } },
+    {
+      says: "was edited after it was applied",
+      files: { [name]: text.replace("create", "Create") },
+    },
+    { says: "which is what this database applied", files: { [`0001_mine.sql`]: "select 1;\n" } },
+    {
+      says: "is unknown to this database",
+      files: { [name]: text, "0002_later.sql": "select 1;\n" },
+    },
+    { says: "has the same number", files: { [name]: text, "0001_zz.sql": text } },
+    { says: "holds only files that push wrote", files: { [name]: text, "notes.md": "" } },
   ];
-  for (const { code, files } of rows) {
+  for (const { says, files } of rows) {
     rmSync(dirname(path), { recursive: true });
     for (const [file, content] of Object.entries(files)) write(dirname(path), file, content);
     const before = readAll(project.folder);
     for (const words of ["push", "plan", "check", "pull"]) {
       const refused = await run(project, "db", words);
       expect(refused).toMatchObject({ code: 1, out: "" });
-      expect(refused.err).toContain(`(${code})`);
+      expect(refused.err).toContain(says);
+      expect(refused.err).not.toMatch(/\(\w+\)$/m);
       expect(refused.err).toContain(Object.keys(files).at(-1) ?? "");
     }
     expect(readAll(project.folder)).toEqual(before);
