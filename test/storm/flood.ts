@@ -64,20 +64,20 @@ export async function measureFlood(
   return flooded;
 }
 
-/** Runs `use` while all calls of a house wait in one queue, whoever they are for. */
+/** Runs `use` while all data calls of a house wait in one queue, whoever they are for. */
 export async function withOneQueue<Result>(
   { house: { db } }: TestHouse,
   use: () => Promise<Result>,
 ): Promise<Result> {
-  const fairly = db.query;
+  const fairly = db.bytes;
   Object.assign(db, {
-    query: (...[text, parameters, options]: Parameters<typeof fairly>) =>
+    bytes: (...[text, parameters, options]: Parameters<typeof fairly>) =>
       fairly(text, parameters, { ...options, lane: "all" }),
   });
   try {
     return await use();
   } finally {
-    Object.assign(db, { query: fairly });
+    Object.assign(db, { bytes: fairly });
   }
 }
 
