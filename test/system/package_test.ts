@@ -99,6 +99,20 @@ const INSTALLERS = [
   },
 ];
 
+/** What an app needs, and no more: where it is, who it is, and the network. */
+const DENO_FLAGS = ["run", "--quiet", "--allow-env", "--allow-net", "--node-modules-dir=manual"];
+
+/** Of the package for this platform: the command around it needs Node. */
+const [DENO = "deno"] = new Bun.Glob("node_modules/@deno/*/deno").scanSync({
+  cwd: ROOT,
+  absolute: true,
+});
+
+/** A machine with Bun alone runs what needs no more; what is left out is named. */
+const HAS_NODE = ["node", "npm"].every((name) => Bun.which(name) !== null);
+const isLeftOut = ({ installer, runtime }: { installer: string; runtime?: string }): boolean =>
+  !HAS_NODE && (installer === "npm i" || runtime === "node");
+
 let folder: string;
 let tarball: string;
 let house: TestHouse;
@@ -110,6 +124,7 @@ beforeAll(async () => {
   house = await openTestHouse();
   tarball = await pack();
   for (const { installer, command } of INSTALLERS) {
+    if (isLeftOut({ installer })) continue;
     const project = join(folder, installer.replace(" ", "-"));
     await Bun.write(join(project, "package.json"), '{ "name": "app", "type": "module" }');
     for (const [file, text] of Object.entries(APP)) await Bun.write(join(project, file), text);
@@ -162,15 +177,30 @@ async function compile(project: string, resolution: object): Promise<string> {
   const compilerOptions = { ...STRICTEST, ...resolution };
   const include = ["app.ts", "schema", ".rowhouse/*.d.ts"];
   await Bun.write(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include }));
-  return run([join(BIN, "tsc"), "--project", project], project);
+  return run([process.execPath, join(BIN, "tsc"), "--project", project], project);
 }
 
 const CASES = INSTALLERS.flatMap(({ installer }) =>
   RESOLUTIONS.map((resolution) => ({ installer, resolution, how: resolution.moduleResolution })),
 );
 
+const RUNTIMES = INSTALLERS.flatMap(({ installer }) => [
+  { installer, runtime: "bun", command: [join(BIN, "bun"), "app.ts"] },
+  { installer, runtime: "node", command: ["node", "out/app.js"] },
+  {
+    installer,
+    runtime: "deno",
+    command: [DENO, ...DENO_FLAGS, "out/app.js"],
+  },
+]);
+
+const keep = <Row extends { installer: string; runtime?: string }>(rows: readonly Row[]): Row[] =>
+  rows.filter((row) => !isLeftOut(row));
+
 describe("an app that installs the package", () => {
-  test.each(CASES)("with $installer compiles under every strict flag: $how", async (row) => {
+  if (!HAS_NODE) test.skip("by npm or under Node: node and npm are not here", () => undefined);
+
+  test.each(keep(CASES))("with $installer compiles under every strict flag: $how", async (row) => {
     const project = projects.get(row.installer)?.folder ?? "";
     expect(await compile(project, row.resolution)).toBe("");
     const types = await Bun.file(join(project, "out/app.d.ts")).text();
@@ -186,19 +216,17 @@ describe("an app that installs the package", () => {
     code: "not_found",
     isReadable: true,
   };
-  test.each(
-    INSTALLERS.flatMap(({ installer }) => [
-      { installer, runtime: "bun", command: [join(BIN, "bun"), "app.ts"] },
-      { installer, runtime: "node", command: ["node", "out/app.js"] },
-    ]),
-  )("with $installer reads and writes a served house under $runtime", async (row) => {
-    const { folder: project, settings } = projects.get(row.installer) ?? { folder: "" };
-    if (row.runtime === "node") await compile(project, RESOLUTIONS[1] ?? {});
-    expect(JSON.parse(await run(row.command, project, settings))).toEqual(WANT);
-  });
+  test.each(keep(RUNTIMES))(
+    "with $installer reads and writes a served house under $runtime",
+    async (row) => {
+      const { folder: project, settings } = projects.get(row.installer) ?? { folder: "" };
+      if (row.runtime !== "bun") await compile(project, RESOLUTIONS[1] ?? {});
+      expect(JSON.parse(await run(row.command, project, settings))).toEqual(WANT);
+    },
+  );
 
   test("bundles for a browser without a runtime of its own", async () => {
-    const entry = join(projects.get("npm i")?.folder ?? "", "app.ts");
+    const entry = join(projects.get("bun add")?.folder ?? "", "app.ts");
     const built = await Bun.build({ entrypoints: [entry], target: "browser", minify: true });
     const text = (await built.outputs[0]?.text()) ?? "";
     expect(text).toContain("/v1/data/db/");
@@ -232,9 +260,9 @@ describe("the package", () => {
   test(
     "has types that every resolution of ES modules finds",
     async () => {
-      expect(await run([join(BIN, "attw"), tarball, "--profile", "esm-only"], ROOT)).toContain(
-        "🟢",
-      );
+      expect(
+        await run([process.execPath, join(BIN, "attw"), tarball, "--profile", "esm-only"], ROOT),
+      ).toContain("🟢");
     },
     INSTALL_MS,
   );
