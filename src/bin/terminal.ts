@@ -10,11 +10,19 @@ export function openTerminal(env: Environment): Terminal {
   const out = bufferLines(Bun.stdout);
   const err = bufferLines(Bun.stderr);
   const isPlain = process.stderr.isTTY !== true || !isColourful(env);
-  const spinner = makeSpinner(err.print);
+  const spinner = makeSpinner((text) => {
+    out.pass();
+    err.print(text);
+  });
+  // One of the two waits at a time, so that both together read in the order in which they were said.
   return {
-    say: out.write,
+    say: (line) => {
+      err.pass();
+      out.write(line);
+    },
     warn: (line) => {
       spinner.clear();
+      out.pass();
       err.write(line);
     },
     spin: isPlain ? () => () => undefined : spinner.start,
@@ -26,6 +34,8 @@ export type LineBuffer = {
   readonly write: (line: string) => void;
   /** Text that is no line of its own. */
   readonly print: (text: string) => void;
+  /** Writes what waits, now. */
+  readonly pass: () => void;
   /** Waits until all of it is written: to be called before the process ends. */
   readonly flush: () => Promise<void>;
 };
@@ -47,7 +57,7 @@ export function bufferLines(file: BunFile): LineBuffer {
     if (waiting === "") setImmediate(() => void flush());
     waiting += text;
   };
-  return { write: (line) => print(`${line}\n`), print, flush };
+  return { write: (line) => print(`${line}\n`), print, pass, flush };
 }
 
 /** One stable JSON document. */

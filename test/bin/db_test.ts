@@ -92,9 +92,12 @@ export const update: Tables["${name}"]["update"] = { title: 1 };
     "tsconfig.json",
     JSON.stringify({ compilerOptions: options, include: ["use.ts", ".rowhouse/*.d.ts"] }),
   );
-  const compiler = Bun.spawn([join(ROOT, "node_modules/.bin/tsc"), "-p", project.folder], {
-    stdout: "pipe",
-  });
+  const compiler = Bun.spawn(
+    [process.execPath, join(ROOT, "node_modules/.bin/tsc"), "-p", project.folder],
+    {
+      stdout: "pipe",
+    },
+  );
   expect(await new Response(compiler.stdout).text()).toBe("");
   expect(await compiler.exited).toBe(0);
 });

@@ -6,7 +6,10 @@ const ROOT = join(import.meta.dir, "../..");
 // An app's compiler reads our sources under the app's flags, with no DOM and no runtime's types.
 test("the schema language compiles under every strict flag", async () => {
   const tsc = join(ROOT, "node_modules/.bin/tsc");
-  const run = Bun.spawn([tsc, "--project", join(import.meta.dir, "strictest.json")], { cwd: ROOT });
+  const run = Bun.spawn(
+    [process.execPath, tsc, "--project", join(import.meta.dir, "strictest.json")],
+    { cwd: ROOT },
+  );
   expect(await new Response(run.stdout).text()).toBe("");
   expect(await run.exited).toBe(0);
 });
