@@ -26,6 +26,7 @@ import {
 import type { CheckReady } from "./health.ts";
 import { type IdentitySettings, makeHashing, type PageDeps, toSite } from "./identity/mod.ts";
 import { Problem } from "./problem.ts";
+import { LIST_BYTES } from "./push/mod.ts";
 import type { Role } from "./role.ts";
 
 /** What a role is told of its surroundings. */
@@ -33,6 +34,8 @@ export type RoleOptions = {
   keyPrefix: string;
   /** Milliseconds that a request's statement may take; default: the service's documented limit. */
   limitMs?: number;
+  /** Bytes of a list at the most, give or take a row; default: {@linkcode LIST_BYTES}. */
+  maxResponseBytes?: number;
   /** The services' origins, for a gateway. */
   upstreams?: Readonly<Record<Audience, string | undefined>>;
   /** Shared with the other roles: the first signs, all verify. Needed by every role but `all`. */
@@ -75,7 +78,9 @@ function assembleAll(parts: Parts): Assembled {
   });
   const catalog = makeCatalog({ db, look: watch.read });
   const { front, refresh } = makeFront(parts, watch);
-  const deps = { ...front, ...makePageDeps(parts), admin, catalog, makeId, checkReady };
+  const { maxResponseBytes = LIST_BYTES } = parts.options;
+  const own = { admin, catalog, makeId, maxResponseBytes, checkReady };
+  const deps = { ...front, ...makePageDeps(parts), ...own };
   return { fetch: makeFetch(deps, toTables(["data", "identity"])), watch, checkReady };
 }
 
@@ -118,6 +123,7 @@ function assembleService(parts: Parts, audience: Audience): Assembled {
     admin,
     catalog,
     makeId,
+    maxResponseBytes: options.maxResponseBytes ?? LIST_BYTES,
     checkReady,
   };
   const fetch = makeFetch({ ...deps, authenticate: refuseKeyless }, toTables([audience]));

@@ -86,6 +86,12 @@ export const SETTINGS = {
     initial: "20",
     about: "Connections of the shared pool, at the most.",
   },
+  MAX_RESPONSE_BYTES: {
+    form: whole(65_536, 268_435_456),
+    initial: "8388608",
+    about:
+      "Bytes of a list at the most, give or take a row: what is left out comes with the next page.",
+  },
   DATABASE_PREPARE: {
     form: v.pipe(
       v.picklist(["on", "off"], "must be on or off"),

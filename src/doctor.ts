@@ -12,6 +12,7 @@ import {
   quoteName,
 } from "./db/mod.ts";
 import { Problem } from "./problem.ts";
+import { findOutdatedTables, findUncallableTables } from "./push/mod.ts";
 
 export type Finding = {
   about: string;
@@ -69,7 +70,9 @@ export async function examineAdmin(admin: Database): Promise<Finding[]> {
   const findings: Finding[] = [{ about: "admin database", level: "ok", says: "answers" }];
   const missing = await findMissingMigrations(admin);
   findings.push(judgeMigrations(missing));
-  if (missing.length === 0) findings.push(...judgeIsolation(await findIsolationFaults(admin)));
+  if (missing.length > 0) return findings;
+  findings.push(await examineFunctions(admin));
+  findings.push(...judgeIsolation(await findIsolationFaults(admin)));
   return findings;
 }
 
@@ -166,6 +169,28 @@ export function judgeMigrations(missing: readonly number[]): Finding {
     about,
     level: "fail",
     says: `${missing.length} missing`,
+    remedy: "run rowhouse migrate",
+  };
+}
+
+async function examineFunctions(admin: Database): Promise<Finding> {
+  const [outdated, uncallable] = [
+    await findOutdatedTables(admin),
+    await findUncallableTables(admin),
+  ];
+  return judgeFunctions(outdated.length, uncallable.length);
+}
+
+/** Of tables whose functions another release made: how many there are, and how many this one cannot call. */
+export function judgeFunctions(outdated: number, uncallable: number): Finding {
+  const about = "functions";
+  if (outdated === 0)
+    return { about, level: "ok", says: "of all tables are those of this release" };
+  const tables = `${outdated} ${outdated === 1 ? "table" : "tables"}`;
+  return {
+    about,
+    level: uncallable > 0 ? "fail" : "warn",
+    says: `of ${tables} are not those of this release${uncallable > 0 ? ": it cannot list their rows" : ""}`,
     remedy: "run rowhouse migrate",
   };
 }

@@ -10,6 +10,7 @@ import { answerJson, answerProblem, type Route } from "./http/mod.ts";
 import type { Metrics } from "./metrics.ts";
 import { type Log, toLogFields } from "./observe.ts";
 import { Problem } from "./problem.ts";
+import { findUncallableTables } from "./push/mod.ts";
 
 /** @throws {Problem} unavailable — says what is missing; overloaded, timeout — the database does not answer */
 export type CheckReady = () => Promise<void>;
@@ -29,12 +30,16 @@ export const healthRoutes: readonly Route<HealthDeps>[] = [
 export function makeCheckReady(deps: {
   db: Database;
   guard: Guard;
+  /** Whether this process calls the functions of tables. */
+  servesRows: boolean;
   isDraining: () => boolean;
 }): CheckReady {
   const check = coalesce(async () => {
     const missing = await findMissingMigrations(deps.db);
     if (missing.length > 0)
       throw unready("The database lacks migrations: its operator must run rowhouse migrate");
+    if (deps.servesRows && (await findUncallableTables(deps.db)).length > 0)
+      throw unready("Functions are of another release: the operator must run rowhouse migrate");
     await deps.guard.look();
     await deps.guard.check();
   });

@@ -12,7 +12,7 @@ import { makeAdminFetch, makeCheckReady } from "./health.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "./identity/mod.ts";
 import { makeMetrics } from "./metrics.ts";
 import type { AnswerRecord, Log } from "./observe.ts";
-import type { Role } from "./role.ts";
+import { type Role, servesRows } from "./role.ts";
 
 export type HouseOptions = RoleOptions & {
   databaseUrl: string;
@@ -85,7 +85,12 @@ export function openHouse(options: HouseOptions): House {
     identity: { ...DEFAULT_SETTINGS, ...options.identity },
     db,
     admin,
-    checkReady: makeCheckReady({ db, guard, isDraining: () => isDraining }),
+    checkReady: makeCheckReady({
+      db,
+      guard,
+      servesRows: servesRows(role),
+      isDraining: () => isDraining,
+    }),
     stair: {
       guard,
       traffic,

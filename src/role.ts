@@ -2,3 +2,8 @@
 
 export const ROLES = ["all", "gateway", "data", "identity"] as const;
 export type Role = (typeof ROLES)[number];
+
+/** Whether a process in this role calls the functions of tables. */
+export function servesRows(role: Role): boolean {
+  return role === "all" || role === "data";
+}

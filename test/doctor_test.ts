@@ -96,6 +96,7 @@ describe("rowhouse doctor", () => {
       "pooler",
       "admin database",
       "migrations",
+      "functions",
       "isolation",
     ]);
   });

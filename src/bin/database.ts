@@ -8,6 +8,7 @@ import {
   openDatabase,
 } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
+import { findUncallableTables } from "../push/mod.ts";
 import { EXIT, RefusedError } from "./command.ts";
 
 /** The oldest PostgreSQL that has what the tables need: `on delete set null (column)` and what RLS relies on. */
@@ -76,6 +77,15 @@ export async function checkMigrated(database: Database): Promise<void> {
   if (missing.length === 0) return;
   throw new RefusedError(
     `The database lacks ${missing.length} ${missing.length === 1 ? "migration" : "migrations"}: run rowhouse migrate first`,
+  );
+}
+
+/** @throws {RefusedError} tables have functions of another release, which this one cannot call */
+export async function checkFunctions(database: Database): Promise<void> {
+  const tables = await findUncallableTables(database);
+  if (tables.length === 0) return;
+  throw new RefusedError(
+    `The functions of ${tables.length} ${tables.length === 1 ? "table" : "tables"} are of another release: run rowhouse migrate first`,
   );
 }
 

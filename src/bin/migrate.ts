@@ -1,6 +1,7 @@
-/** `rowhouse migrate`: the service's own tables and roles, and the serving login's rights. @module */
+/** `rowhouse migrate`: the service's own tables and roles, the functions of apps' tables, the serving login's rights. @module */
 import type { Config } from "../config.ts";
 import { admitLogin, type Database, migrate } from "../db/mod.ts";
+import { refreshFunctions } from "../push/mod.ts";
 import { type Command, EXIT, type ExitCode, type Setting, UsageError } from "./command.ts";
 import { findAdminAddress, withDatabase } from "./database.ts";
 import { readSettings } from "./settings.ts";
@@ -11,7 +12,9 @@ export const migrateCommand: Command = {
   summary: "makes or updates Rowhouse's own tables, and lets the login of DATABASE_URL serve",
   example: `ADMIN_DATABASE_URL=postgres://admin:…@db.example.org/rowhouse \\
 DATABASE_URL=postgres://rowhouse_login:…@db.example.org/rowhouse rowhouse migrate`,
-  about: `May be run at every start and by several machines at once: what is applied stays as it is.
+  about: `May be run at every start and by several machines at once: what is applied stays as it is. Run it at each
+deploy, before the processes of the new release start: it also makes the functions of apps' tables again where this
+release writes them otherwise, a table at a time and without touching a row. Processes of the release before go on.
 
 On a managed PostgreSQL no superuser is needed. Once, as the provider's administrator:
   create role rowhouse_admin login createrole password '…';
@@ -26,7 +29,7 @@ Where gateway, data and identity are processes of their own, each has a login of
 each with its DATABASE_URL and ROLE, and the login gets the rights of that role only.
 A database that cannot be reached exits with 69, any other trouble with 1.`,
   positionals: [],
-  flags: { json: { about: "one JSON document on standard output: { applied, login }" } },
+  flags: { json: { about: "one JSON document on standard output: { applied, refreshed, login }" } },
   run: runMigrate,
 };
 
@@ -35,29 +38,42 @@ async function runMigrate({ args, env, terminal }: Setting): Promise<ExitCode> {
   const address = findAdminAddress(config);
   if (address === undefined)
     throw new UsageError("Rowhouse migrate lacks ADMIN_DATABASE_URL or DATABASE_URL: set one");
-  const { applied, login } = await withDatabase(address, config, (admin) =>
-    setUpDatabase(admin, config),
+  const isJson = args.has("json");
+  const { applied, refreshed, login } = await withDatabase(address, config, (admin) =>
+    setUpDatabase(admin, config, isJson ? undefined : terminal.say),
   );
-  if (args.has("json")) terminal.say(toDocument({ applied, login: login ?? null }));
+  if (isJson) terminal.say(toDocument({ applied, refreshed, login: login ?? null }));
   else {
-    for (const name of applied) terminal.say(`Applied ${name}`);
-    if (applied.length === 0) terminal.say("Nothing to apply");
+    if (applied.length + refreshed.length === 0) terminal.say("Nothing to apply");
     if (login !== undefined) terminal.say(`The role "${login}" may serve`);
   }
   return EXIT.done;
 }
 
-/** Applies what is missing and admits the serving login, where that is another one. */
+/** Applies what is missing, admits the serving login where that is another one, and renews functions; says what it did. */
 export async function setUpDatabase(
   admin: Database,
-  config: Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> & Partial<Pick<Config, "ROLE">>,
-): Promise<{ applied: string[]; login: string | undefined }> {
+  config: Addresses,
+  say: (line: string) => void = () => undefined,
+): Promise<{ applied: string[]; refreshed: string[]; login: string | undefined }> {
   const applied = await migrate(admin);
+  for (const name of applied) say(`Applied ${name}`);
+  const login = await admit(admin, config);
+  const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
+    say(`Made the functions of table ${name} again (${index} of ${count})`),
+  );
+  return { applied, refreshed, login };
+}
+
+type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
+  Partial<Pick<Config, "ROLE">>;
+
+/** The login that may serve now, where it is not the administrator's own. */
+async function admit(admin: Database, config: Addresses): Promise<string | undefined> {
   const { DATABASE_URL: serving, ADMIN_DATABASE_URL: administering } = config;
-  if (serving === undefined || administering === undefined) return { applied, login: undefined };
+  if (serving === undefined || administering === undefined) return undefined;
   const login = decodeURIComponent(new URL(serving).username);
-  if (login === decodeURIComponent(new URL(administering).username))
-    return { applied, login: undefined };
+  if (login === decodeURIComponent(new URL(administering).username)) return undefined;
   await admitLogin(admin, serving, config.ROLE);
-  return { applied, login };
+  return login;
 }

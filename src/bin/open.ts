@@ -12,6 +12,7 @@ export function openFrom(config: Config, options: OpenOptions): House {
     adminDatabaseUrl: options.adminDatabaseUrl,
     connections: config.DATABASE_POOL,
     prepare: config.DATABASE_PREPARE,
+    maxResponseBytes: config.MAX_RESPONSE_BYTES,
     keyPrefix: config.API_KEY_PREFIX,
     identity: {
       publicUrl: config.PUBLIC_URL,

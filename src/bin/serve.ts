@@ -2,8 +2,9 @@
 import type { Config } from "../config.ts";
 import { type House, IsolationError } from "../house.ts";
 import type { Log } from "../observe.ts";
+import { type Role, servesRows } from "../role.ts";
 import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "./command.ts";
-import { checkMigrated, checkVersion, explainTrouble, isAway } from "./database.ts";
+import { checkFunctions, checkMigrated, checkVersion, explainTrouble, isAway } from "./database.ts";
 import { listen, type Place } from "./listen.ts";
 import { openFrom, openLog } from "./open.ts";
 import { readSettings, readWhole } from "./settings.ts";
@@ -55,12 +56,12 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   const stopped =
     worker === undefined ? untilSignal(STOP_SIGNALS, sayLastWords) : untilToldToStop();
   try {
-    const isThere = await checkHouse(house);
+    const isThere = await checkHouse(house, config.ROLE);
     const serving = listen(house, toPlace(config, worker));
     log("info", "listening", { host: config.HOST, port: serving.port, role: config.ROLE, worker });
     if (worker !== undefined) tellListening();
     try {
-      if (!isThere) await Promise.race([stopped, waitForDatabase(house, log, stopped)]);
+      if (!isThere) await Promise.race([stopped, waitForDatabase(house, { config, log, stopped })]);
       await stopped;
       log("info", "stopping");
     } finally {
@@ -82,10 +83,11 @@ function toPlace({ HOST, PORT, ADMIN_PORT }: Config, worker: string | undefined)
 }
 
 /** Whether the database is there; where it is, it must be one that can be served. */
-async function checkHouse(house: House): Promise<boolean> {
+async function checkHouse(house: House, role: Role): Promise<boolean> {
   try {
     await checkVersion(house.db);
     await checkMigrated(house.db);
+    if (servesRows(role)) await checkFunctions(house.db);
     await house.warm();
     return true;
   } catch (error) {
@@ -95,7 +97,10 @@ async function checkHouse(house: House): Promise<boolean> {
 }
 
 /** Looks until the database answers; what serves meanwhile answers 503. */
-async function waitForDatabase(house: House, log: Log, stopped: Promise<void>): Promise<void> {
+async function waitForDatabase(
+  house: House,
+  { config, log, stopped }: { config: Config; log: Log; stopped: Promise<void> },
+): Promise<void> {
   let isStopping = false;
   void stopped.then(() => {
     isStopping = true;
@@ -103,6 +108,6 @@ async function waitForDatabase(house: House, log: Log, stopped: Promise<void>): 
   log("warn", "database away", { message: "Serving 503 until the database is there" });
   while (!isStopping) {
     await Bun.sleep(LOOK_INTERVAL_MS);
-    if (await checkHouse(house)) return log("info", "database there");
+    if (await checkHouse(house, config.ROLE)) return log("info", "database there");
   }
 }

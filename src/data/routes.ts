@@ -5,7 +5,13 @@
  * @module
  */
 import type { Catalog, RecordedTable } from "../catalog/mod.ts";
-import { type CallOptions, type Database, type Parameter, ViolationError } from "../db/mod.ts";
+import {
+  type CallOptions,
+  type Database,
+  type Parameter,
+  readSqlState,
+  ViolationError,
+} from "../db/mod.ts";
 import {
   type AnswerOptions,
   acceptsEventStream,
@@ -29,6 +35,8 @@ export type DataDeps = {
   catalog: Catalog;
   /** A fresh UUIDv7: ids are in the order of creation. */
   makeId: () => string;
+  /** Bytes of a list at the most, give or take a row. */
+  maxResponseBytes: number;
 };
 
 /** Bytes of a body at the most, the service's documented limit: 100 KB. */
@@ -49,9 +57,8 @@ async function listRows(deps: DataDeps, exchange: KeyExchange): Promise<Response
   const table = findTable(deps, exchange) ?? (await findNewTable(deps, exchange));
   checkAccept(exchange.request);
   const { limit, offset } = readPage(exchange.query);
-  return answerFound(
-    await call(deps, exchange, { table, endpoint: "list", values: [limit, offset] }),
-  );
+  const values = [limit, offset, deps.maxResponseBytes];
+  return answerFound(await call(deps, exchange, { table, endpoint: "list", values }));
 }
 
 async function getRow(deps: DataDeps, exchange: KeyExchange): Promise<Response> {
@@ -173,7 +180,7 @@ async function call(
   try {
     return await deps.db.bytes(text, [exchange.principal.appId, ...values], options);
   } catch (error) {
-    if (!(error instanceof ViolationError)) throw error;
+    if (!(error instanceof ViolationError)) throw toCallError(error, endpoint);
     const { violation } = error;
     // A constraint that this process does not know was pushed a moment ago by another one.
     if (!isKnown(table.definition, violation)) await deps.catalog.refresh();
@@ -181,6 +188,21 @@ async function call(
     const sent = typeof values[1] === "string" && endpoint !== "list" ? values[1] : "{}";
     throw toProblem(violation, { definition, sent, isDelete: endpoint === "delete" });
   }
+}
+
+const NO_SUCH_FUNCTION = "42883";
+
+/**
+ * A process that is newer than the functions says so; whoever waits for the deploy to end is served. Only a list's
+ * function took other arguments in a release before: any other that is missing is a bug.
+ */
+function toCallError(error: unknown, endpoint: FunctionCall["endpoint"]): unknown {
+  if (endpoint !== "list" || readSqlState(error) !== NO_SUCH_FUNCTION) return error;
+  return new Problem("unavailable", {
+    message: "The tables' functions are of another release: the operator must run rowhouse migrate",
+    headers: { "retry-after": "5" },
+    cause: error,
+  });
 }
 
 type Statements = Readonly<
@@ -193,7 +215,7 @@ function statementsOf(table: RecordedTable): Statements {
   const found = statements.get(table);
   if (found !== undefined) return found;
   const made: Statements = {
-    list: { text: `select api."${table.name}_list"($1, $2, $3) as body`, effect: "read" },
+    list: { text: `select api."${table.name}_list"($1, $2, $3, $4) as body`, effect: "read" },
     get: { text: `select api."${table.name}_get"($1, $2) as body`, effect: "read" },
     create: { text: `select api."${table.name}_create"($1, $2, $3) as body`, effect: "write" },
     update: { text: `select api."${table.name}_update"($1, $2, $3) as body`, effect: "write" },

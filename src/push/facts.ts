@@ -7,7 +7,7 @@
 import { enumTypeName, indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { toDefaultText } from "./default_text.ts";
-import { ENDPOINTS, type Endpoint, renderBody } from "./functions.ts";
+import { ENDPOINTS, type Endpoint, LIST_BYTES, renderBody } from "./functions.ts";
 
 export type Facts = ReadonlyMap<string, string>;
 export const THERE = "there";
@@ -27,7 +27,7 @@ const TYPES: Readonly<Record<Exclude<NamedColumn["kind"], "enum">, string>> = {
 };
 
 const ARGUMENTS: Readonly<Record<Endpoint, string>> = {
-  list: "uuid, integer, integer",
+  list: "uuid, integer, integer, integer",
   get: "uuid, uuid",
   create: "uuid, uuid, text",
   update: "uuid, uuid, text",
@@ -127,6 +127,7 @@ function toFunctionFacts(table: TableDefinition): Fact[] {
       [`${path} / security`, "definer"],
       [`${path} / language`, "plpgsql"],
       [`${path} / settings`, "none"],
+      [`${path} / argument defaults`, endpoint === "list" ? String(LIST_BYTES) : "none"],
       [`${path} / executed by rowhouse_service`, "allowed"],
       [`${path} / executed by rowhouse_data`, "allowed"],
       [`${path} / body`, renderBody(table, endpoint)],

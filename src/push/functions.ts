@@ -19,13 +19,38 @@ const UUID = "pg_catalog.uuid";
 const TEXT = "pg_catalog.text";
 const INT = "pg_catalog.int4";
 
+/** Bytes of a list at the most, give or take a row, where the caller names no bound: what is left out comes with the next page. */
+export const LIST_BYTES = 8_388_608;
+
+/**
+ * The bound of a list has a default for the releases that do not know it: while processes are replaced one by one, the
+ * old ones call with three arguments and reach this same function, so that no second one can fall behind the table.
+ */
 const ARGUMENTS: Readonly<Record<Endpoint, readonly string[]>> = {
-  list: [UUID, INT, INT],
+  list: [UUID, INT, INT, `${INT} default ${LIST_BYTES}`],
   get: [UUID, UUID],
   create: [UUID, UUID, TEXT],
   update: [UUID, UUID, TEXT],
   delete: [UUID, UUID],
 };
+
+/**
+ * What earlier releases made for the same endpoint. It goes in the message that makes its successor: left beside it, a
+ * call with three arguments would find it first, and it would know nothing of columns pushed from then on. A push by a
+ * process of the old release makes it again; the next push or `rowhouse migrate` takes it away again.
+ */
+const RETIRED: Readonly<Partial<Record<Endpoint, readonly string[]>>> = {
+  list: [UUID, INT, INT],
+};
+
+/** How many arguments an endpoint's function takes, and how many the one before it took, where that was another one. */
+export const SIGNATURES = {
+  list: { made: ARGUMENTS.list.length, retired: RETIRED.list?.length },
+  get: { made: ARGUMENTS.get.length, retired: undefined },
+  create: { made: ARGUMENTS.create.length, retired: undefined },
+  update: { made: ARGUMENTS.update.length, retired: undefined },
+  delete: { made: ARGUMENTS.delete.length, retired: undefined },
+} as const satisfies Readonly<Record<Endpoint, object>>;
 
 const BODIES: Readonly<Record<Endpoint, (table: TableDefinition) => string>> = {
   list: listBody,
@@ -38,11 +63,15 @@ const BODIES: Readonly<Record<Endpoint, (table: TableDefinition) => string>> = {
 /** The statements that make or replace a table's functions and who may run them. */
 export function renderFunctions(table: TableDefinition): string[] {
   return ENDPOINTS.flatMap((endpoint) => {
-    const signature = `api.${quoteName(`${table.name}_${endpoint}`)}(${ARGUMENTS[endpoint].join(", ")})`;
+    const name = `api.${quoteName(`${table.name}_${endpoint}`)}`;
+    const made = `${name}(${ARGUMENTS[endpoint].join(", ")})`;
+    const signature = made.replace(/ default \d+/, "");
+    const retired = RETIRED[endpoint];
     // A default may hold any text, a dollar quote too.
     const body = quoteBody(renderBody(table, endpoint));
     return [
-      `create or replace function ${signature} returns ${TEXT} language plpgsql security definer as ${body}`,
+      ...(retired === undefined ? [] : [`drop function if exists ${name}(${retired.join(", ")})`]),
+      `create or replace function ${made} returns ${TEXT} language plpgsql security definer as ${body}`,
       `alter function ${signature} owner to rowhouse_tenant`,
       `revoke all on function ${signature} from public`,
       `grant execute on function ${signature} to rowhouse_service, rowhouse_data`,
@@ -66,8 +95,6 @@ const SET_TENANT = `  perform pg_catalog.set_config('rowhouse.app_id', $1::${TEX
 
 const EQUALS = "operator(pg_catalog.=)";
 
-/** Bytes of a list at the most, give or take a row: what is left out comes with the next page. */
-export const LIST_BYTES = 8_388_608;
 /** Stored bytes, perhaps compressed, up to which a page is made at once and measured afterwards. */
 const STORED_BYTES = 524_288;
 /** A page of so few rows is made at once, whatever is in them. */
@@ -84,7 +111,7 @@ begin
 ${SET_TENANT}
   if ${isSmall(table, mine)} then
     select ${envelope(`coalesce(pg_catalog.json_agg("$row")::${TEXT}, '[]')`, mine, "$2")} into "$text" from ${page};
-    if pg_catalog.octet_length("$text") operator(pg_catalog.<=) ${LIST_BYTES} then
+    if pg_catalog.octet_length("$text") operator(pg_catalog.<=) $4 then
       return "$text";
     end if;
   end if;
@@ -92,7 +119,7 @@ ${SET_TENANT}
     select "$one"."$text", pg_catalog.sum(pg_catalog.octet_length("$one"."$text")) over (
       order by "$one"."$id" rows between unbounded preceding and 1 preceding) as "$before"
     from (select "$row"."id" as "$id", pg_catalog.row_to_json("$row")::${TEXT} as "$text" from ${page}) as "$one"
-  ) as "$line" where coalesce("$line"."$before", 0) operator(pg_catalog.<=) ${LIST_BYTES};
+  ) as "$line" where coalesce("$line"."$before", 0) operator(pg_catalog.<=) $4;
   return ${envelope(`pg_catalog.concat('[', "$text", ']')`, mine, '"$count"')};
 end`;
 }

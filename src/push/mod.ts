@@ -15,5 +15,11 @@ export {
 export { readJournal, writeAtomically, writeJournal } from "./journal_files.ts";
 export { describePlan, type Migration } from "./migration.ts";
 export { type Plan, planPush, type Step } from "./plan.ts";
+export {
+  findOutdatedTables,
+  findUncallableTables,
+  type OutdatedTable,
+  refreshFunctions,
+} from "./refresh.ts";
 export { MOST_BYTES, type PushRouteDeps, pushRoutes } from "./routes.ts";
 export { readStatus, readTableApps, type Status, type TableApps } from "./status.ts";

@@ -98,6 +98,7 @@ facts (path, value) as (
     (' / security', case when prosecdef then 'definer' else 'invoker' end),
     (' / language', (select lanname from pg_language where pg_language.oid = prolang)),
     (' / settings', coalesce(array_to_string(proconfig, ', '), 'none')),
+    (' / argument defaults', coalesce(pg_get_expr(proargdefaults, 0), 'none')),
     (' / body', trim(both E'\\n' from prosrc))) as function_facts (fact, value)
   union all select path || ' / executed by ' || case when grantee = 0 then 'public' else grantee::regrole::text end,
     case when is_grantable then 'allowed, and may grant it' else 'allowed' end

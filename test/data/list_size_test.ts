@@ -86,6 +86,32 @@ test("a table without columns of any length is listed whole", async () => {
   expect((json as { rows: { value: number }[] }).rows.map(({ value }) => value)).toEqual([1, 2, 3]);
 });
 
+test("the bound is a setting, and a list that fits it is whole", async () => {
+  const most = 65_536;
+  const bounded = await openTestHouse({ house: { maxResponseBytes: most } });
+  try {
+    const app = await bounded.makeApp(schema);
+    const rows = 40;
+    for (let n = 0; n < rows; n++) {
+      const json = { text: String(n).padEnd(4000, "x") };
+      await bounded.call(app, "/v1/data/db/notes", { method: "POST", json });
+    }
+    const read = async (query: string) => {
+      const { json, text } = await bounded.call(app, `/v1/data/db/notes${query}`);
+      return { page: json as Page, bytes: Buffer.byteLength(text) };
+    };
+    const [cut, whole] = [await read(""), await read("?limit=10")];
+    expect(cut.bytes).toBeGreaterThan(most);
+    expect(cut.bytes).toBeLessThan(most + 5000);
+    expect([cut.page.hasMore, cut.page.rows.length < rows]).toEqual([true, true]);
+    expect([whole.page.rows.length, whole.page.hasMore]).toEqual([10, true]);
+    const rest = await read(`?offset=${cut.page.rows.length}&limit=10`);
+    expect(rest.page.rows[0]?.text).toStartWith(`${cut.page.rows.length}x`);
+  } finally {
+    await bounded.close();
+  }
+});
+
 const ASKERS = 4;
 /** Houses that a row passes, all in this one process with the caller. */
 const HOUSES = shapeOfRun() === "split" ? 2 : 1;

@@ -244,9 +244,9 @@ const CASES: { name: string; by: string; undo: string; things: string[] }[] = [
   },
   {
     name: "a function dropped",
-    by: "drop function api.todos_list(uuid, integer, integer)",
+    by: "drop function api.todos_list(uuid, integer, integer, integer)",
     undo: "",
-    things: ["function todos_list(uuid, integer, integer)"],
+    things: ["function todos_list(uuid, integer, integer, integer)"],
   },
 ];
 

@@ -1,0 +1,147 @@
+/**
+ * The functions of tables that are there, made again where this release writes them otherwise than the one that made
+ * them. Touches no row, no table and no record: a table at a time, under the locks of a push.
+ *
+ * @module
+ */
+import { type Database, quoteLiteral } from "../db/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
+import { Problem } from "../problem.ts";
+import { ENDPOINTS, type Endpoint, renderBody, renderFunctions, SIGNATURES } from "./functions.ts";
+import { LOCK_BUDGET_MS, MESSAGE_TIMEOUT_MS } from "./message.ts";
+import { readOutcome } from "./refusals.ts";
+
+/** A recorded table whose functions are not those of this release. */
+export type OutdatedTable = {
+  name: string;
+  definition: TableDefinition;
+  /** The highest version recorded of it: its functions are made only where this still holds. */
+  stamp: number;
+};
+
+type Recorded = {
+  tables: OutdatedTable[];
+  functions: RecordedFunction[];
+};
+
+type RecordedFunction = { name: string; arguments: number; digest: string };
+
+/** How long a table that others are pushing is come back to. */
+const PATIENCE_MS = 60_000;
+const TRY_AGAIN_MS = 100;
+/** An app that there is none of: what is locked is a table alone. */
+const NO_APP = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Makes the functions of every outdated table again; the tables' names. Idempotent, also when several processes do it
+ * at once or apps push meanwhile: what another one made in between is left as it is.
+ *
+ * @throws {Problem} push_busy — pushes hold a table for longer than a minute
+ */
+export async function refreshFunctions(
+  admin: Database,
+  tell: (done: { name: string; index: number; count: number }) => void = () => undefined,
+): Promise<string[]> {
+  const outdated = await findOutdatedTables(admin);
+  const refreshed: string[] = [];
+  for (const [index, { name }] of outdated.entries()) {
+    if (!(await refreshTable(admin, name))) continue;
+    refreshed.push(name);
+    tell({ name, index: index + 1, count: outdated.length });
+  }
+  return refreshed;
+}
+
+/** Whether it was this call that made the functions. */
+async function refreshTable(admin: Database, name: string): Promise<boolean> {
+  for (const startedAt = performance.now(); performance.now() - startedAt < PATIENCE_MS; ) {
+    const [table] = await findOutdatedTables(admin, name);
+    if (table === undefined) return false;
+    try {
+      await admin.message(renderRefresh(table), { timeoutMs: MESSAGE_TIMEOUT_MS });
+      return true;
+    } catch (error) {
+      readOutcome(error);
+    }
+    await Bun.sleep(TRY_AGAIN_MS * (0.5 + Math.random()));
+  }
+  throw new Problem("push_busy", {
+    message: `Cannot make the functions of table ${name} again: pushes hold it; run rowhouse migrate once more`,
+    headers: { "retry-after": "1" },
+  });
+}
+
+function renderRefresh({ name, definition, stamp }: OutdatedTable): string {
+  const seen = quoteLiteral(JSON.stringify({ [name]: stamp }));
+  return [
+    `do $rowhouse$ begin perform rowhouse.lock_push(array[${quoteLiteral(`table ${name}`)}], ${seen}, '${NO_APP}', 0); end $rowhouse$`,
+    `set local statement_timeout = '${MESSAGE_TIMEOUT_MS}ms'`,
+    `set local lock_timeout = '${LOCK_BUDGET_MS}ms'`,
+    "set local citus.multi_shard_modify_mode = 'sequential'",
+    "set local role rowhouse_owner",
+    ...renderFunctions(definition),
+    `select ${quoteLiteral(name)} as name`,
+  ].join(";\n");
+}
+
+/** The tables whose functions are not, or not alone, those of this release; of one name, or of all. */
+export async function findOutdatedTables(
+  db: Database,
+  name: string | null = null,
+): Promise<OutdatedTable[]> {
+  const [row] = await db.query<{ recorded: string }>(
+    `with concerned as (
+      select name, definition, greatest(version,
+        (select max(version) from rowhouse.registrations where table_name = name)) as stamp
+      from rowhouse.tables where name = $1::pg_catalog.text or $1::pg_catalog.text is null
+    ), wanted as (
+      select (name || '_' || endpoint)::pg_catalog.name as function_name
+      from concerned, jsonb_array_elements_text($2::text::jsonb) as endpoint
+    )
+    select json_build_object(
+      'tables', (select coalesce(json_agg(concerned order by name), '[]') from concerned),
+      'functions', (select coalesce(json_agg(json_build_object('name', proname, 'arguments', pronargs,
+          'digest', md5(trim(both E'\\n' from prosrc)))), '[]')
+        from pg_catalog.pg_proc
+        where pronamespace = (select oid from pg_catalog.pg_namespace where nspname = 'api')
+          and proname in (select function_name from wanted)))::text as recorded`,
+    [name, JSON.stringify(ENDPOINTS)],
+    { effect: "read", lane: "house" },
+  );
+  const { tables, functions } = JSON.parse(row?.recorded ?? "null") as Recorded;
+  const found = Map.groupBy(functions, (one) => one.name);
+  return tables.filter(({ definition }) =>
+    ENDPOINTS.some((endpoint) =>
+      isOutdated(definition, endpoint, found.get(`${definition.name}_${endpoint}`) ?? []),
+    ),
+  );
+}
+
+function isOutdated(
+  table: TableDefinition,
+  endpoint: Endpoint,
+  found: readonly RecordedFunction[],
+): boolean {
+  const { made, retired } = SIGNATURES[endpoint];
+  const own = found.find((one) => one.arguments === made);
+  if (found.some((one) => one.arguments === retired)) return true;
+  return own?.digest !== digestOf(renderBody(table, endpoint));
+}
+
+function digestOf(body: string): string {
+  return new Bun.CryptoHasher("md5").update(body).digest("hex");
+}
+
+/** The tables that this release cannot list: their functions do not take what it would send. */
+export async function findUncallableTables(db: Database): Promise<string[]> {
+  const rows = await db.query<{ name: string }>(
+    `select name from rowhouse.tables
+    where not exists (select from pg_catalog.pg_proc
+      where pronamespace = (select oid from pg_catalog.pg_namespace where nspname = 'api')
+        and proname = (name || '_list')::pg_catalog.name and pronargs = $1::pg_catalog.int2)
+    order by name`,
+    [SIGNATURES.list.made],
+    { effect: "read", lane: "house" },
+  );
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,190 @@
+/** A deploy over a database whose functions another release made: what is told before, and what `rowhouse migrate` does. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { readDrift } from "../../src/push/mod.ts";
+import { withDatabase } from "../support/cluster.ts";
+import { eventually, makeProject, type Outcome, ROOT, runCommand } from "../support/command.ts";
+import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+
+const FORMER = readFileSync(join(ROOT, "test/fixtures/former_list.sql"), "utf8");
+const LIST = "/v1/data/db/notes";
+const NOTES = { notes: { text: t.string() } };
+
+let project: ReturnType<typeof makeProject>;
+let house: TestHouse;
+let app: TestApp;
+beforeEach(async () => {
+  project = makeProject();
+  house = await openTestHouse();
+  app = await house.makeApp(defineSchema({ ...NOTES, others: { text: t.string() } }));
+  for (const text of ["a", "b", "c"])
+    await house.call(app, LIST, { method: "POST", json: { text } });
+});
+afterEach(async () => {
+  project.remove();
+  await house.close();
+});
+
+const run = (words: string[]): Promise<Outcome> =>
+  runCommand(words, {
+    ...project,
+    env: {
+      DATABASE_URL: house.database.servingUrl,
+      ADMIN_DATABASE_URL: house.database.adminUrl,
+      DATABASE_PREPARE: house.database.prepare ? "on" : "off",
+      PORT: "0",
+    },
+  });
+const change = (text: string) => house.house.admin.message(`${text}; select 1`);
+
+async function textOf(query: string): Promise<string> {
+  const [row] = await house.house.admin.query<{ text: string }>(query, [], { effect: "read" });
+  return row?.text ?? "";
+}
+
+/** Rows with the transaction that wrote them, and what is recorded. */
+const readAll = () =>
+  textOf(`select json_build_array(
+    (select json_agg(json_build_array(xmin::text, ctid::text, n) order by id) from data.notes n),
+    (select json_agg(json_build_array(xmin::text, r) order by name) from rowhouse.tables r),
+    (select json_agg(m order by seq) from rowhouse.migrations m),
+    (select json_agg(v order by name) from rowhouse.versions v))::text as text`);
+
+/** Calls as a process of the former release does, until it is told to stop: the answers that were none. */
+function callAsBefore(): { stop: () => Promise<{ calls: number; failures: unknown[] }> } {
+  let isOver = false;
+  const failures: unknown[] = [];
+  let calls = 0;
+  const running = withDatabase(house.database.servingUrl, async (login) => {
+    while (!isOver) {
+      const listed = login.query<{ body: string }>(
+        'select api."notes_list"($1, $2, $3) as body',
+        [app.id, 1000, 0],
+        { effect: "read" },
+      );
+      const [row] = await listed.catch((error: unknown) => {
+        failures.push(error);
+        return [];
+      });
+      if (row !== undefined) calls++;
+    }
+  });
+  return {
+    stop: async () => {
+      await eventually(() => calls > 0);
+      isOver = true;
+      await running;
+      return { calls, failures };
+    },
+  };
+}
+
+test("a list function of the former release is named by everything that looks, and fails nothing else", async () => {
+  await change(FORMER);
+  const [list, other, ready] = await Promise.all([
+    house.call(app, LIST),
+    house.call(app, "/v1/data/db/others"),
+    house.call(undefined, "/ready"),
+  ]);
+  expect([list.status, other.status, ready.status]).toEqual([503, 200, 503]);
+  for (const { text } of [list, ready]) expect(text).toContain("must run rowhouse migrate");
+  expect(list.headers.get("retry-after")).toBe("5");
+  expect(house.log.filter((line) => line.includes('"bug"'))).toEqual([]);
+
+  const [serve, doctor] = await Promise.all([run(["serve"]), run(["doctor"])]);
+  expect([serve.code, serve.err]).toEqual([
+    1,
+    "The functions of 1 table are of another release: run rowhouse migrate first\n",
+  ]);
+  expect(doctor.code).toBe(1);
+  expect(doctor.out).toContain(
+    "FAIL functions: of 1 table are not those of this release: it cannot list their rows\n     run rowhouse migrate\n",
+  );
+});
+
+test("migrate makes it anew under the calls of old processes: rows and records stay, six at once agree", async () => {
+  const listed = (await house.call(app, LIST)).json;
+  await change(FORMER);
+  const before = await readAll();
+  const former = callAsBefore();
+  const runs = await Promise.all([1, 2, 3, 4, 5, 6].map(() => run(["migrate", "--json"])));
+  const { calls, failures } = await former.stop();
+
+  expect(runs.map(({ code, err }) => [code, err])).toEqual(runs.map(() => [0, ""]));
+  const refreshed = runs.map(({ out }) => (JSON.parse(out) as { refreshed: string[] }).refreshed);
+  expect(new Set(refreshed.flat())).toEqual(new Set(["notes"]));
+  expect([calls > 0, failures]).toEqual([true, []]);
+  expect(await readAll()).toBe(before);
+  expect(await readDrift(house.house.admin)).toEqual([]);
+  const [list, ready] = [await house.call(app, LIST), await house.call(undefined, "/ready")];
+  expect([list.json, ready.status]).toEqual([listed, 200]);
+  expect((await run(["migrate"])).out).toStartWith("Nothing to apply\n");
+  expect((await run(["doctor"])).code).toBe(0);
+});
+
+test("what a process of the former release left beside it goes at the next migrate, which tells so", async () => {
+  await change(FORMER.replace(/^drop function.*$/m, ""));
+  expect((await run(["doctor"])).out).toContain("warn functions: of 1 table are not those of");
+  const { code, out } = await run(["migrate"]);
+  expect([code, out.split("\n")[0]]).toEqual([
+    0,
+    "Made the functions of table notes again (1 of 1)",
+  ]);
+  expect(await readDrift(house.house.admin)).toEqual([]);
+});
+
+test("what a process of the former release left beside it goes at the next push of the table, too", async () => {
+  await change(FORMER.replace(/^drop function.*$/m, ""));
+  await house.pushSchema(app, defineSchema({ notes: { text: t.string(), more: t.string() } }));
+  expect(await readDrift(house.house.admin)).toEqual([]);
+  expect((await house.call(app, LIST)).text).toContain('"more":null');
+});
+
+test("another body of any function is a warning, and migrate puts it right", async () => {
+  await change(
+    `create or replace function api.notes_delete(uuid, uuid) returns text language plpgsql security definer
+    as 'begin return null; end'`,
+  );
+  const { code, out } = await run(["doctor"]);
+  expect([code, out.includes("warn functions: of 1 table are not")]).toEqual([0, true]);
+  expect(JSON.parse((await run(["migrate", "--json"])).out)).toMatchObject({
+    refreshed: ["notes"],
+  });
+  expect(await readDrift(house.house.admin)).toEqual([]);
+});
+
+test("a function of somebody's own is no reason to make anything again", async () => {
+  await change("create function api.notes_list(text) returns int language sql as 'select 1'");
+  expect((await run(["migrate"])).out).toStartWith("Nothing to apply\n");
+});
+
+test("a push that holds the table is waited for", async () => {
+  await change(FORMER);
+  await withDatabase(house.database.adminUrl, async (holder) => {
+    const held = holder
+      .message(
+        `do $$ begin perform pg_advisory_xact_lock(hashtextextended('rowhouse push table notes', 0)); end $$;
+        select pg_sleep(60)`,
+        { timeoutMs: 60_000 },
+      )
+      .catch(() => undefined);
+    const findHolder =
+      "select coalesce(max(pid), 0)::text as text from pg_stat_activity where query like '%rowhouse push table notes%' and wait_event = 'PgSleep'";
+    await eventually(async () => (await textOf(findHolder)) !== "0");
+    const migrating = run(["migrate", "--json"]);
+    // It asks again and again: what it does is seen by what it asks, and nothing is done.
+    await eventually(
+      async () =>
+        (await textOf(
+          "select count(*)::text as text from pg_stat_activity where application_name = 'rowhouse command' and query like '%lock_push%'",
+        )) !== "0",
+    );
+    expect((await house.call(app, LIST)).status).toBe(503);
+    await textOf(`select pg_terminate_backend(${await textOf(findHolder)})::text as text`);
+    expect(JSON.parse((await migrating).out)).toMatchObject({ refreshed: ["notes"] });
+    await held;
+  });
+  expect((await house.call(app, LIST)).status).toBe(200);
+});
