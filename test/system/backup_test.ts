@@ -14,7 +14,16 @@ import {
   runTool,
   startDebianCluster,
 } from "../support/debian_cluster.ts";
-import { definitionOf, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import {
+  callHouse,
+  definitionOf,
+  openTestHouse,
+  type TestApp,
+  type TestHouse,
+  type TestHouseOptions,
+} from "../support/house.ts";
+import { checkEndpoint, endpoints, makeWorld, type World } from "../support/isolation.ts";
+import { type Opened, serve } from "../support/shape.ts";
 
 const LIST = "/v1/data/db/todos";
 
@@ -23,6 +32,10 @@ let first: DebianCluster;
 let second: DebianCluster;
 let original: TestHouse;
 let copy: House;
+/** Another database of the same cluster, for the matrix of isolation: its tables have names of the schema's too. */
+let crowded: TestHouse;
+let crowdedWorld: World;
+let onFirst: TestHouseOptions;
 let one: TestApp;
 let other: TestApp;
 
@@ -36,9 +49,8 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "rowhouse-backup-"));
     [first, second] = await Promise.all([startDebianCluster(), startDebianCluster()]);
-    original = await openTestHouse({
-      cluster: { admin: first.url, serving: first.url, prepare: true },
-    });
+    onFirst = { cluster: { admin: first.url, serving: first.url, prepare: true } };
+    original = await openTestHouse(onFirst);
     one = await original.makeApp(schema);
     other = await original.makeApp(schema);
     for (const [app, title] of [
@@ -46,34 +58,36 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
       [other, "other's"],
     ] as const)
       await original.call(app, LIST, { method: "POST", json: { title } });
+    crowded = await openTestHouse(onFirst);
+    crowdedWorld = await makeWorld(crowded, { crowded: true });
     const roles = runTool("pg_dumpall", ["--roles-only", "-d", first.url]);
     // The administrator is there already; every other statement must succeed.
     const rest = roles.replaceAll(/^(CREATE|ALTER) ROLE postgres\b.*$/gm, "");
     writeFileSync(join(folder, "roles.sql"), rest);
-    const dump = join(folder, "rowhouse.dump");
-    runTool("pg_dump", [
-      "--create",
-      "--format=custom",
-      `--file=${dump}`,
-      original.database.adminUrl,
-    ]);
     runTool("psql", ["-v", "ON_ERROR_STOP=1", "-q", "-f", join(folder, "roles.sql"), second.url]);
+    copy = copyOf(original);
+  }, 60_000);
+  afterAll(async () => {
+    await copy?.close();
+    await Promise.all([original?.close(), crowded?.close()]);
+    await Promise.all([first.stop(), second.stop()]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Saves a house's database, restores it into the second cluster, and opens a house over that. */
+  const copyOf = ({ database }: TestHouse): House => {
+    const dump = join(folder, `${database.name}.dump`);
+    runTool("pg_dump", ["--create", "--format=custom", `--file=${dump}`, database.adminUrl]);
     runTool("pg_restore", ["--create", "--exit-on-error", `--dbname=${second.url}`, dump]);
-    copy = openHouse({
-      databaseUrl: withPlace(original.database.servingUrl, second.url),
-      adminDatabaseUrl: withPlace(original.database.adminUrl, second.url),
+    return openHouse({
+      databaseUrl: withPlace(database.servingUrl, second.url),
+      adminDatabaseUrl: withPlace(database.adminUrl, second.url),
       connections: 3,
       prepare: true,
       keyPrefix: "rh",
       log: () => undefined,
     });
-  }, 60_000);
-  afterAll(async () => {
-    await copy?.close();
-    await original?.close();
-    await Promise.all([first.stop(), second.stop()]);
-    rmSync(folder, { recursive: true, force: true });
-  });
+  };
 
   const ask = async (app: TestApp, path: string) => {
     const headers = { authorization: `Bearer ${app.key}` };
@@ -101,6 +115,26 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     const foreign = await ask(one, `${LIST}/${rows[0]?.id}`);
     expect(mine.text).not.toContain("other's");
     expect(foreign.status).toBe(404);
+  });
+
+  describe("keeps apps apart as the original did:", () => {
+    let alone: TestHouse;
+    let aloneWorld: World;
+    let served: Opened;
+    beforeAll(async () => {
+      alone = await openTestHouse(onFirst);
+      aloneWorld = await makeWorld(alone, { crowded: false });
+      served = await serve(copyOf(crowded));
+    }, 60_000);
+    afterAll(async () => void (await Promise.all([alone?.close(), served?.close()])));
+
+    test.each([...endpoints])("%s answers as if there were no other app", (endpoint) => {
+      const { house, url } = served;
+      const call: TestHouse["call"] = (app, path, options) =>
+        callHouse({ url }, app, path, options);
+      const restored = { ...crowdedWorld, house: { admin: house.admin, call } };
+      return checkEndpoint({ alone: aloneWorld, crowded: restored }, endpoint);
+    });
   });
 
   test("has the journal and the catalog: the same schema is nothing new", async () => {

@@ -1,0 +1,296 @@
+/**
+ * The matrix of isolation, generated from the route table: every request is made in two worlds, one where another app
+ * has rows, tables and values, and one where that app never was. Whatever is asked, both answer the same, and the
+ * other app's rows stay as they are, byte for byte. Runs on any two houses.
+ *
+ * @module
+ */
+import { expect } from "bun:test";
+import { routes } from "../../src/app.ts";
+import type { Database } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import type { Answer, Call, TestApp, TestHouse } from "./house.ts";
+
+const shared = {
+  projects: { name: t.string().required().unique(), code: t.number().unique() },
+  todos: t
+    .model({
+      title: t.string().required(),
+      project: t.ref("projects", { onDelete: "cascade" }),
+      pinned: t.ref("projects"),
+      kind: t.enum(["a", "b"]).default("a"),
+      note: t.json(),
+    })
+    .unique("project", "title"),
+};
+const mine = defineSchema(shared);
+const theirs = defineSchema({ ...shared, secrets: { body: t.string().required() } });
+
+/** Row ids: of mine alone, of both apps at once, and of the other app alone. */
+const MINE = "00000000-0000-7000-8000-000000000001";
+const BOTH = "00000000-0000-7000-8000-000000000002";
+const THEIRS = "00000000-0000-7000-8000-000000000003";
+const NOBODYS = "00000000-0000-7000-8000-000000000004";
+const SECRET = "the other app's words";
+
+type Ask = Call & { path: string };
+
+/** A request that does its work, for each endpoint that a key opens. A new one without an entry here fails. */
+const PLAIN: Readonly<Record<string, () => Ask>> = {
+  "GET /v1/data/db/:table": () => ({ path: "/v1/data/db/todos" }),
+  "POST /v1/data/db/:table": () => ({
+    path: "/v1/data/db/todos",
+    method: "POST",
+    json: { title: crypto.randomUUID(), project: MINE },
+  }),
+  "GET /v1/data/db/:table/:id": () => ({ path: `/v1/data/db/todos/${MINE}` }),
+  "PATCH /v1/data/db/:table/:id": () => ({
+    path: `/v1/data/db/todos/${MINE}`,
+    method: "PATCH",
+    json: { note: { changed: true } },
+  }),
+  "DELETE /v1/data/db/:table/:id": () => ({
+    path: `/v1/data/db/todos/${MINE}`,
+    method: "DELETE",
+  }),
+  "GET /v1/data/schema": () => ({ path: "/v1/data/schema" }),
+  "POST /v1/data/schema": () => ({
+    path: "/v1/data/schema",
+    method: "POST",
+    json: { definition: { version: 1, tables: [] }, journal: [], dryRun: true },
+  }),
+};
+
+type Attack = {
+  name: string;
+  suits: (ask: Ask) => boolean;
+  change: (ask: Ask, other: TestApp) => Ask;
+};
+
+const hasRow = ({ path }: Ask) => /\/db\/[^/]+\/[^/]+$/.test(path);
+const hasTable = ({ path }: Ask) => path.includes("/db/");
+const hasFields = (ask: Ask) => hasTable(ask) && ask.json !== undefined;
+
+function inPath(name: string, from: string | RegExp, to: string, suits = hasTable): Attack {
+  return { name, suits, change: (ask) => ({ ...ask, path: ask.path.replace(from, to) }) };
+}
+function inBody(
+  name: string,
+  fields: (other: TestApp) => object,
+  path?: (ask: Ask) => string,
+): Attack {
+  return {
+    name,
+    suits: hasFields,
+    change: (ask, other) => ({
+      ...ask,
+      path: path?.(ask) ?? ask.path,
+      json: { ...(ask.json as object), ...fields(other) },
+    }),
+  };
+}
+function inHeaders(name: string, headers: (other: TestApp) => Record<string, string>): Attack {
+  return { name, suits: () => true, change: (ask, other) => ({ ...ask, headers: headers(other) }) };
+}
+function inQuery(name: string, query: (other: TestApp) => string): Attack {
+  return {
+    name,
+    suits: () => true,
+    change: (ask, other) => ({ ...ask, path: `${ask.path}?${query(other)}` }),
+  };
+}
+const toProject = (ask: Ask) => ask.path.replace("todos", "projects");
+
+const ATTACKS: readonly Attack[] = [
+  { name: "nothing forged", suits: () => true, change: (ask) => ask },
+  inPath("another app's row", MINE, THEIRS, hasRow),
+  inPath("an id that both apps have", MINE, BOTH, hasRow),
+  inPath("another app's parent row", `todos/${MINE}`, `projects/${THEIRS}`, hasRow),
+  inPath("a parent id whose other owner has children", `todos/${MINE}`, `projects/${BOTH}`, hasRow),
+  inPath("nobody's row", MINE, NOBODYS, hasRow),
+  inPath("another app's table", "todos", "secrets"),
+  inPath("a reserved table", "todos", "users"),
+  inPath("a table of the service", "todos", "api_keys"),
+  inPath("a schema in the table", "todos", "data.todos"),
+  inPath("an encoded table", "todos", "%73ecrets"),
+  inBody("a reference to another app's row", () => ({ project: THEIRS })),
+  inBody("a second reference to another app's row", () => ({ pinned: THEIRS })),
+  inBody("a reference to an id that both have", () => ({ project: BOTH, title: "again" })),
+  inBody("another app's value of a unique", () => ({ name: SECRET }), toProject),
+  inBody(
+    "another app's number of a unique",
+    () => ({ name: crypto.randomUUID(), code: 77 }),
+    toProject,
+  ),
+  inBody("my own value of a unique", () => ({ name: "mine" }), toProject),
+  inBody("another app's pair of a unique", () => ({ title: SECRET, project: BOTH })),
+  inBody("another app's id as the row's", () => ({ id: THEIRS })),
+  inBody("another app as the row's", (other) => ({ app_id: other.id })),
+  inBody("both", (other) => ({ id: THEIRS, app_id: other.id, "rowhouse.app_id": other.id })),
+  inBody("only id and app_id", (other) => ({
+    id: THEIRS,
+    app_id: other.id,
+    title: undefined,
+    project: undefined,
+    note: undefined,
+  })),
+  inBody("a faulty value", () => ({ kind: "c", title: 1 })),
+  inHeaders("X-App-Id", (other) => ({
+    "x-app-id": other.id,
+    "x-app": other.slug,
+    "app-id": other.id,
+  })),
+  inHeaders("internal headers", (other) => ({
+    "x-rowhouse-app-id": other.id,
+    "x-rowhouse-principal": JSON.stringify({
+      appId: other.id,
+      scopes: ["data:read", "data:write"],
+    }),
+    "x-rowhouse-signature": "v1",
+    "rowhouse.app_id": other.id,
+  })),
+  inHeaders("forwarding headers", (other) => ({
+    "x-forwarded-for": "127.0.0.1",
+    "x-forwarded-host": `${other.slug}.example.org`,
+    "x-forwarded-prefix": `/${other.slug}`,
+    "x-original-url": "/v1/data/db/secrets",
+    "x-rewrite-url": "/v1/data/db/secrets",
+    forwarded: `for=127.0.0.1;host=${other.slug}.example.org`,
+  })),
+  inHeaders("cookies", (other) => ({
+    cookie: `authorization=Bearer ${other.key}; app_id=${other.id}; __Secure-rowhouse_session=${other.key}`,
+  })),
+  inHeaders("a method override", () => ({
+    "x-http-method-override": "DELETE",
+    "x-http-method": "DELETE",
+  })),
+  inHeaders("another app's key beside mine", (other) => ({
+    "x-api-key": other.key,
+    "api-key": other.key,
+    apikey: other.key,
+  })),
+  inQuery("another app's key in the query", (other) => `api_key=${other.key}`),
+  inQuery("a token in the query", (other) => `access_token=${other.key}&limit=1`),
+  inQuery("an app in the query", (other) => `app_id=${other.id}`),
+  inQuery("a filter by app", (other) => `app_id=eq.${other.id}`),
+  inQuery("a select of everything", () => "select=*,secrets(*)"),
+  inQuery("a setting in the query", (other) => `rowhouse.app_id=${other.id}`),
+];
+
+/** A house as the matrix needs it: asked over HTTP, its rows looked at past it. */
+export type MatrixHouse = { admin: Database; call: TestHouse["call"] };
+export type World = { house: MatrixHouse; app: TestApp; other: TestApp | undefined };
+
+async function seed(
+  { admin }: MatrixHouse,
+  app: TestApp,
+  [own, words, code]: [own: string, words: string, code: number],
+): Promise<void> {
+  await admin.message(`
+insert into data.projects (app_id, id, name, code) values
+  ('${app.id}', '${own}', '${words}', ${code}), ('${app.id}', '${BOTH}', '${words} twice', null);
+insert into data.todos (app_id, id, title, project, kind, note) values
+  ('${app.id}', '${own}', '${words}', '${own}', 'a', '{"a":1}'),
+  ('${app.id}', '${BOTH}', '${words}', '${BOTH}', 'b', null) returning id`);
+}
+
+export function toMatrixHouse({ house, call }: TestHouse): MatrixHouse {
+  return { admin: house.admin, call };
+}
+
+/** A house with an app to ask as; a crowded one has another app beside it, with rows and a table of its own. */
+export async function makeWorld(served: TestHouse, options: { crowded: boolean }): Promise<World> {
+  const house = toMatrixHouse(served);
+  const app = await served.makeApp(mine);
+  if (!options.crowded) return { house, app, other: undefined };
+  const other = await served.makeApp(theirs);
+  await seed(house, other, [THEIRS, "the other app''s words", 77]);
+  await house.call(other, "/v1/data/db/secrets", { method: "POST", json: { body: SECRET } });
+  return { house, app, other };
+}
+
+async function resetMine({ house, app }: World): Promise<void> {
+  await house.admin.message(`delete from data.todos where app_id = '${app.id}';
+delete from data.projects where app_id = '${app.id}' returning id`);
+  await seed(house, app, [MINE, "mine", 5]);
+}
+
+/** Everything that the other app has, as text. */
+async function readTheirs({ house, other }: World): Promise<string> {
+  const rows = await house.admin.query<{ text: string }>(
+    `select concat(
+      (select json_agg(row_to_json(p) order by id)::text from data.projects p where app_id = $1::uuid),
+      (select json_agg(row_to_json(p) order by id)::text from data.todos p where app_id = $1::uuid),
+      (select json_agg(row_to_json(p) order by id)::text from data.secrets p where app_id = $1::uuid),
+      (select json_agg(definition order by table_name)::text from rowhouse.registrations where app_id = $1::uuid)) as text`,
+    [other?.id ?? null],
+    { effect: "read" },
+  );
+  return rows[0]?.text ?? "";
+}
+
+/** An answer without what no two answers share: the request's id, the app's own id, a created row's id, the clock. */
+function toComparable(answer: Answer, app: TestApp): unknown {
+  const json = answer.json as { id?: string; requestId?: string } | undefined;
+  const fresh = answer.status === 201 ? (json?.id ?? "") : "no fresh id";
+  const mask = (text: string) =>
+    text
+      .replaceAll(app.id, "<app>")
+      .replaceAll(app.slug, "<slug>")
+      .replaceAll(json?.requestId ?? "no request id", "<request>")
+      .replaceAll(fresh, "<fresh>")
+      .replace(/01[0-9a-f]{6}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<fresh>")
+      .replace(/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<random>")
+      .replace(/sha256:[0-9a-f]{64}/g, "<checksum>");
+  const headers = [...answer.headers]
+    .filter(([name]) => !VARYING.includes(name))
+    .map(([name, value]) => [name, mask(value)]);
+  return { status: answer.status, headers, text: mask(answer.text) };
+}
+
+/** Headers that differ between any two requests of one app: `ratelimit` counts its own. */
+const VARYING = ["date", "x-request-id", "content-length", "ratelimit"];
+
+/** Every endpoint that a key opens, by its route. */
+export const endpoints: readonly string[] = routes
+  .filter((route) => route.access.kind === "key")
+  .map((route) => `${route.method} ${route.path}`);
+
+/** The endpoints that the matrix has a request for: all of them, or it is not whole. */
+export const endpointsOfMatrix: readonly string[] = Object.keys(PLAIN);
+
+export type Worlds = { alone: World; crowded: World };
+
+/** Makes every request of an endpoint, plain and forged in every way that suits it, in both worlds. */
+export async function checkEndpoint({ alone, crowded }: Worlds, endpoint: string): Promise<void> {
+  const { other } = crowded;
+  const plain = PLAIN[endpoint];
+  if (other === undefined) throw new Error("The crowded world lacks its other app");
+  if (plain === undefined) throw new Error(`No request of the matrix asks ${endpoint}`);
+  const before = await readTheirs(crowded);
+  expect(before).toContain(SECRET);
+  for (const attack of ATTACKS) {
+    const ask = plain();
+    if (!attack.suits(ask)) continue;
+    await Promise.all([resetMine(alone), resetMine(crowded)]);
+    const { path, ...call } = attack.change(ask, other);
+    const askBoth = (path: string, call: Call = {}) =>
+      Promise.all(
+        [alone, crowded].map(async ({ house, app }) =>
+          toComparable(await house.call(app, path, call), app),
+        ),
+      );
+    const answers = await askBoth(path, call);
+    const lists = await askBoth("/v1/data/db/todos");
+    expect({ attack: attack.name, answer: answers[1], after: lists[1] }).toEqual({
+      attack: attack.name,
+      answer: answers[0],
+      after: lists[0],
+    });
+    // Who sent the words himself gets them back.
+    if (!JSON.stringify(call).includes(SECRET))
+      expect(JSON.stringify([answers[1], lists[1]])).not.toContain(SECRET);
+    if ((await readTheirs(crowded)) !== before)
+      throw new Error(`"${attack.name}" changed the other app's rows`);
+  }
+}
