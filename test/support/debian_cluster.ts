@@ -34,6 +34,8 @@ export function runTool(name: string, words: readonly string[], input?: string):
 export type DebianOptions = {
   /** That of the administrator, and every login is asked for its own; none: every login is let in. */
   password?: string;
+  /** More server settings, such as `log_statement=all`. */
+  settings?: readonly string[];
 };
 
 export async function startDebianCluster(options: DebianOptions = {}): Promise<DebianCluster> {
@@ -46,7 +48,8 @@ export async function startDebianCluster(options: DebianOptions = {}): Promise<D
   const words = ["-D", data, ...form, ...toAuth(folder, options)];
   execFileSync(join(BIN, "initdb"), words, as);
   const port = await findFreePort();
-  const flags = ["-D", data, "-p", String(port), ...SETTINGS.flatMap((one) => ["-c", one])];
+  const settings = [...SETTINGS, ...(options.settings ?? [])];
+  const flags = ["-D", data, "-p", String(port), ...settings.flatMap((one) => ["-c", one])];
   const server = spawn(join(BIN, "postgres"), flags, as);
   while (!isReady(port)) {
     if (server.exitCode !== null) throw new Error("Cannot start PostgreSQL 15");

@@ -1,0 +1,257 @@
+/**
+ * What PostgreSQL itself saw of a house behind PgBouncer, pushes and pages included: its own log of every statement,
+ * its locks, and what is left in the pooler's sessions. Nothing of it may belong to a session.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createUser } from "../../src/accounts/mod.ts";
+import { pages, routes } from "../../src/app.ts";
+import { type Database, openDatabase } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { LOGIN, PASSWORD as LOGIN_PASSWORD, withDatabase } from "../support/cluster.ts";
+import { eventually } from "../support/command.ts";
+import {
+  type DebianCluster,
+  hasDebianPostgres,
+  startDebianCluster,
+} from "../support/debian_cluster.ts";
+import { type Answer, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { type Jar, readToken, submitSignIn, toCookieHeader, visit } from "../support/people.ts";
+import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
+import { postSchema } from "../support/push.ts";
+
+const POOL = 2;
+/** The pooler asks for one; the cluster behind it trusts. */
+const ADMIN_PASSWORD = "an administrator's password";
+/** Of a statement's own words, without the bodies of functions that it makes. */
+const SESSION_WORDS = [
+  /(^|;)\s*set\s+(?!local\b)/i,
+  /(^|;)\s*(listen|unlisten|discard|prepare|deallocate|begin|start|declare|create\s+temp)\b/i,
+];
+const SESSION_LOCK = /pg_(try_)?advisory_lock(_shared)?\s*\(/i;
+/** What PgBouncer says itself when it gives a server's connection to another client. */
+const OF_POOLER = /^SET application_name='[^']*';$/;
+
+let cluster: DebianCluster;
+let pooler: Pooler;
+let house: TestHouse;
+let app: TestApp;
+/** Through the pooler, as the serving login and as the administrator of pushes. */
+let sharers: Database[];
+
+/** Statements that were looked at already. */
+let seen = 0;
+
+type Entry = { dbname?: string; application_name?: string; message?: string };
+
+/** The statements of this database that PostgreSQL has logged, but those of the test itself. */
+async function readStatements(): Promise<string[]> {
+  const [row] = await withDatabase(house.database.adminUrl, (admin) =>
+    admin.query<{ text: string }>("select pg_read_file('log/server.json') as text", [], {
+      effect: "read",
+    }),
+  );
+  return (row?.text ?? "")
+    .split("\n")
+    .filter((line) => line.endsWith("}"))
+    .map((line) => JSON.parse(line) as Entry)
+    .filter((one) => one.dbname === house.database.name && one.application_name !== "rowhouse test")
+    .flatMap(
+      (one) => /^(?:statement|execute [^:]*): ([\s\S]*)$/.exec(one.message ?? "")?.[1] ?? [],
+    );
+}
+
+const PROBE = `select pg_backend_pid() as pid, concat_ws(' ',
+    (select string_agg('setting ' || name, ' ') from pg_settings where source = 'session' and name <> 'application_name'),
+    (select string_agg('channel ' || channel, ' ') from pg_listening_channels() as channel),
+    (select string_agg('statement ' || name, ' ') from pg_prepared_statements where name <> ''),
+    (select string_agg('table ' || relname, ' ') from pg_class where relnamespace = pg_my_temp_schema())) as left_over,
+  pg_sleep(0.02)`;
+
+/** What is left in each of the pooler's sessions. */
+async function readLeftOver(sharer: Database): Promise<string[]> {
+  const found = new Map<number, string>();
+  await eventually(async () => {
+    const probes = Array.from({ length: 2 * POOL }, () =>
+      sharer.query<{ pid: number; left_over: string }>(PROBE, [], { effect: "read" }),
+    );
+    for (const [row] of await Promise.all(probes)) found.set(row?.pid ?? 0, row?.left_over ?? "");
+    return found.size >= POOL;
+  });
+  return [...found.values()].filter((text) => text !== "");
+}
+
+/** Locks and transactions of sessions in which nothing runs. */
+const IDLE_HOLDERS = `select coalesce(string_agg(distinct case when state = 'idle' then locktype else state end, ' '), '') as text
+  from pg_stat_activity left join pg_locks using (pid)
+  where datname = current_database() and application_name <> 'rowhouse test'
+    and ((state = 'idle' and locktype = 'advisory') or state like 'idle in transaction%')`;
+
+function needsSession(text: string): boolean {
+  if (OF_POOLER.test(text)) return false;
+  const own = text.replace(/\$(\w*)\$[\s\S]*?\$\1\$/g, "");
+  return SESSION_LOCK.test(text) || SESSION_WORDS.some((word) => word.test(own));
+}
+
+/** Everything by which PostgreSQL knows that a session was used as one's own. */
+async function findSessionUse(): Promise<string[]> {
+  const words = (await readStatements()).slice(seen).filter(needsSession);
+  const holders = await withDatabase(house.database.adminUrl, (admin) =>
+    admin.query<{ text: string }>(IDLE_HOLDERS, [], { effect: "read" }),
+  );
+  const held = holders.map(({ text }) => text).filter((text) => text !== "");
+  // A session in a transaction of somebody's is not to be probed: the probe would wait for it.
+  if (held.length > 0) return [...words, ...held];
+  const left = await Promise.all((sharers ?? []).map(readLeftOver));
+  return [...words, ...left.flat()];
+}
+
+describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgBouncer", () => {
+  beforeAll(async () => {
+    cluster = await startDebianCluster({ settings: [
+      "logging_collector=on",
+      "log_destination=jsonlog",
+      "log_directory=log",
+      "log_filename=server.log",
+      "log_statement=all",
+    ] });
+    const admin = new URL(cluster.url);
+    admin.password = ADMIN_PASSWORD;
+    pooler = await startPooler(cluster.url, {
+      poolSize: POOL,
+      clients: 60,
+      users: { [admin.username]: ADMIN_PASSWORD, [LOGIN]: LOGIN_PASSWORD },
+    });
+    house = await openTestHouse({
+      shape: "one",
+      cluster: { admin: admin.href, serving: admin.href, prepare: false },
+      toServingUrl: pooler.toUrl,
+      toAdminUrl: pooler.toUrl,
+      identity: () => ({ cookieDomain: "example.org" }),
+    });
+    sharers = [house.database.servingUrl, house.database.adminUrl].map((url) =>
+      openDatabase({ url: pooler.toUrl(url), connections: 5, prepare: false, name: "sharer" }),
+    );
+    app = await house.makeApp(undefined, { origins: ["https://app.example.org"] });
+  }, 30_000);
+  afterAll(async () => {
+    await Promise.all((sharers ?? []).map((sharer) => sharer.close(1)));
+    await house?.close();
+    await pooler?.close();
+    await cluster?.stop();
+  });
+
+  test("has seen every route of the table, and nothing that needs a session", async () => {
+    const answers = await tour();
+    expect(answers.filter(({ status }) => status >= 400).map(({ text }) => text)).toEqual([]);
+    const asked = house.log
+      .map((line) => JSON.parse(line) as { event: string; method: string; route: string })
+      .filter(({ event }) => event === "request")
+      .map(({ method, route }) => `${method} ${route}`);
+    const every = [...routes, ...pages].map(({ method, path }) => `${method} ${path}`);
+    expect(every.filter((route) => !asked.includes(route) && !route.includes("/assets/"))).toEqual(
+      [],
+    );
+    await eventually(async () => (await readStatements()).some((text) => text.includes("api.")));
+    const logged = (await readStatements()).join("\n");
+    for (const word of ["_list", "_create", "create table", "rowhouse.sessions", "finish_sign_in"])
+      expect(logged).toContain(word);
+    expect(await findSessionUse()).toEqual([]);
+  });
+
+  test.each([
+    { text: "set statement_timeout = 12345", tells: "setting statement_timeout" },
+    {
+      text: "select set_config('statement_timeout', '12345', false)",
+      tells: "setting statement_timeout",
+    },
+    { text: "listen somebody", tells: "channel somebody" },
+    { text: "select pg_advisory_lock(1)", tells: "advisory" },
+    { text: "do $$ begin perform pg_advisory_lock(2); end $$", tells: "advisory" },
+    { text: "prepare mine as select 1", tells: "statement mine" },
+    { text: "create temporary table mine (id int)", tells: "table mine", asAdmin: true },
+    { text: "begin", tells: "idle in transaction" },
+  ])("would have told of $text", async ({ text, tells, asAdmin = false }) => {
+    seen = (await readStatements()).length;
+    expect(await findSessionUse()).toEqual([]);
+    await sharers[asAdmin ? 1 : 0]?.message(text);
+    await eventually(async () => (await readStatements()).slice(seen).includes(text));
+    expect((await findSessionUse()).join("\n")).toContain(tells);
+    await withDatabase(house.database.adminUrl, (admin) =>
+      admin.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`,
+        [],
+        { effect: "read" },
+      ),
+    );
+  });
+
+  test.each(["set statement_timeout = 1", "listen x", "begin", "select pg_advisory_lock(1)"])(
+    "would have told of %p by the statement alone",
+    (text) => expect(needsSession(text)).toBe(true),
+  );
+});
+
+type Step = () => Promise<Answer>;
+
+/** Every route of the table, each so that it does its work. */
+async function tour(): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  const jar: Jar = new Map();
+  const ask = async (step: Step): Promise<Answer> => {
+    const answer = await step();
+    answers.push(answer);
+    return answer;
+  };
+  const call = (path: string, method = "GET", json?: object) =>
+    ask(() => house.call(app, path, { method, ...(json === undefined ? {} : { json }) }));
+  const page = (path: string, fields?: Record<string, string>) =>
+    ask(() => visit(house, jar, path, fields === undefined ? undefined : { fields }));
+
+  for (const columns of [{ title: t.string() }, { title: t.string(), note: t.string().index() }])
+    await ask(() => postSchema(house, app, defineSchema({ todos: columns })));
+  await call("/v1/data/schema");
+  const made = await call("/v1/data/db/todos", "POST", { title: "tour" });
+  const row = made.headers.get("location") ?? "";
+  await call(row);
+  await call(row, "PATCH", { title: "changed" });
+  await call("/v1/data/db/todos?limit=1");
+  await call(row, "DELETE");
+  for (const path of ["/live", "/ready"]) await call(path);
+
+  const { email, link } = await makeInvited();
+  const password = "seven slow green boats";
+  const form = { form_token: readToken((await page(link)).text), password };
+  await page(link, { ...form, password_again: password });
+  for (const path of ["/password-set", "/", "/login"]) await page(path);
+  const target = new URLSearchParams({ app: app.slug, redirect_uri: "https://app.example.org/" });
+  const path = `/authorize?${target}`;
+  await ask(() => submitSignIn(house, jar, { path, email, password }));
+  await page(path);
+  await ask(() => submitSignIn(house, new Map(), { email, password }));
+  const me = `/v1/auth/me?app=${app.slug}`;
+  await ask(() => house.call(undefined, me, { headers: { cookie: toCookieHeader(jar) } }));
+  await page("/sign-out", { form_token: readToken((await page("/login")).text) });
+  const other: Jar = new Map();
+  await ask(() => submitSignIn(house, other, { email, password }));
+  await ask(() =>
+    house.call(undefined, "/v1/auth/logout", {
+      method: "POST",
+      headers: { cookie: toCookieHeader(other) },
+    }),
+  );
+  return answers;
+}
+
+/** Somebody who may open the app, and the link by which a password is set. */
+async function makeInvited(): Promise<{ email: string; link: string }> {
+  const email = "invited@example.org";
+  const { admin } = house.house;
+  const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+  const { linkSecret } = await createUser(
+    { admin, makeId: () => Bun.randomUUIDv7(), randomBytes },
+    { email, displayName: undefined, consoleRole: "admin" },
+  );
+  house.secrets.add(linkSecret);
+  return { email, link: `/set-password?token=${linkSecret}` };
+}
