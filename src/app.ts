@@ -161,9 +161,11 @@ export function makeFetch<Deps extends StairDeps>(
       quota: undefined,
       code: undefined,
     };
+    const trace = readTrace(request.headers.get("traceparent"), deps.makeSpanId);
     const exchange = {
       request,
       requestId,
+      trace,
       params: match?.params ?? {},
       query,
       meter: { dbMs: 0 },
@@ -175,7 +177,6 @@ export function makeFetch<Deps extends StairDeps>(
     const response = await answer(deps, { match, exchange, visit });
     finish(deps, { response, exchange, visit });
     deps.traffic.inFlight--;
-    const trace = readTrace(request.headers.get("traceparent"), deps.makeSpanId);
     deps.onAnswer({
       requestId,
       method: request.method,
@@ -189,6 +190,7 @@ export function makeFetch<Deps extends StairDeps>(
       keyId: visit.principal?.keyId,
       traceId: trace?.traceId,
       spanId: trace?.spanId,
+      parentSpanId: trace?.parentSpanId,
     });
     return response;
   };

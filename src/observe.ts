@@ -65,17 +65,53 @@ export type AnswerRecord = {
   keyId: string | undefined;
   traceId: string | undefined;
   spanId: string | undefined;
+  /** The caller's span. */
+  parentSpanId: string | undefined;
 };
 
-/** A caller's trace, continued by a span of ours; none where the header is not as the standard has it. */
-export type Trace = { traceId: string; spanId: string };
+/** A trace, and the span of it that this process's work on a request is. */
+export type Trace = {
+  traceId: string;
+  spanId: string;
+  /** The caller's span; none where the trace begins here. */
+  parentSpanId: string | undefined;
+  flags: string;
+};
 
-/** @see https://www.w3.org/TR/trace-context/#traceparent-header */
+const TRACEPARENT =
+  /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})($|-)/;
+const VERSION = "00";
+const VERSION_LENGTH = 55;
+const SAMPLED = 1;
+
+/**
+ * The caller's trace, continued by a span of ours; a fresh one where the header is not as the standard has it. Who
+ * sends none gets none: a request costs no randomness that nobody asked for.
+ *
+ * @see https://www.w3.org/TR/trace-context/#mutating-the-traceparent-field
+ */
 export function readTrace(traceparent: string | null, makeSpanId: () => string): Trace | undefined {
   if (traceparent === null) return undefined;
-  const traceId = /^00-([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.exec(traceparent)?.[1];
-  if (traceId === undefined || /^0+$/.test(traceId)) return undefined;
-  return { traceId, spanId: makeSpanId() };
+  const [, version, traceId, parentSpanId, flags = "00"] = TRACEPARENT.exec(traceparent) ?? [];
+  const isLong = traceparent.length > VERSION_LENGTH;
+  if (traceId === undefined || (version === VERSION && isLong))
+    return {
+      traceId: makeSpanId() + makeSpanId(),
+      spanId: makeSpanId(),
+      parentSpanId: undefined,
+      flags: "00",
+    };
+  return { traceId, spanId: makeSpanId(), parentSpanId, flags: toFlags(version, flags) };
+}
+
+/** Of a later version of the standard only the one flag is known. */
+function toFlags(version: string | undefined, flags: string): string {
+  return version === VERSION ? flags : `0${Number.parseInt(flags, 16) & SAMPLED}`;
+}
+
+/** The header by which the next hop continues a trace: our span is its parent. */
+export function toTraceparent({ traceId, spanId, flags }: Trace): string {
+  return `${VERSION}-${traceId}-${spanId}-${flags}`;
 }
 
 /** Notes what work in the background met; an outage is left to those requests that meet it too. */

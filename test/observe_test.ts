@@ -1,7 +1,7 @@
 /** What the log may hold: no secret, whatever an error says. */
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SESSION_COOKIE } from "../src/identity/mod.ts";
-import { toLogFields } from "../src/observe.ts";
+import { readTrace, toLogFields, toTraceparent } from "../src/observe.ts";
 import { openTestHouse, type TestHouse } from "./support/house.ts";
 import { makePerson, PASSWORD, signInAs } from "./support/people.ts";
 import { TEST_SECRET } from "./support/shape.ts";
@@ -46,6 +46,122 @@ describe("toLogFields()", () => {
     });
     expect(toLogFields(error)).toEqual({ error: "PostgresError", code: "23505" });
   });
+});
+
+describe("readTrace()", () => {
+  const TRACE = "0af7651916cd43dd8448eb211c80319c";
+  const PARENT = "b7ad6b7169203331";
+  let made = 0;
+  const makeSpanId = () => String(++made).padStart(16, "0");
+
+  test.each([
+    { name: "a header of today", header: `00-${TRACE}-${PARENT}-01`, flags: "01" },
+    { name: "flags that are not known yet", header: `00-${TRACE}-${PARENT}-0b`, flags: "0b" },
+    { name: "a later version", header: `cc-${TRACE}-${PARENT}-0b`, flags: "01" },
+    {
+      name: "a later version with more",
+      header: `cc-${TRACE}-${PARENT}-02-what-is-it`,
+      flags: "00",
+    },
+  ])("continues $name by a span of its own, and the next hop gets that", ({ header, flags }) => {
+    const trace = readTrace(header, makeSpanId);
+    const spanId = String(made).padStart(16, "0");
+    expect(trace).toEqual({ traceId: TRACE, spanId, parentSpanId: PARENT, flags });
+    expect(trace && toTraceparent(trace)).toBe(`00-${TRACE}-${spanId}-${flags}`);
+  });
+
+  test.each([
+    { name: "a trace of zeros", header: `00-${"0".repeat(32)}-${PARENT}-01` },
+    { name: "a span of zeros", header: `00-${TRACE}-${"0".repeat(16)}-01` },
+    { name: "version ff", header: `ff-${TRACE}-${PARENT}-01` },
+    { name: "capitals", header: `00-${TRACE.toUpperCase()}-${PARENT}-01` },
+    { name: "more than version 00 has", header: `00-${TRACE}-${PARENT}-01-more` },
+    { name: "a later version cut short", header: `cc-${TRACE}-${PARENT}-0` },
+    { name: "a later version run on", header: `cc-${TRACE}-${PARENT}-01.what` },
+    { name: "two headers", header: `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01` },
+    { name: "anything", header: "x".repeat(5000) },
+    { name: "nothing", header: "" },
+  ])("begins a fresh trace for $name", ({ header }) => {
+    const trace = readTrace(header, makeSpanId);
+    expect(trace?.traceId).toMatch(/^[0-9]{32}$/);
+    expect(trace).toMatchObject({ parentSpanId: undefined, flags: "00" });
+    expect(trace && toTraceparent(trace)).not.toContain(TRACE);
+  });
+
+  test("makes nothing up where there is no header", () => {
+    const before = made;
+    expect([readTrace(null, makeSpanId), made]).toEqual([undefined, before]);
+  });
+});
+
+describe("a trace through gateway and service", () => {
+  type Line = { event: string; role?: string; requestId: string } & Record<string, string>;
+  let house: TestHouse;
+  beforeAll(async () => {
+    house = await openTestHouse({ shape: "split" });
+  });
+  afterAll(() => house.close());
+
+  /** The lines of gateway and service over one request: the service's is written first. */
+  async function ask(headers: Record<string, string>): Promise<[Line, Line]> {
+    const answer = await house.call(undefined, "/v1/auth/me", { headers });
+    const requestId = answer.headers.get("x-request-id");
+    const lines = house.log
+      .map((line) => JSON.parse(line) as Line)
+      .filter((line) => line.event === "request" && line.requestId === requestId);
+    const [service, gateway, ...others] = lines;
+    if (service === undefined || gateway === undefined || others.length > 0)
+      throw new Error(`Not two lines: ${JSON.stringify(lines)}`);
+    return [gateway, service];
+  }
+  const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+  test("has a span a hop, each the parent of the next", async () => {
+    const parent = "00f067aa0ba902b7";
+    const [gateway, service] = await ask({ traceparent: `00-${TRACE}-${parent}-01` });
+    expect([gateway["traceId"], service["traceId"]]).toEqual([TRACE, TRACE]);
+    expect(gateway["parentSpanId"]).toBe(parent);
+    expect(service["parentSpanId"]).toBe(gateway["spanId"] ?? "none");
+    expect(new Set([parent, gateway["spanId"], service["spanId"]]).size).toBe(3);
+  });
+
+  test("begins at the gateway where what came is no trace", async () => {
+    const [gateway, service] = await ask({ traceparent: `00-${TRACE}-${"0".repeat(16)}-01` });
+    expect(gateway["traceId"]).toMatch(/^[0-9a-f]{32}$/);
+    expect(gateway["traceId"]).not.toBe(TRACE);
+    expect("parentSpanId" in gateway).toBe(false);
+    expect([service["traceId"], service["parentSpanId"]]).toEqual([
+      gateway["traceId"] ?? "none",
+      gateway["spanId"] ?? "none",
+    ]);
+  });
+
+  test("is none where the caller has none", async () => {
+    for (const line of await ask({})) expect("traceId" in line).toBe(false);
+  });
+});
+
+test.each([
+  { name: "goes along with a trace that is continued", parent: "00f067aa0ba902b7", want: "a=1" },
+  { name: "ends where a fresh trace begins", parent: "0".repeat(16), want: null },
+])("what others noted of a trace $name", async ({ parent, want }) => {
+  const got: (string | null)[] = [];
+  const service = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: ({ headers }) => {
+      got.push(headers.get("tracestate"));
+      return new Response();
+    },
+  });
+  const house = await openTestHouse({
+    shape: "split",
+    upstreams: { identity: `http://127.0.0.1:${service.port}` },
+  });
+  const traceparent = `00-4bf92f3577b34da6a3ce929d0e0e4736-${parent}-01`;
+  await house.call(undefined, "/v1/auth/me", { headers: { traceparent, tracestate: "a=1" } });
+  await Promise.all([house.close(), service.stop(true)]);
+  expect(got).toEqual([want]);
 });
 
 describe("a house's log that held a secret fails the file that wrote it", () => {

@@ -6,6 +6,7 @@
  * @module
  */
 import { type Exchange, readBody, splitTarget } from "../http/mod.ts";
+import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import { type Site, writeContext } from "./context.ts";
@@ -68,7 +69,7 @@ type Call = { url: string; method: string; headers: Headers; body: Uint8Array<Ar
 
 function toCall(
   { audience, url, secret, now }: Upstream,
-  { request, requestId, address }: Exchange,
+  { request, requestId, address, trace }: Exchange,
   {
     site,
     principal,
@@ -83,12 +84,19 @@ function toCall(
   const host = audience === "identity" ? (request.headers.get("host") ?? "") : undefined;
   const context = writeContext({ requestId, address, site, host, principal, oversize });
   const headers = toServiceHeaders(request.headers, audience);
+  setTrace(headers, trace);
   headers.set(SIGNED_HEADERS.timestamp, timestamp);
   if (nonce !== "") headers.set(SIGNED_HEADERS.nonce, nonce);
   headers.set(SIGNED_HEADERS.context, context);
   const signed = { audience, method, target, timestamp, nonce, body, context };
   headers.set(SIGNED_HEADERS.signature, sign(secret, signed));
   return { url: url + target, method, headers, body };
+}
+
+/** The service continues our span; what others noted of a trace that is not continued goes no further. */
+function setTrace(headers: Headers, trace: Trace | undefined): void {
+  if (trace !== undefined) headers.set("traceparent", toTraceparent(trace));
+  if (trace?.parentSpanId === undefined) headers.delete("tracestate");
 }
 
 /**

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Trace } from "../observe.ts";
 import type { Principal, Scope } from "../principal.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -12,6 +13,8 @@ export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 export type Exchange = {
   readonly request: Request;
   readonly requestId: string;
+  /** Whose trace the work on the request is a span of. */
+  readonly trace?: Trace | undefined;
   /** Path segments bound to the route's `:names`, as sent. */
   readonly params: Readonly<Record<string, string>>;
   /** The query string without `?`, as sent. */
