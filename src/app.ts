@@ -42,7 +42,7 @@ import {
   type PageDeps,
   pageRoutes,
 } from "./identity/mod.ts";
-import { type AnswerRecord, type Log, readTrace, toLogFields } from "./observe.ts";
+import { type AnswerRecord, type Log, readTrace, toCause, toLogFields } from "./observe.ts";
 import type { Principal } from "./principal.ts";
 import { Problem, toMessage } from "./problem.ts";
 import { MOST_BYTES, type PushRouteDeps, pushRoutes } from "./push/mod.ts";
@@ -129,6 +129,7 @@ type Visit = {
   manner: Manner;
   quota: Quota | undefined;
   code: string | undefined;
+  cause: string | undefined;
 };
 
 /** The function that `Bun.serve` calls: it always answers, and never throws. */
@@ -160,6 +161,7 @@ export function makeFetch<Deps extends StairDeps>(
       manner: toManner(site, path),
       quota: undefined,
       code: undefined,
+      cause: undefined,
     };
     const trace = readTrace(request.headers.get("traceparent"), deps.makeSpanId);
     const exchange = {
@@ -183,6 +185,7 @@ export function makeFetch<Deps extends StairDeps>(
       route: visit.template,
       status: response.status,
       code: visit.code,
+      cause: visit.cause,
       ms: deps.now() - startedAt,
       dbMs: exchange.meter.dbMs === 0 ? undefined : Math.round(exchange.meter.dbMs * 100) / 100,
       bytes: sizeOf(response),
@@ -213,6 +216,7 @@ async function answer<Deps extends StairDeps>(
   } catch (error) {
     const problem = toProblem(deps, error, exchange.requestId);
     visit.code = problem.code;
+    visit.cause = toCause(problem.cause);
     return REFUSE[visit.manner](problem, {
       requestId: exchange.requestId,
       method: exchange.request.method,
@@ -281,11 +285,7 @@ function answerPreflight({ origins }: StairDeps, request: Request, allow: string
 }
 
 function toProblem({ log }: StairDeps, error: unknown, requestId: string): Problem {
-  if (error instanceof Problem) {
-    if (error.status >= 500 && error.code !== "not_implemented")
-      log("warn", "problem", { requestId, problem: error.code, ...toLogFields(error.cause) });
-    return error;
-  }
+  if (error instanceof Problem) return error;
   log("error", "bug", { requestId, ...toLogFields(error) });
   return new Problem("request_failed", { cause: error });
 }

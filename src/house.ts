@@ -12,6 +12,7 @@ import { makeAdminFetch, makeCheckReady } from "./health.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "./identity/mod.ts";
 import { makeMetrics } from "./metrics.ts";
 import type { AnswerRecord, Log } from "./observe.ts";
+import { makeOutage } from "./outage.ts";
 import { type Role, servesRows } from "./role.ts";
 
 export type HouseOptions = RoleOptions & {
@@ -60,7 +61,10 @@ export class IsolationError extends Error {
 /** Opens a house. Connects to nothing by itself: a database that is away is the requests' to report. */
 export function openHouse(options: HouseOptions): House {
   const { prepare, role = "all" } = options;
+  const outage = makeOutage({ log: options.log, now: () => performance.now() });
   const db = openDatabase({
+    onAway: outage.begin,
+    onThere: outage.end,
     url: options.databaseUrl,
     connections: options.connections,
     prepare,
@@ -96,8 +100,9 @@ export function openHouse(options: HouseOptions): House {
       traffic,
       log: options.log,
       onAnswer: (answer: AnswerRecord) => {
-        options.log("info", "request", answer);
+        options.log(isRefusedByUs(answer) ? "warn" : "info", "request", answer);
         metrics.note(answer);
+        outage.note(answer);
       },
       makeSpanId: () => Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex"),
       now: options.now ?? Date.now,
@@ -122,4 +127,9 @@ export function openHouse(options: HouseOptions): House {
       await Promise.all([db.close(), admin.close()]);
     },
   };
+}
+
+/** Whether a request could not be served through no fault of the caller's, nor by a feature that is not there. */
+function isRefusedByUs({ status, code }: AnswerRecord): boolean {
+  return status >= 500 && code !== "not_implemented";
 }

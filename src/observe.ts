@@ -17,10 +17,10 @@ export type LogFields = Partial<AnswerRecord> & {
   /** An unexpected error's name, or the type of what was thrown instead of one. */
   error?: string;
   stack?: string | undefined;
-  /** The code of a refusal. */
-  problem?: string;
   /** What was being done in the background. */
   during?: string;
+  /** Requests that were refused while something lasted. */
+  refused?: number;
   /** Why a signature was refused. */
   reason?: string;
   /** Where a process listens, and as what. */
@@ -57,6 +57,8 @@ export type AnswerRecord = {
   status: number;
   /** Code of the refusal, where the answer is one. */
   code: string | undefined;
+  /** What lay under it: an SQLSTATE, a code of the socket, or an error's name. */
+  cause: string | undefined;
   ms: number;
   /** Milliseconds of them that the database took. */
   dbMs: number | undefined;
@@ -135,6 +137,13 @@ export function toLogFields(error: unknown): LogFields {
         message: scrub(error.message),
         stack: error.stack === undefined ? undefined : scrub(error.stack),
       };
+}
+
+/** What lay under a refusal, in one word of ours, PostgreSQL's or the socket's: never a message, never a stack. */
+export function toCause(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  const code = "code" in cause && typeof cause.code === "string" ? cause.code : cause.name;
+  return /^\w{1,40}$/.test(code) ? code : "Error";
 }
 
 /** What the text of an error must not carry on: a string that connects, a key of any prefix, a bearer of anything. */

@@ -21,6 +21,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   pages: 3,
   "guard.ts": 3,
   "metrics.ts": 3,
+  "outage.ts": 3,
   http: 2,
   db: 2,
   dsl: 1,

@@ -1,7 +1,6 @@
 /** `rowhouse serve`: the service on a port, until it is told to stop. @module */
 import type { Config } from "../config.ts";
 import { type House, IsolationError } from "../house.ts";
-import type { Log } from "../observe.ts";
 import { type Role, servesRows } from "../role.ts";
 import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "./command.ts";
 import { checkFunctions, checkMigrated, checkVersion, explainTrouble, isAway } from "./database.ts";
@@ -61,7 +60,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     log("info", "listening", { host: config.HOST, port: serving.port, role: config.ROLE, worker });
     if (worker !== undefined) tellListening();
     try {
-      if (!isThere) await Promise.race([stopped, waitForDatabase(house, { config, log, stopped })]);
+      if (!isThere) await Promise.race([stopped, waitForDatabase(house, config.ROLE, stopped)]);
       await stopped;
       log("info", "stopping");
     } finally {
@@ -97,17 +96,13 @@ async function checkHouse(house: House, role: Role): Promise<boolean> {
 }
 
 /** Looks until the database answers; what serves meanwhile answers 503. */
-async function waitForDatabase(
-  house: House,
-  { config, log, stopped }: { config: Config; log: Log; stopped: Promise<void> },
-): Promise<void> {
+async function waitForDatabase(house: House, role: Role, stopped: Promise<void>): Promise<void> {
   let isStopping = false;
   void stopped.then(() => {
     isStopping = true;
   });
-  log("warn", "database away", { message: "Serving 503 until the database is there" });
   while (!isStopping) {
     await Bun.sleep(LOOK_INTERVAL_MS);
-    if (await checkHouse(house, config.ROLE)) return log("info", "database there");
+    if (await checkHouse(house, role)) return;
   }
 }

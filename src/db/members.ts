@@ -17,6 +17,10 @@ export type MemberOptions = ConnectionOptions & {
   /** Milliseconds that a caller waits for one. */
   acquireMs: number;
   rounds: Rounds;
+  /** Told when there is no connection left and none can be made, with what the last attempt met. */
+  onAway?: (cause: unknown) => void;
+  /** Told when a connection was made. */
+  onThere?: () => void;
 };
 
 export type PoolStats = {
@@ -103,6 +107,7 @@ export function makeMembers(options: MemberOptions): Members {
       connecting--;
       if (isClosed) return connection.end();
       failure = undefined;
+      options.onThere?.();
       open.add(connection);
       idle.push(connection);
       connection.onLost = () => {
@@ -114,8 +119,10 @@ export function makeMembers(options: MemberOptions): Members {
       connecting--;
       failure = { error: toConnectError(cause), at: performance.now() };
       if (connecting > 0) return;
-      if (open.size === 0) failAll(failure.error);
-      else setTimeout(grow, RECONNECT_DELAY_MS).unref();
+      if (open.size === 0) {
+        options.onAway?.(cause);
+        failAll(failure.error);
+      } else setTimeout(grow, RECONNECT_DELAY_MS).unref();
     }
   };
   const failAll = (error: Error): void => {

@@ -55,6 +55,9 @@ export type DatabaseOptions = {
   name: string;
   /** Milliseconds that a query may take; default {@linkcode EXECUTION_LIMIT_MS}. */
   limitMs?: number;
+  /** Told when there is no connection left and none can be made, with what the last attempt met; and when there is. */
+  onAway?: (cause: unknown) => void;
+  onThere?: () => void;
 };
 
 /** Execution time at the most, the service's documented limit. */

@@ -105,6 +105,57 @@ describe("a database that is away", () => {
   });
 });
 
+describe("an outage in the log", () => {
+  type Line = Record<string, unknown> & { event: string };
+  const linesSince = (start: number) =>
+    house.log.slice(start).map((line) => JSON.parse(line) as Line);
+  const named = (lines: readonly Line[], event: string) =>
+    lines.filter((line) => line.event === event);
+
+  test("is told once when it begins and once when it ends, and each request once, without a stack", async () => {
+    const start = house.log.length;
+    wire.cut();
+    // Which request finds it out is of no matter: before, its outcome may be another.
+    while (named(linesSince(start), "database away").length === 0) await house.call(app, LIST);
+    const first = house.log.length;
+    const asked = 25;
+    for (let n = 0; n < asked; n++) await house.call(app, n % 2 === 0 ? LIST : row);
+    await wire.heal();
+    while (named(linesSince(start), "database there").length === 0) await house.call(app, LIST);
+    await untilServed();
+
+    const lines = linesSince(start);
+    const [away, ...moreAway] = named(lines, "database away");
+    const [there, ...moreThere] = named(lines, "database there");
+    expect([moreAway, moreThere]).toEqual([[], []]);
+    expect(away).toMatchObject({ level: "warn", cause: "ECONNREFUSED" });
+    expect(there).toMatchObject({ level: "warn", ms: expect.any(Number) });
+    const refused = lines
+      .slice(lines.indexOf(away as Line), lines.indexOf(there as Line))
+      .filter(({ event, code }) => event === "request" && code === "unavailable");
+    expect(there?.["refused"]).toBe(refused.length);
+    expect(refused.length).toBeGreaterThanOrEqual(asked);
+    expect(refused[0]).toMatchObject({ level: "warn", status: 503, cause: "ECONNREFUSED" });
+    expect(named(linesSince(first), "request").length).toBeGreaterThanOrEqual(asked);
+    const others = lines.filter(({ event }) => !/^(request|database (away|there))$/.test(event));
+    expect(others).toEqual([]);
+    expect(house.log.slice(start).join("\n")).not.toContain('"stack"');
+    const ids = named(lines, "request").map(({ requestId }) => requestId);
+    expect(ids).toEqual([...new Set(ids)]);
+  });
+
+  test("is not told where a single connection is lost", async () => {
+    await house.house.admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'rowhouse'`,
+      [],
+      { effect: "read" },
+    );
+    await untilServed();
+    expect(named(linesSince(0), "database away")).toEqual([]);
+  });
+});
+
 describe("a row that another session holds", () => {
   /** Runs `use` while another session holds a lock on the row. */
   async function whileHeld(id: string, use: (session: Session) => Promise<void>): Promise<void> {

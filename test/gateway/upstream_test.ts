@@ -136,7 +136,7 @@ describe("a gateway whose data service", () => {
       // Nothing is sent twice, and a secret goes nowhere.
       expect(stub.requests.filter((request) => request.startsWith("POST"))).toHaveLength(1);
       expect(stub.requests.join()).not.toContain(app.key);
-      expect(house.log.join("\n")).toContain(`"problem":"${want[1]}"`);
+      expect(house.log.join("\n")).toContain(`"code":"${want[1]}"`);
       await house.close();
       await stub.close();
     },
