@@ -1,6 +1,7 @@
 /** Apps: their slugs, ids and targets. @module */
 import { type Database, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
+import { OPERATOR } from "./audit.ts";
 import { readTarget, type Target } from "./target.ts";
 
 export const APP_SLUG = /^[a-z][a-z0-9-]{0,38}[a-z0-9]$/;
@@ -49,11 +50,17 @@ async function insertApp(
   targets: readonly Target[],
 ): Promise<void> {
   await admin.query(
-    `with app as (insert into rowhouse.apps (id, slug) values ($1, $2) returning id)
-    insert into rowhouse.targets (app_id, kind, url, origin)
-    select distinct app.id, target ->> 'kind', target ->> 'url', target ->> 'origin'
-    from app, jsonb_array_elements($3::text::jsonb) as target`,
-    [app.id, app.slug, JSON.stringify(targets)],
+    `with app as (insert into rowhouse.apps (id, slug) values ($1, $2) returning id, slug),
+    made as (
+      insert into rowhouse.targets (app_id, kind, url, origin)
+      select distinct app.id, target ->> 'kind', target ->> 'url', target ->> 'origin'
+      from app, jsonb_array_elements($3::text::jsonb) as target
+    )
+    insert into rowhouse.audit (actor, action, app, details)
+    select $4, 'create_app', slug, jsonb_build_object('id', id, 'targets', (
+      select coalesce(jsonb_agg(target ->> 'url'), '[]') from jsonb_array_elements($3::text::jsonb) as target))
+    from app`,
+    [app.id, app.slug, JSON.stringify(targets), OPERATOR],
     { effect: "write" },
   );
 }
@@ -69,10 +76,15 @@ export async function addOrigin(
 ): Promise<void> {
   const target = readTarget("origin", options.origin, options.cookieDomain);
   await deps.admin.query(
-    `insert into rowhouse.targets (app_id, kind, url, origin)
-    select id, $2, $3, $4 from rowhouse.apps where slug = $1
-    on conflict do nothing`,
-    [options.slug, target.kind, target.url, target.origin],
+    `with made as (
+      insert into rowhouse.targets (app_id, kind, url, origin)
+      select id, $2, $3, $4 from rowhouse.apps where slug = $1
+      on conflict do nothing
+      returning url
+    )
+    insert into rowhouse.audit (actor, action, app, details)
+    select $5, 'add_origin', $1, jsonb_build_object('origin', url) from made`,
+    [options.slug, target.kind, target.url, target.origin, OPERATOR],
     { effect: "write" },
   );
 }

@@ -1,6 +1,9 @@
 /** The audit log, newest first. Written by the statements that change something, never from here. @module */
 import type { Database } from "../db/mod.ts";
 
+/** Whom the audit log names for what the command line does. */
+export const OPERATOR = "operator";
+
 export type AuditEntry = {
   id: number;
   at: string;

@@ -2,9 +2,10 @@
 import type { Database } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
+import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
 import { unknownApp } from "./keys.ts";
-import { OPERATOR, unknownUser } from "./users.ts";
+import { unknownUser } from "./users.ts";
 
 export const ROLE = /^[a-z][a-z0-9_-]{0,31}$/;
 

@@ -7,6 +7,7 @@
 import type { Database } from "../db/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
+import { OPERATOR } from "./audit.ts";
 import { makeKeyText } from "./key_text.ts";
 import { hashSecret, type IssueDeps, unknownApp } from "./keys.ts";
 
@@ -43,12 +44,23 @@ export async function rollKey(deps: IssueDeps, keyId: string, grace: Grace): Pro
     ), copy as (
       insert into rowhouse.api_keys (key_id, app_id, name, secret_hash, scopes, expires_at)
       select $2, app_id, name, decode($3, 'hex'), scopes, now() + life from old
-      returning expires_at
+      returning key_id, expires_at
+    ), noted as (
+      insert into rowhouse.audit (actor, action, app, details)
+      select $5, 'roll_key', slug, jsonb_build_object('keyId', $1::text, 'newKeyId', copy.key_id,
+        'name', name, 'expiresAt', copy.expires_at, 'oldExpiresAt', old.expires_at)
+      from copy, old join rowhouse.apps on apps.id = old.app_id
     )
     select extract(epoch from copy.expires_at)::text as expires_at,
       extract(epoch from old.expires_at)::text as old_expires_at
     from copy, old`,
-    [keyId, copy.keyId, Buffer.from(hashSecret(copy.secret)).toString("hex"), GRACES[grace]],
+    [
+      keyId,
+      copy.keyId,
+      Buffer.from(hashSecret(copy.secret)).toString("hex"),
+      GRACES[grace],
+      OPERATOR,
+    ],
     { effect: "write" },
   );
   if (row === undefined) {

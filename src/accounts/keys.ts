@@ -3,6 +3,7 @@ import type { Database } from "../db/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { RandomBytes } from "../std/random_text.ts";
+import { OPERATOR } from "./audit.ts";
 import { makeKeyText } from "./key_text.ts";
 
 export type KeyRecord = {
@@ -33,10 +34,16 @@ export async function issueKey(
 ): Promise<{ keyId: string; text: string }> {
   const key = makeKeyText(deps.keyPrefix, deps.randomBytes);
   const rows = await deps.admin.query<{ key_id: string }>(
-    `insert into rowhouse.api_keys (key_id, app_id, name, secret_hash, scopes, expires_at)
-    select $1, id, $3, decode($4, 'hex'), string_to_array($5, ','), $6::timestamptz
-    from rowhouse.apps where slug = $2
-    returning key_id`,
+    `with made as (
+      insert into rowhouse.api_keys (key_id, app_id, name, secret_hash, scopes, expires_at)
+      select $1, id, $3, decode($4, 'hex'), string_to_array($5, ','), $6::timestamptz
+      from rowhouse.apps where slug = $2
+      returning key_id, name, scopes, expires_at
+    )
+    insert into rowhouse.audit (actor, action, app, details)
+    select $7, 'issue_key', $2, jsonb_build_object(
+      'keyId', key_id, 'name', name, 'scopes', scopes, 'expiresAt', expires_at) from made
+    returning details ->> 'keyId' as key_id`,
     [
       key.keyId,
       options.slug,
@@ -44,6 +51,7 @@ export async function issueKey(
       Buffer.from(hashSecret(key.secret)).toString("hex"),
       options.scopes.join(","),
       options.expiresAt?.toISOString() ?? null,
+      OPERATOR,
     ],
     { effect: "write" },
   );
@@ -118,8 +126,15 @@ function toRecord(row: KeyRow): KeyRecord {
 /** Whether there was such a key that was not revoked before. */
 export async function revokeKey(deps: { admin: Database }, keyId: string): Promise<boolean> {
   const rows = await deps.admin.query(
-    "update rowhouse.api_keys set revoked_at = now() where key_id = $1 and revoked_at is null returning key_id",
-    [keyId],
+    `with ended as (
+      update rowhouse.api_keys set revoked_at = now() where key_id = $1 and revoked_at is null
+      returning key_id, app_id
+    )
+    insert into rowhouse.audit (actor, action, app, details)
+    select $2, 'revoke_key', slug, jsonb_build_object('keyId', key_id)
+    from ended join rowhouse.apps on apps.id = app_id
+    returning id`,
+    [keyId, OPERATOR],
     { effect: "write" },
   );
   return rows.length > 0;

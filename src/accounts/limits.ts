@@ -5,6 +5,7 @@
  */
 import type { Database } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
+import { OPERATOR } from "./audit.ts";
 import { unknownApp } from "./keys.ts";
 
 /** Requests a minute: of the whole app, and of each of its keys. */
@@ -68,10 +69,18 @@ export async function setLimit(
     if (limit !== undefined) checkLimit(limit);
   }
   const rows = await deps.admin.query(
-    `update rowhouse.apps set requests_per_minute = $2, key_requests_per_minute = $3
-    where slug = $1
+    `with before as (
+      select id, requests_per_minute, key_requests_per_minute from rowhouse.apps where slug = $1 for update
+    ), changed as (
+      update rowhouse.apps set requests_per_minute = $2::int4, key_requests_per_minute = $3::int4
+      from before where apps.id = before.id
+    )
+    insert into rowhouse.audit (actor, action, app, details)
+    select $4, 'set_limit', $1, jsonb_build_object(
+      'before', jsonb_build_object('perMinute', requests_per_minute, 'perMinuteOfKey', key_requests_per_minute),
+      'after', jsonb_build_object('perMinute', $2::int4, 'perMinuteOfKey', $3::int4)) from before
     returning id`,
-    [slug, perMinute ?? null, perMinuteOfKey ?? null],
+    [slug, perMinute ?? null, perMinuteOfKey ?? null, OPERATOR],
     { effect: "write" },
   );
   if (rows.length === 0) throw unknownApp(slug);

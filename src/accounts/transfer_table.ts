@@ -1,8 +1,8 @@
 /** The hand-over of a table: the one way by which ownership moves, noted in the audit log in the same statement. @module */
 import { type Database, SignalError } from "../db/mod.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
+import { OPERATOR } from "./audit.ts";
 import { unknownApp } from "./keys.ts";
-import { OPERATOR } from "./users.ts";
 
 /** Raised by `rowhouse.transfer_table`; the new owner's slug is `RH005`. */
 const REFUSALS: Readonly<Record<string, { code: ProblemCode; message: string }>> = {

@@ -3,6 +3,7 @@ import { type Database, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import type { RandomBytes } from "../std/random_text.ts";
+import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
 import { makeSecret, toDigest } from "./session_text.ts";
 
@@ -11,8 +12,6 @@ export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
 
 /** How long a set-password link can be used. */
 export const LINK_LIFE_S = 3 * 86_400;
-/** Whom the audit log names for what the command line does. */
-export const OPERATOR = "operator";
 
 type MakeDeps = { admin: Database; makeId: () => string; randomBytes: RandomBytes };
 

@@ -92,6 +92,123 @@ test.each([
   expect(at).toBeLessThanOrEqual(Date.now() + ms);
 });
 
+type Entry = { actor: string; action: string; app: string; details: Record<string, unknown> };
+
+/** The audit log of an app, oldest first, as `admin audit` shows it. */
+async function readAudit(slug: string): Promise<Entry[]> {
+  const { entries } = parse((await admin("audit", "--limit", "500", "--json")).out);
+  return (entries as Entry[]).filter(({ app }) => app === slug).reverse();
+}
+
+test("what is done to apps, keys and limits is in the audit log, without a secret", async () => {
+  const slug = "audited";
+  const json = async (...words: string[]) => parse((await admin(...words, "--json")).out);
+  const app = await json("create-app", slug, "--origin", "https://audited.example.org");
+  const issued = await json("issue-key", slug, "--name", "server", "--expires", "90d");
+  const rolled = await json("roll-key", String(issued["keyId"]), "--grace", "1h");
+  await json("revoke-key", String(rolled["keyId"]));
+  await json("set-limit", slug, "--per-minute", "6000");
+  await json("set-limit", slug, "--per-minute", "60", "--per-key", "6");
+  const refused = [
+    await admin("create-app", slug),
+    await admin("issue-key", "nobody-here"),
+    await admin("roll-key", String(rolled["keyId"])),
+    await admin("revoke-key", String(rolled["keyId"])),
+    await admin("set-limit", "nobody-here", "--per-minute", "1"),
+  ];
+  expect(refused.map(({ code }) => code)).toEqual(refused.map(() => 1));
+
+  const entries = await readAudit(slug);
+  expect(entries.map(({ actor, action, details }) => ({ actor, action, details }))).toEqual([
+    {
+      actor: "operator",
+      action: "create_app",
+      details: { id: app["id"], targets: ["https://audited.example.org"] },
+    },
+    {
+      actor: "operator",
+      action: "issue_key",
+      details: {
+        keyId: issued["keyId"],
+        name: "server",
+        scopes: ["data:read", "data:write"],
+        expiresAt: expect.any(String),
+      },
+    },
+    {
+      actor: "operator",
+      action: "roll_key",
+      details: {
+        keyId: issued["keyId"],
+        newKeyId: rolled["keyId"],
+        name: "server",
+        expiresAt: expect.any(String),
+        oldExpiresAt: expect.any(String),
+      },
+    },
+    { actor: "operator", action: "revoke_key", details: { keyId: rolled["keyId"] } },
+    {
+      actor: "operator",
+      action: "set_limit",
+      details: {
+        before: { perMinute: null, perMinuteOfKey: null },
+        after: { perMinute: 6000, perMinuteOfKey: null },
+      },
+    },
+    {
+      actor: "operator",
+      action: "set_limit",
+      details: {
+        before: { perMinute: 6000, perMinuteOfKey: null },
+        after: { perMinute: 60, perMinuteOfKey: 6 },
+      },
+    },
+  ]);
+  const { out } = await admin("audit", "--limit", "500");
+  for (const { key } of [issued, rolled] as { key: string }[]) {
+    expect(out).not.toContain(key);
+    expect(out).not.toContain(key.split(".")[1] ?? key);
+  }
+  expect(out).toContain("operator  revoke_key  audited");
+});
+
+test("what cannot be noted in the audit log is not done", async () => {
+  const slug = "unnoted";
+  await admin("create-app", slug);
+  const issued = parse((await admin("issue-key", slug, "--json")).out);
+  const keyId = String(issued["keyId"]);
+  const readAll = async () =>
+    (
+      await house.house.admin.query<{ text: string }>(
+        `select concat((select json_agg(a order by id)::text from rowhouse.apps a),
+          (select json_agg(t order by url)::text from rowhouse.targets t),
+          (select json_agg(k order by key_id)::text from rowhouse.api_keys k)) as text`,
+        [],
+        { effect: "read" },
+      )
+    )[0]?.text;
+  const before = await readAll();
+  await house.house.admin.message(
+    `create trigger refuse_insert before insert on rowhouse.audit
+    for each statement execute function rowhouse.refuse_change(); select 1`,
+  );
+  try {
+    for (const words of [
+      ["create-app", "unnoted-too", "--origin", "https://unnoted.example.org"],
+      ["issue-key", slug],
+      ["roll-key", keyId],
+      ["revoke-key", keyId],
+      ["set-limit", slug, "--per-minute", "1"],
+    ]) {
+      const { code, out } = await admin(...words);
+      expect([words[0], code, out]).toEqual([words[0], 1, ""]);
+    }
+    expect(await readAll()).toBe(before ?? "nothing");
+  } finally {
+    await house.house.admin.message("drop trigger refuse_insert on rowhouse.audit; select 1");
+  }
+});
+
 describe("refusals", () => {
   testRefused(admin, [
     { words: ["create-app", "Wiki"], code: 1, says: 'Cannot name an app "Wiki"' },
