@@ -165,6 +165,38 @@ describe("rowhouse doctor", () => {
     expect(out).not.toContain("secret-word");
   });
 
+  test("without settings looks at the database of a dev in this folder; with one it does not", async () => {
+    const dev = {
+      baseUrl: "http://localhost:1",
+      gatewayUrl: "http://api.rowhouse.localhost:1",
+      identityUrl: "http://id.rowhouse.localhost:1",
+      app: "todo",
+      apiKey: "",
+      databaseUrl: database.adminUrl,
+      admin: { email: "", password: "" },
+      user: { email: "", password: "" },
+    };
+    const there = makeProject({ ".rowhouse/dev.json": JSON.stringify(dev) });
+    const bare = await runCommand(["doctor", "--json"], there);
+    const set = await runCommand(["doctor"], {
+      ...there,
+      env: { DATABASE_URL: "postgres://nobody:secret-word@127.0.0.1:1/nothing" },
+    });
+    there.remove();
+    const { findings } = JSON.parse(bare.out) as { findings: Told[] };
+    expect([bare.code, bare.err]).toEqual([0, ""]);
+    expect(findings.map(({ about, level }) => `${level} ${about}`)).toEqual([
+      "ok settings",
+      "ok driver",
+      "ok admin database",
+      "ok migrations",
+      "ok functions",
+      "ok isolation",
+    ]);
+    expect(set.code).toBe(1);
+    expect(set.out).toContain("does not answer (ECONNREFUSED)");
+  });
+
   test("names a database without migrations, and one that is away", async () => {
     const empty = await makeEmptyDatabase();
     const env = { DATABASE_URL: empty.url };

@@ -3,6 +3,7 @@ import { type Config, type Environment, readConfig } from "../config.ts";
 import { isDriverPatched, openDatabase } from "../db/mod.ts";
 import { examine, examineAdmin, type Finding, judgeDriver, judgeSettings } from "../doctor.ts";
 import { type Command, EXIT, type ExitCode, type Setting } from "./command.ts";
+import { readDevFile } from "./dev_file.ts";
 import { readSettings } from "./settings.ts";
 import { toDocument } from "./terminal.ts";
 
@@ -14,15 +15,16 @@ export const doctorCommand: Command = {
   summary: "looks at settings, database, roles and clock, and says what to mend",
   example: "rowhouse doctor --json",
   about: `Changes nothing. Exits with 1 where something fails; warnings do not count. Settings that are at fault are
-listed, and the rest is looked at over those that are not.
+listed, and the rest is looked at over those that are not. Without DATABASE_URL and ADMIN_DATABASE_URL the database
+of a running rowhouse dev in this folder is looked at (.rowhouse/dev.json), as its administrator.
 Prints { findings: [{ about, level, says, remedy }] } with --json.`,
   positionals: [],
   flags: { json: { about: "one JSON document on standard output" } },
   run: runDoctor,
 };
 
-async function runDoctor({ args, env, terminal }: Setting): Promise<ExitCode> {
-  const { faults, config } = readSound(env);
+async function runDoctor({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
+  const { faults, config } = readSound(env, folder);
   const findings = [...judgeSettings(faults), ...(await examineOver(config))];
   if (args.has("json")) terminal.say(toDocument({ findings }));
   else for (const line of findings.flatMap(toLines)) terminal.say(line);
@@ -30,9 +32,13 @@ async function runDoctor({ args, env, terminal }: Setting): Promise<ExitCode> {
 }
 
 /** Every fault of the settings, and those settings of the doctor's own that have none. */
-function readSound(env: Environment): { faults: string[]; config: Config } {
+function readSound(env: Environment, folder: string): { faults: string[]; config: Config } {
   const read = readConfig(env);
   const faults = "faults" in read ? [...read.faults] : [];
+  const isUnset = !env["DATABASE_URL"] && !env["ADMIN_DATABASE_URL"];
+  const dev = isUnset ? readDevFile(folder) : undefined;
+  if (dev !== undefined)
+    return { faults, config: readSettings({ ADMIN_DATABASE_URL: dev.databaseUrl }) };
   if (!env["DATABASE_URL"]) faults.push("DATABASE_URL is not set");
   const isSound = (name: string) => !faults.some((fault) => fault.startsWith(`${name} `));
   const names = ["DATABASE_URL", "ADMIN_DATABASE_URL", "DATABASE_PREPARE"].filter(isSound);

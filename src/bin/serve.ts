@@ -1,6 +1,9 @@
 /** `rowhouse serve`: the service on a port, until it is told to stop. @module */
 import type { Config } from "../config.ts";
+import { isDriverPatched } from "../db/mod.ts";
+import { judgeDriver } from "../doctor.ts";
 import { type House, IsolationError } from "../house.ts";
+import type { Log } from "../observe.ts";
 import { type Role, servesRows } from "../role.ts";
 import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "./command.ts";
 import { checkFunctions, checkMigrated, checkVersion, explainTrouble, isAway } from "./database.ts";
@@ -44,6 +47,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     log("warn", "stopped at once", { message: "A second signal cut off what was under way" });
     await terminal.flush();
   };
+  if (worker === undefined) warnOfDriver(log);
   if (config.WORKERS > 1 && worker === undefined)
     return await superviseWorkers({ config, log, sayLastWords });
   const address = { url: config.DATABASE_URL, variable: "DATABASE_URL" };
@@ -72,6 +76,13 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     if (error instanceof IsolationError) throw new RefusedError(error.message);
     throw explainTrouble(error, address);
   }
+}
+
+/** Once, by the process that the operator started. */
+function warnOfDriver(log: Log): void {
+  const { about, level, says, remedy } = judgeDriver(isDriverPatched());
+  if (level === "ok") return;
+  log("warn", "driver not patched", { message: `The ${about} ${says}: ${remedy}` });
 }
 
 function toPlace({ HOST, PORT, ADMIN_PORT }: Config, worker: string | undefined): Place {

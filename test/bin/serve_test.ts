@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect as connectSocket, createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
 import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
-import { eventually, runCommand, type Settings, startCommand } from "../support/command.ts";
+import { eventually, ROOT, runCommand, type Settings, startCommand } from "../support/command.ts";
+import { findFreePort } from "../support/free_port.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 
 let shop: Shop;
@@ -210,6 +212,20 @@ test("a database that is not migrated is refused with the way out", async () => 
   expect(err).toMatch(/^The database lacks \d+ migrations?: run rowhouse migrate first\n$/);
   expect([code, out]).toEqual([1, ""]);
 });
+
+test("a driver without its patch is warned of once, by one process as by several workers; a patched one is not", async () => {
+  const unpatched = { BUN_OPTIONS: `--preload ${join(ROOT, "test/support/unpatched.ts")}` };
+  const countWarnings = async (settings: Settings): Promise<number> => {
+    const serving = await startServing(settings);
+    expect((await listTodos(serving.url)).status).toBe(200);
+    expect(await serving.kill("SIGTERM")).toBe(0);
+    return serving.output().split('"event":"driver not patched"').length - 1;
+  };
+  const PORT = String(await findFreePort());
+  expect(await countWarnings({})).toBe(0);
+  expect(await countWarnings(unpatched)).toBe(1);
+  expect(await countWarnings({ ...unpatched, WORKERS: "2", PORT })).toBe(1);
+}, 30_000);
 
 test("a database away at the start: 503 with Retry-After, served as soon as it is there", async () => {
   const gate = await makeGate(shop.database.adminUrl);

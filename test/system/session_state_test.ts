@@ -107,13 +107,15 @@ async function findSessionUse(): Promise<string[]> {
 
 describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgBouncer", () => {
   beforeAll(async () => {
-    cluster = await startDebianCluster({ settings: [
-      "logging_collector=on",
-      "log_destination=jsonlog",
-      "log_directory=log",
-      "log_filename=server.log",
-      "log_statement=all",
-    ] });
+    cluster = await startDebianCluster({
+      settings: [
+        "logging_collector=on",
+        "log_destination=jsonlog",
+        "log_directory=log",
+        "log_filename=server.log",
+        "log_statement=all",
+      ],
+    });
     const admin = new URL(cluster.url);
     admin.password = ADMIN_PASSWORD;
     pooler = await startPooler(cluster.url, {
