@@ -38,6 +38,39 @@ test("three bytes and silence are closed in time, and hold nothing meanwhile", a
   expect(performance.now() - openedAt).toBeLessThan(CLOSED_WITHIN_MS);
 }, 30_000);
 
+const TRICKLERS = 100;
+const MOST_HEAD = 16_384;
+
+test("headers that trickle hold no connection to the database, and are cut at 16 KB", async () => {
+  const sockets = await Promise.all(
+    Array.from({ length: TRICKLERS }, () => openSocket("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ")),
+  );
+  const heads = sockets.map(() => "");
+  for (const [index, socket] of sockets.entries())
+    socket.on("data", (bytes: Buffer) => {
+      heads[index] += bytes.toString("latin1");
+    });
+  const closed = Promise.all(sockets.map((socket) => once(socket, "close")));
+  for (let n = 0; n < 20; n++) {
+    for (const socket of sockets) socket.write("a");
+    expect((await house.call(app, "/v1/data/db/todos?limit=1")).status).toBe(200);
+    const { busy, waiting } = house.house.db.stats();
+    expect([busy <= 2, waiting]).toEqual([true, 0]);
+  }
+  expect(sockets.filter((socket) => socket.destroyed)).toEqual([]);
+  let sent = 0;
+  while (sockets.some((socket) => !socket.destroyed) && sent < 2 * MOST_HEAD) {
+    for (const socket of sockets) if (!socket.destroyed) socket.write("a".repeat(1024));
+    sent += 1024;
+    await Bun.sleep(1); // one write at a time, as on a slow line
+  }
+  await closed;
+  expect(sent).toBeLessThanOrEqual(2 * MOST_HEAD);
+  // A socket that still wrote may be reset before it has read the answer.
+  const told = heads.filter((head) => head !== "").map((head) => head.split("\r\n")[0]);
+  expect(new Set(told)).toEqual(new Set(["HTTP/1.1 431 Request Header Fields Too Large"]));
+}, 30_000);
+
 const ROUNDS = 4;
 const HALF_OPEN = 500;
 const CALLS = 150;
