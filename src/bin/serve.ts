@@ -51,15 +51,17 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   if (config.WORKERS > 1 && worker === undefined)
     return await superviseWorkers({ config, log, sayLastWords });
   const address = { url: config.DATABASE_URL, variable: "DATABASE_URL" };
+  const held = holdLog(log);
   const house = openFrom(config, {
     databaseUrl: address.url,
     adminDatabaseUrl: config.ADMIN_DATABASE_URL ?? address.url,
-    log,
+    log: held.log,
   });
   const stopped =
     worker === undefined ? untilSignal(STOP_SIGNALS, sayLastWords) : untilToldToStop();
   try {
     const isThere = await checkHouse(house, config.ROLE);
+    held.release();
     const serving = listen(house, toPlace(config, worker));
     log("info", "listening", { host: config.HOST, port: serving.port, role: config.ROLE, worker });
     if (worker !== undefined) tellListening();
@@ -76,6 +78,18 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     if (error instanceof IsolationError) throw new RefusedError(error.message);
     throw explainTrouble(error, address);
   }
+}
+
+/** A log whose lines wait until it is known that the house is served: a refusal to start tells of itself. */
+function holdLog(log: Log): { log: Log; release: () => void } {
+  let held: Parameters<Log>[] | undefined = [];
+  return {
+    log: (...line) => (held === undefined ? log(...line) : void held.push(line)),
+    release: () => {
+      for (const line of held ?? []) log(...line);
+      held = undefined;
+    },
+  };
 }
 
 /** Once, by the process that the operator started. */

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { openDatabase } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
@@ -17,7 +18,7 @@ let house: TestHouse;
 let app: TestApp;
 beforeEach(async () => {
   project = makeProject();
-  house = await openTestHouse();
+  house = await openTestHouse({ shape: "one" });
   app = await house.makeApp(defineSchema({ ...NOTES, others: { text: t.string() } }));
   for (const text of ["a", "b", "c"])
     await house.call(app, LIST, { method: "POST", json: { text } });
@@ -57,7 +58,9 @@ function callAsBefore(): { stop: () => Promise<{ calls: number; failures: unknow
   let isOver = false;
   const failures: unknown[] = [];
   let calls = 0;
-  const running = withDatabase(house.database.servingUrl, async (login) => {
+  const { servingUrl: url, prepare } = house.database;
+  const login = openDatabase({ url, connections: 1, prepare, name: "former" });
+  const run = async () => {
     while (!isOver) {
       const listed = login.query<{ body: string }>(
         'select api."notes_list"($1, $2, $3) as body',
@@ -70,7 +73,9 @@ function callAsBefore(): { stop: () => Promise<{ calls: number; failures: unknow
       });
       if (row !== undefined) calls++;
     }
-  });
+    await login.close();
+  };
+  const running = run();
   return {
     stop: async () => {
       await eventually(() => calls > 0);
