@@ -1,26 +1,20 @@
 /**
- * The pool's connections: opened while callers wait, handed to whose turn it is, thrown away when they are old, idle
- * for long or suspect. A caller waits for a bounded time; a database that refuses connections fails all who wait.
+ * Who gets a connection: at once where one is free, else in turn. A caller waits for a bounded time; a database that
+ * refuses connections fails all who wait.
  *
  * @module
  */
 import { Problem } from "../problem.ts";
 import { makeAdmission, type Refusal } from "./admission.ts";
-import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 import type { Caller } from "./exchange.ts";
+import { makeRoster, RECONNECT_DELAY_MS, type RosterOptions } from "./roster.ts";
 import type { Rounds, Watched } from "./rounds.ts";
-import { toConnectError } from "./sqlstate.ts";
 
-export type MemberOptions = ConnectionOptions & {
-  /** Connections at the most. */
-  connections: number;
-  /** Milliseconds that a caller waits for one. */
+export type MemberOptions = RosterOptions & {
+  /** Milliseconds that a caller waits for a connection. */
   acquireMs: number;
   rounds: Rounds;
-  /** Told when there is no connection left and none can be made, with what the last attempt met. */
-  onAway?: (cause: unknown) => void;
-  /** Told when a connection was made. */
-  onThere?: () => void;
 };
 
 export type PoolStats = {
@@ -45,135 +39,92 @@ type Waiter = Watched & {
   fail: (error: Error) => void;
 };
 
-/** After a failed attempt to connect, callers are refused for this long before the next attempt. */
-const RECONNECT_DELAY_MS = 100;
-/** A connection may be dead without a word after a minute's silence: it is replaced, not trusted. */
-const MOST_IDLE_MS = 60_000;
-const MOST_AGE_MS = 30 * 60_000;
 /** Callers that wait: of one lane, and in all. */
 const LANE_QUEUE = 256;
 const QUEUE = 1024;
 
 export function makeMembers(options: MemberOptions): Members {
-  const { rounds } = options;
-  const admission = makeAdmission<Waiter>({
-    connections: options.connections,
-    laneQueue: LANE_QUEUE,
-    queue: QUEUE,
-  });
+  const { connections, rounds, acquireMs } = options;
+  const admission = makeAdmission<Waiter>({ connections, laneQueue: LANE_QUEUE, queue: QUEUE });
   const waiters = new Set<Waiter>();
-  const open = new Set<Connection>();
-  const idle: Connection[] = [];
   const shed = { lane_full: 0, full: 0, waited: 0, away: 0 };
-  let connecting = 0;
-  let failure: { error: Error; at: number } | undefined;
   let isClosed = false;
 
-  const isFresh = (connection: Connection): boolean =>
-    connection.isAlive() && performance.now() - connection.usedAt < MOST_IDLE_MS;
-  const discard = (connection: Connection): void => {
-    open.delete(connection);
-    connection.end();
-  };
-  const takeIdle = (): Connection | undefined => {
-    for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
-      if (isFresh(connection)) return connection;
-      discard(connection);
-    }
-    return undefined;
-  };
-  /** Hands free connections to whose turn it is, and opens more for who is left. */
+  /** Hands free connections to whose turn it is, and has more opened for who is left. */
   const serve = (): void => {
     while (admission.waiting() > 0) {
-      const connection = takeIdle();
+      const connection = roster.take();
       if (connection === undefined) break;
       const waiter = admission.next();
       if (waiter === undefined) {
-        idle.push(connection);
+        roster.keep(connection);
         break;
       }
       waiter.receive(connection);
     }
-    grow();
-  };
-  const grow = (): void => {
-    while (connecting < admission.waiting() && open.size + connecting < options.connections)
-      void addConnection();
-  };
-  const addConnection = async (): Promise<void> => {
-    connecting++;
-    try {
-      const connection = await openConnection(options);
-      connecting--;
-      if (isClosed) return connection.end();
-      failure = undefined;
-      options.onThere?.();
-      open.add(connection);
-      idle.push(connection);
-      connection.onLost = () => {
-        open.delete(connection);
-        serve();
-      };
-      serve();
-    } catch (cause) {
-      connecting--;
-      failure = { error: toConnectError(cause), at: performance.now() };
-      if (connecting > 0) return;
-      if (open.size === 0) {
-        options.onAway?.(cause);
-        failAll(failure.error);
-      } else setTimeout(grow, RECONNECT_DELAY_MS).unref();
-    }
+    roster.grow(admission.waiting());
   };
   const failAll = (error: Error): void => {
     shed.away += waiters.size;
     for (const waiter of [...waiters]) waiter.fail(error);
   };
+  const roster = makeRoster(options, { onRoom: serve, onNone: failAll });
+
   /** Why nobody can be served at this moment, where that is known already. */
   const findRefusal = (): Error | undefined => {
-    if (isClosed) return new Problem("unavailable", { headers: { "retry-after": "1" } });
-    if (failure === undefined || open.size > 0) return undefined;
+    if (isClosed) return closed();
+    const failure = roster.failure();
+    if (failure === undefined) return undefined;
     if (performance.now() - failure.at >= RECONNECT_DELAY_MS) return undefined;
     shed.away++;
     return failure.error;
   };
-  const wait = (lane: string, caller: Caller | undefined): Promise<Connection> =>
-    new Promise((resolve, reject) => {
-      const leavesAt = performance.now() + options.acquireMs;
-      const leave = (): void => {
-        waiters.delete(waiter);
-        rounds.remove(waiter);
-      };
-      const waiter: Waiter = {
-        receive: (connection) => {
-          leave();
-          resolve(connection);
-        },
-        fail: (error) => {
-          leave();
-          admission.leave(lane, waiter);
-          reject(error);
-        },
-        look: (now) => {
-          if (caller?.signal.aborted === true) return waiter.fail(new Problem("overloaded"));
-          if (now < leavesAt) return;
-          shed.waited++;
-          waiter.fail(open.size === 0 && failure !== undefined ? failure.error : tooBusy("waited"));
-        },
-      };
-      const refusal = admission.join(lane, waiter);
-      if (refusal !== undefined) {
-        shed[refusal]++;
-        return reject(tooBusy(refusal));
-      }
-      waiters.add(waiter);
-      rounds.add(waiter);
-      serve();
-    });
+  const makeWaiter = (
+    lane: string,
+    caller: Caller | undefined,
+    { resolve, reject }: PromiseWithResolvers<Connection>,
+  ): Waiter => {
+    const leavesAt = performance.now() + acquireMs;
+    const leave = (): void => {
+      waiters.delete(waiter);
+      rounds.remove(waiter);
+    };
+    const waiter: Waiter = {
+      receive: (connection) => {
+        leave();
+        resolve(connection);
+      },
+      fail: (error) => {
+        leave();
+        admission.leave(lane, waiter);
+        reject(error);
+      },
+      look: (now) => {
+        if (caller?.signal.aborted === true) return waiter.fail(new Problem("overloaded"));
+        if (now < leavesAt) return;
+        shed.waited++;
+        waiter.fail(roster.failure()?.error ?? tooBusy("waited"));
+      },
+    };
+    return waiter;
+  };
+  const wait = (lane: string, caller: Caller | undefined): Promise<Connection> => {
+    const end = Promise.withResolvers<Connection>();
+    const waiter = makeWaiter(lane, caller, end);
+    const refusal = admission.join(lane, waiter);
+    if (refusal !== undefined) {
+      shed[refusal]++;
+      return Promise.reject(tooBusy(refusal));
+    }
+    waiters.add(waiter);
+    rounds.add(waiter);
+    serve();
+    return end.promise;
+  };
 
   return {
     take: (lane, caller) => {
-      const connection = !isClosed && admission.mayStart(lane) ? takeIdle() : undefined;
+      const connection = !isClosed && admission.mayStart(lane) ? roster.take() : undefined;
       if (connection !== undefined) {
         admission.start(lane);
         return connection;
@@ -183,25 +134,21 @@ export function makeMembers(options: MemberOptions): Members {
     },
     giveBack: (lane, connection, isSuspect) => {
       admission.finish(lane);
-      connection.usedAt = performance.now();
-      const isOld = connection.usedAt - connection.openedAt > MOST_AGE_MS;
-      if (isSuspect || isOld || isClosed || !connection.isAlive()) discard(connection);
-      else idle.push(connection);
+      roster.giveBack(connection, isSuspect);
       if (admission.waiting() > 0) serve();
     },
     stats: () => ({
-      open: open.size,
+      ...roster.size(),
       busy: admission.running(),
-      connecting,
       waiting: admission.waiting(),
       shed: { ...shed },
     }),
     close: async (timeoutS) => {
       isClosed = true;
-      failAll(new Problem("unavailable", { headers: { "retry-after": "1" } }));
+      failAll(closed());
       const endsAt = performance.now() + timeoutS * 1000;
       while (admission.running() > 0 && performance.now() < endsAt) await Bun.sleep(10);
-      for (const connection of [...open]) discard(connection);
+      roster.close();
     },
   };
 }
@@ -215,4 +162,8 @@ const REFUSALS = {
 function tooBusy(reason: keyof typeof REFUSALS): Problem {
   const { code, message } = REFUSALS[reason];
   return new Problem(code, { message, headers: { "retry-after": "1" } });
+}
+
+function closed(): Problem {
+  return new Problem("unavailable", { headers: { "retry-after": "1" } });
 }
