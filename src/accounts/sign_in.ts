@@ -2,9 +2,14 @@
 import type { Database } from "../db/mod.ts";
 import { type NewSession, toDigest } from "./session_text.ts";
 
-/** How many attempts in a window, and how long it is. The bound of all together slows down, it never shuts out. */
+/**
+ * How many attempts in a window, and how long it is: for a typed address by one client, by one client for any, and for
+ * an address by all clients (the function's own, ten times the pair's). The bound of all together slows down, it never
+ * shuts out.
+ */
 export const SIGN_IN_LIMITS = {
-  address: 10,
+  pair: 10,
+  address: 100,
   client: 60,
   globalPerMinute: 600,
   windowS: 900,
@@ -29,7 +34,7 @@ export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Pr
       from.email,
       keys.address,
       keys.client,
-      SIGN_IN_LIMITS.address,
+      SIGN_IN_LIMITS.pair,
       SIGN_IN_LIMITS.client,
       SIGN_IN_LIMITS.globalPerMinute,
       SIGN_IN_LIMITS.windowS,

@@ -3,6 +3,7 @@ import { HOUSE } from "./0001_house.ts";
 import { IDENTITY } from "./0002_identity.ts";
 import { PUSH } from "./0003_push.ts";
 import { GATEWAY } from "./0004_gateway.ts";
+import { THROTTLE } from "./0005_throttle.ts";
 
 export type ServiceMigration = {
   readonly number: number;
@@ -15,4 +16,5 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
   { number: 2, name: "identity", sql: IDENTITY },
   { number: 3, name: "push", sql: PUSH },
   { number: 4, name: "gateway", sql: GATEWAY },
+  { number: 5, name: "throttle", sql: THROTTLE },
 ];
