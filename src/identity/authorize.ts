@@ -48,7 +48,8 @@ function readAsked(query: string): Asked {
   const [redirectUri, ...moreUris] = parameters.getAll("redirect_uri");
   if (slug === undefined || moreSlugs.length > 0 || !APP_SLUG.test(slug))
     throw refuse("It does not say, in the one way it must, which app you come from.");
-  if (redirectUri === undefined || moreUris.length > 0) throw refuseReturn();
+  if (redirectUri === undefined || moreUris.length > 0)
+    throw refuse("It does not say, in the one way it must, where you are to go back to.");
   return { slug, redirectUri };
 }
 

@@ -38,7 +38,7 @@ function isPlainPath(path: string): boolean {
   if (HIDDEN.test(path)) return false;
   const segments = path.split("/").slice(1);
   return segments.every((segment, index) => {
-    const name = segment.replace(/%2e/gi, ".").replace(/;.*$/, "");
+    const name = segment.replace(/%2e/gi, ".").replace(/(;|%3b).*$/i, "");
     if (name === "" && segment === "") return index === segments.length - 1;
     return name !== "." && name !== "..";
   });

@@ -9,13 +9,15 @@ import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { findPasswordFaults, LEAST_CODE_POINTS, toPasswordForm } from "./password.ts";
 
+const LINK_FIELD = "link";
+
 type Link = NonNullable<Awaited<ReturnType<typeof findPasswordLink>>>;
 
 /** The form for who holds a link. */
 export async function answerSetPassword(deps: PageDeps, exchange: Exchange): Promise<Response> {
-  const secret = readSecret(exchange.query);
+  const secret = readSecret(new URLSearchParams(exchange.query).getAll("token"));
   const link = secret === undefined ? undefined : await findPasswordLink(deps, secret);
-  if (secret === undefined || link === undefined) return answerUsedUp();
+  if (secret === undefined || link === undefined) return answerUnusable(exchange.query);
   return answerForm(deps, exchange, { secret, link, faults: { password: [], again: [] } });
 }
 
@@ -23,10 +25,10 @@ export async function answerSetPassword(deps: PageDeps, exchange: Exchange): Pro
 export async function answerSetPasswordForm(deps: PageDeps, exchange: Exchange): Promise<Response> {
   const fields = await readForm(exchange.request);
   checkForm(exchange.request, deps.identity, { fields, binding: "form" });
-  const secret = readSecret(exchange.query);
+  const secret = readSecret([fields.get(LINK_FIELD) ?? ""]);
   // Checked before anything is hashed: only who holds a link may make the house work.
   const link = secret === undefined ? undefined : await findPasswordLink(deps, secret);
-  if (secret === undefined || link === undefined) return answerUsedUp();
+  if (secret === undefined || link === undefined) return answerUnusable("token");
   const password = fields.get("password") ?? "";
   const faults = {
     password: findPasswordFaults(password, toNames(link)),
@@ -40,7 +42,7 @@ export async function answerSetPasswordForm(deps: PageDeps, exchange: Exchange):
   const hash = await deps.hashing.make(toPasswordForm(password));
   return (await usePasswordLink(deps, secret, hash))
     ? answerSeeOther("/password-set")
-    : answerUsedUp();
+    : answerUnusable("token");
 }
 
 /** What follows a new password. */
@@ -52,8 +54,7 @@ export function answerPasswordSet(): Response {
   return answerPage({ title: "Your password is set", body });
 }
 
-function readSecret(query: string): string | undefined {
-  const [secret, ...more] = new URLSearchParams(query).getAll("token");
+function readSecret([secret, ...more]: readonly string[]): string | undefined {
   return secret !== undefined && more.length === 0 && isSecretText(secret) ? secret : undefined;
 }
 
@@ -74,9 +75,11 @@ function answerForm(
 <h1>Choose a password</h1>
 <p class="lead">for the account that signs you in to all your apps</p>
 ${renderForm({
-  action: `/set-password?${new URLSearchParams({ token: secret })}`,
+  action: "/set-password",
   token: { name: TOKEN_FIELD, value: token },
   fields: [
+    // In the body: what stands in an address stands in the logs of every proxy.
+    html`<input type="hidden" name="${LINK_FIELD}" value="${secret}">`,
     renderField({
       name: "email",
       label: "Email address",
@@ -110,10 +113,14 @@ ${renderForm({
   );
 }
 
-function answerUsedUp(): Response {
+function answerUnusable(query: string): Response {
+  const why =
+    query === ""
+      ? "It was cut off: a link that sets a password ends with a token."
+      : "It was used before, a newer one took its place, or its time is over. A link sets a password once.";
   const body = html`
 <h1>This link cannot be used</h1>
-<p>It was used before, a newer one took its place, or its time is over. A link sets a password once.</p>
+<p>${why}</p>
 <p>Ask whoever gave it to you for another one. If you have set your password already, just sign in.</p>
 <p><a class="button button-primary" href="/login">Sign in</a></p>`;
   return answerPage({ title: "This link cannot be used", body }, { status: 404 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { makeProject, runCommand } from "../support/command.ts";
 import { openTestHouse, type TestHouse } from "../support/house.ts";
-import { type Jar, readToken, sharedCookie, submitSignIn, visit } from "../support/people.ts";
+import { type Jar, readHidden, sharedCookie, submitSignIn, visit } from "../support/people.ts";
 import { testRefused } from "../support/refused.ts";
 
 const PASSWORD = "seven slow green boats";
@@ -43,9 +43,9 @@ test("a person is made, sets a password by the link, gets a role, loses it, and 
   });
   const path = String(user["passwordLink"]).replace("https://id.example.org", "");
   const jar: Jar = new Map();
-  const form_token = readToken((await visit(house, jar, path)).text);
-  await visit(house, jar, path, {
-    fields: { form_token, password: PASSWORD, password_again: PASSWORD },
+  const hidden = readHidden((await visit(house, jar, path)).text);
+  await visit(house, jar, "/set-password", {
+    fields: { ...hidden, password: PASSWORD, password_again: PASSWORD },
   });
   expect((await submitSignIn(house, jar, { email, password: PASSWORD })).status).toBe(303);
   const status = async () =>

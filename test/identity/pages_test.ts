@@ -7,6 +7,7 @@ import {
   makePerson,
   PASSWORD,
   type Person,
+  readHidden,
   readToken,
   sharedCookie,
   signInAs,
@@ -356,8 +357,8 @@ describe("/set-password", () => {
   async function choose(path: string, password: string, again = password) {
     const jar: Jar = new Map();
     const page = await visit(house, jar, path);
-    const fields = { form_token: readToken(page.text), password, password_again: again };
-    return await visit(house, jar, path, { fields });
+    const fields = { ...readHidden(page.text), password, password_again: again };
+    return await visit(house, jar, "/set-password", { fields });
   }
 
   test("sets a password once, which then signs in", async () => {
@@ -369,6 +370,18 @@ describe("/set-password", () => {
     const again = await visit(house, new Map(), path);
     expect([again.status, again.text.includes("<form")]).toEqual([404, false]);
     expect((await submitSignIn(house, new Map(), { email, password: NEW })).status).toBe(303);
+  });
+
+  test("never puts the link into an address again", async () => {
+    const { path } = await makeLink();
+    const jar: Jar = new Map();
+    const page = await visit(house, jar, path);
+    expect(page.text).toContain('action="/set-password"');
+    const answer = await visit(house, jar, path, {
+      fields: { ...readHidden(page.text), link: "", password: NEW, password_again: NEW },
+    });
+    expect(answer.status).toBe(404);
+    expect((await choose(path, NEW)).status).toBe(303);
   });
 
   test("takes one of two who use it at the same time", async () => {

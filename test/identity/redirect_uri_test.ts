@@ -30,6 +30,8 @@ describe("readRedirectUri() of", () => {
     { text: "https://wiki.example.org/%61", want: "https://wiki.example.org/%61" },
     { text: "https://wiki.example.org/a/..;/b", want: undefined },
     { text: "https://wiki.example.org/a/.%2e;x/b", want: undefined },
+    { text: "https://wiki.example.org/a/..%3b/b", want: undefined },
+    { text: "https://wiki.example.org/a/.%3Bx/b", want: undefined },
     { text: "https://wiki.example.org/a/%2E/b", want: undefined },
     { text: "https://wiki.example.org/%252e%252e/b", want: undefined },
     { text: "https://WIKI.example.org/", want: undefined },

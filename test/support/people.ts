@@ -84,6 +84,12 @@ export function readToken(page: string): string {
   return token;
 }
 
+/** What a page's form sends besides what is typed. */
+export function readHidden(page: string): Record<string, string> {
+  const inputs = page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g);
+  return Object.fromEntries([...inputs].map(([, name = "", value = ""]) => [name, value]));
+}
+
 /** Fills in the sign-in form of a path. */
 export async function submitSignIn(
   house: VisitedHouse,

@@ -15,7 +15,14 @@ import {
   startDebianCluster,
 } from "../support/debian_cluster.ts";
 import { type Answer, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
-import { type Jar, readToken, submitSignIn, toCookieHeader, visit } from "../support/people.ts";
+import {
+  type Jar,
+  readHidden,
+  readToken,
+  submitSignIn,
+  toCookieHeader,
+  visit,
+} from "../support/people.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
 import { postSchema } from "../support/push.ts";
 
@@ -223,8 +230,8 @@ async function tour(): Promise<Answer[]> {
 
   const { email, link } = await makeInvited();
   const password = "seven slow green boats";
-  const form = { form_token: readToken((await page(link)).text), password };
-  await page(link, { ...form, password_again: password });
+  const hidden = readHidden((await page(link)).text);
+  await page("/set-password", { ...hidden, password, password_again: password });
   for (const path of ["/password-set", "/", "/login"]) await page(path);
   const target = new URLSearchParams({ app: app.slug, redirect_uri: "https://app.example.org/" });
   const path = `/authorize?${target}`;
