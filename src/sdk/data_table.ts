@@ -115,9 +115,11 @@ function toBounds({ signal, timeoutMs }: CallOptions = {}): Pick<Call, "signal" 
   return { signal, timeoutMs };
 }
 
-function toQuery({ limit, offset }: ListOptions): string {
-  const given = Object.entries({ limit, offset }).filter(([, value]) => value !== undefined);
-  return given.length === 0 ? "" : `?${given.map(([name, value]) => `${name}=${value}`).join("&")}`;
+/** All that was given: a filter that the types do not know is the service's to refuse, not ours to drop. */
+function toQuery({ signal, timeoutMs, ...asked }: ListOptions): string {
+  const given = Object.entries(asked).filter(([, value]) => value !== undefined);
+  const query = new URLSearchParams(given.map(([name, value]) => [name, `${value}`]));
+  return given.length === 0 ? "" : `?${query}`;
 }
 
 /** Nothing, dots, and text that UTF-8 cannot say. */

@@ -163,13 +163,13 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
     return user === null ? { status: "unauthenticated" } : { status: "forbidden", user };
   }
 
-  function loginUrl(redirectUri = location.href): string {
+  function loginUrl(redirectUri = here().href): string {
     const uri = encodeURIComponent(redirectUri.replace(UNSAFE, encodeURIComponent));
     return `${identityUrl}/authorize?app=${encodeURIComponent(app)}&redirect_uri=${uri}`;
   }
 
   function login(redirectUri?: string): void {
-    location.assign(loginUrl(redirectUri));
+    here().assign(loginUrl(redirectUri));
   }
 
   async function requireUser(wanted: RequireUserOptions = {}): Promise<IdentityUser> {
@@ -206,9 +206,15 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
     logout: async (redirectTo = `${identityUrl}/login`) => {
       // Who leaves is let go: the sign-in page shows whether the session has ended.
       await endSession().catch(() => undefined);
-      location.assign(redirectTo);
+      here().assign(redirectTo);
     },
   };
+}
+
+/** The page. @throws {TypeError} there is no browser */
+function here(): Location {
+  if (typeof location === "object") return location;
+  throw new TypeError("Cannot tell the page to come back to: give a redirectUri outside a browser");
 }
 
 /** What a browser leaves unescaped in a page's address and the service takes for a trick. */

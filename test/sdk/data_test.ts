@@ -121,6 +121,14 @@ describe("a list", () => {
     expect(rows.map(({ title }) => title)).toEqual(want.flat());
   });
 
+  test("that is asked for a filter is refused by the service, not answered without it", async () => {
+    const filtered: object = { status: "eq.open" };
+    await expect(db.todos.list(filtered)).rejects.toMatchObject({
+      status: 400,
+      code: "unsupported_query",
+    });
+  });
+
   test("is read no further than is looked at", async () => {
     const before = requestCount();
     for await (const { title } of todos.all({ limit: 2 })) if (title === "b") break;

@@ -51,6 +51,13 @@ async function isOpen(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, later])) === open;
 }
 
+test("outside a browser, what needs a page says so", () => {
+  Reflect.deleteProperty(globalThis, "location");
+  expect(() => client().loginUrl()).toThrow("give a redirectUri outside a browser");
+  expect(() => client().login()).toThrow(TypeError);
+  expect(client().loginUrl("https://wiki.example.org/")).toStartWith("https://id.example.org/");
+});
+
 test("createIdentityClient() reads nothing and asks nothing", () => {
   Object.defineProperty(globalThis, "location", {
     configurable: true,
