@@ -63,6 +63,12 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   return [...findings, ...(await examineAdmin(deps.admin))];
 }
 
+/** What the serving login may do beyond what serving needs. */
+export async function examineLogin(db: Database): Promise<Finding[]> {
+  const findings = judgeLogin(await readSession(db));
+  return findings.filter(({ about, level }) => about === "login" && level === "warn");
+}
+
 /** What can be found out without the serving login. */
 export async function examineAdmin(admin: Database): Promise<Finding[]> {
   const answer = await admin.query("select 1", [], { effect: "read" }).catch(toAway);

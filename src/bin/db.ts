@@ -95,12 +95,12 @@ Overwrites nothing: a file that was edited is refused. Prints { files } with --j
     example: "rowhouse db status --json",
     about: `${ABOUT}
 Without a schema in this folder, what is pending is not told (null). With --app it also names the apps of each table,
-and where the database is not as pushes recorded it, and then exits with 1. So it does where the schema has faults:
-they are told after what the database has.
+and where the database is not as pushes recorded it, and then exits with 1. So it does where the schema has faults
+or a migration was edited: they are told after what the database has.
 Prints { app, tables, pending, migrations, deferredSteps, apps, drift, schema } with --json; schema is null, or
 { error, message, details } of what keeps it from being pushed.`,
     positionals: [],
-    flags: { schema: FILE_FLAGS.schema, ...PLACE_FLAGS },
+    flags: { ...FILE_FLAGS, ...PLACE_FLAGS },
     run: runStatus,
   },
 ];

@@ -67,7 +67,7 @@ export async function evaluateSchema(options: EvaluateOptions): Promise<Definiti
     throw invalid(
       `Cannot read ${place}: its process ended (${ending}) before the schema was there; a schema must not exit`,
     );
-  if ("failure" in report) throw invalid(`Cannot read ${place}: ${report.failure}`);
+  if ("failure" in report) throw invalid(`Cannot read ${place}: ${explainFailure(report.failure)}`);
   const reading = "faults" in report ? report : readDefinition(report.definition);
   if ("definition" in reading) return reading.definition;
   const { faults } = reading;
@@ -76,6 +76,12 @@ export async function evaluateSchema(options: EvaluateOptions): Promise<Definiti
     `Cannot use ${place}: it has ${lines.length} ${lines.length === 1 ? "fault" : "faults"}\n${lines.join("\n")}`,
     faults.map((fault) => ({ path: toPointer(fault), message: fault.message })),
   );
+}
+
+/** A package that was added as a folder is there, but nothing is built in it. */
+function explainFailure(failure: string): string {
+  if (!/Cannot find (package|module) 'rowhouse\b/.test(failure)) return failure;
+  return `${failure}; add the packed package (bun pm pack in its repository, then bun add the .tgz), a folder of sources is not built`;
 }
 
 function invalid(message: string, details: readonly Detail[] = []): RefusedError {

@@ -4,7 +4,8 @@ import { Problem } from "../problem.ts";
 import type { Migration, Status, TableApps } from "../push/mod.ts";
 import { EXIT, type ExitCode, RefusedError, type Setting } from "./command.ts";
 import { evaluateSchema, findSchemaFile } from "./db_evaluate.ts";
-import { findPlace, type SchemaService, withService } from "./db_service.ts";
+import { checkJournalFiles, findJournalFolder } from "./db_journal.ts";
+import { findPlace, type Place, type SchemaService, withService } from "./db_service.ts";
 import { explain, toFailure } from "./explain.ts";
 import { openLog } from "./open.ts";
 import { readSettings } from "./settings.ts";
@@ -15,12 +16,15 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
   const { args, env, folder, terminal } = setting;
   const config = readSettings(env);
   const place = findPlace(args, config, folder);
-  const told = await withService(place, config, async (service) => ({
-    status: await service.status(),
-    pending: await findPending(setting, service),
-    apps: (await service.apps?.()) ?? null,
-    drift: (await service.drift?.()) ?? null,
-  }));
+  const told = await withService(place, config, async (service) => {
+    const status = await service.status();
+    return {
+      status,
+      pending: await findPending(setting, { place, service, migrations: status.migrations }),
+      apps: (await service.apps?.()) ?? null,
+      drift: (await service.drift?.()) ?? null,
+    };
+  });
   const { status, pending, apps, drift } = told;
   const faulty = pending instanceof Error ? toFailure(pending) : null;
   if (args.has("json")) {
@@ -47,17 +51,19 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
 
 type Pending = string[] | null | RefusedError | Problem;
 
+type Recorded = { place: Place; service: SchemaService; migrations: readonly Migration[] };
+
 /** What keeps a schema from being pushed does not keep the database from being told of. */
-async function findPending(setting: Setting, service: SchemaService): Promise<Pending> {
+async function findPending(setting: Setting, recorded: Recorded): Promise<Pending> {
   try {
-    return await planSchema(setting, service);
+    return await planSchema(setting, recorded);
   } catch (error) {
     if (isOfSchema(error)) return error;
     throw error;
   }
 }
 
-const OF_SCHEMA: readonly string[] = ["invalid_schema", "incompatible_schema"];
+const OF_SCHEMA: readonly string[] = ["invalid_schema", "incompatible_schema", "edited_migration"];
 
 function isOfSchema(error: unknown): error is RefusedError | Problem {
   if (error instanceof Problem) return OF_SCHEMA.includes(error.code);
@@ -65,12 +71,18 @@ function isOfSchema(error: unknown): error is RefusedError | Problem {
 }
 
 /** The steps that a push of the folder's schema would take; `null` where the folder has none. */
-async function planSchema(setting: Setting, service: SchemaService): Promise<string[] | null> {
+async function planSchema(
+  setting: Setting,
+  { place, service, migrations }: Recorded,
+): Promise<string[] | null> {
   const typed = setting.args.text("schema");
   const file = findSchemaFile(setting.folder, typed);
   if (typed === undefined && !existsSync(file)) return null;
   const definition = await evaluateSchema({ ...setting, file });
-  const plan = { definition, journal: [], dryRun: true, sharedUnique: false };
+  const journal = setting.args.text("journal");
+  const folder = findJournalFolder({ folder: setting.folder, file, journal }, place);
+  const { entries } = await checkJournalFiles(folder, migrations);
+  const plan = { definition, journal: entries, dryRun: true, sharedUnique: false };
   const log = openLog(readSettings(setting.env), setting.terminal.warn);
   return (await service.push(plan, log)).steps;
 }

@@ -5,12 +5,15 @@ import type { Command } from "./command.ts";
 const EXIT_CODES =
   "Exit codes: 0 done or nothing to do, 1 refused or failed, 2 usage, 3 changes pending (db check),\n4 not authenticated, 69 service or database unreachable (try again later)\nWith --json a failure is a document too: { error, message, details: [{ path, message }] }";
 
-/** The whole command's help. */
-export function overview(commands: readonly Command[]): string {
+/** The help of several commands: of all, or of those that begin with one word. */
+export function overview(commands: readonly Command[], group?: string): string {
   const width = Math.max(...commands.map(({ name }) => name.length)) + 2;
+  const [example = ""] = commands[0]?.example.split("\n") ?? [];
   return [
-    "Example:\n  rowhouse dev\n",
-    "Rowhouse: typed tables and sign-in for many apps, isolated by PostgreSQL\n",
+    `Example:\n  ${example}\n`,
+    group === undefined
+      ? "Rowhouse: typed tables and sign-in for many apps, isolated by PostgreSQL\n"
+      : `rowhouse ${group} <command>\n`,
     "Commands:",
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
     "\nrowhouse <command> --help tells more; settings are read from the environment and .env (see .env.example)",

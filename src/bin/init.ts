@@ -29,6 +29,7 @@ const TSCONFIG = {
     target: "ESNext",
     module: "Preserve",
     moduleResolution: "bundler",
+    allowImportingTsExtensions: true,
     strict: true,
     noEmit: true,
     skipLibCheck: true,
@@ -65,7 +66,9 @@ async function runInit({ args, folder, terminal }: Setting): Promise<ExitCode> {
     for (const path of result.written) terminal.say(`Wrote ${path}`);
     for (const path of result.kept) terminal.say(`Kept ${path}`);
     for (const line of result.todo) terminal.say(line);
-    terminal.say("Next: set ROWHOUSE_URL and ROWHOUSE_API_KEY in .env, then bunx rowhouse db plan");
+    terminal.say(
+      "Next: set ROWHOUSE_URL and ROWHOUSE_API_KEY in .env, then bun run rowhouse db plan",
+    );
   }
   return EXIT.done;
 }

@@ -49,12 +49,18 @@ async function runCommand(argv: readonly string[]): Promise<ExitCode> {
   const words = argv.filter((word) => !["--help", "-h", "help"].includes(word));
   const command = findCommand(wantsHelp ? words : argv);
   if (wantsHelp || argv.length === 0) {
-    terminal.say(command === undefined ? overview(COMMANDS) : describeCommand(command));
+    terminal.say(command === undefined ? describeGroup(words[0]) : describeCommand(command));
     return argv.length === 0 ? EXIT.usage : EXIT.done;
   }
   if (command === undefined) throw unknownCommand(argv);
   const args = readArguments(command, argv.slice(command.name.split(" ").length));
   return await command.run({ args, env: process.env, folder: process.cwd(), terminal });
+}
+
+/** The commands that begin with a word; all of them where none does. */
+function describeGroup(word: string | undefined): string {
+  const group = COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
+  return group.length === 0 ? overview(COMMANDS) : overview(group, word);
 }
 
 function findCommand(argv: readonly string[]): Command | undefined {

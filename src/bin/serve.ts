@@ -1,7 +1,7 @@
 /** `rowhouse serve`: the service on a port, until it is told to stop. @module */
 import type { Config } from "../config.ts";
 import { isDriverPatched } from "../db/mod.ts";
-import { judgeDriver } from "../doctor.ts";
+import { examineLogin, judgeDriver } from "../doctor.ts";
 import { type House, IsolationError } from "../house.ts";
 import type { Log } from "../observe.ts";
 import { type Role, servesRows } from "../role.ts";
@@ -62,6 +62,8 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   try {
     const isThere = await checkHouse(house, config.ROLE);
     held.release();
+    // Once, by the first of several workers.
+    if (isThere && (worker ?? "0") === "0") await warnOfLogin(house, log);
     const serving = listen(house, toPlace(config, worker));
     log("info", "listening", { host: config.HOST, port: serving.port, role: config.ROLE, worker });
     if (worker !== undefined) tellListening();
@@ -97,6 +99,11 @@ function warnOfDriver(log: Log): void {
   const { about, level, says, remedy } = judgeDriver(isDriverPatched());
   if (level === "ok") return;
   log("warn", "driver not patched", { message: `The ${about} ${says}: ${remedy}` });
+}
+
+async function warnOfLogin({ db }: House, log: Log): Promise<void> {
+  for (const { says, remedy } of await examineLogin(db))
+    log("warn", "login with too many rights", { message: `The login ${says}: ${remedy}` });
 }
 
 function toPlace({ HOST, PORT, ADMIN_PORT }: Config, worker: string | undefined): Place {

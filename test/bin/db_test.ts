@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import {
   eventually,
   makeProject,
@@ -353,6 +353,19 @@ describe("status", () => {
         schema: { error },
       });
     }
+  });
+
+  test("names a migration that was edited, as a push would", async () => {
+    const name = makeName();
+    project.write("schema/mod.ts", schemaText(`{ ${name}: {} }`));
+    expect((await db("push")).code).toBe(0);
+    const [file = ""] = new Bun.Glob("schema/migrations/*.sql").scanSync({ cwd: project.folder });
+    project.write(file, `${await Bun.file(join(project.folder, file)).text()}-- edited\n`);
+    const told = await db("status");
+    expect([told.code, told.out]).toEqual([1, expect.stringContaining(`App ${app.slug}: ${name}`)]);
+    expect(told.err).toContain(basename(file));
+    expect(told.out).not.toContain("up to date");
+    expect((await readStatus()).schema).toMatchObject({ error: "edited_migration" });
   });
 
   test("names the apps of each table to operators, and to nobody else", async () => {

@@ -29,6 +29,13 @@ test.each(COMMANDS)("rowhouse %s --help opens with an example", async (name) => 
   expect(out).toContain(`\nrowhouse ${name}`);
 });
 
+test("rowhouse db --help lists the commands that begin so, and no others", async () => {
+  const { code, out } = await runCommand(["db", "--help"], project);
+  expect([code, out.startsWith("Example:\n  ROWHOUSE_URL=")]).toEqual([0, true]);
+  expect(out).toContain("db push");
+  expect(out).not.toMatch(/^ {2}(dev|admin|serve)/m);
+});
+
 test("rowhouse --help opens with an example and lists every command", async () => {
   const { code, out } = await runCommand(["--help"], project);
   expect(code).toBe(0);

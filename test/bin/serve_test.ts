@@ -163,6 +163,14 @@ async function untilLock(state: "granted" | "not granted"): Promise<void> {
   );
 }
 
+test("a login with more rights than serving needs is served, and told in the log", async () => {
+  const serving = await startServing({ DATABASE_URL: shop.database.superuserUrl });
+  await serving.until(/"event":"login with too many rights".*is a superuser/);
+  expect((await listTodos(serving.url)).status).toBe(200);
+  await serving.kill("SIGTERM");
+  expect(serving.output()).not.toContain(new URL(shop.database.superuserUrl).password);
+});
+
 test("health tells that a service lives", async () => {
   const serving = await startServing();
   const health = await runCommand(["health"], {

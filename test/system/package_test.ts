@@ -225,6 +225,24 @@ describe("an app that installs the package", () => {
     },
   );
 
+  test("and is started by init compiles what the README shows", async () => {
+    const project = join(folder, "started");
+    await Bun.write(join(project, "package.json"), '{ "name": "started", "type": "module" }');
+    await run([join(BIN, "bun"), "add", tarball], project);
+    const [rowhouse, tsc] = [join(project, "node_modules/.bin/rowhouse"), join(BIN, "tsc")];
+    expect(await run([rowhouse, "init"], project)).toContain("bun run rowhouse db plan");
+    await Bun.write(
+      join(project, "app.ts"),
+      `import { createDataClient } from "rowhouse/data";
+import schema from "./schema/mod.ts";
+
+const db = createDataClient({ baseUrl: "https://api.example.org", apiKey: "", schema });
+export const { title }: { title: string } = await db.started_notes.create({ title: "Milk" });
+`,
+    );
+    expect(await run([process.execPath, tsc, "--project", project], project)).toBe("");
+  });
+
   test("bundles for a browser without a runtime of its own", async () => {
     const entry = join(projects.get("bun add")?.folder ?? "", "app.ts");
     const built = await Bun.build({ entrypoints: [entry], target: "browser", minify: true });
