@@ -42,7 +42,8 @@ function readTables(value: unknown, faults: Faults): readonly TableDefinition[] 
   const fields = readFields(value, { what, allowed: KEYS, place: {} }, faults);
   if (fields === undefined) return [];
   const version = fields.get("version");
-  if (version !== 1) faults.add({}, `Cannot read version ${describe(version)}: must be 1`);
+  if (version !== 1)
+    faults.add({}, `Cannot read version ${describe(version)} of the definition: must be 1`);
   const bounds = { what: "tables", most: QUOTAS.tables, place: {} };
   const list = readList(fields.get("tables"), bounds, faults) ?? [];
   const tables: TableDefinition[] = [];

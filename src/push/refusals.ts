@@ -49,7 +49,7 @@ export function incompatible(conflicts: readonly Conflict[]): Problem {
     message: `Cannot push: ${count} ${count === 1 ? "declaration does" : "declarations do"} not fit the tables; nothing was written`,
     details: conflicts.map(({ table, column, wanted, found, remedy }) => ({
       path: column === undefined ? `/${table}` : `/${table}/${column}`,
-      message: `Wanted ${wanted}, found ${found}: ${remedy}`,
+      message: `The schema wants ${wanted}, the table has ${found}: ${remedy}`,
     })),
   });
 }

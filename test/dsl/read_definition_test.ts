@@ -37,7 +37,7 @@ describe("readDefinition() refuses", () => {
     {
       name: "another version",
       value: { version: 2, tables: [] },
-      message: "Cannot read version 2: must be 1",
+      message: "Cannot read version 2 of the definition: must be 1",
     },
     {
       name: "no tables",
@@ -89,7 +89,7 @@ describe("readDefinition() refuses", () => {
 test("readDefinition() reads no prototype: inherited keys are absent", () => {
   const value = Object.create({ version: 1, tables: [] });
   expect(messagesOf(value)).toEqual([
-    "Cannot read version undefined: must be 1",
+    "Cannot read version undefined of the definition: must be 1",
     "Cannot read tables: must be a list, not undefined",
   ]);
 });

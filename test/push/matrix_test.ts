@@ -116,7 +116,7 @@ const OTHER_APP: Case[] = [
     name: "another type",
     changes: { note: t.number() },
     blames: ["note"],
-    says: "Wanted number, found string",
+    says: "The schema wants number, the table has string",
   },
   {
     name: "decimal for number's like",
@@ -127,13 +127,13 @@ const OTHER_APP: Case[] = [
     name: "optional where required",
     changes: { title: t.string().index() },
     blames: ["title"],
-    says: "Wanted optional, found required",
+    says: "The schema wants optional, the table has required",
   },
   {
     name: "required where optional",
     changes: { note: t.string().required() },
     blames: ["note"],
-    says: "Wanted required, found optional",
+    says: "The schema wants required, the table has optional",
   },
   {
     name: "another default",
@@ -145,7 +145,7 @@ const OTHER_APP: Case[] = [
     name: "no default where there is one",
     changes: { amount: t.decimal() },
     blames: ["amount"],
-    says: "Wanted no default",
+    says: "The schema wants no default",
   },
   {
     name: "a default where there is none",
@@ -258,7 +258,7 @@ const OWNER_ALONE: Case[] = [
     name: "another type",
     changes: { note: t.number() },
     blames: ["note"],
-    says: "Wanted number, found string",
+    says: "The schema wants number, the table has string",
   },
   { name: "another reference target", changes: { friend: t.ref("SELF") }, blames: ["friend"] },
   {
@@ -388,7 +388,7 @@ for (const [who, cases] of [
       row.blames.map((column) => (column === "" ? `/${self}` : `/${self}/${column}`)).sort(),
     );
     for (const { message } of body.details) {
-      expect(message).toMatch(/^Wanted .+, found .+: .+$/);
+      expect(message).toMatch(/^The schema wants .+, the table has .+: .+$/);
       if (who === "another app") expect(message).toContain(owner.slug);
       else if (second !== undefined) expect(message).not.toContain(second.slug);
     }

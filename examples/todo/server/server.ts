@@ -29,7 +29,12 @@ export function makeTodoServer(
   const client = makeClient(options);
   return async (request) => {
     const { pathname } = new URL(request.url);
-    if (!pathname.startsWith("/api/")) return servePage(options.pages, pathname);
+    if (!pathname.startsWith("/api/")) {
+      const isRead = request.method === "GET" || request.method === "HEAD";
+      return isRead
+        ? servePage(options.pages, pathname)
+        : answer(405, { message: "Pages are read" });
+    }
     const refusal = refuseOrigin(request, options.origin) ?? (await refusePerson(request, options));
     return refusal ?? (await serveTodos(client, request, pathname));
   };
