@@ -100,6 +100,9 @@ const STORED_BYTES = 524_288;
 /** A page of so few rows is made at once, whatever is in them. */
 const FEW_ROWS = 50;
 
+/** A tenth faster than what json_agg makes of the same rows, and without its line breaks. */
+const ROW_TEXT = `pg_catalog.row_to_json("$row")::${TEXT}`;
+
 /** The common page is made in one go; one that may be large row by row, up to the bound. */
 function listBody(table: TableDefinition): string {
   const mine = `from data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} $1 order by "$t"."id"`;
@@ -110,7 +113,7 @@ function listBody(table: TableDefinition): string {
 begin
 ${SET_TENANT}
   if ${isSmall(table, mine)} then
-    select ${envelope(`coalesce(pg_catalog.json_agg("$row")::${TEXT}, '[]')`, mine, "$2")} into "$text" from ${page};
+    select ${envelope(`pg_catalog.concat('[', pg_catalog.string_agg(${ROW_TEXT}, ','), ']')`, mine, "$2")} into "$text" from ${page};
     if pg_catalog.octet_length("$text") operator(pg_catalog.<=) $4 then
       return "$text";
     end if;
@@ -118,7 +121,7 @@ ${SET_TENANT}
   select pg_catalog.string_agg("$line"."$text", ','), pg_catalog.count(*) into "$text", "$count" from (
     select "$one"."$text", pg_catalog.sum(pg_catalog.octet_length("$one"."$text")) over (
       order by "$one"."$id" rows between unbounded preceding and 1 preceding) as "$before"
-    from (select "$row"."id" as "$id", pg_catalog.row_to_json("$row")::${TEXT} as "$text" from ${page}) as "$one"
+    from (select "$row"."id" as "$id", ${ROW_TEXT} as "$text" from ${page}) as "$one"
   ) as "$line" where coalesce("$line"."$before", 0) operator(pg_catalog.<=) $4;
   return ${envelope(`pg_catalog.concat('[', "$text", ']')`, mine, '"$count"')};
 end`;
