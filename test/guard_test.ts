@@ -94,6 +94,8 @@ describe("a house refuses to serve, and to start, over", () => {
     const ready = await house.call(undefined, "/ready");
     const list = await house.call(app, "/v1/data/db/todos");
     expect([ready.status, list.status]).toEqual([200, 200]);
+    const told = house.log.filter((line) => line.includes('"event":"isolation')).at(-1);
+    expect(told).toContain('"event":"isolation holds again"');
   });
 });
 
