@@ -5,20 +5,8 @@
  * @module
  */
 import type { Origins } from "./accounts/mod.ts";
-import { type DataDeps, dataRoutes, MAX_BODY } from "./data/mod.ts";
-import {
-  type Audience,
-  type Authenticate,
-  type Forward,
-  type Peer,
-  type Quota,
-  type Receive,
-  type Site,
-  type TakeQuota,
-  toForwarded,
-} from "./gateway/mod.ts";
+import type { Authenticate, Peer, Quota, Receive, Site, TakeQuota } from "./gateway/mod.ts";
 import type { Guard } from "./guard.ts";
-import { type HealthDeps, healthRoutes } from "./health.ts";
 import {
   answerEmpty,
   answerProblem,
@@ -34,18 +22,14 @@ import {
 } from "./http/mod.ts";
 import {
   AUTH_PATH,
-  type AuthDeps,
   answerAuthProblem,
   answerProblemPage,
   authCorsHeaders,
-  authRoutes,
-  type PageDeps,
-  pageRoutes,
 } from "./identity/mod.ts";
 import { type AnswerRecord, type Log, readTrace, toCause, toLogFields } from "./observe.ts";
 import type { Principal } from "./principal.ts";
 import { Problem, toMessage } from "./problem.ts";
-import { MOST_BYTES, type PushRouteDeps, pushRoutes } from "./push/mod.ts";
+import { PAGE_PATHS, type RouteTables } from "./route_tables.ts";
 
 /** What the staircase itself needs, whatever stands on it. */
 export type StairDeps = {
@@ -64,58 +48,6 @@ export type StairDeps = {
   makeSpanId: () => string;
   now: () => number;
 };
-export type AppDeps = StairDeps & DataDeps & PushRouteDeps & HealthDeps & AuthDeps & PageDeps;
-
-/** The route table of the gateway: the router, the isolation tests and the docs read it. */
-export const routes: readonly Route<AppDeps>[] = [
-  ...dataRoutes,
-  ...pushRoutes,
-  ...healthRoutes,
-  ...authRoutes,
-];
-
-/** The pages, which stand on a host of their own where `IDENTITY_URL` names one. */
-export const pages: readonly Route<AppDeps>[] = pageRoutes;
-const PAGE_PATHS: ReadonlySet<string> = new Set(pages.map((page) => page.path));
-
-/** Routes by the site that `Host` names. */
-export type RouteTables<Deps> = Readonly<Record<Site, readonly Route<Deps>[]>>;
-type Part<Deps> = { api: readonly Route<Deps>[]; pages: readonly Route<Deps>[] };
-
-const SERVICES: Readonly<Record<Audience, Part<AppDeps>>> = {
-  data: { api: [...dataRoutes, ...pushRoutes], pages: [] },
-  identity: { api: authRoutes, pages },
-};
-
-/** The tables of a process that runs these services itself. */
-export function toTables(services: readonly Audience[]): RouteTables<AppDeps> {
-  const parts = services.map((service) => SERVICES[service]);
-  return toSites({
-    api: parts.flatMap((part) => part.api),
-    pages: parts.flatMap((part) => part.pages),
-  });
-}
-
-/** The tables of a gateway in front of services: the same paths and checks, forwarded. */
-export function toForwardedTables({
-  data,
-  identity,
-}: Readonly<Record<Audience, Forward>>): RouteTables<HealthDeps> {
-  const api = { site: "gateway", mostBytes: MAX_BODY } as const;
-  return toSites<HealthDeps>({
-    api: [
-      ...toForwarded(dataRoutes, { ...api, forward: data }),
-      ...toForwarded(pushRoutes, { ...api, forward: data, mostBytes: MOST_BYTES }),
-      ...toForwarded(authRoutes, { ...api, forward: identity }),
-    ],
-    pages: toForwarded(pages, { ...api, forward: identity, site: "identity" }),
-  });
-}
-
-function toSites<Deps extends HealthDeps>({ api, pages }: Part<Deps>): RouteTables<Deps> {
-  const gateway = [...api, ...healthRoutes];
-  return { gateway, identity: [...pages, ...healthRoutes], both: [...gateway, ...pages] };
-}
 
 /** Seconds that a socket may be silent while its request is worked on: past every deadline of our own. */
 const WORK_TIMEOUT_S = 45;

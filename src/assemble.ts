@@ -8,7 +8,7 @@
  * @module
  */
 import { makeLimits, makeOrigins } from "./accounts/mod.ts";
-import { makeFetch, type StairDeps, toForwardedTables, toTables } from "./app.ts";
+import { makeFetch, type StairDeps } from "./app.ts";
 import { makeCatalog } from "./catalog/mod.ts";
 import { type Database, EXECUTION_LIMIT_MS, type VersionWatch, watchVersions } from "./db/mod.ts";
 import {
@@ -28,6 +28,7 @@ import { type IdentitySettings, makeHashing, type PageDeps, toSite } from "./ide
 import { Problem } from "./problem.ts";
 import { LIST_BYTES } from "./push/mod.ts";
 import type { Role } from "./role.ts";
+import { toForwardedTables, toTables } from "./route_tables.ts";
 
 /** What a role is told of its surroundings. */
 export type RoleOptions = {

@@ -9,6 +9,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   "config.ts": 5,
   "house.ts": 5,
   "assemble.ts": 5,
+  "route_tables.ts": 5,
   "health.ts": 5,
   "doctor.ts": 5,
   gateway: 4,
@@ -36,7 +37,9 @@ const SAME_FLOOR = new Set([
   "house.ts assemble.ts",
   "assemble.ts app.ts",
   "assemble.ts health.ts",
-  "app.ts health.ts",
+  "assemble.ts route_tables.ts",
+  "app.ts route_tables.ts",
+  "route_tables.ts health.ts",
   "house.ts health.ts",
 ]);
 

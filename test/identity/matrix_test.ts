@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setDisabled } from "../../src/accounts/mod.ts";
-import { pages, routes } from "../../src/app.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { pages, routes } from "../../src/route_tables.ts";
 import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { type Jar, makePerson, signInAs, toCookieHeader } from "../support/people.ts";
 

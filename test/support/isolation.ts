@@ -6,9 +6,9 @@
  * @module
  */
 import { expect } from "bun:test";
-import { routes } from "../../src/app.ts";
 import type { Database } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { routes } from "../../src/route_tables.ts";
 import type { Answer, Call, TestApp, TestHouse } from "./house.ts";
 
 const shared = {

@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createUser } from "../../src/accounts/mod.ts";
-import { pages, routes } from "../../src/app.ts";
 import { type Database, openDatabase } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { pages, routes } from "../../src/route_tables.ts";
 import { LOGIN, PASSWORD as LOGIN_PASSWORD, withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/command.ts";
 import {
