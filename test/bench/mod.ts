@@ -1,6 +1,7 @@
 /** `bun run bench`: reads the command line, runs one bench, prints or saves what it found. @module */
 
 import { benchAdmission } from "./admission.ts";
+import { benchCeiling } from "./ceiling.ts";
 import { benchFairness } from "./fairness.ts";
 import { benchGateway } from "./gateway.ts";
 import { benchGrowth } from "./growth.ts";
@@ -9,6 +10,7 @@ import { type BenchOptions, readOptions, USAGE } from "./options.ts";
 import { printGrowth, printPush, printRequests, printStart } from "./print.ts";
 import {
   printAdmission,
+  printCeiling,
   printFairness,
   printGateway,
   printIdentity,
@@ -40,6 +42,7 @@ const BENCHES: Readonly<Record<Part, ReturnType<typeof bench>>> = {
   growth: bench(benchGrowth, printGrowth),
   push: bench(benchPush, printPush),
   start: bench(benchStart, printStart),
+  ceiling: bench(benchCeiling, printCeiling),
   identity: bench(benchIdentity, printIdentity),
   gateway: bench(benchGateway, printGateway),
   fairness: bench(benchFairness, printFairness),

@@ -6,6 +6,7 @@ export const COMMANDS = [
   "growth",
   "push",
   "start",
+  "ceiling",
   "identity",
   "gateway",
   "fairness",
@@ -43,6 +44,7 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   growth     get and list over more apps and more rows; --full goes to 10,000,000 rows
   push       plan, push and types of 150 tables of 25 columns
   start      from the command to the first answer
+  ceiling    a get beside the same call behind Bun.serve and nothing else
   identity   /v1/auth/me beside a get, and while 32 people sign in
   gateway    a get by one process, by gateway and data service, and by the same without signatures
   fairness   an app that gets while another floods, with turns by app and with one queue

@@ -1,5 +1,6 @@
 /** Results of identity, gateway, fairness, admission, storm and soak as tables, with what they were measured under. Pure. @module */
 import type { AdmissionResult } from "./admission.ts";
+import { type CeilingResult, SIDES, type Side } from "./ceiling.ts";
 import type { FairnessResult } from "./fairness.ts";
 import { type GatewayResult, SHAPES, type Shape } from "./gateway.ts";
 import type { IdentityResult } from "./identity.ts";
@@ -45,6 +46,39 @@ export function printGateway(result: GatewayResult): string {
   ]);
   const head = ["get one row by", "req/s", "p50 ms", "p99 ms", "÷ one process", "÷ unsigned"];
   return `${table(head, rows)}\n\n${conditions(result)}`;
+}
+
+const SIDE_NAMES: Readonly<Record<Side, string>> = {
+  house: "Rowhouse",
+  bare: "the same call behind Bun.serve, nothing else",
+  plain: "plain Bun.serve",
+};
+
+export function printCeiling(result: CeilingResult): string {
+  const { sides, limit, houseToBare, bareToPlain, bareToLimit } = result;
+  const cpu = ({ serverCpu, databaseCpu }: Run) => [
+    serverCpu === undefined ? undefined : show(serverCpu * 1000, 0),
+    databaseCpu === undefined ? undefined : show(databaseCpu * 1000, 0),
+  ];
+  const rows = SIDES.map((side) => [
+    SIDE_NAMES[side],
+    ...showRun(sides[side]),
+    ...cpu(sides[side]),
+    side === "house" ? times(houseToBare) : undefined,
+  ]);
+  if (limit !== undefined)
+    rows.push(["the call by pgbench", ...showRun(limit), ...cpu(limit), undefined]);
+  const head = [
+    "get one row by",
+    "req/s",
+    "p50 ms",
+    "p99 ms",
+    "server µs",
+    "database µs",
+    "÷ bare",
+  ];
+  const reach = bareToLimit === undefined ? "" : ` and ${times(bareToLimit)} the call by pgbench`;
+  return `${table(head, rows)}\n\nThe bare server reaches ${times(bareToPlain)} the plain one${reach}: more, no server of Bun.serve and postgres.js reaches here. ${conditions(result)}`;
 }
 
 export function printFairness(result: FairnessResult): string {

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { printFigures, printGrowth, printPush, printStart } from "./print.ts";
 import {
   printAdmission,
+  printCeiling,
   printFairness,
   printGateway,
   printIdentity,
@@ -21,6 +22,7 @@ export function renderFigures({ date, machine, ...parts }: Saved): string {
   const place = `Measured on ${date} with \`bun run bench\`: ${machine.processor}, ${machine.cores} cores shared by load, server and database, ${machine.memoryGb} GB, ${machine.system}, Bun ${machine.bun}.`;
   const tables = [
     parts.requests && printFigures(parts.requests),
+    parts.ceiling && printCeiling(parts.ceiling),
     parts.growth && printGrowth(parts.growth),
     parts.push && printPush(parts.push),
     parts.start && printStart(parts.start),

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { AdmissionResult } from "./admission.ts";
+import type { CeilingResult } from "./ceiling.ts";
 import type { FairnessResult } from "./fairness.ts";
 import type { GatewayResult } from "./gateway.ts";
 import type { GrowthResult } from "./growth.ts";
@@ -28,6 +29,7 @@ export type Saved = {
   growth?: GrowthResult;
   push?: PushResult;
   start?: StartResult;
+  ceiling?: CeilingResult;
   identity?: IdentityResult;
   gateway?: GatewayResult;
   fairness?: FairnessResult;

@@ -11,7 +11,11 @@ export type Server = {
   stop: () => Promise<void>;
 };
 
-const SCRIPTS = { house: "house_server.ts", plain: "plain_server.ts" } as const;
+const SCRIPTS = {
+  house: "house_server.ts",
+  plain: "plain_server.ts",
+  bare: "bare_server.ts",
+} as const;
 
 /** Flags of Bun and variables of a server's process. */
 export type ServerOptions = { flags?: readonly string[]; env?: Readonly<Record<string, string>> };
@@ -29,7 +33,7 @@ export async function startServer(
   const child = Bun.spawn([process.execPath, ...flags, ...more, script], {
     env: {
       ...process.env,
-      DATABASE_URL: name === "house" ? servingUrl : stage.plainUrl,
+      DATABASE_URL: name === "plain" ? stage.plainUrl : servingUrl,
       ADMIN_DATABASE_URL: adminUrl,
       DATABASE_POOL: String(pool),
       DATABASE_PREPARE: prepare ? "on" : "off",

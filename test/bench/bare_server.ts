@@ -1,0 +1,32 @@
+/**
+ * The ceiling: the house's own call by Bun.serve and postgres.js and nothing else. The app of a key is known beforehand;
+ * there is no check, no limit, no deadline, no log and no turn. What it reaches, no server made of these two passes.
+ *
+ * @module
+ */
+import postgres from "postgres";
+
+const apps = new Map(
+  Object.entries(JSON.parse(process.env["BENCH_APPS"] ?? "{}") as Record<string, string>),
+);
+const sql = postgres(process.env["DATABASE_URL"] ?? "", {
+  max: Number(process.env["DATABASE_POOL"]),
+  fetch_types: false,
+});
+const CALL = "select api.tasks_get($1, $2) as body";
+
+const server = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  fetch: async (request) => {
+    const app = apps.get(request.headers.get("authorization") ?? "") ?? "";
+    const id = request.url.slice(request.url.lastIndexOf("/") + 1);
+    const [row] = await sql.unsafe<{ body: string }[]>(CALL, [app, id], { prepare: true });
+    return new Response(row?.body, { headers: { "content-type": "application/json" } });
+  },
+});
+process.stdout.write(`${server.port}\n`);
+for await (const _ of process.stdin);
+await server.stop(true);
+await sql.end({ timeout: 1 });
+process.exit(0);
