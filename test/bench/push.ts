@@ -15,7 +15,6 @@ export type PushResult = {
   pushMs: number;
   againMs: number;
   changedMs: number;
-  typesMs?: number;
   tscMs: number;
 };
 
