@@ -77,57 +77,57 @@ export function makeFetch<Deps extends StairDeps>(
   return async (incoming, peer) => {
     const startedAt = deps.now();
     deps.traffic.inFlight++;
-    peer.timeout?.(incoming, WORK_TIMEOUT_S);
-    const received = deps.receive(incoming, peer);
-    const entry = received instanceof Promise ? await received : received;
-    if (entry instanceof Response) {
+    try {
+      peer.timeout?.(incoming, WORK_TIMEOUT_S);
+      const received = deps.receive(incoming, peer);
+      const entry = received instanceof Promise ? await received : received;
+      if (entry instanceof Response) return entry;
+      const { request, requestId, site } = entry;
+      const { path, query } = splitTarget(request.url);
+      const match = routers[site](request.method, path);
+      const visit: Visit = {
+        principal: entry.principal,
+        template: match?.route?.path ?? "none",
+        manner: toManner(site, path),
+        quota: undefined,
+        code: undefined,
+        cause: undefined,
+      };
+      const trace = readTrace(request.headers.get("traceparent"), deps.makeSpanId);
+      const exchange = {
+        request,
+        requestId,
+        trace,
+        params: match?.params ?? {},
+        query,
+        meter: { dbMs: 0 },
+        // Asked for when it is read: it costs a system call that most endpoints have no use for.
+        get address() {
+          return entry.address;
+        },
+      };
+      const response = await answer(deps, { match, exchange, visit });
+      finish(deps, { response, exchange, visit });
+      deps.onAnswer({
+        requestId,
+        method: request.method,
+        route: visit.template,
+        status: response.status,
+        code: visit.code,
+        cause: visit.cause,
+        ms: deps.now() - startedAt,
+        dbMs: exchange.meter.dbMs === 0 ? undefined : Math.round(exchange.meter.dbMs * 100) / 100,
+        bytes: sizeOf(response),
+        appId: visit.principal?.appId,
+        keyId: visit.principal?.keyId,
+        traceId: trace?.traceId,
+        spanId: trace?.spanId,
+        parentSpanId: trace?.parentSpanId,
+      });
+      return response;
+    } finally {
       deps.traffic.inFlight--;
-      return entry;
     }
-    const { request, requestId, site } = entry;
-    const { path, query } = splitTarget(request.url);
-    const match = routers[site](request.method, path);
-    const visit: Visit = {
-      principal: entry.principal,
-      template: match?.route?.path ?? "none",
-      manner: toManner(site, path),
-      quota: undefined,
-      code: undefined,
-      cause: undefined,
-    };
-    const trace = readTrace(request.headers.get("traceparent"), deps.makeSpanId);
-    const exchange = {
-      request,
-      requestId,
-      trace,
-      params: match?.params ?? {},
-      query,
-      meter: { dbMs: 0 },
-      // Asked for when it is read: it costs a system call that most endpoints have no use for.
-      get address() {
-        return entry.address;
-      },
-    };
-    const response = await answer(deps, { match, exchange, visit });
-    finish(deps, { response, exchange, visit });
-    deps.traffic.inFlight--;
-    deps.onAnswer({
-      requestId,
-      method: request.method,
-      route: visit.template,
-      status: response.status,
-      code: visit.code,
-      cause: visit.cause,
-      ms: deps.now() - startedAt,
-      dbMs: exchange.meter.dbMs === 0 ? undefined : Math.round(exchange.meter.dbMs * 100) / 100,
-      bytes: sizeOf(response),
-      appId: visit.principal?.appId,
-      keyId: visit.principal?.keyId,
-      traceId: trace?.traceId,
-      spanId: trace?.spanId,
-      parentSpanId: trace?.parentSpanId,
-    });
-    return response;
   };
 }
 
