@@ -124,6 +124,15 @@ describe("imports", () => {
     );
   });
 
+  test("make no cycles between files, those for types only included", () => {
+    expect(findCycles(edges)).toEqual([]);
+    const example = ["a b", "b c", "c a", "c d", "d d", "d e"].map((edge) => edge.split(" "));
+    expect(findCycles(example.map(([from = "", target = ""]) => ({ from, target })))).toEqual([
+      ["a", "b", "c"],
+      ["d"],
+    ]);
+  });
+
   test('let only db know "postgres"', () => {
     const found = sources.filter(({ imports }) => imports.some(({ name }) => name === "postgres"));
     expect(found.length).toBeGreaterThan(0);
@@ -186,3 +195,25 @@ describe("only the rooms that may", () => {
     expect(silent.map(({ path }) => path)).toEqual([]);
   });
 });
+
+/** Groups of files that can each reach themselves and one another by their imports. */
+function findCycles(imports: readonly { from: string; target: string }[]): string[][] {
+  const targets = Map.groupBy(imports, ({ from }) => from);
+  const reach = (start: string) => {
+    const reached = new Set<string>();
+    const next = [start];
+    for (let file = next.pop(); file !== undefined; file = next.pop()) {
+      for (const { target } of targets.get(file) ?? []) {
+        if (!reached.has(target)) next.push(target);
+        reached.add(target);
+      }
+    }
+    return reached;
+  };
+  const reached = new Map([...targets.keys()].sort().map((file) => [file, reach(file)]));
+  const cyclic = [...reached.keys()].filter((file) => reached.get(file)?.has(file));
+  const groups = Map.groupBy(cyclic, (file) =>
+    cyclic.filter((other) => reached.get(file)?.has(other) && reached.get(other)?.has(file)).join(),
+  );
+  return [...groups.values()];
+}

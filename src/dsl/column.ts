@@ -1,24 +1,7 @@
 /** A column as an app's schema writes it: plain data, and modifiers that give a new one. Never changes, never checks. @module */
-import type { ColumnDefinition, Kind } from "./definition.ts";
-import type { DefaultOf } from "./infer.ts";
-
-/** What a column says about itself before anything is checked: its default may be anything. */
-export type DeclaredColumn = Omit<ColumnDefinition, "default"> & { readonly default?: unknown };
-
-/** What the compiler knows about a column; `Detail` is the values of an enum, the shape of a json, the table of a ref. */
-export type Known = {
-  readonly kind: Kind;
-  readonly required: boolean;
-  readonly hasDefault: boolean;
-  readonly detail: unknown;
-};
-
-/** Any column: what two copies of this package have in common. */
-export type AnyColumn = {
-  readonly column: DeclaredColumn;
-  /** For the compiler alone; no value has it. */
-  readonly "~known"?: Known;
-};
+import type { Kind } from "./definition.ts";
+import type { DeclaredColumn } from "./known.ts";
+import type { DefaultOf } from "./value_types.ts";
 
 /** A column of a schema. */
 export interface Column<

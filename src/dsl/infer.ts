@@ -1,13 +1,7 @@
 /** What a schema means to the compiler: rows, inserts and updates of each table. Nothing here exists at run time. @module */
-import type { AnyColumn, Known } from "./column.ts";
-import type { Kind } from "./definition.ts";
+import type { KnownOf } from "./known.ts";
 import type { ColumnsOf, Schema, TableSources } from "./schema.ts";
-
-/** The id of a row. Any string will do for one, except the id of a row of another table. */
-export type Id<Table extends string> = string & { readonly "~table"?: Table };
-
-/** A time as ISO 8601 text; JSON has no times of its own. */
-export type IsoTime = `${number}-${number}-${number}T${string}`;
+import type { Id, ValuesByKind } from "./value_types.ts";
 
 /**
  * A row as the service answers it: `Row<typeof schema, "todos">`, or `Row<Tables, "todos">` with generated types.
@@ -58,13 +52,6 @@ export type Update<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], 
 export type TablesOf<S> =
   S extends Schema<infer T> ? { [Name in keyof T]: TableTypes<T, Name> } : S;
 
-/** What `.default()` takes. A reference takes none: its row would have to exist in every app. */
-export type DefaultOf<K extends Kind, Detail> = K extends "ref"
-  ? never
-  : K extends "timestamp"
-    ? "now" | IsoTime
-    : NonNullable<ValuesByKind<Detail>[K]>;
-
 type TableTypes<T extends TableSources, Name extends keyof T> = {
   row: RowOf<Name & string, ColumnsOf<T[Name]>>;
   insert: InsertOf<ColumnsOf<T[Name]>>;
@@ -72,23 +59,6 @@ type TableTypes<T extends TableSources, Name extends keyof T> = {
 };
 
 type Part<Types, Name extends string> = Types extends { [N in Name]: infer P } ? P : never;
-
-type ValuesByKind<Detail> = {
-  string: string;
-  number: number;
-  decimal: string;
-  boolean: boolean;
-  uuid: string;
-  timestamp: string;
-  json: Detail;
-  enum: Detail;
-  ref: Detail extends string ? Id<Detail> : string;
-};
-
-/** What the compiler knows about a column. */
-export type KnownOf<C> = C extends { readonly "~known"?: infer K }
-  ? Extract<NonNullable<K>, Known>
-  : never;
 
 type ValueOf<C> = ValuesByKind<KnownOf<C>["detail"]>[KnownOf<C>["kind"]];
 type FieldOf<C> = KnownOf<C>["required"] extends true ? ValueOf<C> : ValueOf<C> | null;
@@ -110,6 +80,3 @@ type InsertOf<C> = Flat<
   }
 >;
 type UpdateOf<C> = Flat<{ -readonly [N in keyof C]?: FieldOf<C[N]> }>;
-
-/** Columns by name. */
-export type Columns = { readonly [name: string]: AnyColumn };

@@ -22,7 +22,7 @@
  * ```
  * @module
  */
-export type { AnyColumn, Column, DeclaredColumn } from "./column.ts";
+export type { Column } from "./column.ts";
 export type {
   ColumnDefinition,
   Definition,
@@ -34,10 +34,12 @@ export type {
   TableDefinition,
 } from "./definition.ts";
 export { KINDS, QUOTAS } from "./definition.ts";
-export type { Columns, Id, Insert, IsoTime, Row, TablesOf, Update } from "./infer.ts";
+export type { Insert, Row, TablesOf, Update } from "./infer.ts";
+export type { AnyColumn, Columns, DeclaredColumn } from "./known.ts";
 export type { AnyModel, Model } from "./model.ts";
 export { readDefinition } from "./read_definition.ts";
 export type { Schema, TableSources } from "./schema.ts";
 export { defineSchema } from "./schema.ts";
 export { t } from "./t.ts";
 export { toDefinition } from "./to_definition.ts";
+export type { Id, IsoTime } from "./value_types.ts";

@@ -1,5 +1,5 @@
 /** A table with indexes and uniques of several columns: plain data, and modifiers that give a new one. Never checks. @module */
-import type { Columns } from "./infer.ts";
+import type { Columns } from "./known.ts";
 
 type Lists = readonly (readonly string[])[];
 

@@ -1,5 +1,5 @@
 /** A schema: an app's tables by name. The compiler refuses what it can see; the rest is found by reading. Never throws. @module */
-import type { Columns, KnownOf } from "./infer.ts";
+import type { Columns, KnownOf } from "./known.ts";
 import type { AnyModel } from "./model.ts";
 import type { AUTOMATIC_COLUMNS, RESERVED_TABLES, SYSTEM_COLUMNS, TRAP_COLUMNS } from "./names.ts";
 

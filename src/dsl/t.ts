@@ -1,7 +1,7 @@
 /** The words that schemas are written in: one builder a kind of column, and `model`. @module */
-import { type Column, type DeclaredColumn, makeColumn } from "./column.ts";
+import { type Column, makeColumn } from "./column.ts";
 import type { Json } from "./definition.ts";
-import type { Columns } from "./infer.ts";
+import type { Columns, DeclaredColumn } from "./known.ts";
 import { type Model, makeModel } from "./model.ts";
 
 const OPTIONAL = { required: false, unique: false, index: false } as const;

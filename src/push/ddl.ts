@@ -9,7 +9,7 @@ import { quoteLiteral, quoteName } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import type { ColumnOf } from "./compare.ts";
 import { renderFunctions } from "./functions.ts";
-import type { Step } from "./plan.ts";
+import type { Step } from "./step.ts";
 import { sqlDefault, sqlType } from "./types.ts";
 
 type Renderers = { [Kind in Step["kind"]]: (step: Extract<Step, { kind: Kind }>) => string[] };

@@ -8,8 +8,8 @@ import { quoteLiteral } from "../db/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { renderStep } from "./ddl.ts";
 import type { Migration } from "./migration.ts";
-import type { Plan, Step } from "./plan.ts";
 import type { PushState } from "./state.ts";
+import type { Plan, Step } from "./step.ts";
 
 /**
  * How long a push waits for the tables of others, all in all. Requests queue behind the wait, so this is what they

@@ -1,7 +1,7 @@
 /** The text of a migration: a commented header, then the SQL that ran. Pure; checksums are chained to the parent's. @module */
 
 import { renderDeferred, renderStep } from "./ddl.ts";
-import type { Plan, Step } from "./plan.ts";
+import type { Plan, Step } from "./step.ts";
 
 export type Migration = {
   seq: number;

@@ -14,7 +14,7 @@ export {
 } from "./journal.ts";
 export { readJournal, writeAtomically, writeJournal } from "./journal_files.ts";
 export { describePlan, type Migration } from "./migration.ts";
-export { type Plan, planPush, type Step } from "./plan.ts";
+export { planPush } from "./plan.ts";
 export {
   findOutdatedTables,
   findUncallableTables,
@@ -23,3 +23,4 @@ export {
 } from "./refresh.ts";
 export { MOST_BYTES, type PushRouteDeps, pushRoutes } from "./routes.ts";
 export { readStatus, readTableApps, type Status, type TableApps } from "./status.ts";
+export type { Plan, Step } from "./step.ts";

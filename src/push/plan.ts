@@ -4,45 +4,16 @@
  *
  * @module
  */
-import { type Constraint, indexesOf, keysOf } from "../catalog/mod.ts";
+import { indexesOf, keysOf } from "../catalog/mod.ts";
 import { type Definition, QUOTAS, type TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-import { type ColumnOf, type Conflict, findConflicts } from "./compare.ts";
+import { type Conflict, findConflicts } from "./compare.ts";
 import { mergeTable } from "./merge_table.ts";
 import { noteAddedDefaults, noteRemovals, noteRemovedTables } from "./notes.ts";
 import { findOwnerConflicts, type OwnerOptions } from "./owner_rules.ts";
 import { planChanges } from "./plan_changes.ts";
 import type { PushState, TableState } from "./state.ts";
-
-export type Step =
-  | { kind: "create_table"; table: TableDefinition }
-  | {
-      kind: "add_enum_value";
-      table: string;
-      column: string;
-      value: string;
-      before: string | undefined;
-    }
-  | { kind: "add_column"; table: TableDefinition; column: ColumnOf }
-  | { kind: "set_default"; table: TableDefinition; column: ColumnOf }
-  | { kind: "set_required"; table: string; column: string; required: boolean }
-  | { kind: "add_key"; table: string; key: Constraint }
-  | { kind: "add_index"; table: string; index: Constraint }
-  /** Built after the push without holding the table. */
-  | { kind: "defer_index"; table: string; index: Constraint }
-  | {
-      kind: "add_reference";
-      table: TableDefinition;
-      column: ColumnOf;
-      /** `no`: the table is new and has no rows. `later`: a step of its own, after the push. */
-      validate: "no" | "now" | "later";
-    }
-  | { kind: "defer_reference"; table: string; reference: Constraint }
-  | { kind: "replace_functions"; table: TableDefinition }
-  | { kind: "record_table"; table: TableDefinition }
-  | { kind: "register"; table: TableDefinition };
-
-export type Plan = { steps: Step[]; conflicts: Conflict[]; notes: string[] };
+import type { Plan, Step } from "./step.ts";
 
 /** References come after all that they point at: tables of one push may point at each other. */
 const ORDER: readonly Step["kind"][] = [

@@ -3,7 +3,7 @@ import { indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import type { ColumnOf } from "./compare.ts";
-import type { Step } from "./plan.ts";
+import type { Step } from "./step.ts";
 
 /** Nothing where the two are the same; else every step, in the order that they depend on each other. */
 export function planChanges(

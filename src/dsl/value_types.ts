@@ -1,0 +1,28 @@
+/** The TypeScript type of a value of each kind of column. Nothing here exists at run time. @module */
+import type { Kind } from "./definition.ts";
+
+/** The id of a row. Any string will do for one, except the id of a row of another table. */
+export type Id<Table extends string> = string & { readonly "~table"?: Table };
+
+/** A time as ISO 8601 text; JSON has no times of its own. */
+export type IsoTime = `${number}-${number}-${number}T${string}`;
+
+/** What a column holds; `Detail` as in `Known`. */
+export type ValuesByKind<Detail> = {
+  string: string;
+  number: number;
+  decimal: string;
+  boolean: boolean;
+  uuid: string;
+  timestamp: string;
+  json: Detail;
+  enum: Detail;
+  ref: Detail extends string ? Id<Detail> : string;
+};
+
+/** What `.default()` takes. A reference takes none: its row would have to exist in every app. */
+export type DefaultOf<K extends Kind, Detail> = K extends "ref"
+  ? never
+  : K extends "timestamp"
+    ? "now" | IsoTime
+    : NonNullable<ValuesByKind<Detail>[K]>;

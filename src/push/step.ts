@@ -1,0 +1,36 @@
+/** The steps that a push can take, and the plan that lists them: what is planned, recorded and rendered as SQL. @module */
+import type { Constraint } from "../catalog/mod.ts";
+import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import type { Conflict } from "./compare.ts";
+
+/** One change of the database. */
+export type Step =
+  | { kind: "create_table"; table: TableDefinition }
+  | {
+      kind: "add_enum_value";
+      table: string;
+      column: string;
+      value: string;
+      before: string | undefined;
+    }
+  | { kind: "add_column"; table: TableDefinition; column: NamedColumn }
+  | { kind: "set_default"; table: TableDefinition; column: NamedColumn }
+  | { kind: "set_required"; table: string; column: string; required: boolean }
+  | { kind: "add_key"; table: string; key: Constraint }
+  | { kind: "add_index"; table: string; index: Constraint }
+  /** Built after the push without holding the table. */
+  | { kind: "defer_index"; table: string; index: Constraint }
+  | {
+      kind: "add_reference";
+      table: TableDefinition;
+      column: NamedColumn;
+      /** `no`: the table is new and has no rows. `later`: a step of its own, after the push. */
+      validate: "no" | "now" | "later";
+    }
+  | { kind: "defer_reference"; table: string; reference: Constraint }
+  | { kind: "replace_functions"; table: TableDefinition }
+  | { kind: "record_table"; table: TableDefinition }
+  | { kind: "register"; table: TableDefinition };
+
+/** What a push would do, why it cannot, and what a person should know of it. */
+export type Plan = { steps: Step[]; conflicts: Conflict[]; notes: string[] };
