@@ -5,22 +5,23 @@
  * @module
  */
 import { BlockList, isIP, isIPv6 } from "node:net";
+import { toPlainAddress } from "../std/client_network.ts";
 
 export type ReadAddress = (socketAddress: string, headers: Headers) => string;
 
 /** A reader that believes the proxies of `trusted`: addresses and networks such as `10.0.0.0/8`. */
 export function makeReadAddress(trusted: readonly string[]): ReadAddress {
-  if (trusted.length === 0) return toPlain;
+  if (trusted.length === 0) return toPlainAddress;
   const proxies = new BlockList();
   for (const text of trusted) addProxy(proxies, text);
   const isTrusted = (address: string) =>
     isIP(address) !== 0 && proxies.check(address, isIPv6(address) ? "ipv6" : "ipv4");
   return (socketAddress, headers) => {
-    let address = toPlain(socketAddress);
+    let address = toPlainAddress(socketAddress);
     const hops = (headers.get("x-forwarded-for") ?? "").split(",");
     // Each proxy appends whom it saw: the last hop that none of ours reported is the client's.
     while (isTrusted(address) && hops.length > 0) {
-      const hop = toPlain((hops.pop() ?? "").trim());
+      const hop = toPlainAddress((hops.pop() ?? "").trim());
       if (isIP(hop) === 0) break;
       address = hop;
     }
@@ -43,9 +44,4 @@ function addProxy(proxies: BlockList, text: string): void {
   const family = isIPv6(address) ? "ipv6" : "ipv4";
   if (bits === undefined) proxies.addAddress(address, family);
   else proxies.addSubnet(address, Number(bits), family);
-}
-
-/** An IPv4 address that an IPv6 socket shows as `::ffff:192.0.2.1` is that IPv4 address. */
-function toPlain(address: string): string {
-  return address.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
 }

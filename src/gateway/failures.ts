@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { isIPv6 } from "node:net";
 import { Problem } from "../problem.ts";
+import { toClientNetwork } from "../std/client_network.ts";
 import { makeBuckets, waitFor } from "./buckets.ts";
 
 export type Failures = {
@@ -19,7 +19,7 @@ export const FAILURES_PER_MINUTE = 600;
 
 export function makeFailures(now: () => number): Failures {
   const buckets = makeBuckets({ now });
-  const look = (address: string) => buckets.look(toNetwork(address), FAILURES_PER_MINUTE);
+  const look = (address: string) => buckets.look(toClientNetwork(address), FAILURES_PER_MINUTE);
   return {
     check: (address) => {
       const bucket = look(address);
@@ -35,18 +35,4 @@ export function makeFailures(now: () => number): Failures {
       bucket.tokens = Math.max(0, bucket.tokens - 1);
     },
   };
-}
-
-/** A subscriber holds a whole /64 of IPv6: counted one by one its addresses would never run out. */
-function toNetwork(address: string): string {
-  if (!isIPv6(address)) return address;
-  const [head = "", tail = ""] = address.split("::");
-  const left = head.split(":").filter((group) => group !== "");
-  const right = tail.split(":").filter((group) => group !== "");
-  const zeros = Math.max(0, 8 - left.length - right.length);
-  const groups = address.includes("::") ? [...left, ...Array(zeros).fill("0"), ...right] : left;
-  return groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(":");
 }

@@ -12,8 +12,8 @@ import {
   toCanonicalEmail,
 } from "../accounts/mod.ts";
 import type { Exchange } from "../http/mod.ts";
+import { toClientNetwork } from "../std/client_network.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
-import { toClient } from "./client_address.ts";
 import { readPageCookies, toSessionCookies } from "./cookies.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { toPasswordForm } from "./password.ts";
@@ -36,7 +36,7 @@ export async function signIn(
   const canonical = toCanonicalEmail(typed.email);
   // What no text column can hold is nobody's address, and counts like any other.
   const email = isStorableText(canonical) ? canonical : "";
-  const from = { email, client: toClient(address) };
+  const from = { email, client: toClientNetwork(address) };
   const attempt = await beginSignIn(deps, from);
   if (!("isDisabled" in attempt)) return { kind: "throttled", waitS: attempt.waitS };
   const password = toPasswordForm(typed.password);

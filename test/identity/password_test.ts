@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { toClient } from "../../src/identity/client_address.ts";
 import { makeBound, makeHashing } from "../../src/identity/hashing.ts";
 import { findPasswordFaults } from "../../src/identity/password.ts";
 
@@ -95,16 +94,4 @@ describe("hashing", () => {
     await expect(bound(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
     expect(await bound(async () => 1)).toBe(1);
   });
-});
-
-describe("toClient() of", () => {
-  test.each([
-    ["127.0.0.1", "127.0.0.1"],
-    ["::ffff:10.0.0.1", "10.0.0.1"],
-    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
-    ["2001:0db8:0001:0002::1", "2001:db8:1:2::/64"],
-    ["2001:db8::1", "2001:db8:0:0::/64"],
-    ["::1", "0:0:0:0::/64"],
-    ["", ""],
-  ])("%s is %s", (address, want) => expect(toClient(address)).toBe(want));
 });

@@ -1,0 +1,77 @@
+/** Who is counted as one client, by its IP address. @module */
+import { isIPv4, isIPv6 } from "node:net";
+
+/** Other addresses, and all that is no address, need no closer look. */
+const MAYBE_MAPPED = /^[0:]+:ffff:/i;
+
+/** Bits of an IPv6 network: of one subscriber's link, of a household, of a site. */
+export type PrefixLength = 64 | 56 | 48;
+
+/**
+ * The network of an address that counts as one client: an IPv4 address alone, an IPv6 address with all that share its
+ * first `prefixLength` bits. A subscriber holds at least a /64: counted one by one, its addresses would never run out.
+ * What is no address is returned as it is.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc6177
+ * @example
+ * ```ts
+ * import { toClientNetwork } from "./client_network.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(toClientNetwork("192.0.2.1")).toBe("192.0.2.1");
+ * expect(toClientNetwork("::ffff:192.0.2.1")).toBe("192.0.2.1");
+ * expect(toClientNetwork("2001:db8:1:2ff::7")).toBe("2001:db8:1:2ff::/64");
+ * expect(toClientNetwork("2001:db8:1:2ff::7", 56)).toBe("2001:db8:1:200::/56");
+ * expect(toClientNetwork("2001:db8:1:2ff::7", 48)).toBe("2001:db8:1::/48");
+ * ```
+ */
+export function toClientNetwork(address: string, prefixLength: PrefixLength = 64): string {
+  const plain = toPlainAddress(address);
+  if (!isIPv6(plain)) return plain;
+  const kept = readGroups(plain).slice(0, Math.ceil(prefixLength / 16));
+  if (prefixLength === 56) kept[3] = (kept[3] ?? 0) & 0xff00;
+  return `${kept.map((group) => group.toString(16)).join(":")}::/${prefixLength}`;
+}
+
+/**
+ * An address as it is, but an IPv4-mapped IPv6 address as the IPv4 address that it stands for.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.2
+ * @example
+ * ```ts
+ * import { toPlainAddress } from "./client_network.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(toPlainAddress("::ffff:192.0.2.1")).toBe("192.0.2.1");
+ * expect(toPlainAddress("0:0:0:0:0:FFFF:c000:0201")).toBe("192.0.2.1");
+ * expect(toPlainAddress("2001:db8::1")).toBe("2001:db8::1");
+ * ```
+ */
+export function toPlainAddress(address: string): string {
+  if (!MAYBE_MAPPED.test(address) || !isIPv6(address)) return address;
+  const groups = readGroups(address);
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  return isMapped ? groups.slice(6).flatMap(toBytes).join(".") : address;
+}
+
+/** The eight groups of an IPv6 address. */
+function readGroups(address: string): number[] {
+  const [text = ""] = address.split("%"); // what follows is a zone: an interface of this host
+  const [left = [], right = []] = text.split("::").map(readSide);
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => 0);
+  return [...left, ...zeros, ...right];
+}
+
+/** The groups on one side of `::`; the last two may be written as an IPv4 address. */
+function readSide(side: string): number[] {
+  if (side === "") return [];
+  return side.split(":").flatMap((group) => {
+    if (!isIPv4(group)) return [Number.parseInt(group, 16)];
+    const [a = 0, b = 0, c = 0, d = 0] = group.split(".").map(Number);
+    return [a * 256 + b, c * 256 + d];
+  });
+}
+
+function toBytes(group: number): number[] {
+  return [group >> 8, group & 0xff];
+}

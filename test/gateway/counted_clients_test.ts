@@ -1,0 +1,72 @@
+/** Who is counted as one client where guesses are counted: failed keys at the gateway, sign-ins in the database. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { SIGN_IN_LIMITS } from "../../src/accounts/mod.ts";
+import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
+import { openTestHouse, type TestHouse } from "../support/house.ts";
+import { submitSignIn, type VisitedHouse } from "../support/people.ts";
+
+/** The same client in every form that an address has, and clients that only look alike. */
+const CLIENTS = [
+  {
+    name: "an IPv4 address",
+    guesser: ["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:192.0.2.1", "::ffff:c000:201"],
+    another: ["192.0.2.2", "::ffff:192.0.2.2", "::ffff:c000:202"],
+  },
+  {
+    name: "an IPv4 address that comes mapped",
+    guesser: ["0:0:0:0:0:ffff:c633:6401", "0000::ffff:198.51.100.1", "198.51.100.1"],
+    another: ["0:0:0:0:0:ffff:c633:6402", "0000::ffff:198.51.100.2", "::c633:6401"],
+  },
+  {
+    name: "an IPv6 network",
+    guesser: ["2001:db8:1:2::7", "2001:0DB8:1:2:ffff::8", "2001:db8:1:2:0:ffff:192.0.2.3"],
+    another: ["2001:db8:1:3::7", "2001:db8:0:1:2::7"],
+  },
+];
+
+describe.each(CLIENTS)("$name is one client, in all its forms", ({ guesser, another }) => {
+  let house: TestHouse;
+  beforeAll(async () => {
+    house = await openTestHouse({ house: { trustedProxies: ["127.0.0.1"] } });
+  });
+  afterAll(() => house.close());
+
+  test("whose failed keys end in 429", async () => {
+    const guess = async (address: string) => {
+      const headers = { "x-forwarded-for": address };
+      const path = "/v1/data/db/todos";
+      return (await house.call(undefined, path, { key: "rh_guess", headers })).status;
+    };
+    const guesses = Array.from({ length: FAILURES_PER_MINUTE + 50 }, (_, index) =>
+      guess(guesser[index % guesser.length] ?? ""),
+    );
+    expect(new Set(await Promise.all(guesses))).toEqual(new Set([401, 429]));
+    for (const address of another) expect([address, await guess(address)]).toEqual([address, 401]);
+  });
+
+  test("whose attempts to sign in end in 429", async () => {
+    const email = `nobody-${crypto.randomUUID()}@example.org`;
+    const tryWrong = async (address: string) => {
+      const from = { email, password: "not the password" };
+      return (await submitSignIn(comingFrom(house, address), new Map(), from)).status;
+    };
+    for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
+      expect(await tryWrong(guesser[count % guesser.length] ?? "")).toBe(422);
+    for (const address of guesser)
+      expect([address, await tryWrong(address)]).toEqual([address, 429]);
+    for (const address of another)
+      expect([address, await tryWrong(address)]).toEqual([address, 422]);
+  });
+});
+
+/** The house as a client of that address reaches it, through the proxy that the house trusts. */
+function comingFrom({ url, call }: TestHouse, address: string): VisitedHouse {
+  return {
+    url,
+    call: (app, path, options) =>
+      call(app, path, {
+        ...options,
+        headers: { ...options?.headers, "x-forwarded-for": address },
+      }),
+  };
+}
