@@ -5,7 +5,7 @@
  * @module
  */
 import * as v from "valibot";
-import { isProxy, LEAST_SECRET_BYTES } from "./gateway/mod.ts";
+import { isProxy, MIN_SECRET_BYTES } from "./gateway/mod.ts";
 import { LOG_LEVELS } from "./observe.ts";
 import { ROLES } from "./role.ts";
 
@@ -113,7 +113,7 @@ export const SETTINGS = {
   ROLE: {
     form: v.picklist([...ROLES], `must be one of ${ROLES.join(", ")}`),
     initial: "all",
-    about: "What this process does: everything, or one part of a house in several processes.",
+    about: "What this process does: everything, or one part of a service in several processes.",
   },
   UPSTREAM_DATA_URL: {
     form: v.optional(HttpUrl),
@@ -126,8 +126,8 @@ export const SETTINGS = {
   INTERNAL_HMAC_SECRET: {
     form: v.optional(
       list(
-        (text) => Buffer.byteLength(text) >= LEAST_SECRET_BYTES,
-        `must be one secret, or several with commas between, each of at least ${LEAST_SECRET_BYTES} bytes`,
+        (text) => Buffer.byteLength(text) >= MIN_SECRET_BYTES,
+        `must be one secret, or several with commas between, each of at least ${MIN_SECRET_BYTES} bytes`,
       ),
     ),
     about:

@@ -1,5 +1,5 @@
 /**
- * What the house says of itself: one JSON line an event, to a sink that comes in through `deps`. Every field has a
+ * What the service says of itself: one JSON line an event, to a sink that comes in through `deps`. Every field has a
  * name in one list. Callers put no secret into any; what an unexpected error says is scrubbed as the last net.
  *
  * @module

@@ -93,7 +93,7 @@ export type ProblemOptions = {
   cause?: unknown;
 };
 
-/** A refusal with a stable code; the edge of the house turns it into an answer. */
+/** A refusal with a stable code; the edge of the service turns it into an answer. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly status: number;

@@ -1,4 +1,4 @@
-/** Role: what a process does. `all` is everything in one; the others are a house in several processes. @module */
+/** Role: what a process does. `all` is everything in one; the others are a service in several processes. @module */
 
 export const ROLES = ["all", "gateway", "data", "identity"] as const;
 export type Role = (typeof ROLES)[number];

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SESSION_COOKIE } from "../src/identity/mod.ts";
 import { readTrace, toLogFields, toTraceparent } from "../src/observe.ts";
-import { openTestHouse, type TestHouse } from "./support/house.ts";
 import { makePerson, PASSWORD, signInAs } from "./support/people.ts";
+import { openTestService, type TestService } from "./support/service.ts";
 import { TEST_SECRET } from "./support/shape.ts";
 
 describe("toLogFields()", () => {
@@ -35,7 +35,7 @@ describe("toLogFields()", () => {
   });
 
   test("leaves what is no secret as it is", () => {
-    const says = "Cannot read http://127.0.0.1:80/a.b at src/db/pool.ts:12:3";
+    const says = "Cannot read http://127.0.0.1:80/a.b at src/db/pool/mod.ts:12:3";
     expect(toLogFields(new Error(says)).message).toBe(says);
   });
 
@@ -96,41 +96,41 @@ describe("readTrace()", () => {
 
 describe("a trace through gateway and service", () => {
   type Line = { event: string; role?: string; requestId: string } & Record<string, string>;
-  let house: TestHouse;
+  let service: TestService;
   beforeAll(async () => {
-    house = await openTestHouse({ shape: "split" });
+    service = await openTestService({ shape: "split" });
   });
-  afterAll(() => house.close());
+  afterAll(() => service.close());
 
   /** The lines of gateway and service over one request: the service's is written first. */
   async function ask(headers: Record<string, string>): Promise<[Line, Line]> {
-    const answer = await house.call(undefined, "/v1/auth/me", { headers });
+    const answer = await service.call(undefined, "/v1/auth/me", { headers });
     const requestId = answer.headers.get("x-request-id");
-    const lines = house.log
+    const lines = service.log
       .map((line) => JSON.parse(line) as Line)
       .filter((line) => line.event === "request" && line.requestId === requestId);
-    const [service, gateway, ...others] = lines;
-    if (service === undefined || gateway === undefined || others.length > 0)
+    const [upstream, gateway, ...others] = lines;
+    if (upstream === undefined || gateway === undefined || others.length > 0)
       throw new Error(`Not two lines: ${JSON.stringify(lines)}`);
-    return [gateway, service];
+    return [gateway, upstream];
   }
   const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 
   test("has a span a hop, each the parent of the next", async () => {
     const parent = "00f067aa0ba902b7";
-    const [gateway, service] = await ask({ traceparent: `00-${TRACE}-${parent}-01` });
-    expect([gateway["traceId"], service["traceId"]]).toEqual([TRACE, TRACE]);
+    const [gateway, upstream] = await ask({ traceparent: `00-${TRACE}-${parent}-01` });
+    expect([gateway["traceId"], upstream["traceId"]]).toEqual([TRACE, TRACE]);
     expect(gateway["parentSpanId"]).toBe(parent);
-    expect(service["parentSpanId"]).toBe(gateway["spanId"] ?? "none");
-    expect(new Set([parent, gateway["spanId"], service["spanId"]]).size).toBe(3);
+    expect(upstream["parentSpanId"]).toBe(gateway["spanId"] ?? "none");
+    expect(new Set([parent, gateway["spanId"], upstream["spanId"]]).size).toBe(3);
   });
 
   test("begins at the gateway where what came is no trace", async () => {
-    const [gateway, service] = await ask({ traceparent: `00-${TRACE}-${"0".repeat(16)}-01` });
+    const [gateway, upstream] = await ask({ traceparent: `00-${TRACE}-${"0".repeat(16)}-01` });
     expect(gateway["traceId"]).toMatch(/^[0-9a-f]{32}$/);
     expect(gateway["traceId"]).not.toBe(TRACE);
     expect("parentSpanId" in gateway).toBe(false);
-    expect([service["traceId"], service["parentSpanId"]]).toEqual([
+    expect([upstream["traceId"], upstream["parentSpanId"]]).toEqual([
       gateway["traceId"] ?? "none",
       gateway["spanId"] ?? "none",
     ]);
@@ -146,7 +146,7 @@ test.each([
   { name: "ends where a fresh trace begins", parent: "0".repeat(16), want: null },
 ])("what others noted of a trace $name", async ({ parent, want }) => {
   const got: (string | null)[] = [];
-  const service = Bun.serve({
+  const upstream = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     fetch: ({ headers }) => {
@@ -154,45 +154,45 @@ test.each([
       return new Response();
     },
   });
-  const house = await openTestHouse({
+  const service = await openTestService({
     shape: "split",
-    upstreams: { identity: `http://127.0.0.1:${service.port}` },
+    upstreams: { identity: `http://127.0.0.1:${upstream.port}` },
   });
   const traceparent = `00-4bf92f3577b34da6a3ce929d0e0e4736-${parent}-01`;
-  await house.call(undefined, "/v1/auth/me", { headers: { traceparent, tracestate: "a=1" } });
-  await Promise.all([house.close(), service.stop(true)]);
+  await service.call(undefined, "/v1/auth/me", { headers: { traceparent, tracestate: "a=1" } });
+  await Promise.all([service.close(), upstream.stop(true)]);
   expect(got).toEqual([want]);
 });
 
-describe("a house's log that held a secret fails the file that wrote it", () => {
+describe("a service's log that held a secret fails the file that wrote it", () => {
   test.each([
-    { name: "a key", leak: async (house: TestHouse) => (await house.makeApp()).key },
+    { name: "a key", leak: async (service: TestService) => (await service.makeApp()).key },
     {
       name: "a key's secret alone",
-      leak: async (house: TestHouse) => (await house.makeApp()).key.split(".")[1] ?? "",
+      leak: async (service: TestService) => (await service.makeApp()).key.split(".")[1] ?? "",
     },
     {
       name: "a session cookie",
-      leak: async (house: TestHouse) => {
-        const jar = await signInAs(house, await makePerson(house));
+      leak: async (service: TestService) => {
+        const jar = await signInAs(service, await makePerson(service));
         return jar.get(SESSION_COOKIE) ?? "";
       },
     },
     {
       name: "a password",
-      leak: async (house: TestHouse) => {
-        await makePerson(house);
+      leak: async (service: TestService) => {
+        await makePerson(service);
         return PASSWORD;
       },
     },
-    { name: "a connection string", leak: async ({ database }: TestHouse) => database.servingUrl },
+    { name: "a connection string", leak: async ({ database }: TestService) => database.servingUrl },
     { name: "the services' secret", leak: async () => TEST_SECRET },
   ])("$name", async ({ leak }) => {
-    const house = await openTestHouse();
-    const secret = await leak(house);
+    const service = await openTestService();
+    const secret = await leak(service);
     expect(secret.length).toBeGreaterThan(15);
-    house.log.push(JSON.stringify({ event: "leak", message: `It is ${secret}` }));
-    const end = await house.close().catch((error: unknown) => error);
+    service.log.push(JSON.stringify({ event: "leak", message: `It is ${secret}` }));
+    const end = await service.close().catch((error: unknown) => error);
     expect(String(end)).toContain("The log holds secrets");
     expect(String(end)).not.toContain(secret);
   });

@@ -1,5 +1,5 @@
 /** Apps: their slugs, ids and targets. @module */
-import { type Database, ViolationError } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { OPERATOR } from "./audit.ts";
 import { readTarget, type Target } from "./target.ts";
@@ -61,7 +61,7 @@ async function insertApp(
       select coalesce(jsonb_agg(target ->> 'url'), '[]') from jsonb_array_elements($3::text::jsonb) as target))
     from app`,
     [app.id, app.slug, JSON.stringify(targets), OPERATOR],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }
 
@@ -85,7 +85,7 @@ export async function addOrigin(
     insert into rowhouse.audit (actor, action, app, details)
     select $5, 'add_origin', $1, jsonb_build_object('origin', url) from made`,
     [options.slug, target.kind, target.url, target.origin, OPERATOR],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }
 
@@ -101,7 +101,7 @@ export async function listApps(deps: { admin: Database }): Promise<App[]> {
       coalesce((select json_agg(url order by url) from rowhouse.targets where app_id = id), '[]')::text as targets
     from rowhouse.apps order by slug`,
     [],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return rows.map((row) => ({
     id: row.id,
@@ -119,9 +119,7 @@ export async function findAppId(
   const [row] = await deps.admin.query<{ id: string }>(
     "select id from rowhouse.apps where slug = $1",
     [slug],
-    {
-      effect: "read",
-    },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.id;
 }

@@ -1,5 +1,5 @@
 /** The audit log, newest first. Written by the statements that change something, never from here. @module */
-import type { Database } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 
 /** Whom the audit log names for what the command line does. */
 export const OPERATOR = "operator";
@@ -25,7 +25,7 @@ export async function listAudit(deps: { admin: Database }, limit: number): Promi
       order by audit.id desc limit $1
     ) as entry`,
     [limit],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return JSON.parse(row?.entries ?? "[]") as AuditEntry[];
 }

@@ -1,5 +1,5 @@
 /** Grants: one role a person and app, given and taken by an operator. Held by nothing else than its row. @module */
-import type { Database } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { OPERATOR } from "./audit.ts";
@@ -35,7 +35,7 @@ export async function grantRole(deps: { admin: Database }, options: GrantOptions
     )
     select user_id is not null as has_user, app_id is not null as has_app from found`,
     [email, options.slug, options.role, OPERATOR],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   checkFound(row, email, options.slug);
 }
@@ -62,7 +62,7 @@ export async function revokeRole(
     select user_id is not null as has_user, app_id is not null as has_app, exists (select from revoked) as is_done
     from found`,
     [email, options.slug, OPERATOR],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   checkFound(row, email, options.slug);
   return row?.is_done === true;

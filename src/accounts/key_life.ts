@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Database } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { OPERATOR } from "./audit.ts";
@@ -61,7 +61,7 @@ export async function rollKey(deps: IssueDeps, keyId: string, grace: Grace): Pro
       GRACES[grace],
       OPERATOR,
     ],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   if (row === undefined) {
     throw new Problem("not_found", {
@@ -105,7 +105,7 @@ export async function listKeys(deps: { admin: Database }, slug: string): Promise
       from rowhouse.api_keys where app_id = apps.id), '[]')::text as keys
     from rowhouse.apps where slug = $1`,
     [slug],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   if (row === undefined) throw unknownApp(slug);
   const keys = JSON.parse(row.keys) as ListedKey[];

@@ -1,5 +1,5 @@
 /** API keys: issued, found by id, revoked. Stores SHA-256 of a secret, never the secret. @module */
-import type { Database } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { RandomBytes } from "../std/random_text.ts";
@@ -53,7 +53,7 @@ export async function issueKey(
       options.expiresAt?.toISOString() ?? null,
       OPERATOR,
     ],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   if (rows.length === 0) throw unknownApp(options.slug);
   return { keyId: key.keyId, text: key.text };
@@ -96,7 +96,7 @@ export async function useKeys(
     where key_id is not null`,
     [sorted.map((use) => use.keyId).join(","), sorted.map((use) => use.secretHash).join(",")],
     // A queue of its own: a flood of unknown keys waits behind itself.
-    { effect: "read", lane: "keys" },
+    { retry: "safe", queue: "keys" },
   );
   return new Map(
     rows.map((row) => {
@@ -135,7 +135,7 @@ export async function revokeKey(deps: { admin: Database }, keyId: string): Promi
     from ended join rowhouse.apps on apps.id = app_id
     returning id`,
     [keyId, OPERATOR],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   return rows.length > 0;
 }

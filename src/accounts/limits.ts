@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Database } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { OPERATOR } from "./audit.ts";
 import { unknownApp } from "./keys.ts";
@@ -19,7 +19,7 @@ export type Limits = {
 
 /** 10,000 a second for a minute on end: only what runs away meets it. */
 export const DEFAULT_PER_MINUTE = 600_000;
-export const MOST_PER_MINUTE = 100_000_000;
+export const MAX_PER_MINUTE = 100_000_000;
 
 const DEFAULT_LIMIT: Limit = { app: DEFAULT_PER_MINUTE, key: DEFAULT_PER_MINUTE };
 
@@ -44,7 +44,7 @@ async function readLimits(db: Database): Promise<Map<string, Limit>> {
     from rowhouse.apps
     where requests_per_minute is not null or key_requests_per_minute is not null`,
     [DEFAULT_PER_MINUTE],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return new Map(rows.map(({ id, app, key }) => [id, { app, key }]));
 }
@@ -81,14 +81,14 @@ export async function setLimit(
       'after', jsonb_build_object('perMinute', $2::int4, 'perMinuteOfKey', $3::int4)) from before
     returning id`,
     [slug, perMinute ?? null, perMinuteOfKey ?? null, OPERATOR],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   if (rows.length === 0) throw unknownApp(slug);
 }
 
 function checkLimit(limit: number): void {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= MOST_PER_MINUTE) return;
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_PER_MINUTE) return;
   throw new Problem("invalid_request", {
-    message: `Cannot set a limit of ${limit} requests a minute: must be a whole number from 1 to ${MOST_PER_MINUTE}`,
+    message: `Cannot set a limit of ${limit} requests a minute: must be a whole number from 1 to ${MAX_PER_MINUTE}`,
   });
 }

@@ -27,7 +27,7 @@ export {
   DEFAULT_PER_MINUTE,
   type Limit,
   type Limits,
-  MOST_PER_MINUTE,
+  MAX_PER_MINUTE,
   makeLimits,
   type SetLimitOptions,
   setLimit,
@@ -35,7 +35,7 @@ export {
 export { makeOrigins, type Origins } from "./origins.ts";
 export {
   isSecretText,
-  MOST_PRESENTED,
+  MAX_PRESENTED,
   makeSession,
   type NewSession,
   toDigest,
@@ -48,9 +48,9 @@ export {
   type IdentityUser,
   type Me,
   type PageCookies,
+  type PageSession,
   readMe,
-  readVisit,
-  type Visit,
+  readPageSession,
   type Visitor,
   type VisitorApp,
 } from "./sessions.ts";
@@ -62,7 +62,7 @@ export {
   finishSignIn,
   SIGN_IN_LIMITS,
   usePasswordLink,
-} from "./sign_in.ts";
+} from "./sign_in_attempts.ts";
 export { readTarget, type Target } from "./target.ts";
 export { transferTable } from "./transfer_table.ts";
 export {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Database } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 
 export type Origins = {
   /** Whether any app has registered this origin. */
@@ -43,7 +43,7 @@ async function readOrigins(db: Database): Promise<Row[]> {
     `select distinct slug, apps.id as app_id, origin
     from rowhouse.apps left join rowhouse.targets on targets.app_id = apps.id`,
     [],
-    { effect: "read", lane: "house" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
 }
 

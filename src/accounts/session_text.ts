@@ -13,7 +13,7 @@ const ID_LENGTH = 16;
 const SECRET_LENGTH = 32;
 const SESSION_TEXT = new RegExp(`^[a-z0-9]{${ID_LENGTH}}\\.[0-9A-Za-z]{${SECRET_LENGTH}}$`);
 /** More different ones than any browser sends by accident: they are not looked at. */
-export const MOST_PRESENTED = 16;
+export const MAX_PRESENTED = 16;
 
 /** What the database gets of a new session, and the cookies' values. */
 export type NewSession = {
@@ -53,7 +53,7 @@ export function isSecretText(text: string): boolean {
  */
 export function toPresented(texts: readonly string[]): string {
   const wellFormed = [...new Set(texts)].filter((text) => SESSION_TEXT.test(text));
-  if (wellFormed.length > MOST_PRESENTED) return "";
+  if (wellFormed.length > MAX_PRESENTED) return "";
   return wellFormed
     .map((text) => `${text.slice(0, ID_LENGTH)}.${toDigest(text.slice(ID_LENGTH + 1))}`)
     .join(",");

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Database } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 
 type SessionDeps = { db: Database; sessionIdleS: number };
 
@@ -33,7 +33,7 @@ export type AppTargets = {
   slug: string;
   targets: { kind: "origin" | "redirect"; url: string; origin: string }[];
 };
-export type Visit = Presence & {
+export type PageSession = Presence & {
   visitor: Visitor | undefined;
   /** The app that was asked about. */
   app: AppTargets | undefined;
@@ -85,7 +85,7 @@ export async function readMe(
       from one join rowhouse.users on users.id = one.user_id) as person
     from (values ($3::text)) as asked (slug) left join rowhouse.apps on apps.slug = asked.slug`,
     [presented, deps.sessionIdleS, slug ?? null],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return {
     isConflict: (row?.live ?? 0) > 1,
@@ -97,11 +97,11 @@ export async function readMe(
 export type PageCookies = { session: string; identity: string };
 
 /** Who visits the identity pages, which ask for both cookies of one session; the app by its slug, where one is named. */
-export async function readVisit(
+export async function readPageSession(
   deps: SessionDeps,
   cookies: PageCookies,
   slug?: string,
-): Promise<Visit> {
+): Promise<PageSession> {
   const [row] = await deps.db.query<{
     live: number;
     visitor: string | null;
@@ -127,7 +127,7 @@ export async function readVisit(
         where $4 is null and ${ROLE_ON_APP} is not null
       ) as open_apps) as apps`,
     [cookies.session, deps.sessionIdleS, cookies.identity, slug ?? null],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return {
     isConflict: (row?.live ?? 0) > 1,
@@ -150,7 +150,7 @@ export async function endSessions(deps: { db: Database }, presented: string): Pr
     )
     insert into rowhouse.audit (actor, action, user_id) select user_id::text, 'sign_out', user_id from ended`,
     [presented],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }
 
@@ -173,6 +173,6 @@ export async function endSessionsEverywhere(
     select user_id::text, 'sign_out_everywhere', user_id, jsonb_build_object('sessions', count(*))
     from ended group by user_id`,
     [cookies.session, cookies.identity],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }

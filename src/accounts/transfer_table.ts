@@ -1,5 +1,5 @@
 /** The hand-over of a table: the one way by which ownership moves, noted in the audit log in the same statement. @module */
-import { type Database, SignalError } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE, SignalError } from "../db/mod.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import { OPERATOR } from "./audit.ts";
 import { unknownApp } from "./keys.ts";
@@ -30,7 +30,7 @@ export async function transferTable(
       select $3, 'transfer_table', $2, jsonb_build_object('table', $1::text, 'from', owner) from handed
       returning details ->> 'from' as owner`,
       [options.table, options.slug, OPERATOR],
-      { effect: "write" },
+      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     if (row === undefined) throw new Error("The hand-over of a table gave no row");
     return row.owner;

@@ -1,5 +1,5 @@
 /** People, as an operator makes and changes them. What one does is in the audit log in the same statement. @module */
-import { type Database, SignalError, ViolationError } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import type { RandomBytes } from "../std/random_text.ts";
@@ -51,7 +51,7 @@ export async function createUser(
         LINK_LIFE_S,
         OPERATOR,
       ],
-      { effect: "write" },
+      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
   } catch (error) {
     throw toRefusal(error, email);
@@ -80,7 +80,7 @@ export async function makePasswordLink(
     )
     insert into rowhouse.audit (actor, action, user_id) select $4, 'make_password_link', user_id from link returning id`,
     [email, toDigest(linkSecret), LINK_LIFE_S, OPERATOR],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   if (rows.length === 0) throw unknownUser(email);
   return { email, linkSecret };
@@ -143,7 +143,7 @@ export async function listSessions(
       from rowhouse.sessions where user_id = users.id and expires_at > now())::text as sessions
     from rowhouse.users where email = $1`,
     [email],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   if (row === undefined) throw unknownUser(email);
   return JSON.parse(row.sessions) as SessionRecord[];
@@ -165,7 +165,7 @@ export async function endSessionsOf(deps: { admin: Database }, text: string): Pr
     )
     select (select count(*)::int4 from ended) as ended from person`,
     [email, OPERATOR],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   if (row === undefined) throw unknownUser(email);
   return row.ended;
@@ -175,7 +175,7 @@ type Change = { text: string; parameters: (string | boolean | null)[] };
 
 async function run(admin: Database, email: string, { text, parameters }: Change): Promise<void> {
   try {
-    await admin.query(text, parameters, { effect: "write" });
+    await admin.query(text, parameters, { retry: "unsafe", queue: SERVICE_QUEUE });
   } catch (error) {
     throw toRefusal(error, email);
   }

@@ -1,11 +1,17 @@
 /** `rowhouse doctor`: what is well, what is not and what to do about it. @module */
 import { type Config, type Environment, readConfig } from "../config.ts";
 import { isDriverPatched, openDatabase } from "../db/mod.ts";
-import { examine, examineAdmin, type Finding, judgeDriver, judgeSettings } from "../doctor.ts";
-import { type Command, EXIT, type ExitCode, type Setting } from "./command.ts";
-import { readDevFile } from "./dev_file.ts";
-import { readSettings } from "./settings.ts";
-import { toDocument } from "./terminal.ts";
+import {
+  examine,
+  examineAdmin,
+  type Finding,
+  judgeDriver,
+  judgeSettings,
+} from "../service/doctor.ts";
+import { type Command, EXIT, type ExitCode, type Setting } from "./cli/command.ts";
+import { readSettings } from "./cli/settings.ts";
+import { toDocument } from "./cli/terminal.ts";
+import { readDevFile } from "./dev/file.ts";
 
 const CONNECTIONS = 4;
 const MARKS = { ok: "ok  ", warn: "warn", fail: "FAIL" } as const;

@@ -1,7 +1,7 @@
 /** `rowhouse health`: whether the service on this machine lives; what a container's health check runs. @module */
-import { type Command, EXIT, RefusedError } from "./command.ts";
-import { toLocalUrl } from "./listen.ts";
-import { readSettings } from "./settings.ts";
+import { type Command, EXIT, RefusedError } from "./cli/command.ts";
+import { readSettings } from "./cli/settings.ts";
+import { toLocalUrl } from "./serve/listen.ts";
 
 const PATIENCE_MS = 3000;
 

@@ -1,9 +1,9 @@
 /** `rowhouse init`: the files that a new app project starts from. Never overwrites one that is there. @module */
 import { basename, join } from "node:path";
-import { type Command, EXIT, type ExitCode, type Setting } from "./command.ts";
-import { writeIgnore } from "./db_types.ts";
-import { readIfThere, writeAtomically } from "./files.ts";
-import { toDocument } from "./terminal.ts";
+import { type Command, EXIT, type ExitCode, type Setting } from "./cli/command.ts";
+import { readIfThere, writeAtomically } from "./cli/files.ts";
+import { toDocument } from "./cli/terminal.ts";
+import { writeIgnore } from "./db/types.ts";
 
 const SCHEMA = [
   "/** The tables of this app: rowhouse db push makes them true. */",

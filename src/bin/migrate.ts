@@ -1,11 +1,11 @@
 /** `rowhouse migrate`: the service's own tables and roles, the functions of apps' tables, the serving login's rights. @module */
 import type { Config } from "../config.ts";
-import { admitLogin, type Database, migrate } from "../db/mod.ts";
+import { type Database, grantLogin, migrate } from "../db/mod.ts";
 import { refreshFunctions } from "../push/mod.ts";
-import { type Command, EXIT, type ExitCode, type Setting, UsageError } from "./command.ts";
-import { findAdminAddress, withDatabase } from "./database.ts";
-import { readSettings } from "./settings.ts";
-import { toDocument } from "./terminal.ts";
+import { type Command, EXIT, type ExitCode, type Setting, UsageError } from "./cli/command.ts";
+import { findAdminAddress, withDatabase } from "./cli/database.ts";
+import { readSettings } from "./cli/settings.ts";
+import { toDocument } from "./cli/terminal.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
@@ -58,7 +58,7 @@ export async function setUpDatabase(
 ): Promise<{ applied: string[]; refreshed: string[]; login: string | undefined }> {
   const applied = await migrate(admin);
   for (const name of applied) say(`Applied ${name}`);
-  const login = await admit(admin, config);
+  const login = await grantServingLogin(admin, config);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     say(`Made the functions of table ${name} again (${index} of ${count})`),
   );
@@ -69,11 +69,11 @@ type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
   Partial<Pick<Config, "ROLE">>;
 
 /** The login that may serve now, where it is not the administrator's own. */
-async function admit(admin: Database, config: Addresses): Promise<string | undefined> {
+async function grantServingLogin(admin: Database, config: Addresses): Promise<string | undefined> {
   const { DATABASE_URL: serving, ADMIN_DATABASE_URL: administering } = config;
   if (serving === undefined || administering === undefined) return undefined;
   const login = decodeURIComponent(new URL(serving).username);
   if (login === decodeURIComponent(new URL(administering).username)) return undefined;
-  await admitLogin(admin, serving, config.ROLE);
+  await grantLogin(admin, serving, config.ROLE);
   return login;
 }

@@ -1,19 +1,19 @@
 #!/usr/bin/env bun
 /** The command `rowhouse`: finds the subcommand, runs it, turns how it ended into an exit code. @module */
-import { adminCommands } from "./admin.ts";
-import { readArguments } from "./arguments.ts";
-import { type Command, EXIT, type ExitCode, UsageError } from "./command.ts";
-import { dbCommands } from "./db.ts";
-import { devCommand } from "./dev.ts";
+import { adminCommands } from "./admin/mod.ts";
+import { readArguments } from "./cli/arguments.ts";
+import { type Command, EXIT, type ExitCode, UsageError } from "./cli/command.ts";
+import { explain, toExitCode, toFailure } from "./cli/explain.ts";
+import { describeCommand, overview } from "./cli/help.ts";
+import { makePaint } from "./cli/paint.ts";
+import { openTerminal, toDocument, toPrintable } from "./cli/terminal.ts";
+import { dbCommands } from "./db/mod.ts";
+import { devCommand } from "./dev/mod.ts";
 import { doctorCommand } from "./doctor.ts";
-import { explain, toExitCode, toFailure } from "./explain.ts";
 import { healthCommand } from "./health.ts";
-import { describeCommand, overview } from "./help.ts";
 import { initCommand } from "./init.ts";
 import { migrateCommand } from "./migrate.ts";
-import { makePaint } from "./paint.ts";
-import { serveCommand } from "./serve.ts";
-import { openTerminal, toDocument, toPrintable } from "./terminal.ts";
+import { serveCommand } from "./serve/mod.ts";
 
 /** Every command, in the order of the help. */
 const COMMANDS: readonly Command[] = [

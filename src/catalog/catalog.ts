@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Database } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 
 /** A physical table as its owner's pushes recorded it. A changed table is a new object. */
@@ -70,7 +70,7 @@ async function readNews(db: Database, since: number): Promise<News> {
       'registrations', (select coalesce(json_agg(json_build_object('appId', app_id, 'table', table_name)), '[]')
         from rowhouse.registrations where version > $1))::text as news`,
     [since],
-    { effect: "read", lane: "house" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   if (row === undefined) throw new Error("The catalog's query gave no row");
   return JSON.parse(row.news) as News;

@@ -6,7 +6,7 @@
  */
 import type { TableDefinition } from "../dsl/mod.ts";
 
-const MOST_BYTES = 63;
+const MAX_BYTES = 63;
 const HASH_LENGTH = 10;
 
 export type Constraint = {
@@ -22,12 +22,12 @@ export function deriveName(
   suffix: "key" | "idx" | "fkey" | "enum",
 ): string {
   const name = `${table}__${columns.join("__")}__${suffix}`;
-  if (name.length <= MOST_BYTES && !columns.some(isAmbiguous)) return name;
+  if (name.length <= MAX_BYTES && !columns.some(isAmbiguous)) return name;
   const hash = new Bun.CryptoHasher("sha256")
     .update(JSON.stringify([name, columns]))
     .digest("hex")
     .slice(0, HASH_LENGTH);
-  return `${name.slice(0, MOST_BYTES - HASH_LENGTH - suffix.length - 4)}__${hash}__${suffix}`;
+  return `${name.slice(0, MAX_BYTES - HASH_LENGTH - suffix.length - 4)}__${hash}__${suffix}`;
 }
 
 /** Whether a column's name could be read as two, `a__b` as `a` and `b`, or as the hash of a cut name. */

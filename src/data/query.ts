@@ -5,7 +5,7 @@ import { Problem } from "../problem.ts";
 export const MAX_ROWS = 1000;
 const MAX_OFFSET = 2_147_483_647;
 /** Names are shown back in messages, cut to this length. */
-const MOST_SHOWN = 60;
+const MAX_SHOWN = 60;
 
 export type Page = { limit: number; offset: number };
 
@@ -88,5 +88,5 @@ function unsupported(name: string): Problem {
 }
 
 function show(text: string): string {
-  return JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
+  return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 }

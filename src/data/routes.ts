@@ -19,7 +19,7 @@ import {
   answerBytes,
   answerEmpty,
   checkJsonBody,
-  type KeyExchange,
+  type KeyRequestContext,
   type Route,
   readText,
 } from "../http/mod.ts";
@@ -53,48 +53,48 @@ export const dataRoutes: readonly Route<DataDeps>[] = [
   { method: "DELETE", path: ROW, access: { kind: "key", scope: "data:write" }, handle: deleteRow },
 ];
 
-async function listRows(deps: DataDeps, exchange: KeyExchange): Promise<Response> {
-  const table = findTable(deps, exchange) ?? (await findNewTable(deps, exchange));
-  checkAccept(exchange.request);
-  const { limit, offset } = readPage(exchange.query);
+async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  const table = findTable(deps, context) ?? (await findNewTable(deps, context));
+  checkAccept(context.request);
+  const { limit, offset } = readPage(context.query);
   const values = [limit, offset, deps.maxResponseBytes];
-  return answerFound(await call(deps, exchange, { table, endpoint: "list", values }));
+  return answerFound(await call(deps, context, { table, endpoint: "list", values }));
 }
 
-async function getRow(deps: DataDeps, exchange: KeyExchange): Promise<Response> {
-  const table = findTable(deps, exchange) ?? (await findNewTable(deps, exchange));
-  const id = readRowRequest(exchange);
-  return answerFound(await call(deps, exchange, { table, endpoint: "get", values: [id] }));
+async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  const table = findTable(deps, context) ?? (await findNewTable(deps, context));
+  const id = readRowRequest(context);
+  return answerFound(await call(deps, context, { table, endpoint: "get", values: [id] }));
 }
 
-async function createRow(deps: DataDeps, exchange: KeyExchange): Promise<Response> {
-  const found = findTable(deps, exchange) ?? (await findNewTable(deps, exchange));
-  checkAccept(exchange.request);
-  refuseQuery(exchange.query);
-  const { table, row } = await readBody(deps, exchange, { table: found, whole: true });
+async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  const found = findTable(deps, context) ?? (await findNewTable(deps, context));
+  checkAccept(context.request);
+  refuseQuery(context.query);
+  const { table, row } = await readBody(deps, context, { table: found, whole: true });
   const id = deps.makeId();
-  const made = await call(deps, exchange, { table, endpoint: "create", values: [id, row.text] });
+  const made = await call(deps, context, { table, endpoint: "create", values: [id, row.text] });
   return answerFound(made, {
     status: 201,
     headers: { location: `/v1/data/db/${table.name}/${id}` },
   });
 }
 
-async function updateRow(deps: DataDeps, exchange: KeyExchange): Promise<Response> {
-  const found = findTable(deps, exchange) ?? (await findNewTable(deps, exchange));
-  const id = readRowRequest(exchange);
-  const { table, row } = await readBody(deps, exchange, { table: found, whole: false });
+async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  const found = findTable(deps, context) ?? (await findNewTable(deps, context));
+  const id = readRowRequest(context);
+  const { table, row } = await readBody(deps, context, { table: found, whole: false });
   if (row.known === 0)
-    return answerFound(await call(deps, exchange, { table, endpoint: "get", values: [id] }));
+    return answerFound(await call(deps, context, { table, endpoint: "get", values: [id] }));
   return answerFound(
-    await call(deps, exchange, { table, endpoint: "update", values: [id, row.text] }),
+    await call(deps, context, { table, endpoint: "update", values: [id, row.text] }),
   );
 }
 
-async function deleteRow(deps: DataDeps, exchange: KeyExchange): Promise<Response> {
-  const table = findTable(deps, exchange) ?? (await findNewTable(deps, exchange));
-  const id = readRowRequest(exchange);
-  const found = await call(deps, exchange, { table, endpoint: "delete", values: [id] });
+async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  const table = findTable(deps, context) ?? (await findNewTable(deps, context));
+  const id = readRowRequest(context);
+  const found = await call(deps, context, { table, endpoint: "delete", values: [id] });
   if (found === null) throw new Problem("not_found");
   return answerEmpty();
 }
@@ -102,7 +102,7 @@ async function deleteRow(deps: DataDeps, exchange: KeyExchange): Promise<Respons
 /** The table of the path, if this app has pushed it and this process knows. */
 function findTable(
   { catalog }: DataDeps,
-  { request, principal, params }: KeyExchange,
+  { request, principal, params }: KeyRequestContext,
 ): RecordedTable | undefined {
   const accept = request.headers.get("accept");
   if (acceptsEventStream(accept) && !acceptsJson(accept)) {
@@ -116,7 +116,7 @@ function findTable(
 /** Another process may have pushed the table a moment ago: it is unknown only after one look. */
 async function findNewTable(
   { catalog }: DataDeps,
-  { principal, params }: KeyExchange,
+  { principal, params }: KeyRequestContext,
 ): Promise<RecordedTable> {
   const name = params["table"] ?? "";
   if (TABLE_NAME.test(name)) await catalog.refresh();
@@ -133,7 +133,7 @@ function checkAccept(request: Request): void {
 }
 
 /** The id of a request for one row, after what is checked before it. */
-function readRowRequest({ request, query, params }: KeyExchange): string {
+function readRowRequest({ request, query, params }: KeyRequestContext): string {
   checkAccept(request);
   refuseQuery(query);
   const id = params["id"] ?? "";
@@ -145,7 +145,7 @@ function readRowRequest({ request, query, params }: KeyExchange): string {
 /** The row that was sent; nothing is refused or dropped before the catalog is known to be current. */
 async function readBody(
   { catalog }: DataDeps,
-  { request, principal }: KeyExchange,
+  { request, principal }: KeyRequestContext,
   { table, whole }: { table: RecordedTable; whole: boolean },
 ): Promise<{ table: RecordedTable; row: ReadRow }> {
   checkJsonBody(request);
@@ -170,21 +170,21 @@ type FunctionCall = {
 /** What the table's function returns for this app, as UTF-8: one statement, the whole of a request's work. */
 async function call(
   deps: DataDeps,
-  exchange: KeyExchange,
+  context: KeyRequestContext,
   { table, endpoint, values }: FunctionCall,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
-  const { text, effect } = statementsOf(table)[endpoint];
-  const lane = exchange.principal.appId;
-  const { meter } = exchange;
-  const options: CallOptions = { effect, caller: exchange.request, lane, meter };
+  const { text, retry } = statementsOf(table)[endpoint];
+  const queue = context.principal.appId;
+  const { meter } = context;
+  const options: CallOptions = { retry, caller: context.request, queue, meter };
   try {
-    return await deps.db.bytes(text, [exchange.principal.appId, ...values], options);
+    return await deps.db.bytes(text, [context.principal.appId, ...values], options);
   } catch (error) {
     if (!(error instanceof ViolationError)) throw toCallError(error, endpoint);
     const { violation } = error;
     // A constraint that this process does not know was pushed a moment ago by another one.
     if (!isKnown(table.definition, violation)) await deps.catalog.refresh();
-    const { definition } = deps.catalog.find(exchange.principal.appId, table.name) ?? table;
+    const { definition } = deps.catalog.find(context.principal.appId, table.name) ?? table;
     const sent = typeof values[1] === "string" && endpoint !== "list" ? values[1] : "{}";
     throw toProblem(violation, { definition, sent, isDelete: endpoint === "delete" });
   }
@@ -206,7 +206,7 @@ function toCallError(error: unknown, endpoint: FunctionCall["endpoint"]): unknow
 }
 
 type Statements = Readonly<
-  Record<FunctionCall["endpoint"], { text: string; effect: CallOptions["effect"] }>
+  Record<FunctionCall["endpoint"], { text: string; retry: CallOptions["retry"] }>
 >;
 
 const statements = new WeakMap<RecordedTable, Statements>();
@@ -215,11 +215,11 @@ function statementsOf(table: RecordedTable): Statements {
   const found = statements.get(table);
   if (found !== undefined) return found;
   const made: Statements = {
-    list: { text: `select api."${table.name}_list"($1, $2, $3, $4) as body`, effect: "read" },
-    get: { text: `select api."${table.name}_get"($1, $2) as body`, effect: "read" },
-    create: { text: `select api."${table.name}_create"($1, $2, $3) as body`, effect: "write" },
-    update: { text: `select api."${table.name}_update"($1, $2, $3) as body`, effect: "write" },
-    delete: { text: `select api."${table.name}_delete"($1, $2) as body`, effect: "write" },
+    list: { text: `select api."${table.name}_list"($1, $2, $3, $4) as body`, retry: "safe" },
+    get: { text: `select api."${table.name}_get"($1, $2) as body`, retry: "safe" },
+    create: { text: `select api."${table.name}_create"($1, $2, $3) as body`, retry: "unsafe" },
+    update: { text: `select api."${table.name}_update"($1, $2, $3) as body`, retry: "unsafe" },
+    delete: { text: `select api."${table.name}_delete"($1, $2) as body`, retry: "unsafe" },
   };
   statements.set(table, made);
   return made;

@@ -18,7 +18,7 @@ export type Column = TableDefinition["columns"][number];
 export type Read = { value: Json } | { fault: string };
 
 /** Digits of a number inside JSON at the most: jsonb keeps `1e131071` in a few bytes and prints them all. */
-const MOST_PLAIN_DIGITS = 40;
+const MAX_PLAIN_DIGITS = 40;
 const INEXACT_FAULT = "This number does not survive as a JavaScript number: use t.decimal() for it";
 const INEXACT_JSON_FAULT =
   "This number does not survive as a JavaScript number: send it as a string";
@@ -99,6 +99,6 @@ function findJsonFault(value: unknown): string | undefined {
 function findNumberFault(value: number): string | undefined {
   if (Math.abs(value) < 1e15 && Number.isInteger(value)) return undefined;
   const parts = decimalParts(String(value));
-  if (parts !== undefined && plainLength(parts) <= MOST_PLAIN_DIGITS) return undefined;
-  return `Cannot hold a number of more than ${MOST_PLAIN_DIGITS} digits: send it as a string`;
+  if (parts !== undefined && plainLength(parts) <= MAX_PLAIN_DIGITS) return undefined;
+  return `Cannot hold a number of more than ${MAX_PLAIN_DIGITS} digits: send it as a string`;
 }

@@ -5,12 +5,12 @@
  * @module
  */
 import { quoteLiteral } from "./literal.ts";
-import type { Database } from "./pool.ts";
+import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
 
 /** The tenant's policy as PostgreSQL 15 to 18 print it. */
 const POLICY =
   "(app_id = (NULLIF(current_setting('rowhouse.app_id'::text, true), ''::text))::uuid)";
-const MOST_FAULTS = 50;
+const MAX_FAULTS = 50;
 
 const FAULTS = `
 with relations as (
@@ -70,10 +70,13 @@ faults (fault) as (
     from serving join pg_catalog.pg_roles as other on other.rolname in ('rowhouse_owner', 'rowhouse_tenant')
     where pg_catalog.pg_has_role(serving.oid, other.oid, 'member')
 )
-select fault from faults order by fault limit ${MOST_FAULTS}`;
+select fault from faults order by fault limit ${MAX_FAULTS}`;
 
 /** What is not as it must be, for the operator's eyes: it names tables of every app. */
 export async function findIsolationFaults(db: Database): Promise<string[]> {
-  const rows = await db.query<{ fault: string }>(FAULTS, [], { effect: "read", lane: "house" });
+  const rows = await db.query<{ fault: string }>(FAULTS, [], {
+    retry: "safe",
+    queue: SERVICE_QUEUE,
+  });
   return rows.map(({ fault }) => fault);
 }

@@ -1,17 +1,19 @@
 /** The database's edge: the pool, what its errors mean, the service's own migrations. Imports "postgres" alone. @module */
-export { AdmissionError, admitLogin } from "./admit.ts";
-export { isDriverPatched, type Parameter } from "./connection.ts";
+
 export { findIsolationFaults } from "./isolation.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
-export type { PoolStats } from "./members.ts";
-export { findMissingMigrations, MigrationError, migrate } from "./migrate.ts";
+export { GrantLoginError, grantLogin } from "./migrations/grant_login.ts";
+export { findMissingMigrations, MigrationError, migrate } from "./migrations/migrate.ts";
+export type { PoolStats } from "./pool/acquire.ts";
+export { isDriverPatched, type Parameter } from "./pool/connection.ts";
 export {
   type CallOptions,
   type Database,
   type DatabaseOptions,
   EXECUTION_LIMIT_MS,
   openDatabase,
-} from "./pool.ts";
+  SERVICE_QUEUE,
+} from "./pool/mod.ts";
 export { makeDatabase, makeLogin } from "./provision.ts";
 export { readSqlState, SignalError, type Violation, ViolationError } from "./sqlstate.ts";
 export {

@@ -1,5 +1,5 @@
 /**
- * What PostgreSQL and the driver say, in the house's words: one table of SQLSTATEs. Messages, details and hints are
+ * What PostgreSQL and the driver say, in the service's words: one table of SQLSTATEs. Messages, details and hints are
  * never passed on: they quote values of other apps.
  *
  * @module
@@ -59,10 +59,10 @@ const VIOLATIONS: Readonly<Record<string, Violation["kind"]>> = {
   "22P05": "value",
 };
 
-type Outcome = { code: ProblemCode; retryAfterS?: number };
+type ErrorMapping = { code: ProblemCode; retryAfterS?: number };
 
 /** By SQLSTATE, else by its class (two characters). */
-const OUTCOMES: Readonly<Record<string, Outcome>> = {
+const ERROR_MAPPINGS: Readonly<Record<string, ErrorMapping>> = {
   "57014": { code: "timeout" },
   "25P03": { code: "timeout" },
   "25006": { code: "unavailable", retryAfterS: 5 },
@@ -103,7 +103,7 @@ const CUT = new Set([
 /** How a statement failed: at its limit, cancelled by us, or well before its limit. */
 export type Failure = {
   error: unknown;
-  effect: "read" | "write";
+  retry: "safe" | "unsafe";
   isTimedOut: boolean;
   isAsked: boolean;
   isEarly: boolean;
@@ -117,7 +117,7 @@ export function isWorthAnother(failure: Failure, attempt: number): boolean {
   // A cancellation that nobody here asked for was meant for another statement of a pooler's connection.
   if (code === CANCELLED) return failure.isEarly && attempt === 1;
   if (code === SESSION_ENDED) return true;
-  return failure.effect === "read" && (CUT.has(code) || code.startsWith("08"));
+  return failure.retry === "safe" && (CUT.has(code) || code.startsWith("08"));
 }
 
 /** The error to throw for a connection that could not be made: nothing was sent. */
@@ -128,24 +128,24 @@ export function toConnectError(error: unknown): Problem {
 /** The error to throw for what a statement met. */
 export function toDatabaseError(
   error: unknown,
-  call: Pick<Failure, "effect" | "isTimedOut">,
+  call: Pick<Failure, "retry" | "isTimedOut">,
 ): Error {
   const code = readCode(error);
   // Who got no answer to the cancellation either cannot know whether a write happens after all.
-  if (error instanceof SilenceError && call.effect === "write") return unknownOutcome(error);
+  if (error instanceof SilenceError && call.retry === "unsafe") return unknownOutcome(error);
   if (call.isTimedOut && (code === CANCELLED || error instanceof SilenceError))
     return new Problem("timeout", { cause: error });
   if (code.startsWith("RH")) return new SignalError(code);
   const kind = VIOLATIONS[code];
   if (kind !== undefined) return new ViolationError(toViolation(kind, error), code);
   if (NOT_SENT.has(code)) return away(error);
-  if (CUT.has(code)) return call.effect === "read" ? away(error) : unknownOutcome(error);
-  if (call.effect === "write" && UNTOLD.some((start) => code.startsWith(start)))
+  if (CUT.has(code)) return call.retry === "safe" ? away(error) : unknownOutcome(error);
+  if (call.retry === "unsafe" && UNTOLD.some((start) => code.startsWith(start)))
     return unknownOutcome(error);
-  const outcome = OUTCOMES[code] ?? OUTCOMES[code.slice(0, 2)];
-  if (outcome === undefined)
+  const mapping = ERROR_MAPPINGS[code] ?? ERROR_MAPPINGS[code.slice(0, 2)];
+  if (mapping === undefined)
     return error instanceof Error ? error : new Error("The driver threw no error");
-  return new Problem(outcome.code, { cause: error, headers: retryAfter(outcome.retryAfterS) });
+  return new Problem(mapping.code, { cause: error, headers: retryAfter(mapping.retryAfterS) });
 }
 
 /** The SQLSTATE, or the driver's code, that an error of this room was made of; `undefined` for any other error. */

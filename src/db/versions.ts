@@ -5,7 +5,7 @@
  * @module
  */
 import { type Log, noteFault } from "../observe.ts";
-import type { Database } from "./pool.ts";
+import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
 
 export const KINDS = ["catalog", "keys", "apps"] as const;
 export type VersionKind = (typeof KINDS)[number];
@@ -36,8 +36,8 @@ export function watchVersions(
   const look = async (): Promise<Versions> => {
     const startedAt = deps.now();
     const rows = await deps.db.query<{ name: VersionKind; version: number }>(READ, [], {
-      effect: "read",
-      lane: "house",
+      retry: "safe",
+      queue: SERVICE_QUEUE,
     });
     const versions = toVersions(rows);
     await onVersions(versions);

@@ -6,11 +6,11 @@ import type { Fault } from "./definition.ts";
 export const FAULTS_MAX = 200;
 
 /** Where in a declaration something stands. */
-export type Place = { readonly table?: string; readonly column?: string };
+export type FaultLocation = { readonly table?: string; readonly column?: string };
 
 /** A growing list of faults. */
 export type Faults = {
-  readonly add: (place: Place, message: string) => void;
+  readonly add: (at: FaultLocation, message: string) => void;
   readonly isEmpty: () => boolean;
   readonly list: () => readonly Fault[];
 };
@@ -20,9 +20,9 @@ export function makeFaults(): Faults {
   const kept: Fault[] = [];
   let count = 0;
   return {
-    add(place, message) {
+    add(at, message) {
       count++;
-      if (kept.length < FAULTS_MAX) kept.push({ ...toShortPlace(place), message });
+      if (kept.length < FAULTS_MAX) kept.push({ ...toShortLocation(at), message });
     },
     isEmpty: () => count === 0,
     list: () => (count <= FAULTS_MAX ? kept : [...kept.slice(0, -1), toRest(count)]),
@@ -34,9 +34,9 @@ function toRest(count: number): Fault {
 }
 
 /** A name may be as long as the whole request; it is cut wherever it is repeated. */
-function toShortPlace(place: Place): Place {
+function toShortLocation(at: FaultLocation): FaultLocation {
   return {
-    ...(place.table === undefined ? {} : { table: cut(place.table) }),
-    ...(place.column === undefined ? {} : { column: cut(place.column) }),
+    ...(at.table === undefined ? {} : { table: cut(at.table) }),
+    ...(at.column === undefined ? {} : { column: cut(at.column) }),
   };
 }

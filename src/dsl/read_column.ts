@@ -3,7 +3,7 @@ import { isStorableText } from "../std/is_storable_text.ts";
 import { quote } from "../std/quote.ts";
 import { utf8Length } from "../std/utf8_length.ts";
 import { KINDS, type Kind, type NamedColumn, QUOTAS } from "./definition.ts";
-import type { Faults, Place } from "./faults.ts";
+import type { FaultLocation, Faults } from "./faults.ts";
 import { findColumnNameFault, isReservedTable } from "./names.ts";
 import { readDefault } from "./read_default.ts";
 import { describe, type Fields, readFields, readList } from "./read_parts.ts";
@@ -18,15 +18,11 @@ const ALL_KEYS = [...COMMON_KEYS, "values", "table", "onDelete"];
 /** A column, or `undefined` when not even its name can be read; its other faults are added to the list. */
 export function readColumn(
   value: unknown,
-  position: Place & { nth: number },
+  position: FaultLocation & { nth: number },
   faults: Faults,
 ): NamedColumn | undefined {
   const { nth, ...table } = position;
-  const fields = readFields(
-    value,
-    { what: `column ${nth}`, allowed: ALL_KEYS, place: table },
-    faults,
-  );
+  const fields = readFields(value, { what: `column ${nth}`, allowed: ALL_KEYS, at: table }, faults);
   if (fields === undefined) return undefined;
   const name = fields.get("name");
   if (typeof name !== "string") {
@@ -36,13 +32,13 @@ export function readColumn(
     );
     return undefined;
   }
-  const place = { ...table, column: name };
+  const at = { ...table, column: name };
   const nameFault = findColumnNameFault(name);
-  if (nameFault !== undefined) faults.add(place, nameFault);
-  return readNamedColumn(name, fields, { place, faults });
+  if (nameFault !== undefined) faults.add(at, nameFault);
+  return readNamedColumn(name, fields, { at, faults });
 }
 
-type Report = { readonly place: Place; readonly faults: Faults };
+type Report = { readonly at: FaultLocation; readonly faults: Faults };
 
 function readNamedColumn(name: string, fields: Fields, report: Report): NamedColumn {
   const kind = readKind(fields, report);
@@ -54,10 +50,7 @@ function readNamedColumn(name: string, fields: Fields, report: Report): NamedCol
     index: readFlag("index", fields, report),
   };
   if (kind === "json" && (flags.unique || flags.index)) {
-    report.faults.add(
-      report.place,
-      "Cannot index a json column: no index helps to look inside one",
-    );
+    report.faults.add(report.at, "Cannot index a json column: no index helps to look inside one");
   }
   const details = DETAILS[kind]?.(fields, report) ?? {};
   const values = details.values ?? [];
@@ -69,27 +62,27 @@ export function toStandIn(name: string): NamedColumn {
   return { name, kind: "string", required: false, unique: false, index: false };
 }
 
-function readKind(fields: Fields, { place, faults }: Report): Kind | undefined {
+function readKind(fields: Fields, { at, faults }: Report): Kind | undefined {
   const value = fields.get("kind");
   const kind = KINDS.find((one) => one === value);
   if (kind === undefined) {
-    faults.add(place, `Cannot read kind ${describe(value)}: must be one of ${KINDS.join(", ")}`);
+    faults.add(at, `Cannot read kind ${describe(value)}: must be one of ${KINDS.join(", ")}`);
   }
   return kind;
 }
 
-function refuseKeysOfOtherKinds(kind: Kind, fields: Fields, { place, faults }: Report): void {
+function refuseKeysOfOtherKinds(kind: Kind, fields: Fields, { at, faults }: Report): void {
   const others = Object.values(KIND_KEYS).flat();
   for (const key of others) {
     if (!fields.has(key) || KIND_KEYS[kind]?.includes(key)) continue;
-    faults.add(place, `Cannot give a ${kind} column the key ${quote(key)}: it has no use there`);
+    faults.add(at, `Cannot give a ${kind} column the key ${quote(key)}: it has no use there`);
   }
 }
 
-function readFlag(key: string, fields: Fields, { place, faults }: Report): boolean {
+function readFlag(key: string, fields: Fields, { at, faults }: Report): boolean {
   const value = fields.get(key);
   if (typeof value === "boolean") return value;
-  faults.add(place, `Cannot read ${quote(key)} ${describe(value)}: must be true or false`);
+  faults.add(at, `Cannot read ${quote(key)} ${describe(value)}: must be true or false`);
   return false;
 }
 
@@ -100,15 +93,15 @@ const DETAILS: { readonly [kind in Kind]?: (fields: Fields, report: Report) => D
   ref: (fields, report) => ({ ...readTarget(fields, report), ...readOnDelete(fields, report) }),
 };
 
-function readValues(value: unknown, { place, faults }: Report): readonly string[] {
-  const list = readList(value, { what: "enum values", most: QUOTAS.enumValues, place }, faults);
+function readValues(value: unknown, { at, faults }: Report): readonly string[] {
+  const list = readList(value, { what: "enum values", most: QUOTAS.enumValues, at }, faults);
   if (list?.length === 0)
-    faults.add(place, "Cannot take an enum without values: must have one at least");
+    faults.add(at, "Cannot take an enum without values: must have one at least");
   const values: string[] = [];
   for (const one of list ?? []) {
     const fault = findValueFault(one, values);
     if (fault === undefined && typeof one === "string") values.push(one);
-    else faults.add(place, `Cannot take enum value ${describe(one)}: ${fault}`);
+    else faults.add(at, `Cannot take enum value ${describe(one)}: ${fault}`);
   }
   return values;
 }
@@ -123,35 +116,35 @@ function findValueFault(value: unknown, earlier: readonly string[]): string | un
   return earlier.includes(value) ? "it is already there" : undefined;
 }
 
-function readTarget(fields: Fields, { place, faults }: Report): Details {
+function readTarget(fields: Fields, { at, faults }: Report): Details {
   const table = fields.get("table");
   if (typeof table !== "string") {
-    faults.add(place, `Cannot refer to ${describe(table)}: must be the name of a table`);
+    faults.add(at, `Cannot refer to ${describe(table)}: must be the name of a table`);
     return {};
   }
   if (isReservedTable(table)) {
-    faults.add(place, `Cannot refer to ${quote(table)}: the name is reserved organisation-wide`);
+    faults.add(at, `Cannot refer to ${quote(table)}: the name is reserved organisation-wide`);
     return {};
   }
   return { table };
 }
 
-function readOnDelete(fields: Fields, { place, faults }: Report): Details {
+function readOnDelete(fields: Fields, { at, faults }: Report): Details {
   if (!fields.has("onDelete")) return {};
   const onDelete = fields.get("onDelete");
   if (onDelete === "cascade") return { onDelete };
-  faults.add(place, `Cannot read onDelete ${describe(onDelete)}: must be "cascade" or left out`);
+  faults.add(at, `Cannot read onDelete ${describe(onDelete)}: must be "cascade" or left out`);
   return {};
 }
 
 function readDefaultOf(
   column: { kind: Kind; values: readonly string[] },
   fields: Fields,
-  { place, faults }: Report,
+  { at, faults }: Report,
 ): Pick<NamedColumn, "default"> {
   if (!fields.has("default")) return {};
   const read = readDefault(fields.get("default"), column);
   if ("value" in read) return { default: read.value };
-  faults.add(place, read.fault);
+  faults.add(at, read.fault);
   return {};
 }

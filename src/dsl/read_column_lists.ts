@@ -1,7 +1,7 @@
 /** The column lists of a table's composite indexes and uniques. Never orders them: an index has its own order. @module */
 import { quote } from "../std/quote.ts";
 import { type NamedColumn, QUOTAS } from "./definition.ts";
-import type { Faults, Place } from "./faults.ts";
+import type { FaultLocation, Faults } from "./faults.ts";
 import { describe, readList } from "./read_parts.ts";
 
 /** PostgreSQL takes 32 columns an index, and `app_id` leads each of ours. */
@@ -10,13 +10,13 @@ const COLUMNS_PER_INDEX = 31;
 type Wanted = {
   readonly what: "an index" | "a unique";
   readonly columns: readonly NamedColumn[];
-  readonly place: Place;
+  readonly at: FaultLocation;
 };
 
 /** Lists of names of declared columns; what cannot be read is left out and added to the faults. */
 export function readColumnLists(value: unknown, wanted: Wanted, faults: Faults): string[][] {
-  const { place } = wanted;
-  const bounds = { what: "lists of columns", most: QUOTAS.indexesPerTable, place };
+  const { at } = wanted;
+  const bounds = { what: "lists of columns", most: QUOTAS.indexesPerTable, at };
   const lists = readList(value, bounds, faults) ?? [];
   return lists
     .map((list) => readColumnList(list, wanted, faults))
@@ -24,17 +24,17 @@ export function readColumnLists(value: unknown, wanted: Wanted, faults: Faults):
 }
 
 function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[] {
-  const { what, place } = wanted;
-  const bounds = { what: `columns of ${what}`, most: COLUMNS_PER_INDEX, place };
+  const { what, at } = wanted;
+  const bounds = { what: `columns of ${what}`, most: COLUMNS_PER_INDEX, at };
   const list = readList(value, bounds, faults);
   if (list?.length === 0) {
-    faults.add(place, `Cannot make ${what} of no columns: must name one at least`);
+    faults.add(at, `Cannot make ${what} of no columns: must name one at least`);
   }
   const names: string[] = [];
   for (const one of list ?? []) {
     const fault = findFault(one, names, wanted);
     if (fault === undefined && typeof one === "string") names.push(one);
-    else faults.add(place, `Cannot make ${what} of ${describe(one)}: ${fault}`);
+    else faults.add(at, `Cannot make ${what} of ${describe(one)}: ${fault}`);
   }
   return names.length === list?.length ? names : [];
 }

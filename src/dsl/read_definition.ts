@@ -39,12 +39,12 @@ export function readDefinitionInto(faults: Faults, value: unknown): Reading {
 
 function readTables(value: unknown, faults: Faults): readonly TableDefinition[] {
   const what = "the definition";
-  const fields = readFields(value, { what, allowed: KEYS, place: {} }, faults);
+  const fields = readFields(value, { what, allowed: KEYS, at: {} }, faults);
   if (fields === undefined) return [];
   const version = fields.get("version");
   if (version !== 1)
     faults.add({}, `Cannot read version ${describe(version)} of the definition: must be 1`);
-  const bounds = { what: "tables", most: QUOTAS.tables, place: {} };
+  const bounds = { what: "tables", most: QUOTAS.tables, at: {} };
   const list = readList(fields.get("tables"), bounds, faults) ?? [];
   const tables: TableDefinition[] = [];
   const names = new Map<string, string>();
@@ -62,11 +62,8 @@ function refuseDanglingRefs(tables: readonly TableDefinition[], faults: Faults):
   for (const { name, columns } of tables) {
     for (const column of columns) {
       if (column.table === undefined || declared.has(column.table)) continue;
-      const place = { table: name, column: column.name };
-      faults.add(
-        place,
-        `Cannot refer to ${quote(column.table)}: this schema declares no such table`,
-      );
+      const at = { table: name, column: column.name };
+      faults.add(at, `Cannot refer to ${quote(column.table)}: this schema declares no such table`);
     }
   }
 }

@@ -1,6 +1,6 @@
 /** The small parts of a definition, read from values of any type. Never trusts a prototype or a length. @module */
 import { quote } from "../std/quote.ts";
-import type { Faults, Place } from "./faults.ts";
+import type { FaultLocation, Faults } from "./faults.ts";
 
 /** The own keys of an object and their values; a Map, since a key may be `__proto__`. */
 export type Fields = ReadonlyMap<string, unknown>;
@@ -8,17 +8,17 @@ export type Fields = ReadonlyMap<string, unknown>;
 /** The fields of an object that has no keys but the allowed ones, or `undefined` and the faults. */
 export function readFields(
   value: unknown,
-  { what, allowed, place }: { what: string; allowed: readonly string[]; place: Place },
+  { what, allowed, at }: { what: string; allowed: readonly string[]; at: FaultLocation },
   faults: Faults,
 ): Fields | undefined {
   if (!isObject(value)) {
-    faults.add(place, `Cannot read ${what}: must be an object, not ${describe(value)}`);
+    faults.add(at, `Cannot read ${what}: must be an object, not ${describe(value)}`);
     return undefined;
   }
   const fields = new Map<string, unknown>(Object.entries(value));
   for (const key of fields.keys()) {
     if (allowed.includes(key)) continue;
-    faults.add(place, `Cannot read ${what}: the key ${quote(key)} is not known`);
+    faults.add(at, `Cannot read ${what}: the key ${quote(key)} is not known`);
   }
   return fields;
 }
@@ -26,15 +26,15 @@ export function readFields(
 /** A list of at most `most` values, or `undefined` and a fault. */
 export function readList(
   value: unknown,
-  { what, most, place }: { what: string; most: number; place: Place },
+  { what, most, at }: { what: string; most: number; at: FaultLocation },
   faults: Faults,
 ): readonly unknown[] | undefined {
   if (!Array.isArray(value)) {
-    faults.add(place, `Cannot read ${what}: must be a list, not ${describe(value)}`);
+    faults.add(at, `Cannot read ${what}: must be a list, not ${describe(value)}`);
     return undefined;
   }
   if (value.length > most) {
-    faults.add(place, `Cannot take ${value.length} ${what}: must be at most ${most}`);
+    faults.add(at, `Cannot take ${value.length} ${what}: must be at most ${most}`);
     return undefined;
   }
   return value;

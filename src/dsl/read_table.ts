@@ -1,7 +1,7 @@
 /** One table of a definition, read from a value of any type. Never looks at another table. @module */
 import { quote } from "../std/quote.ts";
 import { type NamedColumn, QUOTAS, type TableDefinition } from "./definition.ts";
-import type { Faults, Place } from "./faults.ts";
+import type { FaultLocation, Faults } from "./faults.ts";
 import { findTableNameFault, foldName } from "./names.ts";
 import { readColumn } from "./read_column.ts";
 import { readColumnLists } from "./read_column_lists.ts";
@@ -16,44 +16,36 @@ export function readTable(
   nth: number,
   faults: Faults,
 ): TableDefinition | undefined {
-  const fields = readFields(value, { what: `table ${nth}`, allowed: KEYS, place: {} }, faults);
+  const fields = readFields(value, { what: `table ${nth}`, allowed: KEYS, at: {} }, faults);
   if (fields === undefined) return undefined;
   const name = fields.get("name");
   if (typeof name !== "string") {
     faults.add({}, `Cannot read the name of table ${nth}: must be a string, not ${describe(name)}`);
     return undefined;
   }
-  const place = { table: name };
+  const at = { table: name };
   const nameFault = findTableNameFault(name);
-  if (nameFault !== undefined) faults.add(place, nameFault);
-  const columns = readColumns(fields.get("columns"), place, faults);
+  if (nameFault !== undefined) faults.add(at, nameFault);
+  const columns = readColumns(fields.get("columns"), at, faults);
   if (columns === undefined) return undefined;
-  const indexes = readColumnLists(
-    fields.get("indexes"),
-    { what: "an index", columns, place },
-    faults,
-  );
-  const uniques = readColumnLists(
-    fields.get("uniques"),
-    { what: "a unique", columns, place },
-    faults,
-  );
+  const indexes = readColumnLists(fields.get("indexes"), { what: "an index", columns, at }, faults);
+  const uniques = readColumnLists(fields.get("uniques"), { what: "a unique", columns, at }, faults);
   const table = { name, ...foldSingles({ columns, indexes, uniques }) };
   refuseSameIndexes(table, faults);
   refuseTooManyIndexes(table, faults);
   return table;
 }
 
-function readColumns(value: unknown, place: Place, faults: Faults): NamedColumn[] | undefined {
+function readColumns(value: unknown, at: FaultLocation, faults: Faults): NamedColumn[] | undefined {
   const most = QUOTAS.columnsPerTable;
-  const list = readList(value, { what: "columns", most, place }, faults);
+  const list = readList(value, { what: "columns", most, at }, faults);
   if (list === undefined) return undefined;
   const columns: NamedColumn[] = [];
   const names = new Map<string, string>();
   list.forEach((one, index) => {
-    const column = readColumn(one, { ...place, nth: index + 1 }, faults);
+    const column = readColumn(one, { ...at, nth: index + 1 }, faults);
     if (column === undefined) return;
-    refuseSecondName(column.name, names, { ...place, column: column.name }, faults);
+    refuseSecondName(column.name, names, { ...at, column: column.name }, faults);
     columns.push(column);
   });
   return columns;
@@ -63,7 +55,7 @@ function readColumns(value: unknown, place: Place, faults: Faults): NamedColumn[
 export function refuseSecondName(
   name: string,
   names: Map<string, string>,
-  place: Place,
+  at: FaultLocation,
   faults: Faults,
 ): void {
   const earlier = names.get(foldName(name));
@@ -71,5 +63,5 @@ export function refuseSecondName(
   if (earlier === undefined) return;
   const reason =
     earlier === name ? "it is already there" : `${quote(earlier)} differs from it in case only`;
-  faults.add(place, `Cannot declare ${quote(name)}: ${reason}`);
+  faults.add(at, `Cannot declare ${quote(name)}: ${reason}`);
 }

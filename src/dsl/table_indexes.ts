@@ -21,7 +21,7 @@ export function foldSingles({ columns, indexes, uniques }: Body): Body {
 
 /** Adds a fault for each index or unique that is declared twice, or would be called in the database as another is. */
 export function refuseSameIndexes(table: TableDefinition, faults: Faults): void {
-  const place = { table: table.name };
+  const at = { table: table.name };
   for (const [what, lists] of [
     ["an index", [...toLists(table.columns, isIndexed), ...table.indexes]],
     ["a unique", [...toLists(table.columns, isUnique), ...table.uniques]],
@@ -37,7 +37,7 @@ export function refuseSameIndexes(table: TableDefinition, faults: Faults): void 
         other.length === list.length
           ? "it is already there"
           : `it would be called as the one of (${other.join(", ")})`;
-      faults.add(place, `Cannot make ${what} of (${list.join(", ")}): ${reason}`);
+      faults.add(at, `Cannot make ${what} of (${list.join(", ")}): ${reason}`);
     }
   }
 }

@@ -1,7 +1,7 @@
 /** From the default export of an app's schema to its definition. Never looks at classes, symbols or identity. @module */
 import { quote } from "../std/quote.ts";
 import { KINDS, type Reading } from "./definition.ts";
-import { type Faults, makeFaults, type Place } from "./faults.ts";
+import { type FaultLocation, type Faults, makeFaults } from "./faults.ts";
 import { toStandIn } from "./read_column.ts";
 import { readDefinitionInto } from "./read_definition.ts";
 import { describe, isObject } from "./read_parts.ts";
@@ -58,25 +58,25 @@ function findTables(schema: unknown, faults: Faults): object | undefined {
 function toEntries(
   source: object,
   what: string,
-  place: Place,
+  at: FaultLocation,
   faults: Faults,
 ): readonly (readonly [string, unknown])[] {
   const parent: unknown = Object.getPrototypeOf(source);
   if (parent !== null && Object.getPrototypeOf(parent) !== null) {
     const reason =
       'a key "__proto__" sets the prototype of an object, and a class is no declaration';
-    faults.add(place, `Cannot read the ${what}: must be a plain object, ${reason}`);
+    faults.add(at, `Cannot read the ${what}: must be a plain object, ${reason}`);
   }
   return Object.entries(source);
 }
 
 function toTable(name: string, source: unknown, faults: Faults): object[] {
-  const place = { table: name };
+  const at = { table: name };
   const model = findModel(source);
   const columns = model === undefined ? source : getKey(model, "columns");
   if (!isObject(columns) || isColumn(columns)) {
     faults.add(
-      place,
+      at,
       `Cannot read ${describeSource(columns)} as a table: must be { column: t.string(), … }`,
     );
     return [{ name, columns: [], indexes: [], uniques: [] }];
@@ -84,8 +84,8 @@ function toTable(name: string, source: unknown, faults: Faults): object[] {
   return [
     {
       name,
-      columns: toEntries(columns, "columns", place, faults).map(([column, value]) =>
-        toColumn(value, { ...place, column }, faults),
+      columns: toEntries(columns, "columns", at, faults).map(([column, value]) =>
+        toColumn(value, { ...at, column }, faults),
       ),
       indexes: model === undefined ? [] : getKey(model, "indexes"),
       uniques: model === undefined ? [] : getKey(model, "uniques"),
@@ -95,12 +95,12 @@ function toTable(name: string, source: unknown, faults: Faults): object[] {
 
 function toColumn(
   value: unknown,
-  place: Place & { readonly column: string },
+  at: FaultLocation & { readonly column: string },
   faults: Faults,
 ): object {
-  const name = place.column;
+  const name = at.column;
   if (isColumn(value)) return { ...value.column, name };
-  faults.add(place, `Cannot read ${describe(value)} as a column: ${findWayOut(value)}`);
+  faults.add(at, `Cannot read ${describe(value)} as a column: ${findWayOut(value)}`);
   return toStandIn(name);
 }
 

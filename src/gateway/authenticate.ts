@@ -44,7 +44,7 @@ export type AuthenticateDeps = {
 const RECORD_LIFE_MS = 60_000;
 /** How old the confirmation of the keys' version may be: well under the 5 s in which a revocation must hold. */
 const CONFIRMATION_LIFE_MS = 3000;
-const MOST_RECORDS = 10_000;
+const MAX_RECORDS = 10_000;
 /** The longest prefix, `_`, id, `.` and secret. Anything longer is not worth a look. */
 const BEARER = /^Bearer +([\w.-]{1,83})$/i;
 
@@ -66,7 +66,7 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
       throw unauthenticated();
     if (found.record.revokedAt !== undefined) throw unauthenticated();
     const cached = { ...found, readAt, principal: makePrincipal(found.record) };
-    const principal = admit(cached, deps.now());
+    const principal = checkExpiry(cached, deps.now());
     keep(cache, digest, cached);
     return principal;
   }
@@ -90,7 +90,7 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
     // Found by its digest: no secret stays in memory, and a look-up's time tells nothing of one.
     const digest = Bun.CryptoHasher.hash("sha256", text, "base64");
     const cached = cache.get(digest);
-    if (cached !== undefined && isCurrent(cached, deps)) return admit(cached, deps.now());
+    if (cached !== undefined && isCurrent(cached, deps)) return checkExpiry(cached, deps.now());
     return verifyFrom(readAddress(), { text, digest });
   };
 }
@@ -112,14 +112,14 @@ function isCurrent(cached: Cached, { watch, now }: AuthenticateDeps): boolean {
   return cached.version === latest || (cached.version > latest && cached.readAt >= confirmedAt);
 }
 
-function admit({ record, principal }: Cached, time: number): Principal {
+function checkExpiry({ record, principal }: Cached, time: number): Principal {
   if (record.expiresAt !== undefined && record.expiresAt.getTime() <= time) throw unauthenticated();
   return principal;
 }
 
 function keep(cache: Map<string, Cached>, digest: string, cached: Cached): void {
   cache.delete(digest);
-  const [oldest] = cache.size < MOST_RECORDS ? [] : cache.keys();
+  const [oldest] = cache.size < MAX_RECORDS ? [] : cache.keys();
   if (oldest !== undefined) cache.delete(oldest);
   cache.set(digest, cached);
 }

@@ -3,7 +3,7 @@ import { Problem } from "../problem.ts";
 
 export type LookUp<Key, Value> = (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>;
 
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 
 /**
  * A single look-up made of one of many: however many ask for however many keys, one query is under way. Who asks for
@@ -32,7 +32,7 @@ export function makeBatch<Key, Value>(
   return (key) => {
     const found = running.get(key) ?? waiting.get(key);
     if (found !== undefined) return found.promise;
-    if (waiting.size >= MOST_WAITING)
+    if (waiting.size >= MAX_WAITING)
       throw new Problem("overloaded", { headers: { "retry-after": "1" } });
     const made = Promise.withResolvers<Value | undefined>();
     waiting.set(key, made);

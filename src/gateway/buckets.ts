@@ -10,12 +10,12 @@ export type Buckets = {
   readonly look: (name: string, perMinute: number) => Bucket;
 };
 
-const MOST_BUCKETS = 20_000;
+const MAX_BUCKETS = 20_000;
 const MINUTE_MS = 60_000;
 
 /** Buckets of at most `most` names: the one that was made first gives way, and begins full if it comes back. */
 export function makeBuckets(options: { now: () => number; most?: number }): Buckets {
-  const { now, most = MOST_BUCKETS } = options;
+  const { now, most = MAX_BUCKETS } = options;
   const buckets = new Map<string, Bucket>();
   return {
     look: (name, perMinute) => {

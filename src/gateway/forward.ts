@@ -5,13 +5,13 @@
  *
  * @module
  */
-import { type Exchange, readBody, splitTarget } from "../http/mod.ts";
+import { type RequestContext, readBody, splitTarget } from "../http/mod.ts";
 import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
-import { type Site, writeContext } from "./context.ts";
 import { toCallerHeaders, toServiceHeaders } from "./forward_headers.ts";
 import { type Audience, SIGNED_HEADERS, sign } from "./signature.ts";
+import { type VirtualHost, writeSignedContext } from "./signed_context.ts";
 import { writes } from "./verify.ts";
 
 export type Upstream = {
@@ -24,14 +24,14 @@ export type Upstream = {
   now: () => number;
 };
 
-export type Passage = {
-  site: Site;
+export type ForwardOptions = {
+  virtualHost: VirtualHost;
   principal: Principal | undefined;
   /** Bytes of a body that the route takes at the most. */
-  mostBytes: number;
+  maxBytes: number;
 };
 
-export type Forward = (exchange: Exchange, passage: Passage) => Promise<Response>;
+export type Forward = (context: RequestContext, options: ForwardOptions) => Promise<Response>;
 
 /** An answer of up to this size is read whole. */
 const WHOLE_BYTES = 65_536;
@@ -39,10 +39,10 @@ const EMPTY = new Uint8Array();
 
 /** A forwarder to one service. @throws {Problem} bad_gateway; unavailable; timeout */
 export function makeForward(upstream: Upstream): Forward {
-  return async (exchange, passage) => {
-    const { body, oversize } = await takeBody(exchange.request, passage.mostBytes);
-    const call = toCall(upstream, exchange, { ...passage, body, oversize });
-    const response = await send(upstream, exchange, call);
+  return async (context, options) => {
+    const { body, oversize } = await takeBody(context.request, options.maxBytes);
+    const call = toCall(upstream, context, { ...options, body, oversize });
+    const response = await send(upstream, context, call);
     // The rest of a body that was too large is never read: the connection cannot be used again.
     if (oversize) response.headers.set("connection", "close");
     return response;
@@ -69,26 +69,33 @@ type Call = { url: string; method: string; headers: Headers; body: Uint8Array<Ar
 
 function toCall(
   { audience, url, secret, now }: Upstream,
-  { request, requestId, address, trace }: Exchange,
+  { request, requestId, address, trace }: RequestContext,
   {
-    site,
+    virtualHost,
     principal,
     body,
     oversize,
-  }: Passage & { body: Uint8Array<ArrayBuffer>; oversize: boolean },
+  }: ForwardOptions & { body: Uint8Array<ArrayBuffer>; oversize: boolean },
 ): Call {
   const { method } = request;
   const target = readTarget(request.url);
   const timestamp = String(now());
   const nonce = writes(method) ? makeNonce() : "";
   const host = audience === "identity" ? (request.headers.get("host") ?? "") : undefined;
-  const context = writeContext({ requestId, address, site, host, principal, oversize });
+  const signedContext = writeSignedContext({
+    requestId,
+    address,
+    virtualHost,
+    host,
+    principal,
+    oversize,
+  });
   const headers = toServiceHeaders(request.headers, audience);
   setTrace(headers, trace);
   headers.set(SIGNED_HEADERS.timestamp, timestamp);
   if (nonce !== "") headers.set(SIGNED_HEADERS.nonce, nonce);
-  headers.set(SIGNED_HEADERS.context, context);
-  const signed = { audience, method, target, timestamp, nonce, body, context };
+  headers.set(SIGNED_HEADERS.context, signedContext);
+  const signed = { audience, method, target, timestamp, nonce, body, context: signedContext };
   headers.set(SIGNED_HEADERS.signature, sign(secret, signed));
   return { url: url + target, method, headers, body };
 }
@@ -117,8 +124,8 @@ function makeNonce(): string {
 }
 
 /** The service's answer, or what kept it. */
-async function send(upstream: Upstream, exchange: Exchange, call: Call): Promise<Response> {
-  const { signal } = exchange.request;
+async function send(upstream: Upstream, context: RequestContext, call: Call): Promise<Response> {
+  const { signal } = context.request;
   const abort = new AbortController();
   const stop = () => abort.abort();
   const timer = setTimeout(
@@ -135,7 +142,7 @@ async function send(upstream: Upstream, exchange: Exchange, call: Call): Promise
       signal: abort.signal,
       ...(call.body.length === 0 ? {} : { body: call.body }),
     });
-    return await take(response, exchange);
+    return await take(response, context);
   } catch (error) {
     throw toProblem(abort.signal.reason instanceof DeadlineError ? abort.signal.reason : error, {
       audience: upstream.audience,
@@ -154,7 +161,7 @@ class DeadlineError extends Error {
 class AnswerError extends Error {}
 
 /** The answer as the caller gets it. One that does not carry our request id was not made by the service. */
-async function take(response: Response, { requestId }: Exchange): Promise<Response> {
+async function take(response: Response, { requestId }: RequestContext): Promise<Response> {
   if (response.headers.get("x-request-id") !== requestId)
     throw new AnswerError(`Answered ${response.status} without the request id`);
   const announced = response.headers.get("content-length");
@@ -193,14 +200,14 @@ const NOT_SENT = new Set([
   "ENETUNREACH",
 ]);
 
-type Outcome = { code: ProblemCode; message: string; headers?: Record<string, string> };
+type UpstreamFault = { code: ProblemCode; message: string; headers?: Record<string, string> };
 
 function toProblem(
   error: unknown,
   { audience, isWrite }: { audience: Audience; isWrite: boolean },
 ): Problem {
   if (error instanceof Problem) return error;
-  const { code, ...options } = toOutcome(error, audience);
+  const { code, ...options } = toUpstreamFault(error, audience);
   const message =
     isWrite && code !== "unavailable" ? `${options.message}${PERHAPS}` : options.message;
   return new Problem(code, { ...options, message, cause: error });
@@ -208,7 +215,7 @@ function toProblem(
 
 const PERHAPS = ": what was asked may or may not have happened";
 
-function toOutcome(error: unknown, audience: Audience): Outcome {
+function toUpstreamFault(error: unknown, audience: Audience): UpstreamFault {
   if (error instanceof DeadlineError)
     return { code: "timeout", message: `The ${audience} service did not answer in time` };
   const code = error instanceof Error && "code" in error ? String(error.code) : "";

@@ -1,24 +1,24 @@
 /** A service's routes as the gateway has them: the same method, path and access, and a handler that forwards. @module */
-import type { Exchange, KeyExchange, Route } from "../http/mod.ts";
-import type { Site } from "./context.ts";
+import type { KeyRequestContext, RequestContext, Route } from "../http/mod.ts";
 import type { Forward } from "./forward.ts";
+import type { VirtualHost } from "./signed_context.ts";
 
-export type ForwardedOptions = { forward: Forward; site: Site; mostBytes: number };
+export type ForwardedOptions = { forward: Forward; virtualHost: VirtualHost; maxBytes: number };
 
 /** The routes with every check that stands before a handler, and forwarding for a handler. */
 export function toForwarded<Deps>(
   routes: readonly Route<Deps>[],
-  { forward, site, mostBytes }: ForwardedOptions,
+  { forward, virtualHost, maxBytes }: ForwardedOptions,
 ): Route<unknown>[] {
-  const pass = { site, mostBytes };
+  const pass = { virtualHost, maxBytes };
   return routes.map(({ method, path, access }): Route<unknown> => {
     if (access.kind !== "key") {
-      const handle = (_: unknown, exchange: Exchange) =>
-        forward(exchange, { ...pass, principal: undefined });
+      const handle = (_: unknown, context: RequestContext) =>
+        forward(context, { ...pass, principal: undefined });
       return { method, path, access, handle };
     }
-    const handle = (_: unknown, exchange: KeyExchange) =>
-      forward(exchange, { ...pass, principal: exchange.principal });
+    const handle = (_: unknown, context: KeyRequestContext) =>
+      forward(context, { ...pass, principal: context.principal });
     return { method, path, access, handle };
   });
 }

@@ -1,7 +1,6 @@
 /** The gateway: API keys to principals, limits, and signed requests between processes. @module */
 export { type Authenticate, makeAuthenticate } from "./authenticate.ts";
 export { isProxy, makeReadAddress } from "./client_address.ts";
-export { SITES, type Site } from "./context.ts";
 export { type Forward, makeForward } from "./forward.ts";
 export { toForwarded } from "./forwarded_routes.ts";
 export { makeTakeQuota, type Quota, type TakeQuota } from "./quota.ts";
@@ -9,9 +8,10 @@ export {
   makeOpenReceive,
   makeSignedReceive,
   type Peer,
-  type ReadSite,
+  type ReadVirtualHost,
   type Receive,
   type Received,
 } from "./receive.ts";
-export { AUDIENCES, type Audience, LEAST_SECRET_BYTES } from "./signature.ts";
+export { AUDIENCES, type Audience, MIN_SECRET_BYTES } from "./signature.ts";
+export { VIRTUAL_HOSTS, type VirtualHost } from "./signed_context.ts";
 export { makeVerify } from "./verify.ts";

@@ -7,7 +7,7 @@ export type Nonces = {
 
 /** Nonces are dropped by the slice of time that they were signed in. */
 const SLICE_MS = 10_000;
-const MOST_NONCES = 1_000_000;
+const MAX_NONCES = 1_000_000;
 
 /** A store that forgets a nonce once its timestamp lies outside of `windowMs`, when the request is refused anyway. */
 export function makeNonces(options: {
@@ -15,7 +15,7 @@ export function makeNonces(options: {
   windowMs: number;
   most?: number;
 }): Nonces {
-  const { now, windowMs, most = MOST_NONCES } = options;
+  const { now, windowMs, most = MAX_NONCES } = options;
   const slices = new Map<number, Set<string>>();
   let count = 0;
   let sweptAt = 0;

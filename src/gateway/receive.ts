@@ -1,6 +1,6 @@
 /**
  * How a process takes a request: from anybody, where it is the gateway, or from the gateway alone, signed, where it is
- * a service of its own. Says who asks and from where; nothing else in the house reads headers for that.
+ * a service of its own. Says who asks and from where; nothing else in the service reads headers for that.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Log } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { ReadAddress } from "./client_address.ts";
-import type { Context, Site } from "./context.ts";
+import type { SignedContext, VirtualHost } from "./signed_context.ts";
 import { type Verify, writes } from "./verify.ts";
 
 /** Where a request's bytes came from, as far as the server tells. */
@@ -23,24 +23,24 @@ export type Received = {
   readonly requestId: string;
   /** The client's address. */
   readonly address: string;
-  readonly site: Site;
+  readonly virtualHost: VirtualHost;
   /** Already proved to the gateway; `undefined` where this process is to check a key itself. */
   readonly principal: Principal | undefined;
 };
 
-/** The request as the house goes on with it, or the answer to one that goes no further. */
+/** The request as the service goes on with it, or the answer to one that goes no further. */
 export type Receive = (
   request: Request,
   peer: Peer,
 ) => Received | Response | Promise<Received | Response>;
 
 /** What `Host` names. */
-export type ReadSite = (host: string | null) => Site;
+export type ReadVirtualHost = (host: string | null) => VirtualHost;
 
 export type OpenDeps = {
   makeRequestId: () => string;
   readAddress: ReadAddress;
-  readSite: ReadSite;
+  readVirtualHost: ReadVirtualHost;
 };
 
 /** Takes requests from anybody. */
@@ -51,7 +51,7 @@ export function makeOpenReceive(deps: OpenDeps): Receive {
     get address() {
       return deps.readAddress(peer.requestIP(request)?.address ?? "", request.headers);
     },
-    site: deps.readSite(request.headers.get("host")),
+    virtualHost: deps.readVirtualHost(request.headers.get("host")),
     principal: undefined,
   });
 }
@@ -59,7 +59,7 @@ export function makeOpenReceive(deps: OpenDeps): Receive {
 export type SignedDeps = { verify: Verify; log: Log; makeRequestId: () => string };
 
 /** More than any route takes: the gateway has measured the body before. */
-const MOST_BYTES = 2_097_152;
+const MAX_BYTES = 2_097_152;
 const EMPTY = new Uint8Array();
 
 /** Takes requests that the gateway signed, and of others only the question whether the process lives. */
@@ -85,7 +85,7 @@ export function makeSignedReceive(deps: SignedDeps): Receive {
 }
 
 function toUnsigned(request: Request, requestId: string): Received {
-  return { request, requestId, address: "", site: "gateway", principal: undefined };
+  return { request, requestId, address: "", virtualHost: "gateway", principal: undefined };
 }
 
 /** The same for every failure: what was wrong is for the log. */
@@ -107,7 +107,7 @@ function refuse(requestId: string): Response {
 async function takeBody(request: Request): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (!writes(request.method) || request.body === null) return EMPTY;
   try {
-    return await readBody(request, MOST_BYTES);
+    return await readBody(request, MAX_BYTES);
   } catch (error) {
     if (error instanceof Problem) return undefined;
     throw error;
@@ -118,7 +118,7 @@ async function takeBody(request: Request): Promise<Uint8Array<ArrayBuffer> | und
 function restore(
   request: Request,
   body: Uint8Array<ArrayBuffer> | undefined,
-  { oversize, host }: Context,
+  { oversize, host }: SignedContext,
 ): Request {
   const isEmpty = body === undefined || body.length === 0;
   if (isEmpty && !oversize && host === undefined) return request;

@@ -48,7 +48,7 @@ export type Signed = {
 };
 
 /** Least bytes of a secret: as many as the hash gives. */
-export const LEAST_SECRET_BYTES = 32;
+export const MIN_SECRET_BYTES = 32;
 const PREFIX = "v1=";
 
 /** The value of `Rowhouse-Signature`. */

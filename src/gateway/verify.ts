@@ -4,9 +4,10 @@
  *
  * @module
  */
-import { type Context, readContext } from "./context.ts";
+
 import { makeNonces } from "./nonces.ts";
 import { type Audience, isSignedBy, SIGNED_HEADERS } from "./signature.ts";
+import { readSignedContext, type SignedContext } from "./signed_context.ts";
 
 /** How far the clocks of two machines may be apart, either way. */
 export const WINDOW_MS = 60_000;
@@ -21,7 +22,7 @@ export type VerifyOptions = {
 export type Claim = { method: string; target: string; headers: Headers; body: Uint8Array };
 
 /** The context of a request that holds, or the reason why not, for the log. */
-export type Verdict = { context: Context } | { reason: string };
+export type Verdict = { context: SignedContext } | { reason: string };
 
 export type Verify = (claim: Claim) => Verdict;
 
@@ -42,7 +43,7 @@ export function makeVerify({ audience, secrets, now }: VerifyOptions): Verify {
     // Only what is signed may take room in the memory of nonces.
     const fault = writes(method) ? useNonce(nonce, Number(timestamp)) : undefined;
     if (fault !== undefined) return { reason: fault };
-    const context = readContext(contextText);
+    const context = readSignedContext(contextText);
     return context === undefined ? { reason: "context unreadable" } : { context };
   };
 

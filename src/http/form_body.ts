@@ -2,7 +2,7 @@
 import { Problem } from "../problem.ts";
 import { readText } from "./body.ts";
 
-const MOST_BYTES = 16_384;
+const MAX_BYTES = 16_384;
 
 /**
  * The fields of a form's body.
@@ -15,7 +15,7 @@ export async function readForm(request: Request): Promise<ReadonlyMap<string, st
     throw new Problem("unsupported_media_type", { message: "Send the form as a browser does" });
   }
   const fields = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(await readText(request, MOST_BYTES))) {
+  for (const [name, value] of new URLSearchParams(await readText(request, MAX_BYTES))) {
     if (fields.has(name))
       throw new Problem("invalid_request", { message: "A field of the form is sent twice" });
     fields.set(name, value);

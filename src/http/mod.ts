@@ -22,11 +22,11 @@ export {
   sizeOf,
 } from "./respond.ts";
 export {
-  type Exchange,
-  type KeyExchange,
+  type KeyRequestContext,
   type Match,
   type Method,
   makeRouter,
+  type RequestContext,
   type Route,
   type Router,
   splitTarget,

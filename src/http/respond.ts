@@ -1,4 +1,4 @@
-/** Answers: JSON with the headers that every answer of the house carries. @module */
+/** Answers: JSON with the headers that every answer of the service carries. @module */
 import type { Problem } from "../problem.ts";
 
 const JSON_TYPE = "application/json";

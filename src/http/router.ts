@@ -9,8 +9,8 @@ import type { Principal, Scope } from "../principal.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/** One request on its way through the house. */
-export type Exchange = {
+/** One request on its way through the service. */
+export type RequestContext = {
   readonly request: Request;
   readonly requestId: string;
   /** Whose trace the work on the request is a span of. */
@@ -24,7 +24,7 @@ export type Exchange = {
   /** Where the time that the database takes is added up. */
   readonly meter: { dbMs: number };
 };
-export type KeyExchange = Exchange & { readonly principal: Principal };
+export type KeyRequestContext = RequestContext & { readonly principal: Principal };
 
 type Answer = Response | Promise<Response>;
 
@@ -32,11 +32,11 @@ type Answer = Response | Promise<Response>;
 export type Route<Deps> = { readonly method: Method; readonly path: string } & (
   | {
       readonly access: { readonly kind: "key"; readonly scope: Scope };
-      readonly handle: (deps: Deps, exchange: KeyExchange) => Answer;
+      readonly handle: (deps: Deps, context: KeyRequestContext) => Answer;
     }
   | {
       readonly access: { readonly kind: "open" | "session" };
-      readonly handle: (deps: Deps, exchange: Exchange) => Answer;
+      readonly handle: (deps: Deps, context: RequestContext) => Answer;
     }
 );
 

@@ -6,7 +6,13 @@
  */
 import { APP_SLUG, endSessions, type Origins, readMe } from "../accounts/mod.ts";
 import type { Database } from "../db/mod.ts";
-import { answerEmpty, answerJson, corsHeaders, type Exchange, type Route } from "../http/mod.ts";
+import {
+  answerEmpty,
+  answerJson,
+  corsHeaders,
+  type RequestContext,
+  type Route,
+} from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { clearSession, readSessionCookie, withCookies } from "./cookies.ts";
 import type { IdentitySettings } from "./settings.ts";
@@ -22,7 +28,7 @@ export const authRoutes: readonly Route<AuthDeps>[] = [
   { method: "POST", path: "/v1/auth/logout", access: { kind: "session" }, handle: answerLogout },
 ];
 
-async function answerMe(deps: AuthDeps, { request, query }: Exchange): Promise<Response> {
+async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {
   const slug = readSlug(query);
   const me = await readMe(
     { db: deps.db, sessionIdleS: deps.identity.sessionIdleS },
@@ -40,14 +46,14 @@ async function answerMe(deps: AuthDeps, { request, query }: Exchange): Promise<R
   return answerJson(me.user, { headers: NO_STORE });
 }
 
-async function answerLogout(deps: AuthDeps, { request }: Exchange): Promise<Response> {
+async function answerLogout(deps: AuthDeps, { request }: RequestContext): Promise<Response> {
   const origin = request.headers.get("origin");
   if (origin !== null && !isLogoutOrigin(deps, origin)) throw new Problem("forbidden");
   await endSessions(deps, readSessionCookie(request));
   return withCookies(answerEmpty({ headers: NO_STORE }), clearSession(deps.identity));
 }
 
-/** The pages and the gateway itself count as registered: they are the house. */
+/** The pages and the gateway itself count as registered: they are the service. */
 function isLogoutOrigin({ origins, identity }: AuthDeps, origin: string): boolean {
   return (
     origins.isRegistered(origin) || origin === identity.identityUrl || origin === identity.publicUrl

@@ -5,44 +5,47 @@
  * @module
  */
 import { APP_SLUG, type AppTargets } from "../accounts/mod.ts";
-import { type Exchange, readCookies, readForm, toSetCookie } from "../http/mod.ts";
+import { type RequestContext, readCookies, readForm, toSetCookie } from "../http/mod.ts";
 import { answerPage, answerSeeOther, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { type PageDeps, readVisitOf } from "./page_deps.ts";
+import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
 import { readRedirectUri } from "./redirect_uri.ts";
-import { answerSignIn, answerSignInForm, type SignInPlace } from "./sign_in_page.ts";
+import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
 /** Counts how often one app has sent its visitor back here without a pause. */
 const RETURNS_COOKIE = "__Host-rowhouse_returns";
-const MOST_RETURNS = 5;
+const MAX_RETURNS = 5;
 const PAUSE_S = 20;
 
-type Asked = { slug: string; redirectUri: string };
+type AuthorizeQuery = { slug: string; redirectUri: string };
 
 /** The form, or the way back for who is signed in. */
-export async function answerAuthorize(deps: PageDeps, exchange: Exchange): Promise<Response> {
-  const asked = readAsked(exchange.query);
-  const visit = await readVisitOf(deps, exchange, asked.slug);
-  const { app, href } = checkAsked(asked, visit.app);
-  if (visit.visitor !== undefined) return answerReturn(exchange, { slug: app.slug, href });
-  return answerSignInForm(deps, exchange, {
-    ...toPlace(deps, { query: exchange.query, slug: app.slug, href }),
-    isConflict: visit.isConflict,
+export async function answerAuthorize(deps: PageDeps, context: RequestContext): Promise<Response> {
+  const authorizeQuery = readAuthorizeQuery(context.query);
+  const session = await readSessionOfPage(deps, context, authorizeQuery.slug);
+  const { app, href } = checkAuthorizeQuery(authorizeQuery, session.app);
+  if (session.visitor !== undefined) return answerReturn(context, { slug: app.slug, href });
+  return answerSignInForm(deps, context, {
+    ...toSignInTarget(deps, { query: context.query, slug: app.slug, href }),
+    isConflict: session.isConflict,
   });
 }
 
 /** The form's answer; where it leads is checked again. */
-export async function answerAuthorizeForm(deps: PageDeps, exchange: Exchange): Promise<Response> {
-  const asked = readAsked(exchange.query);
-  const fields = await readForm(exchange.request);
-  const visit = await readVisitOf(deps, exchange, asked.slug);
-  const { app, href } = checkAsked(asked, visit.app);
-  const place = toPlace(deps, { query: exchange.query, slug: app.slug, href });
-  return await answerSignIn(deps, exchange, { place, fields });
+export async function answerAuthorizeForm(
+  deps: PageDeps,
+  context: RequestContext,
+): Promise<Response> {
+  const authorizeQuery = readAuthorizeQuery(context.query);
+  const fields = await readForm(context.request);
+  const session = await readSessionOfPage(deps, context, authorizeQuery.slug);
+  const { app, href } = checkAuthorizeQuery(authorizeQuery, session.app);
+  const target = toSignInTarget(deps, { query: context.query, slug: app.slug, href });
+  return await answerSignIn(deps, context, { target, fields });
 }
 
 /** @throws {Problem} invalid_request — `app` or `redirect_uri` missing, given twice or malformed */
-function readAsked(query: string): Asked {
+function readAuthorizeQuery(query: string): AuthorizeQuery {
   const parameters = new URLSearchParams(query);
   const [slug, ...moreSlugs] = parameters.getAll("app");
   const [redirectUri, ...moreUris] = parameters.getAll("redirect_uri");
@@ -54,8 +57,8 @@ function readAsked(query: string): Asked {
 }
 
 /** @throws {Problem} unknown_app; invalid_request — the app has not registered where to return to */
-function checkAsked(
-  { redirectUri }: Asked,
+function checkAuthorizeQuery(
+  { redirectUri }: AuthorizeQuery,
   app: AppTargets | undefined,
 ): { app: AppTargets; href: string } {
   if (app === undefined) throw new Problem("unknown_app");
@@ -74,9 +77,12 @@ function refuse(message: string): Problem {
   return new Problem("invalid_request", { message });
 }
 
-type Place = { query: string; slug: string; href: string };
+type SignInTargetOptions = { query: string; slug: string; href: string };
 
-function toPlace({ identity }: PageDeps, { query, slug, href }: Place): SignInPlace {
+function toSignInTarget(
+  { identity }: PageDeps,
+  { query, slug, href }: SignInTargetOptions,
+): SignInTarget {
   const { origin, protocol, host } = new URL(href);
   const parameters = new URLSearchParams(query);
   const action = new URLSearchParams({
@@ -96,13 +102,13 @@ function toPlace({ identity }: PageDeps, { query, slug, href }: Place): SignInPl
 
 /** Back to the app at once, unless it has just sent the same visitor here several times. */
 function answerReturn(
-  { request }: Exchange,
+  { request }: RequestContext,
   { slug, href }: { slug: string; href: string },
 ): Response {
   const count = readReturns(request, slug);
   const cookie = (value: string, maxAgeS: number) =>
     toSetCookie(RETURNS_COOKIE, value, { path: "/", maxAgeS });
-  if (count >= MOST_RETURNS) return answerLoop({ slug, href }, [cookie("", 0)]);
+  if (count >= MAX_RETURNS) return answerLoop({ slug, href }, [cookie("", 0)]);
   return answerSeeOther(href, { cookies: [cookie(`${slug}.${count + 1}`, PAUSE_S)] });
 }
 

@@ -10,9 +10,9 @@ import { Problem } from "../problem.ts";
 const CURRENT = "$argon2id$v=19$m=19456,t=2,p=1$";
 const PARAMETERS = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
 /** Each takes 19 MB and a core: more at once would only take them from the requests. */
-const MOST_AT_ONCE = 2;
+const MAX_AT_ONCE = 2;
 /** Past this many the wait would be longer than anybody's patience. */
-const MOST_WAITING = 100;
+const MAX_WAITING = 100;
 
 export type Hashing = {
   readonly make: (password: string) => Promise<string>;
@@ -23,7 +23,7 @@ export type Hashing = {
 
 /** @throws {Problem} overloaded — from both, when too many wait */
 export function makeHashing(): Hashing {
-  const bounded = makeBound(MOST_AT_ONCE, MOST_WAITING);
+  const bounded = makeBound(MAX_AT_ONCE, MAX_WAITING);
   const hash = (password: string) => bounded(() => Bun.password.hash(password, PARAMETERS));
   let decoy: Promise<string> | undefined;
   return {

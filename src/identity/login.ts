@@ -2,34 +2,37 @@
 import {
   endSessions,
   endSessionsEverywhere,
-  type Visit,
+  type PageSession,
   type VisitorApp,
 } from "../accounts/mod.ts";
-import { type Exchange, readCookies, readForm } from "../http/mod.ts";
+import { type RequestContext, readCookies, readForm } from "../http/mod.ts";
 import { answerPage, answerSeeOther, type Html, html, renderForm } from "../pages/mod.ts";
 import { clearPages, IDENTITY_COOKIE, readPageCookies } from "./cookies.ts";
 import { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
-import { type PageDeps, readVisitOf } from "./page_deps.ts";
-import { answerSignIn, answerSignInForm, type SignInPlace } from "./sign_in_page.ts";
+import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
+import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
-const PLACE: SignInPlace = { action: "/login", location: "/login" };
+const OWN_TARGET: SignInTarget = { action: "/login", location: "/login" };
 
 /** The apps of who is signed in, else the form. */
-export async function answerLogin(deps: PageDeps, exchange: Exchange): Promise<Response> {
-  const visit = await readVisitOf(deps, exchange);
-  if (visit.visitor !== undefined)
-    return answerAccount(visit.visitor, visit.apps, toSessionToken(exchange.request));
-  return answerSignInForm(deps, exchange, { ...PLACE, isConflict: visit.isConflict });
+export async function answerLogin(deps: PageDeps, context: RequestContext): Promise<Response> {
+  const session = await readSessionOfPage(deps, context);
+  if (session.visitor !== undefined)
+    return answerAccount(session.visitor, session.apps, toSessionToken(context.request));
+  return answerSignInForm(deps, context, { ...OWN_TARGET, isConflict: session.isConflict });
 }
 
 /** The form's answer. */
-export async function answerLoginForm(deps: PageDeps, exchange: Exchange): Promise<Response> {
-  const fields = await readForm(exchange.request);
-  return await answerSignIn(deps, exchange, { place: PLACE, fields });
+export async function answerLoginForm(deps: PageDeps, context: RequestContext): Promise<Response> {
+  const fields = await readForm(context.request);
+  return await answerSignIn(deps, context, { target: OWN_TARGET, fields });
 }
 
 /** Ends this session, or all of this person's. @throws {Problem} forbidden */
-export async function answerSignOut(deps: PageDeps, { request }: Exchange): Promise<Response> {
+export async function answerSignOut(
+  deps: PageDeps,
+  { request }: RequestContext,
+): Promise<Response> {
   const fields = await readForm(request);
   // A second tab, or a second press: there is nothing left to end.
   if (readCookies(request.headers.get("cookie"), IDENTITY_COOKIE).length === 0)
@@ -42,7 +45,7 @@ export async function answerSignOut(deps: PageDeps, { request }: Exchange): Prom
 }
 
 function answerAccount(
-  { email, displayName }: NonNullable<Visit["visitor"]>,
+  { email, displayName }: NonNullable<PageSession["visitor"]>,
   apps: readonly VisitorApp[],
   token: string,
 ): Response {

@@ -12,4 +12,9 @@ export type { PageDeps } from "./page_deps.ts";
 export { pageRoutes } from "./page_routes.ts";
 export { findPasswordFaults } from "./password.ts";
 export { answerProblemPage } from "./problem_page.ts";
-export { DEFAULT_SETTINGS, type IdentitySettings, type Site, toSite } from "./settings.ts";
+export {
+  DEFAULT_SETTINGS,
+  type IdentitySettings,
+  toVirtualHost,
+  type VirtualHost,
+} from "./settings.ts";

@@ -1,7 +1,7 @@
 /** What the identity pages need, and how one of them learns who visits. @module */
-import { readVisit, type Visit } from "../accounts/mod.ts";
+import { type PageSession, readPageSession } from "../accounts/mod.ts";
 import type { Database } from "../db/mod.ts";
-import type { Exchange } from "../http/mod.ts";
+import type { RequestContext } from "../http/mod.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import { readPageCookies } from "./cookies.ts";
 import type { Hashing } from "./hashing.ts";
@@ -15,10 +15,14 @@ export type PageDeps = {
 };
 
 /** Who visits, by both cookies; the app by its slug, where one is named. One statement. */
-export function readVisitOf(
+export function readSessionOfPage(
   { db, identity }: PageDeps,
-  { request }: Exchange,
+  { request }: RequestContext,
   slug?: string,
-): Promise<Visit> {
-  return readVisit({ db, sessionIdleS: identity.sessionIdleS }, readPageCookies(request), slug);
+): Promise<PageSession> {
+  return readPageSession(
+    { db, sessionIdleS: identity.sessionIdleS },
+    readPageCookies(request),
+    slug,
+  );
 }

@@ -6,15 +6,15 @@
  */
 import { COMMON_PASSWORDS, COMMON_WORDS } from "./common_passwords.ts";
 
-export const LEAST_CODE_POINTS = 15;
-export const MOST_BYTES = 1024;
+export const MIN_CODE_POINTS = 15;
+export const MAX_BYTES = 1024;
 /** What must be left of a password without names that everybody knows. */
-const LEAST_WITHOUT_CONTEXT = 8;
+const MIN_WITHOUT_CONTEXT = 8;
 /** Characters that do not follow from the one before. */
-const LEAST_SURPRISES = 6;
-const LEAST_DIFFERENT = 5;
+const MIN_SURPRISES = 6;
+const MIN_DIFFERENT = 5;
 /** Shorter names stand in too many words by accident. */
-const LEAST_NAME = 4;
+const MIN_NAME = 4;
 
 const ROWS = ["01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop"];
 const PRODUCT = "rowhouse";
@@ -42,13 +42,13 @@ export function toPasswordForm(text: string): string {
 export function findPasswordFaults(text: string, names: readonly string[]): string[] {
   const password = toPasswordForm(text);
   const length = [...password].length;
-  if (length < LEAST_CODE_POINTS) {
+  if (length < MIN_CODE_POINTS) {
     return [
-      `Use at least ${LEAST_CODE_POINTS} characters: this has ${length}. A few unrelated words do well.`,
+      `Use at least ${MIN_CODE_POINTS} characters: this has ${length}. A few unrelated words do well.`,
     ];
   }
-  if (new TextEncoder().encode(password).length > MOST_BYTES)
-    return [`Use at most ${MOST_BYTES} bytes.`];
+  if (new TextEncoder().encode(password).length > MAX_BYTES)
+    return [`Use at most ${MAX_BYTES} bytes.`];
   return RULES.filter((rule) => rule.isBroken(password, names)).map((rule) => rule.reason);
 }
 
@@ -66,7 +66,7 @@ const RULES: readonly Rule[] = [
   { reason: "This repeats the same few characters.", isBroken: isRepetition },
   {
     reason: "This follows the alphabet, the digits or the rows of a keyboard.",
-    isBroken: (password) => countSurprises(password) < LEAST_SURPRISES,
+    isBroken: (password) => countSurprises(password) < MIN_SURPRISES,
   },
 ];
 
@@ -93,16 +93,16 @@ function isMadeOf(text: string, words: readonly string[]): boolean {
 function isMadeOfNames(password: string, names: readonly string[]): boolean {
   const words = [PRODUCT, ...names]
     .flatMap((name) => [fold(name), ...name.split(/[^\p{L}\p{N}]+/u).map(fold)])
-    .filter((word) => word.length >= LEAST_NAME)
+    .filter((word) => word.length >= MIN_NAME)
     .sort((a, b) => b.length - a.length);
   const folded = fold(password);
   const rest = words.reduce((left, word) => left.replaceAll(word, ""), folded);
-  return rest !== folded && [...rest].length < LEAST_WITHOUT_CONTEXT;
+  return rest !== folded && [...rest].length < MIN_WITHOUT_CONTEXT;
 }
 
 function isRepetition(password: string): boolean {
   const folded = password.toLowerCase();
-  return new Set(folded).size < LEAST_DIFFERENT || /^(.{1,7})\1+(.{0,6})$/su.test(folded);
+  return new Set(folded).size < MIN_DIFFERENT || /^(.{1,7})\1+(.{0,6})$/su.test(folded);
 }
 
 /** Characters that are neither equal to the one before nor its neighbour in the alphabet or on the keyboard. */

@@ -41,10 +41,13 @@ const WORDS: Partial<Record<ProblemCode, Words>> = {
 };
 
 /** What was asked: by a link, or by a form that was sent. */
-export type Asked = { requestId: string; method: string };
+export type RefusedRequest = { requestId: string; method: string };
 
 /** The page for a problem. */
-export function answerProblemPage(problem: Problem, { requestId, method }: Asked): Response {
+export function answerProblemPage(
+  problem: Problem,
+  { requestId, method }: RefusedRequest,
+): Response {
   const { title, text } = WORDS[problem.code] ?? toWords(problem, method);
   const body = html`
 <h1>${title}</h1>

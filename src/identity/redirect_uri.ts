@@ -6,7 +6,7 @@
  */
 import type { Target } from "../accounts/mod.ts";
 
-const MOST_CHARS = 2048;
+const MAX_CHARS = 2048;
 /** Printable ASCII without what browsers and proxies read in more than one way. */
 const CHARACTERS = /^[\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
 const PARTS = /^(https?):\/\/([^/?#]*)([^?#]*)/;
@@ -16,7 +16,7 @@ const HIDDEN = /%(2f|5c|00|0a|0d|25)/i;
 
 /** The parsed href of a redirect_uri that one of an app's targets allows; `undefined` for every other text. */
 export function readRedirectUri(text: string, targets: readonly Target[]): string | undefined {
-  if (text.length > MOST_CHARS || !CHARACTERS.test(text)) return undefined;
+  if (text.length > MAX_CHARS || !CHARACTERS.test(text)) return undefined;
   const [, scheme, authority, path] = PARTS.exec(text) ?? [];
   if (scheme === undefined || authority === undefined || path === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -3,30 +3,36 @@
  * that whoever previews links does no harm. @module
  */
 import { findPasswordLink, isSecretText, usePasswordLink } from "../accounts/mod.ts";
-import { type Exchange, readForm } from "../http/mod.ts";
+import { type RequestContext, readForm } from "../http/mod.ts";
 import { answerPage, answerSeeOther, html, renderField, renderForm } from "../pages/mod.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
-import { findPasswordFaults, LEAST_CODE_POINTS, toPasswordForm } from "./password.ts";
+import { findPasswordFaults, MIN_CODE_POINTS, toPasswordForm } from "./password.ts";
 
 const LINK_FIELD = "link";
 
 type Link = NonNullable<Awaited<ReturnType<typeof findPasswordLink>>>;
 
 /** The form for who holds a link. */
-export async function answerSetPassword(deps: PageDeps, exchange: Exchange): Promise<Response> {
-  const secret = readSecret(new URLSearchParams(exchange.query).getAll("token"));
+export async function answerSetPassword(
+  deps: PageDeps,
+  context: RequestContext,
+): Promise<Response> {
+  const secret = readSecret(new URLSearchParams(context.query).getAll("token"));
   const link = secret === undefined ? undefined : await findPasswordLink(deps, secret);
-  if (secret === undefined || link === undefined) return answerUnusable(exchange.query);
-  return answerForm(deps, exchange, { secret, link, faults: { password: [], again: [] } });
+  if (secret === undefined || link === undefined) return answerUnusable(context.query);
+  return answerForm(deps, context, { secret, link, faults: { password: [], again: [] } });
 }
 
 /** Sets the password, or says all that speaks against it. @throws {Problem} forbidden */
-export async function answerSetPasswordForm(deps: PageDeps, exchange: Exchange): Promise<Response> {
-  const fields = await readForm(exchange.request);
-  checkForm(exchange.request, deps.identity, { fields, binding: "form" });
+export async function answerSetPasswordForm(
+  deps: PageDeps,
+  context: RequestContext,
+): Promise<Response> {
+  const fields = await readForm(context.request);
+  checkForm(context.request, deps.identity, { fields, binding: "form" });
   const secret = readSecret([fields.get(LINK_FIELD) ?? ""]);
-  // Checked before anything is hashed: only who holds a link may make the house work.
+  // Checked before anything is hashed: only who holds a link may make the service work.
   const link = secret === undefined ? undefined : await findPasswordLink(deps, secret);
   if (secret === undefined || link === undefined) return answerUnusable("token");
   const password = fields.get("password") ?? "";
@@ -38,7 +44,7 @@ export async function answerSetPasswordForm(deps: PageDeps, exchange: Exchange):
         : ["This differs from the first."],
   };
   if (faults.password.length + faults.again.length > 0)
-    return answerForm(deps, exchange, { secret, link, faults });
+    return answerForm(deps, context, { secret, link, faults });
   const hash = await deps.hashing.make(toPasswordForm(password));
   return (await usePasswordLink(deps, secret, hash))
     ? answerSeeOther("/password-set")
@@ -66,7 +72,7 @@ type State = { secret: string; link: Link; faults: { password: string[]; again: 
 
 function answerForm(
   deps: PageDeps,
-  { request }: Exchange,
+  { request }: RequestContext,
   { secret, link, faults }: State,
 ): Response {
   const { token, cookies } = makeFormToken(request, deps.randomBytes);
@@ -93,7 +99,7 @@ ${renderForm({
       label: "New password",
       type: "password",
       autocomplete: "new-password",
-      hint: `At least ${LEAST_CODE_POINTS} characters. A few unrelated words are easy to remember and hard to guess.`,
+      hint: `At least ${MIN_CODE_POINTS} characters. A few unrelated words are easy to remember and hard to guess.`,
       faults: faults.password,
       isFirst: true,
     }),

@@ -22,13 +22,13 @@ export const DEFAULT_SETTINGS: IdentitySettings = {
 };
 
 /** Which of the two sites a request is for: with one origin for both, or none set, every host serves both. */
-export type Site = "identity" | "gateway" | "both";
+export type VirtualHost = "identity" | "gateway" | "both";
 
 /** By the `Host` header alone: nothing that a caller forwards is believed. */
-export function toSite(
+export function toVirtualHost(
   host: string | null,
   { identityUrl, publicUrl }: Pick<IdentitySettings, "identityUrl" | "publicUrl">,
-): Site {
+): VirtualHost {
   if (identityUrl === undefined || identityUrl === publicUrl) return "both";
   return isHostOf(host, identityUrl) ? "identity" : "gateway";
 }
@@ -42,7 +42,7 @@ export function isOwnOrigin(
   const own = identityUrl ?? publicUrl;
   if (origin === null || !URL.canParse(origin)) return false;
   if (own !== undefined) return origin === own;
-  // Without a setting the host must do: what ends TLS in front of the house hides the scheme.
+  // Without a setting the host must do: what ends TLS in front of the service hides the scheme.
   return new URL(origin).origin === origin && isHostOf(request.headers.get("host"), origin);
 }
 

@@ -11,7 +11,7 @@ import {
   makeSession,
   toCanonicalEmail,
 } from "../accounts/mod.ts";
-import type { Exchange } from "../http/mod.ts";
+import type { RequestContext } from "../http/mod.ts";
 import { toClientNetwork } from "../std/client_network.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { readPageCookies, toSessionCookies } from "./cookies.ts";
@@ -28,7 +28,7 @@ export type SignIn =
 /** A sign-in with what was typed, or why not. */
 export async function signIn(
   deps: PageDeps,
-  { request, address }: Exchange,
+  { request, address }: RequestContext,
   typed: Typed,
 ): Promise<SignIn> {
   const faults = findGaps(typed);

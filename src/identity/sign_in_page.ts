@@ -1,5 +1,5 @@
 /** The sign-in form, alone or on behalf of an app, and its answer to what was typed. @module */
-import type { Exchange } from "../http/mod.ts";
+import type { RequestContext } from "../http/mod.ts";
 import {
   answerPage,
   answerSeeOther,
@@ -14,7 +14,7 @@ import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { type SignIn, signIn } from "./sign_in.ts";
 
-export type SignInPlace = {
+export type SignInTarget = {
   /** Where the form is sent, with the query that says for whom. */
   action: string;
   /** The app on whose behalf; none on the account's own page. */
@@ -28,26 +28,26 @@ export type SignInPlace = {
 /** The empty form; cookies that contradict one another are cleared. */
 export function answerSignInForm(
   deps: PageDeps,
-  { request }: Exchange,
-  place: SignInPlace & { isConflict: boolean },
+  { request }: RequestContext,
+  target: SignInTarget & { isConflict: boolean },
 ): Response {
   const { token, cookies } = makeFormToken(request, deps.randomBytes);
-  const cleared = place.isConflict ? clearPages(deps.identity) : [];
-  return answerForm(place, { token, cookies: [...cookies, ...cleared], status: 200 });
+  const cleared = target.isConflict ? clearPages(deps.identity) : [];
+  return answerForm(target, { token, cookies: [...cookies, ...cleared], status: 200 });
 }
 
 /** The answer to the form: on to `location`, or the form again with what is wrong. @throws {Problem} forbidden */
 export async function answerSignIn(
   deps: PageDeps,
-  exchange: Exchange,
-  { place, fields }: { place: SignInPlace; fields: ReadonlyMap<string, string> },
+  context: RequestContext,
+  { target, fields }: { target: SignInTarget; fields: ReadonlyMap<string, string> },
 ): Promise<Response> {
-  checkForm(exchange.request, deps.identity, { fields, binding: "form" });
+  checkForm(context.request, deps.identity, { fields, binding: "form" });
   const email = fields.get("email") ?? "";
-  const result = await signIn(deps, exchange, { email, password: fields.get("password") ?? "" });
-  if (result.kind === "done") return answerSeeOther(place.location, { cookies: result.cookies });
-  const { token, cookies } = makeFormToken(exchange.request, deps.randomBytes);
-  return answerForm(place, { token, cookies, email, ...toTrouble(result) });
+  const result = await signIn(deps, context, { email, password: fields.get("password") ?? "" });
+  if (result.kind === "done") return answerSeeOther(target.location, { cookies: result.cookies });
+  const { token, cookies } = makeFormToken(context.request, deps.randomBytes);
+  return answerForm(target, { token, cookies, email, ...toTrouble(result) });
 }
 
 type Trouble = {
@@ -79,13 +79,13 @@ function toWait(seconds: number): string {
 
 type FormState = Trouble & { token: string; cookies: readonly string[]; email?: string };
 
-function answerForm(place: SignInPlace, state: FormState): Response {
+function answerForm(target: SignInTarget, state: FormState): Response {
   const body = html`
 <h1>Sign in</h1>
-${renderLead(place)}
+${renderLead(target)}
 ${state.notice !== undefined && renderNotice("fault", state.notice)}
 ${renderForm({
-  action: place.action,
+  action: target.action,
   token: { name: TOKEN_FIELD, value: state.token },
   fields: renderFields(state),
   button: "Sign in",
@@ -95,13 +95,13 @@ ${renderForm({
     {
       status: state.status,
       cookies: state.cookies,
-      formTargets: place.formTargets ?? [],
+      formTargets: target.formTargets ?? [],
       ...(state.headers === undefined ? {} : { headers: state.headers }),
     },
   );
 }
 
-function renderLead({ app }: SignInPlace): Html {
+function renderLead({ app }: SignInTarget): Html {
   if (app === undefined) return html`<p class="lead">to see and open your apps</p>`;
   return html`<p class="lead">to continue to <strong>${app.slug}</strong> at ${app.host}</p>`;
 }

@@ -40,9 +40,9 @@ export type PushResult = {
 };
 
 /** How often a push is planned again because another one came between; each time somebody made progress. */
-const MOST_PLANS = 5;
+const MAX_PLANS = 5;
 /** How often tables in use are tried again before the push is busy. */
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 const TRY_AGAIN_MS = 150;
 
 /**
@@ -54,7 +54,7 @@ const TRY_AGAIN_MS = 150;
 export async function push(deps: PushDeps, request: PushRequest): Promise<PushResult> {
   const { dryRun } = request.options;
   let tries = 0;
-  for (let plans = 0; plans < MOST_PLANS; plans++) {
+  for (let plans = 0; plans < MAX_PLANS; plans++) {
     const prepared = await preparePush(deps, request);
     const { plan, state, migration } = prepared;
     const told = { steps: describePlan(plan), notes: plan.notes };
@@ -79,7 +79,7 @@ export async function push(deps: PushDeps, request: PushRequest): Promise<PushRe
     if (outcome === "held") throw busy();
     if (outcome === "locked") {
       tries++;
-      if (tries === MOST_TRIES) throw busy();
+      if (tries === MAX_TRIES) throw busy();
       await Bun.sleep(TRY_AGAIN_MS * (0.5 + Math.random()));
     }
   }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { coalesce, type Database, readSqlState, ViolationError } from "../db/mod.ts";
+import { coalesce, type Database, readSqlState, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
 import { type DeferredBuild, renderDeferred, renderDropIndex } from "./ddl.ts";
 
@@ -60,7 +60,7 @@ async function claimStep(admin: Database, after: string): Promise<Claimed | unde
       order by id limit 1 for update skip locked)
     returning id::text as id, kind, table_name as "table", name, columns::text as columns`,
     [after],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   return row === undefined ? undefined : { ...row, columns: JSON.parse(row.columns) as string[] };
 }
@@ -70,7 +70,7 @@ async function renewLease({ admin, log }: DeferredDeps, id: string): Promise<voi
     `update rowhouse.deferred_steps set lease_until = now() + make_interval(secs => ${LEASE_S})
     where id = $1::int8 and state = 'running'`,
     [id],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   // A renewal that fails is made up for by the next one; else the lease runs out, as it should.
   await renewed.catch(noteFault(log, "the lease of a deferred step"));
@@ -84,7 +84,7 @@ async function endStep(admin: Database, id: string, { state, fault }: End): Prom
       finished_at = case when $2 = 'done' then now() end
     where id = $1::int8`,
     [id, state, fault],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }
 
@@ -125,7 +125,7 @@ async function findIndex(admin: Database, { table, name }: Claimed) {
     where index_class.relname = $1 and table_class.relname = $2
       and index_class.relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'data')`,
     [name, table],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row;
 }

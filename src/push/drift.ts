@@ -1,5 +1,5 @@
 /** Drift: where PostgreSQL is not as push recorded it, each difference by name. Reads; mends nothing. @module */
-import type { Database } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import { type Facts, toFacts } from "./facts.ts";
 import { readSnapshot } from "./snapshot.ts";
@@ -38,7 +38,7 @@ export async function readDrift(admin: Database): Promise<Difference[]> {
       'unfinished', (select coalesce(json_agg(json_build_object('table', table_name, 'kind', kind, 'name', name)), '[]')
         from rowhouse.deferred_steps where state <> 'done'))::text as recorded`,
     [],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   const recorded = JSON.parse(row?.recorded ?? "null") as Recorded;
   const unfinished = new Set(recorded.unfinished.map(toPath));

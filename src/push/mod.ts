@@ -21,6 +21,6 @@ export {
   type OutdatedTable,
   refreshFunctions,
 } from "./refresh.ts";
-export { MOST_BYTES, type PushRouteDeps, pushRoutes } from "./routes.ts";
+export { MAX_BYTES, type PushRouteDeps, pushRoutes } from "./routes.ts";
 export { readStatus, readTableApps, type Status, type TableApps } from "./status.ts";
 export type { Plan, Step } from "./step.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, quoteLiteral } from "../db/mod.ts";
+import { type Database, quoteLiteral, SERVICE_QUEUE } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import { ENDPOINTS, type Endpoint, renderBody, renderFunctions, SIGNATURES } from "./functions.ts";
@@ -106,7 +106,7 @@ export async function findOutdatedTables(
         where pronamespace = (select oid from pg_catalog.pg_namespace where nspname = 'api')
           and proname in (select function_name from wanted)))::text as recorded`,
     [name, JSON.stringify(ENDPOINTS)],
-    { effect: "read", lane: "house" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   const { tables, functions } = JSON.parse(row?.recorded ?? "null") as Recorded;
   const found = Map.groupBy(functions, (one) => one.name);
@@ -141,7 +141,7 @@ export async function findUncallableTables(db: Database): Promise<string[]> {
         and proname = (name || '_list')::pg_catalog.name and pronargs = $1::pg_catalog.int2)
     order by name`,
     [SIGNATURES.list.made],
-    { effect: "read", lane: "house" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return rows.map(({ name }) => name);
 }

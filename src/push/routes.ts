@@ -1,10 +1,10 @@
 /** The routes of push: `POST /v1/data/schema` pushes, `GET /v1/data/schema` tells what is recorded. @module */
-import type { Database } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import {
   answerJson,
   checkJsonBody,
   checkObject,
-  type KeyExchange,
+  type KeyRequestContext,
   parseJson,
   type Route,
   readText,
@@ -23,7 +23,7 @@ export type PushRouteDeps = {
 };
 
 /** Definitions are larger than rows: 500 tables × 200 columns do not fit into 100 KB. */
-export const MOST_BYTES = 1_048_576;
+export const MAX_BYTES = 1_048_576;
 
 export const pushRoutes: readonly Route<PushRouteDeps>[] = [
   {
@@ -41,12 +41,12 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
 ];
 
 /** Answers when the push is committed; what it deferred goes on in this process. */
-async function handlePush(deps: PushRouteDeps, exchange: KeyExchange): Promise<Response> {
-  refuseQuery(exchange);
-  checkJsonBody(exchange.request);
-  const body = checkObject(parseJson(await readText(exchange.request, MOST_BYTES)));
+async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
+  refuseQuery(context);
+  checkJsonBody(context.request);
+  const body = checkObject(parseJson(await readText(context.request, MAX_BYTES)));
   const request = readPushBody(body);
-  const app = await findApp(deps.admin, exchange.principal.appId);
+  const app = await findApp(deps.admin, context.principal.appId);
   const { deferred: _, ...result } = await push(deps, { app, ...request });
   // The push is committed: if this look-up fails, the next one finds it, and the answer is still true.
   if (result.status === "applied")
@@ -54,9 +54,9 @@ async function handlePush(deps: PushRouteDeps, exchange: KeyExchange): Promise<R
   return answerJson(result);
 }
 
-async function handleStatus(deps: PushRouteDeps, exchange: KeyExchange): Promise<Response> {
-  refuseQuery(exchange);
-  const status = await readStatus(deps.admin, exchange.principal.appId);
+async function handleStatus(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
+  refuseQuery(context);
+  const status = await readStatus(deps.admin, context.principal.appId);
   if (status === undefined) throw new Problem("unauthenticated");
   return answerJson(status);
 }
@@ -65,13 +65,13 @@ async function findApp(admin: Database, id: string): Promise<{ id: string; slug:
   const [row] = await admin.query<{ slug: string }>(
     "select slug from rowhouse.apps where id = $1",
     [id],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   if (row === undefined) throw new Problem("unauthenticated");
   return { id, slug: row.slug };
 }
 
-function refuseQuery({ query }: KeyExchange): void {
+function refuseQuery({ query }: KeyRequestContext): void {
   if (query === "") return;
   throw new Problem("unsupported_query", { message: "This endpoint takes no query parameters" });
 }

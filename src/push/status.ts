@@ -1,5 +1,5 @@
 /** What is recorded of one app: its tables, its migrations, its deferred steps; apart from it, for operators, who else uses them. @module */
-import type { Database } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import type { DeferredStep } from "./deferred.ts";
 import type { Migration } from "./migration.ts";
@@ -28,7 +28,7 @@ export async function readStatus(admin: Database, appId: string): Promise<Status
         from rowhouse.deferred_steps where app_id = $1))::text as status
     from rowhouse.apps where id = $1`,
     [appId],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row === undefined ? undefined : (JSON.parse(row.status) as Status);
 }
@@ -47,7 +47,7 @@ export async function readTableApps(admin: Database, appId: string): Promise<Tab
     where name in (select table_name from rowhouse.registrations where app_id = $1)
     order by name`,
     [appId],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return rows.map((row) => ({ ...row, users: JSON.parse(row.users) as string[] }));
 }

@@ -10,20 +10,21 @@ import {
   setConsoleRole,
   setDisabled,
 } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { makePerson, sharedCookie, signInAs } from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 beforeAll(async () => {
-  house = await openTestHouse();
-  app = await house.makeApp();
+  service = await openTestService();
+  app = await service.makeApp();
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const deps = () => ({
-  admin: house.house.admin,
+  admin: service.service.admin,
   makeId: () => Bun.randomUUIDv7(),
   randomBytes: (length: number) => crypto.getRandomValues(new Uint8Array(length)),
 });
@@ -60,10 +61,10 @@ describe("people", () => {
   });
 
   test("hold one role an app, in place of the one before", async () => {
-    const person = await makePerson(house, { app, role: "reader" });
+    const person = await makePerson(service, { app, role: "reader" });
     await grantRole(deps(), { email: person.email, slug: app.slug, role: "editor" });
-    const jar = await signInAs(house, person);
-    const answer = await house.call(undefined, `/v1/auth/me?app=${app.slug}`, {
+    const jar = await signInAs(service, person);
+    const answer = await service.call(undefined, `/v1/auth/me?app=${app.slug}`, {
       headers: { cookie: sharedCookie(jar) },
     });
     expect(answer.json).toMatchObject({ role: "editor" });
@@ -78,19 +79,19 @@ describe("people", () => {
     { name: "a role to nobody", change: { email: "nobody@example.org" }, code: "invalid_request" },
     { name: "a role on no app", change: { slug: "no-such-app" }, code: "unknown_app" },
   ])("cannot be granted $name", async ({ change, code }) => {
-    const person = await makePerson(house);
+    const person = await makePerson(service);
     const options = { email: person.email, slug: app.slug, role: "editor", ...change };
     await expect(grantRole(deps(), options)).rejects.toMatchObject({ code });
   });
 
   test("have their sessions listed and ended by an operator", async () => {
-    const person = await makePerson(house);
-    const jars = [await signInAs(house, person), await signInAs(house, person)];
+    const person = await makePerson(service);
+    const jars = [await signInAs(service, person), await signInAs(service, person)];
     expect(await listSessions(deps(), person.email)).toHaveLength(2);
     expect(await endSessionsOf(deps(), person.email)).toBe(2);
     expect(await listSessions(deps(), person.email)).toEqual([]);
     for (const jar of jars) {
-      const answer = await house.call(undefined, "/v1/auth/me", {
+      const answer = await service.call(undefined, "/v1/auth/me", {
         headers: { cookie: sharedCookie(jar) },
       });
       expect(answer.status).toBe(401);
@@ -103,10 +104,10 @@ describe("people", () => {
 
 describe("the last super_admin", () => {
   const superAdmins = async () => {
-    const [row] = await house.house.admin.query<{ count: number }>(
+    const [row] = await service.service.admin.query<{ count: number }>(
       "select count(*)::int4 as count from rowhouse.users where console_role = 'super_admin' and disabled_at is null",
       [],
-      { effect: "read" },
+      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return row?.count;
   };
@@ -118,24 +119,25 @@ describe("the last super_admin", () => {
       (email: string) => setConsoleRole(deps(), email, "admin"),
     ]) {
       const people = [
-        await makePerson(house, { consoleRole: "super_admin" }),
-        await makePerson(house, { consoleRole: "super_admin" }),
+        await makePerson(service, { consoleRole: "super_admin" }),
+        await makePerson(service, { consoleRole: "super_admin" }),
       ];
       const results = await Promise.allSettled(people.map(({ email }) => act(email)));
       expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
       expect(await superAdmins()).toBe(1);
       const kept = people[results.findIndex(({ status }) => status === "rejected")];
       await expect(act(kept?.email ?? "")).rejects.toMatchObject({ code: "invalid_request" });
-      await house.house.admin.query("update rowhouse.users set console_role = null", [], {
-        effect: "write",
+      await service.service.admin.query("update rowhouse.users set console_role = null", [], {
+        retry: "unsafe",
+        queue: SERVICE_QUEUE,
       });
     }
   });
 
   test("may go once there is another", async () => {
     const [first, second] = [
-      await makePerson(house, { consoleRole: "super_admin" }),
-      await makePerson(house),
+      await makePerson(service, { consoleRole: "super_admin" }),
+      await makePerson(service),
     ];
     await expect(setDisabled(deps(), first.email, true)).rejects.toThrow("last super_admin");
     await setConsoleRole(deps(), second.email, "super_admin");
@@ -148,7 +150,7 @@ describe("the last super_admin", () => {
 
 describe("the audit log", () => {
   test("tells who did what to whom", async () => {
-    const person = await makePerson(house, { app, role: "reader" });
+    const person = await makePerson(service, { app, role: "reader" });
     await revokeRole(deps(), { email: person.email, slug: app.slug });
     await setDisabled(deps(), person.email, true);
     await setDisabled(deps(), person.email, false);
@@ -172,12 +174,16 @@ describe("the audit log", () => {
     "delete from rowhouse.audit",
     "truncate rowhouse.audit",
   ])("refuses %s to the serving login and to the owner alike", async (text) => {
-    await expect(house.house.db.query(text, [], { effect: "write" })).rejects.toThrow();
-    await expect(house.house.admin.query(text, [], { effect: "write" })).rejects.toMatchObject({
+    await expect(
+      service.service.db.query(text, [], { retry: "unsafe", queue: SERVICE_QUEUE }),
+    ).rejects.toThrow();
+    await expect(
+      service.service.admin.query(text, [], { retry: "unsafe", queue: SERVICE_QUEUE }),
+    ).rejects.toMatchObject({
       signal: "RH012",
     });
     await expect(
-      house.house.admin.message(`set local role rowhouse_owner; ${text}; select 1`),
+      service.service.admin.message(`set local role rowhouse_owner; ${text}; select 1`),
     ).rejects.toMatchObject({ signal: "RH012" });
   });
 });
@@ -195,8 +201,10 @@ test.each([
   "select rowhouse.set_console_role('x@example.org', 'super_admin', 'x')",
   "select rowhouse.set_disabled('x@example.org', true, 'x')",
 ])("the serving login may not: %s", async (text) => {
-  await withDatabase(house.database.servingUrl, async (database) => {
-    await expect(database.query(text, [], { effect: "write" })).rejects.toMatchObject({
+  await withDatabase(service.database.servingUrl, async (database) => {
+    await expect(
+      database.query(text, [], { retry: "unsafe", queue: SERVICE_QUEUE }),
+    ).rejects.toMatchObject({
       code: "42501",
     });
   });

@@ -1,5 +1,5 @@
 /**
- * `bench admission`: what turns, time limits and attempts cost a call. The house's own call through the pool and by the
+ * `bench admission`: what turns, time limits and attempts cost a call. The service's own call through the pool and by the
  * driver alone, as many at once as there are connections, in this process and in turns.
  *
  * @module
@@ -42,7 +42,7 @@ export async function benchAdmission(options: BenchOptions): Promise<AdmissionRe
     const sql = postgres(url, { max: connections, fetch_types: false });
     try {
       return await measure(stage, options, {
-        pool: (app, row) => database.query(CALL, [app, row], { effect: "read", lane: app }),
+        pool: (app, row) => database.query(CALL, [app, row], { retry: "safe", queue: app }),
         driver: (app, row) => sql.unsafe(CALL, [app, row], { prepare }),
       });
     } finally {

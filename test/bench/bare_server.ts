@@ -1,5 +1,5 @@
 /**
- * The ceiling: the house's own call by Bun.serve and postgres.js and nothing else. The app of a key is known beforehand;
+ * The ceiling: the service's own call by Bun.serve and postgres.js and nothing else. The app of a key is known beforehand;
  * there is no check, no limit, no deadline, no log and no turn. What it reaches, no server made of these two passes.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * `bench ceiling`: how much of the distance to the call itself is the house's. A get by the house, by the same call
+ * `bench ceiling`: how much of the distance to the call itself is the service's. A get by the service, by the same call
  * behind Bun.serve and nothing else, by the plain way and by pgbench, in turns.
  *
  * @module
@@ -13,7 +13,7 @@ import { limitScript, makeRequests } from "./scenarios.ts";
 import { type Server, startServer } from "./servers.ts";
 import { type Stage, withStage } from "./stage.ts";
 
-export const SIDES = ["house", "bare", "plain"] as const;
+export const SIDES = ["service", "bare", "plain"] as const;
 export type Side = (typeof SIDES)[number];
 
 export type CeilingResult = {
@@ -24,7 +24,7 @@ export type CeilingResult = {
   /** The call by pgbench; absent where that is not installed. */
   limit?: Run;
   /** Medians of each round's ratio. */
-  houseToBare: number;
+  serviceToBare: number;
   bareToPlain: number;
   bareToLimit?: number;
 };
@@ -38,7 +38,7 @@ export async function benchCeiling(options: BenchOptions): Promise<CeilingResult
     const keys = Object.fromEntries(stage.apps.map(({ key, id }) => [`Bearer ${key}`, id]));
     const env = { BENCH_APPS: JSON.stringify(keys) };
     const servers = {
-      house: await startServer("house", stage, options),
+      service: await startServer("service", stage, options),
       bare: await startServer("bare", stage, options, { env }),
       plain: await startServer("plain", stage, options),
     };
@@ -70,11 +70,11 @@ async function measure(
   for (const side of SIDES) await run(side, WARM_S);
   const done: Round[] = [];
   for (let round = 0; round < rounds; round++) {
-    const house = await run("house", seconds);
+    const service = await run("service", seconds);
     const bare = await run("bare", seconds);
     const plain = await run("plain", seconds);
     const limit = pgbench === undefined ? undefined : await runPgbench(pgbench, call, postmaster);
-    done.push({ house, bare, plain, limit });
+    done.push({ service, bare, plain, limit });
     process.stderr.write(`ceiling ${round + 1}/${rounds}\n`);
   }
   const middle = (side: Side) => takeMedian(done.map((round) => round[side]));
@@ -82,8 +82,8 @@ async function measure(
     rounds,
     seconds,
     connections,
-    sides: { house: middle("house"), bare: middle("bare"), plain: middle("plain") },
-    houseToBare: median(done.map(({ house, bare }) => house.perSecond / bare.perSecond)),
+    sides: { service: middle("service"), bare: middle("bare"), plain: middle("plain") },
+    serviceToBare: median(done.map(({ service, bare }) => service.perSecond / bare.perSecond)),
     bareToPlain: median(done.map(({ bare, plain }) => bare.perSecond / plain.perSecond)),
     ...toLimit(done),
   };

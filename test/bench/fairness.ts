@@ -1,7 +1,7 @@
 /** `bench fairness`: what an app waits while another floods, with turns by app and with one queue for all, in turns. @module */
 
 import { type Flooded, makeFlood, measureFlood, p99, withOneQueue } from "../storm/flood.ts";
-import { openTestHouse } from "../support/house.ts";
+import { openTestService } from "../support/service.ts";
 import { median } from "./median.ts";
 import type { BenchOptions } from "./options.ts";
 
@@ -28,14 +28,14 @@ export async function benchFairness({
   rounds,
   seconds,
 }: BenchOptions): Promise<FairnessResult> {
-  const house = await openTestHouse({ connections: pool, shape: "one" });
+  const service = await openTestService({ connections: pool, shape: "one" });
   try {
-    const flood = await makeFlood(house);
+    const flood = await makeFlood(service);
     await measureFlood(flood, 1);
     const pairs: { fair: Flooded; unfair: Flooded }[] = [];
     for (let round = 0; round < rounds; round++) {
       const fair = await measureFlood(flood, seconds);
-      const unfair = await withOneQueue(house, () => measureFlood(flood, seconds));
+      const unfair = await withOneQueue(service, () => measureFlood(flood, seconds));
       pairs.push({ fair, unfair });
       process.stderr.write(`fairness ${round + 1}/${rounds}\n`);
     }
@@ -48,7 +48,7 @@ export async function benchFairness({
       listsKept: median(pairs.map(({ fair, unfair }) => fair.lists / unfair.lists)),
     };
   } finally {
-    await house.close();
+    await service.close();
   }
 }
 

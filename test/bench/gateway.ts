@@ -1,5 +1,5 @@
 /**
- * `bench gateway`: what a house in processes of their own costs. A get by one process, by gateway and data service,
+ * `bench gateway`: what a service in processes of their own costs. A get by one process, by gateway and data service,
  * and by the same two with signatures taken out; in turns, so that a busy moment of the machine hits all alike.
  *
  * @module
@@ -55,10 +55,10 @@ export async function benchGateway(options: BenchOptions): Promise<GatewayResult
 async function startShape(shape: Shape, stage: Stage, options: BenchOptions): Promise<Served> {
   const flags = shape === "unsigned" ? ["--preload", UNSIGNED] : [];
   const start = (env: Record<string, string>) =>
-    startServer("house", stage, options, { flags, env: { ...env, BENCH_SECRET: SECRET } });
+    startServer("service", stage, options, { flags, env: { ...env, BENCH_SECRET: SECRET } });
   if (shape === "one") {
-    const house = await start({});
-    return { face: house, servers: [house] };
+    const service = await start({});
+    return { face: service, servers: [service] };
   }
   const data = await start({ BENCH_ROLE: "data" });
   const gateway = await start({ BENCH_ROLE: "gateway", BENCH_DATA_URL: data.url });

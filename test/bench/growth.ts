@@ -37,14 +37,14 @@ export async function benchGrowth(options: BenchOptions): Promise<GrowthResult> 
   });
 }
 
-/** Runs `use` with a filled stage and a house that serves it. */
+/** Runs `use` with a filled stage and a service that serves it. */
 async function withBench<Result>(
   size: Size,
   options: BenchOptions,
   use: (bench: Bench) => Promise<Result>,
 ): Promise<Result> {
   return withStage(size, async (stage) => {
-    const server = await startServer("house", stage, options);
+    const server = await startServer("service", stage, options);
     try {
       return await use({ stage, server, postmaster: await findPostmaster(stage) });
     } finally {

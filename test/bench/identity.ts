@@ -5,7 +5,6 @@
  * @module
  */
 import { withDatabase } from "../support/cluster.ts";
-import { callHouse } from "../support/house.ts";
 import {
   type Jar,
   makePerson,
@@ -14,9 +13,10 @@ import {
   readToken,
   sharedCookie,
   signInAs,
-  type VisitedHouse,
+  type VisitedService,
   visit,
 } from "../support/people.ts";
+import { callService } from "../support/service.ts";
 import { type Run, runLoad } from "./load.ts";
 import type { LoadRequest } from "./load_process.ts";
 import { median } from "./median.ts";
@@ -53,7 +53,7 @@ const APP = { slug: "bench-1" };
 
 type Bench = {
   server: Server;
-  house: VisitedHouse;
+  service: VisitedService;
   people: readonly Person[];
   me: LoadRequest[];
   get: LoadRequest[];
@@ -63,15 +63,15 @@ type Bench = {
 export async function benchIdentity(options: BenchOptions): Promise<IdentityResult> {
   return await withStage({ apps: options.apps, rows: options.rows }, async (stage) => {
     const people = await makePeople(stage);
-    const server = await startServer("house", stage, options);
+    const server = await startServer("service", stage, options);
     try {
-      const house: VisitedHouse = {
+      const service: VisitedService = {
         url: server.url,
-        call: (app, path, call) => callHouse({ url: server.url }, app, path, call),
+        call: (app, path, call) => callService({ url: server.url }, app, path, call),
       };
-      const me = await makeMeRequests(house, people);
+      const me = await makeMeRequests(service, people);
       const get = pickScenarios(["get"]).flatMap((scenario) => makeRequests(scenario, stage));
-      return await measure({ server, house, people, me, get, options });
+      return await measure({ server, service, people, me, get, options });
     } finally {
       await server.stop();
     }
@@ -83,7 +83,7 @@ async function makePeople({ database }: Stage): Promise<Person[]> {
     withDatabase(database.servingUrl, async (db) => {
       const people: Person[] = [];
       for (let made = 0; made < PEOPLE; made++)
-        people.push(await makePerson({ house: { admin, db } }, { app: APP }));
+        people.push(await makePerson({ service: { admin, db } }, { app: APP }));
       return people;
     }),
   );
@@ -91,10 +91,10 @@ async function makePeople({ database }: Stage): Promise<Person[]> {
 
 /** What the browsers of signed-in people ask. */
 async function makeMeRequests(
-  house: VisitedHouse,
+  service: VisitedService,
   people: readonly Person[],
 ): Promise<LoadRequest[]> {
-  const jars = await Promise.all(people.map((person) => signInAs(house, person)));
+  const jars = await Promise.all(people.map((person) => signInAs(service, person)));
   return jars.map((jar) => ({
     method: "GET",
     path: `/v1/auth/me?app=${APP.slug}`,
@@ -172,17 +172,17 @@ async function measureQuiet(bench: Bench): Promise<Quiet> {
 }
 
 /** Milliseconds until everybody is signed in, from forms that are open already. */
-async function signInAll({ house, people }: Bench): Promise<number> {
+async function signInAll({ service, people }: Bench): Promise<number> {
   const forms = await Promise.all(
     people.map(async ({ email }) => {
       const jar: Jar = new Map();
-      const page = await visit(house, jar, "/login");
+      const page = await visit(service, jar, "/login");
       return { jar, fields: { form_token: readToken(page.text), email, password: PASSWORD } };
     }),
   );
   const startedAt = performance.now();
   const answers = await Promise.all(
-    forms.map(({ jar, fields }) => visit(house, jar, "/login", { fields })),
+    forms.map(({ jar, fields }) => visit(service, jar, "/login", { fields })),
   );
   const ms = performance.now() - startedAt;
   const failed = answers.find(({ status }) => status !== 303);

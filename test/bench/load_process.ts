@@ -31,7 +31,7 @@ export type LoadResult = {
 };
 
 /** Requests that one connection goes through again and again; each draws its own from the plan's. */
-const MOST_A_CONNECTION = 300;
+const MAX_A_CONNECTION = 300;
 
 const plan = JSON.parse(await Bun.stdin.text()) as LoadPlan;
 const times: number[] = [];
@@ -68,7 +68,7 @@ process.stdout.write(JSON.stringify(result));
 process.exit(0);
 
 function draw(requests: readonly LoadRequest[]): LoadRequest[] {
-  const count = Math.min(requests.length, MOST_A_CONNECTION);
+  const count = Math.min(requests.length, MAX_A_CONNECTION);
   return Array.from({ length: count }, () => {
     const request = requests[Math.floor(Math.random() * requests.length)];
     if (request === undefined) throw new Error("The plan has no request");

@@ -35,7 +35,7 @@ export type BenchOptions = {
   pool: number;
   apps: number;
   rows: number;
-  /** Where the house's CPU profile goes; none when absent. */
+  /** Where the service's CPU profile goes; none when absent. */
   profile: string | undefined;
 };
 

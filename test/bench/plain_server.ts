@@ -1,8 +1,8 @@
 /**
- * The plain way, to be measured beside the house: Bun.serve and postgres.js as their documentation shows them, a
+ * The plain way, to be measured beside the service: Bun.serve and postgres.js as their documentation shows them, a
  * transaction a request that sets the tenant for row security, JSON built in JavaScript. Meant to be competent: prepared
  * statements, one pool, known keys in memory, the two statements of a transaction pipelined. It checks less than the
- * house does (no limits, no validation, no log), which makes it faster, not slower.
+ * service does (no limits, no validation, no log), which makes it faster, not slower.
  *
  * @module
  */
@@ -21,7 +21,7 @@ type Task = {
 };
 
 const KEY_LIFE_MS = 60_000;
-const MOST_ROWS = 1000;
+const MAX_ROWS = 1000;
 const sql = postgres(process.env["DATABASE_URL"] ?? "", {
   max: Number(process.env["DATABASE_POOL"]),
 });
@@ -36,7 +36,7 @@ const server = Bun.serve({
         const appId = await authenticate(request);
         if (appId === undefined) return refuse(401, "unauthenticated");
         const { searchParams } = new URL(request.url);
-        const limit = Math.min(Number(searchParams.get("limit") ?? MOST_ROWS), MOST_ROWS);
+        const limit = Math.min(Number(searchParams.get("limit") ?? MAX_ROWS), MAX_ROWS);
         const offset = Number(searchParams.get("offset") ?? 0);
         const rows = await asTenant(
           appId,

@@ -5,7 +5,7 @@ import { CONTENDERS, type Contender, type RequestsResult } from "./requests.ts";
 import type { StartResult } from "./start.ts";
 
 const NAMES: Readonly<Record<Contender, string>> = {
-  house: "Rowhouse",
+  service: "Rowhouse",
   limit: "the call by pgbench",
   plain: "plain Bun.serve",
   postgrest: "PostgREST's statements by pgbench",
@@ -25,7 +25,7 @@ export function printRequests(result: RequestsResult): string {
   const rows = result.scenarios.flatMap((scenario) =>
     CONTENDERS.map((contender) => {
       const run = scenario.contenders[contender];
-      const ratio = contender === "house" ? undefined : scenario.ratios[contender];
+      const ratio = contender === "service" ? undefined : scenario.ratios[contender];
       return [
         scenario.title,
         NAMES[contender],
@@ -65,12 +65,12 @@ export function printFigures(result: RequestsResult): string {
     "× plain Bun.serve",
     "× PostgREST's statements",
   ];
-  const rows = result.scenarios.map(({ title, contenders: { house }, ratios }) => [
+  const rows = result.scenarios.map(({ title, contenders: { service }, ratios }) => [
     title,
-    show(house?.perSecond, 0),
-    show(house?.p50Ms, 2),
-    show(house?.p99Ms, 2),
-    `${show(house?.serverCpu, 3) ?? "–"} + ${show(house?.databaseCpu, 3) ?? "–"}`,
+    show(service?.perSecond, 0),
+    show(service?.p50Ms, 2),
+    show(service?.p99Ms, 2),
+    `${show(service?.serverCpu, 3) ?? "–"} + ${show(service?.databaseCpu, 3) ?? "–"}`,
     times(ratios.limit),
     times(ratios.plain),
     times(ratios.postgrest),

@@ -49,13 +49,13 @@ export function printGateway(result: GatewayResult): string {
 }
 
 const SIDE_NAMES: Readonly<Record<Side, string>> = {
-  house: "Rowhouse",
+  service: "Rowhouse",
   bare: "the same call behind Bun.serve, nothing else",
   plain: "plain Bun.serve",
 };
 
 export function printCeiling(result: CeilingResult): string {
-  const { sides, limit, houseToBare, bareToPlain, bareToLimit } = result;
+  const { sides, limit, serviceToBare, bareToPlain, bareToLimit } = result;
   const cpu = ({ serverCpu, databaseCpu }: Run) => [
     serverCpu === undefined ? undefined : show(serverCpu * 1000, 0),
     databaseCpu === undefined ? undefined : show(databaseCpu * 1000, 0),
@@ -64,7 +64,7 @@ export function printCeiling(result: CeilingResult): string {
     SIDE_NAMES[side],
     ...showRun(sides[side]),
     ...cpu(sides[side]),
-    side === "house" ? times(houseToBare) : undefined,
+    side === "service" ? times(serviceToBare) : undefined,
   ]);
   if (limit !== undefined)
     rows.push(["the call by pgbench", ...showRun(limit), ...cpu(limit), undefined]);
@@ -105,7 +105,7 @@ export function printFairness(result: FairnessResult): string {
     "lists/s",
     "lists refused",
   ];
-  return `${table(head, rows)}\n\nMedian of ${result.rounds} × ${result.seconds} s, callers and house in one process.`;
+  return `${table(head, rows)}\n\nMedian of ${result.rounds} × ${result.seconds} s, callers and service in one process.`;
 }
 
 export function printAdmission(result: AdmissionResult): string {
@@ -133,7 +133,7 @@ export function printStorm(result: StormResult): string {
     return [phase, show(perSecond, 0), show(p99Ms, 1), refused, times(ratios[phase])];
   });
   const head = ["connections killed", "good answers/s", "p99 ms", "refused", "÷ before"];
-  const note = `All is well ${show(result.recoveryMs, 0)} ms after the last of ${show(result.killed, 0)} kills (the longest of ${result.rounds} rounds of ${result.seconds} s a phase); ${result.foreign} answers were somebody else's; ${result.callers} callers in the house's process, a pool of ${result.pool}.`;
+  const note = `All is well ${show(result.recoveryMs, 0)} ms after the last of ${show(result.killed, 0)} kills (the longest of ${result.rounds} rounds of ${result.seconds} s a phase); ${result.foreign} answers were somebody else's; ${result.callers} callers in the service's process, a pool of ${result.pool}.`;
   return `${table(head, rows)}\n\n${note}`;
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { createApp } from "../../src/accounts/mod.ts";
 import { push } from "../../src/push/mod.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";
-import { definitionOf } from "../support/house.ts";
+import { definitionOf } from "../support/service.ts";
 import type { BenchOptions } from "./options.ts";
 
 export type PushResult = {
@@ -22,7 +22,7 @@ type Status = Awaited<ReturnType<typeof push>>["status"];
 
 const TABLES = 150;
 const COLUMNS = 25;
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export async function benchPush(_options: BenchOptions): Promise<PushResult> {
   const folder = mkdtempSync(join(ROOT, "test/bench/.push-"));

@@ -1,5 +1,6 @@
 /** `bench requests`: every scenario by every contender, in turns, so that a busy moment of the machine hits all alike. @module */
 
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { parentOf, residentMb } from "./cpu.ts";
 import { type Run, runLoad } from "./load.ts";
@@ -16,7 +17,7 @@ import {
 import { type Server, startServer } from "./servers.ts";
 import { type Stage, withStage } from "./stage.ts";
 
-export const CONTENDERS = ["house", "limit", "plain", "postgrest"] as const;
+export const CONTENDERS = ["service", "limit", "plain", "postgrest"] as const;
 export type Contender = (typeof CONTENDERS)[number];
 
 /** Medians of a scenario's rounds by contender; absent where a contender cannot run. */
@@ -24,8 +25,8 @@ export type ScenarioResult = {
   name: string;
   title: string;
   contenders: Partial<Record<Contender, Run>>;
-  /** The median of each round's house / contender: rounds are pairs, so a slow minute cancels out. */
-  ratios: Partial<Record<Exclude<Contender, "house">, number>>;
+  /** The median of each round's service / contender: rounds are pairs, so a slow minute cancels out. */
+  ratios: Partial<Record<Exclude<Contender, "service">, number>>;
 };
 
 export type RequestsResult = {
@@ -44,7 +45,7 @@ export type RequestsResult = {
 type Arena = {
   stage: Stage;
   options: BenchOptions;
-  servers: { house: Server; plain: Server };
+  servers: { service: Server; plain: Server };
   postmaster: number | undefined;
   pgbench: string | undefined;
 };
@@ -54,22 +55,22 @@ const WARM_S = 1.5;
 
 export async function benchRequests(options: BenchOptions): Promise<RequestsResult> {
   return withStage({ apps: options.apps, rows: options.rows }, async (stage) => {
-    const house = await startServer("house", stage, options);
+    const service = await startServer("service", stage, options);
     const plain = await startServer("plain", stage, options);
-    const idle = residentMb(house.pid)?.now;
+    const idle = residentMb(service.pid)?.now;
     try {
       const postmaster = await findPostmaster(stage);
       const arena = {
         stage,
         options,
-        servers: { house, plain },
+        servers: { service, plain },
         postmaster,
         pgbench: findPgbench(),
       };
       const scenarios: ScenarioResult[] = [];
       for (const scenario of pickScenarios(options.only))
         scenarios.push(await benchScenario(arena, scenario));
-      const memory = residentMb(house.pid);
+      const memory = residentMb(service.pid);
       return {
         apps: options.apps,
         rowsAnApp: options.rows,
@@ -83,7 +84,7 @@ export async function benchRequests(options: BenchOptions): Promise<RequestsResu
         scenarios,
       };
     } finally {
-      await Promise.all([house.stop(), plain.stop()]);
+      await Promise.all([service.stop(), plain.stop()]);
     }
   });
 }
@@ -102,14 +103,15 @@ export function pickScenarios(only: readonly string[]): readonly Scenario[] {
 export async function findPostmaster(stage: Stage): Promise<number | undefined> {
   return withDatabase(stage.database.adminUrl, async (admin) => {
     const [row] = await admin.query<{ pid: number }>("select pg_backend_pid() as pid", [], {
-      effect: "read",
+      retry: "safe",
+      queue: SERVICE_QUEUE,
     });
     return row === undefined ? undefined : parentOf(row.pid);
   });
 }
 
 async function benchScenario(arena: Arena, scenario: Scenario): Promise<ScenarioResult> {
-  await runHttp(arena, scenario, { contender: "house", seconds: WARM_S });
+  await runHttp(arena, scenario, { contender: "service", seconds: WARM_S });
   await runHttp(arena, scenario, { contender: "plain", seconds: WARM_S });
   const rounds: Partial<Record<Contender, Run>>[] = [];
   for (let round = 0; round < arena.options.rounds; round++) {
@@ -128,7 +130,7 @@ async function benchScenario(arena: Arena, scenario: Scenario): Promise<Scenario
       medianRun(rounds.flatMap((runs) => runs[contender] ?? [])),
     ),
     ratios: mapContenders((contender) =>
-      medianOf(rounds.map((runs) => ratio(runs.house?.perSecond, runs[contender]?.perSecond))),
+      medianOf(rounds.map((runs) => ratio(runs.service?.perSecond, runs[contender]?.perSecond))),
     ),
   };
 }
@@ -140,7 +142,7 @@ async function runContender(
 ): Promise<Run | undefined> {
   const { stage, options, pgbench, postmaster } = arena;
   const { connections, seconds } = options;
-  if (contender === "house" || contender === "plain")
+  if (contender === "service" || contender === "plain")
     return runHttp(arena, scenario, { contender, seconds });
   if (pgbench === undefined) return undefined;
   const plan =
@@ -157,7 +159,7 @@ async function runContender(
 function runHttp(
   { stage, options, servers, postmaster }: Arena,
   scenario: Scenario,
-  { contender, seconds }: { contender: "house" | "plain"; seconds: number },
+  { contender, seconds }: { contender: "service" | "plain"; seconds: number },
 ): Promise<Run> {
   const server = servers[contender];
   return runLoad(

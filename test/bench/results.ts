@@ -39,7 +39,7 @@ export type Saved = {
 };
 export type Part = Exclude<keyof Saved, "date" | "machine">;
 
-const FOLDER = fileURLToPath(new URL("./results/", import.meta.url));
+const FOLDER = fileURLToPath(new URL("./results", import.meta.url));
 
 export function describeMachine(): Machine {
   return {

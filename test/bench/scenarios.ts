@@ -1,5 +1,5 @@
 /**
- * What is measured: one row a kind of request, as the HTTP request that the house and the plain server get, the
+ * What is measured: one row a kind of request, as the HTTP request that the service and the plain server get, the
  * function call that is the limit, and the main query that PostgREST would send.
  *
  * @module
@@ -18,7 +18,7 @@ export type Scenario = {
   request: (app: StageApp, row: string) => Pick<LoadRequest, "method" | "path">;
   /** What it sends; pgbench's {@linkcode BODY}. */
   body?: string;
-  /** The call that the house makes, for pgbench. */
+  /** The call that the service makes, for pgbench. */
   call: string;
   /** The query inside PostgREST's main statement. */
   query: string;
@@ -94,7 +94,7 @@ export function makeRequests(scenario: Scenario, { apps, size }: Stage): LoadReq
   });
 }
 
-/** pgbench's script of the house's own call. */
+/** pgbench's script of the service's own call. */
 export function limitScript(scenario: Scenario, size: Size): string {
   return `${drawRow(size)}\n${oneLine(scenario.call)};\n`;
 }

@@ -12,7 +12,7 @@ export type Server = {
 };
 
 const SCRIPTS = {
-  house: "house_server.ts",
+  service: "service_server.ts",
   plain: "plain_server.ts",
   bare: "bare_server.ts",
 } as const;

@@ -1,5 +1,7 @@
 /** `bench soak`: minutes of mixed requests, and whether memory, sockets and connections stay what they were. @module */
+
 import { readdirSync, readlinkSync } from "node:fs";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { residentMb } from "./cpu.ts";
 import { type Run, runLoad } from "./load.ts";
@@ -33,7 +35,7 @@ const SAMPLE_MS = 1000;
 
 export async function benchSoak(options: BenchOptions): Promise<SoakResult> {
   return await withStage({ apps: options.apps, rows: options.rows }, async (stage) => {
-    const server = await startServer("house", stage, options);
+    const server = await startServer("service", stage, options);
     try {
       const seconds = options.soakSeconds;
       const mixed = runMixed(stage, server, { ...options, seconds });
@@ -93,7 +95,7 @@ async function readHeld({ database }: Stage, { pid }: Server): Promise<Held> {
       `select count(*)::integer as count from pg_stat_activity
       where datname = current_database() and application_name like 'rowhouse%' and pid <> pg_backend_pid()`,
       [],
-      { effect: "read" },
+      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return row?.count ?? 0;
   });

@@ -8,12 +8,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { issueKey } from "../../src/accounts/mod.ts";
-import { startCluster } from "../../src/db/embedded.ts";
-import type { Database } from "../../src/db/mod.ts";
+import { startCluster } from "../../src/db/embedded/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { push } from "../../src/push/mod.ts";
 import { clusterUrls, makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
-import { definitionOf } from "../support/house.ts";
+import { definitionOf } from "../support/service.ts";
 import { appId, appIdSql, rowIdSql, type Size } from "./names.ts";
 
 /** What the rows look like: every common kind, about 300 bytes of JSON. */
@@ -37,7 +37,7 @@ export const NEW_ROW = {
   status: "doing",
   position: 7,
   price: "12.50",
-  notes: "Two coats, and mind the roses along the southern side of the house",
+  notes: "Two coats, and mind the roses along the southern side of the service",
   due_at: "2026-03-04T05:06:07+00:00",
 };
 export const CHANGE = { done: true, position: 8 };
@@ -46,7 +46,7 @@ export type StageApp = { number: number; id: string; key: string };
 
 export type Stage = {
   database: TestDatabase;
-  /** A login that may read and write the table itself, under row security: for the ways that are not the house's. */
+  /** A login that may read and write the table itself, under row security: for the ways that are not the service's. */
   plainUrl: string;
   size: Size;
   /** The apps that the load speaks for. */
@@ -57,7 +57,7 @@ export type Stage = {
 const PLAIN_LOGIN = "rowhouse_bench_plain";
 const PLAIN_PASSWORD = "bench plain password";
 /** Apps that get a key, at the most: each costs a statement. */
-const MOST_KEYS = 500;
+const MAX_KEYS = 500;
 
 /** Runs `use` with a PostgreSQL, which is stopped after it when it was started for it. */
 export async function withCluster<Result>(use: () => Promise<Result>): Promise<Result> {
@@ -114,7 +114,7 @@ async function fill(admin: Database, database: TestDatabase, size: Size): Promis
   const [row] = await admin.query<{ version: string }>(
     "select current_setting('server_version') as version",
     [],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return {
     database,
@@ -130,15 +130,15 @@ async function fillRows(admin: Database, { apps, rows }: Size): Promise<void> {
     `insert into data.tasks (app_id, id, title, status, done, position, price, notes, due_at)
     select ${appIdSql("a")}, ${rowIdSql(`(a - 1)::bigint * ${rows} + n`)}, 'Task ' || n || ' of app ' || a,
       (array['open', 'doing', 'done'])[1 + n % 3]::data.tasks__status__enum, n % 3 = 2, n, n * 0.25,
-      'Two coats, and mind the roses along the southern side of house ' || a, timestamptz '2026-01-01' + n * interval '1 minute'
+      'Two coats, and mind the roses along the southern side of service ' || a, timestamptz '2026-01-01' + n * interval '1 minute'
     from generate_series(1, ${apps}) as a, generate_series(1, ${rows}) as n; select 1`,
     { timeoutMs: 3_600_000 },
   );
-  await admin.query("vacuum (analyze) data.tasks", [], { effect: "write" });
-  await admin.query("checkpoint", [], { effect: "write" });
+  await admin.query("vacuum (analyze) data.tasks", [], { retry: "unsafe", queue: SERVICE_QUEUE });
+  await admin.query("checkpoint", [], { retry: "unsafe", queue: SERVICE_QUEUE });
 }
 
-/** By membership: a house does not serve a table that is granted to anybody else than the tenant. */
+/** By membership: a service does not serve a table that is granted to anybody else than the tenant. */
 async function makePlainLogin(admin: Database, database: TestDatabase): Promise<string> {
   await admin.message(`do $$ begin
     if not exists (select from pg_roles where rolname = '${PLAIN_LOGIN}') then
@@ -156,7 +156,7 @@ async function makePlainLogin(admin: Database, database: TestDatabase): Promise<
 /** Keys for apps spread over all of them. */
 async function makeKeys(admin: Database, size: Size): Promise<StageApp[]> {
   const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
-  const count = Math.min(size.apps, MOST_KEYS);
+  const count = Math.min(size.apps, MAX_KEYS);
   const made: StageApp[] = [];
   for (let index = 0; index < count; index++) {
     const number = 1 + Math.floor((index * size.apps) / count);

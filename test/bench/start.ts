@@ -25,7 +25,7 @@ async function timeStart(stage: Stage, options: BenchOptions) {
   const [app] = stage.apps;
   if (app === undefined) throw new Error("The stage has no app");
   const startedAt = performance.now();
-  const server = await startServer("house", stage, options);
+  const server = await startServer("service", stage, options);
   try {
     const listening = performance.now() - startedAt;
     const response = await fetch(

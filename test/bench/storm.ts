@@ -3,7 +3,7 @@ import schema from "../../schema/mod.ts";
 import { killBackends } from "../storm/kill.ts";
 import { type Load, latency, rate, recovery, startLoad } from "../storm/load.ts";
 import { clusterUrls } from "../support/cluster.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { median } from "./median.ts";
 import type { BenchOptions } from "./options.ts";
 
@@ -33,12 +33,12 @@ const SETTLE_MS = 1000;
 type Round = Record<Phase, PhaseResult> & { killed: number; recoveryMs: number; foreign: number };
 
 export async function benchStorm({ pool, rounds, seconds }: BenchOptions): Promise<StormResult> {
-  const house = await openTestHouse({ connections: pool, shape: "one" });
+  const service = await openTestService({ connections: pool, shape: "one" });
   try {
-    const app = await house.makeApp(schema);
+    const app = await service.makeApp(schema);
     const made: Round[] = [];
     for (let round = 0; round < rounds; round++) {
-      made.push(await storm(house, app, seconds * 1000));
+      made.push(await storm(service, app, seconds * 1000));
       process.stderr.write(`storm ${round + 1}/${rounds}\n`);
     }
     const compare = (phase: Phase) =>
@@ -60,19 +60,19 @@ export async function benchStorm({ pool, rounds, seconds }: BenchOptions): Promi
       foreign: made.reduce((sum, { foreign }) => sum + foreign, 0),
     };
   } finally {
-    await house.close();
+    await service.close();
   }
 }
 
-async function storm(house: TestHouse, app: TestApp, ms: number): Promise<Round> {
+async function storm(service: TestService, app: TestApp, ms: number): Promise<Round> {
   const url = clusterUrls()?.admin;
   if (url === undefined) throw new Error("There is no PostgreSQL to hurt");
-  const load = startLoad(house, app, CALLERS);
+  const load = startLoad(service, app, CALLERS);
   await Bun.sleep(SETTLE_MS);
   const startedAt = performance.now();
   await Bun.sleep(ms);
   const hurtAt = performance.now();
-  const killed = await killBackends({ url, database: house.database.name }, ms);
+  const killed = await killBackends({ url, database: service.database.name }, ms);
   const healedAt = performance.now();
   await Bun.sleep(SETTLE_MS + ms);
   const endedAt = performance.now();

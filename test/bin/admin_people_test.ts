@@ -1,27 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { makeProject, runCommand } from "../support/command.ts";
-import { openTestHouse, type TestHouse } from "../support/house.ts";
 import { type Jar, readHidden, sharedCookie, submitSignIn, visit } from "../support/people.ts";
 import { testRefused } from "../support/refused.ts";
+import { openTestService, type TestService } from "../support/service.ts";
 
 const PASSWORD = "seven slow green boats";
 
-let house: TestHouse;
+let service: TestService;
 let project: ReturnType<typeof makeProject>;
 beforeAll(async () => {
-  house = await openTestHouse();
+  service = await openTestService();
   project = makeProject();
-  await house.makeApp(undefined, { slug: "wiki" });
+  await service.makeApp(undefined, { slug: "wiki" });
 });
 afterAll(async () => {
   project.remove();
-  await house.close();
+  await service.close();
 });
 
 const admin = (...words: string[]) =>
   runCommand(["admin", ...words], {
     ...project,
-    env: { ADMIN_DATABASE_URL: house.database.adminUrl, IDENTITY_URL: "https://id.example.org" },
+    env: { ADMIN_DATABASE_URL: service.database.adminUrl, IDENTITY_URL: "https://id.example.org" },
   });
 const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
 const json = async (...words: string[]) => {
@@ -43,14 +43,14 @@ test("a person is made, sets a password by the link, gets a role, loses it, and 
   });
   const path = String(user["passwordLink"]).replace("https://id.example.org", "");
   const jar: Jar = new Map();
-  const hidden = readHidden((await visit(house, jar, path)).text);
-  await visit(house, jar, "/set-password", {
+  const hidden = readHidden((await visit(service, jar, path)).text);
+  await visit(service, jar, "/set-password", {
     fields: { ...hidden, password: PASSWORD, password_again: PASSWORD },
   });
-  expect((await submitSignIn(house, jar, { email, password: PASSWORD })).status).toBe(303);
+  expect((await submitSignIn(service, jar, { email, password: PASSWORD })).status).toBe(303);
   const status = async () =>
     (
-      await house.call(undefined, "/v1/auth/me?app=wiki", {
+      await service.call(undefined, "/v1/auth/me?app=wiki", {
         headers: { cookie: sharedCookie(jar) },
       })
     ).status;
@@ -70,12 +70,12 @@ test("a person is made, sets a password by the link, gets a role, loses it, and 
   expect((await json("sessions", email))["sessions"]).toHaveLength(1);
   expect(await json("sessions", email, "--end")).toEqual({ email, ended: 1 });
   expect(await status()).toBe(401);
-  await submitSignIn(house, jar, { email, password: PASSWORD });
+  await submitSignIn(service, jar, { email, password: PASSWORD });
   expect(await json("disable", email)).toEqual({ email, disabled: true });
   expect(await status()).toBe(401);
-  expect((await submitSignIn(house, new Map(), { email, password: PASSWORD })).status).toBe(422);
+  expect((await submitSignIn(service, new Map(), { email, password: PASSWORD })).status).toBe(422);
   expect(await json("enable", email)).toEqual({ email, disabled: false });
-  expect((await submitSignIn(house, new Map(), { email, password: PASSWORD })).status).toBe(303);
+  expect((await submitSignIn(service, new Map(), { email, password: PASSWORD })).status).toBe(303);
   const { entries } = await json("audit", "--limit", "3");
   expect(entries).toEqual([
     expect.objectContaining({ action: "sign_in", email, actor: user["id"] }),
@@ -90,9 +90,9 @@ test("create-user prints the link for people too, and a new link replaces it", a
   expect(made.out).toContain("https://id.example.org/set-password?token=");
   const first = /\/set-password\?token=\w+/.exec(made.out)?.[0] ?? "";
   const { passwordLink } = await json("password-link", "bo@example.org");
-  expect((await visit(house, new Map(), first)).status).toBe(404);
+  expect((await visit(service, new Map(), first)).status).toBe(404);
   const second = String(passwordLink).replace("https://id.example.org", "");
-  expect((await visit(house, new Map(), second)).status).toBe(200);
+  expect((await visit(service, new Map(), second)).status).toBe(200);
 });
 
 describe("refused:", () => {

@@ -1,24 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SCOPES } from "../../src/principal.ts";
 import { makeProject, runCommand } from "../support/command.ts";
-import { openTestHouse, type TestHouse } from "../support/house.ts";
 import { testRefused } from "../support/refused.ts";
+import { openTestService, type TestService } from "../support/service.ts";
 
-let house: TestHouse;
+let service: TestService;
 let project: ReturnType<typeof makeProject>;
 beforeAll(async () => {
-  house = await openTestHouse();
+  service = await openTestService();
   project = makeProject();
 });
 afterAll(async () => {
   project.remove();
-  await house.close();
+  await service.close();
 });
 
 const admin = (...words: string[]) =>
   runCommand(["admin", ...words], {
     ...project,
-    env: { ADMIN_DATABASE_URL: house.database.adminUrl, COOKIE_DOMAIN: "example.org" },
+    env: { ADMIN_DATABASE_URL: service.database.adminUrl, COOKIE_DOMAIN: "example.org" },
   });
 const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
 
@@ -50,7 +51,7 @@ test("an app is made, listed, given a key; the key works until it is revoked", a
     expiresAt: null,
   });
   const call = () =>
-    house
+    service
       .call(undefined, "/v1/data/db/none", { key: String(issued["key"]) })
       .then(({ status }) => status);
   expect(await call()).toBe(404);
@@ -66,7 +67,7 @@ test("the command that create-app proposes gives a key that may push, read and w
   const [, words = ""] = /: rowhouse (admin .*)\n$/.exec(out) ?? [];
   const key = (await admin(...words.split(" ").slice(1))).out.trim();
   const json = { definition: { tables: [] }, journal: [], dryRun: false };
-  const push = await house.call(undefined, "/v1/data/schema", { method: "POST", json, key });
+  const push = await service.call(undefined, "/v1/data/schema", { method: "POST", json, key });
   expect(push.status).not.toBe(401);
   expect(push.status).not.toBe(403);
   const listed = parse((await admin("list-keys", "proposed", "--json")).out);
@@ -179,16 +180,16 @@ test("what cannot be noted in the audit log is not done", async () => {
   const keyId = String(issued["keyId"]);
   const readAll = async () =>
     (
-      await house.house.admin.query<{ text: string }>(
+      await service.service.admin.query<{ text: string }>(
         `select concat((select json_agg(a order by id)::text from rowhouse.apps a),
           (select json_agg(t order by url)::text from rowhouse.targets t),
           (select json_agg(k order by key_id)::text from rowhouse.api_keys k)) as text`,
         [],
-        { effect: "read" },
+        { retry: "safe", queue: SERVICE_QUEUE },
       )
     )[0]?.text;
   const before = await readAll();
-  await house.house.admin.message(
+  await service.service.admin.message(
     `create trigger refuse_insert before insert on rowhouse.audit
     for each statement execute function rowhouse.refuse_change(); select 1`,
   );
@@ -205,7 +206,7 @@ test("what cannot be noted in the audit log is not done", async () => {
     }
     expect(await readAll()).toBe(before ?? "nothing");
   } finally {
-    await house.house.admin.message("drop trigger refuse_insert on rowhouse.audit; select 1");
+    await service.service.admin.message("drop trigger refuse_insert on rowhouse.audit; select 1");
   }
 });
 
@@ -264,7 +265,7 @@ test("a key is rolled over and listed; an app's limit is set", async () => {
   const copy = parse(rolled.out);
   expect(copy).toMatchObject({ expiresAt: null, old: { keyId } });
   for (const key of [issued["key"], copy["key"]])
-    expect((await house.call(undefined, "/v1/data/db/none", { key: String(key) })).status).toBe(
+    expect((await service.call(undefined, "/v1/data/db/none", { key: String(key) })).status).toBe(
       404,
     );
 

@@ -3,10 +3,16 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { COMPOSE as VARIABLES } from "../../src/bin/generated.ts";
+import { COMPOSE as VARIABLES } from "../../src/bin/cli/generated.ts";
 import { readConfig, SETTINGS } from "../../src/config.ts";
 import { ROOT } from "../support/command.ts";
-import { COMPOSE, fillIn, runInitLogins, SERVICES, type Service } from "../support/compose.ts";
+import {
+  COMPOSE,
+  type ComposeService,
+  fillIn,
+  runInitLogins,
+  SERVICES,
+} from "../support/compose.ts";
 import {
   type DebianCluster,
   hasDebianPostgres,
@@ -236,7 +242,7 @@ describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes
 
 /** A service and all that it depends on, near and far. */
 function findNeeded(name: string): Set<string> {
-  const service: Service | undefined = SERVICES.find((one) => one.name === name);
+  const service: ComposeService | undefined = SERVICES.find((one) => one.name === name);
   const below = Object.keys(service?.depends_on ?? {}).flatMap((one) => [...findNeeded(one)]);
   return new Set([name, ...below]);
 }

@@ -1,8 +1,8 @@
 /** Which PostgreSQL is served, and that the run's server is the one that the run says. @module */
 import { expect, test } from "bun:test";
 import postgres from "postgres";
-import { checkVersion, judgeVersion } from "../../src/bin/database.ts";
-import { openDatabase } from "../../src/db/mod.ts";
+import { checkVersion, judgeVersion } from "../../src/bin/cli/database.ts";
+import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { clusterUrls } from "../support/cluster.ts";
 
 test.each([9, 14])("PostgreSQL %d is refused", (version) => {
@@ -23,7 +23,7 @@ test("the server of this run is taken, and is the one that it is to be", async (
     const [row] = await database.query<{ version: string }>(
       "select pg_catalog.current_setting('server_version_num') as version",
       [],
-      { effect: "read" },
+      { retry: "safe", queue: SERVICE_QUEUE },
     );
     expect(Math.floor(Number(row?.version) / 10_000)).toBe(
       Number(process.env["TEST_POSTGRES"] ?? 18),

@@ -9,29 +9,29 @@ import {
   schemaText,
   startCommand,
 } from "../support/command.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 let project: ReturnType<typeof makeProject>;
 const projects: (typeof project)[] = [];
 beforeAll(async () => {
-  house = await openTestHouse();
+  service = await openTestService();
 });
 beforeEach(async () => {
-  app = await house.makeApp();
+  app = await service.makeApp();
   project = makeProject();
   projects.push(project);
 });
 afterAll(async () => {
   for (const made of projects) made.remove();
-  await house.close();
+  await service.close();
 });
 
 const db = (...words: string[]) =>
   runCommand(["db", ...words], {
     ...project,
-    env: { ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: app.key },
+    env: { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key },
   });
 const makeName = () => `t_${crypto.randomUUID().slice(-12)}`;
 const typesOf = () => join(project.folder, ".rowhouse/types.d.ts");
@@ -191,7 +191,7 @@ describe("a schema that is none is told with file and place, and changes nothing
 
   test("it loops for ever, and the command is killed: its process ends too", async () => {
     project.write("schema/mod.ts", 'console.log("looping");\nwhile (true);\n');
-    const env = { ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: app.key };
+    const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key };
     const pushing = startCommand(["db", "push"], { ...project, env });
     const evaluates = () =>
       Bun.spawnSync(["ps", "-eo", "args"])
@@ -218,7 +218,7 @@ describe("a schema that is none is told with file and place, and changes nothing
 
 test("conflicts with another app's tables are told at once, with the owner", async () => {
   const name = makeName();
-  const owner = await house.makeApp({ tables: { [name]: {} } });
+  const owner = await service.makeApp({ tables: { [name]: {} } });
   project.write("schema/mod.ts", schemaText(`{ ${name}: { a: t.string(), b: t.number() } }`));
   const { code, err } = await db("push");
   expect(code).toBe(1);
@@ -227,7 +227,7 @@ test("conflicts with another app's tables are told at once, with the owner", asy
 
 test("an operator pushes straight to the database", async () => {
   project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
-  const env = { ADMIN_DATABASE_URL: house.database.adminUrl };
+  const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
   const direct = (...words: string[]) => runCommand(["db", ...words], { ...project, env });
   expect(await direct("push", "--app", app.slug)).toMatchObject({ code: 0, err: "" });
   expect(await direct("push", "--app", app.slug)).toMatchObject({
@@ -247,7 +247,10 @@ describe("who cannot push is told why", () => {
     return runCommand(["db", "push"], { ...project, env });
   };
   test("an unknown key exits with 4", async () => {
-    const { code, err } = await push({ ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: "rh_x.hunter2" });
+    const { code, err } = await push({
+      ROWHOUSE_URL: service.url,
+      ROWHOUSE_API_KEY: "rh_x.hunter2",
+    });
     expect([code, err.includes("does not know this key"), err.includes("hunter2")]).toEqual([
       4,
       true,
@@ -255,8 +258,8 @@ describe("who cannot push is told why", () => {
     ]);
   });
   test("a key without the scope exits with 1 and names it", async () => {
-    const reader = await house.makeApp(undefined, { scopes: ["data:read"] });
-    const { code, err } = await push({ ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: reader.key });
+    const reader = await service.makeApp(undefined, { scopes: ["data:read"] });
+    const { code, err } = await push({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: reader.key });
     expect([code, err]).toEqual([1, "This key lacks the scope schema:push\n"]);
   });
   test("a service that is not there exits with 69", async () => {
@@ -324,7 +327,7 @@ describe("status", () => {
     const other = makeName();
     project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
     expect((await db("push")).code).toBe(0);
-    const owner = await house.makeApp({ tables: { [other]: {} } });
+    const owner = await service.makeApp({ tables: { [other]: {} } });
     const broken = [
       { text: 'import "./none.ts";\n', error: "invalid_schema", says: "./none.ts" },
       {
@@ -370,12 +373,12 @@ describe("status", () => {
 
   test("names the apps of each table to operators, and to nobody else", async () => {
     const name = makeName();
-    const owner = await house.makeApp({ tables: { [name]: {} } });
-    const others = [app, await house.makeApp({ tables: { [name]: {} } })];
+    const owner = await service.makeApp({ tables: { [name]: {} } });
+    const others = [app, await service.makeApp({ tables: { [name]: {} } })];
     project.write("schema/mod.ts", schemaText(`{ ${name}: {} }`));
     expect((await db("push")).code).toBe(0);
 
-    const env = { ADMIN_DATABASE_URL: house.database.adminUrl };
+    const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
     const asOperator = (...words: string[]) =>
       runCommand(["db", "status", "--app", app.slug, ...words], { ...project, env });
     const users = others.map(({ slug }) => slug).sort();
@@ -405,7 +408,7 @@ describe("with --json a failure is one document, and prose on standard error as 
     error: string;
     details?: unknown[];
   };
-  const operator = () => ({ ADMIN_DATABASE_URL: house.database.adminUrl });
+  const operator = () => ({ ADMIN_DATABASE_URL: service.database.adminUrl });
   const rows: Row[] = [
     { name: "an unknown flag", words: ["db", "push", "--jsno"], code: 2, error: "usage" },
     { name: "no place to push to", words: ["db", "push"], env: {}, code: 2, error: "usage" },
@@ -442,11 +445,11 @@ describe("with --json a failure is one document, and prose on standard error as 
   ];
   const run = (words: string[], env: Record<string, string>) =>
     runCommand([...words, "--json"], { ...project, env });
-  const service = () => ({ ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: app.key });
+  const settings = () => ({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key });
 
   test.each(rows)("$name", async ({ words, env, text, code, error, details = [] }) => {
     project.write("schema/mod.ts", text ?? schema("title: t.string()"));
-    const failed = await run(words, env ?? service());
+    const failed = await run(words, env ?? settings());
     const document = JSON.parse(failed.out);
     expect(document).toEqual({ error, message: expect.any(String), details });
     expect(Object.keys(document)).toEqual(["error", "message", "details"]);
@@ -457,7 +460,7 @@ describe("with --json a failure is one document, and prose on standard error as 
 
   test("an unknown key", async () => {
     project.write("schema/mod.ts", schema("title: t.string()"));
-    const failed = await run(["db", "push"], { ...service(), ROWHOUSE_API_KEY: "rh_x.hunter2" });
+    const failed = await run(["db", "push"], { ...settings(), ROWHOUSE_API_KEY: "rh_x.hunter2" });
     expect([failed.code, JSON.parse(failed.out).error]).toEqual([4, "unauthenticated"]);
     expect(failed.out).not.toContain("hunter2");
   });
@@ -472,9 +475,9 @@ describe("with --json a failure is one document, and prose on standard error as 
 
   test("tables of another app that do not fit", async () => {
     const name = makeName();
-    await house.makeApp({ tables: { [name]: {} } });
+    await service.makeApp({ tables: { [name]: {} } });
     project.write("schema/mod.ts", schemaText(`{ ${name}: { a: t.string(), b: t.number() } }`));
-    const failed = await run(["db", "push"], service());
+    const failed = await run(["db", "push"], settings());
     const { error, details } = JSON.parse(failed.out);
     expect([failed.code, error]).toEqual([1, "incompatible_schema"]);
     expect(details.map(({ path }: { path: string }) => path)).toEqual([
@@ -489,7 +492,7 @@ describe("with --json a failure is one document, and prose on standard error as 
     expect((await db("push")).code).toBe(0);
     const file = `0001_create_table_${name}.sql`;
     project.write(`schema/migrations/${file}`, "select 1;\n");
-    const failed = await run(["db", "push"], service());
+    const failed = await run(["db", "push"], settings());
     expect([failed.code, JSON.parse(failed.out)]).toEqual([
       1,
       {
@@ -515,7 +518,7 @@ describe("a push that takes its time shows so", () => {
         PATH,
         HOME,
         TERM: "xterm",
-        ROWHOUSE_URL: house.url,
+        ROWHOUSE_URL: service.url,
         ROWHOUSE_API_KEY: app.key,
         ...extra,
       },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import {
   eventually,
@@ -107,7 +108,10 @@ test(
   async () => {
     const roles = async () =>
       await withDatabase(readDev()["databaseUrl"] ?? "", (database) =>
-        database.query("select role from rowhouse.grants", [], { effect: "read" }),
+        database.query("select role from rowhouse.grants", [], {
+          retry: "safe",
+          queue: SERVICE_QUEUE,
+        }),
       );
     const first = await startDev();
     expect(await roles()).toEqual([{ role: "member" }]);
@@ -127,7 +131,8 @@ test(
     const dev = await startDev();
     const [server] = await withDatabase(readDev()["databaseUrl"] ?? "", (database) =>
       database.query<{ folder: string }>("select current_setting('data_directory') as folder", [], {
-        effect: "read",
+        retry: "safe",
+        queue: SERVICE_QUEUE,
       }),
     );
     const file = join(server?.folder ?? "", "postmaster.pid");

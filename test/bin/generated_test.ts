@@ -2,12 +2,12 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import schema from "../../schema/mod.ts";
-import { renderTypes } from "../../src/bin/db_types.ts";
-import { COMPOSE, renderEnvExample, renderReadme } from "../../src/bin/generated.ts";
+import { COMPOSE, renderEnvExample, renderReadme } from "../../src/bin/cli/generated.ts";
+import { renderTypes } from "../../src/bin/db/types.ts";
 import { readConfig, SETTINGS } from "../../src/config.ts";
 import { PROBLEMS } from "../../src/problem.ts";
 import { ROOT } from "../support/command.ts";
-import { definitionOf } from "../support/house.ts";
+import { definitionOf } from "../support/service.ts";
 
 const read = (name: string) => readFileSync(join(ROOT, name), "utf8");
 

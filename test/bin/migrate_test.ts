@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Cluster, startCluster } from "../../src/db/embedded.ts";
+import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
 import { makeProject, runCommand } from "../support/command.ts";
 
@@ -107,7 +108,10 @@ describe("without a superuser", () => {
     expect(first.out).toContain('The role "managed_login" may serve\n');
     expect((await migrate(env)).code).toBe(0);
     await withDatabase(env.DATABASE_URL, async (login) => {
-      const rows = await login.query("select name from rowhouse.versions", [], { effect: "read" });
+      const rows = await login.query("select name from rowhouse.versions", [], {
+        retry: "safe",
+        queue: SERVICE_QUEUE,
+      });
       expect(rows.length).toBeGreaterThan(0);
     });
   });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect as connectSocket, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
 import { eventually, ROOT, runCommand, type Settings, startCommand } from "../support/command.ts";
 import { findFreePort } from "../support/free_port.ts";
@@ -104,7 +105,8 @@ async function countOf(state: string): Promise<number> {
   const text = `select from pg_stat_activity where datname = current_database() and ${state}`;
   return await withDatabase(
     shop.database.adminUrl,
-    async (watcher) => (await watcher.query(text, [], { effect: "read" })).length,
+    async (watcher) =>
+      (await watcher.query(text, [], { retry: "safe", queue: SERVICE_QUEUE })).length,
   );
 }
 
@@ -159,7 +161,10 @@ async function untilLock(state: "granted" | "not granted"): Promise<void> {
   const text = `select from pg_locks where relation = 'data.todos'::regclass and ${state}
     and (mode = 'AccessExclusiveLock' or not granted)`;
   await withDatabase(shop.database.adminUrl, (watcher) =>
-    eventually(async () => (await watcher.query(text, [], { effect: "read" })).length > 0),
+    eventually(
+      async () =>
+        (await watcher.query(text, [], { retry: "safe", queue: SERVICE_QUEUE })).length > 0,
+    ),
   );
 }
 

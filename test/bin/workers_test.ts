@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import {
   eventually,
@@ -88,7 +89,7 @@ async function hasLock(isGranted: boolean): Promise<boolean> {
       `select from pg_locks where relation = 'data.todos'::regclass and granted = $1
         and (mode = 'AccessExclusiveLock' or not granted)`,
       [isGranted],
-      { effect: "read" },
+      { retry: "safe", queue: SERVICE_QUEUE },
     ),
   );
   return rows.length > 0;

@@ -20,10 +20,10 @@ let link: string;
 beforeAll(async () => {
   [site, browser] = await Promise.all([openSite(), openBrowser()]);
   wiki = await openAppHost(site, "wiki");
-  person = await makePerson(site.house, { name: "Ada Lovelace", app: wiki, role: "editor" });
+  person = await makePerson(site.service, { name: "Ada Lovelace", app: wiki, role: "editor" });
   const { linkSecret } = await createUser(
     {
-      admin: site.house.house.admin,
+      admin: site.service.service.admin,
       makeId: () => Bun.randomUUIDv7(),
       randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     },
@@ -40,7 +40,7 @@ afterAll(async () => {
 const authorize = () =>
   `/authorize?${new URLSearchParams({ app: "wiki", redirect_uri: `${wiki.url}/` })}`;
 
-/** Every page of the house, and how to get it. */
+/** Every page of the service, and how to get it. */
 const PAGES: readonly { name: string; heading: string; open: (page: Page) => Promise<unknown> }[] =
   [
     { name: "sign-in", heading: "Sign in", open: (page) => go(page, "/login") },

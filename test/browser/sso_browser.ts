@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   context = await browser.newContext();
-  person = await makePerson(site.house, { name: "Ada", app: wiki, role: "editor" });
+  person = await makePerson(site.service, { name: "Ada", app: wiki, role: "editor" });
 });
 
 async function openPage(url: string): Promise<Page> {
@@ -87,7 +87,7 @@ test("forbidden becomes authenticated by a grant, without a new sign-in", async 
   await signInFrom(page);
   expect((await sessionIn(page)).status).toBe("forbidden");
   await grantRole(
-    { admin: site.house.house.admin },
+    { admin: site.service.service.admin },
     { email: person.email, slug: "todo", role: "member" },
   );
   expect(await sessionIn(page)).toMatchObject({
@@ -96,7 +96,7 @@ test("forbidden becomes authenticated by a grant, without a new sign-in", async 
   });
   expect(await page.evaluate(() => identity.hasAccess("member"))).toBe(true);
   expect(await page.evaluate(() => identity.hasAccess("admin"))).toBe(false);
-  await setDisabled({ admin: site.house.house.admin }, person.email, true);
+  await setDisabled({ admin: site.service.service.admin }, person.email, true);
   expect(await sessionIn(page)).toEqual({ status: "unauthenticated" });
 });
 
@@ -180,7 +180,7 @@ test("an app on localhost gets neither the cookie nor an answer", async () => {
 describe("a shared cookie that a sibling planted", () => {
   const PATHS = ["/", "/authorize", "/login", "/v1", "/v1/", "/v1/auth", "/v1/auth/me"];
   test.each(PATHS)("on %s opens no page and ends in no loop", async (path) => {
-    const thief = await makePerson(site.house, { app: wiki, role: "thief" });
+    const thief = await makePerson(site.service, { app: wiki, role: "thief" });
     const stolen = (await signInOnPages(thief)).get(SESSION_COOKIE) ?? "";
     const page = await openPage(wiki.url);
     await signInFrom(page);
@@ -326,7 +326,7 @@ test("an app that never notices the session gets its visitor told", async () => 
     },
   });
   const origin = `http://deaf.${DOMAIN}:${deaf.port}`;
-  await site.house.makeApp(undefined, { slug: "deaf", origins: [origin], cookieDomain: DOMAIN });
+  await site.service.makeApp(undefined, { slug: "deaf", origins: [origin], cookieDomain: DOMAIN });
   const page = await openPage(`${site.identityUrl}/login`);
   await fillIn(page);
   await page.getByText("Hello, Ada").waitFor();

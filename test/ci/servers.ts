@@ -1,7 +1,7 @@
 /** The servers that the tests run against, each made for one run and gone after it. @module */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { startCluster } from "../../src/db/embedded.ts";
+import { startCluster } from "../../src/db/embedded/mod.ts";
 import { LOGIN, PASSWORD, SPLIT_ROLES, toLogin } from "../support/cluster.ts";
 import { startDebianCluster } from "../support/debian_cluster.ts";
 import { startPooler } from "../support/pgbouncer.ts";

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { PROBLEMS, type ProblemCode } from "../../src/problem.ts";
-import { type Call, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required().unique() },
@@ -15,30 +15,30 @@ const schema = defineSchema({
 const LIST = "/v1/data/db/todos";
 const MISSING = "00000000-0000-7000-8000-000000000000";
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 let reader: TestApp;
 let project: string;
 let expired: string;
 let revoked: string;
 beforeAll(async () => {
-  house = await openTestHouse();
-  app = await house.makeApp(schema);
-  reader = await house.makeApp(schema, { scopes: ["data:read"] });
-  const made = await house.call(app, "/v1/data/db/projects", {
+  service = await openTestService();
+  app = await service.makeApp(schema);
+  reader = await service.makeApp(schema, { scopes: ["data:read"] });
+  const made = await service.call(app, "/v1/data/db/projects", {
     method: "POST",
     json: { name: "p" },
   });
   project = (made.json as { id: string }).id;
-  await house.call(app, LIST, { method: "POST", json: { title: "t", project, tag: "x" } });
-  const [one, two] = [await house.makeApp(schema), await house.makeApp(schema)];
+  await service.call(app, LIST, { method: "POST", json: { title: "t", project, tag: "x" } });
+  const [one, two] = [await service.makeApp(schema), await service.makeApp(schema)];
   expired = one.key;
   revoked = two.key;
-  await house.house.admin.message(`
+  await service.service.admin.message(`
 update rowhouse.api_keys set expires_at = now() - interval '1 second' where app_id = '${one.id}';
 update rowhouse.api_keys set revoked_at = now() where app_id = '${two.id}' returning key_id`);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 type Row = {
   name: string;
@@ -283,14 +283,14 @@ describe("an event stream is not what is answered where JSON will do too", () =>
     "text/event-stream, */*;q=0.5",
     "text/event-stream;q=0, application/json",
   ])("%s", async (accept) => {
-    const answer = await house.call(app, LIST, { headers: { accept } });
+    const answer = await service.call(app, LIST, { headers: { accept } });
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
   });
 
   test.each(["text/event-stream", "text/event-stream, application/json;q=0"])(
     "but %s is 501",
     async (accept) => {
-      expect((await house.call(app, LIST, { headers: { accept } })).status).toBe(501);
+      expect((await service.call(app, LIST, { headers: { accept } })).status).toBe(501);
     },
   );
 });
@@ -298,7 +298,7 @@ describe("an event stream is not what is answered where JSON will do too", () =>
 describe("an error", () => {
   test.each(ROWS)("$code: $name", async ({ call, code, message, details, headers }) => {
     const { path, as, ...rest } = call();
-    const answer = await house.call((as ?? (() => app))(), path, rest);
+    const answer = await service.call((as ?? (() => app))(), path, rest);
     const body = answer.json as { requestId: string };
     expect([answer.status, body as unknown]).toEqual([
       PROBLEMS[code].status,
@@ -323,11 +323,11 @@ describe("an error", () => {
   });
 
   test("a clash that was refused changed nothing, and the same row passes after the other is gone", async () => {
-    const own = await house.makeApp(schema);
-    const first = await house.call(own, "/v1/data/db/projects", post({ name: "n" }));
-    const again = () => house.call(own, "/v1/data/db/projects", post({ name: "n" }));
+    const own = await service.makeApp(schema);
+    const first = await service.call(own, "/v1/data/db/projects", post({ name: "n" }));
+    const again = () => service.call(own, "/v1/data/db/projects", post({ name: "n" }));
     expect((await again()).status).toBe(409);
-    await house.call(own, first.headers.get("location") ?? "", { method: "DELETE" });
+    await service.call(own, first.headers.get("location") ?? "", { method: "DELETE" });
     expect((await again()).status).toBe(201);
   });
 });
@@ -363,14 +363,14 @@ test.each(Object.entries(ELSEWHERE))("%s is expected by %s", (code, file) => {
 });
 
 test("a bug of the service is a 500 that tells its id and nothing of PostgreSQL; the log tells the rest", async () => {
-  const own = await house.makeApp(
+  const own = await service.makeApp(
     defineSchema({ broken_things: { secret_column: t.string().required() } }),
   );
   const path = "/v1/data/db/broken_things";
   const sent = post({ secret_column: "a private value" }, path);
-  expect((await house.call(own, path, sent)).status).toBe(201);
-  await house.house.admin.message("drop function api.broken_things_create; select 1");
-  const answer = await house.call(own, path, sent);
+  expect((await service.call(own, path, sent)).status).toBe(201);
+  await service.service.admin.message("drop function api.broken_things_create; select 1");
+  const answer = await service.call(own, path, sent);
   const requestId = answer.headers.get("x-request-id");
   expect([answer.status, answer.json]).toEqual([
     500,
@@ -381,11 +381,11 @@ test("a bug of the service is a 500 that tells its id and nothing of PostgreSQL;
     },
   ]);
   expect(answer.text).not.toMatch(/function|broken_things|api\.|exist|42883|private/);
-  const logged = house.log.filter((line) => line.includes(String(requestId)));
+  const logged = service.log.filter((line) => line.includes(String(requestId)));
   expect(logged.filter((line) => line.includes('"event":"bug"'))).toHaveLength(1);
   expect(logged.join()).not.toContain("a private value");
   // Only what lacks its function is broken.
-  expect((await house.call(own, path)).status).toBe(200);
+  expect((await service.call(own, path)).status).toBe(200);
 });
 
 type Faulty = {
@@ -434,7 +434,7 @@ describe("the order of the checks", () => {
     const id =
       parts.find((part) => part.startsWith("/") && !part.startsWith("/v1")) ?? `/${MISSING}`;
     const query = parts.find((part) => part.startsWith("?")) ?? "";
-    const answer = await house.call(app, table + id + query, {
+    const answer = await service.call(app, table + id + query, {
       method: "PATCH",
       key: a.key ?? b.key ?? app.key,
       headers: { "content-type": "application/json", ...b.headers, ...a.headers },
@@ -458,7 +458,7 @@ describe("the order of the checks", () => {
       code: "unauthenticated",
     },
   ])("$name", async ({ path, method, code }) => {
-    const answer = await house.call(undefined, path, {
+    const answer = await service.call(undefined, path, {
       method,
       headers: { accept: "text/event-stream" },
     });
@@ -467,7 +467,7 @@ describe("the order of the checks", () => {
 
   test("size before JSON, JSON before values", async () => {
     const send = (body: string) =>
-      house.call(app, LIST, {
+      service.call(app, LIST, {
         method: "POST",
         body,
         headers: { "content-type": "application/json" },

@@ -1,6 +1,5 @@
-/** The matrix of isolation over houses of this run, with the least rights and with all. */
+/** The matrix of isolation over services of this run, with the least rights and with all. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { openTestHouse, type TestHouse } from "../support/house.ts";
 import {
   checkEndpoint,
   endpoints,
@@ -8,6 +7,7 @@ import {
   makeWorld,
   type Worlds,
 } from "../support/isolation.ts";
+import { openTestService, type TestService } from "../support/service.ts";
 
 test("every endpoint that a key opens stands in the matrix", () => {
   expect([...endpointsOfMatrix].sort()).toEqual([...endpoints].sort());
@@ -15,17 +15,20 @@ test("every endpoint that a key opens stands in the matrix", () => {
 
 for (const login of ["least", "superuser"] as const) {
   describe(`isolation, served by the ${login} login`, () => {
-    let houses: TestHouse[];
+    let services: TestService[];
     let worlds: Worlds;
     beforeAll(async () => {
-      const [one, two] = await Promise.all([openTestHouse({ login }), openTestHouse({ login })]);
-      houses = [one, two];
+      const [one, two] = await Promise.all([
+        openTestService({ login }),
+        openTestService({ login }),
+      ]);
+      services = [one, two];
       worlds = {
         alone: await makeWorld(one, { crowded: false }),
         crowded: await makeWorld(two, { crowded: true }),
       };
     });
-    afterAll(async () => void (await Promise.all(houses.map((house) => house.close()))));
+    afterAll(async () => void (await Promise.all(services.map((service) => service.close()))));
 
     test.each([...endpoints])("%s answers as if there were no other app", (endpoint) =>
       checkEndpoint(worlds, endpoint),

@@ -3,7 +3,7 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { LIST_BYTES } from "../../src/push/mod.ts";
 import { residentMb } from "../bench/cpu.ts";
 import { makeProject, startCommand } from "../support/command.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 type Page = {
   rows: { id: string; text: string }[];
@@ -12,13 +12,13 @@ type Page = {
   hasMore: boolean;
 };
 
-const MOST_ROW = 102_400;
+const MAX_ROW = 102_400;
 
-let house: TestHouse;
+let service: TestService;
 beforeAll(async () => {
-  house = await openTestHouse({ connections: 4 });
+  service = await openTestService({ connections: 4 });
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const schema = defineSchema({
   notes: { text: t.string(), more: t.json() },
@@ -27,7 +27,7 @@ const schema = defineSchema({
 
 /** Rows made in the database, because this is about reading them. */
 async function makeRows(app: TestApp, count: number, text: string): Promise<void> {
-  await house.house.admin.message(`
+  await service.service.admin.message(`
     set local role rowhouse_tenant;
     select set_config('rowhouse.app_id', '${app.id}', true);
     insert into data.notes (app_id, id, text)
@@ -37,7 +37,7 @@ async function makeRows(app: TestApp, count: number, text: string): Promise<void
 }
 
 async function list(app: TestApp, query: string): Promise<{ page: Page; bytes: number }> {
-  const answer = await house.call(app, `/v1/data/db/notes${query}`);
+  const answer = await service.call(app, `/v1/data/db/notes${query}`);
   expect(answer.status).toBe(200);
   return { page: answer.json as Page, bytes: Buffer.byteLength(answer.text) };
 }
@@ -51,12 +51,12 @@ test.each([
   { name: "rows that compress a hundredfold", count: 200, text: "repeat('a', 90000)" },
   { name: "rows that JSON writes six times as long", count: 200, text: "repeat(chr(1), 15000)" },
 ])("a list of $name is cut at the bound, and its pages hold every row once", async (given) => {
-  const app = await house.makeApp(schema);
+  const app = await service.makeApp(schema);
   await makeRows(app, given.count, given.text);
   const ids: string[] = [];
   for (let offset = 0, more = true; more; offset = ids.length) {
     const { page, bytes } = await list(app, `?limit=1000&offset=${offset}`);
-    expect(bytes).toBeLessThan(LIST_BYTES + MOST_ROW);
+    expect(bytes).toBeLessThan(LIST_BYTES + MAX_ROW);
     expect([page.limit, page.offset]).toEqual([1000, offset]);
     expect(page.rows.length).toBeGreaterThan(0);
     ids.push(...page.rows.map((row) => row.id));
@@ -73,23 +73,23 @@ test.each([
   { name: "what is behind the end", query: "?offset=10", rows: 0, hasMore: false },
   { name: "all of a page that fits", query: "?limit=10", rows: 10, hasMore: false },
 ])("a list of $name says what it is", async ({ query, rows, hasMore }) => {
-  const app = await house.makeApp(schema);
+  const app = await service.makeApp(schema);
   await makeRows(app, 10, "repeat('b', 90000)");
   const { page } = await list(app, query);
   expect([page.rows.length, page.hasMore]).toEqual([rows, hasMore]);
 });
 
 test("a table without columns of any length is listed whole", async () => {
-  const app = await house.makeApp(schema);
+  const app = await service.makeApp(schema);
   for (const value of [1, 2, 3])
-    await house.call(app, "/v1/data/db/counters", { method: "POST", json: { value } });
-  const { json } = await house.call(app, "/v1/data/db/counters");
+    await service.call(app, "/v1/data/db/counters", { method: "POST", json: { value } });
+  const { json } = await service.call(app, "/v1/data/db/counters");
   expect((json as { rows: { value: number }[] }).rows.map(({ value }) => value)).toEqual([1, 2, 3]);
 });
 
 test("the bound is a setting, and a list that fits it is whole", async () => {
   const most = 65_536;
-  const bounded = await openTestHouse({ house: { maxResponseBytes: most } });
+  const bounded = await openTestService({ service: { maxResponseBytes: most } });
   try {
     const app = await bounded.makeApp(schema);
     const rows = 40;
@@ -120,9 +120,9 @@ const UNBOUNDED_MB = (ASKERS * 1000 * 90_000) / 2 ** 20;
 test.skipIf(residentMb(process.pid) === undefined)(
   "a thousand rows of 90 KB, listed by several at once and often, do not fill the memory",
   async () => {
-    const app = await house.makeApp(schema);
+    const app = await service.makeApp(schema);
     await makeRows(app, 1000, "repeat('a', 90000)");
-    const { servingUrl, adminUrl, prepare } = house.database;
+    const { servingUrl, adminUrl, prepare } = service.database;
     const project = makeProject({});
     // A process that does nothing else: what a long run of tests has left behind is not in its memory.
     const serving = startCommand(["serve"], {

@@ -1,9 +1,11 @@
 /** Lists: pages and their edges, order, negotiation; and what other processes push, seen at once and asked for once. @module */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { issueKey, revokeKey } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { openHouse } from "../../src/house.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openService } from "../../src/service/open.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { shapeOfRun } from "../support/shape.ts";
 import { openWire, type Wire } from "../support/wire.ts";
 
@@ -12,29 +14,29 @@ const LIST = "/v1/data/db/notes";
 const MANY = 1001;
 
 let wire: Wire;
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 let ids: string[];
 beforeAll(async () => {
   wire = await openWire();
-  house = await openTestHouse({ toServingUrl: wire.toUrl });
-  app = await house.makeApp(defineSchema(first));
-  const rows = await house.house.admin.query<{ id: string }>(
+  service = await openTestService({ toServingUrl: wire.toUrl });
+  app = await service.makeApp(defineSchema(first));
+  const rows = await service.service.admin.query<{ id: string }>(
     `insert into data.notes (app_id, id, title)
     select $1::uuid, ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'note ' || n
     from generate_series(1, $2::int4) n order by random() returning id`,
     [app.id, MANY],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   ids = rows.map(({ id }) => id).sort();
 });
 afterAll(async () => {
-  await house.close();
+  await service.close();
   await wire.close();
 });
 
 type List = { rows: { id: string }[]; limit: number; offset: number; hasMore: boolean };
-const list = async (query: string) => (await house.call(app, LIST + query)).json as List;
+const list = async (query: string) => (await service.call(app, LIST + query)).json as List;
 
 describe("a page", () => {
   test.each([
@@ -96,7 +98,7 @@ describe("a page", () => {
     "limit=1&%6cimit=1",
     "limit=%zz",
   ])("of ?%s is refused", async (query) => {
-    const answer = await house.call(app, `${LIST}?${query}`);
+    const answer = await service.call(app, `${LIST}?${query}`);
     expect([answer.status, (answer.json as { error: string }).error]).toEqual([
       400,
       "invalid_query",
@@ -116,7 +118,7 @@ describe("a page", () => {
     "or=(a.eq.1)",
     "limit=1&select=*",
   ])("of ?%s is not served", async (query) => {
-    const answer = await house.call(app, `${LIST}?${query}`);
+    const answer = await service.call(app, `${LIST}?${query}`);
     expect([answer.status, (answer.json as { error: string }).error]).toEqual([
       400,
       "unsupported_query",
@@ -124,17 +126,17 @@ describe("a page", () => {
   });
 
   test("of an empty table is empty", async () => {
-    const answer = await house.call(app, "/v1/data/db/empty");
+    const answer = await service.call(app, "/v1/data/db/empty");
     expect(answer.text).toBe('{"rows":[],"limit":1000,"offset":0,"hasMore":false}');
   });
 
   test("lists rows in the order of their creation", async () => {
     const made: string[] = [];
     for (let index = 0; index < 20; index++) {
-      const answer = await house.call(app, "/v1/data/db/empty", { method: "POST", json: {} });
+      const answer = await service.call(app, "/v1/data/db/empty", { method: "POST", json: {} });
       made.push((answer.json as { id: string }).id);
     }
-    const listed = (await house.call(app, "/v1/data/db/empty")).json as List;
+    const listed = (await service.call(app, "/v1/data/db/empty")).json as List;
     expect(listed.rows.map(({ id }) => id)).toEqual(made);
   });
 
@@ -146,7 +148,7 @@ describe("a page", () => {
     "text/html, */*;q=0.1",
     "text/xml;q=0.9, application/json",
   ])("is served to Accept: %s", async (accept) => {
-    const answer = await house.call(app, `${LIST}?limit=1`, { headers: { accept } });
+    const answer = await service.call(app, `${LIST}?limit=1`, { headers: { accept } });
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
   });
 });
@@ -159,20 +161,20 @@ describe("an update", () => {
     { nothing: "\u0000", deep: { title: 1 } },
   ])("of no known column, %j, answers with the row as it is", async (json) => {
     const path = `${LIST}/${ids[0]}`;
-    const before = await house.call(app, path);
-    const answer = await house.call(app, path, { method: "PATCH", json });
+    const before = await service.call(app, path);
+    const answer = await service.call(app, path, { method: "PATCH", json });
     expect([answer.status, answer.text]).toEqual([200, before.text]);
   });
 });
 
 describe("another process", () => {
-  /** A second house on the same database, with pools and memory of its own. */
-  async function withSecond(use: (second: TestHouse["house"]) => Promise<void>): Promise<void> {
-    const second = openHouse({
-      databaseUrl: house.database.servingUrl,
-      adminDatabaseUrl: house.database.adminUrl,
+  /** A second service on the same database, with pools and memory of its own. */
+  async function withSecond(use: (second: TestService["service"]) => Promise<void>): Promise<void> {
+    const second = openService({
+      databaseUrl: service.database.servingUrl,
+      adminDatabaseUrl: service.database.adminUrl,
       connections: 2,
-      prepare: house.database.prepare,
+      prepare: service.database.prepare,
       keyPrefix: "rh",
       log: () => undefined,
     });
@@ -180,7 +182,12 @@ describe("another process", () => {
     await use(second);
     await second.close();
   }
-  const ask = (second: TestHouse["house"], path: string, init: RequestInit = {}, key = app.key) =>
+  const ask = (
+    second: TestService["service"],
+    path: string,
+    init: RequestInit = {},
+    key = app.key,
+  ) =>
     second.fetch(
       new Request(`http://second.example${path}`, {
         ...init,
@@ -192,7 +199,7 @@ describe("another process", () => {
   test("finds a table and keeps a column that this one has just pushed", async () => {
     await withSecond(async (second) => {
       expect((await ask(second, LIST)).status).toBe(200);
-      await house.pushSchema(
+      await service.pushSchema(
         app,
         defineSchema({
           ...first,
@@ -211,7 +218,7 @@ describe("another process", () => {
       });
       expect(made.status).toBe(201);
       const path = `${LIST}/${ids[0]}`;
-      await house.pushSchema(
+      await service.pushSchema(
         app,
         defineSchema({
           ...first,
@@ -238,18 +245,18 @@ describe("another process", () => {
     await withSecond(async (second) => {
       const key = await issueKey(
         {
-          admin: house.house.admin,
+          admin: service.service.admin,
           randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
           keyPrefix: "rh",
         },
         { slug: app.slug, name: "short", scopes: ["data:read"], expiresAt: undefined },
       );
       expect((await ask(second, LIST, {}, key.text)).status).toBe(200);
-      expect((await house.call(app, LIST, { key: key.text })).status).toBe(200);
-      await revokeKey({ admin: house.house.admin }, key.keyId);
+      expect((await service.call(app, LIST, { key: key.text })).status).toBe(200);
+      await revokeKey({ admin: service.service.admin }, key.keyId);
       const revokedAt = performance.now();
-      await house.house.warm();
-      expect((await house.call(app, LIST, { key: key.text })).status).toBe(401);
+      await service.service.warm();
+      expect((await service.call(app, LIST, { key: key.text })).status).toBe(401);
       while ((await ask(second, LIST, {}, key.text)).status !== 401) await Bun.sleep(50);
       expect(performance.now() - revokedAt).toBeLessThan(5000);
       expect((await ask(second, LIST)).status).toBe(200);
@@ -262,11 +269,11 @@ const PROCESSES = shapeOfRun() === "split" ? 3 : 1;
 describe("what costs a query", () => {
   const LOOK = "select name, version";
 
-  /** Two hundred requests at one moment, as the server hands them to the house. */
+  /** Two hundred requests at one moment, as the server hands them to the service. */
   const storm = (toPath: (index: number) => string) =>
     Promise.all(
       Array.from({ length: 200 }, (_, index) =>
-        house.house.fetch(
+        service.service.fetch(
           new Request(`http://storm.example${toPath(index)}`, {
             headers: { authorization: `Bearer ${app.key}` },
           }),
@@ -277,7 +284,7 @@ describe("what costs a query", () => {
 
   test("a storm of unknown tables shares its look-ups", async () => {
     await list("?limit=1");
-    await house.house.warm();
+    await service.service.warm();
     const before = wire.count(LOOK);
     const startedAt = performance.now();
     const answers = await storm((index) => `/v1/data/db/unknown_${index}`);
@@ -291,10 +298,10 @@ describe("what costs a query", () => {
   });
 
   test("a storm with a key that must be read again reads it once", async () => {
-    await house.house.admin.message(
+    await service.service.admin.message(
       `update rowhouse.api_keys set scopes = scopes where app_id = '${app.id}' returning key_id`,
     );
-    await house.house.warm();
+    await service.service.warm();
     const before = wire.count("use_key");
     const answers = await storm(() => `${LIST}?limit=1`);
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
@@ -302,23 +309,23 @@ describe("what costs a query", () => {
   });
 
   test("malformed keys and tables cost none", async () => {
-    await house.house.warm();
+    await service.service.warm();
     const before = wire.count("");
     const startedAt = performance.now();
     for (let index = 0; index < 100; index++) {
       const key =
         index % 2 === 0 ? `${app.key.slice(0, -1)}_` : `rh_${"a".repeat(16)}.${"b".repeat(49)}`;
-      expect((await house.call(app, LIST, { key })).status).toBe(401);
-      expect((await house.call(app, `/v1/data/db/Un%20known${index}`)).status).toBe(404);
+      expect((await service.call(app, LIST, { key })).status).toBe(401);
+      expect((await service.call(app, `/v1/data/db/Un%20known${index}`)).status).toBe(404);
     }
-    // Each process of the house looks once a second by itself.
+    // Each process of the service looks once a second by itself.
     const looks = PROCESSES * (1 + (performance.now() - startedAt) / 900);
     expect(wire.count("") - before).toBeLessThanOrEqual(looks);
   });
 
   test("a read with a known key is one statement", async () => {
     await list("?limit=1");
-    await house.house.warm();
+    await service.service.warm();
     const before = [wire.count("api."), wire.count("use_key")];
     for (let index = 0; index < 20; index++) await list("?limit=1");
     expect([wire.count("api."), wire.count("use_key")]).toEqual([

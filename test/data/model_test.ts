@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({
   folders: {
@@ -23,11 +23,11 @@ type Row = Record<string, string | null>;
 /** One app's rows, in the order of their creation. */
 type Model = Record<Table, Map<string, Row>>;
 
-let house: TestHouse;
+let service: TestService;
 beforeAll(async () => {
-  house = await openTestHouse();
+  service = await openTestService();
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const REFERENCES: Readonly<Record<Table, readonly { column: string; cascade: boolean }[]>> = {
   folders: [{ column: "parent", cascade: true }],
@@ -132,12 +132,12 @@ async function runStep(world: World, one: Step): Promise<void> {
         };
   const rows = model[one.table];
   if (one.kind === "list") {
-    const answer = (await house.call(app, path)).json as { rows: Row[] };
+    const answer = (await service.call(app, path)).json as { rows: Row[] };
     expect(answer.rows).toEqual([...rows].map(([id, row]) => ({ id, app_id: app.id, ...row })));
     return;
   }
   if (one.kind === "create") {
-    const answer = await house.call(app, path, { method: "POST", json: fields });
+    const answer = await service.call(app, path, { method: "POST", json: fields });
     const wanted = judge(model, one.table, fields, "");
     expect(answer.status).toBe(wanted === 200 ? 201 : wanted);
     if (wanted !== 200) return;
@@ -149,13 +149,13 @@ async function runStep(world: World, one: Step): Promise<void> {
   const id = pickRow(world, one);
   const found = rows.get(id);
   if (one.kind === "get") {
-    const answer = await house.call(app, `${path}/${id}`);
+    const answer = await service.call(app, `${path}/${id}`);
     expect(answer.status).toBe(found === undefined ? 404 : 200);
     if (found !== undefined) expect(answer.json).toEqual({ id, app_id: app.id, ...found });
     return;
   }
   if (one.kind === "update") {
-    const answer = await house.call(app, `${path}/${id}`, { method: "PATCH", json: fields });
+    const answer = await service.call(app, `${path}/${id}`, { method: "PATCH", json: fields });
     const wanted = found === undefined ? 404 : judge(model, one.table, { ...found, ...fields }, id);
     expect(answer.status).toBe(wanted);
     if (wanted === 200) rows.set(id, { ...found, ...fields });
@@ -163,7 +163,7 @@ async function runStep(world: World, one: Step): Promise<void> {
   }
   const doomed = found === undefined ? undefined : findDoomed(model, one.table, id);
   if (doomed?.size === 0) return;
-  const answer = await house.call(app, `${path}/${id}`, { method: "DELETE" });
+  const answer = await service.call(app, `${path}/${id}`, { method: "DELETE" });
   expect(answer.status).toBe(found === undefined ? 404 : doomed === undefined ? 409 : 204);
   for (const gone of doomed ?? []) {
     model.folders.delete(gone);
@@ -176,7 +176,7 @@ test("what one app does is as if it were alone", async () => {
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 80 }), async (steps) => {
       const world: World = { apps: [], models: [] };
       for (let index = 0; index < APPS; index++) {
-        world.apps.push(await house.makeApp(schema));
+        world.apps.push(await service.makeApp(schema));
         world.models.push({ folders: new Map(), sheets: new Map() });
       }
       for (const one of steps) await runStep(world, one);

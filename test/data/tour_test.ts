@@ -1,35 +1,35 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 beforeAll(async () => {
-  house = await openTestHouse();
-  app = await house.makeApp(schema);
+  service = await openTestService();
+  app = await service.makeApp(schema);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 test("a row is created, read, listed, changed and deleted", async () => {
-  const created = await house.call(app, "/v1/data/db/todos", {
+  const created = await service.call(app, "/v1/data/db/todos", {
     method: "POST",
     json: { title: "Milk" },
   });
 
   expect(created.status).toBe(201);
   const location = created.headers.get("location") ?? "";
-  const got = await house.call(app, location);
+  const got = await service.call(app, location);
   expect(got.text).toBe(created.text);
-  const listed = await house.call(app, "/v1/data/db/todos?limit=1");
+  const listed = await service.call(app, "/v1/data/db/todos?limit=1");
 
   expect(listed.status).toBe(200);
-  const changed = await house.call(app, location, {
+  const changed = await service.call(app, location, {
     method: "PATCH",
     json: { title: "Oat milk", nothing: 1 },
   });
   expect(changed.json).toEqual({ ...(got.json as object), title: "Oat milk" });
-  const deleted = await house.call(app, location, { method: "DELETE" });
+  const deleted = await service.call(app, location, { method: "DELETE" });
   expect([deleted.status, deleted.text]).toEqual([204, ""]);
-  const missing = await house.call(app, location);
+  const missing = await service.call(app, location);
   expect(missing.status).toBe(404);
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 const schema = defineSchema({
@@ -46,23 +46,23 @@ const schema = defineSchema({
     .index("left", "right"),
 });
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 let row: string;
 let parent: string;
 beforeAll(async () => {
-  house = await openTestHouse();
-  app = await house.makeApp(schema);
+  service = await openTestService();
+  app = await service.makeApp(schema);
   row = (await create("things", "{}")).json["id"] ?? "";
   parent = (await create("parents", "{}")).json["id"] ?? "";
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 type Reply = { status: number; text: string; json: Record<string, string> & { details?: unknown } };
 
 async function send(method: string, path: string, body: string | Uint8Array): Promise<Reply> {
   const headers = { "content-type": "application/json" };
-  const answer = await house.call(app, path, { method, body: body as BodyInit, headers });
+  const answer = await service.call(app, path, { method, body: body as BodyInit, headers });
   return answer as typeof answer & Reply;
 }
 const create = (table: string, body: string) => send("POST", `/v1/data/db/${table}`, body);
@@ -324,7 +324,7 @@ describe("a value that is accepted", () => {
       expect([cleared.status, readField(cleared.text, column)]).toEqual([200, "null"]);
       const updated = await update(`{"${column}":${sent}}`);
       expect(updated.status).toBe(200);
-      const got = await house.call(app, `/v1/data/db/things/${row}`);
+      const got = await service.call(app, `/v1/data/db/things/${row}`);
       expect([created.text, updated.text, got.text].map((text) => readField(text, column))).toEqual(
         [back, back, back],
       );
@@ -339,7 +339,7 @@ describe("a value that is accepted", () => {
 
 describe("a value that is refused", () => {
   test.each(BAD)("$column does not take $name", async ({ column, sent, fault }) => {
-    const before = (await house.call(app, `/v1/data/db/things/${row}`)).text;
+    const before = (await service.call(app, `/v1/data/db/things/${row}`)).text;
     for (const answer of [
       await create("things", `{"${column}":${sent}}`),
       await update(`{"${column}":${sent}}`),
@@ -355,7 +355,7 @@ describe("a value that is refused", () => {
       ]);
       expect(requestId).toBeString();
     }
-    expect((await house.call(app, `/v1/data/db/things/${row}`)).text).toBe(before);
+    expect((await service.call(app, `/v1/data/db/things/${row}`)).text).toBe(before);
   });
 
   test("all faults of a body are told at once", async () => {

@@ -1,8 +1,10 @@
 /** What the serving login cannot do, tried over a connection of its own; and what the roles and tables are like. @module */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required().unique() },
@@ -13,20 +15,20 @@ const schema = defineSchema({
   },
 });
 
-let house: TestHouse;
+let service: TestService;
 let mine: TestApp;
 let other: TestApp;
 let login: postgres.Sql;
 beforeAll(async () => {
-  house = await openTestHouse();
-  mine = await house.makeApp(schema);
-  other = await house.makeApp(schema);
+  service = await openTestService();
+  mine = await service.makeApp(schema);
+  other = await service.makeApp(schema);
   for (const [app, title] of [
     [mine, "mine"],
     [other, "theirs"],
   ] as const)
-    await house.call(app, "/v1/data/db/todos", { method: "POST", json: { title } });
-  login = postgres(house.database.servingUrl, {
+    await service.call(app, "/v1/data/db/todos", { method: "POST", json: { title } });
+  login = postgres(service.database.servingUrl, {
     max: 1,
     prepare: false,
     onnotice: () => undefined,
@@ -34,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await login.end();
-  await house.close();
+  await service.close();
 });
 
 /** The SQLSTATE by which a message is refused, or "" where it is not. */
@@ -157,7 +159,7 @@ describe("hostile state of a session", () => {
     await login.unsafe("reset all");
     expect([mineNow, theirs]).toEqual([["mine"], ["theirs"]]);
     expect(JSON.stringify(made)).toContain("made");
-    await house.house.admin.message("delete from data.todos where title = 'made' returning id");
+    await service.service.admin.message("delete from data.todos where title = 'made' returning id");
   });
 
   test("row security that is switched off makes the functions refuse, not tell", async () => {
@@ -188,7 +190,7 @@ describe("hostile state of a session", () => {
 
 describe("the database", () => {
   const read = async <Row>(text: string): Promise<Row[]> =>
-    await house.house.admin.query<Row>(text, [], { effect: "read" });
+    await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
 
   test("has roles without rights that look past row security", async () => {
     expect(
@@ -253,7 +255,7 @@ describe("the database", () => {
     ).toEqual([]);
   });
 
-  test("lets PUBLIC run no function and use nothing of the house's", async () => {
+  test("lets PUBLIC run no function and use nothing of the service's", async () => {
     expect(
       await read(
         `select proname from pg_proc where pronamespace in ('api'::regnamespace, 'rowhouse'::regnamespace, 'data'::regnamespace)
@@ -280,10 +282,10 @@ describe("the database", () => {
   });
 
   test("refuses the attack by a temporary type even to a login that may make one", async () => {
-    await house.house.admin.message(
+    await service.service.admin.message(
       `do $$ begin execute format('grant temporary on database %I to rowhouse_test_login', current_database()); end $$; select 1`,
     );
-    const victim = postgres(house.database.servingUrl, {
+    const victim = postgres(service.database.servingUrl, {
       max: 1,
       prepare: false,
       onnotice: () => undefined,

@@ -1,8 +1,15 @@
 /** A database that goes away, comes back, hangs or is busy: what callers are told, and that the pool heals. @module */
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import postgres from "postgres";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { type Answer, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
 import { openWire, type Wire } from "../support/wire.ts";
 
 const LIST = "/v1/data/db/todos";
@@ -11,13 +18,13 @@ const LIMIT_MS = 700;
 type Session = postgres.TransactionSql;
 
 let wire: Wire;
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 let row: string;
 beforeEach(async () => {
   wire = await openWire();
-  house = await openTestHouse({ toServingUrl: wire.toUrl, connections: 3, limitMs: LIMIT_MS });
-  app = await house.makeApp(
+  service = await openTestService({ toServingUrl: wire.toUrl, connections: 3, limitMs: LIMIT_MS });
+  app = await service.makeApp(
     defineSchema({
       todos: { title: t.string(), parent: t.ref("todos", { onDelete: "cascade" }) },
     }),
@@ -25,26 +32,26 @@ beforeEach(async () => {
   row = (await create({ title: "first" })).headers.get("location") ?? "";
 });
 afterEach(async () => {
-  await house.close();
+  await service.close();
   await wire.close();
 });
 
-const create = (json: object) => house.call(app, LIST, { method: "POST", json });
+const create = (json: object) => service.call(app, LIST, { method: "POST", json });
 const errorOf = (answer: Answer) => (answer.json as { error?: string } | undefined)?.error;
 const idOf = (location: string) => location.slice(location.lastIndexOf("/") + 1);
 
 /** Asks until the answer is a good one: the pool must find the database again. */
 async function untilServed(): Promise<void> {
-  while ((await house.call(app, LIST)).status !== 200) await Bun.sleep(50);
+  while ((await service.call(app, LIST)).status !== 200) await Bun.sleep(50);
 }
 
-/** The sessions of the house that are in this state. */
+/** The sessions of the service that are in this state. */
 async function countSessions(state: string): Promise<number> {
-  const [row] = await house.house.admin.query<{ count: number }>(
+  const [row] = await service.service.admin.query<{ count: number }>(
     `select count(*)::int4 as count from pg_stat_activity
     where application_name = 'rowhouse' and datname = current_database() and ${state}`,
     [],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.count ?? 0;
 }
@@ -57,13 +64,13 @@ describe("a database that is away", () => {
   test("is 503 unavailable with Retry-After on every endpoint, and is served again when it is back", async () => {
     wire.cut();
     const reads = [
-      await house.call(app, LIST),
-      await house.call(app, row),
-      await house.call(undefined, "/ready"),
+      await service.call(app, LIST),
+      await service.call(app, row),
+      await service.call(undefined, "/ready"),
     ];
     const writes = [
       await create({ title: "never" }),
-      await house.call(app, row, { method: "PATCH", json: { title: "never" } }),
+      await service.call(app, row, { method: "PATCH", json: { title: "never" } }),
     ];
     for (const answer of [...reads, ...writes]) {
       expect([answer.status, errorOf(answer), answer.headers.get("retry-after")]).toEqual([
@@ -74,10 +81,10 @@ describe("a database that is away", () => {
       expect(answer.text.includes("nothing was written")).toBe(writes.includes(answer));
       expect(answer.text).not.toMatch(/127\.0\.0\.1|CONNECTION|ECONN|rowhouse_test/);
     }
-    expect((await house.call(undefined, "/live")).status).toBe(200);
+    expect((await service.call(undefined, "/live")).status).toBe(200);
     await wire.heal();
     await untilServed();
-    expect((await house.call(app, row)).text).toContain('"first"');
+    expect((await service.call(app, row)).text).toContain('"first"');
   });
 
   test("is 503 unknown_outcome to a write that was under way", async () => {
@@ -88,10 +95,10 @@ describe("a database that is away", () => {
       "unknown_outcome",
       "1",
     ]);
-    const rows = await house.house.admin.query<{ title: string }>(
+    const rows = await service.service.admin.query<{ title: string }>(
       "select title from data.todos order by id",
       [],
-      { effect: "read" },
+      { retry: "safe", queue: SERVICE_QUEUE },
     );
     expect(rows.map(({ title }) => title)).toEqual(["first", "perhaps"]);
   });
@@ -99,7 +106,7 @@ describe("a database that is away", () => {
   test("is 504 to a read by the limit when it answers nothing at all", async () => {
     wire.freeze();
     const startedAt = performance.now();
-    const read = await house.call(app, row);
+    const read = await service.call(app, row);
     expect([read.status, errorOf(read)]).toEqual([504, "timeout"]);
     expect(performance.now() - startedAt).toBeLessThan(LIMIT_MS + 4000);
   });
@@ -108,20 +115,20 @@ describe("a database that is away", () => {
 describe("an outage in the log", () => {
   type Line = Record<string, unknown> & { event: string };
   const linesSince = (start: number) =>
-    house.log.slice(start).map((line) => JSON.parse(line) as Line);
+    service.log.slice(start).map((line) => JSON.parse(line) as Line);
   const named = (lines: readonly Line[], event: string) =>
     lines.filter((line) => line.event === event);
 
   test("is told once when it begins and once when it ends, and each request once, without a stack", async () => {
-    const start = house.log.length;
+    const start = service.log.length;
     wire.cut();
     // Which request finds it out is of no matter: before, its outcome may be another.
-    while (named(linesSince(start), "database away").length === 0) await house.call(app, LIST);
-    const first = house.log.length;
+    while (named(linesSince(start), "database away").length === 0) await service.call(app, LIST);
+    const first = service.log.length;
     const asked = 25;
-    for (let n = 0; n < asked; n++) await house.call(app, n % 2 === 0 ? LIST : row);
+    for (let n = 0; n < asked; n++) await service.call(app, n % 2 === 0 ? LIST : row);
     await wire.heal();
-    while (named(linesSince(start), "database there").length === 0) await house.call(app, LIST);
+    while (named(linesSince(start), "database there").length === 0) await service.call(app, LIST);
     await untilServed();
 
     const lines = linesSince(start);
@@ -139,17 +146,17 @@ describe("an outage in the log", () => {
     expect(named(linesSince(first), "request").length).toBeGreaterThanOrEqual(asked);
     const others = lines.filter(({ event }) => !/^(request|database (away|there))$/.test(event));
     expect(others).toEqual([]);
-    expect(house.log.slice(start).join("\n")).not.toContain('"stack"');
+    expect(service.log.slice(start).join("\n")).not.toContain('"stack"');
     const ids = named(lines, "request").map(({ requestId }) => requestId);
     expect(ids).toEqual([...new Set(ids)]);
   });
 
   test("is not told where a single connection is lost", async () => {
-    await house.house.admin.query(
+    await service.service.admin.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and application_name = 'rowhouse'`,
       [],
-      { effect: "read" },
+      { retry: "safe", queue: SERVICE_QUEUE },
     );
     await untilServed();
     expect(named(linesSince(0), "database away")).toEqual([]);
@@ -159,9 +166,9 @@ describe("an outage in the log", () => {
 describe("a row that another session holds", () => {
   /** Runs `use` while another session holds a lock on the row. */
   async function whileHeld(id: string, use: (session: Session) => Promise<void>): Promise<void> {
-    const sql = postgres(house.database.adminUrl, { max: 1, onnotice: () => undefined });
+    const sql = postgres(service.database.adminUrl, { max: 1, onnotice: () => undefined });
     await sql.begin(async (session) => {
-      // Of two sessions that wait for each other, the house's is to find out first.
+      // Of two sessions that wait for each other, the service's is to find out first.
       await session.unsafe("set local deadlock_timeout = '30s'");
       await session.unsafe(`select id from data.todos where id = '${id}' for update`);
       await use(session);
@@ -171,17 +178,17 @@ describe("a row that another session holds", () => {
 
   test("is 504 at the limit, and the statement is cancelled in the database", async () => {
     await whileHeld(idOf(row), async () => {
-      const answer = await house.call(app, row, { method: "PATCH", json: { title: "late" } });
+      const answer = await service.call(app, row, { method: "PATCH", json: { title: "late" } });
       expect([answer.status, errorOf(answer)]).toEqual([504, "timeout"]);
       expect(await countSessions("state = 'active'")).toBe(0);
     });
-    expect((await house.call(app, row)).text).toContain('"first"');
+    expect((await service.call(app, row)).text).toContain('"first"');
   });
 
   test("is waited for no longer when the caller leaves", async () => {
     await whileHeld(idOf(row), async () => {
       const leaving = new AbortController();
-      const asked = fetch(house.url + row, {
+      const asked = fetch(service.url + row, {
         method: "PATCH",
         headers: { authorization: `Bearer ${app.key}`, "content-type": "application/json" },
         body: '{"title":"left"}',
@@ -192,13 +199,13 @@ describe("a row that another session holds", () => {
       expect(await asked).toBe("left");
       while ((await countSessions("wait_event_type = 'Lock'")) > 0) await Bun.sleep(10);
     });
-    expect((await house.call(app, row)).text).toContain('"first"');
+    expect((await service.call(app, row)).text).toContain('"first"');
   });
 
   test("and that waits for ours too is a deadlock: lost, tried again, never told", async () => {
-    await house.close();
-    house = await openTestHouse({ connections: 2 });
-    app = await house.makeApp(
+    await service.close();
+    service = await openTestService({ connections: 2 });
+    app = await service.makeApp(
       defineSchema({
         todos: { title: t.string(), parent: t.ref("todos", { onDelete: "cascade" }) },
       }),
@@ -207,26 +214,26 @@ describe("a row that another session holds", () => {
     const child = idOf((await create({ title: "child", parent })).headers.get("location") ?? "");
     let answered: Promise<Answer> | undefined;
     await whileHeld(child, async (session) => {
-      answered = house.call(app, `${LIST}/${parent}`, { method: "DELETE" });
+      answered = service.call(app, `${LIST}/${parent}`, { method: "DELETE" });
       await untilWaiting();
       await session.unsafe(`select id from data.todos where id = '${parent}' for update`);
     });
     expect((await answered)?.status).toBe(204);
-    expect((await house.call(app, LIST)).text).toContain('"rows":[]');
+    expect((await service.call(app, LIST)).text).toContain('"rows":[]');
   });
 });
 
 describe("a database that takes no writes", () => {
   // A pooler's connection has no name yet while nobody has used it.
   const setReadOnly = async (value: "on" | "off"): Promise<void> => {
-    const { admin } = house.house;
+    const { admin } = service.service;
     await admin.message(`set transaction read write;
-      alter database ${house.database.name} set default_transaction_read_only = ${value}; select 1`);
+      alter database ${service.database.name} set default_transaction_read_only = ${value}; select 1`);
     await admin.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
       where application_name <> 'rowhouse admin' and datname = current_database()`,
       [],
-      { effect: "read" },
+      { retry: "safe", queue: SERVICE_QUEUE },
     );
   };
 
@@ -235,8 +242,8 @@ describe("a database that takes no writes", () => {
     await untilServed();
     for (const refused of [
       await create({ title: "never" }),
-      await house.call(app, row, { method: "PATCH", json: { title: "never" } }),
-      await house.call(app, row, { method: "DELETE" }),
+      await service.call(app, row, { method: "PATCH", json: { title: "never" } }),
+      await service.call(app, row, { method: "DELETE" }),
     ]) {
       expect([refused.status, errorOf(refused), refused.headers.get("retry-after")]).toEqual([
         503,
@@ -245,10 +252,10 @@ describe("a database that takes no writes", () => {
       ]);
       expect(refused.text).not.toContain("read-only");
     }
-    expect((await house.call(app, row)).text).toContain('"first"');
+    expect((await service.call(app, row)).text).toContain('"first"');
     await setReadOnly("off");
     await untilServed();
     expect((await create({ title: "second" })).status).toBe(201);
-    expect((await house.call(app, LIST)).text).not.toContain("never");
+    expect((await service.call(app, LIST)).text).not.toContain("never");
   });
 });

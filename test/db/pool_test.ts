@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Database, openDatabase } from "../../src/db/mod.ts";
+import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
 import { openMessageProxy } from "../support/message_proxy.ts";
 
 const CONNECTIONS = 4;
-const READ = { effect: "read" } as const;
-const WRITE = { effect: "write" } as const;
+const READ = { retry: "safe", queue: SERVICE_QUEUE } as const;
+const WRITE = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
 
 let database: TestDatabase;
 let admin: Database;
@@ -138,7 +138,7 @@ test("nobody waits behind a slow statement while a connection is free", async ()
     const slow = Promise.all([1, 2, 3].map(() => pool.query("select pg_sleep(1)", [], READ)));
     const startedAt = performance.now();
     await Promise.all(
-      Array.from({ length: 50 }, () => pool.query("select 1", [], { ...READ, lane: "other" })),
+      Array.from({ length: 50 }, () => pool.query("select 1", [], { ...READ, queue: "other" })),
     );
     expect(performance.now() - startedAt).toBeLessThan(900);
     await slow;
@@ -159,16 +159,16 @@ test("who gets no connection in time is told so, and holds nothing", async () =>
   });
 });
 
-test("one lane's flood is refused with 429, another lane is served", async () => {
+test("one queue's flood is refused with 429, another queue is served", async () => {
   await withPool({}, async (pool) => {
     const flood = Array.from({ length: 400 }, () =>
-      codeOf(pool.query("select pg_sleep(0.01)", [], { ...READ, lane: "flood" })),
+      codeOf(pool.query("select pg_sleep(0.01)", [], { ...READ, queue: "flood" })),
     );
-    const other = await codeOf(pool.query("select 1", [], { ...READ, lane: "other" }));
+    const other = await codeOf(pool.query("select 1", [], { ...READ, queue: "other" }));
     const ends = await Promise.all(flood);
     expect(other).toBe("done");
     expect([...new Set(ends)].sort()).toEqual(["done", "rate_limited"]);
-    expect(pool.stats().shed.lane_full).toBeGreaterThan(100);
+    expect(pool.stats().shed.queue_full).toBeGreaterThan(100);
   });
 });
 

@@ -1,39 +1,39 @@
-/** A clock that is set an hour ahead or back under a house that serves: keys and sessions stay what they are. */
+/** A clock that is set an hour ahead or back under a service that serves: keys and sessions stay what they are. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { revokeKey } from "../../src/accounts/mod.ts";
 import { eventually } from "../support/command.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { type Jar, makePerson, sharedCookie, signInAs } from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const HOUR_MS = 3_600_000;
 const LIST = "/v1/data/db/todos?limit=1";
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 let expired: TestApp;
 let jar: Jar;
 let shiftMs = 0;
 beforeAll(async () => {
-  house = await openTestHouse({ house: { now: () => Date.now() + shiftMs } });
-  app = await house.makeApp(schema);
-  expired = await house.makeApp(schema);
+  service = await openTestService({ service: { now: () => Date.now() + shiftMs } });
+  app = await service.makeApp(schema);
+  expired = await service.makeApp(schema);
   await setExpiry(expired, "now() - interval '2 hours'");
   await setExpiry(app, "now() + interval '2 hours'");
-  jar = await signInAs(house, await makePerson(house));
+  jar = await signInAs(service, await makePerson(service));
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 function setExpiry(of: TestApp, at: string): Promise<unknown> {
   const keyId = of.key.split(/[_.]/)[1];
-  return house.house.admin.message(
+  return service.service.admin.message(
     `update rowhouse.api_keys set expires_at = ${at} where key_id = '${keyId}'; select 1`,
   );
 }
 
-const statusOf = async (of: TestApp) => (await house.call(of, LIST)).status;
+const statusOf = async (of: TestApp) => (await service.call(of, LIST)).status;
 const statusOfPerson = async () =>
-  (await house.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(jar) } })).status;
+  (await service.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(jar) } })).status;
 
 describe("a clock that goes", () => {
   test.each([
@@ -51,12 +51,12 @@ describe("a clock that goes", () => {
 
   test("back an hour does not keep a revoked key alive in the cache", async () => {
     shiftMs = 0;
-    const one = await house.makeApp(schema);
+    const one = await service.makeApp(schema);
     expect(await statusOf(one)).toBe(200);
     shiftMs = -HOUR_MS;
     expect(await statusOf(one)).toBe(200);
     const revokedAt = performance.now();
-    await revokeKey({ admin: house.house.admin }, one.key.split(/[_.]/)[1] ?? "");
+    await revokeKey({ admin: service.service.admin }, one.key.split(/[_.]/)[1] ?? "");
     await eventually(async () => (await statusOf(one)) === 401);
     expect(performance.now() - revokedAt).toBeLessThan(5000);
   });

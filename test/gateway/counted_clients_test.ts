@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SIGN_IN_LIMITS } from "../../src/accounts/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
-import { openTestHouse, type TestHouse } from "../support/house.ts";
-import { submitSignIn, type VisitedHouse } from "../support/people.ts";
+import { submitSignIn, type VisitedService } from "../support/people.ts";
+import { openTestService, type TestService } from "../support/service.ts";
 
 /** The same client in every form that an address has, and clients that only look alike. */
 const CLIENTS = [
@@ -25,17 +25,17 @@ const CLIENTS = [
 ];
 
 describe.each(CLIENTS)("$name is one client, in all its forms", ({ guesser, another }) => {
-  let house: TestHouse;
+  let service: TestService;
   beforeAll(async () => {
-    house = await openTestHouse({ house: { trustedProxies: ["127.0.0.1"] } });
+    service = await openTestService({ service: { trustedProxies: ["127.0.0.1"] } });
   });
-  afterAll(() => house.close());
+  afterAll(() => service.close());
 
   test("whose failed keys end in 429", async () => {
     const guess = async (address: string) => {
       const headers = { "x-forwarded-for": address };
       const path = "/v1/data/db/todos";
-      return (await house.call(undefined, path, { key: "rh_guess", headers })).status;
+      return (await service.call(undefined, path, { key: "rh_guess", headers })).status;
     };
     const guesses = Array.from({ length: FAILURES_PER_MINUTE + 50 }, (_, index) =>
       guess(guesser[index % guesser.length] ?? ""),
@@ -48,7 +48,7 @@ describe.each(CLIENTS)("$name is one client, in all its forms", ({ guesser, anot
     const email = `nobody-${crypto.randomUUID()}@example.org`;
     const tryWrong = async (address: string) => {
       const from = { email, password: "not the password" };
-      return (await submitSignIn(comingFrom(house, address), new Map(), from)).status;
+      return (await submitSignIn(comingFrom(service, address), new Map(), from)).status;
     };
     for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
       expect(await tryWrong(guesser[count % guesser.length] ?? "")).toBe(422);
@@ -59,8 +59,8 @@ describe.each(CLIENTS)("$name is one client, in all its forms", ({ guesser, anot
   });
 });
 
-/** The house as a client of that address reaches it, through the proxy that the house trusts. */
-function comingFrom({ url, call }: TestHouse, address: string): VisitedHouse {
+/** The service as a client of that address reaches it, through the proxy that the service trusts. */
+function comingFrom({ url, call }: TestService, address: string): VisitedService {
   return {
     url,
     call: (app, path, options) =>

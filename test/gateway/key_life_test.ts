@@ -1,10 +1,17 @@
 /** Keys where several processes serve one database: known at once, forgotten in time, and cheap to guess at. */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import SCHEMA from "../../schema/mod.ts";
 import { issueKey, revokeKey } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { toBase62 } from "../../src/std/base62.ts";
 import { eventually } from "../support/command.ts";
-import { callHouse, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import {
+  callService,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
 import { type Opened, openShape, SHAPES } from "../support/shape.ts";
 import { openWire, type Wire } from "../support/wire.ts";
 
@@ -20,37 +27,37 @@ function makeUnknownKey(index: number): string {
   return start + toBase62(Bun.hash.crc32(start), 6);
 }
 
-describe.each(SHAPES)('two houses of the shape "%s" over one database', (shape) => {
+describe.each(SHAPES)('two services of the shape "%s" over one database', (shape) => {
   let wire: Wire;
-  let house: TestHouse;
+  let service: TestService;
   let second: Opened;
   let app: TestApp;
   beforeAll(async () => {
     wire = await openWire();
-    house = await openTestHouse({ shape, toServingUrl: wire.toUrl });
-    second = await openShape({ shape }, house.database, () => undefined);
-    app = await house.makeApp(SCHEMA);
+    service = await openTestService({ shape, toServingUrl: wire.toUrl });
+    second = await openShape({ shape }, service.database, () => undefined);
+    app = await service.makeApp(SCHEMA);
   });
   afterAll(async () => {
     await second.close();
-    await house.close();
+    await service.close();
     await wire.close();
   });
 
   const issue = () =>
     issueKey(
       {
-        admin: house.house.admin,
+        admin: service.service.admin,
         randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
         keyPrefix: "rh",
       },
       { slug: app.slug, name: "", scopes: ["data:read"], expiresAt: undefined },
     );
-  /** What each house answers to a key. */
+  /** What each service answers to a key. */
   const ask = async (key: string) => {
     const answers = await Promise.all(
-      [house.url, second.url].map((url) =>
-        callHouse({ url, secrets: house.secrets }, app, LIST, { key }),
+      [service.url, second.url].map((url) =>
+        callService({ url, secrets: service.secrets }, app, LIST, { key }),
       ),
     );
     return answers.map(({ status }) => status);
@@ -65,17 +72,17 @@ describe.each(SHAPES)('two houses of the shape "%s" over one database', (shape) 
 
   test("a key that was unknown when it was first sent works at once in each when it is there", async () => {
     const { text, keyId } = await issue();
-    const admin = house.house.admin;
+    const admin = service.service.admin;
     const [row] = await admin.query<{ row: string }>(
       "delete from rowhouse.api_keys where key_id = $1 returning row_to_json(api_keys)::text as row",
       [keyId],
-      { effect: "write" },
+      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     expect(await ask(text)).toEqual([401, 401]);
     await admin.query(
       "insert into rowhouse.api_keys select * from json_populate_record(null::rowhouse.api_keys, $1::text::json) returning key_id",
       [row?.row ?? ""],
-      { effect: "write" },
+      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     expect(await ask(text)).toEqual([200, 200]);
   });
@@ -84,20 +91,20 @@ describe.each(SHAPES)('two houses of the shape "%s" over one database', (shape) 
     const { text, keyId } = await issue();
     expect(await ask(text)).toEqual([200, 200]);
     const revokedAt = performance.now();
-    await revokeKey({ admin: house.house.admin }, keyId);
+    await revokeKey({ admin: service.service.admin }, keyId);
     await eventually(async () => (await ask(text)).every((status) => status === 401));
     expect(performance.now() - revokedAt).toBeLessThan(REVOKED_WITHIN_MS);
   });
 
   test("a storm of unknown keys shares its look-ups, and each alone costs one", async () => {
     const guess = (index: number) =>
-      house.house.fetch(
+      service.service.fetch(
         new Request(`http://storm.example${LIST}`, {
           headers: { authorization: `Bearer ${makeUnknownKey(index)}` },
         }),
         { requestIP: () => null },
       );
-    await house.house.warm();
+    await service.service.warm();
     const before = wire.count("use_key");
     const storm = await Promise.all(Array.from({ length: STORM }, (_, index) => guess(index)));
     expect(new Set(storm.map(({ status }) => status))).toEqual(new Set([401]));

@@ -1,4 +1,4 @@
-/** A house in three processes: the command as it is deployed, each with the login of its role. */
+/** A service in three processes: the command as it is deployed, each with the login of its role. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readConfig } from "../../src/config.ts";
 import { makeDatabase, type SplitRole, type TestDatabase } from "../support/cluster.ts";
@@ -84,9 +84,9 @@ test("gateway, data and identity serve together, change their secret without a g
     rows: [{ title: "Milk" }],
   });
   expect((await fetch(`${gateway}/ready`)).status).toBe(200);
-  for (const service of [data, identity]) {
-    expect((await fetch(service + LIST, { headers })).status).toBe(401);
-    expect((await fetch(`${service}/live`)).status).toBe(200);
+  for (const upstream of [data, identity]) {
+    expect((await fetch(upstream + LIST, { headers })).status).toBe(401);
+    expect((await fetch(`${upstream}/live`)).status).toBe(200);
   }
   const codes = await Promise.all(running.map((one) => one.kill("SIGTERM")));
   expect(codes).toEqual([0, 0, 0]);

@@ -12,8 +12,8 @@ import {
 } from "../../src/accounts/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
 import { toBase62 } from "../../src/std/base62.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { type RawAnswer, sendRaw } from "../support/raw_http.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { SHAPES } from "../support/shape.ts";
 
 const LIST = "/v1/data/db/todos";
@@ -22,17 +22,17 @@ const keyPrefix = "rh";
 const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
 for (const shape of SHAPES) {
-  describe(`a house of the shape "${shape}"`, () => {
-    let house: TestHouse;
+  describe(`a service of the shape "${shape}"`, () => {
+    let service: TestService;
     let app: TestApp;
     beforeAll(async () => {
-      house = await openTestHouse({
+      service = await openTestService({
         shape,
         identity: () => ({ identityUrl: "http://id.example.org" }),
       });
-      app = await house.makeApp(SCHEMA, { origins: [ORIGIN] });
+      app = await service.makeApp(SCHEMA, { origins: [ORIGIN] });
     });
-    afterAll(() => house.close());
+    afterAll(() => service.close());
 
     /** Repeats a call until its status is as wanted, for at most `withinMs`; the last status. */
     async function poll(call: () => Promise<{ status: number }>, wanted: number, withinMs = 5000) {
@@ -47,51 +47,51 @@ for (const shape of SHAPES) {
 
     async function issue(scopes: readonly ("data:read" | "data:write")[], expiresAt?: Date) {
       return await issueKey(
-        { admin: house.house.admin, randomBytes, keyPrefix },
+        { admin: service.service.admin, randomBytes, keyPrefix },
         { slug: app.slug, name: "a name", scopes, expiresAt },
       );
     }
 
-    const list = (key: string) => house.call(app, LIST, { key });
+    const list = (key: string) => service.call(app, LIST, { key });
 
     test("a row is created, read, changed and deleted", async () => {
-      const created = await house.call(app, LIST, { method: "POST", json: { title: "Milk é" } });
+      const created = await service.call(app, LIST, { method: "POST", json: { title: "Milk é" } });
       expect([created.status, created.json]).toMatchObject([
         201,
         { title: "Milk é", app_id: app.id },
       ]);
       const at = created.headers.get("location") ?? "";
-      expect((await house.call(app, at)).text).toBe(created.text);
-      const head = await house.call(app, at, { method: "HEAD" });
+      expect((await service.call(app, at)).text).toBe(created.text);
+      const head = await service.call(app, at, { method: "HEAD" });
       expect([head.status, head.text, head.headers.get("content-length")]).toEqual([
         200,
         "",
         String(Buffer.byteLength(created.text)),
       ]);
-      const changed = await house.call(app, at, { method: "PATCH", json: { title: "Silk" } });
+      const changed = await service.call(app, at, { method: "PATCH", json: { title: "Silk" } });
       expect(changed.json).toMatchObject({ title: "Silk" });
-      expect((await house.call(app, at, { method: "DELETE" })).status).toBe(204);
-      expect((await house.call(app, at)).status).toBe(404);
+      expect((await service.call(app, at, { method: "DELETE" })).status).toBe(204);
+      expect((await service.call(app, at)).status).toBe(404);
     });
 
     test("a list of several megabytes arrives whole", async () => {
       const title = "x".repeat(90_000);
       const created = await Promise.all(
         Array.from({ length: 40 }, () =>
-          house.call(app, LIST, { method: "POST", json: { title } }),
+          service.call(app, LIST, { method: "POST", json: { title } }),
         ),
       );
       expect(created.map(({ status }) => status)).toEqual(created.map(() => 201));
-      const { json } = await house.call(app, LIST);
+      const { json } = await service.call(app, LIST);
       const { rows } = json as { rows: { id: string; title: string }[] };
       expect(rows.map((row) => row.title)).toEqual(rows.map(() => title));
       await Promise.all(
-        rows.map(({ id }) => house.call(app, `${LIST}/${id}`, { method: "DELETE" })),
+        rows.map(({ id }) => service.call(app, `${LIST}/${id}`, { method: "DELETE" })),
       );
     });
 
     test("problems carry the request id of their header", async () => {
-      const { status, headers, json } = await house.call(app, `${LIST}/nothing`);
+      const { status, headers, json } = await service.call(app, `${LIST}/nothing`);
       expect([status, json]).toMatchObject([
         400,
         { error: "invalid_id", requestId: headers.get("x-request-id") },
@@ -129,7 +129,7 @@ for (const shape of SHAPES) {
       ])("$name is 401", async ({ header }) => {
         const value = header();
         const headers: Record<string, string> = value === undefined ? {} : { authorization: value };
-        const answer = await house.call(undefined, LIST, { headers });
+        const answer = await service.call(undefined, LIST, { headers });
         expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
         expect(answer.json).toMatchObject({ error: "unauthenticated" });
         expect(answer.text).not.toContain(good());
@@ -143,14 +143,14 @@ for (const shape of SHAPES) {
         { name: "bytes that are no ASCII", lines: () => [`Authorization: Bearer ${good()}\u00e9`] },
         { name: "a key in a cookie", lines: () => [`Cookie: authorization=Bearer ${good()}`] },
       ])("$name is 401", async ({ lines }) => {
-        expect((await raw(house, LIST, lines())).status).toBe(401);
+        expect((await raw(service, LIST, lines())).status).toBe(401);
       });
     });
 
     test("a key lacks a scope: 403 before anything of the table is told", async () => {
       const { text } = await issue(["data:read"]);
       expect((await list(text)).status).toBe(200);
-      const answer = await house.call(app, "/v1/data/db/nothing", {
+      const answer = await service.call(app, "/v1/data/db/nothing", {
         method: "POST",
         json: {},
         key: text,
@@ -161,7 +161,7 @@ for (const shape of SHAPES) {
     test("a new key works at once, a revoked one nowhere after 5 s", async () => {
       const key = await issue(["data:read"]);
       expect((await list(key.text)).status).toBe(200);
-      expect(await revokeKey({ admin: house.house.admin }, key.keyId)).toBe(true);
+      expect(await revokeKey({ admin: service.service.admin }, key.keyId)).toBe(true);
       expect(await poll(() => list(key.text), 401)).toBe(401);
     });
 
@@ -172,7 +172,7 @@ for (const shape of SHAPES) {
     });
 
     test.each(Object.keys(GRACES) as Grace[])("a key rolled with a grace of %s", async (grace) => {
-      const deps = { admin: house.house.admin, randomBytes, keyPrefix };
+      const deps = { admin: service.service.admin, randomBytes, keyPrefix };
       const old = await issue(["data:read"]);
       expect((await list(old.text)).status).toBe(200);
       const rolled = await rollKey(deps, old.keyId, grace);
@@ -193,7 +193,7 @@ for (const shape of SHAPES) {
     });
 
     test("a rolled key ends no later than it would have, and its copy lives as long as it was given", async () => {
-      const deps = { admin: house.house.admin, randomBytes, keyPrefix };
+      const deps = { admin: service.service.admin, randomBytes, keyPrefix };
       const expiresAt = new Date(Date.now() + 600_000);
       const old = await issue(["data:read"], expiresAt);
       const rolled = await rollKey(deps, old.keyId, "24h");
@@ -206,7 +206,7 @@ for (const shape of SHAPES) {
     test.each(["revoked", "expired", "unknown"])(
       "a key that is %s is not rolled",
       async (state) => {
-        const deps = { admin: house.house.admin, randomBytes, keyPrefix };
+        const deps = { admin: service.service.admin, randomBytes, keyPrefix };
         const key = await issue(
           ["data:read"],
           state === "expired" ? new Date(Date.now() - 1000) : undefined,
@@ -221,7 +221,7 @@ for (const shape of SHAPES) {
       const key = await issue(["data:read"]);
       const other = await issue(["data:read"]);
       const lastUse = async () =>
-        (await listKeys({ admin: house.house.admin }, app.slug)).find(
+        (await listKeys({ admin: service.service.admin }, app.slug)).find(
           ({ keyId }) => keyId === key.keyId,
         )?.lastUsedAt;
       const start = `rh_${key.keyId}.${other.text.split(".")[1]?.slice(0, -6)}`;
@@ -233,7 +233,7 @@ for (const shape of SHAPES) {
 
     describe("limits", () => {
       test("a request says what is left, and scripts may read it", async () => {
-        const { headers } = await house.call(app, LIST, { headers: { origin: ORIGIN } });
+        const { headers } = await service.call(app, LIST, { headers: { origin: ORIGIN } });
         expect(headers.get("ratelimit-policy")).toBe('"app";q=600000;w=60, "key";q=600000;w=60');
         expect(headers.get("ratelimit")).toMatch(/^"(app|key)";r=\d+;t=\d+$/);
         expect(headers.get("access-control-expose-headers")).toContain(
@@ -242,18 +242,20 @@ for (const shape of SHAPES) {
       });
 
       test("an app's limit is met by all of its keys together, a key's by that key alone", async () => {
-        const limited = await house.makeApp(SCHEMA);
-        const admin = house.house.admin;
+        const limited = await service.makeApp(SCHEMA);
+        const admin = service.service.admin;
         const second = await issueKey(
           { admin, randomBytes, keyPrefix },
           { slug: limited.slug, name: "", scopes: ["data:read"], expiresAt: undefined },
         );
         await setLimit({ admin }, { slug: limited.slug, perMinute: 5, perMinuteOfKey: 3 });
         const policy = async () =>
-          (await house.call(limited, LIST)).headers.get("ratelimit-policy");
+          (await service.call(limited, LIST)).headers.get("ratelimit-policy");
         const end = performance.now() + 5000;
         while (!(await policy())?.includes("q=5;") && performance.now() < end) await Bun.sleep(50);
-        const first = await Promise.all(Array.from({ length: 4 }, () => house.call(limited, LIST)));
+        const first = await Promise.all(
+          Array.from({ length: 4 }, () => service.call(limited, LIST)),
+        );
         const refused = first.find(({ status }) => status === 429);
         expect(refused?.json).toMatchObject({
           error: "rate_limited",
@@ -262,16 +264,16 @@ for (const shape of SHAPES) {
         expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
         expect(refused?.headers.get("ratelimit")).toMatch(/^"key";r=0;t=\d+$/);
         const others = await Promise.all(
-          Array.from({ length: 6 }, () => house.call(limited, LIST, { key: second.text })),
+          Array.from({ length: 6 }, () => service.call(limited, LIST, { key: second.text })),
         );
         expect(others.map(({ status }) => status)).toContain(200);
         expect(others.map(({ status }) => status)).toContain(429);
-        expect((await house.call(app, LIST)).status).toBe(200);
-        expect((await house.call(undefined, "/live")).status).toBe(200);
+        expect((await service.call(app, LIST)).status).toBe(200);
+        expect((await service.call(undefined, "/live")).status).toBe(200);
       });
 
       test.each([0, -1, 1.5, Number.NaN, 2e9])("a limit of %p is refused", async (perMinute) => {
-        const deps = { admin: house.house.admin };
+        const deps = { admin: service.service.admin };
         await expect(
           setLimit(deps, { slug: app.slug, perMinute, perMinuteOfKey: undefined }),
         ).rejects.toThrow("must be a whole number");
@@ -285,8 +287,8 @@ for (const shape of SHAPES) {
         { name: "a sibling does not", origin: "https://x.wiki.example.org", allowed: null },
         { name: "null is nobody", origin: "null", allowed: null },
       ])("$name", async ({ origin, allowed }) => {
-        const actual = await house.call(app, LIST, { headers: { origin } });
-        const preflight = await house.call(undefined, LIST, {
+        const actual = await service.call(app, LIST, { headers: { origin } });
+        const preflight = await service.call(undefined, LIST, {
           method: "OPTIONS",
           headers: { origin, "access-control-request-method": "POST" },
         });
@@ -300,65 +302,70 @@ for (const shape of SHAPES) {
     });
 
     test("internal headers from outside change nothing", async () => {
-      const plain = await house.call(app, LIST);
+      const plain = await service.call(app, LIST);
       const lines = [
         `Authorization: Bearer ${app.key}`,
-        "Rowhouse-Context: e30",
+        "Rowhouse-SignedContext: e30",
         "Rowhouse_Context: e30",
         "Rowhouse-Signature: v1=00",
         "Rowhouse-Timestamp: 1",
         "X-Forwarded-Host: id.example.org",
         "X-App-Id: 0190a0a0-0000-7000-8000-000000000002",
-        "Connection: close, Rowhouse-Context",
+        "Connection: close, Rowhouse-SignedContext",
       ];
-      const answer = await raw(house, LIST, lines);
+      const answer = await raw(service, LIST, lines);
       expect([answer.status, answer.body]).toEqual([200, plain.text]);
     });
 
     test("the identity pages' host serves no rows", async () => {
-      const answer = await raw(house, LIST, [`Authorization: Bearer ${app.key}`], "ID.example.org");
+      const answer = await raw(
+        service,
+        LIST,
+        [`Authorization: Bearer ${app.key}`],
+        "ID.example.org",
+      );
       expect([answer.status, answer.body]).toEqual([404, expect.stringContaining("<html")]);
-      expect((await raw(house, "/live", [], "id.example.org")).status).toBe(200);
+      expect((await raw(service, "/live", [], "id.example.org")).status).toBe(200);
     });
 
     test("is ready", async () => {
-      expect((await house.call(undefined, "/ready")).json).toEqual({ status: "ready" });
+      expect((await service.call(undefined, "/ready")).json).toEqual({ status: "ready" });
     });
 
     test("keys and secrets are in no line of the log", () => {
-      const text = house.log.join("\n");
+      const text = service.log.join("\n");
       expect(text).not.toContain(app.key.split(".")[1] ?? "no key");
       expect(text).not.toContain("a secret of the tests");
     });
   });
 
   // Last and apart: it uses up what this address may get wrong.
-  describe(`guessing at a house of the shape "${shape}"`, () => {
+  describe(`guessing at a service of the shape "${shape}"`, () => {
     test("ends in 429 for what is not known to be good, and in nothing else", async () => {
-      const house = await openTestHouse({ shape });
-      const app = await house.makeApp(SCHEMA);
-      expect((await house.call(app, LIST)).status).toBe(200);
-      const guess = () => house.call(app, LIST, { key: "rh_guess" });
+      const service = await openTestService({ shape });
+      const app = await service.makeApp(SCHEMA);
+      expect((await service.call(app, LIST)).status).toBe(200);
+      const guess = () => service.call(app, LIST, { key: "rh_guess" });
       const guesses = await Promise.all(Array.from({ length: FAILURES_PER_MINUTE + 50 }, guess));
       const statuses = new Set(guesses.map(({ status }) => status));
       expect([...statuses].sort()).toEqual([401, 429]);
-      const known = await house.call(app, LIST);
+      const known = await service.call(app, LIST);
       expect(known.status).toBe(200);
-      expect((await house.call(undefined, "/live")).status).toBe(200);
-      await house.close();
+      expect((await service.call(undefined, "/live")).status).toBe(200);
+      await service.close();
     });
   });
 }
 
 async function raw(
-  house: TestHouse,
+  service: TestService,
   path: string,
   lines: string[],
   host = "h",
 ): Promise<RawAnswer> {
   const head = [`GET ${path} HTTP/1.1`, `Host: ${host}`, "Connection: close", ...lines, "", ""];
   const bytes = Buffer.from(head.join("\r\n"), "latin1");
-  const answer = await sendRaw(house.url, bytes);
+  const answer = await sendRaw(service.url, bytes);
   const chunked = answer.headers.get("transfer-encoding") === "chunked";
   return chunked ? { ...answer, body: answer.body.split("\r\n")[1] ?? "" } : answer;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { writeContext } from "../../src/gateway/context.ts";
 import { makeNonces } from "../../src/gateway/nonces.ts";
 import { SIGNED_HEADERS, type Signed, sign } from "../../src/gateway/signature.ts";
+import { writeSignedContext } from "../../src/gateway/signed_context.ts";
 import { type Claim, makeVerify, type VerifyOptions, WINDOW_MS } from "../../src/gateway/verify.ts";
 import { makePrincipal } from "../../src/principal.ts";
 
@@ -31,7 +31,13 @@ const OTHER_APP = "0190a0a0-0000-7000-8000-000000000002";
 
 function contextOf(appId: string): string {
   const principal = makePrincipal({ appId, keyId: "k".repeat(16), scopes: ["data:read"] });
-  return writeContext({ requestId: "r", address: "", site: "gateway", principal, oversize: false });
+  return writeSignedContext({
+    requestId: "r",
+    address: "",
+    virtualHost: "gateway",
+    principal,
+    oversize: false,
+  });
 }
 
 const GOOD: Signed = {

@@ -4,13 +4,8 @@ import { createHash, createHmac } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readContext } from "../../src/gateway/context.ts";
-import {
-  AUDIENCES,
-  LEAST_SECRET_BYTES,
-  SIGNED_HEADERS,
-  sign,
-} from "../../src/gateway/signature.ts";
+import { AUDIENCES, MIN_SECRET_BYTES, SIGNED_HEADERS, sign } from "../../src/gateway/signature.ts";
+import { readSignedContext } from "../../src/gateway/signed_context.ts";
 import { makeVerify, WINDOW_MS } from "../../src/gateway/verify.ts";
 import { ROOT } from "../support/command.ts";
 
@@ -55,7 +50,7 @@ test("the gateway signs the vector so, and the service takes it", () => {
   ]);
   const headers = new Headers(Object.fromEntries(entries));
   expect(verify({ ...signed, headers })).toMatchObject({ context: { address: "192.0.2.7" } });
-  expect(readContext(context)?.principal).toMatchObject(JSON.parse(contextJson).key);
+  expect(readSignedContext(context)?.principal).toMatchObject(JSON.parse(contextJson).key);
 });
 
 test.skipIf(Bun.which("openssl") === null)("the shell's lines give the same", () => {
@@ -71,5 +66,5 @@ test("headers, window and least length are those of the code", () => {
   const named = [...page.matchAll(/^\| `(Rowhouse-\w+)` \|/gm)].map(([, name = ""]) => name);
   expect(named.map((name) => name.toLowerCase())).toEqual(Object.values(SIGNED_HEADERS));
   expect(page).toContain(`more than ${WINDOW_MS / 1000} s from`);
-  expect(page).toContain(`at least ${LEAST_SECRET_BYTES} bytes`);
+  expect(page).toContain(`at least ${MIN_SECRET_BYTES} bytes`);
 });

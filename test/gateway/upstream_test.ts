@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
 import schema from "../../schema/mod.ts";
-import { writeContext } from "../../src/gateway/context.ts";
 import { SIGNED_HEADERS, type Signed, sign } from "../../src/gateway/signature.ts";
-import { openHouse } from "../../src/house.ts";
+import { writeSignedContext } from "../../src/gateway/signed_context.ts";
 import { makePrincipal } from "../../src/principal.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openService } from "../../src/service/open.ts";
 import { sendRaw } from "../support/raw_http.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { serve, TEST_SECRET } from "../support/shape.ts";
 
 const LIST = "/v1/data/db/todos";
@@ -114,17 +114,17 @@ describe("a gateway whose data service", () => {
     "$name answers $want",
     async ({ answer, want }) => {
       const stub = await openStub(answer);
-      const house = await openTestHouse({
+      const service = await openTestService({
         shape: "split",
-        // Long enough for the houses' own statements while eleven of them open on a busy machine.
+        // Long enough for the services' own statements while eleven of them open on a busy machine.
         limitMs: 2000,
         upstreams: { data: stub.url },
       });
-      const app = await house.makeApp();
+      const app = await service.makeApp();
       const ask = async (method: string) => {
         const startedAt = performance.now();
         const json = method === "POST" ? { json: { title: "Milk" } } : {};
-        const got = await house.call(app, LIST, { method, ...json });
+        const got = await service.call(app, LIST, { method, ...json });
         expect(got.json).toMatchObject({
           error: want[1],
           requestId: got.headers.get("x-request-id"),
@@ -137,21 +137,21 @@ describe("a gateway whose data service", () => {
       // Nothing is sent twice, and a secret goes nowhere.
       expect(stub.requests.filter((request) => request.startsWith("POST"))).toHaveLength(1);
       expect(stub.requests.join()).not.toContain(app.key);
-      expect(house.log.join("\n")).toContain(`"code":"${want[1]}"`);
-      await house.close();
+      expect(service.log.join("\n")).toContain(`"code":"${want[1]}"`);
+      await service.close();
       await stub.close();
     },
     30_000,
   );
 
   test("is down answers 503 and Retry-After, and serves again once it is up", async () => {
-    const house = await openTestHouse({
+    const service = await openTestService({
       shape: "split",
       upstreams: { data: "http://127.0.0.1:1" },
     });
-    const app = await house.makeApp();
+    const app = await service.makeApp();
     for (const method of ["GET", "POST"]) {
-      const got = await house.call(app, LIST, { method });
+      const got = await service.call(app, LIST, { method });
       expect([got.status, got.json, got.headers.get("retry-after")]).toMatchObject([
         503,
         { error: "unavailable" },
@@ -159,10 +159,10 @@ describe("a gateway whose data service", () => {
       ]);
       expect(got.text.includes("nothing was written")).toBe(method === "POST");
     }
-    const { status, json } = await house.call(undefined, "/ready");
+    const { status, json } = await service.call(undefined, "/ready");
     expect([status, json]).toMatchObject([503, { error: "unavailable" }]);
-    expect((await house.call(undefined, "/live")).status).toBe(200);
-    await house.close();
+    expect((await service.call(undefined, "/live")).status).toBe(200);
+    await service.close();
   });
 
   test("cuts a streamed answer: the caller sees that it is not whole", async () => {
@@ -170,26 +170,26 @@ describe("a gateway whose data service", () => {
       socket.write(`${head(request, "Transfer-Encoding: chunked")}5\r\n{"row\r\n`);
       setTimeout(() => socket.destroy(), 50);
     });
-    const house = await openTestHouse({ shape: "split", upstreams: { data: stub.url } });
-    const app = await house.makeApp();
-    await expect(house.call(app, LIST)).rejects.toThrow();
-    await house.close();
+    const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
+    const app = await service.makeApp();
+    await expect(service.call(app, LIST)).rejects.toThrow();
+    await service.close();
     await stub.close();
   });
 
   test("is told when the caller goes", async () => {
     const gone = Promise.withResolvers<void>();
     const stub = await openStub((socket) => void socket.on("close", () => gone.resolve()));
-    const house = await openTestHouse({ shape: "split", upstreams: { data: stub.url } });
-    const app = await house.makeApp();
+    const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
+    const app = await service.makeApp();
     const abort = new AbortController();
     const headers = { authorization: `Bearer ${app.key}` };
-    const call = fetch(house.url + LIST, { headers, signal: abort.signal });
+    const call = fetch(service.url + LIST, { headers, signal: abort.signal });
     while (stub.requests.length === 0) await Bun.sleep(5);
     abort.abort();
     await expect(call).rejects.toThrow();
     await gone.promise;
-    await house.close();
+    await service.close();
     await stub.close();
   });
 
@@ -199,11 +199,11 @@ describe("a gateway whose data service", () => {
       ports.add(socket.remotePort);
       socket.write(`${head(request, "Content-Length: 2")}{}`);
     });
-    const house = await openTestHouse({ shape: "split", upstreams: { data: stub.url } });
-    const app = await house.makeApp();
-    for (let count = 0; count < 10; count++) await house.call(app, LIST);
+    const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
+    const app = await service.makeApp();
+    for (let count = 0; count < 10; count++) await service.call(app, LIST);
     expect(ports.size).toBe(1);
-    await house.close();
+    await service.close();
     await stub.close();
   });
 });
@@ -213,65 +213,65 @@ describe("a gateway whose identity service", () => {
     "$name answers $want.0 request_failed",
     async ({ answer, want }) => {
       const stub = await openStub(answer);
-      const house = await openTestHouse({
+      const service = await openTestService({
         shape: "split",
         limitMs: 2000,
         upstreams: { identity: stub.url },
       });
       const ask = async ([method, path]: readonly [string, string]) => {
-        const got = await house.call(undefined, path, { method });
+        const got = await service.call(undefined, path, { method });
         expect([got.status, got.text]).toEqual([want[0], '{"error":"request_failed"}']);
         expect(got.headers.getSetCookie()).toEqual([]);
       };
       await Promise.all([ask(["GET", "/v1/auth/me"]), ask(["POST", "/v1/auth/logout"])]);
       expect(stub.requests.filter((request) => request.startsWith("POST"))).toHaveLength(1);
-      await house.close();
+      await service.close();
       await stub.close();
     },
     30_000,
   );
 
   test("is down answers 503 in the words of each interface, and rows are served", async () => {
-    const house = await openTestHouse({
+    const service = await openTestService({
       shape: "split",
       upstreams: { identity: "http://127.0.0.1:1" },
     });
-    const app = await house.makeApp(schema);
-    const me = await house.call(undefined, "/v1/auth/me");
+    const app = await service.makeApp(schema);
+    const me = await service.call(undefined, "/v1/auth/me");
     expect([me.status, me.text]).toEqual([503, '{"error":"request_failed"}']);
-    const page = await house.call(undefined, "/login", { headers: { accept: "text/html" } });
+    const page = await service.call(undefined, "/login", { headers: { accept: "text/html" } });
     expect([page.status, page.headers.get("content-type")]).toEqual([
       503,
       expect.stringContaining("text/html"),
     ]);
-    expect((await house.call(app, LIST)).status).toBe(200);
-    await house.close();
+    expect((await service.call(app, LIST)).status).toBe(200);
+    await service.close();
   });
 });
 
 describe("a service of its own", () => {
-  let house: TestHouse;
+  let service: TestService;
   let app: TestApp;
   let url: string;
   let close: () => Promise<void>;
   const log: string[] = [];
   beforeAll(async () => {
-    house = await openTestHouse({ shape: "one" });
-    app = await house.makeApp(schema);
-    const { roleUrls, adminUrl, prepare } = house.database;
+    service = await openTestService({ shape: "one" });
+    app = await service.makeApp(schema);
+    const { roleUrls, adminUrl, prepare } = service.database;
     const options = { adminDatabaseUrl: adminUrl, connections: 2, prepare, keyPrefix: "rh" };
-    const service = openHouse({
+    const alone = openService({
       ...options,
       databaseUrl: roleUrls.data,
       role: "data",
       secrets: [TEST_SECRET],
       log: (level, event, fields) => void log.push(JSON.stringify({ level, event, ...fields })),
     });
-    ({ url, close } = await serve(service));
+    ({ url, close } = await serve(alone));
   });
   afterAll(async () => {
     await close();
-    await house.close();
+    await service.close();
   });
 
   type Change = {
@@ -328,9 +328,9 @@ describe("a service of its own", () => {
   });
 
   test("of identity refuses what was signed for data, and the other way round", async () => {
-    const { roleUrls, adminUrl, prepare } = house.database;
+    const { roleUrls, adminUrl, prepare } = service.database;
     const identity = await serve(
-      openHouse({
+      openService({
         adminDatabaseUrl: adminUrl,
         connections: 2,
         prepare,
@@ -445,10 +445,10 @@ describe("a service of its own", () => {
 function contextOf(appId: string): string {
   const scopes = ["data:read", "data:write"] as const;
   const principal = makePrincipal({ appId, keyId: "k".repeat(16), scopes });
-  return writeContext({
+  return writeSignedContext({
     requestId: "the-id",
     address: "",
-    site: "gateway",
+    virtualHost: "gateway",
     principal,
     oversize: false,
   });

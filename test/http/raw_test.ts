@@ -2,28 +2,28 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { type RawAnswer, type RawOptions, sendRaw } from "../support/raw_http.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { openWire, type Wire } from "../support/wire.ts";
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 let wire: Wire;
 let stalled: Promise<RawAnswer>;
 beforeAll(async () => {
   wire = await openWire();
-  house = await openTestHouse({ toServingUrl: wire.toUrl });
-  app = await house.makeApp(defineSchema({ todos: { title: t.string() } }), {
+  service = await openTestService({ toServingUrl: wire.toUrl });
+  app = await service.makeApp(defineSchema({ todos: { title: t.string() } }), {
     origins: ["https://todo.example.org"],
   });
-  await house.call(app, "/v1/data/db/todos");
+  await service.call(app, "/v1/data/db/todos");
   // Begun here because it takes its time; looked at in its test.
   stalled = send(lines(`POST ${LIST}`, [JSON_TYPE, "Content-Length: 1000"], '{"a'), {
     waitMs: 15_000,
   });
 });
 afterAll(async () => {
-  await house.close();
+  await service.close();
   await wire.close();
 });
 
@@ -36,14 +36,14 @@ function lines(
   body = "",
   key: string | null = app.key,
 ): string {
-  const host = `Host: ${new URL(house.url).host}`;
+  const host = `Host: ${new URL(service.url).host}`;
   const bearer = key === null ? [] : [`Authorization: Bearer ${key}`];
   const head = [`${start} HTTP/1.1`, host, ...bearer, ...headers];
   return `${head.join("\r\n")}\r\n\r\n${body}`;
 }
 const JSON_TYPE = "Content-Type: application/json";
 const send = (bytes: string | Uint8Array, options: RawOptions = { untilAnswer: true }) =>
-  sendRaw(house.url, bytes, options);
+  sendRaw(service.url, bytes, options);
 const codeOf = (body: string): unknown =>
   body === "" ? "" : (JSON.parse(body) as { error?: string }).error;
 
@@ -128,10 +128,10 @@ describe("bodies", () => {
   );
 
   test("a caller who leaves in the middle of a body is no bug of ours", async () => {
-    const seen = house.log.length;
+    const seen = service.log.length;
     await send(lines(`POST ${LIST}`, [JSON_TYPE, "Content-Length: 1000"], '{"a'), { waitMs: 50 });
-    while (!house.log.slice(seen).some((line) => line.includes('"request"'))) await Bun.sleep(5);
-    expect(house.log.slice(seen).filter((line) => line.includes('"bug"'))).toEqual([]);
+    while (!service.log.slice(seen).some((line) => line.includes('"request"'))) await Bun.sleep(5);
+    expect(service.log.slice(seen).filter((line) => line.includes('"bug"'))).toEqual([]);
   });
 
   test("Expect: 100-continue changes nothing about the limit", async () => {
@@ -304,7 +304,7 @@ describe("methods", () => {
   });
 
   test("a method override is ignored", async () => {
-    const made = await house.call(app, LIST, { method: "POST", json: { title: "kept" } });
+    const made = await service.call(app, LIST, { method: "POST", json: { title: "kept" } });
     const path = made.headers.get("location") ?? "";
     const answer = await send(lines(`GET ${path}`, ["X-HTTP-Method-Override: DELETE"]));
     expect(answer.status).toBe(200);
@@ -312,12 +312,12 @@ describe("methods", () => {
       lines(`POST ${LIST}?_method=DELETE`, [JSON_TYPE, "Content-Length: 2"], "{}"),
     );
     expect([again.status, codeOf(again.body)]).toEqual([400, "unsupported_query"]);
-    expect((await house.call(app, path)).status).toBe(200);
+    expect((await service.call(app, path)).status).toBe(200);
   });
 
   test("HEAD answers like GET without the body", async () => {
     for (const path of [LIST, `${LIST}/${crypto.randomUUID()}`, "/v1/data/db/nothing", "/live"]) {
-      const got = await house.call(app, path);
+      const got = await service.call(app, path);
       const head = await send(lines(`HEAD ${path}`), { waitMs: 300 });
       expect([head.status, head.body, head.headers.get("content-type")]).toEqual([
         got.status,
@@ -445,7 +445,7 @@ describe("cross-origin", () => {
   const REGISTERED = "https://todo.example.org";
 
   test("a registered origin is told what it may send", async () => {
-    await house.house.warm();
+    await service.service.warm();
     const answer = await send(preflight(REGISTERED));
     expect([
       answer.status,
@@ -505,7 +505,7 @@ describe("cross-origin", () => {
   });
 
   test("another app's key cannot be read for from this origin", async () => {
-    const other = await house.makeApp(defineSchema({ todos: { title: t.string() } }));
+    const other = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
     const answer = await send(
       lines(`GET ${LIST}`, [`Origin: ${REGISTERED}`]).replace(app.key, other.key),
     );

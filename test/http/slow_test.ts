@@ -1,23 +1,25 @@
 /** Those who dawdle and those who leave: neither holds a connection to the database. */
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import schema from "../../schema/mod.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const DAWDLERS = 200;
 const CLOSED_WITHIN_MS = 15_000;
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 beforeAll(async () => {
-  house = await openTestHouse();
-  app = await house.makeApp(schema);
+  service = await openTestService();
+  app = await service.makeApp(schema);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 async function openSocket(start: string): Promise<Socket> {
-  const socket = connect(Number(new URL(house.url).port), "127.0.0.1");
+  const socket = connect(Number(new URL(service.url).port), "127.0.0.1");
   await once(socket, "connect");
   socket.on("error", () => undefined).resume();
   socket.write(start);
@@ -29,17 +31,17 @@ test("three bytes and silence are closed in time, and hold nothing meanwhile", a
   const openedAt = performance.now();
   const closed = Promise.all(sockets.map((socket) => once(socket, "close")));
   const answers = await Promise.all(
-    Array.from({ length: 20 }, () => house.call(app, "/v1/data/db/todos?limit=1")),
+    Array.from({ length: 20 }, () => service.call(app, "/v1/data/db/todos?limit=1")),
   );
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-  const { open, waiting } = house.house.db.stats();
+  const { open, waiting } = service.service.db.stats();
   expect([open <= 5, waiting]).toEqual([true, 0]);
   await closed;
   expect(performance.now() - openedAt).toBeLessThan(CLOSED_WITHIN_MS);
 }, 30_000);
 
 const TRICKLERS = 100;
-const MOST_HEAD = 16_384;
+const MAX_HEAD = 16_384;
 
 test("headers that trickle hold no connection to the database, and are cut at 16 KB", async () => {
   const sockets = await Promise.all(
@@ -53,19 +55,19 @@ test("headers that trickle hold no connection to the database, and are cut at 16
   const closed = Promise.all(sockets.map((socket) => once(socket, "close")));
   for (let n = 0; n < 20; n++) {
     for (const socket of sockets) socket.write("a");
-    expect((await house.call(app, "/v1/data/db/todos?limit=1")).status).toBe(200);
-    const { busy, waiting } = house.house.db.stats();
+    expect((await service.call(app, "/v1/data/db/todos?limit=1")).status).toBe(200);
+    const { busy, waiting } = service.service.db.stats();
     expect([busy <= 2, waiting]).toEqual([true, 0]);
   }
   expect(sockets.filter((socket) => socket.destroyed)).toEqual([]);
   let sent = 0;
-  while (sockets.some((socket) => !socket.destroyed) && sent < 2 * MOST_HEAD) {
+  while (sockets.some((socket) => !socket.destroyed) && sent < 2 * MAX_HEAD) {
     for (const socket of sockets) if (!socket.destroyed) socket.write("a".repeat(1024));
     sent += 1024;
     await Bun.sleep(1); // one write at a time, as on a slow line
   }
   await closed;
-  expect(sent).toBeLessThanOrEqual(2 * MOST_HEAD);
+  expect(sent).toBeLessThanOrEqual(2 * MAX_HEAD);
   // A socket that still wrote may be reset before it has read the answer.
   const told = heads.filter((head) => head !== "").map((head) => head.split("\r\n")[0]);
   expect(new Set(told)).toEqual(new Set(["HTTP/1.1 431 Request Header Fields Too Large"]));
@@ -97,7 +99,7 @@ async function timeCalls(count: number): Promise<number[]> {
   const times: number[] = [];
   for (let n = 0; n < count; n++) {
     const startedAt = performance.now();
-    const { status } = await house.call(app, "/v1/data/db/todos?limit=1");
+    const { status } = await service.call(app, "/v1/data/db/todos?limit=1");
     times.push(performance.now() - startedAt);
     expect(status).toBe(200);
   }
@@ -109,13 +111,13 @@ function p99(times: readonly number[]): number {
 }
 
 test("a caller who leaves has his statement cancelled in the database", async () => {
-  const { admin } = house.house;
+  const { admin } = service.service;
   const lock = admin.message("lock table data.todos; select pg_sleep(3)", { timeoutMs: 10_000 });
   const countWaiting = async (): Promise<number> => {
     const rows = await admin.query(
       "select from pg_locks where relation = 'data.todos'::regclass and not granted",
       [],
-      { effect: "read" },
+      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return rows.length;
   };
@@ -123,7 +125,7 @@ test("a caller who leaves has his statement cancelled in the database", async ()
     const rows = await admin.query(
       "select from pg_locks where relation = 'data.todos'::regclass and granted and mode = 'AccessExclusiveLock'",
       [],
-      { effect: "read" },
+      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return rows.length;
   };

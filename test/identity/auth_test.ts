@@ -6,8 +6,8 @@ import {
   setConsoleRole,
   setDisabled,
 } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import {
   type Jar,
   makePerson,
@@ -16,28 +16,29 @@ import {
   signInAs,
   visit,
 } from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const ORIGIN = "https://wiki.example.org";
 const OTHER_ORIGIN = "https://other.example.org";
 const FOREIGN = "https://evil.example.com";
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 let other: TestApp;
 let person: Person;
 let jar: Jar;
 beforeAll(async () => {
-  house = await openTestHouse({ identity: () => ({ cookieDomain: "example.org" }) });
-  app = await house.makeApp(undefined, { origins: [ORIGIN] });
-  other = await house.makeApp(undefined, { origins: [OTHER_ORIGIN] });
-  person = await makePerson(house, { name: "Ada", app, role: "editor" });
-  jar = await signInAs(house, person);
-  await house.house.warm();
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  app = await service.makeApp(undefined, { origins: [ORIGIN] });
+  other = await service.makeApp(undefined, { origins: [OTHER_ORIGIN] });
+  person = await makePerson(service, { name: "Ada", app, role: "editor" });
+  jar = await signInAs(service, person);
+  await service.service.warm();
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 function me(cookie: string | undefined, query = "", headers: Record<string, string> = {}) {
-  return house.call(undefined, `/v1/auth/me${query}`, {
+  return service.call(undefined, `/v1/auth/me${query}`, {
     headers: { ...headers, ...(cookie === undefined ? {} : { cookie }) },
   });
 }
@@ -119,7 +120,7 @@ describe("GET /v1/auth/me refuses", () => {
   });
 
   test("another method in the same form", async () => {
-    const answer = await house.call(undefined, "/v1/auth/me", { method: "PUT" });
+    const answer = await service.call(undefined, "/v1/auth/me", { method: "PUT" });
     expect([answer.status, answer.text]).toEqual([405, '{"error":"method_not_allowed"}']);
     expect(answer.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
   });
@@ -128,7 +129,7 @@ describe("GET /v1/auth/me refuses", () => {
 describe("the cookie", () => {
   let second: Jar;
   beforeAll(async () => {
-    second = await signInAs(house, person);
+    second = await signInAs(service, person);
   });
   const value = (of: Jar) => of.get(SESSION_COOKIE) ?? "";
   const dead = `aaaaaaaaaaaaaaaa.${"A".repeat(32)}`;
@@ -238,7 +239,7 @@ describe("the cookie", () => {
         `${SESSION_COOKIE}=; Domain=example.org; Path=${path}; Max-Age=0; HttpOnly; Secure; SameSite=Lax`,
       );
     }
-    const [entry] = await listAudit({ admin: house.house.admin }, 1);
+    const [entry] = await listAudit({ admin: service.service.admin }, 1);
     expect(entry).toMatchObject({
       action: "session_conflict",
       userId: person.id,
@@ -332,7 +333,7 @@ describe("CORS", () => {
     { name: "a registered", origin: ORIGIN },
     { name: "a foreign", origin: FOREIGN },
   ])("a preflight of $name origin is told so", async ({ origin }) => {
-    const answer = await house.call(undefined, "/v1/auth/logout", {
+    const answer = await service.call(undefined, "/v1/auth/logout", {
       method: "OPTIONS",
       headers: { origin, "access-control-request-method": "POST" },
     });
@@ -348,10 +349,10 @@ describe("CORS", () => {
 
 describe("POST /v1/auth/logout", () => {
   const logout = (headers: Record<string, string>) =>
-    house.call(undefined, "/v1/auth/logout", { method: "POST", headers });
+    service.call(undefined, "/v1/auth/logout", { method: "POST", headers });
 
   test("ends the session, clears the cookie on every path and answers nothing", async () => {
-    const mine = await signInAs(house, person);
+    const mine = await signInAs(service, person);
     const answer = await logout({ cookie: sharedCookie(mine), origin: ORIGIN });
     expect([answer.status, answer.text]).toEqual([204, ""]);
     expect(answer.headers.get("cache-control")).toBe("no-store");
@@ -359,13 +360,13 @@ describe("POST /v1/auth/logout", () => {
     const paths = answer.headers.getSetCookie().map((line) => /Path=([^;]+)/.exec(line)?.[1]);
     expect(paths).toEqual(expect.arrayContaining(["/", "/v1", "/v1/auth", "/v1/auth/me"]));
     expect((await me(sharedCookie(mine))).status).toBe(401);
-    const rows = await house.house.admin.query(
+    const rows = await service.service.admin.query(
       "select id from rowhouse.sessions where id = $1",
       [mine.get(SESSION_COOKIE)?.slice(0, 16) ?? ""],
-      { effect: "read" },
+      { retry: "safe", queue: SERVICE_QUEUE },
     );
     expect(rows).toEqual([]);
-    const page = await visit(house, mine, "/login");
+    const page = await visit(service, mine, "/login");
     expect(page.text).toContain("<h1>Sign in</h1>");
   });
 
@@ -392,11 +393,11 @@ describe("POST /v1/auth/logout", () => {
 });
 
 describe("at once", () => {
-  const admin = () => ({ admin: house.house.admin });
+  const admin = () => ({ admin: service.service.admin });
 
   test("a role that is granted opens the app, one that is revoked shuts it, without a new sign-in", async () => {
-    const newcomer = await makePerson(house);
-    const mine = await signInAs(house, newcomer);
+    const newcomer = await makePerson(service);
+    const mine = await signInAs(service, newcomer);
     const status = async () => (await me(sharedCookie(mine), `?app=${app.slug}`)).status;
     expect(await status()).toBe(403);
     await grantRole(admin(), { email: newcomer.email, slug: app.slug, role: "reader" });
@@ -413,8 +414,8 @@ describe("at once", () => {
   });
 
   test("a person who is disabled is signed out, and stays so when enabled again", async () => {
-    const someone = await makePerson(house, { app });
-    const mine = await signInAs(house, someone);
+    const someone = await makePerson(service, { app });
+    const mine = await signInAs(service, someone);
     await setDisabled(admin(), someone.email, true);
     expect((await me(sharedCookie(mine))).status).toBe(401);
     await setDisabled(admin(), someone.email, false);
@@ -428,31 +429,31 @@ describe("at once", () => {
     },
     { name: "past its end, however much used", change: "expires_at = now() - interval '1 second'" },
   ])("a session $name is over", async ({ change }) => {
-    const mine = await signInAs(house, person);
-    await house.house.admin.query(
+    const mine = await signInAs(service, person);
+    await service.service.admin.query(
       `update rowhouse.sessions set ${change} where id = $1`,
       [mine.get(SESSION_COOKIE)?.slice(0, 16) ?? ""],
-      { effect: "write" },
+      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     expect((await me(sharedCookie(mine))).status).toBe(401);
   });
 
   test("use is noted, at most once a minute", async () => {
-    const mine = await signInAs(house, person);
+    const mine = await signInAs(service, person);
     const id = mine.get(SESSION_COOKIE)?.slice(0, 16) ?? "";
     const seen = async () => {
-      const [row] = await house.house.admin.query<{ ago: number }>(
+      const [row] = await service.service.admin.query<{ ago: number }>(
         "select extract(epoch from now() - last_seen_at)::int4 as ago from rowhouse.sessions where id = $1",
         [id],
-        { effect: "read" },
+        { retry: "safe", queue: SERVICE_QUEUE },
       );
       return row?.ago ?? -1;
     };
     const setSeen = (ago: string) =>
-      house.house.admin.query(
+      service.service.admin.query(
         "update rowhouse.sessions set last_seen_at = now() - $2::text::interval where id = $1",
         [id, ago],
-        { effect: "write" },
+        { retry: "unsafe", queue: SERVICE_QUEUE },
       );
     await setSeen("50 seconds");
     await me(sharedCookie(mine));
@@ -464,9 +465,9 @@ describe("at once", () => {
 });
 
 test("an API key opens no identity endpoint, and a cookie no data endpoint", async () => {
-  const keyed = await house.call(app, "/v1/auth/me");
+  const keyed = await service.call(app, "/v1/auth/me");
   expect(keyed.status).toBe(401);
-  const cookied = await house.call(undefined, "/v1/data/db/todos", {
+  const cookied = await service.call(undefined, "/v1/data/db/todos", {
     headers: { cookie: sharedCookie(jar) },
   });
   expect(cookied.status).toBe(401);
@@ -475,11 +476,11 @@ test("an API key opens no identity endpoint, and a cookie no data endpoint", asy
 test("no secret of a session stands in the database or in the log", async () => {
   const [, secret = ""] = (jar.get(SESSION_COOKIE) ?? "").split(".");
   expect(secret).toHaveLength(32);
-  expect(house.log.join("\n")).not.toContain(secret);
-  const [row] = await house.house.admin.query<{ text: string }>(
+  expect(service.log.join("\n")).not.toContain(secret);
+  const [row] = await service.service.admin.query<{ text: string }>(
     "select (select json_agg(s)::text from rowhouse.sessions s) || (select json_agg(a)::text from rowhouse.audit a) as text",
     [],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   expect(row?.text).not.toContain(secret);
 });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { isOwnOrigin, toSite } from "../../src/identity/settings.ts";
-import { openTestHouse, type TestHouse } from "../support/house.ts";
+import { isOwnOrigin, toVirtualHost } from "../../src/identity/settings.ts";
+import { openTestService, type TestService } from "../support/service.ts";
 
 const URLS = { publicUrl: "https://api.example.org", identityUrl: "https://id.example.org" };
 
-describe("toSite() of", () => {
+describe("toVirtualHost() of", () => {
   test.each([
     { host: "id.example.org", urls: URLS, want: "identity" },
     { host: "ID.example.org", urls: URLS, want: "identity" },
@@ -26,7 +26,9 @@ describe("toSite() of", () => {
       urls: { publicUrl: "https://a.example.org", identityUrl: "https://a.example.org" },
       want: "both",
     },
-  ] as const)("$host is $want", ({ host, urls, want }) => expect(toSite(host, urls)).toBe(want));
+  ] as const)("$host is $want", ({ host, urls, want }) =>
+    expect(toVirtualHost(host, urls)).toBe(want),
+  );
 });
 
 describe("isOwnOrigin() of", () => {
@@ -51,11 +53,11 @@ describe("isOwnOrigin() of", () => {
 });
 
 describe("with a host for the pages", () => {
-  let house: TestHouse;
+  let service: TestService;
   beforeAll(async () => {
-    house = await openTestHouse({ identity: () => ({ ...URLS, cookieDomain: "example.org" }) });
+    service = await openTestService({ identity: () => ({ ...URLS, cookieDomain: "example.org" }) });
   });
-  afterAll(() => house.close());
+  afterAll(() => service.close());
 
   test.each([
     { host: "id.example.org", path: "/login", status: 200, type: "text/html; charset=utf-8" },
@@ -75,14 +77,14 @@ describe("with a host for the pages", () => {
     { host: "api.example.org", path: "/v1/auth/nowhere", status: 404, type: "application/json" },
     { host: "10.0.0.7", path: "/v1/data/db/todos", status: 401, type: "application/json" },
   ])("$host$path is $status", async ({ host, path, status, type }) => {
-    const answer = await house.call(undefined, path, {
+    const answer = await service.call(undefined, path, {
       headers: { host, "x-forwarded-host": "id.example.org" },
     });
     expect([answer.status, answer.headers.get("content-type")]).toEqual([status, type]);
   });
 
   test("a method that a page lacks is told as a page, with what it allows", async () => {
-    const answer = await house.call(undefined, "/login", {
+    const answer = await service.call(undefined, "/login", {
       method: "DELETE",
       headers: { host: "id.example.org" },
     });

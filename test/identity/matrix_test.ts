@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setDisabled } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
-import { pages, routes } from "../../src/route_tables.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { pages, routes } from "../../src/service/routes.ts";
 import { type Jar, makePerson, signInAs, toCookieHeader } from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 /** Who may come, in the order of the columns below. */
 const VISITORS = [
@@ -60,35 +61,38 @@ const everyRoute = [...routes, ...pages]
   .map(({ method, path }) => `${method} ${path}`)
   .filter((endpoint) => !endpoint.startsWith("GET /assets/"));
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 let jars: Map<Visitor, Jar>;
 beforeAll(async () => {
-  house = await openTestHouse({ identity: () => ({ cookieDomain: "example.org" }) });
-  app = await house.makeApp(undefined, { slug: "matrix", origins: ["https://matrix.example.org"] });
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  app = await service.makeApp(undefined, {
+    slug: "matrix",
+    origins: ["https://matrix.example.org"],
+  });
   jars = await fillJars();
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 /** Anew for every exchange that may end a session. */
 async function fillJars(): Promise<Map<Visitor, Jar>> {
   const people = {
-    expired: await makePerson(house, { app }),
-    disabled: await makePerson(house, { app }),
-    "no role": await makePerson(house),
-    role: await makePerson(house, { app }),
-    admin: await makePerson(house, { consoleRole: "admin" }),
-    super_admin: await makePerson(house, { consoleRole: "super_admin" }),
+    expired: await makePerson(service, { app }),
+    disabled: await makePerson(service, { app }),
+    "no role": await makePerson(service),
+    role: await makePerson(service, { app }),
+    admin: await makePerson(service, { consoleRole: "admin" }),
+    super_admin: await makePerson(service, { consoleRole: "super_admin" }),
   };
   const made = new Map<Visitor, Jar>();
   for (const [visitor, person] of Object.entries(people))
-    made.set(visitor as Visitor, await signInAs(house, person));
-  await house.house.admin.query(
+    made.set(visitor as Visitor, await signInAs(service, person));
+  await service.service.admin.query(
     "update rowhouse.sessions set expires_at = now() where id = $1",
     [made.get("expired")?.get(SESSION_COOKIE)?.slice(0, 16) ?? ""],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  await setDisabled({ admin: house.house.admin }, people.disabled.email, true);
+  await setDisabled({ admin: service.service.admin }, people.disabled.email, true);
   return made;
 }
 
@@ -107,12 +111,12 @@ test.each(order)("%s answers each visitor as the matrix says", async (endpoint) 
   const statuses: number[] = [];
   for (const visitor of VISITORS) {
     const jar = jars.get(visitor);
-    const answer = await house.call(visitor === "API key" ? app : undefined, path ?? template, {
+    const answer = await service.call(visitor === "API key" ? app : undefined, path ?? template, {
       method,
       headers: {
         ...(jar === undefined ? {} : { cookie: toCookieHeader(jar) }),
         ...(pages.some((page) => page.path === template) && method === "POST"
-          ? { origin: house.url, "content-type": "application/x-www-form-urlencoded" }
+          ? { origin: service.url, "content-type": "application/x-www-form-urlencoded" }
           : {}),
       },
     });

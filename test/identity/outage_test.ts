@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import {
   makePerson,
   PASSWORD,
@@ -9,29 +8,30 @@ import {
   toCookieHeader,
   visit,
 } from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { openWire, type Wire } from "../support/wire.ts";
 
 const ORIGIN = "https://wiki.example.org";
 
 let wire: Wire;
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 let jar: Map<string, string>;
 let anonymous: Map<string, string>;
 let token: string;
 beforeAll(async () => {
   wire = await openWire();
-  house = await openTestHouse({ toServingUrl: wire.toUrl, limitMs: 700 });
-  app = await house.makeApp(undefined, { origins: [ORIGIN] });
-  const person = await makePerson(house, { app });
-  jar = await signInAs(house, person);
+  service = await openTestService({ toServingUrl: wire.toUrl, limitMs: 700 });
+  app = await service.makeApp(undefined, { origins: [ORIGIN] });
+  const person = await makePerson(service, { app });
+  jar = await signInAs(service, person);
   anonymous = new Map();
-  token = readToken((await visit(house, anonymous, "/login")).text);
-  await house.house.warm();
+  token = readToken((await visit(service, anonymous, "/login")).text);
+  await service.service.warm();
 });
 afterAll(async () => {
   await wire.heal();
-  await house.close();
+  await service.close();
   await wire.close();
 });
 
@@ -45,7 +45,7 @@ test.each([
   "$name without the database is a readable request_failed and clears nothing",
   async ({ method, path, cookie }) => {
     const call = () =>
-      house.call(undefined, typeof path === "string" ? path : path(), {
+      service.call(undefined, typeof path === "string" ? path : path(), {
         method,
         headers: { origin: ORIGIN, ...(cookie ? { cookie: sharedCookie(jar) } : {}) },
       });
@@ -74,21 +74,21 @@ test("the pages without the database say so, keep the cookies and let in afterwa
   await untilBack();
   wire.cut();
   for (const path of paths) {
-    const answer = await house.call(undefined, path, { headers });
+    const answer = await service.call(undefined, path, { headers });
     expect([503, 504]).toContain(answer.status);
     expect(answer.headers.getSetCookie()).toEqual([]);
     expect(answer.text).toContain("Back in a moment");
     expect(answer.text).not.toContain("<form");
     expect(answer.headers.get("retry-after")).not.toBeNull();
   }
-  const posted = await visit(house, anonymous, "/login", {
+  const posted = await visit(service, anonymous, "/login", {
     fields: { form_token: token, email: "ada@example.org", password: PASSWORD },
   });
   expect([503, 504]).toContain(posted.status);
   expect(posted.headers.getSetCookie()).toEqual([]);
   await wire.heal();
   await untilBack();
-  expect((await house.call(undefined, "/login", { headers })).status).toBe(200);
+  expect((await service.call(undefined, "/login", { headers })).status).toBe(200);
 });
 
 test.each([
@@ -101,15 +101,15 @@ test.each([
   const count = () => wire.count("with presented as");
   const all = () => wire.count("rowhouse.sessions");
   const before = [count(), all()];
-  await house.call(undefined, path(), { method, headers: { cookie: toCookieHeader(jar) } });
+  await service.call(undefined, path(), { method, headers: { cookie: toCookieHeader(jar) } });
   expect([count(), all()]).toEqual(before.map((number) => number + 1));
 });
 
 /** Waits until the pool has found the database again. */
 async function untilBack(): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
-    if ((await house.call(undefined, "/v1/auth/me")).status === 401) return;
+    if ((await service.call(undefined, "/v1/auth/me")).status === 401) return;
     await Bun.sleep(25);
   }
-  throw new Error("The house did not find its database again");
+  throw new Error("The service did not find its database again");
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createUser, listAudit, makePasswordLink, setDisabled } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import {
   type Jar,
   makePerson,
@@ -15,16 +15,17 @@ import {
   visit,
 } from "../support/people.ts";
 import { REDIRECT_CASES, REDIRECT_TARGETS } from "../support/redirect_cases.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 let person: Person;
 beforeAll(async () => {
-  house = await openTestHouse({ identity: () => ({ cookieDomain: "example.org" }) });
-  app = await house.makeApp(undefined, REDIRECT_TARGETS);
-  person = await makePerson(house, { name: "Ada <b>", app, role: "editor" });
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  app = await service.makeApp(undefined, REDIRECT_TARGETS);
+  person = await makePerson(service, { name: "Ada <b>", app, role: "editor" });
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const CALLBACK = "https://app.example.org/callback";
 
@@ -33,13 +34,13 @@ function authorize(redirectUri: string, slug = app.slug): string {
 }
 
 function whoAmI(jar: Jar) {
-  return house.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(jar) } });
+  return service.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(jar) } });
 }
 
 describe("/authorize", () => {
   test("shows the form, signs in and sends back to the checked address with both cookies", async () => {
     const jar: Jar = new Map();
-    const answer = await submitSignIn(house, jar, {
+    const answer = await submitSignIn(service, jar, {
       path: authorize(`${CALLBACK}?next=%2Fhome`),
       email: ` ${person.email.toUpperCase()} `,
     });
@@ -53,45 +54,45 @@ describe("/authorize", () => {
   });
 
   test("sends who is signed in back at once", async () => {
-    const jar = await signInAs(house, person);
-    const answer = await visit(house, jar, authorize("https://wiki.example.org/a?b=c#d"));
+    const jar = await signInAs(service, person);
+    const answer = await visit(service, jar, authorize("https://wiki.example.org/a?b=c#d"));
     expect(answer.status).toBe(303);
     expect(answer.headers.get("location")).toBe("https://wiki.example.org/a?b=c#d");
     expect(answer.headers.get("cache-control")).toBe("no-store");
   });
 
   test("sends back without a role too: the app says forbidden, not the sign-in", async () => {
-    const jar = await signInAs(house, await makePerson(house));
-    expect((await visit(house, jar, authorize(CALLBACK))).status).toBe(303);
+    const jar = await signInAs(service, await makePerson(service));
+    expect((await visit(service, jar, authorize(CALLBACK))).status).toBe(303);
   });
 
   test("ends a loop between it and an app on a page that explains", async () => {
-    const jar = await signInAs(house, person);
+    const jar = await signInAs(service, person);
     const statuses: number[] = [];
     for (let round = 0; round < 6; round++)
-      statuses.push((await visit(house, jar, authorize(CALLBACK))).status);
+      statuses.push((await visit(service, jar, authorize(CALLBACK))).status);
     expect(statuses).toEqual([303, 303, 303, 303, 303, 409]);
-    const other = await house.makeApp(undefined, { origins: ["https://other.example.org"] });
+    const other = await service.makeApp(undefined, { origins: ["https://other.example.org"] });
     expect(
-      (await visit(house, jar, authorize("https://other.example.org/", other.slug))).status,
+      (await visit(service, jar, authorize("https://other.example.org/", other.slug))).status,
     ).toBe(303);
   });
 
   describe("answers redirect_uri", () => {
     let jar: Jar;
     beforeAll(async () => {
-      jar = await signInAs(house, person);
+      jar = await signInAs(service, person);
     });
     test.each(REDIRECT_CASES.map((one) => [JSON.stringify(one.text), one] as const))(
       "%s as the table says, at the page and at the form",
       async (_, { text, isAllowed }) => {
         const path = authorize(text);
         jar.delete("__Host-rowhouse_returns");
-        const back = await visit(house, jar, path);
+        const back = await visit(service, jar, path);
         const anonymous: Jar = new Map();
-        const form = await visit(house, anonymous, path);
-        const token = readToken((await visit(house, anonymous, authorize(CALLBACK))).text);
-        const posted = await visit(house, anonymous, path, {
+        const form = await visit(service, anonymous, path);
+        const token = readToken((await visit(service, anonymous, authorize(CALLBACK))).text);
+        const posted = await visit(service, anonymous, path, {
           fields: { form_token: token, email: "", password: "" },
         });
         if (isAllowed) {
@@ -120,7 +121,7 @@ describe("/authorize", () => {
     { name: "a malformed app", path: () => authorize(CALLBACK, "A B"), want: 400 },
     { name: "an unknown app", path: () => authorize(CALLBACK, "no-such-app"), want: 404 },
   ])("answers $name with a page of $want without a form", async ({ path, want }) => {
-    const answer = await visit(house, new Map(), path());
+    const answer = await visit(service, new Map(), path());
     expect(answer.status).toBe(want);
     expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(answer.text).not.toContain("<form");
@@ -130,8 +131,8 @@ describe("/authorize", () => {
 describe("both cookies", () => {
   test("the shared one alone, or with another session's, opens no page", async () => {
     const [mine, theirs] = await Promise.all([
-      signInAs(house, person),
-      signInAs(house, await makePerson(house)),
+      signInAs(service, person),
+      signInAs(service, await makePerson(service)),
     ]);
     const planted: Jar = new Map([
       [SESSION_COOKIE, theirs.get(SESSION_COOKIE) ?? ""],
@@ -140,17 +141,17 @@ describe("both cookies", () => {
     const alone: Jar = new Map([[SESSION_COOKIE, theirs.get(SESSION_COOKIE) ?? ""]]);
     const forged: Jar = new Map([...alone, [IDENTITY_COOKIE, theirs.get(SESSION_COOKIE) ?? ""]]);
     for (const jar of [planted, alone, forged]) {
-      const answer = await visit(house, jar, authorize(CALLBACK));
+      const answer = await visit(service, jar, authorize(CALLBACK));
       expect([answer.status, answer.text.includes("<h1>Sign in</h1>")]).toEqual([200, true]);
     }
   });
 
   test("a second live shared cookie is cleared from every path, and a sign-in after it works", async () => {
     const [mine, theirs] = await Promise.all([
-      signInAs(house, person),
-      signInAs(house, await makePerson(house)),
+      signInAs(service, person),
+      signInAs(service, await makePerson(service)),
     ]);
-    const answer = await house.call(undefined, authorize(CALLBACK), {
+    const answer = await service.call(undefined, authorize(CALLBACK), {
       headers: {
         cookie: `${sharedCookie(theirs)}; ${sharedCookie(mine)}; ${IDENTITY_COOKIE}=${mine.get(IDENTITY_COOKIE)}`,
       },
@@ -164,7 +165,7 @@ describe("both cookies", () => {
   });
 
   test("a sign-in ends the sessions that were presented", async () => {
-    const jar = await signInAs(house, person);
+    const jar = await signInAs(service, person);
     const before = new Map(jar);
     await submitForm(jar, { email: person.email, password: PASSWORD });
     expect(jar.get(SESSION_COOKIE)).not.toBe(before.get(SESSION_COOKIE));
@@ -174,16 +175,16 @@ describe("both cookies", () => {
 
   async function submitForm(jar: Jar, typed: { email: string; password: string }) {
     const aside: Jar = new Map();
-    const token = readToken((await visit(house, aside, "/login")).text);
+    const token = readToken((await visit(service, aside, "/login")).text);
     for (const [name, value] of aside) jar.set(name, value);
-    return await visit(house, jar, "/login", { fields: { form_token: token, ...typed } });
+    return await visit(service, jar, "/login", { fields: { form_token: token, ...typed } });
   }
 });
 
 describe("/login", () => {
   test("lists the apps that the person may open, and what people typed is text", async () => {
-    const jar = await signInAs(house, person);
-    const page = await visit(house, jar, "/login");
+    const jar = await signInAs(service, person);
+    const page = await visit(service, jar, "/login");
     expect(page.status).toBe(200);
     expect(page.text).toContain("Hello, Ada &lt;b&gt;");
     expect(page.text).toContain(app.slug);
@@ -192,45 +193,45 @@ describe("/login", () => {
   });
 
   test("lists every app to the Console's people", async () => {
-    const jar = await signInAs(house, await makePerson(house, { consoleRole: "admin" }));
-    await house.makeApp();
-    const page = await visit(house, jar, "/login");
-    const [row] = await house.house.admin.query<{ count: number }>(
+    const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+    await service.makeApp();
+    const page = await visit(service, jar, "/login");
+    const [row] = await service.service.admin.query<{ count: number }>(
       "select count(*)::int4 as count from rowhouse.apps",
       [],
-      { effect: "read" },
+      { retry: "safe", queue: SERVICE_QUEUE },
     );
     expect(page.text.match(/class="app"/g)).toHaveLength(row?.count ?? -1);
   });
 
   test("signs out here, and everywhere", async () => {
-    const [here, there] = [await signInAs(house, person), await signInAs(house, person)];
-    const token = readToken((await visit(house, here, "/login")).text);
-    const out = await visit(house, here, "/sign-out", { fields: { form_token: token } });
+    const [here, there] = [await signInAs(service, person), await signInAs(service, person)];
+    const token = readToken((await visit(service, here, "/login")).text);
+    const out = await visit(service, here, "/sign-out", { fields: { form_token: token } });
     expect([out.status, out.headers.get("location")]).toEqual([303, "/login"]);
     expect([here.has(SESSION_COOKIE), here.has(IDENTITY_COOKIE)]).toEqual([false, false]);
     expect((await whoAmI(there)).status).toBe(200);
-    const third = await signInAs(house, person);
-    const everywhere = readToken((await visit(house, third, "/login")).text);
-    await visit(house, third, "/sign-out", {
+    const third = await signInAs(service, person);
+    const everywhere = readToken((await visit(service, third, "/login")).text);
+    await visit(service, third, "/sign-out", {
       fields: { form_token: everywhere, everywhere: "yes" },
     });
     expect((await whoAmI(there)).status).toBe(401);
   });
 
   test("a second press on sign out is no error", async () => {
-    const answer = await visit(house, new Map(), "/sign-out", { fields: { form_token: "x" } });
+    const answer = await visit(service, new Map(), "/sign-out", { fields: { form_token: "x" } });
     expect([answer.status, answer.headers.get("location")]).toEqual([303, "/login"]);
   });
 });
 
 describe("one answer", () => {
   test("for an unknown address, a wrong password, a disabled person and one without a password", async () => {
-    const disabled = await makePerson(house);
-    await setDisabled({ admin: house.house.admin }, disabled.email, true);
+    const disabled = await makePerson(service);
+    await setDisabled({ admin: service.service.admin }, disabled.email, true);
     const invited = `invited-${crypto.randomUUID().slice(-6)}@example.org`;
     await createUser(
-      { admin: house.house.admin, makeId: () => Bun.randomUUIDv7(), randomBytes },
+      { admin: service.service.admin, makeId: () => Bun.randomUUIDv7(), randomBytes },
       { email: invited, displayName: undefined, consoleRole: undefined },
     );
     const tries = [
@@ -242,7 +243,7 @@ describe("one answer", () => {
     ];
     const answers = [];
     for (const typed of tries) {
-      const answer = await submitSignIn(house, new Map(), typed);
+      const answer = await submitSignIn(service, new Map(), typed);
       const text = answer.text
         .replace(/name="form_token" value="[^"]+"/, "")
         .replace(/(type="email"[^>]*) value="[^"]*"/, "$1");
@@ -253,11 +254,11 @@ describe("one answer", () => {
   });
 
   test("says beside the field what is missing, and keeps the address but never the password", async () => {
-    const missing = await submitSignIn(house, new Map(), { email: " ", password: "" });
+    const missing = await submitSignIn(service, new Map(), { email: " ", password: "" });
     expect(missing.status).toBe(422);
     expect(missing.text).toContain('aria-describedby="email-fault"');
     expect(missing.text).toContain("Enter your password.");
-    const wrong = await submitSignIn(house, new Map(), {
+    const wrong = await submitSignIn(service, new Map(), {
       email: '"><script>',
       password: "wrong <password>",
     });
@@ -276,14 +277,14 @@ describe("a form is refused", () => {
   ];
   test.each(cases)("$name", async ({ origin, status }) => {
     const jar: Jar = new Map();
-    const token = readToken((await visit(house, jar, "/login")).text);
+    const token = readToken((await visit(service, jar, "/login")).text);
     const fields = { form_token: token, email: person.email, password: PASSWORD };
-    const answer = await visit(house, jar, "/login", { fields, origin });
+    const answer = await visit(service, jar, "/login", { fields, origin });
     expect(answer.status).toBe(status);
     expect(jar.has(SESSION_COOKIE)).toBe(false);
-    const mine = await signInAs(house, person);
-    const out = readToken((await visit(house, mine, "/login")).text);
-    const left = await visit(house, mine, "/sign-out", { fields: { form_token: out }, origin });
+    const mine = await signInAs(service, person);
+    const out = readToken((await visit(service, mine, "/login")).text);
+    const left = await visit(service, mine, "/sign-out", { fields: { form_token: out }, origin });
     expect(left.status).toBe(403);
     expect((await whoAmI(mine)).status).toBe(200);
   });
@@ -292,17 +293,17 @@ describe("a form is refused", () => {
     { name: "without a token", token: () => "" },
     {
       name: "with the token of another browser",
-      token: async () => readToken((await visit(house, new Map(), "/login")).text),
+      token: async () => readToken((await visit(service, new Map(), "/login")).text),
     },
     {
       name: "with a token of another form",
       token: async () =>
-        readToken((await visit(house, await signInAs(house, person), "/login")).text),
+        readToken((await visit(service, await signInAs(service, person), "/login")).text),
     },
   ])("$name", async ({ token }) => {
     const jar: Jar = new Map();
-    await visit(house, jar, "/login");
-    const answer = await visit(house, jar, "/login", {
+    await visit(service, jar, "/login");
+    const answer = await visit(service, jar, "/login", {
       fields: { form_token: await token(), email: person.email, password: PASSWORD },
     });
     expect(answer.status).toBe(403);
@@ -312,9 +313,9 @@ describe("a form is refused", () => {
 
   test("with a field twice, another content type, or past the limit", async () => {
     const post = (body: string, type = "application/x-www-form-urlencoded") =>
-      house.call(undefined, "/login", {
+      service.call(undefined, "/login", {
         method: "POST",
-        headers: { origin: house.url, "content-type": type },
+        headers: { origin: service.url, "content-type": type },
         body,
       });
     const twice = await post("email=a&email=b");
@@ -329,19 +330,26 @@ describe("a form is refused", () => {
 
 test("two tabs that sign in at once are both signed in, by whichever cookie stays", async () => {
   const jar: Jar = new Map();
-  const [first, second] = [await visit(house, jar, "/login"), await visit(house, jar, "/login")];
+  const [first, second] = [
+    await visit(service, jar, "/login"),
+    await visit(service, jar, "/login"),
+  ];
   const fields = { email: person.email, password: PASSWORD };
   const answers = await Promise.all(
     [first, second].map((page) =>
-      visit(house, jar, "/login", { fields: { ...fields, form_token: readToken(page.text) } }),
+      visit(service, jar, "/login", { fields: { ...fields, form_token: readToken(page.text) } }),
     ),
   );
   expect(answers.map((answer) => answer.status)).toEqual([303, 303]);
-  expect((await visit(house, jar, "/login")).text).toContain("Your apps");
+  expect((await visit(service, jar, "/login")).text).toContain("Your apps");
 });
 
 describe("/set-password", () => {
-  const admin = () => ({ admin: house.house.admin, makeId: () => Bun.randomUUIDv7(), randomBytes });
+  const admin = () => ({
+    admin: service.service.admin,
+    makeId: () => Bun.randomUUIDv7(),
+    randomBytes,
+  });
   const NEW = "seven slow green boats";
 
   async function makeLink() {
@@ -356,28 +364,28 @@ describe("/set-password", () => {
 
   async function choose(path: string, password: string, again = password) {
     const jar: Jar = new Map();
-    const page = await visit(house, jar, path);
+    const page = await visit(service, jar, path);
     const fields = { ...readHidden(page.text), password, password_again: again };
-    return await visit(house, jar, "/set-password", { fields });
+    return await visit(service, jar, "/set-password", { fields });
   }
 
   test("sets a password once, which then signs in", async () => {
     const { email, path } = await makeLink();
-    expect((await visit(house, new Map(), path)).text).toContain(email);
+    expect((await visit(service, new Map(), path)).text).toContain(email);
     const answer = await choose(path, NEW);
     expect([answer.status, answer.headers.get("location")]).toEqual([303, "/password-set"]);
-    expect((await visit(house, new Map(), "/password-set")).status).toBe(200);
-    const again = await visit(house, new Map(), path);
+    expect((await visit(service, new Map(), "/password-set")).status).toBe(200);
+    const again = await visit(service, new Map(), path);
     expect([again.status, again.text.includes("<form")]).toEqual([404, false]);
-    expect((await submitSignIn(house, new Map(), { email, password: NEW })).status).toBe(303);
+    expect((await submitSignIn(service, new Map(), { email, password: NEW })).status).toBe(303);
   });
 
   test("never puts the link into an address again", async () => {
     const { path } = await makeLink();
     const jar: Jar = new Map();
-    const page = await visit(house, jar, path);
+    const page = await visit(service, jar, path);
     expect(page.text).toContain('action="/set-password"');
-    const answer = await visit(house, jar, path, {
+    const answer = await visit(service, jar, path, {
       fields: { ...readHidden(page.text), link: "", password: NEW, password_again: NEW },
     });
     expect(answer.status).toBe(404);
@@ -404,8 +412,8 @@ describe("/set-password", () => {
   });
 
   test("ends the sessions of before", async () => {
-    const someone = await makePerson(house);
-    const jar = await signInAs(house, someone);
+    const someone = await makePerson(service);
+    const jar = await signInAs(service, someone);
     const { linkSecret } = await makePasswordLink(admin(), someone.email);
     expect((await choose(`/set-password?token=${linkSecret}`, NEW)).status).toBe(303);
     expect((await whoAmI(jar)).status).toBe(401);
@@ -414,19 +422,19 @@ describe("/set-password", () => {
   test("a newer link ends the older, a disabled person's and an expired one cannot be used", async () => {
     const { email, path } = await makeLink();
     const { linkSecret } = await makePasswordLink(admin(), email);
-    expect((await visit(house, new Map(), path)).status).toBe(404);
+    expect((await visit(service, new Map(), path)).status).toBe(404);
     const newer = `/set-password?token=${linkSecret}`;
-    expect((await visit(house, new Map(), newer)).status).toBe(200);
-    await house.house.admin.query(
+    expect((await visit(service, new Map(), newer)).status).toBe(200);
+    await service.service.admin.query(
       "update rowhouse.password_links set expires_at = now() where user_id = (select id from rowhouse.users where email = $1)",
       [email],
-      { effect: "write" },
+      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
-    expect((await visit(house, new Map(), newer)).status).toBe(404);
+    expect((await visit(service, new Map(), newer)).status).toBe(404);
     const renewed = await makePasswordLink(admin(), email);
     await setDisabled(admin(), email, true);
     expect(
-      (await visit(house, new Map(), `/set-password?token=${renewed.linkSecret}`)).status,
+      (await visit(service, new Map(), `/set-password?token=${renewed.linkSecret}`)).status,
     ).toBe(404);
   });
 
@@ -438,17 +446,17 @@ describe("/set-password", () => {
     `?token=${"A".repeat(32)}&token=${"A".repeat(32)}`,
     "?token=%00",
   ])("%s is no link", async (query) => {
-    expect((await visit(house, new Map(), `/set-password${query}`)).status).toBe(404);
+    expect((await visit(service, new Map(), `/set-password${query}`)).status).toBe(404);
   });
 });
 
 test("a password whose hash is old is hashed anew at the next sign-in", async () => {
-  const someone = await makePerson(house);
+  const someone = await makePerson(service);
   const hashOf = async () => {
-    const [row] = await house.house.admin.query<{ password_hash: string }>(
+    const [row] = await service.service.admin.query<{ password_hash: string }>(
       "select password_hash from rowhouse.users where id = $1",
       [someone.id],
-      { effect: "read" },
+      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return row?.password_hash ?? "";
   };
@@ -457,15 +465,15 @@ test("a password whose hash is old is hashed anew at the next sign-in", async ()
     memoryCost: 1024,
     timeCost: 1,
   });
-  await house.house.admin.query(
+  await service.service.admin.query(
     "update rowhouse.users set password_hash = $2 where id = $1",
     [someone.id, old],
-    { effect: "write" },
+    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  await signInAs(house, someone);
+  await signInAs(service, someone);
   expect(await hashOf()).toStartWith("$argon2id$v=19$m=19456,t=2,p=1$");
   const kept = await hashOf();
-  await signInAs(house, someone);
+  await signInAs(service, someone);
   expect(await hashOf()).toBe(kept);
 });
 
@@ -476,7 +484,7 @@ describe("every page", () => {
     { path: "/set-password", status: 404 },
     { path: "/password-set", status: 200 },
   ])("$path keeps itself to itself", async ({ path, status }) => {
-    const answer = await visit(house, new Map(), path);
+    const answer = await visit(service, new Map(), path);
     expect(answer.status).toBe(status);
     expect(answer.headers.get("content-security-policy")).toBe(
       "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
@@ -489,9 +497,9 @@ describe("every page", () => {
   });
 
   test("has a stylesheet that is kept for good under its digest", async () => {
-    const page = await visit(house, new Map(), "/login");
+    const page = await visit(service, new Map(), "/login");
     const path = /href="(\/assets\/style\.[0-9a-f]{16}\.css)"/.exec(page.text)?.[1] ?? "";
-    const answer = await visit(house, new Map(), path);
+    const answer = await visit(service, new Map(), path);
     expect([answer.status, answer.headers.get("content-type")]).toEqual([
       200,
       "text/css; charset=utf-8",
@@ -501,13 +509,13 @@ describe("every page", () => {
 });
 
 test("what people do is in the audit log, without what they typed", async () => {
-  const someone = await makePerson(house);
-  const jar = await signInAs(house, someone);
-  await house.call(undefined, "/v1/auth/logout", {
+  const someone = await makePerson(service);
+  const jar = await signInAs(service, someone);
+  await service.call(undefined, "/v1/auth/logout", {
     method: "POST",
     headers: { cookie: sharedCookie(jar) },
   });
-  const entries = (await listAudit({ admin: house.house.admin }, 1000)).filter(
+  const entries = (await listAudit({ admin: service.service.admin }, 1000)).filter(
     (entry) => entry.userId === someone.id,
   );
   expect(entries.map((entry) => entry.action)).toEqual([
@@ -516,7 +524,7 @@ test("what people do is in the audit log, without what they typed", async () => 
     "set_password",
     "create_user",
   ]);
-  expect(house.log.join("\n") + JSON.stringify(entries)).not.toContain(PASSWORD);
+  expect(service.log.join("\n") + JSON.stringify(entries)).not.toContain(PASSWORD);
 });
 
 function randomBytes(length: number): Uint8Array {

@@ -53,7 +53,7 @@ describe("findPasswordFaults() of", () => {
 describe("hashing", () => {
   const hashing = makeHashing();
 
-  test("makes argon2id with the parameters that the house names", async () => {
+  test("makes argon2id with the parameters that the service names", async () => {
     const hash = await hashing.make("three brown cups of tea");
     expect(hash).toStartWith("$argon2id$v=19$m=19456,t=2,p=1$");
     expect(hashing.isCurrent(hash)).toBe(true);

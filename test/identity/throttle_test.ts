@@ -1,22 +1,23 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { makePasswordLink, SIGN_IN_LIMITS } from "../../src/accounts/mod.ts";
-import { openTestHouse, type TestHouse } from "../support/house.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Jar, makePerson, readHidden, submitSignIn, visit } from "../support/people.ts";
+import { openTestService, type TestService } from "../support/service.ts";
 
-let house: TestHouse;
+let service: TestService;
 beforeEach(async () => {
-  house = await openTestHouse();
+  service = await openTestService();
 });
-afterEach(() => house.close());
+afterEach(() => service.close());
 
 async function tryWrong(email: string): Promise<{ status: number; wait: number }> {
-  const answer = await submitSignIn(house, new Map(), { email, password: "not the password" });
+  const answer = await submitSignIn(service, new Map(), { email, password: "not the password" });
   return { status: answer.status, wait: Number(answer.headers.get("retry-after")) };
 }
 
 describe("sign-in attempts", () => {
   test("for an address, known or not, end in the same 429 with a wait, whatever the password", async () => {
-    const person = await makePerson(house);
+    const person = await makePerson(service);
     for (const email of [person.email, "nobody@example.org"]) {
       for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
         expect((await tryWrong(email)).status).toBe(422);
@@ -25,61 +26,64 @@ describe("sign-in attempts", () => {
       expect(refused.wait).toBeGreaterThan(SIGN_IN_LIMITS.windowS - 120);
       expect(refused.wait).toBeLessThanOrEqual(SIGN_IN_LIMITS.windowS);
     }
-    const right = await submitSignIn(house, new Map(), { email: person.email });
+    const right = await submitSignIn(service, new Map(), { email: person.email });
     expect(right.status).toBe(429);
     expect(right.text).toContain("too many attempts");
   });
 
   test("by somebody else keep nobody out, until many do it", async () => {
-    const person = await makePerson(house);
+    const person = await makePerson(service);
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong(person.email);
     expect((await tryWrong(person.email)).status).toBe(429);
     const fromElsewhere = async (set: string) =>
-      await house.house.admin.query(`update rowhouse.throttle set ${set}`, [], { effect: "write" });
+      await service.service.admin.query(`update rowhouse.throttle set ${set}`, [], {
+        retry: "unsafe",
+        queue: SERVICE_QUEUE,
+      });
     // The same counters, as another client's: its own pair is fresh.
     await fromElsewhere("key = key || '1' where key like '% from client %'");
-    expect((await submitSignIn(house, new Map(), { email: person.email })).status).toBe(303);
+    expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
     await tryWrong(person.email);
     await fromElsewhere(
       `attempts = ${SIGN_IN_LIMITS.address} where key like 'address %' and key not like '% from %'`,
     );
-    expect((await submitSignIn(house, new Map(), { email: person.email })).status).toBe(429);
+    expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(429);
   });
 
   test("are forgotten when the password is set by a link", async () => {
-    const person = await makePerson(house);
+    const person = await makePerson(service);
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong(person.email);
-    expect((await submitSignIn(house, new Map(), { email: person.email })).status).toBe(429);
+    expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(429);
     const { linkSecret } = await makePasswordLink(
       {
-        admin: house.house.admin,
+        admin: service.service.admin,
         randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
       },
       person.email,
     );
     const path = `/set-password?token=${linkSecret}`;
     const jar: Jar = new Map();
-    const hidden = readHidden((await visit(house, jar, path)).text);
-    await visit(house, jar, "/set-password", {
+    const hidden = readHidden((await visit(service, jar, path)).text);
+    await visit(service, jar, "/set-password", {
       fields: { ...hidden, password: "a newer and longer one" },
     });
     const again = { email: person.email, password: "a newer and longer one" };
-    expect((await submitSignIn(house, new Map(), again)).status).toBe(303);
+    expect((await submitSignIn(service, new Map(), again)).status).toBe(303);
   });
 
   test("of one client are bounded over all addresses", async () => {
     await tryWrong("nobody-1@example.org");
-    await house.house.admin.query(
+    await service.service.admin.query(
       "update rowhouse.throttle set attempts = $1 where key like 'client %'",
       [SIGN_IN_LIMITS.client - 1],
-      { effect: "write" },
+      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     expect((await tryWrong("nobody-2@example.org")).status).toBe(422);
     expect((await tryWrong("nobody-3@example.org")).status).toBe(429);
   });
 
   test("take as long for an address that nobody has as for one that somebody has", async () => {
-    const person = await makePerson(house);
+    const person = await makePerson(service);
     await tryWrong("nobody@example.org");
     // In turns, and the fastest of each: other work on the machine only ever adds time.
     let [known, unknown] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
@@ -92,11 +96,11 @@ describe("sign-in attempts", () => {
   });
 
   test("that are right do not count, and free the address", async () => {
-    const person = await makePerson(house);
+    const person = await makePerson(service);
     for (let round = 0; round < 3; round++) {
       for (let count = 0; count < 4; count++) await tryWrong(person.email);
       const jar: Jar = new Map();
-      expect((await submitSignIn(house, jar, { email: person.email })).status).toBe(303);
+      expect((await submitSignIn(service, jar, { email: person.email })).status).toBe(303);
     }
   });
 
@@ -111,21 +115,22 @@ describe("sign-in attempts", () => {
   test("are let in again when the window is over", async () => {
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong("nobody@example.org");
     expect((await tryWrong("nobody@example.org")).status).toBe(429);
-    await house.house.admin.query("update rowhouse.throttle set ends_at = now()", [], {
-      effect: "write",
+    await service.service.admin.query("update rowhouse.throttle set ends_at = now()", [], {
+      retry: "unsafe",
+      queue: SERVICE_QUEUE,
     });
     expect((await tryWrong("nobody@example.org")).status).toBe(422);
   });
 
   test("past the bound of all together are slowed, never shut out", async () => {
     await tryWrong("nobody@example.org");
-    await house.house.admin.query(
+    await service.service.admin.query(
       "update rowhouse.throttle set attempts = $1, ends_at = now() + interval '1 hour' where key = 'all'",
       [SIGN_IN_LIMITS.globalPerMinute],
-      { effect: "write" },
+      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
-    const person = await makePerson(house);
-    expect((await submitSignIn(house, new Map(), { email: person.email })).status).toBe(303);
+    const person = await makePerson(service);
+    expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
     const least = Math.floor(SIGN_IN_LIMITS.pair / 4);
     for (let count = 0; count < least; count++)
       expect((await tryWrong("other@example.org")).status).toBe(422);
@@ -135,18 +140,18 @@ describe("sign-in attempts", () => {
   test("leave no address behind, and counters go when their time is over", async () => {
     await tryWrong("typed-into-the-form@example.org");
     const read = async () => {
-      const [row] = await house.house.admin.query<{ text: string; count: number }>(
+      const [row] = await service.service.admin.query<{ text: string; count: number }>(
         "select json_agg(t)::text as text, count(*)::int4 as count from rowhouse.throttle t",
         [],
-        { effect: "read" },
+        { retry: "safe", queue: SERVICE_QUEUE },
       );
       return row;
     };
     expect((await read())?.text).not.toContain("typed-into-the-form");
-    await house.house.admin.query(
+    await service.service.admin.query(
       "update rowhouse.throttle set ends_at = now() - interval '1 hour'",
       [],
-      { effect: "write" },
+      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     await tryWrong("another@example.org");
     expect((await read())?.count).toBe(4);

@@ -12,18 +12,18 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { readDrift } from "../../src/push/mod.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { freshName } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-let house: TestHouse;
+let service: TestService;
 const folders: string[] = [];
 beforeAll(async () => {
-  house = await openTestHouse();
+  service = await openTestService();
 });
 afterAll(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true });
-  await house.close();
+  await service.close();
 });
 
 type Project = { folder: string; app: TestApp; table: string; env: Record<string, string> };
@@ -31,12 +31,12 @@ type Project = { folder: string; app: TestApp; table: string; env: Record<string
 async function makeProject(): Promise<Project> {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-project-"));
   folders.push(folder);
-  const app = await house.makeApp();
+  const app = await service.makeApp();
   const project = {
     folder,
     app,
     table: freshName(),
-    env: { ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: app.key },
+    env: { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key },
   };
   writeSchema(project, "title: t.string().required()");
   return project;
@@ -182,7 +182,7 @@ test("a command that is killed after the COMMIT and before its files is made goo
     fetch: async (request) => {
       const { pathname } = new URL(request.url);
       const body = request.method === "POST" ? await request.text() : undefined;
-      const answer = await fetch(house.url + pathname, {
+      const answer = await fetch(service.url + pathname, {
         method: request.method,
         headers: request.headers,
         ...(body === undefined ? {} : { body }),
@@ -226,13 +226,13 @@ test("a command that is killed after the COMMIT and before its files is made goo
 test("with --app an operator pushes straight, sees drift by name, and hands a table over", async () => {
   const project = await makeProject();
   const second = await makeProject();
-  const operator = { ...project, env: { ADMIN_DATABASE_URL: house.database.adminUrl } };
+  const operator = { ...project, env: { ADMIN_DATABASE_URL: service.database.adminUrl } };
   expect(await run(operator, "db", "push", "--app", project.app.slug)).toMatchObject({
     code: 0,
     err: "",
   });
   expect(await run(operator, "db", "status", "--app", project.app.slug)).toMatchObject({ code: 0 });
-  await house.house.admin.message(
+  await service.service.admin.message(
     `alter table data.${project.table} disable row level security; select 1`,
   );
 
@@ -242,10 +242,10 @@ test("with --app an operator pushes straight, sees drift by name, and hands a ta
   expect(JSON.parse(status.out).drift).toEqual([
     { thing: `table ${project.table} / row security`, wanted: "on, forced", found: "off, forced" },
   ]);
-  await house.house.admin.message(
+  await service.service.admin.message(
     `alter table data.${project.table} enable row level security; select 1`,
   );
-  expect(await readDrift(house.house.admin)).toEqual([]);
+  expect(await readDrift(service.service.admin)).toEqual([]);
 
   const transfer = () => run(operator, "admin", "transfer-table", project.table, second.app.slug);
   expect(await transfer()).toMatchObject({
@@ -306,7 +306,7 @@ test.each([
   },
 ])("db push with $name exits with $code", async ({ env, code }) => {
   const project = await makeProject();
-  const url = "ROWHOUSE_API_KEY" in env ? { ROWHOUSE_URL: house.url } : {};
+  const url = "ROWHOUSE_API_KEY" in env ? { ROWHOUSE_URL: service.url } : {};
   expect(
     await run({ ...project, env: { ...url, ...env } as Record<string, string> }, "db", "push"),
   ).toMatchObject({ code, out: "" });

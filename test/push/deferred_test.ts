@@ -1,20 +1,25 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { push, readDrift } from "../../src/push/mod.ts";
-import { definitionOf, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { freshName } from "../support/push.ts";
+import {
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
 
-let house: TestHouse;
+let service: TestService;
 beforeAll(async () => {
-  house = await openTestHouse();
+  service = await openTestService();
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 /** A push for which every table that is there is large. */
 async function pushLarge(app: TestApp, schema: unknown) {
   const options = { dryRun: false, largeTablePages: 0 };
   const result = await push(
-    { admin: house.house.admin, log: () => undefined },
+    { admin: service.service.admin, log: () => undefined },
     { app, definition: definitionOf(schema), options },
   );
   await result.deferred;
@@ -22,20 +27,20 @@ async function pushLarge(app: TestApp, schema: unknown) {
 }
 
 async function readSteps(app: TestApp): Promise<unknown[]> {
-  const answer = await house.call(app, "/v1/data/schema");
+  const answer = await service.call(app, "/v1/data/schema");
   return (answer.json as { deferredSteps: unknown[] }).deferredSteps;
 }
 
 async function makeTable(rows: number) {
   const name = freshName();
-  const app = await house.makeApp(defineSchema({ [name]: { title: t.string() } }));
+  const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
   for (let n = 0; n < rows; n++)
-    await house.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title: `row ${n}` } });
+    await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title: `row ${n}` } });
   return { name, app };
 }
 
 function run(text: string): Promise<unknown[]> {
-  return house.house.admin.message(`${text}; select 1`);
+  return service.service.admin.message(`${text}; select 1`);
 }
 
 test("an index and a reference on a large table are built after the push, and status tells", async () => {
@@ -61,13 +66,13 @@ test("an index and a reference on a large table are built after the push, and st
     { kind: "index", columns: ["parent"], state: "done" },
     { kind: "reference", columns: ["parent"], state: "done" },
   ]);
-  expect(await readDrift(house.house.admin)).toEqual([]);
+  expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
 test("a unique on a large table is never put off, and one that rows break is refused without their values", async () => {
   const { name, app } = await makeTable(0);
   for (const title of ["same secret", "same secret"])
-    await house.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title } });
+    await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title } });
 
   const refused = await pushLarge(
     app,
@@ -80,7 +85,7 @@ test("a unique on a large table is never put off, and one that rows break is ref
   });
   expect(JSON.stringify(refused)).not.toContain("same secret");
   expect(await readSteps(app)).toEqual([]);
-  expect(await readDrift(house.house.admin)).toEqual([]);
+  expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
 test.each([
@@ -101,11 +106,11 @@ test.each([
   async ({ rows, schema, says }) => {
     const { name, app } = await makeTable(0);
     for (const json of rows)
-      expect((await house.call(app, `/v1/data/db/${name}`, { method: "POST", json })).status).toBe(
-        201,
-      );
+      expect(
+        (await service.call(app, `/v1/data/db/${name}`, { method: "POST", json })).status,
+      ).toBe(201);
 
-    const answer = await house.call(app, "/v1/data/schema", {
+    const answer = await service.call(app, "/v1/data/schema", {
       method: "POST",
       json: { definition: definitionOf(defineSchema({ [name]: schema })) },
     });
@@ -129,7 +134,7 @@ test("an invalid index that a cut-off build left is dropped and built by a later
   expect(await pushLarge(app, schema)).toMatchObject({ status: "unchanged" });
 
   expect(await readSteps(app)).toMatchObject([{ state: "done", attempts: 2 }]);
-  expect(await readDrift(house.house.admin)).toEqual([]);
+  expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
 test("a step that another process works on is left to it, by every app's push", async () => {
@@ -155,7 +160,7 @@ test("a step that another process works on is left to it, by every app's push", 
 test("a deferred index that rows cannot have is told as failed, and tried again by a later push", async () => {
   const { name, app } = await makeTable(0);
   const long = randomText(9000);
-  const created = await house.call(app, `/v1/data/db/${name}`, {
+  const created = await service.call(app, `/v1/data/db/${name}`, {
     method: "POST",
     json: { title: long },
   });
@@ -165,11 +170,11 @@ test("a deferred index that rows cannot have is told as failed, and tried again 
   expect(await readSteps(app)).toMatchObject([
     { state: "failed", fault: "a row holds a value that is too long for the index" },
   ]);
-  await house.call(app, created.headers.get("location") ?? "", { method: "DELETE" });
+  await service.call(app, created.headers.get("location") ?? "", { method: "DELETE" });
   await pushLarge(app, schema);
 
   expect(await readSteps(app)).toMatchObject([{ state: "done", fault: null, attempts: 2 }]);
-  expect(await readDrift(house.house.admin)).toEqual([]);
+  expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
 /** Text that does not compress, so that an index cannot hold it. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { compareFacts, readDrift } from "../../src/push/mod.ts";
-import { openTestHouse, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestService } from "../support/service.ts";
 
-let house: TestHouse;
+let service: TestService;
 const SCHEMA = defineSchema({
   projects: { name: t.string().required().unique().default("it's a \\ \r\n $rowhouse$ name") },
   todos: t
@@ -27,13 +27,13 @@ const SCHEMA = defineSchema({
     .unique("project", "title"),
 });
 beforeAll(async () => {
-  house = await openTestHouse();
-  await house.makeApp(SCHEMA);
+  service = await openTestService();
+  await service.makeApp(SCHEMA);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 test("what push made is what push recorded: no difference", async () => {
-  expect(await readDrift(house.house.admin)).toEqual([]);
+  expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
 const NAME = "todos__status__due__idx";
@@ -251,7 +251,7 @@ const CASES: { name: string; by: string; undo: string; things: string[] }[] = [
 ];
 
 test("each thing that is altered by hand is named, and nothing else", async () => {
-  const { admin } = house.house;
+  const { admin } = service.service;
   const known: string[] = [];
   for (const { name, by, undo, things } of CASES) {
     await admin.message(`${by}; select 1`);

@@ -1,15 +1,15 @@
 /** Definitions crafted by hand, sent straight to the endpoint: refused whole, or exact to the byte; never DDL of their own. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { dumpDatabase, freshName, postDefinition } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 beforeAll(async () => {
-  house = await openTestHouse();
-  app = await house.makeApp();
+  service = await openTestService();
+  app = await service.makeApp();
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const FLAGS = { required: false, unique: false, index: false };
 const string = (name: string, more: object = {}) => ({ name, kind: "string", ...FLAGS, ...more });
@@ -177,19 +177,19 @@ const REFUSED: { name: string; definition: unknown }[] = [
 test.each(REFUSED)(
   "a definition with $name answers 422 and writes nothing",
   async ({ definition }) => {
-    const before = await dumpDatabase(house.house.admin);
+    const before = await dumpDatabase(service.service.admin);
 
-    const answer = await postDefinition(house, app, definition);
+    const answer = await postDefinition(service, app, definition);
 
     expect(answer).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
     expect((answer.json as { details: unknown[] }).details.length).toBeGreaterThan(0);
-    expect(await dumpDatabase(house.house.admin)).toBe(before);
+    expect(await dumpDatabase(service.service.admin)).toBe(before);
   },
 );
 
 test("every fault is told at once, each with its table and column", async () => {
   const answer = await postDefinition(
-    house,
+    service,
     app,
     one(
       table([string("id"), string("ok"), string("then")]),
@@ -220,16 +220,16 @@ test.each([
   { name: "an array", body: "[]", status: 400, error: "invalid_json" },
   { name: "no JSON", body: "drop", status: 400, error: "invalid_json" },
 ])("a push of $name answers $status", async ({ body, status, error }) => {
-  const before = await dumpDatabase(house.house.admin);
+  const before = await dumpDatabase(service.service.admin);
   const startedAt = performance.now();
-  const answer = await house.call(app, "/v1/data/schema", {
+  const answer = await service.call(app, "/v1/data/schema", {
     method: "POST",
     body,
     headers: { "content-type": "application/json" },
   });
   expect(answer).toMatchObject({ status, json: { error } });
   expect(performance.now() - startedAt).toBeLessThan(2000);
-  expect(await dumpDatabase(house.house.admin)).toBe(before);
+  expect(await dumpDatabase(service.service.admin)).toBe(before);
 });
 
 const NASTY = [
@@ -269,13 +269,13 @@ test.each(NASTY.map((text) => ({ text, name: JSON.stringify(text) })))(
       indexes: [],
       uniques: [],
     });
-    const pushed = await postDefinition(house, app, definition);
+    const pushed = await postDefinition(service, app, definition);
     expect(pushed.text).toContain('"applied"');
 
-    const created = await house.call(app, `/v1/data/db/${name}`, { method: "POST", json: {} });
+    const created = await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: {} });
 
     expect(created.json).toMatchObject({ plain: text, value: { [text]: [text] }, label });
-    expect(await postDefinition(house, app, definition)).toMatchObject({
+    expect(await postDefinition(service, app, definition)).toMatchObject({
       json: { status: "unchanged" },
     });
   },
@@ -302,14 +302,14 @@ test("columns named as SQL words, variables and aliases are served", async () =>
   ].map((column) => string(column, { index: column.length < 4 }));
   expect(
     await postDefinition(
-      house,
+      service,
       app,
       one({ name, columns, indexes: [["select", "user"]], uniques: [["a__b", "_"]] }),
     ),
   ).toMatchObject({ json: { status: "applied" } });
 
   const values = Object.fromEntries(columns.map((column) => [column.name, column.name]));
-  const created = await house.call(app, `/v1/data/db/${name}`, { method: "POST", json: values });
+  const created = await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: values });
 
   expect(created.json).toMatchObject(values);
 });
@@ -318,12 +318,13 @@ test("an app's key cannot put a unique on rows of other apps, by whatever flag",
   const name = freshName();
   const columns = [string("label")];
   const schema = (more: object) => one(table([{ ...columns[0], ...more }], { name }));
-  const [owner, other] = [await house.makeApp(), await house.makeApp()];
-  for (const one of [owner, other]) await postDefinition(house, one, schema({}));
+  const [owner, other] = [await service.makeApp(), await service.makeApp()];
+  for (const one of [owner, other]) await postDefinition(service, one, schema({}));
   const path = `/v1/data/db/${name}`;
-  for (const _ of [1, 2]) await house.call(other, path, { method: "POST", json: { label: "dup" } });
+  for (const _ of [1, 2])
+    await service.call(other, path, { method: "POST", json: { label: "dup" } });
   const push = (more: object) =>
-    house.call(owner, "/v1/data/schema", {
+    service.call(owner, "/v1/data/schema", {
       method: "POST",
       json: { definition: schema({ unique: true }), ...more },
     });
@@ -332,6 +333,6 @@ test("an app's key cannot put a unique on rows of other apps, by whatever flag",
   const flagged = await push({ sharedUnique: true });
   expect([flagged.status, flagged.json]).toMatchObject([403, { error: "forbidden" }]);
   expect(plain.text + flagged.text).not.toContain(other.slug);
-  const again = await house.call(other, path, { method: "POST", json: { label: "dup" } });
+  const again = await service.call(other, path, { method: "POST", json: { label: "dup" } });
   expect(again.status).toBe(201);
 });

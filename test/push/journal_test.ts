@@ -11,8 +11,8 @@ import {
   readJournal,
   writeJournal,
 } from "../../src/push/mod.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const first = makeMigration(1, "create_table_todos", "", "-- one\ncreate table a;\n");
 const second = makeMigration(2, "add_column_note", first.checksum, "-- two\nalter table a;\n");
@@ -172,7 +172,7 @@ test("readJournal() refuses a file that is not UTF-8, and names it", async () =>
   expect(readJournal(folder)).rejects.toThrow("0001_x.sql is not UTF-8");
 });
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 const table = freshName();
 const SCHEMA = defineSchema({ [table]: { title: t.string().required().default("a\r\nb\\'c") } });
@@ -180,13 +180,13 @@ const WIDER = defineSchema({
   [table]: { title: t.string().required().default("a\r\nb\\'c"), more: t.json() },
 });
 beforeAll(async () => {
-  house = await openTestHouse();
-  app = await house.makeApp(SCHEMA);
+  service = await openTestService();
+  app = await service.makeApp(SCHEMA);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 async function readRecorded(): Promise<Migration[]> {
-  const answer = await house.call(app, "/v1/data/schema");
+  const answer = await service.call(app, "/v1/data/schema");
   expect(answer.status).toBe(200);
   return (answer.json as { migrations: Migration[] }).migrations;
 }
@@ -250,13 +250,13 @@ test.each([
 ])(
   "POST /v1/data/schema with $name answers $status and writes nothing",
   async ({ journal, status, error, says }) => {
-    const before = await dumpDatabase(house.house.admin);
+    const before = await dumpDatabase(service.service.admin);
 
-    const answer = await postSchema(house, app, WIDER, { journal });
+    const answer = await postSchema(service, app, WIDER, { journal });
 
     expect(answer).toMatchObject({ status, json: { error } });
     expect(answer.text).toContain(says);
-    expect(await dumpDatabase(house.house.admin)).toBe(before);
+    expect(await dumpDatabase(service.service.admin)).toBe(before);
   },
 );
 
@@ -266,7 +266,7 @@ test("POST /v1/data/schema with the journal as recorded applies, and chains the 
     recorded.map(({ seq, checksum }) => ({ seq, checksum })),
   );
 
-  const answer = await postSchema(house, app, WIDER, { journal });
+  const answer = await postSchema(service, app, WIDER, { journal });
 
   expect(answer.json).toMatchObject({
     status: "applied",

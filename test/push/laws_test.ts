@@ -6,8 +6,8 @@ import { Problem } from "../../src/problem.ts";
 import { findConflicts } from "../../src/push/compare.ts";
 import { planPush, push, readDrift, readStatus } from "../../src/push/mod.ts";
 import type { PushState } from "../../src/push/state.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { dumpDatabase } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const VALUES = ["open", "doing", "done", "it's"];
 const NAMES = ["aa", "bb", "cc", "dd"];
@@ -182,19 +182,19 @@ test("planned purely: plan(a, a) is empty for whoever owns the tables", () => {
   );
 });
 
-let house: TestHouse;
+let service: TestService;
 beforeAll(async () => {
-  house = await openTestHouse();
+  service = await openTestService();
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 test("pushed for real: PostgreSQL has what was recorded, a refused push leaves no trace, a second one does nothing", async () => {
-  const { admin } = house.house;
+  const { admin } = service.service;
   let run = 0;
   await fc.assert(
     fc.asyncProperty(fc.infiniteStream(fc.constant(0)), fc.gen(), async (_, draw) => {
       const prefix = `r${run++}_`;
-      const apps = [await house.makeApp(), await house.makeApp()] as const;
+      const apps = [await service.makeApp(), await service.makeApp()] as const;
       let last: Definition | undefined;
       for (let turn = 0; turn < 4; turn++) {
         const app: TestApp = draw(fc.constantFrom, ...apps) as TestApp;

@@ -1,14 +1,14 @@
 /** The matrix: what an owner and what another app may declare over a table that is there. One case a row. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { openTestHouse, type TestHouse } from "../support/house.ts";
 import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
+import { openTestService, type TestService } from "../support/service.ts";
 
-let house: TestHouse;
+let service: TestService;
 beforeAll(async () => {
-  house = await openTestHouse();
+  service = await openTestService();
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 /** The table that is there, and its like: a declaration with some columns replaced, added or (undefined) left out. */
 function table(other: string, changes: Record<string, unknown> = {}, more: Lists = {}) {
@@ -352,17 +352,17 @@ for (const [who, cases] of [
     const named = (changes: Record<string, unknown> = {}) => rename(changes, { self, other });
     const schema = (changes?: Record<string, unknown>, lists?: Lists) =>
       defineSchema({ [self]: table(other, named(changes), lists), [other]: { name: t.string() } });
-    const owner = await house.makeApp(schema());
+    const owner = await service.makeApp(schema());
     const second =
       who === "the owner alone"
         ? undefined
-        : await house.makeApp(who === "another app" ? undefined : schema());
+        : await service.makeApp(who === "another app" ? undefined : schema());
     const pusher = who === "another app" ? (second ?? owner) : owner;
-    const before = await dumpDatabase(house.house.admin);
+    const before = await dumpDatabase(service.service.admin);
     const tablesBefore = tablesOf(before);
 
     const answer = await postSchema(
-      house,
+      service,
       pusher,
       schema(row.changes, { ...row.lists, order: row.order }),
     );
@@ -371,10 +371,13 @@ for (const [who, cases] of [
     if (row.blames === undefined) {
       expect(answer.text).toContain('"status":"applied"');
       if (row.ddl === true)
-        expect(tablesOf(await dumpDatabase(house.house.admin))).not.toBe(tablesBefore);
-      else expect(tablesOf(await dumpDatabase(house.house.admin), who)).toBe(tablesOf(before, who));
+        expect(tablesOf(await dumpDatabase(service.service.admin))).not.toBe(tablesBefore);
+      else
+        expect(tablesOf(await dumpDatabase(service.service.admin), who)).toBe(
+          tablesOf(before, who),
+        );
       const again = await postSchema(
-        house,
+        service,
         pusher,
         schema(row.changes, { ...row.lists, order: row.order }),
       );
@@ -392,7 +395,7 @@ for (const [who, cases] of [
       if (who === "another app") expect(message).toContain(owner.slug);
       else if (second !== undefined) expect(message).not.toContain(second.slug);
     }
-    expect(await dumpDatabase(house.house.admin)).toBe(before);
+    expect(await dumpDatabase(service.service.admin)).toBe(before);
   });
 }
 

@@ -1,9 +1,11 @@
 /** Tables whose columns have hostile names, and names that collide or pass PostgreSQL's 63 bytes: full use over HTTP. @module */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { deriveName, indexesOf, keysOf, referencesOf } from "../../src/catalog/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const HOSTILE = [
   "app",
@@ -88,7 +90,7 @@ const TABLE = "t".repeat(48);
 const columns = (make: () => ReturnType<typeof t.string>) =>
   Object.fromEntries(NAMES.map((name) => [name, make()]));
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 let other: TestApp;
 const schema = defineSchema({
@@ -114,40 +116,43 @@ const schema = defineSchema({
     .index(`${LONG}b`, `${LONG}a`),
 });
 beforeAll(async () => {
-  house = await openTestHouse();
-  app = await house.makeApp(schema);
-  other = await house.makeApp(schema);
+  service = await openTestService();
+  app = await service.makeApp(schema);
+  other = await service.makeApp(schema);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 const post = (json: object) => ({ method: "POST", json });
 
 describe("a table of hostile column names", () => {
   test("is created, read, listed, changed and deleted, for one app beside another", async () => {
     const values = Object.fromEntries(NAMES.map((name) => [name, `value of ${name}`]));
-    await house.call(
+    await service.call(
       other,
       "/v1/data/db/hostile",
       post(Object.fromEntries(NAMES.map((name) => [name, "theirs"]))),
     );
-    const made = await house.call(app, "/v1/data/db/hostile", post(values));
+    const made = await service.call(app, "/v1/data/db/hostile", post(values));
     expect(made.status).toBe(201);
     const { id, app_id, ...back } = made.json as Record<string, string>;
     expect([app_id, back]).toEqual([app.id, values]);
     expect(Object.keys(back)).toEqual(NAMES);
     const path = `/v1/data/db/hostile/${id}`;
-    expect((await house.call(app, path)).json).toEqual(made.json);
-    const list = await house.call(app, "/v1/data/db/hostile");
+    expect((await service.call(app, path)).json).toEqual(made.json);
+    const list = await service.call(app, "/v1/data/db/hostile");
     expect(list.json).toEqual({ rows: [made.json], limit: 1000, offset: 0, hasMore: false });
     for (const name of NAMES) {
-      const changed = await house.call(app, path, { method: "PATCH", json: { [name]: "changed" } });
+      const changed = await service.call(app, path, {
+        method: "PATCH",
+        json: { [name]: "changed" },
+      });
       expect(changed.json).toEqual({ ...(made.json as object), [name]: "changed" });
-      await house.call(app, path, { method: "PATCH", json: { [name]: values[name] } });
+      await service.call(app, path, { method: "PATCH", json: { [name]: values[name] } });
     }
-    expect((await house.call(other, path)).status).toBe(404);
-    expect((await house.call(app, path, { method: "DELETE" })).status).toBe(204);
-    expect((await house.call(app, path)).status).toBe(404);
-    expect((await house.call(other, "/v1/data/db/hostile")).text).toContain('"theirs"');
+    expect((await service.call(other, path)).status).toBe(404);
+    expect((await service.call(app, path, { method: "DELETE" })).status).toBe(204);
+    expect((await service.call(app, path)).status).toBe(404);
+    expect((await service.call(other, "/v1/data/db/hostile")).text).toContain('"theirs"');
   });
 
   test.each([
@@ -162,19 +167,19 @@ describe("a table of hostile column names", () => {
     "a_",
     TABLE,
   ])("the table %s is one of its own", async (table) => {
-    const made = await house.call(app, `/v1/data/db/${table}`, post({}));
+    const made = await service.call(app, `/v1/data/db/${table}`, post({}));
     expect(made.status).toBe(201);
     const path = made.headers.get("location") ?? "";
-    expect((await house.call(app, path)).text).toBe(made.text);
-    expect((await house.call(app, path, { method: "PATCH", json: {} })).text).toBe(made.text);
-    expect((await house.call(app, path, { method: "DELETE" })).status).toBe(204);
+    expect((await service.call(app, path)).text).toBe(made.text);
+    expect((await service.call(app, path, { method: "PATCH", json: {} })).text).toBe(made.text);
+    expect((await service.call(app, path, { method: "DELETE" })).status).toBe(204);
   });
 
   test("clashes name the columns of cut and of joined names", async () => {
     const [a, b] = [`${LONG}a`, `${LONG}b`];
     const clash = async (table: string, first: object, second: object) => {
-      await house.call(app, `/v1/data/db/${table}`, post(first));
-      const answer = await house.call(app, `/v1/data/db/${table}`, post(second));
+      await service.call(app, `/v1/data/db/${table}`, post(first));
+      const answer = await service.call(app, `/v1/data/db/${table}`, post(second));
       const { details } = answer.json as { details: { path: string }[] };
       return [answer.status, details.map(({ path }) => path)];
     };
@@ -183,7 +188,7 @@ describe("a table of hostile column names", () => {
       [`/${a}`],
     ]);
     expect(await clash("a", { b: "1", c: "2" }, { b: "1", c: "2" })).toEqual([409, ["/b", "/c"]]);
-    const dangling = await house.call(
+    const dangling = await service.call(
       app,
       `/v1/data/db/${TABLE}`,
       post({ [`${LONG.slice(0, 60)}c`]: app.id }),
@@ -225,15 +230,15 @@ test("derived names fit 63 bytes and never meet", () => {
 });
 
 test("every constraint of the tables is known by its derived name", async () => {
-  const found = await house.house.admin.query<{ name: string }>(
+  const found = await service.service.admin.query<{ name: string }>(
     "select conname as name from pg_constraint where connamespace = 'data'::regnamespace and contype in ('u', 'f') union select i.relname from pg_index join pg_class i on i.oid = indexrelid where i.relnamespace = 'data'::regnamespace and not indisunique",
     [],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
-  const rows = await house.house.admin.query<{ definition: string }>(
+  const rows = await service.service.admin.query<{ definition: string }>(
     "select definition::text from rowhouse.tables",
     [],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   const derived = rows.flatMap(({ definition }) => {
     const table = JSON.parse(definition);

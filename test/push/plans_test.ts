@@ -7,7 +7,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required().unique() },
@@ -24,13 +24,13 @@ const APPS = 100;
 const ROWS = 1000;
 const FIRST = "00000000-0000-7000-8000-000000000001";
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 beforeAll(async () => {
-  house = await openTestHouse();
-  app = await house.makeApp(schema);
+  service = await openTestService();
+  app = await service.makeApp(schema);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 type Node = {
   "Node Type": string;
@@ -59,7 +59,7 @@ const CALLS = (id: string, fresh: string) => [
 /** Every plan of a session that runs these calls, with the scans of apps' tables in it. */
 async function readScans(id: string): Promise<{ call: string; scans: Node[] }[]> {
   const notices: string[] = [];
-  const sql = postgres(house.database.adminUrl, {
+  const sql = postgres(service.database.adminUrl, {
     max: 1,
     prepare: false,
     onnotice: (notice) => void notices.push(notice["message"] ?? ""),
@@ -97,7 +97,7 @@ function findWasteful(found: { call: string; scans: Node[] }[]): unknown[] {
 }
 
 async function seed(apps: number): Promise<void> {
-  await house.house.admin.message(`
+  await service.service.admin.message(`
 insert into data.projects (app_id, id, name) select case when a = 0 then '${app.id}'::uuid else gen_random_uuid() end, '${FIRST}', 'p' from generate_series(0, ${apps - 1}) a;
 insert into data.todos (app_id, id, title, kind, rank, project)
   select app_id, case when n = 1 then '${FIRST}' else gen_random_uuid() end::uuid, 'title ' || n, 'a', n, '${FIRST}'
@@ -114,27 +114,27 @@ describe("the functions scan by app_id", () => {
   });
 
   test("where the planner was told that the table is tiny", async () => {
-    await house.house.admin.message(
+    await service.service.admin.message(
       "delete from data.todos; delete from data.projects returning id",
     );
     await seed(1);
-    await house.house.admin.message("analyze data.todos, data.projects; select 1");
+    await service.service.admin.message("analyze data.todos, data.projects; select 1");
     expect(findWasteful(await readScans(app.id))).toEqual([]);
-    await house.house.admin.message(
+    await service.service.admin.message(
       "delete from data.todos; delete from data.projects returning id",
     );
-    await house.house.admin.message(
+    await service.service.admin.message(
       "insert into data.projects (app_id, id, name) select gen_random_uuid(), gen_random_uuid(), 'p' returning id",
     );
-    await house.house.admin.message("analyze data.todos, data.projects; select 1");
+    await service.service.admin.message("analyze data.todos, data.projects; select 1");
     expect(findWasteful(await readScans(app.id))).toEqual([]);
-    await house.house.admin.message("delete from data.projects returning id");
+    await service.service.admin.message("delete from data.projects returning id");
   });
 
   test("where 100 apps have 1,000 rows each, before and after the planner was told", async () => {
     await seed(APPS);
     const before = await readScans(app.id);
-    await house.house.admin.message("analyze data.todos, data.projects; select 1");
+    await service.service.admin.message("analyze data.todos, data.projects; select 1");
     const after = await readScans(app.id);
     expect([findWasteful(before), findWasteful(after)]).toEqual([[], []]);
     for (const { call, scans } of after)
@@ -142,10 +142,10 @@ describe("the functions scan by app_id", () => {
   }, 20_000);
 
   test("where one app has nearly all the rows", async () => {
-    await house.house.admin.message(
+    await service.service.admin.message(
       `delete from data.todos where app_id <> '${app.id}' returning id`,
     );
-    await house.house.admin.message("analyze data.todos; select 1");
+    await service.service.admin.message("analyze data.todos; select 1");
     expect(findWasteful(await readScans(app.id))).toEqual([]);
   });
 });

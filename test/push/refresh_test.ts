@@ -2,46 +2,49 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { openDatabase } from "../../src/db/mod.ts";
+import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { eventually, makeProject, type Outcome, ROOT, runCommand } from "../support/command.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const FORMER = readFileSync(join(ROOT, "test/fixtures/former_list.sql"), "utf8");
 const LIST = "/v1/data/db/notes";
 const NOTES = { notes: { text: t.string() } };
 
 let project: ReturnType<typeof makeProject>;
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 beforeEach(async () => {
   project = makeProject();
-  house = await openTestHouse({ shape: "one" });
-  app = await house.makeApp(defineSchema({ ...NOTES, others: { text: t.string() } }));
+  service = await openTestService({ shape: "one" });
+  app = await service.makeApp(defineSchema({ ...NOTES, others: { text: t.string() } }));
   for (const text of ["a", "b", "c"])
-    await house.call(app, LIST, { method: "POST", json: { text } });
+    await service.call(app, LIST, { method: "POST", json: { text } });
 });
 afterEach(async () => {
   project.remove();
-  await house.close();
+  await service.close();
 });
 
 const run = (words: string[]): Promise<Outcome> =>
   runCommand(words, {
     ...project,
     env: {
-      DATABASE_URL: house.database.servingUrl,
-      ADMIN_DATABASE_URL: house.database.adminUrl,
-      DATABASE_PREPARE: house.database.prepare ? "on" : "off",
+      DATABASE_URL: service.database.servingUrl,
+      ADMIN_DATABASE_URL: service.database.adminUrl,
+      DATABASE_PREPARE: service.database.prepare ? "on" : "off",
       PORT: "0",
     },
   });
-const change = (text: string) => house.house.admin.message(`${text}; select 1`);
+const change = (text: string) => service.service.admin.message(`${text}; select 1`);
 
 async function textOf(query: string): Promise<string> {
-  const [row] = await house.house.admin.query<{ text: string }>(query, [], { effect: "read" });
+  const [row] = await service.service.admin.query<{ text: string }>(query, [], {
+    retry: "safe",
+    queue: SERVICE_QUEUE,
+  });
   return row?.text ?? "";
 }
 
@@ -58,14 +61,14 @@ function callAsBefore(): { stop: () => Promise<{ calls: number; failures: unknow
   let isOver = false;
   const failures: unknown[] = [];
   let calls = 0;
-  const { servingUrl: url, prepare } = house.database;
+  const { servingUrl: url, prepare } = service.database;
   const login = openDatabase({ url, connections: 1, prepare, name: "former" });
   const run = async () => {
     while (!isOver) {
       const listed = login.query<{ body: string }>(
         'select api."notes_list"($1, $2, $3) as body',
         [app.id, 1000, 0],
-        { effect: "read" },
+        { retry: "safe", queue: SERVICE_QUEUE },
       );
       const [row] = await listed.catch((error: unknown) => {
         failures.push(error);
@@ -89,14 +92,14 @@ function callAsBefore(): { stop: () => Promise<{ calls: number; failures: unknow
 test("a list function of the former release is named by everything that looks, and fails nothing else", async () => {
   await change(FORMER);
   const [list, other, ready] = await Promise.all([
-    house.call(app, LIST),
-    house.call(app, "/v1/data/db/others"),
-    house.call(undefined, "/ready"),
+    service.call(app, LIST),
+    service.call(app, "/v1/data/db/others"),
+    service.call(undefined, "/ready"),
   ]);
   expect([list.status, other.status, ready.status]).toEqual([503, 200, 503]);
   for (const { text } of [list, ready]) expect(text).toContain("must run rowhouse migrate");
   expect(list.headers.get("retry-after")).toBe("5");
-  expect(house.log.filter((line) => line.includes('"bug"'))).toEqual([]);
+  expect(service.log.filter((line) => line.includes('"bug"'))).toEqual([]);
 
   const [serve, doctor] = await Promise.all([run(["serve"]), run(["doctor"])]);
   expect([serve.code, serve.err]).toEqual([
@@ -110,7 +113,7 @@ test("a list function of the former release is named by everything that looks, a
 });
 
 test("migrate makes it anew under the calls of old processes: rows and records stay, six at once agree", async () => {
-  const listed = (await house.call(app, LIST)).json;
+  const listed = (await service.call(app, LIST)).json;
   await change(FORMER);
   const before = await readAll();
   const former = callAsBefore();
@@ -122,8 +125,8 @@ test("migrate makes it anew under the calls of old processes: rows and records s
   expect(new Set(refreshed.flat())).toEqual(new Set(["notes"]));
   expect([calls > 0, failures]).toEqual([true, []]);
   expect(await readAll()).toBe(before);
-  expect(await readDrift(house.house.admin)).toEqual([]);
-  const [list, ready] = [await house.call(app, LIST), await house.call(undefined, "/ready")];
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  const [list, ready] = [await service.call(app, LIST), await service.call(undefined, "/ready")];
   expect([list.json, ready.status]).toEqual([listed, 200]);
   expect((await run(["migrate"])).out).toStartWith("Nothing to apply\n");
   expect((await run(["doctor"])).code).toBe(0);
@@ -137,14 +140,14 @@ test("what a process of the former release left beside it goes at the next migra
     0,
     "Made the functions of table notes again (1 of 1)",
   ]);
-  expect(await readDrift(house.house.admin)).toEqual([]);
+  expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
 test("what a process of the former release left beside it goes at the next push of the table, too", async () => {
   await change(FORMER.replace(/^drop function.*$/m, ""));
-  await house.pushSchema(app, defineSchema({ notes: { text: t.string(), more: t.string() } }));
-  expect(await readDrift(house.house.admin)).toEqual([]);
-  expect((await house.call(app, LIST)).text).toContain('"more":null');
+  await service.pushSchema(app, defineSchema({ notes: { text: t.string(), more: t.string() } }));
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  expect((await service.call(app, LIST)).text).toContain('"more":null');
 });
 
 test("another body of any function is a warning, and migrate puts it right", async () => {
@@ -157,7 +160,7 @@ test("another body of any function is a warning, and migrate puts it right", asy
   expect(JSON.parse((await run(["migrate", "--json"])).out)).toMatchObject({
     refreshed: ["notes"],
   });
-  expect(await readDrift(house.house.admin)).toEqual([]);
+  expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
 test("a function of somebody's own is no reason to make anything again", async () => {
@@ -167,7 +170,7 @@ test("a function of somebody's own is no reason to make anything again", async (
 
 test("a push that holds the table is waited for", async () => {
   await change(FORMER);
-  await withDatabase(house.database.adminUrl, async (holder) => {
+  await withDatabase(service.database.adminUrl, async (holder) => {
     const held = holder
       .message(
         `do $$ begin perform pg_advisory_xact_lock(hashtextextended('rowhouse push table notes', 0)); end $$;
@@ -186,10 +189,10 @@ test("a push that holds the table is waited for", async () => {
           "select count(*)::text as text from pg_stat_activity where application_name = 'rowhouse command' and query like '%lock_push%'",
         )) !== "0",
     );
-    expect((await house.call(app, LIST)).status).toBe(503);
+    expect((await service.call(app, LIST)).status).toBe(503);
     await textOf(`select pg_terminate_backend(${await textOf(findHolder)})::text as text`);
     expect(JSON.parse((await migrating).out)).toMatchObject({ refreshed: ["notes"] });
     await held;
   });
-  expect((await house.call(app, LIST)).status).toBe(200);
+  expect((await service.call(app, LIST)).status).toBe(200);
 });

@@ -6,7 +6,7 @@ import {
   DataError,
   type ListOptions,
 } from "../../src/sdk/data.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required().unique() },
@@ -23,18 +23,18 @@ const schema = defineSchema({
   then: { title: t.string() },
 });
 
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 let db: DataClient<typeof schema>;
 beforeAll(async () => {
-  house = await openTestHouse();
-  app = await house.makeApp(schema);
+  service = await openTestService();
+  app = await service.makeApp(schema);
   db = connect(app);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 function connect({ key }: TestApp): DataClient<typeof schema> {
-  return createDataClient({ baseUrl: `${house.url}/`, apiKey: key, schema });
+  return createDataClient({ baseUrl: `${service.url}/`, apiKey: key, schema });
 }
 
 /** What a call rejects with. */
@@ -74,7 +74,7 @@ describe("a row", () => {
     const values = { title: "Milk", rank: undefined };
     const { id, ...rest } = await createDataClient<{
       todos: { row: { id: string }; insert: typeof values; update: object };
-    }>({ baseUrl: house.url, apiKey: app.key }).todos.create(values);
+    }>({ baseUrl: service.url, apiKey: app.key }).todos.create(values);
     expect(rest).toMatchObject({ title: "Milk", status: "open", rank: null });
     const untyped: object = { rank: undefined, title: "Oat milk" };
     await db.todos.update(id, { rank: 7 });
@@ -92,7 +92,7 @@ describe("a list", () => {
   let todos: DataClient<typeof schema>["todos"];
   const titles = ["a", "b", "c", "d", "e"];
   beforeAll(async () => {
-    listed = await house.makeApp(schema);
+    listed = await service.makeApp(schema);
     todos = connect(listed).todos;
     for (const title of titles) await todos.create({ title });
   });
@@ -136,13 +136,13 @@ describe("a list", () => {
   });
 
   test("shows the rows of the calling app alone", async () => {
-    const rows = await Array.fromAsync(connect(await house.makeApp(schema)).todos.all());
+    const rows = await Array.fromAsync(connect(await service.makeApp(schema)).todos.all());
     expect(rows).toEqual([]);
   });
 });
 
 function requestCount(): number {
-  return house.log.filter((line) => line.includes('"event":"request"')).length;
+  return service.log.filter((line) => line.includes('"event":"request"')).length;
 }
 
 describe("a refusal is a DataError:", () => {
@@ -247,7 +247,7 @@ describe("a refusal is a DataError:", () => {
   });
 
   test("a key that may only read", async () => {
-    const reader = connect(await house.makeApp(schema, { scopes: ["data:read"] }));
+    const reader = connect(await service.makeApp(schema, { scopes: ["data:read"] }));
     expect(await reader.todos.list()).toMatchObject({ rows: [] });
     const error = await failureOf(reader.todos.create({ title: "" }));
     expect(error).toMatchObject({ status: 403, code: "forbidden" });
@@ -256,12 +256,12 @@ describe("a refusal is a DataError:", () => {
   test("a table that the app has not pushed", async () => {
     const { todoz } = createDataClient<{
       todoz: { row: { id: string }; insert: object; update: object };
-    }>({ baseUrl: house.url, apiKey: app.key });
+    }>({ baseUrl: service.url, apiKey: app.key });
     expect(await failureOf(todoz.list())).toMatchObject({ status: 404, code: "unknown_table" });
   });
 
   test("a service that is somewhere else", async () => {
-    const lost = createDataClient({ baseUrl: `${house.url}/api`, apiKey: app.key, schema });
+    const lost = createDataClient({ baseUrl: `${service.url}/api`, apiKey: app.key, schema });
     expect(await failureOf(lost.todos.list())).toMatchObject({
       status: 404,
       code: "unknown_route",
@@ -330,7 +330,7 @@ describe("createDataClient()", () => {
 
   test("without a schema answers to names of tables alone, and is no promise", async () => {
     const open: Record<string, unknown> = createDataClient<Record<string, never>>({
-      baseUrl: house.url,
+      baseUrl: service.url,
       apiKey: app.key,
     });
     expect(await open).toBe(open);
@@ -381,7 +381,7 @@ describe("createDataClient()", () => {
     },
     { name: "null as schema", options: { schema: null }, want: "Cannot use this schema" },
   ])("refuses $name", ({ options, want }) => {
-    const all = { baseUrl: house.url, apiKey: "rh_key", schema, ...options };
+    const all = { baseUrl: service.url, apiKey: "rh_key", schema, ...options };
     const create: (options: never) => unknown = createDataClient;
     const call = () => Reflect.apply(create, undefined, [all]);
     expect(call).toThrow(TypeError);

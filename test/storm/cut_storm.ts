@@ -3,7 +3,7 @@
  * ends, none brings another's answer, and the pool is whole afterwards.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Database, openDatabase } from "../../src/db/mod.ts";
+import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
 import { type Fault, type NetworkProxy, openMessageProxy } from "../support/message_proxy.ts";
@@ -93,7 +93,8 @@ async function readNonce(pool: Database): Promise<Outcome> {
   const nonce = crypto.randomUUID();
   try {
     const rows = await pool.query<{ nonce: string }>("select $1::text as nonce", [nonce], {
-      effect: "read",
+      retry: "safe",
+      queue: SERVICE_QUEUE,
     });
     return rows.length === 1 && rows[0]?.nonce === nonce ? "right" : "foreign";
   } catch (error) {
@@ -108,7 +109,7 @@ async function writeNonce(pool: Database): Promise<Outcome> {
     const rows = await pool.query<{ nonce: string }>(
       "insert into public.notes values ($1) returning nonce",
       [nonce],
-      { effect: "write" },
+      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     if (rows[0]?.nonce !== nonce) return "foreign";
     expect(await isThere(nonce)).toBe(true);
@@ -122,13 +123,14 @@ async function writeNonce(pool: Database): Promise<Outcome> {
 
 async function isThere(nonce: string): Promise<boolean> {
   const rows = await admin.query("select from public.notes where nonce = $1", [nonce], {
-    effect: "read",
+    retry: "safe",
+    queue: SERVICE_QUEUE,
   });
   return rows.length > 0;
 }
 
 async function sleep(pool: Database): Promise<string> {
-  await pool.query("select pg_sleep(0.1)", [], { effect: "read" });
+  await pool.query("select pg_sleep(0.1)", [], { retry: "safe", queue: SERVICE_QUEUE });
   return "slept";
 }
 

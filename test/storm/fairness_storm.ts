@@ -1,21 +1,21 @@
 /** With turns by app and with one queue for all, in one run: what the second app waits, and what the first one loses. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openTestHouse, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestService } from "../support/service.ts";
 import { type Flood, type Flooded, makeFlood, measureFlood, p99, withOneQueue } from "./flood.ts";
 
 const SECONDS = 6;
 
-let house: TestHouse;
+let service: TestService;
 let flood: Flood;
 beforeAll(async () => {
-  house = await openTestHouse({ connections: 10 });
-  flood = await makeFlood(house);
+  service = await openTestService({ connections: 10 });
+  flood = await makeFlood(service);
 });
-afterAll(() => house.close());
+afterAll(() => service.close());
 
 test("an app that floods waits behind itself", async () => {
   const fair = await measureFlood(flood, SECONDS);
-  const unfair = await withOneQueue(house, () => measureFlood(flood, SECONDS));
+  const unfair = await withOneQueue(service, () => measureFlood(flood, SECONDS));
   report("by app", fair);
   report("one queue", unfair);
   expect(fair.getFailures).toBe(0);

@@ -5,13 +5,13 @@
  * @module
  */
 import schema from "../../schema/mod.ts";
-import type { TestApp, TestHouse } from "../support/house.ts";
+import type { TestApp, TestService } from "../support/service.ts";
 
 const LISTERS = 200;
 const GETTERS = 5;
 const ROWS = 1000;
 
-export type Flood = { house: TestHouse; lister: TestApp; getter: TestApp; path: string };
+export type Flood = { service: TestService; lister: TestApp; getter: TestApp; path: string };
 export type Flooded = {
   seconds: number;
   lists: number;
@@ -21,22 +21,22 @@ export type Flooded = {
   getFailures: number;
 };
 
-/** Two apps in a house: one with the rows of a list, one with a row. */
-export async function makeFlood(house: TestHouse): Promise<Flood> {
-  const lister = await house.makeApp(schema);
-  const getter = await house.makeApp(schema);
+/** Two apps in a service: one with the rows of a list, one with a row. */
+export async function makeFlood(service: TestService): Promise<Flood> {
+  const lister = await service.makeApp(schema);
+  const getter = await service.makeApp(schema);
   const row = { method: "POST", json: { title: "A row of a usual size, as an app would have it" } };
   for (let made = 0; made < ROWS; made += 50)
     await Promise.all(
-      Array.from({ length: 50 }, () => house.call(lister, "/v1/data/db/todos", row)),
+      Array.from({ length: 50 }, () => service.call(lister, "/v1/data/db/todos", row)),
     );
-  const created = await house.call(getter, "/v1/data/db/todos", row);
-  return { house, lister, getter, path: created.headers.get("location") ?? "" };
+  const created = await service.call(getter, "/v1/data/db/todos", row);
+  return { service, lister, getter, path: created.headers.get("location") ?? "" };
 }
 
 /** What both apps reach side by side. */
 export async function measureFlood(
-  { house, lister, getter, path }: Flood,
+  { service, lister, getter, path }: Flood,
   seconds: number,
 ): Promise<Flooded> {
   const flooded: Flooded = { seconds, lists: 0, listFailures: 0, gets: [], getFailures: 0 };
@@ -47,7 +47,7 @@ export async function measureFlood(
   await Promise.all([
     ...Array.from({ length: LISTERS }, () =>
       repeat(async () => {
-        const { status } = await house.call(lister, "/v1/data/db/todos");
+        const { status } = await service.call(lister, "/v1/data/db/todos");
         if (status === 200) flooded.lists++;
         else flooded.listFailures++;
       }),
@@ -55,7 +55,7 @@ export async function measureFlood(
     ...Array.from({ length: GETTERS }, () =>
       repeat(async () => {
         const startedAt = performance.now();
-        const { status } = await house.call(getter, path);
+        const { status } = await service.call(getter, path);
         if (status === 200) flooded.gets.push(performance.now() - startedAt);
         else flooded.getFailures++;
       }),
@@ -64,15 +64,15 @@ export async function measureFlood(
   return flooded;
 }
 
-/** Runs `use` while all data calls of a house wait in one queue, whoever they are for. */
+/** Runs `use` while all data calls of a service wait in one queue, whoever they are for. */
 export async function withOneQueue<Result>(
-  { house: { db } }: TestHouse,
+  { service: { db } }: TestService,
   use: () => Promise<Result>,
 ): Promise<Result> {
   const fairly = db.bytes;
   Object.assign(db, {
     bytes: (...[text, parameters, options]: Parameters<typeof fairly>) =>
-      fairly(text, parameters, { ...options, lane: "all" }),
+      fairly(text, parameters, { ...options, queue: "all" }),
   });
   try {
     return await use();

@@ -1,7 +1,8 @@
-/** Connections of a house killed in the database, one after another. @module */
+/** Connections of a service killed in the database, one after another. @module */
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 
-/** Kills for so long: a connection of the house over the named database every 10 ms, drawn at random. */
+/** Kills for so long: a connection of the service over the named database every 10 ms, drawn at random. */
 export async function killBackends(
   admin: { url: string; database: string },
   ms: number,
@@ -15,7 +16,7 @@ export async function killBackends(
         where application_name like 'rowhouse%' and datname = $1 and pid <> pg_backend_pid()
         order by random() limit 1`,
         [admin.database],
-        { effect: "read" },
+        { retry: "safe", queue: SERVICE_QUEUE },
       );
       killed += rows.length;
       await Bun.sleep(10);

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { TestApp, TestHouse } from "../support/house.ts";
+import type { TestApp, TestService } from "../support/service.ts";
 
 export type Book = {
   /** Nonces of rows by what their create was answered. */
@@ -27,7 +27,7 @@ const HURT = new Set(["unavailable", "overloaded", "timeout", "rate_limited", "u
 const LOST_MS = 40_000;
 
 /** Callers who create rows and read them back, until stopped. */
-export function startLoad(house: TestHouse, app: TestApp, callers: number): Load {
+export function startLoad(service: TestService, app: TestApp, callers: number): Load {
   const book: Book = {
     done: new Set(),
     notDone: new Set(),
@@ -39,7 +39,7 @@ export function startLoad(house: TestHouse, app: TestApp, callers: number): Load
   let isRunning = true;
   const workers = Array.from({ length: callers }, async () => {
     const mine: { id: string; nonce: string }[] = [];
-    while (isRunning) await turn(house, app, { book, mine });
+    while (isRunning) await turn(service, app, { book, mine });
   });
   return {
     book,
@@ -52,12 +52,12 @@ export function startLoad(house: TestHouse, app: TestApp, callers: number): Load
 
 type Turn = { book: Book; mine: { id: string; nonce: string }[] };
 
-async function turn(house: TestHouse, app: TestApp, { book, mine }: Turn): Promise<void> {
+async function turn(service: TestService, app: TestApp, { book, mine }: Turn): Promise<void> {
   const known = mine[Math.floor(Math.random() * mine.length)];
   const isWrite = known === undefined || Math.random() < 0.3;
   const nonce = isWrite ? crypto.randomUUID() : known.nonce;
   const startedAt = performance.now();
-  const response = await fetch(`${house.url}/v1/data/db/todos${isWrite ? "" : `/${known.id}`}`, {
+  const response = await fetch(`${service.url}/v1/data/db/todos${isWrite ? "" : `/${known.id}`}`, {
     method: isWrite ? "POST" : "GET",
     headers: { authorization: `Bearer ${app.key}`, "content-type": "application/json" },
     signal: AbortSignal.timeout(LOST_MS),

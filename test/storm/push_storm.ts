@@ -1,14 +1,21 @@
 /** Pushes under races, kills, locks and traffic: directly and through a real PgBouncer in transaction mode. */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { LOCK_BUDGET_MS } from "../../src/push/message.ts";
 import { type Migration, readDrift } from "../../src/push/mod.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";
-import { type Answer, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { openMessageProxy as openServerProxy } from "../support/message_proxy.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
 import { freshName, postSchema } from "../support/push.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
 import { openMessageProxy } from "./message_proxy.ts";
 
 const PATIENCE_MS = 60_000;
@@ -18,10 +25,10 @@ const WORLDS = [
 ].filter(({ isPooled }) => !isPooled || PGBOUNCER !== null);
 
 /** As the command does: asks again while the service is busy. */
-async function pushPatiently(house: TestHouse, app: TestApp, schema: unknown): Promise<Answer> {
+async function pushPatiently(service: TestService, app: TestApp, schema: unknown): Promise<Answer> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
-    const answer = await postSchema(house, app, schema);
+    const answer = await postSchema(service, app, schema);
     const isBusy = answer.status === 409 && answer.text.includes('"push_busy"');
     if (!isBusy || performance.now() > deadline) return answer;
     expect(answer.headers.get("retry-after")).toBe("1");
@@ -29,14 +36,14 @@ async function pushPatiently(house: TestHouse, app: TestApp, schema: unknown): P
   }
 }
 
-async function readMigrations(house: TestHouse, app: TestApp): Promise<Migration[]> {
-  const answer = await house.call(app, "/v1/data/schema");
+async function readMigrations(service: TestService, app: TestApp): Promise<Migration[]> {
+  const answer = await service.call(app, "/v1/data/schema");
   return (answer.json as { migrations: Migration[] }).migrations;
 }
 
 /** One history: numbers without a gap, each migration on the one before. */
-async function expectLinear(house: TestHouse, app: TestApp, count: number): Promise<void> {
-  const made = await readMigrations(house, app);
+async function expectLinear(service: TestService, app: TestApp, count: number): Promise<void> {
+  const made = await readMigrations(service, app);
   expect(made.map(({ seq }) => seq)).toEqual(Array.from({ length: count }, (_, n) => n + 1));
   expect(made.map(({ parent }) => parent)).toEqual([
     "",
@@ -54,7 +61,7 @@ async function eventually(check: () => Promise<boolean>): Promise<void> {
 
 describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   let pooler: Pooler | undefined;
-  let house: TestHouse;
+  let service: TestService;
   beforeAll(async () => {
     if (isPooled) {
       const { adminUrl, servingUrl, drop } = await makeDatabase();
@@ -66,21 +73,21 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       await drop();
     }
     const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
-    house = await openTestHouse({
+    service = await openTestService({
       toServingUrl: toUrl,
       toAdminUrl: toUrl,
       ...(isPooled ? { prepare: false } : {}),
     });
   });
   afterAll(async () => {
-    await house.close();
+    await service.close();
     await pooler?.close();
   });
 
   test(
     "two apps race for one new table name: one owns it, the other is judged by the matrix",
     async () => {
-      const apps = [await house.makeApp(), await house.makeApp()] as const;
+      const apps = [await service.makeApp(), await service.makeApp()] as const;
       const outcomes = new Set<string>();
       for (let round = 0; round < 20; round++) {
         const name = freshName();
@@ -89,8 +96,8 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
           defineSchema({ [name]: round % 2 === 0 ? { title: t.string() } : { title: t.number() } }),
         ] as const;
         const answers = await Promise.all([
-          pushPatiently(house, apps[0], schemas[0]),
-          pushPatiently(house, apps[1], schemas[1]),
+          pushPatiently(service, apps[0], schemas[0]),
+          pushPatiently(service, apps[1], schemas[1]),
         ]);
         const statuses = answers.map(({ status }) => status).sort();
         expect(statuses).toEqual(round % 2 === 0 ? [200, 200] : [200, 409]);
@@ -99,7 +106,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         outcomes.add(String(answers.findIndex(({ text }) => text.includes("NEW:"))));
       }
       expect(outcomes.has("-1")).toBe(false);
-      expect(await readDrift(house.house.admin)).toEqual([]);
+      expect(await readDrift(service.service.admin)).toEqual([]);
     },
     PATIENCE_MS,
   );
@@ -107,18 +114,18 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   test(
     "twenty parallel pushes of one app all end, on one line of history",
     async () => {
-      const app = await house.makeApp();
+      const app = await service.makeApp();
       const names = Array.from({ length: 20 }, () => freshName());
 
       const answers = await Promise.all(
         names.map((name) =>
-          pushPatiently(house, app, defineSchema({ [name]: { title: t.string().unique() } })),
+          pushPatiently(service, app, defineSchema({ [name]: { title: t.string().unique() } })),
         ),
       );
 
       expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200));
-      await expectLinear(house, app, 20);
-      expect(await readDrift(house.house.admin)).toEqual([]);
+      await expectLinear(service, app, 20);
+      expect(await readDrift(service.service.admin)).toEqual([]);
     },
     PATIENCE_MS,
   );
@@ -126,14 +133,14 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   test(
     "twenty parallel pushes of the same change make one migration",
     async () => {
-      const app = await house.makeApp();
+      const app = await service.makeApp();
       const schema = defineSchema({ [freshName()]: { title: t.string().unique() } });
       const answers = await Promise.all(
-        Array.from({ length: 20 }, () => pushPatiently(house, app, schema)),
+        Array.from({ length: 20 }, () => pushPatiently(service, app, schema)),
       );
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
       expect(answers.filter(({ text }) => text.includes('"applied"')).length).toBe(1);
-      await expectLinear(house, app, 1);
+      await expectLinear(service, app, 1);
     },
     PATIENCE_MS,
   );
@@ -141,38 +148,38 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   test(
     "a service that is killed at any message of a push leaves all of it or nothing",
     async () => {
-      const { adminUrl, servingUrl } = house.database;
+      const { adminUrl, servingUrl } = service.database;
       const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
       let isWhole = false;
       for (let stopAfter = 1; !isWhole; stopAfter++) {
         expect(stopAfter).toBeLessThan(60);
-        const app = await house.makeApp();
+        const app = await service.makeApp();
         const schema = defineSchema({
           [freshName()]: { title: t.string().unique(), kind: t.enum(["a", "b"]) },
         });
         const proxy = await openMessageProxy(toUrl(adminUrl));
-        const { service, port } = await startService({
+        const { child, port } = await startService({
           databaseUrl: toUrl(servingUrl),
           adminDatabaseUrl: proxy.toUrl(adminUrl),
           prepare: !isPooled,
         });
         proxy.stopAfter(stopAfter);
-        const pushing = postAt(house, port, app, schema).catch(() => undefined);
+        const pushing = postAt(service, port, app, schema).catch(() => undefined);
         const answered = pushing.then((answer) => answer !== undefined);
         isWhole = await Promise.race([
           answered,
           eventually(async () => proxy.isStopped()).then(() => false),
         ]);
-        service.kill("SIGKILL");
-        await service.exited;
+        child.kill("SIGKILL");
+        await child.exited;
         await proxy.close();
 
         // The database may yet be at work on what the service sent last.
-        await eventually(async () => (await readDrift(house.house.admin)).length === 0);
-        const again = await pushPatiently(house, app, schema);
+        await eventually(async () => (await readDrift(service.service.admin)).length === 0);
+        const again = await pushPatiently(service, app, schema);
         expect(again.status).toBe(200);
-        await expectLinear(house, app, 1);
-        expect(await readDrift(house.house.admin)).toEqual([]);
+        await expectLinear(service, app, 1);
+        expect(await readDrift(service.service.admin)).toEqual([]);
       }
     },
     3 * PATIENCE_MS,
@@ -181,21 +188,21 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   test(
     "a service that is killed while the statements of a push run leaves nothing, and the next push all of it",
     async () => {
-      const { adminUrl, servingUrl } = house.database;
+      const { adminUrl, servingUrl } = service.database;
       const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
       const makeSchema = (name: string) =>
         defineSchema({ [name]: { title: t.string().unique(), kind: t.enum(["a", "b"]) } });
       const wantedName = freshName();
-      const wantedApp = await house.makeApp(makeSchema(wantedName));
-      const wanted = await readRecord(house, wantedApp, wantedName);
+      const wantedApp = await service.makeApp(makeSchema(wantedName));
+      const wanted = await readRecord(service, wantedApp, wantedName);
       const stops: Stop[] = [];
-      await house.house.admin.message(SLOW_DDL);
+      await service.service.admin.message(SLOW_DDL);
       try {
         for (let step = 1; stops.at(-1)?.isWhole !== true; step++) {
           expect(step).toBeLessThan(60);
-          const [app, name] = [await house.makeApp(), freshName()];
+          const [app, name] = [await service.makeApp(), freshName()];
           const proxy = await openServerProxy(toUrl(adminUrl));
-          const { service, port } = await startService({
+          const { child, port } = await startService({
             databaseUrl: toUrl(servingUrl),
             adminDatabaseUrl: proxy.toUrl(adminUrl),
             prepare: !isPooled,
@@ -205,14 +212,14 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
           proxy.watch((type, body) => {
             if (type === "C") answered.push(body.toString("utf8", 0, body.length - 1));
             if (type === "N") begun++;
-            if (type === "N" && begun === step) service.kill("SIGKILL");
+            if (type === "N" && begun === step) child.kill("SIGKILL");
           });
-          const answer = await postAt(house, port, app, makeSchema(name)).catch(() => undefined);
-          service.kill("SIGKILL");
-          await service.exited;
+          const answer = await postAt(service, port, app, makeSchema(name)).catch(() => undefined);
+          child.kill("SIGKILL");
+          await child.exited;
           await proxy.close();
 
-          const again = await pushPatiently(house, app, makeSchema(name));
+          const again = await pushPatiently(service, app, makeSchema(name));
           expect(again.status).toBe(200);
           stops.push({
             isWhole: answer !== undefined,
@@ -220,16 +227,16 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
             isUndone: again.text.includes('"applied"'),
             answered: answered.length,
           });
-          expect(await readRecord(house, app, name)).toEqual(wanted);
-          await expectLinear(house, app, 1);
-          expect(await readDrift(house.house.admin)).toEqual([]);
+          expect(await readRecord(service, app, name)).toEqual(wanted);
+          await expectLinear(service, app, 1);
+          expect(await readDrift(service.service.admin)).toEqual([]);
         }
       } finally {
-        await house.house.admin.message(NO_SLOW_DDL);
+        await service.service.admin.message(NO_SLOW_DDL);
       }
       const between = stops.filter((stop) => stop.isLocked && stop.isUndone && !stop.isWhole);
       expect(between.length).toBeGreaterThanOrEqual(5);
-      // Each stop came at a place of its own.
+      // Each stop came at a address of its own.
       expect(new Set(between.map(({ answered }) => answered)).size).toBeGreaterThanOrEqual(5);
     },
     3 * PATIENCE_MS,
@@ -240,8 +247,8 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
     async () => {
       const name = freshName();
       const columns = { title: t.string().required(), state: t.enum(["a", "c"]) };
-      const owner = await house.makeApp(defineSchema({ [name]: columns }));
-      const other = await house.makeApp(defineSchema({ [name]: columns }));
+      const owner = await service.makeApp(defineSchema({ [name]: columns }));
+      const other = await service.makeApp(defineSchema({ [name]: columns }));
       const path = `/v1/data/db/${name}`;
       let isOver = false;
       let [longest, count] = [0, 0];
@@ -249,7 +256,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       const work = async (n: number) => {
         while (!isOver) {
           const startedAt = performance.now();
-          const answer = await house.call(
+          const answer = await service.call(
             other,
             n % 2 === 0 ? `${path}?limit=5` : path,
             n % 2 === 0 ? {} : { method: "POST", json: { title: "x", state: "a" } },
@@ -281,7 +288,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         },
       ];
       for (const step of steps) {
-        const answer = await pushPatiently(house, owner, defineSchema({ [name]: step }));
+        const answer = await pushPatiently(service, owner, defineSchema({ [name]: step }));
         expect(answer.text).toContain('"applied"');
         const seen = count;
         await eventually(async () => count > seen + 100);
@@ -291,7 +298,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
 
       expect(failures).toEqual([]);
       expect(longest).toBeLessThan(LOCK_BUDGET_MS + 1000);
-      expect(await readDrift(house.house.admin)).toEqual([]);
+      expect(await readDrift(service.service.admin)).toEqual([]);
     },
     2 * PATIENCE_MS,
   );
@@ -300,10 +307,10 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
     "a push that waits for a long transaction is busy, and holds up nobody longer than its budget",
     async () => {
       const [held, free] = [freshName(), freshName()];
-      const owner = await house.makeApp(defineSchema({ [held]: { title: t.string() } }));
-      const other = await house.makeApp(defineSchema({ [held]: { title: t.string() } }));
-      const stranger = await house.makeApp();
-      await withDatabase(house.database.adminUrl, async (blocker) => {
+      const owner = await service.makeApp(defineSchema({ [held]: { title: t.string() } }));
+      const other = await service.makeApp(defineSchema({ [held]: { title: t.string() } }));
+      const stranger = await service.makeApp();
+      await withDatabase(service.database.adminUrl, async (blocker) => {
         const holding = blocker
           .message(`lock table data.${held} in access share mode; select pg_sleep(600)`, {
             timeoutMs: 600_000,
@@ -312,16 +319,16 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         await eventually(
           async () =>
             (
-              await house.house.admin.query<{ n: number }>(
+              await service.service.admin.query<{ n: number }>(
                 "select count(*)::int4 as n from pg_locks where relation = to_regclass($1) and granted",
                 [`data.${held}`],
-                { effect: "read" },
+                { retry: "safe", queue: SERVICE_QUEUE },
               )
             )[0]?.n === 1,
         );
 
         const pushing = postSchema(
-          house,
+          service,
           owner,
           defineSchema({ [held]: { title: t.string(), note: t.string() } }),
         );
@@ -332,18 +339,18 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         });
         while (!isDone) {
           const startedAt = performance.now();
-          const listed = await house.call(other, `/v1/data/db/${held}`);
+          const listed = await service.call(other, `/v1/data/db/${held}`);
           expect(listed.status).toBe(200);
           waits.push(performance.now() - startedAt);
         }
         const startedAt = performance.now();
         const unrelated = await Promise.all([
           postSchema(
-            house,
+            service,
             owner,
             defineSchema({ [held]: { title: t.string(), note: t.string() } }),
           ),
-          postSchema(house, stranger, defineSchema({ [free]: { title: t.string() } })).then(
+          postSchema(service, stranger, defineSchema({ [free]: { title: t.string() } })).then(
             (answer) => ({ answer, tookMs: performance.now() - startedAt }),
           ),
         ]);
@@ -353,13 +360,13 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         expect(unrelated[0].status).toBe(409);
         expect(unrelated[1].answer.text).toContain('"applied"');
         expect(unrelated[1].tookMs).toBeLessThan(LOCK_BUDGET_MS);
-        await house.house.admin.message(
+        await service.service.admin.message(
           `select pg_terminate_backend(pid) from pg_locks where relation = to_regclass('data.${held}') and granted`,
         );
         await holding;
       });
       const pushed = await pushPatiently(
-        house,
+        service,
         owner,
         defineSchema({ [held]: { title: t.string(), note: t.string() } }),
       );
@@ -386,34 +393,34 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
             ]),
           ),
         );
-      const app = await house.makeApp();
-      expect((await pushPatiently(house, app, makeSchema())).text).toContain('"applied"');
-      const before = await house.house.admin.query(
+      const app = await service.makeApp();
+      expect((await pushPatiently(service, app, makeSchema())).text).toContain('"applied"');
+      const before = await service.service.admin.query(
         "select xmin::text, name from rowhouse.tables order by name",
         [],
-        { effect: "read" },
+        { retry: "safe", queue: SERVICE_QUEUE },
       );
 
-      expect((await pushPatiently(house, app, makeSchema())).json).toMatchObject({
+      expect((await pushPatiently(service, app, makeSchema())).json).toMatchObject({
         status: "unchanged",
         migration: null,
       });
       expect(
-        await house.house.admin.query(
+        await service.service.admin.query(
           "select xmin::text, name from rowhouse.tables order by name",
           [],
-          { effect: "read" },
+          { retry: "safe", queue: SERVICE_QUEUE },
         ),
       ).toEqual(before);
-      const changed = await pushPatiently(house, app, makeSchema({ more: t.number() }));
+      const changed = await pushPatiently(service, app, makeSchema({ more: t.number() }));
 
       const { migration, steps } = changed.json as { migration: Migration; steps: string[] };
       expect(steps).toEqual([`add column ${prefix}_77.more`]);
       expect(migration.sql.match(/create or replace function/g)?.length).toBe(5);
-      const after = await house.house.admin.query<{ xmin: string; name: string }>(
+      const after = await service.service.admin.query<{ xmin: string; name: string }>(
         "select xmin::text, name from rowhouse.tables order by name",
         [],
-        { effect: "read" },
+        { retry: "safe", queue: SERVICE_QUEUE },
       );
       expect(
         after.filter((row, n) => Bun.deepEquals(row, before[n]) === false).map(({ name }) => name),
@@ -426,18 +433,18 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
     "a row that holds a column pushed a moment ago by way of another process keeps its value",
     async () => {
       const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
-      const { service, port } = await startService({
-        databaseUrl: toUrl(house.database.servingUrl),
-        adminDatabaseUrl: toUrl(house.database.adminUrl),
+      const { child, port } = await startService({
+        databaseUrl: toUrl(service.database.servingUrl),
+        adminDatabaseUrl: toUrl(service.database.adminUrl),
         prepare: !isPooled,
       });
       const name = freshName();
-      const app = await house.makeApp(defineSchema({ [name]: { c0: t.number() } }));
+      const app = await service.makeApp(defineSchema({ [name]: { c0: t.number() } }));
       const columns: Record<string, unknown> = { c0: t.number() };
       for (let n = 1; n <= 15; n++) {
         columns[`c${n}`] = t.number();
         expect(
-          (await pushPatiently(house, app, defineSchema({ [name]: { ...columns } } as never)))
+          (await pushPatiently(service, app, defineSchema({ [name]: { ...columns } } as never)))
             .status,
         ).toBe(200);
         const created = await callAt(`http://127.0.0.1:${port}`, app, `/v1/data/db/${name}`, {
@@ -446,8 +453,8 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         });
         expect(created.json).toMatchObject({ [`c${n}`]: n });
       }
-      service.kill("SIGKILL");
-      await service.exited;
+      child.kill("SIGKILL");
+      await child.exited;
     },
     PATIENCE_MS,
   );
@@ -466,7 +473,7 @@ type Stop = {
 
 /**
  * PostgreSQL keeps the answers of one message back until the last; a notice sends them. One with each statement of
- * DDL, and a pause, make the middle of a push a place to stop at.
+ * DDL, and a pause, make the middle of a push a address to stop at.
  */
 const SLOW_DDL = `create function public.storm_slow_ddl() returns event_trigger language plpgsql as $$
 begin raise notice 'begun'; perform pg_catalog.pg_sleep(0.03); end $$;
@@ -474,30 +481,35 @@ create event trigger storm_slow_ddl on ddl_command_start execute function public
 const NO_SLOW_DDL = "drop event trigger storm_slow_ddl; drop function public.storm_slow_ddl()";
 
 /** What is recorded of an app, without what differs from app to app. */
-async function readRecord(house: TestHouse, app: TestApp, name: string): Promise<unknown> {
-  const { text } = await house.call(app, "/v1/data/schema");
+async function readRecord(service: TestService, app: TestApp, name: string): Promise<unknown> {
+  const { text } = await service.call(app, "/v1/data/schema");
   const record = text.replaceAll(name, "one_table").replaceAll(app.slug, "one_app");
   return JSON.parse(record, (key, value: unknown) => (key === "checksum" ? undefined : value));
 }
 
 async function startService(settings: object) {
   const script = join(import.meta.dirname, "service_process.ts");
-  const service = Bun.spawn([process.execPath, script, JSON.stringify(settings)], {
+  const child = Bun.spawn([process.execPath, script, JSON.stringify(settings)], {
     stdout: "pipe",
     stderr: "inherit",
   });
-  const { value } = await service.stdout.getReader().read();
-  return { service, port: Number(new TextDecoder().decode(value)) };
+  const { value } = await child.stdout.getReader().read();
+  return { child, port: Number(new TextDecoder().decode(value)) };
 }
 
 /** A push by way of the service of another process. */
-function postAt(house: TestHouse, port: number, app: TestApp, schema: unknown): Promise<Answer> {
-  const call: TestHouse["call"] = (who, path, options) =>
+function postAt(
+  service: TestService,
+  port: number,
+  app: TestApp,
+  schema: unknown,
+): Promise<Answer> {
+  const call: TestService["call"] = (who, path, options) =>
     callAt(`http://127.0.0.1:${port}`, who, path, options);
-  return postSchema({ ...house, call }, app, schema);
+  return postSchema({ ...service, call }, app, schema);
 }
 
-/** One exchange with a house at another address. */
+/** One exchange with a service at another address. */
 async function callAt(
   url: string,
   app: TestApp | undefined,

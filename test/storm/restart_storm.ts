@@ -2,14 +2,16 @@
  * The database is hurt under load: backends killed, the server restarted in order and as by a crash, frozen. Nobody
  * gets another's answer, nothing acknowledged is lost, nothing refused is done, and the pool is whole afterwards.
  */
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import schema from "../../schema/mod.ts";
-import { type Cluster, startCluster } from "../../src/db/embedded.ts";
+import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { killBackends } from "./kill.ts";
 import { type Load, rate, recovery, startLoad } from "./load.ts";
 
@@ -19,27 +21,27 @@ const BACK_WITHIN_MS = 2000;
 
 let folder: string;
 let cluster: Cluster;
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "rowhouse-storm-"));
   await Bun.$`chmod 755 ${folder}`.quiet();
   cluster = await startCluster({ dataDir: join(folder, "postgres"), durable: true });
-  house = await openTestHouse({
+  service = await openTestService({
     connections: CONNECTIONS,
     cluster: { admin: cluster.url, serving: cluster.url, prepare: true },
   });
-  app = await house.makeApp(schema);
+  app = await service.makeApp(schema);
 });
 afterAll(async () => {
-  await house.close();
+  await service.close();
   await cluster.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
 test("backends killed at random for 6 s", async () => {
-  const admin = { url: cluster.url, database: house.database.name };
+  const admin = { url: cluster.url, database: service.database.name };
   await storm("kill", async () => void (await killBackends(admin, 6000)));
 }, 60_000);
 
@@ -62,7 +64,7 @@ test("PostgreSQL frozen for 10 s", async () => {
 
 /** Load before, during and after `hurt`; then the books are checked. */
 async function storm(name: string, hurt: () => Promise<void>): Promise<void> {
-  const load = startLoad(house, app, CALLERS);
+  const load = startLoad(service, app, CALLERS);
   const startedAt = performance.now();
   await Bun.sleep(2000);
   const hurtAt = performance.now();
@@ -85,8 +87,11 @@ async function storm(name: string, hurt: () => Promise<void>): Promise<void> {
 async function checkBooks({ book }: Load): Promise<void> {
   expect(book.foreign).toEqual([]);
   expect(book.odd).toEqual([]);
-  const rows = await withDatabase(house.database.adminUrl, (admin) =>
-    admin.query<{ title: string }>("select title from data.todos", [], { effect: "read" }),
+  const rows = await withDatabase(service.database.adminUrl, (admin) =>
+    admin.query<{ title: string }>("select title from data.todos", [], {
+      retry: "safe",
+      queue: SERVICE_QUEUE,
+    }),
   );
   const there = new Set(rows.map((row) => row.title));
   expect([...book.done].filter((nonce) => !there.has(nonce))).toEqual([]);
@@ -98,13 +103,13 @@ async function checkPool(): Promise<void> {
   const startedAt = performance.now();
   await Promise.all(
     Array.from({ length: CONNECTIONS }, (_, index) =>
-      house.house.db.query("select pg_sleep(0.5)", [], { effect: "read", lane: `${index}` }),
+      service.service.db.query("select pg_sleep(0.5)", [], { retry: "safe", queue: `${index}` }),
     ),
   );
   expect(performance.now() - startedAt).toBeLessThan(1500);
-  expect(house.house.db.stats()).toMatchObject({ open: CONNECTIONS, waiting: 0 });
-  // The house looks at its versions every second: no call of ours is under way once there is a moment without any.
-  while (house.house.db.stats().busy > 0) await Bun.sleep(1);
+  expect(service.service.db.stats()).toMatchObject({ open: CONNECTIONS, waiting: 0 });
+  // The service looks at its versions every second: no call of ours is under way once there is a moment without any.
+  while (service.service.db.stats().busy > 0) await Bun.sleep(1);
 }
 
 /** The server's process and its children, as they are at each call. */
@@ -113,7 +118,7 @@ async function findProcesses(): Promise<() => number[]> {
     const [row] = await admin.query<{ folder: string }>(
       "select current_setting('data_directory') as folder",
       [],
-      { effect: "read" },
+      { retry: "safe", queue: SERVICE_QUEUE },
     );
     return row?.folder ?? "";
   });

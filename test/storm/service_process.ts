@@ -1,12 +1,12 @@
-/** A house as a process of its own, to be killed: settings as JSON in its first argument, its port on standard output. */
-import { openHouse } from "../../src/house.ts";
+/** A service as a process of its own, to be killed: settings as JSON in its first argument, its port on standard output. */
+import { openService } from "../../src/service/open.ts";
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as {
   databaseUrl: string;
   adminDatabaseUrl: string;
   prepare: boolean;
 };
-const house = openHouse({ ...settings, connections: 5, keyPrefix: "rh", log: () => undefined });
-await house.warm();
-const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: house.fetch });
+const service = openService({ ...settings, connections: 5, keyPrefix: "rh", log: () => undefined });
+await service.warm();
+const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: service.fetch });
 process.stdout.write(`${server.port}\n`);

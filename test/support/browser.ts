@@ -1,7 +1,7 @@
 /** Debian's Chromium under playwright-core, and the hosts that a browser meets: gateway, pages, two apps. @module */
 import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { openTestHouse, type TestApp, type TestHouse } from "./house.ts";
+import { openTestService, type TestApp, type TestService } from "./service.ts";
 
 /** Resolves to loopback in Chromium, and is trusted with Secure cookies over plain http. */
 export const DOMAIN = "rowhouse.localhost";
@@ -35,30 +35,30 @@ export async function findAxeViolations(page: Page): Promise<{ id: string; nodes
 }
 
 export type TestSite = {
-  house: TestHouse;
+  service: TestService;
   apiUrl: string;
   identityUrl: string;
   close: () => Promise<void>;
 };
 
-/** A house on its two hosts. */
+/** A service on its two hosts. */
 export async function openSite(): Promise<TestSite> {
   const toUrls = (port: number) => ({
     publicUrl: `http://api.${DOMAIN}:${port}`,
     identityUrl: `http://id.${DOMAIN}:${port}`,
   });
-  const house = await openTestHouse({
+  const service = await openTestService({
     identity: (port) => ({ ...toUrls(port), cookieDomain: DOMAIN }),
   });
-  const { publicUrl, identityUrl } = toUrls(Number(new URL(house.url).port));
-  return { house, apiUrl: publicUrl, identityUrl, close: house.close };
+  const { publicUrl, identityUrl } = toUrls(Number(new URL(service.url).port));
+  return { service, apiUrl: publicUrl, identityUrl, close: service.close };
 }
 
 export type AppHost = TestApp & { url: string; stop: () => Promise<void> };
 
 /** An app on a host of its own: an empty page with the built identity client as `identity`. */
 export async function openAppHost(
-  { house, apiUrl, identityUrl }: TestSite,
+  { service, apiUrl, identityUrl }: TestSite,
   slug: string,
 ): Promise<AppHost> {
   const bundle = await bundleClient();
@@ -73,8 +73,8 @@ window.IdentityError = IdentityError;
     fetch: () => new Response(page, { headers: { "content-type": "text/html; charset=utf-8" } }),
   });
   const url = `http://${slug}.${DOMAIN}:${server.port}`;
-  const app = await house.makeApp(undefined, { slug, origins: [url], cookieDomain: DOMAIN });
-  await house.house.warm();
+  const app = await service.makeApp(undefined, { slug, origins: [url], cookieDomain: DOMAIN });
+  await service.service.warm();
   return { ...app, url, stop: () => server.stop(true) };
 }
 

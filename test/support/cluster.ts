@@ -1,5 +1,5 @@
 /** Which PostgreSQL the tests run against, and a disposable database in it. @module */
-import { admitLogin, type Database, migrate, openDatabase } from "../../src/db/mod.ts";
+import { type Database, grantLogin, migrate, openDatabase } from "../../src/db/mod.ts";
 
 /** The cluster's administrator, and where the service connects: the same, or a pooler in front of it. */
 export type ClusterUrls = { admin: string; serving: string; prepare: boolean };
@@ -18,7 +18,7 @@ export type TestDatabase = {
   adminUrl: string;
   /** As the login that may only EXECUTE, through whatever serves. */
   servingUrl: string;
-  /** As the logins of a split house: each a member of the group of its role and of nothing else. */
+  /** As the logins of a split service: each a member of the group of its role and of nothing else. */
   roleUrls: Readonly<Record<SplitRole, string>>;
   /** As the administrator, through whatever serves: what a careless operator would set. */
   superuserUrl: string;
@@ -57,8 +57,8 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
   };
   await withDatabase(adminUrl, async (admin) => {
     await migrate(admin);
-    await admitLogin(admin, servingUrl);
-    for (const role of SPLIT_ROLES) await admitLogin(admin, roleUrls[role], role);
+    await grantLogin(admin, servingUrl);
+    for (const role of SPLIT_ROLES) await grantLogin(admin, roleUrls[role], role);
   });
   const drop = () =>
     withDatabase(

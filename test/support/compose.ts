@@ -11,7 +11,7 @@ const Condition = v.picklist([
   "service_healthy",
   "service_completed_successfully",
 ]);
-const Service = v.object({
+const ComposeService = v.object({
   profiles: v.optional(v.array(v.string()), []),
   build: v.optional(v.string()),
   image: v.optional(v.string()),
@@ -23,14 +23,14 @@ const Service = v.object({
   deploy: v.optional(v.object({ replicas: v.number() })),
 });
 const File = v.object({
-  services: v.record(v.string(), Service),
+  services: v.record(v.string(), ComposeService),
   configs: v.record(v.string(), v.object({ file: v.string() })),
 });
-export type Service = v.InferOutput<typeof Service> & { name: string };
+export type ComposeService = v.InferOutput<typeof ComposeService> & { name: string };
 
 const text = readFileSync(join(ROOT, "compose.yaml"), "utf8");
 export const COMPOSE = { text, ...v.parse(File, Bun.YAML.parse(text)) };
-export const SERVICES: readonly Service[] = Object.entries(COMPOSE.services).map(
+export const SERVICES: readonly ComposeService[] = Object.entries(COMPOSE.services).map(
   ([name, service]) => ({ name, ...service }),
 );
 

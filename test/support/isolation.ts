@@ -1,15 +1,15 @@
 /**
  * The matrix of isolation, generated from the route table: every request is made in two worlds, one where another app
  * has rows, tables and values, and one where that app never was. Whatever is asked, both answer the same, and the
- * other app's rows stay as they are, byte for byte. Runs on any two houses.
+ * other app's rows stay as they are, byte for byte. Runs on any two services.
  *
  * @module
  */
 import { expect } from "bun:test";
-import type { Database } from "../../src/db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { routes } from "../../src/route_tables.ts";
-import type { Answer, Call, TestApp, TestHouse } from "./house.ts";
+import { routes } from "../../src/service/routes.ts";
+import type { Answer, Call, TestApp, TestService } from "./service.ts";
 
 const shared = {
   projects: { name: t.string().required().unique(), code: t.number().unique() },
@@ -177,12 +177,12 @@ const ATTACKS: readonly Attack[] = [
   inQuery("a setting in the query", (other) => `rowhouse.app_id=${other.id}`),
 ];
 
-/** A house as the matrix needs it: asked over HTTP, its rows looked at past it. */
-export type MatrixHouse = { admin: Database; call: TestHouse["call"] };
-export type World = { house: MatrixHouse; app: TestApp; other: TestApp | undefined };
+/** A service as the matrix needs it: asked over HTTP, its rows looked at past it. */
+export type MatrixService = { admin: Database; call: TestService["call"] };
+export type World = { service: MatrixService; app: TestApp; other: TestApp | undefined };
 
 async function seed(
-  { admin }: MatrixHouse,
+  { admin }: MatrixService,
   app: TestApp,
   [own, words, code]: [own: string, words: string, code: number],
 ): Promise<void> {
@@ -194,37 +194,40 @@ insert into data.todos (app_id, id, title, project, kind, note) values
   ('${app.id}', '${BOTH}', '${words}', '${BOTH}', 'b', null) returning id`);
 }
 
-export function toMatrixHouse({ house, call }: TestHouse): MatrixHouse {
-  return { admin: house.admin, call };
+export function toMatrixService({ service, call }: TestService): MatrixService {
+  return { admin: service.admin, call };
 }
 
-/** A house with an app to ask as; a crowded one has another app beside it, with rows and a table of its own. */
-export async function makeWorld(served: TestHouse, options: { crowded: boolean }): Promise<World> {
-  const house = toMatrixHouse(served);
+/** A service with an app to ask as; a crowded one has another app beside it, with rows and a table of its own. */
+export async function makeWorld(
+  served: TestService,
+  options: { crowded: boolean },
+): Promise<World> {
+  const service = toMatrixService(served);
   const app = await served.makeApp(mine);
-  if (!options.crowded) return { house, app, other: undefined };
+  if (!options.crowded) return { service, app, other: undefined };
   const other = await served.makeApp(theirs);
-  await seed(house, other, [THEIRS, "the other app''s words", 77]);
-  await house.call(other, "/v1/data/db/secrets", { method: "POST", json: { body: SECRET } });
-  return { house, app, other };
+  await seed(service, other, [THEIRS, "the other app''s words", 77]);
+  await service.call(other, "/v1/data/db/secrets", { method: "POST", json: { body: SECRET } });
+  return { service, app, other };
 }
 
-async function resetMine({ house, app }: World): Promise<void> {
-  await house.admin.message(`delete from data.todos where app_id = '${app.id}';
+async function resetMine({ service, app }: World): Promise<void> {
+  await service.admin.message(`delete from data.todos where app_id = '${app.id}';
 delete from data.projects where app_id = '${app.id}' returning id`);
-  await seed(house, app, [MINE, "mine", 5]);
+  await seed(service, app, [MINE, "mine", 5]);
 }
 
 /** Everything that the other app has, as text. */
-async function readTheirs({ house, other }: World): Promise<string> {
-  const rows = await house.admin.query<{ text: string }>(
+async function readTheirs({ service, other }: World): Promise<string> {
+  const rows = await service.admin.query<{ text: string }>(
     `select concat(
       (select json_agg(row_to_json(p) order by id)::text from data.projects p where app_id = $1::uuid),
       (select json_agg(row_to_json(p) order by id)::text from data.todos p where app_id = $1::uuid),
       (select json_agg(row_to_json(p) order by id)::text from data.secrets p where app_id = $1::uuid),
       (select json_agg(definition order by table_name)::text from rowhouse.registrations where app_id = $1::uuid)) as text`,
     [other?.id ?? null],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return rows[0]?.text ?? "";
 }
@@ -276,8 +279,8 @@ export async function checkEndpoint({ alone, crowded }: Worlds, endpoint: string
     const { path, ...call } = attack.change(ask, other);
     const askBoth = (path: string, call: Call = {}) =>
       Promise.all(
-        [alone, crowded].map(async ({ house, app }) =>
-          toComparable(await house.call(app, path, call), app),
+        [alone, crowded].map(async ({ service, app }) =>
+          toComparable(await service.call(app, path, call), app),
         ),
       );
     const answers = await askBoth(path, call);

@@ -6,15 +6,15 @@ import {
   usePasswordLink,
 } from "../../src/accounts/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
-import type { Answer, TestApp, TestHouse } from "./house.ts";
+import type { Answer, TestApp, TestService } from "./service.ts";
 
 /** Where people are made: with an administrator's and the serving login's rights. */
-export type PeopleHouse = {
-  house: Pick<TestHouse["house"], "admin" | "db">;
-  secrets?: TestHouse["secrets"];
+export type PeopleService = {
+  service: Pick<TestService["service"], "admin" | "db">;
+  secrets?: TestService["secrets"];
 };
-/** A house as a browser meets it. */
-export type VisitedHouse = Pick<TestHouse, "url" | "call">;
+/** A service as a browser meets it. */
+export type VisitedService = Pick<TestService, "url" | "call">;
 
 export const PASSWORD = "three brown cups of tea";
 /** Hashed once, fast to verify as any: what is hashed is not what most tests are about. */
@@ -28,7 +28,7 @@ export type Person = { id: string; email: string };
 
 /** A new person with {@linkcode PASSWORD}, a Console role or a role on an app. */
 export async function makePerson(
-  { house, secrets }: PeopleHouse,
+  { service, secrets }: PeopleService,
   options: {
     name?: string;
     consoleRole?: ConsoleRole;
@@ -39,17 +39,18 @@ export async function makePerson(
   const email = `person-${crypto.randomUUID().slice(-12)}@example.org`;
   const { id, linkSecret } = await createUser(
     {
-      admin: house.admin,
+      admin: service.admin,
       makeId: () => Bun.randomUUIDv7(),
       randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     },
     { email, displayName: options.name, consoleRole: options.consoleRole },
   );
   for (const secret of [PASSWORD, HASH, linkSecret]) secrets?.add(secret);
-  if (!(await usePasswordLink(house, linkSecret, HASH))) throw new Error("The link was not taken");
+  if (!(await usePasswordLink(service, linkSecret, HASH)))
+    throw new Error("The link was not taken");
   if (options.app !== undefined) {
     const { slug } = options.app;
-    await grantRole({ admin: house.admin }, { email, slug, role: options.role ?? "member" });
+    await grantRole({ admin: service.admin }, { email, slug, role: options.role ?? "member" });
   }
   return { id, email };
 }
@@ -59,13 +60,13 @@ export type Jar = Map<string, string>;
 
 /** One exchange of a browser with the pages: cookies go along and come back, a form is sent with its origin. */
 export async function visit(
-  house: VisitedHouse,
+  service: VisitedService,
   jar: Jar,
   path: string,
   form?: { fields: Record<string, string>; origin?: string | null },
 ): Promise<Answer> {
-  const origin = form?.origin === undefined ? house.url : form.origin;
-  const answer = await house.call(undefined, path, {
+  const origin = form?.origin === undefined ? service.url : form.origin;
+  const answer = await service.call(undefined, path, {
     method: form === undefined ? "GET" : "POST",
     headers: {
       ...(jar.size === 0 ? {} : { cookie: toCookieHeader(jar) }),
@@ -92,13 +93,13 @@ export function readHidden(page: string): Record<string, string> {
 
 /** Fills in the sign-in form of a path. */
 export async function submitSignIn(
-  house: VisitedHouse,
+  service: VisitedService,
   jar: Jar,
   typed: { path?: string; email: string; password?: string },
 ): Promise<Answer> {
   const path = typed.path ?? "/login";
-  const page = await visit(house, jar, path);
-  return await visit(house, jar, path, {
+  const page = await visit(service, jar, path);
+  return await visit(service, jar, path, {
     fields: {
       form_token: readToken(page.text),
       email: typed.email,
@@ -108,9 +109,9 @@ export async function submitSignIn(
 }
 
 /** A browser that is signed in. */
-export async function signInAs(house: VisitedHouse, person: Person): Promise<Jar> {
+export async function signInAs(service: VisitedService, person: Person): Promise<Jar> {
   const jar: Jar = new Map();
-  const answer = await submitSignIn(house, jar, { email: person.email });
+  const answer = await submitSignIn(service, jar, { email: person.email });
   if (answer.status !== 303) throw new Error(`Not signed in: ${answer.status} ${answer.text}`);
   return jar;
 }

@@ -8,7 +8,7 @@ import { afterAll } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startCluster } from "../../src/db/embedded.ts";
+import { startCluster } from "../../src/db/embedded/mod.ts";
 import { clusterUrls } from "./cluster.ts";
 
 if (clusterUrls() === undefined) {

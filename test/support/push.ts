@@ -1,27 +1,27 @@
 /** What tests of push share: definitions in few words, and a picture of all that a push could have changed. @module */
-import type { Database } from "../../src/db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { Definition } from "../../src/dsl/mod.ts";
-import type { Answer, TestApp, TestHouse } from "./house.ts";
-import { definitionOf } from "./house.ts";
+import type { Answer, TestApp, TestService } from "./service.ts";
+import { definitionOf } from "./service.ts";
 
 /** Pushes a schema through the front door. */
 export function postSchema(
-  house: TestHouse,
+  service: TestService,
   app: TestApp,
   schema: unknown,
   more: Record<string, unknown> = {},
 ): Promise<Answer> {
-  return postDefinition(house, app, definitionOf(schema), more);
+  return postDefinition(service, app, definitionOf(schema), more);
 }
 
 export function postDefinition(
-  house: TestHouse,
+  service: TestService,
   app: TestApp,
   definition: Definition | unknown,
   more: Record<string, unknown> = {},
 ): Promise<Answer> {
   const json = { definition, ...more };
-  return house.call(app, "/v1/data/schema", { method: "POST", json });
+  return service.call(app, "/v1/data/schema", { method: "POST", json });
 }
 
 /** A name that no other test of this run uses. */
@@ -50,7 +50,7 @@ export async function dumpDatabase(admin: Database): Promise<string> {
       (select json_agg(row(p.*)::text order by oid) from pg_policy p),
       (select json_agg(row(d.*)::text order by oid) from pg_attrdef d))::text as dump`,
     [],
-    { effect: "read" },
+    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.dump ?? "";
 }

@@ -1,6 +1,6 @@
 /**
  * What a log must never hold: every key, cookie and password that went over the wire or into the database while a
- * house of the tests was open. Looked for when it closes, so that every run searches its whole log.
+ * service of the tests was open. Looked for when it closes, so that every run searches its whole log.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 import { isUuid } from "../../src/std/is_uuid.ts";
 
 /** Shorter ones are words that a log may say by chance. */
-const LEAST_LENGTH = 16;
+const MIN_LENGTH = 16;
 
 export type Secrets = {
   readonly add: (secret: string | undefined) => void;
@@ -24,7 +24,7 @@ export function makeSecrets(): Secrets {
   const known = new Set<string>();
   const add = (secret: string | undefined) => {
     // Some tests send an id where a secret belongs: an id is none.
-    if (secret !== undefined && secret.length >= LEAST_LENGTH && !isUuid(secret)) known.add(secret);
+    if (secret !== undefined && secret.length >= MIN_LENGTH && !isUuid(secret)) known.add(secret);
   };
   return {
     add,

@@ -1,24 +1,25 @@
-/** The two shapes of a house: one process that does everything, or a gateway in front of services. @module */
-import { type House, type HouseOptions, openHouse } from "../../src/house.ts";
+/** The two shapes of a service: one process that does everything, or a gateway in front of services. @module */
+
 import type { Log } from "../../src/observe.ts";
+import { openService, type Service, type ServiceOptions } from "../../src/service/open.ts";
 import type { SplitRole, TestDatabase } from "./cluster.ts";
-import type { TestHouseOptions } from "./house.ts";
+import type { TestServiceOptions } from "./service.ts";
 
 export const SHAPES = ["one", "split"] as const;
 export type Shape = (typeof SHAPES)[number];
 
 export const TEST_SECRET = "a secret of the tests, 32 bytes or more";
 
-/** The shape that TEST_SHAPE gives to every house that does not name one. */
+/** The shape that TEST_SHAPE gives to every service that does not name one. */
 export function shapeOfRun(): Shape {
   return process.env["TEST_SHAPE"] === "split" ? "split" : "one";
 }
 
-export type Opened = { house: House; url: string; close: () => Promise<void> };
+export type Opened = { service: Service; url: string; close: () => Promise<void> };
 
-/** Opens and serves a house of the wanted shape. */
+/** Opens and serves a service of the wanted shape. */
 export async function openShape(
-  options: TestHouseOptions,
+  options: TestServiceOptions,
   database: TestDatabase,
   log: Log,
 ): Promise<Opened> {
@@ -35,13 +36,13 @@ export async function openShape(
     keyPrefix: "rh",
     log,
     ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
-    ...options.house,
+    ...options.service,
   };
   // The port first: the pages' origin is made of it.
   const face = takePort();
   const settings = options.identity?.(face.port) ?? {};
-  const open = (role: SplitRole | "all", more: Partial<HouseOptions> = {}) =>
-    openHouse({
+  const open = (role: SplitRole | "all", more: Partial<ServiceOptions> = {}) =>
+    openService({
       ...common,
       databaseUrl: toUrl(role),
       identity: settings,
@@ -54,20 +55,24 @@ export async function openShape(
   const upstreams = { data: data.url, identity: identity.url, ...options.upstreams };
   const gateway = await face.serve(open("gateway", { upstreams }));
   const opened = [gateway, data, identity];
-  const warm = async () => void (await Promise.all(opened.map(({ house }) => house.warm())));
+  const warm = async () => void (await Promise.all(opened.map(({ service }) => service.warm())));
   const close = async () => void (await Promise.all(opened.map((one) => one.close())));
   // People are the identity service's: tests that make some do it with its rights.
-  return { house: { ...gateway.house, db: identity.house.db, warm }, url: gateway.url, close };
+  return {
+    service: { ...gateway.service, db: identity.service.db, warm },
+    url: gateway.url,
+    close,
+  };
 }
 
-/** Serves a house on a free port. */
-export function serve(house: House): Promise<Opened> {
-  return takePort().serve(house);
+/** Serves a service on a free port. */
+export function serve(service: Service): Promise<Opened> {
+  return takePort().serve(service);
 }
 
-/** A free port, and what serves a house on it. */
-function takePort(): { port: number; serve: (house: House) => Promise<Opened> } {
-  let opened: House | undefined;
+/** A free port, and what serves a service on it. */
+function takePort(): { port: number; serve: (service: Service) => Promise<Opened> } {
+  let opened: Service | undefined;
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
@@ -75,16 +80,16 @@ function takePort(): { port: number; serve: (house: House) => Promise<Opened> } 
       opened?.fetch(request, peer) ?? new Response("Not open yet", { status: 503 }),
   });
   const port = server.port ?? 0;
-  const close = async (house: House) => {
+  const close = async (service: Service) => {
     await server.stop(true);
-    await house.close();
+    await service.close();
   };
   return {
     port,
-    serve: async (house) => {
-      await house.warm();
-      opened = house;
-      return { house, url: `http://127.0.0.1:${port}`, close: () => close(house) };
+    serve: async (service) => {
+      await service.warm();
+      opened = service;
+      return { service, url: `http://127.0.0.1:${port}`, close: () => close(service) };
     },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The wire between a house and its database, as a proxy that is cut or frozen when told to and counts the statements
+ * The wire between a service and its database, as a proxy that is cut or frozen when told to and counts the statements
  * that pass it.
  *
  * @module

@@ -5,24 +5,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import schema from "../../schema/mod.ts";
 import { openDatabase } from "../../src/db/mod.ts";
-import { examine } from "../../src/doctor.ts";
-import { type House, openHouse } from "../../src/house.ts";
 import { push } from "../../src/push/mod.ts";
+import { examine } from "../../src/service/doctor.ts";
+import { openService, type Service } from "../../src/service/open.ts";
 import {
   type DebianCluster,
   hasDebianPostgres,
   runTool,
   startDebianCluster,
 } from "../support/debian_cluster.ts";
-import {
-  callHouse,
-  definitionOf,
-  openTestHouse,
-  type TestApp,
-  type TestHouse,
-  type TestHouseOptions,
-} from "../support/house.ts";
 import { checkEndpoint, endpoints, makeWorld, type World } from "../support/isolation.ts";
+import {
+  callService,
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+  type TestServiceOptions,
+} from "../support/service.ts";
 import { type Opened, serve } from "../support/shape.ts";
 
 const LIST = "/v1/data/db/todos";
@@ -30,12 +30,12 @@ const LIST = "/v1/data/db/todos";
 let folder: string;
 let first: DebianCluster;
 let second: DebianCluster;
-let original: TestHouse;
-let copy: House;
+let original: TestService;
+let copy: Service;
 /** Another database of the same cluster, for the matrix of isolation: its tables have names of the schema's too. */
-let crowded: TestHouse;
+let crowded: TestService;
 let crowdedWorld: World;
-let onFirst: TestHouseOptions;
+let onFirst: TestServiceOptions;
 let one: TestApp;
 let other: TestApp;
 
@@ -50,7 +50,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     folder = mkdtempSync(join(tmpdir(), "rowhouse-backup-"));
     [first, second] = await Promise.all([startDebianCluster(), startDebianCluster()]);
     onFirst = { cluster: { admin: first.url, serving: first.url, prepare: true } };
-    original = await openTestHouse(onFirst);
+    original = await openTestService(onFirst);
     one = await original.makeApp(schema);
     other = await original.makeApp(schema);
     for (const [app, title] of [
@@ -58,7 +58,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
       [other, "other's"],
     ] as const)
       await original.call(app, LIST, { method: "POST", json: { title } });
-    crowded = await openTestHouse(onFirst);
+    crowded = await openTestService(onFirst);
     crowdedWorld = await makeWorld(crowded, { crowded: true });
     const roles = runTool("pg_dumpall", ["--roles-only", "-d", first.url]);
     // The administrator is there already; every other statement must succeed.
@@ -74,12 +74,12 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Saves a house's database, restores it into the second cluster, and opens a house over that. */
-  const copyOf = ({ database }: TestHouse): House => {
+  /** Saves a service's database, restores it into the second cluster, and opens a service over that. */
+  const copyOf = ({ database }: TestService): Service => {
     const dump = join(folder, `${database.name}.dump`);
     runTool("pg_dump", ["--create", "--format=custom", `--file=${dump}`, database.adminUrl]);
     runTool("pg_restore", ["--create", "--exit-on-error", `--dbname=${second.url}`, dump]);
-    return openHouse({
+    return openService({
       databaseUrl: withPlace(database.servingUrl, second.url),
       adminDatabaseUrl: withPlace(database.adminUrl, second.url),
       connections: 3,
@@ -118,21 +118,21 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
   });
 
   describe("keeps apps apart as the original did:", () => {
-    let alone: TestHouse;
+    let alone: TestService;
     let aloneWorld: World;
     let served: Opened;
     beforeAll(async () => {
-      alone = await openTestHouse(onFirst);
+      alone = await openTestService(onFirst);
       aloneWorld = await makeWorld(alone, { crowded: false });
       served = await serve(copyOf(crowded));
     }, 60_000);
     afterAll(async () => void (await Promise.all([alone?.close(), served?.close()])));
 
     test.each([...endpoints])("%s answers as if there were no other app", (endpoint) => {
-      const { house, url } = served;
-      const call: TestHouse["call"] = (app, path, options) =>
-        callHouse({ url }, app, path, options);
-      const restored = { ...crowdedWorld, house: { admin: house.admin, call } };
+      const { service, url } = served;
+      const call: TestService["call"] = (app, path, options) =>
+        callService({ url }, app, path, options);
+      const restored = { ...crowdedWorld, service: { admin: service.admin, call } };
       return checkEndpoint({ alone: aloneWorld, crowded: restored }, endpoint);
     });
   });

@@ -3,7 +3,7 @@
  * that stand there, as plain processes. What an engine would do besides is to give each a name: names become ports here.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { COMPOSE as VARIABLES } from "../../src/bin/generated.ts";
+import { COMPOSE as VARIABLES } from "../../src/bin/cli/generated.ts";
 import {
   makeProject,
   type Running,

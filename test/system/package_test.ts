@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openTestHouse, type TestHouse } from "../support/house.ts";
+import { openTestService, type TestService } from "../support/service.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const BIN = join(ROOT, "node_modules/.bin");
@@ -120,13 +120,13 @@ const isLeftOut = ({ installer, runtime }: { installer: string; runtime?: string
 
 let folder: string;
 let tarball: string;
-let house: TestHouse;
+let service: TestService;
 /** Folders by installer, and what an app's code gets to know of its service. */
 const projects = new Map<string, { folder: string; settings: Readonly<Record<string, string>> }>();
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "rowhouse-package-"));
-  house = await openTestHouse();
+  service = await openTestService();
   tarball = await pack();
   for (const { installer, command } of INSTALLERS) {
     if (isLeftOut({ installer })) continue;
@@ -134,14 +134,14 @@ beforeAll(async () => {
     await Bun.write(join(project, "package.json"), '{ "name": "app", "type": "module" }');
     for (const [file, text] of Object.entries(APP)) await Bun.write(join(project, file), text);
     await run([...command, tarball], project);
-    const { key } = await house.makeApp();
-    const settings = { ROWHOUSE_URL: house.url, ROWHOUSE_API_KEY: key };
+    const { key } = await service.makeApp();
+    const settings = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: key };
     await run([join(project, "node_modules/.bin/rowhouse"), "db", "push"], project, settings);
     projects.set(installer, { folder: project, settings });
   }
 }, INSTALL_MS);
 afterAll(async () => {
-  await house.close();
+  await service.close();
   await rm(folder, { recursive: true });
 });
 
@@ -223,7 +223,7 @@ describe("an app that installs the package", () => {
     isReadable: true,
   };
   test.each(keep(RUNTIMES))(
-    "with $installer reads and writes a served house under $runtime",
+    "with $installer reads and writes a served service under $runtime",
     async (row) => {
       const { folder: project, settings } = projects.get(row.installer) ?? { folder: "" };
       if (row.runtime !== "bun") await compile(project, RESOLUTIONS[1] ?? {});

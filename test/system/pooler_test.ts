@@ -1,11 +1,11 @@
-/** The house behind PgBouncer in transaction mode with two connections: everything works, and its faults heal. */
+/** The service behind PgBouncer in transaction mode with two connections: everything works, and its faults heal. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
-import { type Database, openDatabase } from "../../src/db/mod.ts";
+import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { clusterUrls } from "../support/cluster.ts";
 import { makeProject, runCommand } from "../support/command.ts";
-import { openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { openWire, type Wire } from "../support/wire.ts";
 
 const CLIENTS = 12;
@@ -18,7 +18,7 @@ const SESSION_WORDS = [
 
 let pooler: Pooler;
 let wire: Wire;
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 
 describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
@@ -34,15 +34,15 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
       },
     });
     wire = await openWire();
-    house = await openTestHouse({
+    service = await openTestService({
       connections: 5,
       prepare: false,
       toServingUrl: (url) => wire.toUrl(pooler.toUrl(url)),
     });
-    app = await house.makeApp(schema);
+    app = await service.makeApp(schema);
   });
   afterAll(async () => {
-    await house.close();
+    await service.close();
     await wire.close();
     await pooler.close();
   });
@@ -107,8 +107,9 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     await Promise.all(callers);
     const there = new Set(
       (
-        await house.house.admin.query<{ title: string }>("select title from data.todos", [], {
-          effect: "read",
+        await service.service.admin.query<{ title: string }>("select title from data.todos", [], {
+          retry: "safe",
+          queue: SERVICE_QUEUE,
         })
       ).map(({ title }) => title),
     );
@@ -123,7 +124,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     { name: "no such database", part: { pathname: "/none" }, says: 'no database "none"' },
   ])("$name is told as by PostgreSQL itself, not as an outage", async ({ part, says }) => {
     const { href: DATABASE_URL } = Object.assign<URL, object>(
-      new URL(pooler.toUrl(house.database.adminUrl)),
+      new URL(pooler.toUrl(service.database.adminUrl)),
       part,
     );
     const project = makeProject({});
@@ -139,7 +140,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
   test("full of other clients, it is answered 503 until there is room", async () => {
     wire.cut();
     const holders = await Promise.all(
-      Array.from({ length: CLIENTS }, () => holdSlot(pooler.toUrl(house.database.adminUrl))),
+      Array.from({ length: CLIENTS }, () => holdSlot(pooler.toUrl(service.database.adminUrl))),
     );
     await wire.heal();
     const answers = await Promise.all(Array.from({ length: 4 }, () => list()));
@@ -150,26 +151,26 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
 });
 
 async function create(title: string) {
-  return await house.call(app, "/v1/data/db/todos", { method: "POST", json: { title } });
+  return await service.call(app, "/v1/data/db/todos", { method: "POST", json: { title } });
 }
 
 async function list() {
-  return await house.call(app, "/v1/data/db/todos?limit=1");
+  return await service.call(app, "/v1/data/db/todos?limit=1");
 }
 
 /** One of every call. */
 async function tour(): Promise<void> {
   const created = await create("tour");
   const path = created.headers.get("location") ?? "";
-  await house.call(app, path);
-  await house.call(app, path, { method: "PATCH", json: { title: "changed" } });
-  await house.call(app, path, { method: "DELETE" });
+  await service.call(app, path);
+  await service.call(app, path, { method: "PATCH", json: { title: "changed" } });
+  await service.call(app, path, { method: "DELETE" });
   await list();
-  await house.call(app, "/v1/data/db/nothing");
-  await house.call(app, "/ready");
+  await service.call(app, "/v1/data/db/nothing");
+  await service.call(app, "/ready");
 }
 
-/** Until every caller is served again, as many at once as the house has connections. */
+/** Until every caller is served again, as many at once as the service has connections. */
 async function heals(): Promise<void> {
   await until(async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => list()));
@@ -184,6 +185,6 @@ async function until(check: () => boolean | Promise<boolean>): Promise<void> {
 /** A client that has signed in and stays. */
 async function holdSlot(url: string): Promise<Database> {
   const holder = openDatabase({ url, connections: 1, prepare: false, name: "holder" });
-  await holder.query("select 1", [], { effect: "read" });
+  await holder.query("select 1", [], { retry: "safe", queue: SERVICE_QUEUE });
   return holder;
 }

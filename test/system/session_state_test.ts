@@ -1,12 +1,12 @@
 /**
- * What PostgreSQL itself saw of a house behind PgBouncer, pushes and pages included: its own log of every statement,
+ * What PostgreSQL itself saw of a service behind PgBouncer, pushes and pages included: its own log of every statement,
  * its locks, and what is left in the pooler's sessions. Nothing of it may belong to a session.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createUser } from "../../src/accounts/mod.ts";
-import { type Database, openDatabase } from "../../src/db/mod.ts";
+import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { pages, routes } from "../../src/route_tables.ts";
+import { pages, routes } from "../../src/service/routes.ts";
 import { LOGIN, PASSWORD as LOGIN_PASSWORD, withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/command.ts";
 import {
@@ -14,7 +14,6 @@ import {
   hasDebianPostgres,
   startDebianCluster,
 } from "../support/debian_cluster.ts";
-import { type Answer, openTestHouse, type TestApp, type TestHouse } from "../support/house.ts";
 import {
   type Jar,
   readHidden,
@@ -25,6 +24,12 @@ import {
 } from "../support/people.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
 import { postSchema } from "../support/push.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
 
 const POOL = 2;
 /** The pooler asks for one; the cluster behind it trusts. */
@@ -40,7 +45,7 @@ const OF_POOLER = /^SET application_name='[^']*';$/;
 
 let cluster: DebianCluster;
 let pooler: Pooler;
-let house: TestHouse;
+let service: TestService;
 let app: TestApp;
 /** Through the pooler, as the serving login and as the administrator of pushes. */
 let sharers: Database[];
@@ -52,16 +57,19 @@ type Entry = { dbname?: string; application_name?: string; message?: string };
 
 /** The statements of this database that PostgreSQL has logged, but those of the test itself. */
 async function readStatements(): Promise<string[]> {
-  const [row] = await withDatabase(house.database.adminUrl, (admin) =>
+  const [row] = await withDatabase(service.database.adminUrl, (admin) =>
     admin.query<{ text: string }>("select pg_read_file('log/server.json') as text", [], {
-      effect: "read",
+      retry: "safe",
+      queue: SERVICE_QUEUE,
     }),
   );
   return (row?.text ?? "")
     .split("\n")
     .filter((line) => line.endsWith("}"))
     .map((line) => JSON.parse(line) as Entry)
-    .filter((one) => one.dbname === house.database.name && one.application_name !== "rowhouse test")
+    .filter(
+      (one) => one.dbname === service.database.name && one.application_name !== "rowhouse test",
+    )
     .flatMap(
       (one) => /^(?:statement|execute [^:]*): ([\s\S]*)$/.exec(one.message ?? "")?.[1] ?? [],
     );
@@ -79,7 +87,10 @@ async function readLeftOver(sharer: Database): Promise<string[]> {
   const found = new Map<number, string>();
   await eventually(async () => {
     const probes = Array.from({ length: 2 * POOL }, () =>
-      sharer.query<{ pid: number; left_over: string }>(PROBE, [], { effect: "read" }),
+      sharer.query<{ pid: number; left_over: string }>(PROBE, [], {
+        retry: "safe",
+        queue: SERVICE_QUEUE,
+      }),
     );
     for (const [row] of await Promise.all(probes)) found.set(row?.pid ?? 0, row?.left_over ?? "");
     return found.size >= POOL;
@@ -102,8 +113,8 @@ function needsSession(text: string): boolean {
 /** Everything by which PostgreSQL knows that a session was used as one's own. */
 async function findSessionUse(): Promise<string[]> {
   const words = (await readStatements()).slice(seen).filter(needsSession);
-  const holders = await withDatabase(house.database.adminUrl, (admin) =>
-    admin.query<{ text: string }>(IDLE_HOLDERS, [], { effect: "read" }),
+  const holders = await withDatabase(service.database.adminUrl, (admin) =>
+    admin.query<{ text: string }>(IDLE_HOLDERS, [], { retry: "safe", queue: SERVICE_QUEUE }),
   );
   const held = holders.map(({ text }) => text).filter((text) => text !== "");
   // A session in a transaction of somebody's is not to be probed: the probe would wait for it.
@@ -130,21 +141,21 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
       clients: 60,
       users: { [admin.username]: ADMIN_PASSWORD, [LOGIN]: LOGIN_PASSWORD },
     });
-    house = await openTestHouse({
+    service = await openTestService({
       shape: "one",
       cluster: { admin: admin.href, serving: admin.href, prepare: false },
       toServingUrl: pooler.toUrl,
       toAdminUrl: pooler.toUrl,
       identity: () => ({ cookieDomain: "example.org" }),
     });
-    sharers = [house.database.servingUrl, house.database.adminUrl].map((url) =>
+    sharers = [service.database.servingUrl, service.database.adminUrl].map((url) =>
       openDatabase({ url: pooler.toUrl(url), connections: 5, prepare: false, name: "sharer" }),
     );
-    app = await house.makeApp(undefined, { origins: ["https://app.example.org"] });
+    app = await service.makeApp(undefined, { origins: ["https://app.example.org"] });
   }, 30_000);
   afterAll(async () => {
     await Promise.all((sharers ?? []).map((sharer) => sharer.close(1)));
-    await house?.close();
+    await service?.close();
     await pooler?.close();
     await cluster?.stop();
   });
@@ -152,7 +163,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
   test("has seen every route of the table, and nothing that needs a session", async () => {
     const answers = await tour();
     expect(answers.filter(({ status }) => status >= 400).map(({ text }) => text)).toEqual([]);
-    const asked = house.log
+    const asked = service.log
       .map((line) => JSON.parse(line) as { event: string; method: string; route: string })
       .filter(({ event }) => event === "request")
       .map(({ method, route }) => `${method} ${route}`);
@@ -185,12 +196,12 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
     await sharers[asAdmin ? 1 : 0]?.message(text);
     await eventually(async () => (await readStatements()).slice(seen).includes(text));
     expect((await findSessionUse()).join("\n")).toContain(tells);
-    await withDatabase(house.database.adminUrl, (admin) =>
+    await withDatabase(service.database.adminUrl, (admin) =>
       admin.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`,
         [],
-        { effect: "read" },
+        { retry: "safe", queue: SERVICE_QUEUE },
       ),
     );
   });
@@ -213,12 +224,12 @@ async function tour(): Promise<Answer[]> {
     return answer;
   };
   const call = (path: string, method = "GET", json?: object) =>
-    ask(() => house.call(app, path, { method, ...(json === undefined ? {} : { json }) }));
+    ask(() => service.call(app, path, { method, ...(json === undefined ? {} : { json }) }));
   const page = (path: string, fields?: Record<string, string>) =>
-    ask(() => visit(house, jar, path, fields === undefined ? undefined : { fields }));
+    ask(() => visit(service, jar, path, fields === undefined ? undefined : { fields }));
 
   for (const columns of [{ title: t.string() }, { title: t.string(), note: t.string().index() }])
-    await ask(() => postSchema(house, app, defineSchema({ todos: columns })));
+    await ask(() => postSchema(service, app, defineSchema({ todos: columns })));
   await call("/v1/data/schema");
   const made = await call("/v1/data/db/todos", "POST", { title: "tour" });
   const row = made.headers.get("location") ?? "";
@@ -235,16 +246,16 @@ async function tour(): Promise<Answer[]> {
   for (const path of ["/password-set", "/", "/login"]) await page(path);
   const target = new URLSearchParams({ app: app.slug, redirect_uri: "https://app.example.org/" });
   const path = `/authorize?${target}`;
-  await ask(() => submitSignIn(house, jar, { path, email, password }));
+  await ask(() => submitSignIn(service, jar, { path, email, password }));
   await page(path);
-  await ask(() => submitSignIn(house, new Map(), { email, password }));
+  await ask(() => submitSignIn(service, new Map(), { email, password }));
   const me = `/v1/auth/me?app=${app.slug}`;
-  await ask(() => house.call(undefined, me, { headers: { cookie: toCookieHeader(jar) } }));
+  await ask(() => service.call(undefined, me, { headers: { cookie: toCookieHeader(jar) } }));
   await page("/sign-out", { form_token: readToken((await page("/login")).text) });
   const other: Jar = new Map();
-  await ask(() => submitSignIn(house, other, { email, password }));
+  await ask(() => submitSignIn(service, other, { email, password }));
   await ask(() =>
-    house.call(undefined, "/v1/auth/logout", {
+    service.call(undefined, "/v1/auth/logout", {
       method: "POST",
       headers: { cookie: toCookieHeader(other) },
     }),
@@ -255,12 +266,12 @@ async function tour(): Promise<Answer[]> {
 /** Somebody who may open the app, and the link by which a password is set. */
 async function makeInvited(): Promise<{ email: string; link: string }> {
   const email = "invited@example.org";
-  const { admin } = house.house;
+  const { admin } = service.service;
   const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
   const { linkSecret } = await createUser(
     { admin, makeId: () => Bun.randomUUIDv7(), randomBytes },
     { email, displayName: undefined, consoleRole: "admin" },
   );
-  house.secrets.add(linkSecret);
+  service.secrets.add(linkSecret);
   return { email, link: `/set-password?token=${linkSecret}` };
 }

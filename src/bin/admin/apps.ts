@@ -1,0 +1,98 @@
+/** `rowhouse admin create-app` and `list-apps`. @module */
+import {
+  createApp,
+  DEFAULT_PER_MINUTE,
+  listApps,
+  MAX_PER_MINUTE,
+  setLimit,
+} from "../../accounts/mod.ts";
+import { SCOPES } from "../../principal.ts";
+import { readWhole } from "../cli/settings.ts";
+import { type AdminTask, makeAdminCommand } from "./task.ts";
+
+const createAppTask: AdminTask = async (deps, args) => {
+  const [slug = ""] = args.positionals;
+  const app = await createApp(deps, {
+    slug,
+    origins: args.texts("origin"),
+    redirects: args.texts("redirect"),
+    cookieDomain: deps.config.COOKIE_DOMAIN,
+  });
+  return {
+    document: app,
+    lines: [
+      `Created app ${app.slug} (${app.id})`,
+      `Next, a key that may push its schema too: rowhouse admin issue-key ${app.slug} --scope ${SCOPES.join(",")}`,
+    ],
+  };
+};
+
+const listAppsTask: AdminTask = async (deps) => {
+  const apps = await listApps(deps);
+  const lines = apps.map(({ id, slug, createdAt, targets }) =>
+    [slug, id, createdAt, ...targets].join("  "),
+  );
+  return { document: { apps }, lines: lines.length === 0 ? ["There is no app yet"] : lines };
+};
+
+const setLimitTask: AdminTask = async (deps, args) => {
+  const [slug = ""] = args.positionals;
+  const perMinute = readLimit("--per-minute", args.text("per-minute"));
+  const perMinuteOfKey = readLimit("--per-key", args.text("per-key"));
+  await setLimit(deps, { slug, perMinute, perMinuteOfKey });
+  const app = perMinute ?? DEFAULT_PER_MINUTE;
+  const key = perMinuteOfKey ?? app;
+  return {
+    document: { app: slug, perMinute: app, perMinuteOfKey: key },
+    lines: [`App ${slug} may send ${app} requests a minute, each of its keys ${key}`],
+  };
+};
+
+function readLimit(flag: string, text: string | undefined): number | undefined {
+  return text === undefined ? undefined : readWhole(flag, text, [1, MAX_PER_MINUTE]);
+}
+
+export const adminAppCommands = [
+  makeAdminCommand(
+    {
+      name: "admin create-app",
+      summary: "makes an app, with the places its people come from",
+      example: `rowhouse admin create-app wiki --origin https://wiki.example.org
+rowhouse admin create-app shop --redirect https://shop.example.org/callback`,
+      about: `A slug is 2 to 40 of a-z, 0-9 and -, beginning with a letter. Origins and redirects need COOKIE_DOMAIN.
+Prints { id, slug } with --json.`,
+      positionals: ["slug"],
+      flags: {
+        origin: { value: "url", many: true, about: "an origin; any path of it may be returned to" },
+        redirect: { value: "url", many: true, about: "exactly this URL may be returned to" },
+      },
+    },
+    createAppTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin list-apps",
+      summary: "lists the apps with their origins and redirects",
+      example: "rowhouse admin list-apps --json",
+      about: "Prints { apps: [{ id, slug, createdAt, targets }] } with --json.",
+      positionals: [],
+    },
+    listAppsTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin set-limit",
+      summary: "sets how many requests a minute an app and its keys may send",
+      example: `rowhouse admin set-limit wiki --per-minute 6000
+rowhouse admin set-limit wiki --per-minute 6000 --per-key 600`,
+      about: `Each serving process counts for itself. What is left out is the default again: ${DEFAULT_PER_MINUTE} for the app,
+and the app's limit for each key. Prints { app, perMinute, perMinuteOfKey } with --json.`,
+      positionals: ["slug"],
+      flags: {
+        "per-minute": { value: "number", about: "requests a minute of the whole app" },
+        "per-key": { value: "number", about: "requests a minute of each key" },
+      },
+    },
+    setLimitTask,
+  ),
+];

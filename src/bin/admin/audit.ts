@@ -1,0 +1,37 @@
+/** `rowhouse admin audit`: what was done to whom, newest first. @module */
+import { listAudit } from "../../accounts/mod.ts";
+import { readWhole } from "../cli/settings.ts";
+import { type AdminTask, makeAdminCommand } from "./task.ts";
+
+const DEFAULT_LIMIT = "50";
+const MOST = 10_000;
+
+const auditTask: AdminTask = async (deps, args) => {
+  const text = args.text("limit") ?? DEFAULT_LIMIT;
+  const entries = await listAudit(deps, readWhole("--limit", text, [1, MOST]));
+  const lines = entries.map(({ at, actor, action, email, userId, app, details }) =>
+    [at, actor, action, email ?? userId ?? "", app ?? "", toText(details)]
+      .filter((part) => part !== "")
+      .join("  "),
+  );
+  return { document: { entries }, lines: lines.length === 0 ? ["Nothing was done yet"] : lines };
+};
+
+export const adminAuditCommands = [
+  makeAdminCommand(
+    {
+      name: "admin audit",
+      summary: "shows the audit log, newest first",
+      example: "rowhouse admin audit --limit 200 --json",
+      about: `Only grows: no command and no login changes an entry. An actor is a user's id, operator (this command line),
+sign-in or browser. Prints { entries: [{ id, at, actor, action, userId, email, app, details }] } with --json.`,
+      positionals: [],
+      flags: { limit: { value: "count", about: `1 to ${MOST}; default ${DEFAULT_LIMIT}` } },
+    },
+    auditTask,
+  ),
+];
+
+function toText(details: Readonly<Record<string, unknown>>): string {
+  return Object.keys(details).length === 0 ? "" : JSON.stringify(details);
+}

@@ -1,0 +1,191 @@
+/** `rowhouse admin issue-key` and `revoke-key`. A key is printed once and kept nowhere. @module */
+import {
+  GRACES,
+  type Grace,
+  issueKey,
+  type ListedKey,
+  listKeys,
+  revokeKey,
+  rollKey,
+} from "../../accounts/mod.ts";
+import { SCOPES, type Scope } from "../../principal.ts";
+import { quote } from "../../std/quote.ts";
+import { readTimestamp } from "../../std/timestamp.ts";
+import { RefusedError, UsageError } from "../cli/command.ts";
+import { toPrintableLine } from "../cli/terminal.ts";
+import { type AdminTask, makeAdminCommand } from "./task.ts";
+
+const DEFAULT_SCOPES = "data:read,data:write";
+const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+
+const issueKeyTask: AdminTask = async (deps, args) => {
+  const [slug = ""] = args.positionals;
+  const scopes = readScopes(args.text("scope") ?? DEFAULT_SCOPES);
+  const expires = args.text("expires");
+  const expiresAt = expires === undefined ? undefined : readExpiry(expires, deps.now());
+  const typed = args.text("name");
+  const name = typed === undefined ? "" : readName(typed);
+  const key = await issueKey(
+    { ...deps, keyPrefix: deps.config.API_KEY_PREFIX },
+    { slug, name, scopes, expiresAt },
+  );
+  return {
+    document: {
+      app: slug,
+      keyId: key.keyId,
+      key: key.text,
+      name,
+      scopes,
+      expiresAt: expiresAt?.toISOString() ?? null,
+    },
+    lines: [key.text],
+  };
+};
+
+const revokeKeyTask: AdminTask = async (deps, args) => {
+  const keyId = readKeyId(args.positionals[0] ?? "");
+  if (!(await revokeKey(deps, keyId)))
+    throw new RefusedError(`No key ${quote(keyId)} is in force: it is unknown, or revoked already`);
+  return { document: { keyId, revoked: true }, lines: [`Revoked key ${keyId}`] };
+};
+
+const DEFAULT_GRACE = "24h";
+
+const rollKeyTask: AdminTask = async (deps, args) => {
+  const keyId = readKeyId(args.positionals[0] ?? "");
+  const grace = readGrace(args.text("grace") ?? DEFAULT_GRACE);
+  const keyPrefix = deps.config.API_KEY_PREFIX;
+  const rolled = await rollKey({ ...deps, keyPrefix }, keyId, grace);
+  return {
+    document: {
+      keyId: rolled.keyId,
+      key: rolled.text,
+      expiresAt: rolled.expiresAt?.toISOString() ?? null,
+      old: { keyId, expiresAt: rolled.oldExpiresAt.toISOString() },
+    },
+    lines: [rolled.text],
+  };
+};
+
+const listKeysTask: AdminTask = async (deps, args) => {
+  const [slug = ""] = args.positionals;
+  const keys = await listKeys(deps, slug);
+  const lines = keys.map(toLine);
+  return {
+    document: { app: slug, keys },
+    lines: lines.length === 0 ? [`App ${slug} has no key yet`] : lines,
+  };
+};
+
+function toLine({ keyId, status, scopes, expiresAt, lastUsedAt, name }: ListedKey): string {
+  const life = expiresAt === null ? "no expiry" : `expires ${expiresAt}`;
+  const use = lastUsedAt === null ? "never used" : `used ${lastUsedAt}`;
+  return [keyId, status, scopes.join(","), life, use, toPrintableLine(name)].join("  ").trimEnd();
+}
+
+function readGrace(text: string): Grace {
+  const graces = Object.keys(GRACES) as Grace[];
+  const found = graces.find((grace) => grace === text);
+  if (found !== undefined) return found;
+  throw new UsageError(`Cannot read --grace ${quote(text)}: must be one of ${graces.join(", ")}`);
+}
+
+export const adminKeyCommands = [
+  makeAdminCommand(
+    {
+      name: "admin issue-key",
+      summary: "makes an API key of an app and prints it once",
+      example: `rowhouse admin issue-key wiki --name server
+rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
+      about: "Prints { app, keyId, key, name, scopes, expiresAt } with --json.",
+      positionals: ["slug"],
+      flags: {
+        name: { value: "text", about: "what the key is for" },
+        scope: { value: "list", about: `of ${SCOPES.join(", ")}; default ${DEFAULT_SCOPES}` },
+        expires: { value: "when", about: "30m, 12h, 90d, 4w, or a date such as 2030-01-31" },
+      },
+    },
+    issueKeyTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin revoke-key",
+      summary: "ends an API key: within 5 s no process accepts it",
+      example: "rowhouse admin revoke-key k3x9q0m2w8z5t1ab",
+      about:
+        "Takes the key's id: what stands between the first _ and the dot. Prints { keyId, revoked } with --json.",
+      positionals: ["key_id"],
+    },
+    revokeKeyTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin roll-key",
+      summary: "makes a copy of an API key, prints it once, and ends the old one after a grace",
+      example: `rowhouse admin roll-key k3x9q0m2w8z5t1ab
+rowhouse admin roll-key k3x9q0m2w8z5t1ab --grace 0`,
+      about: `The copy has the old key's name and scopes, and a life as long as the old one was given. The old key works
+until the grace is over, and never longer than it would have.
+Prints { keyId, key, expiresAt, old: { keyId, expiresAt } } with --json.`,
+      positionals: ["key_id"],
+      flags: {
+        grace: {
+          value: "time",
+          about: `${Object.keys(GRACES).join(", ")}; default ${DEFAULT_GRACE}`,
+        },
+      },
+    },
+    rollKeyTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin list-keys",
+      summary: "lists the API keys of an app, the newest first",
+      example: "rowhouse admin list-keys wiki --json",
+      about: `Shows nothing of a secret.
+Prints { app, keys: [{ keyId, name, scopes, status, createdAt, expiresAt, revokedAt, lastUsedAt }] } with --json.`,
+      positionals: ["slug"],
+    },
+    listKeysTask,
+  ),
+];
+
+function readScopes(text: string): Scope[] {
+  const words = text.split(",").map((word) => word.trim());
+  const scopes = SCOPES.filter((scope) => words.includes(scope));
+  const unknown = words.find((word) => !SCOPES.some((scope) => scope === word));
+  if (unknown === undefined) return scopes;
+  throw new UsageError(`Unknown scope ${quote(unknown)}: wanted some of ${SCOPES.join(",")}`);
+}
+
+/** What a key is for, on one line. */
+function readName(text: string): string {
+  if (/^[^\p{Cc}\p{Cf}]{1,100}$/u.test(text) && text.trim() !== "") return text;
+  throw new UsageError(
+    "Cannot use this --name: must be 1 to 100 characters on one line, without control characters",
+  );
+}
+
+/** A moment to come: a duration from now, or a date (its begin in UTC) or time with offset. */
+function readExpiry(text: string, now: Date): Date {
+  const [, count, unit] = /^([1-9]\d{0,5})([mhdw])$/.exec(text) ?? [];
+  const moment = readTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
+  const at =
+    count !== undefined
+      ? new Date(now.getTime() + Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS])
+      : new Date(moment ?? Number.NaN);
+  if (Number.isNaN(at.getTime()))
+    throw new UsageError(
+      `Cannot read --expires ${quote(text)}: must be such as 90d, 2030-01-31 or 2030-01-31T12:00:00Z`,
+    );
+  if (at <= now) throw new UsageError(`Cannot use --expires ${quote(text)}: must be in the future`);
+  return at;
+}
+
+/** A whole key typed here by mistake stands in the shell's history: say so without repeating it. */
+function readKeyId(text: string): string {
+  if (/^[a-z0-9]{16}$/.test(text)) return text;
+  throw new UsageError(
+    "Cannot read the key's id: must be the 16 characters between the first _ and the dot of a key",
+  );
+}

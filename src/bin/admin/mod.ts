@@ -1,0 +1,16 @@
+/** `rowhouse admin …`: the table of what an operator does. A further subcommand is a further row. @module */
+
+import type { Command } from "../cli/command.ts";
+import { adminAppCommands } from "./apps.ts";
+import { adminAuditCommands } from "./audit.ts";
+import { adminKeyCommands } from "./keys.ts";
+import { adminPeopleCommands } from "./people.ts";
+import { adminTableCommands } from "./tables.ts";
+
+export const adminCommands: readonly Command[] = [
+  ...adminAppCommands,
+  ...adminKeyCommands,
+  ...adminPeopleCommands,
+  ...adminAuditCommands,
+  ...adminTableCommands,
+];

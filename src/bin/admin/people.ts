@@ -1,0 +1,208 @@
+/** `rowhouse admin` for people: accounts, roles, sessions. A link to set a password is printed once and kept nowhere. @module */
+import {
+  CONSOLE_ROLES,
+  type ConsoleRole,
+  createUser,
+  endSessionsOf,
+  grantRole,
+  LINK_LIFE_S,
+  listSessions,
+  makePasswordLink,
+  readEmail,
+  revokeRole,
+  setConsoleRole,
+  setDisabled,
+} from "../../accounts/mod.ts";
+import type { Config } from "../../config.ts";
+import { quote } from "../../std/quote.ts";
+import { RefusedError, UsageError } from "../cli/command.ts";
+import { type AdminTask, makeAdminCommand } from "./task.ts";
+
+const ROLES = CONSOLE_ROLES.join(", ");
+const DAY_S = 86_400;
+
+const createUserTask: AdminTask = async (deps, args) => {
+  const role = args.text("role");
+  const user = await createUser(deps, {
+    email: args.positionals[0] ?? "",
+    displayName: args.text("name"),
+    consoleRole: role === undefined ? undefined : readConsoleRole(role),
+  });
+  const link = toLink(deps.config, user.linkSecret);
+  return {
+    document: { id: user.id, email: user.email, consoleRole: role ?? null, passwordLink: link },
+    lines: [`Created user ${user.email} (${user.id})`, ...describeLink(link)],
+  };
+};
+
+const passwordLinkTask: AdminTask = async (deps, args) => {
+  const { email, linkSecret } = await makePasswordLink(deps, args.positionals[0] ?? "");
+  const link = toLink(deps.config, linkSecret);
+  return { document: { email, passwordLink: link }, lines: describeLink(link) };
+};
+
+const setRoleTask: AdminTask = async (deps, args) => {
+  const [text = "", word = ""] = args.positionals;
+  const email = readEmail(text);
+  const role = word === "none" ? undefined : readConsoleRole(word);
+  await setConsoleRole(deps, email, role);
+  return {
+    document: { email, consoleRole: role ?? null },
+    lines: [`${email} ${role === undefined ? "has no Console role" : `is ${role}`} now`],
+  };
+};
+
+const grantTask: AdminTask = async (deps, args) => {
+  const [text = "", slug = "", role = ""] = args.positionals;
+  const email = readEmail(text);
+  await grantRole(deps, { email, slug, role });
+  return { document: { email, app: slug, role }, lines: [`${email} is ${role} on ${slug} now`] };
+};
+
+const revokeTask: AdminTask = async (deps, args) => {
+  const [text = "", slug = ""] = args.positionals;
+  const email = readEmail(text);
+  if (!(await revokeRole(deps, { email, slug })))
+    throw new RefusedError(`Nothing to revoke: ${email} has no role on ${slug}`);
+  return {
+    document: { email, app: slug, role: null },
+    lines: [`${email} has no role on ${slug} now`],
+  };
+};
+
+/** The same task for both directions. */
+function makeDisableTask(disabled: boolean): AdminTask {
+  return async (deps, args) => {
+    const email = readEmail(args.positionals[0] ?? "");
+    await setDisabled(deps, email, disabled);
+    const state = disabled ? "is disabled and signed out everywhere" : "can sign in again";
+    return { document: { email, disabled }, lines: [`${email} ${state}`] };
+  };
+}
+
+const sessionsTask: AdminTask = async (deps, args) => {
+  const email = readEmail(args.positionals[0] ?? "");
+  if (args.has("end")) {
+    const ended = await endSessionsOf(deps, email);
+    return { document: { email, ended }, lines: [`Ended ${ended} sessions of ${email}`] };
+  }
+  const sessions = await listSessions(deps, email);
+  const lines = sessions.map(
+    ({ id, createdAt, lastSeenAt, expiresAt }) =>
+      `${id}  since ${createdAt}  seen ${lastSeenAt}  until ${expiresAt}`,
+  );
+  return {
+    document: { email, sessions },
+    lines: lines.length === 0 ? [`${email} is signed in nowhere`] : lines,
+  };
+};
+
+export const adminPeopleCommands = [
+  makeAdminCommand(
+    {
+      name: "admin create-user",
+      summary: "makes a person's account and prints the link that sets its password",
+      example: `rowhouse admin create-user ada@example.org --name 'Ada Lovelace'
+rowhouse admin create-user grace@example.org --role super_admin`,
+      about: `A person without a role can sign in and open nothing: see rowhouse admin grant.
+The link works once, for ${LINK_LIFE_S / DAY_S} days. Prints { id, email, consoleRole, passwordLink } with --json.`,
+      positionals: ["email"],
+      flags: {
+        name: { value: "text", about: "the name that apps show" },
+        role: { value: "role", about: `a Console role, admin on every app: ${ROLES}` },
+      },
+    },
+    createUserTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin password-link",
+      summary: "prints a new link that sets a person's password; an older link ends",
+      example: "rowhouse admin password-link ada@example.org",
+      about: "Sessions go on until the link is used. Prints { email, passwordLink } with --json.",
+      positionals: ["email"],
+    },
+    passwordLinkTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin set-role",
+      summary: "gives or takes a Console role: admin on every app",
+      example:
+        "rowhouse admin set-role ada@example.org admin\nrowhouse admin set-role ada@example.org none",
+      about: `The role is one of ${ROLES}, or none. The last super_admin stays. Prints { email, consoleRole } with --json.`,
+      positionals: ["email", "role"],
+    },
+    setRoleTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin grant",
+      summary: "lets a person use an app, in a role",
+      example: "rowhouse admin grant ada@example.org wiki editor",
+      about: `A person has one role an app: another one takes its place, at once. Prints { email, app, role } with --json.`,
+      positionals: ["email", "app", "role"],
+    },
+    grantTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin revoke",
+      summary: "takes a person's role on an app, at once",
+      example: "rowhouse admin revoke ada@example.org wiki",
+      about: "Prints { email, app, role: null } with --json.",
+      positionals: ["email", "app"],
+    },
+    revokeTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin disable",
+      summary: "signs a person out everywhere and lets nobody in by that account",
+      example: "rowhouse admin disable ada@example.org",
+      about: "The last super_admin stays. Prints { email, disabled } with --json.",
+      positionals: ["email"],
+    },
+    makeDisableTask(true),
+  ),
+  makeAdminCommand(
+    {
+      name: "admin enable",
+      summary: "lets a disabled person sign in again",
+      example: "rowhouse admin enable ada@example.org",
+      about: "Prints { email, disabled } with --json.",
+      positionals: ["email"],
+    },
+    makeDisableTask(false),
+  ),
+  makeAdminCommand(
+    {
+      name: "admin sessions",
+      summary: "lists where a person is signed in, or ends it all",
+      example:
+        "rowhouse admin sessions ada@example.org\nrowhouse admin sessions ada@example.org --end",
+      about: "Prints { email, sessions } or { email, ended } with --json.",
+      positionals: ["email"],
+      flags: { end: { about: "ends them, at once" } },
+    },
+    sessionsTask,
+  ),
+];
+
+function readConsoleRole(text: string): ConsoleRole {
+  const role = CONSOLE_ROLES.find((one) => one === text);
+  if (role !== undefined) return role;
+  throw new UsageError(`Unknown Console role ${quote(text)}: wanted one of ${ROLES}`);
+}
+
+/** Where the pages stand; without a setting for it only the path is known. */
+function toLink({ IDENTITY_URL, PUBLIC_URL }: Config, secret: string): string {
+  return `${IDENTITY_URL ?? PUBLIC_URL ?? ""}/set-password?token=${secret}`;
+}
+
+function describeLink(link: string): string[] {
+  const remark = link.startsWith("/")
+    ? ["On the identity pages' origin; with IDENTITY_URL set the whole link is printed"]
+    : [];
+  return [`Sets the password once, within ${LINK_LIFE_S / DAY_S} days:`, link, ...remark];
+}

@@ -1,0 +1,95 @@
+/** What every `admin` command has in common: the administrator's connection, `--json`, and whom to ask for it. @module */
+import type { Config } from "../../config.ts";
+import type { Database } from "../../db/mod.ts";
+import {
+  type Arguments,
+  type Command,
+  EXIT,
+  type ExitCode,
+  type Setting,
+  UsageError,
+} from "../cli/command.ts";
+import { type Address, checkMigrated, findAdminAddress, withDatabase } from "../cli/database.ts";
+import { readSettings } from "../cli/settings.ts";
+import { toDocument } from "../cli/terminal.ts";
+import { readDevFile } from "../dev/file.ts";
+
+export type AdminDeps = {
+  admin: Database;
+  config: Config;
+  makeId: () => string;
+  randomBytes: (length: number) => Uint8Array;
+  now: () => Date;
+};
+/** What a task gives: a document for `--json`, and lines for people. */
+export type AdminResult = { document: unknown; lines: readonly string[] };
+export type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<AdminResult>;
+
+const ABOUT =
+  "Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of a running rowhouse dev (.rowhouse/dev.json).";
+
+/** A command from a task over the administrator's connection. */
+export function makeAdminCommand(
+  row: Omit<Command, "run" | "flags" | "about"> & { about?: string; flags?: Command["flags"] },
+  task: AdminTask,
+): Command {
+  return {
+    ...row,
+    about: row.about === undefined ? ABOUT : `${row.about.trim()}\n\n${ABOUT}`,
+    flags: { ...row.flags, json: { about: "one JSON document on standard output" } },
+    run: (setting) => runTask(setting, task),
+  };
+}
+
+async function runTask(
+  { args, env, folder, terminal }: Setting,
+  task: AdminTask,
+): Promise<ExitCode> {
+  const config = readSettings(env);
+  const { address, cookieDomain, identityUrl } = findAddress(config, folder);
+  const settled = {
+    ...config,
+    COOKIE_DOMAIN: config.COOKIE_DOMAIN ?? cookieDomain,
+    IDENTITY_URL: config.IDENTITY_URL ?? identityUrl,
+  };
+  const { document, lines } = await withDatabase(address, config, async (admin) => {
+    await checkMigrated(admin);
+    const makeId = () => Bun.randomUUIDv7();
+    return await task({ admin, config: settled, makeId, randomBytes, now }, args);
+  });
+  if (args.has("json")) terminal.say(toDocument(document));
+  else for (const line of lines) terminal.say(line);
+  return EXIT.done;
+}
+
+/** In the database of `dev`, origins are registered under the domain that `dev` serves. */
+export const DEV_COOKIE_DOMAIN = "rowhouse.localhost";
+
+type Found = {
+  address: Address;
+  cookieDomain: string | undefined;
+  identityUrl: string | undefined;
+};
+
+function findAddress(config: Config, folder: string): Found {
+  const address = findAdminAddress(config);
+  if (address !== undefined) return { address, cookieDomain: undefined, identityUrl: undefined };
+  const dev = readDevFile(folder);
+  if (dev === undefined)
+    throw new UsageError(
+      "No database to administer: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
+    );
+  return {
+    address: { url: dev.databaseUrl, variable: ".rowhouse/dev.json" },
+    cookieDomain: DEV_COOKIE_DOMAIN,
+    identityUrl: dev.identityUrl,
+  };
+}
+
+function randomBytes(length: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(length));
+}
+
+function now(): Date {
+  return new Date();
+}

@@ -1,0 +1,79 @@
+/** Arguments: what was typed, checked against a command's flags. Never guesses: the first fault is a usage error. @module */
+import { parseArgs } from "node:util";
+import { quote } from "../../std/quote.ts";
+import { type Arguments, type Command, type Flag, type Flags, UsageError } from "./command.ts";
+
+/** @throws {UsageError} an unknown flag, one without its value, too few or too many words */
+export function readArguments(command: Command, argv: readonly string[]): Arguments {
+  const options = Object.fromEntries(
+    Object.entries(command.flags).map(([name, flag]) => [
+      name,
+      { type: flag.value === undefined ? "boolean" : "string", multiple: true } as const,
+    ]),
+  );
+  const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true });
+  const values = new Map<string, string[]>();
+  const positionals: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === "positional") positionals.push(token.value);
+    if (token.kind !== "option") continue;
+    const flag = findFlag(command, token.rawName);
+    const value = checkValue(token.rawName, flag, token.value);
+    values.set(token.name, [...(values.get(token.name) ?? []), value]);
+  }
+  checkCounts(command, values, positionals);
+  const texts = (flag: string) => values.get(flag) ?? [];
+  return {
+    positionals,
+    has: (flag) => values.has(flag),
+    text: (flag) => texts(flag).at(-1),
+    texts,
+  };
+}
+
+function findFlag(command: Command, typed: string): Flag {
+  const name = typed.replace(/^--/, "");
+  const flag = Object.hasOwn(command.flags, name) ? command.flags[name] : undefined;
+  if (flag !== undefined && typed.startsWith("--")) return flag;
+  throw new UsageError(
+    `Unknown flag ${quote(typed)} of rowhouse ${command.name}: wanted ${listFlags(command.flags)}`,
+  );
+}
+
+function listFlags(flags: Flags): string {
+  const names = Object.entries(flags).map(([name, flag]) => showFlag(name, flag));
+  return names.length === 0 ? "no flag" : names.join(", ");
+}
+
+/** A flag as it is typed. */
+export function showFlag(name: string, flag: Flag): string {
+  return flag.value === undefined ? `--${name}` : `--${name} <${flag.value}>`;
+}
+
+function checkValue(typed: string, flag: Flag, value: string | undefined): string {
+  if (flag.value === undefined && value !== undefined)
+    throw new UsageError(`Flag ${typed} takes no value`);
+  // An empty text is most often a variable that is not set: it must not become a default.
+  if (flag.value !== undefined && (!value || value.startsWith("--")))
+    throw new UsageError(`Flag ${typed} lacks its value: wanted ${typed} <${flag.value}>`);
+  return value ?? "";
+}
+
+function checkCounts(
+  command: Command,
+  values: ReadonlyMap<string, readonly string[]>,
+  positionals: readonly string[],
+): void {
+  for (const [name, given] of values) {
+    if (given.length > 1 && command.flags[name]?.many !== true)
+      throw new UsageError(`Flag --${name} is given ${given.length} times: wanted once`);
+  }
+  const wanted = command.positionals;
+  if (positionals.length < wanted.length)
+    throw new UsageError(
+      `Rowhouse ${command.name} lacks <${wanted.slice(positionals.length).join("> <")}>`,
+    );
+  const extra = positionals[wanted.length];
+  if (extra !== undefined)
+    throw new UsageError(`Unknown word ${quote(extra)} after rowhouse ${command.name}`);
+}

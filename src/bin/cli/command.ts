@@ -1,0 +1,77 @@
+/** What a command is: a row of the table in rowhouse.ts. Its help is made from it and opens with an example. @module */
+import type { Environment } from "../../config.ts";
+import type { Detail } from "../../problem.ts";
+
+/** How a command ends. */
+export const EXIT = {
+  done: 0,
+  refused: 1,
+  usage: 2,
+  pending: 3,
+  unauthenticated: 4,
+  unreachable: 69,
+} as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** A flag; one with `value` takes a text, shown by that word in the help. */
+export type Flag = { readonly value?: string; readonly many?: true; readonly about: string };
+export type Flags = Readonly<Record<string, Flag>>;
+
+/** What was typed after the command's name, checked against its flags. */
+export type Arguments = {
+  readonly positionals: readonly string[];
+  readonly has: (flag: string) => boolean;
+  /** The text of a flag, which is never empty. */
+  readonly text: (flag: string) => string | undefined;
+  readonly texts: (flag: string) => readonly string[];
+};
+
+/** Where a command runs: what it reads of the process, and what it may print. */
+export type Setting = {
+  readonly args: Arguments;
+  readonly env: Environment;
+  /** The project's folder. */
+  readonly folder: string;
+  readonly terminal: Terminal;
+};
+
+export type Terminal = {
+  /** A line on standard output: what was asked for. */
+  readonly say: (line: string) => void;
+  /** A line on standard error: what went wrong, and remarks. */
+  readonly warn: (line: string) => void;
+  /** Shows on a terminal that something goes on, until what it gives is called; elsewhere nothing. */
+  readonly spin: (label: string) => () => void;
+  /** Waits until all of it is written. */
+  readonly flush: () => Promise<void>;
+};
+
+export type Command = {
+  /** As typed: `migrate`, `admin create-app`. */
+  readonly name: string;
+  readonly summary: string;
+  /** Lines to paste. */
+  readonly example: string;
+  /** What the summary leaves open. */
+  readonly about?: string;
+  readonly positionals: readonly string[];
+  readonly flags: Flags;
+  readonly run: (setting: Setting) => Promise<ExitCode>;
+};
+
+/** A command was typed as it is not meant: the message says what is wanted. */
+export class UsageError extends Error {}
+
+/** What scripts are told besides the message: a stable code, and every fault with its place. */
+export type Told = { code?: string; details?: readonly Detail[] };
+
+/** A command cannot do what was asked: the message names the way out. */
+export class RefusedError extends Error {
+  readonly exitCode: ExitCode;
+  readonly told: Told;
+  constructor(message: string, exitCode: ExitCode = EXIT.refused, told: Told = {}) {
+    super(message);
+    this.exitCode = exitCode;
+    this.told = told;
+  }
+}

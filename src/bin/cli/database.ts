@@ -1,0 +1,152 @@
+/** The database as the commands meet it: opened for one task, its troubles told in one sentence with the way out. @module */
+import type { Config } from "../../config.ts";
+import {
+  type Database,
+  findMissingMigrations,
+  GrantLoginError,
+  MigrationError,
+  openDatabase,
+  SERVICE_QUEUE,
+} from "../../db/mod.ts";
+import { Problem } from "../../problem.ts";
+import { findUncallableTables } from "../../push/mod.ts";
+import { EXIT, RefusedError } from "./command.ts";
+
+/** The oldest PostgreSQL that has what the tables need: `on delete set null (column)` and what RLS relies on. */
+const MIN_VERSION = 15;
+
+/** A connection string and the variable that it came from. */
+export type Address = { url: string; variable: string };
+
+/** The administrator's address: `ADMIN_DATABASE_URL`, else `DATABASE_URL`. */
+export function findAdminAddress(config: Config): Address | undefined {
+  if (config.ADMIN_DATABASE_URL !== undefined)
+    return { url: config.ADMIN_DATABASE_URL, variable: "ADMIN_DATABASE_URL" };
+  if (config.DATABASE_URL !== undefined)
+    return { url: config.DATABASE_URL, variable: "DATABASE_URL" };
+  return undefined;
+}
+
+/**
+ * Runs a task with a connection that is closed after it.
+ *
+ * @throws {RefusedError} the database is away, refuses the login, is too old, or the role lacks rights
+ */
+export async function withDatabase<Result>(
+  address: Address,
+  config: Config,
+  task: (database: Database) => Promise<Result>,
+): Promise<Result> {
+  const database = openDatabase({
+    url: address.url,
+    connections: 1,
+    prepare: config.DATABASE_PREPARE,
+    name: "rowhouse command",
+  });
+  try {
+    await checkVersion(database);
+    return await task(database);
+  } catch (error) {
+    throw explainTrouble(error, address);
+  } finally {
+    await database.close(1);
+  }
+}
+
+/** @throws {RefusedError} a PostgreSQL that is too old */
+export async function checkVersion(database: Database): Promise<void> {
+  const [row] = await database.query<{ version: number }>(
+    "select pg_catalog.current_setting('server_version_num')::pg_catalog.int4 / 10000 as version",
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  if (row === undefined) throw new Error("The query of the version gave no row");
+  judgeVersion(row.version);
+}
+
+/** @throws {RefusedError} a major version that is too old */
+export function judgeVersion(version: number): void {
+  if (version >= MIN_VERSION) return;
+  throw new RefusedError(`This PostgreSQL is version ${version}: must be ${MIN_VERSION} or newer`);
+}
+
+/** @throws {RefusedError} migrations are missing, and how to apply them */
+export async function checkMigrated(database: Database): Promise<void> {
+  const missing = await findMissingMigrations(database);
+  if (missing.length === 0) return;
+  throw new RefusedError(
+    `The database lacks ${missing.length} ${missing.length === 1 ? "migration" : "migrations"}: run rowhouse migrate first`,
+  );
+}
+
+/** @throws {RefusedError} tables have functions of another release, which this one cannot call */
+export async function checkFunctions(database: Database): Promise<void> {
+  const tables = await findUncallableTables(database);
+  if (tables.length === 0) return;
+  throw new RefusedError(
+    `The functions of ${tables.length} ${tables.length === 1 ? "table" : "tables"} are of another release: run rowhouse migrate first`,
+  );
+}
+
+/** Whether the database cannot be reached now, and may be later. */
+export function isAway(error: unknown): boolean {
+  return (
+    error instanceof Problem &&
+    ["unavailable", "timeout", "overloaded", "unknown_outcome"].includes(error.code) &&
+    findTrouble(error) === undefined
+  );
+}
+
+type Trouble = (place: { role: string; database: string; variable: string }) => string;
+
+/** By SQLSTATE: what is wrong and the way out. */
+const TROUBLES: Readonly<Record<string, Trouble>> = {
+  "28P01": ({ role, variable }) =>
+    `The database refuses the password of the role "${role}": correct it in ${variable}`,
+  "28000": ({ role, variable }) =>
+    `The database does not let the role "${role}" in: check the role in ${variable} and pg_hba.conf`,
+  "3D000": ({ database, variable }) =>
+    `There is no database "${database}": create it, or correct ${variable}`,
+  "42501": ({ role, database, variable }) =>
+    `The role "${role}" of ${variable} lacks rights: migrate, push and admin need a superuser, or a role with CREATEROLE that owns the database "${database}" (rowhouse migrate --help); serving needs rowhouse migrate once with this DATABASE_URL`,
+  "42P01": () => "The database lacks Rowhouse's tables: run rowhouse migrate first",
+  "3F000": () => "The database lacks Rowhouse's tables: run rowhouse migrate first",
+};
+
+/** A refusal with the way out for every trouble that is the database's; anything else as it came. */
+export function explainTrouble(error: unknown, { url, variable }: Address): unknown {
+  const { hostname, port, username, pathname } = new URL(url);
+  if (error instanceof GrantLoginError || error instanceof MigrationError)
+    return new RefusedError(error.message);
+  if (isAway(error)) {
+    return new RefusedError(
+      `Cannot reach PostgreSQL at ${hostname}:${port || 5432}: start it, or correct ${variable}`,
+      EXIT.unreachable,
+    );
+  }
+  const trouble = findTrouble(error);
+  if (trouble === undefined) return error;
+  const role = decodeURIComponent(username);
+  return new RefusedError(
+    trouble({ role, database: decodeURIComponent(pathname.slice(1)), variable }),
+  );
+}
+
+/** The trouble by the error's own SQLSTATE, or by that of its cause, where no connection was made. */
+function findTrouble(error: unknown): Trouble | undefined {
+  const cause = error instanceof Problem ? error.cause : undefined;
+  return TROUBLES[readCode(error)] ?? TROUBLES[readCode(cause)];
+}
+
+/** PgBouncer gives one SQLSTATE to all that it refuses: only its words tell what it is. */
+const POOLER_STATE = "08P01";
+const POOLER_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/authentication failed|no such user/i, "28P01"],
+  [/no such database|database .* does not exist/i, "3D000"],
+];
+
+function readCode(error: unknown): string {
+  if (!(error instanceof Error && "code" in error)) return "";
+  if (error.code !== POOLER_STATE) return String(error.code);
+  return POOLER_WORDS.find(([words]) => words.test(error.message))?.[1] ?? POOLER_STATE;
+}

@@ -1,0 +1,48 @@
+/** How a command's failure is told, and the exit code that it gets. @module */
+import { type Detail, Problem } from "../../problem.ts";
+import { EXIT, type ExitCode, RefusedError, UsageError } from "./command.ts";
+
+/** What the person reads; a stack only where the fault is ours. */
+export function explain(error: unknown): string {
+  if (error instanceof UsageError) return `${error.message}\nrowhouse --help lists what there is`;
+  if (error instanceof RefusedError) return error.message;
+  if (error instanceof Problem) return [error.message, ...toLines(error)].join("\n");
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return `This is a fault of rowhouse itself:\n${stack}`;
+}
+
+function toLines({ details = [] }: Problem): string[] {
+  return details.map(({ path, message }) => `  ${path}: ${message}`);
+}
+
+/** The exit code of a failure. */
+export function toExitCode(error: unknown): ExitCode {
+  if (error instanceof UsageError) return EXIT.usage;
+  return error instanceof RefusedError ? error.exitCode : EXIT.refused;
+}
+
+/** A failure as a script reads it. */
+export type Failure = { error: string; message: string; details: readonly Detail[] };
+
+/** The codes of refusals that name none themselves. */
+const CODES: Readonly<Record<ExitCode, string>> = {
+  [EXIT.done]: "refused",
+  [EXIT.refused]: "refused",
+  [EXIT.usage]: "usage",
+  [EXIT.pending]: "refused",
+  [EXIT.unauthenticated]: "unauthenticated",
+  [EXIT.unreachable]: "unreachable",
+};
+
+/** The document of `--json` for a failure; never a stack. */
+export function toFailure(error: unknown): Failure {
+  if (error instanceof UsageError) return { error: "usage", message: error.message, details: [] };
+  if (error instanceof Problem)
+    return { error: error.code, message: error.message, details: error.details ?? [] };
+  if (error instanceof RefusedError) {
+    const { code = CODES[error.exitCode], details = [] } = error.told;
+    const [opening = ""] = error.message.split("\n");
+    return { error: code, message: details.length > 0 ? opening : error.message, details };
+  }
+  return { error: "internal", message: "This is a fault of rowhouse itself", details: [] };
+}

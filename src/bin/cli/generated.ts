@@ -1,0 +1,70 @@
+/** Texts that repeat a table of the code, made from it: a test holds the files against them. Pure. @module */
+import { SETTINGS } from "../../config.ts";
+import { PROBLEMS } from "../../problem.ts";
+
+type Meaning = { readonly status: number; readonly when: string; readonly ofWrite?: string };
+type Setting = { readonly about: string; readonly initial?: string };
+
+/** `.env.example`: every setting, commented out, with its default. */
+export function renderEnvExample(): string {
+  const parts = Object.entries<Setting>(SETTINGS).map(
+    ([name, { about, initial }]) => `# ${about}\n# ${name}=${initial ?? ""}\n`,
+  );
+  const variables = Object.entries(COMPOSE).map(([name, about]) => `# ${about}\n# ${name}=\n`);
+  return `# Settings of Rowhouse, made by bun run generate. Copy to .env and take away the # of what you set.
+# An empty value counts as unset.
+
+${parts.join("\n")}
+# What compose.yaml asks for besides: the shape that is started where no service is named, and passwords.
+COMPOSE_PROFILES=single
+
+${variables.join("\n")}`;
+}
+
+/** What compose.yaml reads and the command does not. */
+export const COMPOSE = {
+  ADMIN_PASSWORD:
+    "That of the database's administrator. Passwords are of letters and digits: openssl rand -hex 24.",
+  LOGIN_PASSWORD: "That of the one process's login, or of the pooler's where there are several.",
+  GATEWAY_PASSWORD: "That of the gateway's login.",
+  DATA_PASSWORD: "That of the data services' login.",
+  IDENTITY_PASSWORD: "That of the identity service's login.",
+  PUSH_PASSWORD: "That of the login by which the data services push.",
+} as const satisfies Record<string, string>;
+
+const BLOCKS: Readonly<Record<string, () => string>> = {
+  settings: renderSettings,
+  errors: renderErrors,
+};
+
+/** The README with its generated tables renewed, each between `<!-- name -->` and `<!-- /name -->`. */
+export function renderReadme(text: string): string {
+  return Object.entries(BLOCKS).reduce(
+    (made, [name, render]) =>
+      made.replace(
+        new RegExp(`<!-- ${name} -->[\\s\\S]*?<!-- /${name} -->`),
+        () => `<!-- ${name} -->\n${render()}\n<!-- /${name} -->`,
+      ),
+    text,
+  );
+}
+
+function renderSettings(): string {
+  const rows = Object.entries<Setting>(SETTINGS).map(
+    ([name, { about, initial }]) =>
+      `| \`${name}\` | ${initial ? `\`${initial}\`` : ""} | ${toCell(about)} |`,
+  );
+  return ["| Variable | Default | Meaning |", "|---|---|---|", ...rows].join("\n");
+}
+
+function renderErrors(): string {
+  const rows = Object.entries<Meaning>(PROBLEMS).map(
+    ([code, { status, when, ofWrite }]) =>
+      `| ${status} | \`${code}\` | ${toCell(ofWrite === undefined ? when : `${when}; ${ofWrite}`)} |`,
+  );
+  return ["| Status | Code | When |", "|---|---|---|", ...rows].join("\n");
+}
+
+function toCell(text: string): string {
+  return text.replaceAll("|", "\\|");
+}

@@ -1,0 +1,35 @@
+/** A service opened over the configuration, for `serve` and `dev`. @module */
+import type { Config } from "../../config.ts";
+import { type Log, makeLog } from "../../observe.ts";
+import { openService, type Service } from "../../service/open.ts";
+
+export type OpenOptions = { databaseUrl: string; adminDatabaseUrl: string; log: Log };
+
+/** Opens a service with the settings that are the same wherever it serves. */
+export function openFrom(config: Config, options: OpenOptions): Service {
+  return openService({
+    databaseUrl: options.databaseUrl,
+    adminDatabaseUrl: options.adminDatabaseUrl,
+    connections: config.DATABASE_POOL,
+    prepare: config.DATABASE_PREPARE,
+    maxResponseBytes: config.MAX_RESPONSE_BYTES,
+    keyPrefix: config.API_KEY_PREFIX,
+    identity: {
+      publicUrl: config.PUBLIC_URL,
+      identityUrl: config.IDENTITY_URL,
+      cookieDomain: config.COOKIE_DOMAIN,
+      sessionIdleS: config.SESSION_IDLE,
+      sessionMaxS: config.SESSION_MAX,
+    },
+    log: options.log,
+    role: config.ROLE,
+    secrets: config.INTERNAL_HMAC_SECRET ?? [],
+    trustedProxies: config.TRUSTED_PROXIES,
+    upstreams: { data: config.UPSTREAM_DATA_URL, identity: config.UPSTREAM_IDENTITY_URL },
+  });
+}
+
+/** A log of JSON lines from `LOG_LEVEL` on. */
+export function openLog(config: Config, write: (line: string) => void): Log {
+  return makeLog(config.LOG_LEVEL, { write, now: () => new Date() });
+}

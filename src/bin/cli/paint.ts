@@ -1,0 +1,17 @@
+/** Colour, where a person looks at a terminal and has not asked for none. Never the only carrier of a meaning. @module */
+import type { Environment } from "../../config.ts";
+
+const CODES = { green: 32, yellow: 33, red: 31, dim: 2 } as const;
+export type Colour = keyof typeof CODES;
+export type Paint = (colour: Colour, text: string) => string;
+
+/** @see https://no-color.org */
+export function makePaint(env: Environment, isTerminal: boolean): Paint {
+  const isPlain = !isTerminal || !isColourful(env);
+  return (colour, text) => (isPlain ? text : `\u001B[${CODES[colour]}m${text}\u001B[0m`);
+}
+
+/** Whether the person wants, and the terminal knows, more than lines of text. */
+export function isColourful(env: Environment): boolean {
+  return !env["NO_COLOR"] && env["TERM"] !== "dumb";
+}

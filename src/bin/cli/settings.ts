@@ -1,0 +1,32 @@
+/** The configuration as the commands need it: every fault at once, never a value. @module */
+import { type Config, type Environment, readConfig, type SettingName } from "../../config.ts";
+import { EXIT, RefusedError, UsageError } from "./command.ts";
+
+/** @throws {RefusedError} naming every variable that is at fault, and every wanted one that is missing */
+export function readSettings<Wanted extends SettingName = never>(
+  env: Environment,
+  ...wanted: Wanted[]
+): Config & { [Name in Wanted]: NonNullable<Config[Name]> } {
+  const read = readConfig(env);
+  const missing = wanted
+    .filter((name) => !env[name])
+    .map((name) => `${name} is not set: see .env.example`);
+  const faults = [...("faults" in read ? read.faults : []), ...missing];
+  if ("config" in read && missing.length === 0)
+    return read.config as ReturnType<typeof readSettings<Wanted>>;
+  const lines = faults.map((fault) => `  ${fault}`);
+  throw new RefusedError(
+    `Cannot start: the configuration has faults\n${lines.join("\n")}`,
+    EXIT.refused,
+    {
+      code: "invalid_settings",
+      details: faults.map((message) => ({ path: "", message })),
+    },
+  );
+}
+
+/** The text of a flag as a whole number. */
+export function readWhole(flag: string, text: string, [least, most]: [number, number]): number {
+  if (/^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
+  throw new UsageError(`Cannot read ${flag}: must be a whole number from ${least} to ${most}`);
+}

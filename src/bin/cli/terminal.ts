@@ -1,0 +1,78 @@
+/** The only place that prints. Lines are buffered; whoever ends the process flushes first. @module */
+import type { BunFile } from "bun";
+import type { Environment } from "../../config.ts";
+import type { Terminal } from "./command.ts";
+import { isColourful } from "./paint.ts";
+import { makeSpinner } from "./spinner.ts";
+
+/** The process's own terminal. A reader that has gone, as with `| head`, is no fault. */
+export function openTerminal(env: Environment): Terminal {
+  const out = bufferLines(Bun.stdout);
+  const err = bufferLines(Bun.stderr);
+  const isPlain = process.stderr.isTTY !== true || !isColourful(env);
+  const spinner = makeSpinner((text) => {
+    out.pass();
+    err.print(text);
+  });
+  // One of the two waits at a time, so that both together read in the order in which they were said.
+  return {
+    say: (line) => {
+      err.pass();
+      out.write(line);
+    },
+    warn: (line) => {
+      spinner.clear();
+      out.pass();
+      err.write(line);
+    },
+    spin: isPlain ? () => () => undefined : spinner.start,
+    flush: async () => void (await Promise.all([out.flush(), err.flush()])),
+  };
+}
+
+export type LineBuffer = {
+  readonly write: (line: string) => void;
+  /** Text that is no line of its own. */
+  readonly print: (text: string) => void;
+  /** Writes what waits, now. */
+  readonly pass: () => void;
+  /** Waits until all of it is written: to be called before the process ends. */
+  readonly flush: () => Promise<void>;
+};
+
+/** Lines that go out together, those of one turn of the event loop by one system call. */
+export function bufferLines(file: BunFile): LineBuffer {
+  const sink = file.writer();
+  let waiting = "";
+  const pass = (): void => {
+    if (waiting === "") return;
+    sink.write(waiting);
+    waiting = "";
+  };
+  const flush = async () => {
+    pass();
+    await Promise.allSettled([sink.flush()]);
+  };
+  const print = (text: string): void => {
+    if (waiting === "") setImmediate(() => void flush());
+    waiting += text;
+  };
+  return { write: (line) => print(`${line}\n`), print, pass, flush };
+}
+
+/** One stable JSON document. */
+export function toDocument(value: unknown): string {
+  return JSON.stringify(value, null, 2);
+}
+
+/** The same on one line, for a cell of a list. */
+export function toPrintableLine(text: string): string {
+  return toPrintable(text).replaceAll("\n", "\uFFFD");
+}
+
+/** Text of others without what would steer the terminal. */
+export function toPrintable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) =>
+    character === "\n" ? character : "\uFFFD",
+  );
+}

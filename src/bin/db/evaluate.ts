@@ -1,0 +1,170 @@
+/**
+ * From a schema's file to its definition: evaluated in a process of its own, with a time limit and with what it
+ * prints kept apart. Never lets the schema's code see a setting of the command.
+ *
+ * @module
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, statSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import * as v from "valibot";
+import type { Environment } from "../../config.ts";
+import { type Definition, readDefinition } from "../../dsl/mod.ts";
+import type { Detail } from "../../problem.ts";
+import { EXIT, RefusedError, type Terminal } from "../cli/command.ts";
+
+const EVALUATION_LIMIT_MS = 10_000;
+const PRINT_GRACE_MS = 1000;
+const MAX_BYTES = 16_000_000;
+/** All that a schema's process gets of the environment: it is code, and may come from anywhere. */
+const PASSED_ON = ["PATH", "HOME", "TMPDIR", "LANG", "NO_COLOR"];
+
+const Report = v.union([
+  v.object({ definition: v.unknown() }),
+  v.object({
+    faults: v.array(
+      v.object({
+        table: v.optional(v.string()),
+        column: v.optional(v.string()),
+        message: v.string(),
+      }),
+    ),
+  }),
+  v.object({ failure: v.string() }),
+]);
+
+export type EvaluateOptions = {
+  file: string;
+  folder: string;
+  env: Environment;
+  terminal: Terminal;
+};
+
+/** The file of `--schema`: itself, or `mod.ts` of a folder. Whether it is there, evaluation tells. */
+export function findSchemaFile(folder: string, typed = "schema"): string {
+  const path = resolve(folder, typed);
+  const isFile = existsSync(path) ? !statSync(path).isDirectory() : /\.[cm]?[jt]s$/.test(path);
+  return isFile ? path : join(path, "mod.ts");
+}
+
+/** @throws {RefusedError} with every fault and its place */
+export async function evaluateSchema(options: EvaluateOptions): Promise<Definition> {
+  const location = relative(options.folder, options.file);
+  if (!existsSync(options.file))
+    throw invalid(
+      `There is no schema at ${location}: write "export default defineSchema({ … })" there, or name another with --schema`,
+    );
+  const { text, ending } = await runEvaluation(options);
+  if (ending === "limit")
+    throw invalid(
+      `Cannot read ${location}: it was not done after ${EVALUATION_LIMIT_MS / 1000} s; a schema must not wait or loop for ever`,
+    );
+  const report = readReport(text);
+  if (report === undefined)
+    throw invalid(
+      `Cannot read ${location}: its process ended (${ending}) before the schema was there; a schema must not exit`,
+    );
+  if ("failure" in report)
+    throw invalid(`Cannot read ${location}: ${explainFailure(report.failure)}`);
+  const reading = "faults" in report ? report : readDefinition(report.definition);
+  if ("definition" in reading) return reading.definition;
+  const { faults } = reading;
+  const lines = faults.map((fault) => `  ${toPlace(fault)}${fault.message}`);
+  throw invalid(
+    `Cannot use ${location}: it has ${lines.length} ${lines.length === 1 ? "fault" : "faults"}\n${lines.join("\n")}`,
+    faults.map((fault) => ({ path: toPointer(fault), message: fault.message })),
+  );
+}
+
+/** A package that was added as a folder is there, but nothing is built in it. */
+function explainFailure(failure: string): string {
+  if (!/Cannot find (package|module) 'rowhouse\b/.test(failure)) return failure;
+  return `${failure}; add the packed package (bun pm pack in its repository, then bun add the .tgz), a folder of sources is not built`;
+}
+
+function invalid(message: string, details: readonly Detail[] = []): RefusedError {
+  return new RefusedError(message, EXIT.refused, { code: "invalid_schema", details });
+}
+
+type FaultPlace = { table?: string | undefined; column?: string | undefined };
+
+function toPointer({ table, column }: FaultPlace): string {
+  const parts = [table, column].filter((part) => part !== undefined);
+  return parts.map((part) => `/${part.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+function toPlace({ table, column }: FaultPlace): string {
+  const location = [table, column].filter((part) => part !== undefined).join(".");
+  return location === "" ? "" : `${location}: `;
+}
+
+function readReport(text: string): v.InferOutput<typeof Report> | undefined {
+  try {
+    return v.parse(Report, JSON.parse(text));
+  } catch {
+    return undefined; // cut short, or no report at all
+  }
+}
+
+type Evaluation = { text: string; ending: string };
+
+async function runEvaluation({
+  file,
+  folder,
+  env,
+  terminal,
+}: EvaluateOptions): Promise<Evaluation> {
+  const script = fileURLToPath(new URL("./evaluate_process.ts", import.meta.url));
+  const child = spawn(process.execPath, ["--no-env-file", "--no-install", script, file], {
+    cwd: folder,
+    env: Object.fromEntries(PASSED_ON.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
+    // Descriptor 3 brings the report; 4 is only held open, so that the process ends with this one.
+    stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
+  });
+  const warn = (chunk: Buffer) => terminal.warn(chunk.toString().replace(/\n$/, ""));
+  child.stdout?.on("data", warn);
+  child.stderr?.on("data", warn);
+  try {
+    const evaluation = await collectReport(child);
+    if (evaluation.ending === "done") await untilPrinted(child);
+    return evaluation;
+  } finally {
+    child.kill("SIGKILL");
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  }
+}
+
+/** What was printed before the report comes by another way: until its end, but no longer where a grandchild holds it. */
+async function untilPrinted({ stdout, stderr }: ChildProcess): Promise<void> {
+  const ends = [stdout, stderr].flatMap((stream) =>
+    stream === null || stream.readableEnded ? [] : [once(stream, "end")],
+  );
+  await Promise.race([Promise.all(ends), Bun.sleep(PRINT_GRACE_MS)]);
+}
+
+/** What came on descriptor 3 when it ended, the process ended or the limit passed. */
+function collectReport(child: ChildProcess): Promise<Evaluation> {
+  const channel = child.stdio[3] as Readable;
+  let text = "";
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => settle("limit"), EVALUATION_LIMIT_MS);
+    const settle = (ending: string) => {
+      clearTimeout(timer);
+      resolve({ text, ending });
+    };
+    channel.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+      if (text.endsWith("\n")) settle("done");
+      if (text.length > MAX_BYTES) settle("too large");
+    });
+    child.once("error", () => settle("not started"));
+    // What was written last may still be on its way.
+    child.once("exit", (code, signal) =>
+      setTimeout(() => settle(`${signal ?? `code ${code}`}`), 50),
+    );
+  });
+}

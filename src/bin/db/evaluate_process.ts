@@ -1,0 +1,111 @@
+/**
+ * The process in which a schema is evaluated: imports the file it is given and writes one line of JSON to descriptor
+ * 3. The schema is recognised as plain data, so that it may come from another copy of this package.
+ *
+ * @module
+ */
+import { closeSync, existsSync, readFileSync, writeSync } from "node:fs";
+import { relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { toDefinition } from "../../dsl/mod.ts";
+
+const REPORT = 3;
+const file = process.argv[2] ?? "";
+await postGuard();
+report(await evaluate());
+process.exit(0);
+
+/** A thread that ends this process with the command; it stands before any line of the schema runs. */
+async function postGuard(): Promise<void> {
+  const guard = new Worker(new URL("./evaluate_guard.ts", import.meta.url).href);
+  await new Promise((resolve) => guard.addEventListener("message", resolve, { once: true }));
+}
+
+async function evaluate(): Promise<object> {
+  try {
+    const module: Record<string, unknown> = await import(pathToFileURL(file).href);
+    if (Object.hasOwn(module, "default")) return toDefinition(module["default"]);
+    const names = Object.keys(module);
+    const found = names.length === 0 ? "it exports nothing" : `it exports ${names.join(", ")}`;
+    return { failure: `${found}; wanted export default defineSchema({ … })` };
+  } catch (error) {
+    return { failure: explain(error) };
+  }
+}
+
+/** What the file threw, or why it cannot be loaded, with the line where one is known. */
+function explain(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(explain).join("\n  ");
+  const location = findPosition(error) ?? findImport(error) ?? findFrame(error);
+  const at = location === undefined ? "" : ` at ${location}`;
+  return `${describe(error)}${at}`;
+}
+
+/** What a reader of the schema can use of it: an error of JavaScript by its name, the loader's without. */
+function describe(error: unknown): string {
+  const message = readText(error, "message");
+  if (message === undefined) return `it throws ${JSON.stringify(error) ?? typeof error}`;
+  const name = readText(error, "name") ?? "";
+  const isLoaders = /Message$/.test(name) || !(error instanceof Error);
+  // Its place follows.
+  return isLoaders ? message.replace(/ imported from .*$/s, "") : `${name}: ${message}`;
+}
+
+function readText(error: unknown, name: string): string | undefined {
+  const value: unknown =
+    typeof error === "object" && error !== null ? Reflect.get(error, name) : undefined;
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The line that imports what cannot be found: the loader names the file alone. */
+function findImport(error: unknown): string | undefined {
+  const referrer = readText(error, "referrer")?.replace(/^file:\/\//, "");
+  const specifier = readText(error, "specifier");
+  if (referrer === undefined || specifier === undefined || !existsSync(referrer)) return undefined;
+  const lines = readFileSync(referrer, "utf8").split("\n");
+  const index = lines.findIndex((line) => /["'`]/.test(line) && line.includes(specifier));
+  const location = relative(process.cwd(), referrer);
+  return index === -1
+    ? location
+    : `${location}:${index + 1}:${(lines[index] ?? "").indexOf(specifier)}`;
+}
+
+/** Where the loader could not go on. */
+function findPosition(error: unknown): string | undefined {
+  const position =
+    typeof error === "object" && error !== null ? Reflect.get(error, "position") : undefined;
+  if (typeof position !== "object" || position === null) return undefined;
+  const {
+    file: path,
+    line,
+    column,
+  } = position as { file?: string; line?: number; column?: number };
+  return path === undefined ? undefined : `${relative(process.cwd(), path)}:${line}:${column}`;
+}
+
+/** The first place of the stack that is a file of the schema's, not of this package. */
+function findFrame(error: unknown): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  const frames = [...stack.matchAll(/\(?(?:file:\/\/)?(\/[^():]+):(\d+):(\d+)\)?/g)];
+  const frame = frames.find(([, path]) => !path?.startsWith(import.meta.dirname)) ?? frames[0];
+  return frame === undefined
+    ? undefined
+    : `${relative(process.cwd(), frame[1] ?? "")}:${frame[2]}:${frame[3]}`;
+}
+
+function report(value: object): void {
+  const bytes = Buffer.from(`${JSON.stringify(value)}\n`);
+  for (let sent = 0; sent < bytes.length; ) sent += writeSome(bytes.subarray(sent));
+  closeSync(REPORT);
+}
+
+/** A full pipe says EAGAIN: its reader is given a moment. */
+function writeSome(bytes: Uint8Array): number {
+  try {
+    return writeSync(REPORT, bytes);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
+    Bun.sleepSync(1);
+    return 0;
+  }
+}

@@ -1,0 +1,65 @@
+/** The schema endpoint by HTTP. Its refusals become Problems again; what is no answer of Rowhouse is told apart. @module */
+import * as v from "valibot";
+import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
+import { EXIT, RefusedError } from "../cli/command.ts";
+
+export type Target = { url: string; key: string; isDev?: boolean };
+
+/** Longer than the service gives its own longest message. */
+const PATIENCE_MS = 150_000;
+
+const Refusal = v.object({
+  error: v.string(),
+  message: v.string(),
+  details: v.optional(v.array(v.object({ path: v.string(), message: v.string() }))),
+});
+
+/**
+ * The endpoint's answer; with a body it is a push.
+ *
+ * @throws {Problem} the service's own refusal
+ * @throws {RefusedError} no answer, not authenticated, or not a Rowhouse
+ */
+export async function callService(target: Target, body?: object): Promise<unknown> {
+  const response = await request(target, body);
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (response.ok && typeof answer === "object" && answer !== null) return answer;
+  const refusal = v.safeParse(Refusal, answer);
+  if (!refusal.success)
+    throw new RefusedError(
+      `${target.url} answers ${response.status} and not as a Rowhouse does: check the URL`,
+    );
+  throw toRefusal(target, response, refusal.output);
+}
+
+async function request({ url, key, isDev }: Target, body?: object): Promise<Response> {
+  try {
+    return await fetch(`${url}/v1/data/schema`, {
+      method: body === undefined ? "GET" : "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      // A redirect would carry the key to another host.
+      redirect: "manual",
+      signal: AbortSignal.timeout(PATIENCE_MS),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  } catch {
+    const remedy = isDev === true ? "start rowhouse dev" : "check the URL and that it runs";
+    throw new RefusedError(`No answer from ${url}: ${remedy}`, EXIT.unreachable);
+  }
+}
+
+function toRefusal(
+  { url }: Target,
+  response: Response,
+  { error, message, details }: v.InferOutput<typeof Refusal>,
+): Error {
+  if (response.status === 401)
+    return new RefusedError(
+      `${url} does not know this key: check ROWHOUSE_API_KEY, or issue one with the scope schema:push`,
+      EXIT.unauthenticated,
+    );
+  if (error === "unavailable" || error === "overloaded")
+    return new RefusedError(`${url} cannot push now: ${message}`, EXIT.unreachable);
+  const code = Object.keys(PROBLEMS).find((known): known is ProblemCode => known === error);
+  return new Problem(code ?? "request_failed", { message, ...(details ? { details } : {}) });
+}

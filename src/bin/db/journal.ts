@@ -1,0 +1,63 @@
+/** The journal's files around a push: compared before it, written after it, and never in between. @module */
+import { dirname, join, relative, resolve } from "node:path";
+import {
+  compareJournal,
+  type JournalEntry,
+  type Migration,
+  readJournal,
+  writeJournal,
+} from "../../push/mod.ts";
+import { EXIT, RefusedError } from "../cli/command.ts";
+import { HIDDEN_FOLDER } from "../dev/file.ts";
+import type { Destination } from "./service.ts";
+
+export type JournalOptions = {
+  folder: string;
+  /** The schema's file. */
+  file: string;
+  /** As typed after `--journal`. */
+  journal: string | undefined;
+};
+
+export type CheckedJournal = { entries: JournalEntry[]; missing: Migration[] };
+
+/**
+ * Where the files are: beside the schema; those of a `rowhouse dev` in the hidden folder, because each machine's
+ * database has a history of its own, which is nobody else's business.
+ */
+export function findJournalFolder(options: JournalOptions, destination: Destination): string {
+  if (options.journal !== undefined) return resolve(options.folder, options.journal);
+  const isDev =
+    destination.kind === "service" ? destination.target.isDev === true : destination.isDev === true;
+  return isDev
+    ? join(options.folder, HIDDEN_FOLDER, "migrations")
+    : join(dirname(options.file), "migrations");
+}
+
+/**
+ * What a push sends of the journal, and which files it lacks.
+ *
+ * @throws {RefusedError} a file is not as it was applied; every one is named, with its way out
+ */
+export async function checkJournalFiles(
+  folder: string,
+  recorded: readonly Migration[],
+): Promise<CheckedJournal> {
+  const { faults, entries, missing } = compareJournal(await readJournal(folder), recorded);
+  if (faults.length > 0) {
+    throw new RefusedError(faults.map(({ message }) => message).join("\n"), EXIT.refused, {
+      code: "edited_migration",
+      details: faults.map(({ file, message }) => ({ path: `/${file}`, message })),
+    });
+  }
+  return { entries, missing };
+}
+
+/** Writes what the folder lacks; the paths of the files, as seen from the project. */
+export async function writeJournalFiles(
+  options: { folder: string; journal: string },
+  migrations: readonly Migration[],
+): Promise<string[]> {
+  const written = await writeJournal(options.journal, migrations);
+  return written.map((file) => relative(options.folder, join(options.journal, file)));
+}

@@ -1,0 +1,188 @@
+/** `rowhouse db …`: an app's schema made true, planned, checked and told. @module */
+import {
+  type Arguments,
+  type Command,
+  EXIT,
+  type ExitCode,
+  type Flags,
+  type Setting,
+} from "../cli/command.ts";
+import { makePaint, type Paint } from "../cli/paint.ts";
+import { readSettings, readWhole } from "../cli/settings.ts";
+import { toDocument, toPrintable } from "../cli/terminal.ts";
+import { findSchemaFile } from "./evaluate.ts";
+import { checkJournalFiles, findJournalFolder, writeJournalFiles } from "./journal.ts";
+import { type Pushed, pushProject } from "./push.ts";
+import { findDestination, type Pushed as PushAnswer, withService } from "./service.ts";
+import { runStatus, showMigration } from "./status.ts";
+
+const WAIT_S = 60;
+const MAX_WAIT_S = 3600;
+
+const PLACE_FLAGS: Flags = {
+  url: { value: "url", about: "the service; default ROWHOUSE_URL" },
+  app: {
+    value: "slug",
+    about: "push straight to ADMIN_DATABASE_URL (else DATABASE_URL) as this app",
+  },
+  json: { about: "one JSON document on standard output" },
+};
+const FILE_FLAGS = {
+  schema: { value: "path", about: "the schema's file, or a folder with mod.ts; default schema/" },
+  journal: {
+    value: "folder",
+    about: "the migrations' folder; default migrations/ beside the schema",
+  },
+} as const satisfies Flags;
+const SCHEMA_FLAGS: Flags = {
+  ...FILE_FLAGS,
+  "shared-unique": { about: "add uniques also to tables that other apps use" },
+  ...PLACE_FLAGS,
+  wait: { value: "seconds", about: `how long to wait for another push; default ${WAIT_S}` },
+};
+
+const ABOUT = `The key is read from ROWHOUSE_API_KEY (scope schema:push), never from a flag. Without --url, ROWHOUSE_URL
+and --app, the service of a running rowhouse dev in this folder is used (.rowhouse/dev.json).`;
+
+export const dbCommands: readonly Command[] = [
+  {
+    name: "db push",
+    summary: "makes the tables of this folder's schema true and writes their types",
+    example: `ROWHOUSE_URL=https://api.example.org ROWHOUSE_API_KEY=… rowhouse db push
+rowhouse db push --schema app/schema.ts --app wiki`,
+    about: `${ABOUT}
+Writes schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts, after the push is committed; the migrations of a
+rowhouse dev go to .rowhouse/migrations. A push that changes nothing touches no file.
+Prints { status, migration, steps, notes, types, files } with --json.`,
+    positionals: [],
+    flags: { ...SCHEMA_FLAGS, "dry-run": { about: "as db plan: tells what it would do" } },
+    run: (setting) => runPush(setting, { dryRun: setting.args.has("dry-run") }, () => EXIT.done),
+  },
+  {
+    name: "db plan",
+    summary: "tells what db push would do, and writes nothing",
+    example: "rowhouse db plan",
+    about: ABOUT,
+    positionals: [],
+    flags: SCHEMA_FLAGS,
+    run: (setting) => runPush(setting, { dryRun: true }, () => EXIT.done),
+  },
+  {
+    name: "db check",
+    summary: "as db plan, and exits with 3 where changes are pending",
+    example: "rowhouse db check",
+    about: ABOUT,
+    positionals: [],
+    flags: SCHEMA_FLAGS,
+    run: (setting) =>
+      runPush(setting, { dryRun: true }, ({ status }) =>
+        status === "planned" ? EXIT.pending : EXIT.done,
+      ),
+  },
+  {
+    name: "db pull",
+    summary: "writes the migrations that this folder lacks, as the database recorded them",
+    example: "rowhouse db pull",
+    about: `${ABOUT}
+Overwrites nothing: a file that was edited is refused. Prints { files } with --json.`,
+    positionals: [],
+    flags: { ...FILE_FLAGS, ...PLACE_FLAGS },
+    run: runPull,
+  },
+  {
+    name: "db status",
+    summary: "lists what is recorded for the app, and how many steps of the schema are pending",
+    example: "rowhouse db status --json",
+    about: `${ABOUT}
+Without a schema in this folder, what is pending is not told (null). With --app it also names the apps of each table,
+and where the database is not as pushes recorded it, and then exits with 1. So it does where the schema has faults
+or a migration was edited: they are told after what the database has.
+Prints { app, tables, pending, migrations, deferredSteps, apps, drift, schema } with --json; schema is null, or
+{ error, message, details } of what keeps it from being pushed.`,
+    positionals: [],
+    flags: { ...FILE_FLAGS, ...PLACE_FLAGS },
+    run: runStatus,
+  },
+];
+
+async function runPush(
+  { args, env, folder, terminal }: Setting,
+  { dryRun }: { dryRun: boolean },
+  toExitCode: (result: PushAnswer) => ExitCode,
+): Promise<ExitCode> {
+  const waitS = readWait(args);
+  const config = readSettings(env);
+  const destination = findDestination(args, config, folder);
+  const project = {
+    folder,
+    schema: args.text("schema"),
+    journal: args.text("journal"),
+    env,
+    terminal,
+  };
+  const sharedUnique = args.has("shared-unique");
+  const stop = terminal.spin(dryRun ? "Planning" : "Pushing");
+  const pushed = await pushProject(project, {
+    destination,
+    config,
+    dryRun,
+    waitS,
+    sharedUnique,
+  }).finally(stop);
+  if (args.has("json")) {
+    const { status, migration, steps, notes } = pushed.result;
+    const { types = null, files } = pushed;
+    terminal.say(toDocument({ status, migration, steps, notes, types, files }));
+  } else {
+    const paint = makePaint(env, process.stdout.isTTY === true);
+    for (const line of describePush(pushed, paint)) terminal.say(line);
+  }
+  return toExitCode(pushed.result);
+}
+
+function readWait(args: Arguments): number {
+  const text = args.text("wait");
+  return text === undefined ? WAIT_S : readWhole("--wait", text, [0, MAX_WAIT_S]);
+}
+
+const OPENINGS = {
+  applied: "Applied",
+  planned: "Would apply",
+  unchanged: "Nothing to do",
+} as const;
+
+/** A step that looks at rows first may yet be refused; `describePlan` marks it. */
+const CHECKED = /\(rows are checked\)$/;
+
+/** What a push did, for people: steps, notes, and the files that it wrote. */
+export function describePush(
+  { result, types, files }: Pushed,
+  paint: Paint = (_, text) => text,
+): string[] {
+  const { migration, status } = result;
+  const steps = result.steps
+    .map(toPrintable)
+    .map((step) =>
+      CHECKED.test(step) ? paint("yellow", `  ? ${step}`) : paint("green", `  + ${step}`),
+    );
+  return [
+    migration === null ? OPENINGS[status] : `${OPENINGS[status]} ${showMigration(migration)}`,
+    ...steps,
+    ...result.notes.map((note) => paint("dim", `Note: ${toPrintable(note)}`)),
+    ...[...files, ...(types === undefined ? [] : [types])].map((file) => `Wrote ${file}`),
+  ];
+}
+
+async function runPull({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
+  const config = readSettings(env);
+  const destination = findDestination(args, config, folder);
+  const file = findSchemaFile(folder, args.text("schema"));
+  const journal = findJournalFolder({ folder, file, journal: args.text("journal") }, destination);
+  const { migrations } = await withService(destination, config, (service) => service.status());
+  const { missing } = await checkJournalFiles(journal, migrations);
+  const files = await writeJournalFiles({ folder, journal }, missing);
+  if (args.has("json")) terminal.say(toDocument({ files }));
+  else if (files.length === 0) terminal.say("Nothing to do");
+  else for (const one of files) terminal.say(`Wrote ${one}`);
+  return EXIT.done;
+}

@@ -1,0 +1,106 @@
+/** One push from a project's folder: evaluate, send, wait while another one is under way, write journal and types. @module */
+import type { Config, Environment } from "../../config.ts";
+import type { Definition } from "../../dsl/mod.ts";
+import { Problem } from "../../problem.ts";
+import { EXIT, RefusedError, type Terminal } from "../cli/command.ts";
+import { openLog } from "../cli/open.ts";
+import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
+import { checkJournalFiles, findJournalFolder, writeJournalFiles } from "./journal.ts";
+import {
+  type Destination,
+  type Pushed as PushAnswer,
+  type PushRequest,
+  type SchemaService,
+  withService,
+} from "./service.ts";
+import { writeTypes } from "./types.ts";
+
+export type Project = {
+  folder: string;
+  /** As typed after `--schema`. */
+  schema: string | undefined;
+  /** As typed after `--journal`. */
+  journal?: string | undefined;
+  env: Environment;
+  terminal: Terminal;
+};
+export type PushTask = {
+  destination: Destination;
+  config: Config;
+  dryRun: boolean;
+  waitS: number;
+  /** Adds a unique though other apps use the table. */
+  sharedUnique?: boolean;
+};
+export type Pushed = {
+  definition: Definition;
+  result: PushAnswer;
+  /** The types' path, where they were written. */
+  types: string | undefined;
+  /** The journal's files that were written. */
+  files: string[];
+};
+
+/**
+ * Makes a project's schema true, or with `dryRun` tells what that would do. Files are written after the COMMIT only:
+ * a crash between the two leaves files missing, which the next push writes.
+ */
+export async function pushProject(project: Project, task: PushTask): Promise<Pushed> {
+  const file = findSchemaFile(project.folder, project.schema);
+  const definition = await evaluateSchema({ ...project, file });
+  const { dryRun } = task;
+  const journal = findJournalFolder(
+    { ...project, journal: project.journal, file },
+    task.destination,
+  );
+  return await withService(task.destination, task.config, async (service) => {
+    const { migrations } = await service.status();
+    const { entries, missing } = await checkJournalFiles(journal, migrations);
+    const request = {
+      definition,
+      journal: entries,
+      dryRun,
+      sharedUnique: task.sharedUnique === true,
+    };
+    const result = await pushPatiently(service, request, { ...task, terminal: project.terminal });
+    if (dryRun) return { result, definition, types: undefined, files: [] };
+    const made = result.migration === null ? [] : [result.migration];
+    const files = await writeJournalFiles({ ...project, journal }, [...missing, ...made]);
+    const types = writeTypes({ ...project, file, tables: toNames(definition) });
+    return { result, definition, types, files };
+  });
+}
+
+function toNames(definition: Definition): string[] {
+  return definition.tables.map(({ name }) => name);
+}
+
+const POLL_LEAST_MS = 200;
+const POLL_SPREAD_MS = 600;
+
+/** Asks again while the service is busy with another push: several that wait must not ask in step. */
+async function pushPatiently(
+  service: SchemaService,
+  request: PushRequest,
+  { waitS, config, terminal }: PushTask & { terminal: Terminal },
+): Promise<PushAnswer> {
+  let isTold = false;
+  const log = openLog(config, terminal.warn);
+  const deadline = performance.now() + waitS * 1000;
+  for (;;) {
+    try {
+      return await service.push(request, log);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== "push_busy") throw error;
+      if (performance.now() >= deadline)
+        throw new RefusedError(
+          `Another push is under way, also after ${waitS} s: try again, or wait longer with --wait`,
+          EXIT.refused,
+          { code: "push_busy" },
+        );
+      if (!isTold) terminal.warn("Waiting: another push is under way, or the tables are in use");
+      isTold = true;
+      await Bun.sleep(POLL_LEAST_MS + Math.random() * POLL_SPREAD_MS);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+/** `rowhouse db status`: what is recorded of an app, what its schema would change, and to operators who else is there. @module */
+import { existsSync } from "node:fs";
+import { Problem } from "../../problem.ts";
+import type { Migration, Status, TableApps } from "../../push/mod.ts";
+import { EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
+import { explain, toFailure } from "../cli/explain.ts";
+import { openLog } from "../cli/open.ts";
+import { readSettings } from "../cli/settings.ts";
+import { toDocument, toPrintable } from "../cli/terminal.ts";
+import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
+import { checkJournalFiles, findJournalFolder } from "./journal.ts";
+import { type Destination, findDestination, type SchemaService, withService } from "./service.ts";
+
+/** Changes nothing; exits with 1 where the database is not as pushes recorded it, or the schema cannot be pushed. */
+export async function runStatus(setting: Setting): Promise<ExitCode> {
+  const { args, env, folder, terminal } = setting;
+  const config = readSettings(env);
+  const destination = findDestination(args, config, folder);
+  const told = await withService(destination, config, async (service) => {
+    const status = await service.status();
+    return {
+      status,
+      pending: await findPending(setting, { destination, service, migrations: status.migrations }),
+      apps: (await service.apps?.()) ?? null,
+      drift: (await service.drift?.()) ?? null,
+    };
+  });
+  const { status, pending, apps, drift } = told;
+  const faulty = pending instanceof Error ? toFailure(pending) : null;
+  if (args.has("json")) {
+    const { app, deferredSteps } = status;
+    const migrations = status.migrations.map(({ seq, name, checksum }) => ({
+      seq,
+      name,
+      checksum,
+    }));
+    const tables = status.tables.map(({ name }) => name);
+    const steps = pending instanceof Error ? null : pending;
+    const known = { app, tables, pending: steps, migrations, deferredSteps, apps, drift };
+    terminal.say(toDocument({ ...known, schema: faulty }));
+  } else {
+    for (const line of describeStatus(status, apps)) terminal.say(line);
+    if (pending instanceof Error) terminal.warn(toPrintable(explain(pending)));
+    else if (pending !== null) terminal.say(describePending(pending));
+    for (const { thing, wanted, found } of drift ?? [])
+      terminal.say(toPrintable(`Drift: ${thing}: wanted ${wanted}, found ${found}`));
+  }
+  const isWell = faulty === null && (drift ?? []).length === 0;
+  return isWell ? EXIT.done : EXIT.refused;
+}
+
+type Pending = string[] | null | RefusedError | Problem;
+
+type Recorded = {
+  destination: Destination;
+  service: SchemaService;
+  migrations: readonly Migration[];
+};
+
+/** What keeps a schema from being pushed does not keep the database from being told of. */
+async function findPending(setting: Setting, recorded: Recorded): Promise<Pending> {
+  try {
+    return await planSchema(setting, recorded);
+  } catch (error) {
+    if (isOfSchema(error)) return error;
+    throw error;
+  }
+}
+
+const OF_SCHEMA: readonly string[] = ["invalid_schema", "incompatible_schema", "edited_migration"];
+
+function isOfSchema(error: unknown): error is RefusedError | Problem {
+  if (error instanceof Problem) return OF_SCHEMA.includes(error.code);
+  return error instanceof RefusedError && OF_SCHEMA.includes(error.told.code ?? "");
+}
+
+/** The steps that a push of the folder's schema would take; `null` where the folder has none. */
+async function planSchema(
+  setting: Setting,
+  { destination, service, migrations }: Recorded,
+): Promise<string[] | null> {
+  const typed = setting.args.text("schema");
+  const file = findSchemaFile(setting.folder, typed);
+  if (typed === undefined && !existsSync(file)) return null;
+  const definition = await evaluateSchema({ ...setting, file });
+  const journal = setting.args.text("journal");
+  const folder = findJournalFolder({ folder: setting.folder, file, journal }, destination);
+  const { entries } = await checkJournalFiles(folder, migrations);
+  const plan = { definition, journal: entries, dryRun: true, sharedUnique: false };
+  const log = openLog(readSettings(setting.env), setting.terminal.warn);
+  return (await service.push(plan, log)).steps;
+}
+
+function describePending(steps: readonly string[]): string {
+  if (steps.length === 0) return "The schema is up to date";
+  return `Pending: ${steps.length} ${steps.length === 1 ? "step" : "steps"}; rowhouse db plan tells them`;
+}
+
+function describeStatus(status: Status, apps: readonly TableApps[] | null): string[] {
+  const { app, tables, migrations, deferredSteps } = status;
+  const named = tables.map(({ name, owned }) => (owned ? name : `${name} (shared)`));
+  return [
+    `App ${app}: ${named.length === 0 ? "no tables" : named.join(", ")}`,
+    ...(apps ?? []).map(
+      ({ table, owner, users }) =>
+        `  ${table}: owned by ${owner}, used by ${users.length === 0 ? "no other app" : users.join(", ")}`,
+    ),
+    ...migrations.map((one) => `  ${showMigration(one)}  ${one.checksum.slice(0, 19)}`),
+    ...deferredSteps
+      .filter(({ state }) => state !== "done")
+      .map(
+        ({ kind, table, columns, state, fault }) =>
+          `  ${kind} (${columns.join(", ")}) of ${table}: ${state}${fault === null ? "" : `, ${fault}`}`,
+      ),
+  ];
+}
+
+/** A migration by its number and name, as its file is called. */
+export function showMigration({ seq, name }: Pick<Migration, "seq" | "name">): string {
+  return `${String(seq).padStart(4, "0")}_${name}`;
+}

@@ -1,0 +1,76 @@
+/** Generated types: what an app's tables are to its code, by way of the schema itself, which alone knows the shape of json. @module */
+import { dirname, join, relative } from "node:path";
+import type { Terminal } from "../cli/command.ts";
+import { readIfThere, writeIfChanged } from "../cli/files.ts";
+import { HIDDEN_FOLDER } from "../dev/file.ts";
+
+export type TypesOptions = {
+  folder: string;
+  /** The schema's file. */
+  file: string;
+  tables: readonly string[];
+  terminal: Terminal;
+};
+
+const IGNORE =
+  "# Kept: the types. Everything else here belongs to this machine.\n*\n!.gitignore\n!types.d.ts\n";
+
+/** Writes the types where they differ from what is there; their path, where it wrote. */
+export function writeTypes({ folder, file, tables, terminal }: TypesOptions): string | undefined {
+  const path = join(folder, HIDDEN_FOLDER, "types.d.ts");
+  const specifier = relative(dirname(path), file).replaceAll("\\", "/");
+  const wrote = writeIfChanged(path, renderTypes(specifier, tables));
+  writeIgnore(folder);
+  if (!wrote) return undefined;
+  const remark = findTypesRemark(folder);
+  if (remark !== undefined) terminal.warn(remark);
+  return relative(folder, path);
+}
+
+/** Keeps what is private in the hidden folder out of the repository, from before it is written. */
+export function writeIgnore(folder: string): void {
+  writeIfChanged(join(folder, HIDDEN_FOLDER, ".gitignore"), IGNORE);
+}
+
+/** The text of the types for these tables; `specifier` leads from them to the schema. */
+export function renderTypes(specifier: string, tables: readonly string[]): string {
+  const parts = tables.map(
+    (name) => `  ${name}: {
+    row: Row<typeof schema, "${name}">;
+    insert: Insert<typeof schema, "${name}">;
+    update: Update<typeof schema, "${name}">;
+  };
+`,
+  );
+  const used =
+    tables.length === 0
+      ? ""
+      : `import type { Insert, Row, Update } from "rowhouse/schema";\nimport type schema from ${JSON.stringify(specifier)};\n\n`;
+  return `// Written by rowhouse db push; what is changed here is lost at the next push.\n${used || "export {};\n\n"}export interface Tables {\n${parts.join("")}}\n`;
+}
+
+/** A remark where the project's tsconfig.json does not reach the types: its patterns pass over hidden folders. */
+function findTypesRemark(folder: string): string | undefined {
+  const text = readIfThere(join(folder, "tsconfig.json"));
+  const config = text === undefined ? undefined : parseJsonc(text);
+  if (typeof config !== "object" || config === null) return undefined;
+  const lists = ["include", "files"].map((key) => Reflect.get(config, key) as unknown);
+  // What another file includes is not followed: no remark rather than a wrong one.
+  if (Object.hasOwn(config, "extends") && lists.every((list) => list === undefined))
+    return undefined;
+  const isFound = lists.some(
+    (list) =>
+      Array.isArray(list) &&
+      list.some((one) => String(one).replace(/^\.\//, "").startsWith(HIDDEN_FOLDER)),
+  );
+  if (isFound) return undefined;
+  return `Remark: tsconfig.json does not reach ${HIDDEN_FOLDER}/types.d.ts: add "${HIDDEN_FOLDER}/*.d.ts" to its "include", or import the file by name`;
+}
+
+function parseJsonc(text: string): unknown {
+  try {
+    return Bun.JSONC.parse(text);
+  } catch {
+    return undefined; // a tsconfig that TypeScript itself will complain about
+  }
+}

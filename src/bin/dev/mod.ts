@@ -1,0 +1,244 @@
+/** `rowhouse dev`: everything on one machine with one command: database, demo app, service, pushes on change. @module */
+import { join, resolve } from "node:path";
+import type { Config, Environment } from "../../config.ts";
+import type { Service } from "../../service/open.ts";
+import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
+import {
+  type Arguments,
+  type Command,
+  EXIT,
+  type ExitCode,
+  RefusedError,
+  type Setting,
+} from "../cli/command.ts";
+import { explainTrouble } from "../cli/database.ts";
+import { explain } from "../cli/explain.ts";
+import { openFrom, openLog } from "../cli/open.ts";
+import { readSettings, readWhole } from "../cli/settings.ts";
+import { toPrintable } from "../cli/terminal.ts";
+import { findSchemaFile } from "../db/evaluate.ts";
+import { describePush } from "../db/mod.ts";
+import { type Pushed, pushProject } from "../db/push.ts";
+import { writeIgnore } from "../db/types.ts";
+import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
+import { STOP_SIGNALS, untilSignal } from "../serve/signals.ts";
+import { DEMO_APP, openDemoApp } from "./app.ts";
+import { type DevDatabase, openDevDatabase } from "./database.ts";
+import { type ExampleOptions, hasExample, openExample, withExample } from "./example.ts";
+import { type DevFile, HIDDEN_FOLDER, readDevFile, removeDevFile, writeDevFile } from "./file.ts";
+import { type Lock, takeLock } from "./lock.ts";
+import { openDevPeople } from "./people.ts";
+import { keepSecrets, openSecrets } from "./secrets.ts";
+import { describeTour } from "./tour.ts";
+import { watchSchema } from "./watch.ts";
+
+export const devCommand: Command = {
+  name: "dev",
+  summary: "runs everything on this machine: database, demo app, service; pushes schema/ on change",
+  example: "rowhouse dev\nrowhouse dev --port 9000",
+  about: `Keeps an embedded PostgreSQL and its secrets under .rowhouse/ (with DATABASE_URL set, that database is
+used instead), makes the app "${DEMO_APP}" with a key that has every scope, and prints commands to paste.
+Listens on 127.0.0.1 unless HOST is set. .rowhouse/dev.json tells other commands where it runs.
+Ctrl-C stops everything; what is stored is there at the next start.`,
+  positionals: [],
+  flags: {
+    port: { value: "port", about: "default PORT, else 8787; 0 takes any free one" },
+    schema: { value: "path", about: "the schema's file, or a folder with mod.ts; default schema/" },
+    "data-dir": { value: "folder", about: "the embedded database; default .rowhouse/postgres" },
+  },
+  run: runDev,
+};
+
+async function runDev(setting: Setting): Promise<ExitCode> {
+  const { args, env, folder } = setting;
+  const config = readSettings(toDevEnvironment(env, args));
+  const dataDir = resolve(folder, args.text("data-dir") ?? join(HIDDEN_FOLDER, "postgres"));
+  const locks = takeLocks(folder, config.DATABASE_URL === undefined ? dataDir : undefined);
+  const stopped = untilSignal(STOP_SIGNALS, setting.terminal.flush);
+  writeIgnore(folder);
+  try {
+    const { loginPassword } = openSecrets(folder);
+    const database = await openDevDatabase({ config, dataDir, loginPassword });
+    try {
+      await serveDev(setting, { config, database, stopped });
+    } catch (error) {
+      throw explainTrouble(error, database.admin);
+    } finally {
+      await database.stop();
+    }
+    return EXIT.done;
+  } finally {
+    for (const lock of locks) lock.release();
+  }
+}
+
+/** What is unset gets the value that suits one's own machine. */
+function toDevEnvironment(env: Environment, args: Arguments): Environment {
+  const port = args.text("port");
+  if (port !== undefined) readWhole("--port", port, [0, 65_535]);
+  return {
+    ...env,
+    HOST: env["HOST"] || "127.0.0.1",
+    PORT: port ?? env["PORT"],
+    COOKIE_DOMAIN: env["COOKIE_DOMAIN"] || DEV_COOKIE_DOMAIN,
+    LOG_LEVEL: env["LOG_LEVEL"] || "warn",
+  };
+}
+
+/** Of the project, and of the database's folder, which may be shared by two projects. */
+function takeLocks(folder: string, dataDir: string | undefined): Lock[] {
+  const project = takeLock(join(folder, HIDDEN_FOLDER, "dev.lock"));
+  if (project === undefined) {
+    const url = readDevFile(folder)?.baseUrl;
+    const where = url === undefined ? "it is starting" : `it runs at ${url}`;
+    throw new RefusedError(`Another rowhouse dev has this folder: ${where}`);
+  }
+  if (dataDir === undefined) return [project];
+  const data = takeLock(`${dataDir}.lock`);
+  if (data !== undefined) return [project, data];
+  project.release();
+  throw new RefusedError(
+    `Another rowhouse dev has the database in ${dataDir}: use another --data-dir`,
+  );
+}
+
+type Running = { config: Config; database: DevDatabase; stopped: Promise<void> };
+
+/** Serves until it is told to stop. */
+async function serveDev(setting: Setting, running: Running): Promise<void> {
+  const { folder, terminal } = setting;
+  const { database, stopped } = running;
+  const port = running.config.PORT === 0 ? findFreePort() : running.config.PORT;
+  const config = withHosts(running.config, port);
+  const service = openFrom(config, {
+    databaseUrl: database.serving.url,
+    adminDatabaseUrl: database.admin.url,
+    log: openLog(config, terminal.warn),
+  });
+  await service.warm();
+  const example = makeExample();
+  const serving = listen(withExample(service, toHost(DEMO_APP, config), example.find), {
+    host: config.HOST,
+    port,
+  });
+  try {
+    const file = await openDemo(service, { folder, config, database, port });
+    const target = { url: toLocalUrl(config.HOST, port), key: file.apiKey, isDev: true };
+    const push = () => pushOnce(setting, { config, target });
+    const pushed = await push();
+    for (const line of describeTour(file, pushed?.definition)) terminal.say(line);
+    const origin = toOrigin(DEMO_APP, config);
+    const app = await example.open({ ...file, origin, localUrl: target.url, env: setting.env });
+    if (app !== undefined) terminal.say(app);
+    terminal.say("Pushes the schema on change; Ctrl-C stops everything");
+    const schema = findSchemaFile(folder, setting.args.text("schema"));
+    const watch = watchSchema(schema, async () => void (await push()));
+    try {
+      await Promise.race([stopped, refuseDeath(database)]);
+    } finally {
+      watch.stop();
+    }
+  } finally {
+    removeDevFile(folder);
+    await serving.stop();
+  }
+}
+
+/** @throws {RefusedError} the embedded database has died: nothing here can serve any more */
+async function refuseDeath({ died }: DevDatabase): Promise<never> {
+  await died;
+  throw new RefusedError("The embedded PostgreSQL has ended: start rowhouse dev again");
+}
+
+/** The three hosts of one machine: the gateway, the identity pages and the demo app. */
+function withHosts(config: Config, port: number): Config {
+  const served = { ...config, PORT: port };
+  return {
+    ...served,
+    PUBLIC_URL: config.PUBLIC_URL ?? toOrigin("api", served),
+    IDENTITY_URL: config.IDENTITY_URL ?? toOrigin("id", served),
+  };
+}
+
+function toHost(name: string, { COOKIE_DOMAIN, PORT }: Config): string {
+  return `${name}.${COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN}:${PORT}`;
+}
+
+function toOrigin(name: string, config: Config): string {
+  const isLocal = (config.COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN).endsWith("localhost");
+  return `${isLocal ? "http" : "https"}://${toHost(name, config)}`;
+}
+
+/** The example app: answered once it is built, and left out where it is not there or cannot be built. */
+function makeExample() {
+  let handler: Awaited<ReturnType<typeof openExample>> | undefined;
+  return {
+    find: () => handler,
+    open: async (options: ExampleOptions): Promise<string | undefined> => {
+      if (!hasExample()) return undefined;
+      try {
+        handler = await openExample(options);
+        return `The example app:\n  ${options.origin}\n`;
+      } catch (error) {
+        return explain(error);
+      }
+    },
+  };
+}
+
+type Demo = { folder: string; config: Config; database: DevDatabase; port: number };
+
+/** The demo app and its people, told to other commands by `.rowhouse/dev.json`. */
+async function openDemo(
+  service: Service,
+  { folder, config, database, port }: Demo,
+): Promise<DevFile> {
+  const domain = config.COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN;
+  const secrets = openSecrets(folder);
+  const apiKey = await openDemoApp(service.admin, {
+    config,
+    origin: toOrigin(DEMO_APP, config),
+    keptKey: secrets.apiKey,
+  });
+  const people = await openDevPeople(service.admin, {
+    domain,
+    app: DEMO_APP,
+    kept: secrets.people,
+  });
+  keepSecrets(folder, { ...secrets, apiKey, people });
+  const file = {
+    baseUrl: `http://localhost:${port}`,
+    gatewayUrl: config.PUBLIC_URL ?? toOrigin("api", config),
+    identityUrl: config.IDENTITY_URL ?? toOrigin("id", config),
+    app: DEMO_APP,
+    apiKey,
+    databaseUrl: database.admin.url,
+    ...people,
+  };
+  writeDevFile(folder, file);
+  return file;
+}
+
+type Destination = { config: Config; target: { url: string; key: string; isDev: boolean } };
+
+/** A push whose faults are shown and change nothing: what was served goes on being served. */
+async function pushOnce(
+  { args, env, folder, terminal }: Setting,
+  { config, target }: Destination,
+): Promise<Pushed | undefined> {
+  const project = { folder, schema: args.text("schema"), env, terminal };
+  const task = {
+    destination: { kind: "service", target },
+    config,
+    dryRun: false,
+    waitS: 10,
+  } as const;
+  try {
+    const pushed = await pushProject(project, task);
+    for (const line of describePush(pushed)) terminal.say(toPrintable(line));
+    return pushed;
+  } catch (error) {
+    terminal.warn(toPrintable(explain(error)));
+    return undefined;
+  }
+}

@@ -1,0 +1,79 @@
+/** The people of `dev`: an administrator, and a plain user with a role on the demo app; their passwords are kept between runs. @module */
+import { createUser, grantRole, makePasswordLink, usePasswordLink } from "../../accounts/mod.ts";
+import type { Database } from "../../db/mod.ts";
+import { makeHashing } from "../../identity/mod.ts";
+import { Problem } from "../../problem.ts";
+import { randomText } from "../../std/random_text.ts";
+
+export type DevPerson = { email: string; password: string };
+export type DevPeople = { admin: DevPerson; user: DevPerson };
+
+const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
+const USER_ROLE = "member";
+
+export type DevPeopleOptions = {
+  domain: string;
+  /** The slug of the app that the plain user may open. */
+  app: string;
+  kept: DevPeople | undefined;
+};
+
+/** Makes who is missing; a person who was there keeps the password that was kept with them. */
+export async function openDevPeople(
+  admin: Database,
+  options: DevPeopleOptions,
+): Promise<DevPeople> {
+  const { domain, app, kept } = options;
+  const people = {
+    admin: kept?.admin ?? { email: `admin@${domain}`, password: makePassword() },
+    user: kept?.user ?? { email: `person@${domain}`, password: makePassword() },
+  };
+  const isNewKept = kept === undefined;
+  await openPerson(admin, { ...people.admin, name: "Dev Admin", isAdmin: true, isNewKept });
+  const user = { ...people.user, name: "Dev Person", isAdmin: false, isNewKept };
+  // Once: what an administrator takes away later stays away.
+  if (await openPerson(admin, user))
+    await grantRole({ admin }, { email: user.email, slug: app, role: USER_ROLE });
+  return people;
+}
+
+type Wanted = DevPerson & { name: string; isAdmin: boolean; isNewKept: boolean };
+
+/** Whether the person is new. A password is set for a new one, or where no kept one can be right. */
+async function openPerson(admin: Database, wanted: Wanted): Promise<boolean> {
+  const made = await makePerson(admin, wanted);
+  const secret = made ?? (await renewLink(admin, wanted));
+  if (secret !== undefined)
+    await usePasswordLink({ db: admin }, secret, await makeHashing().make(wanted.password));
+  return made !== undefined;
+}
+
+async function makePerson(admin: Database, wanted: Wanted): Promise<string | undefined> {
+  const deps = { admin, makeId: () => Bun.randomUUIDv7(), randomBytes };
+  const consoleRole = wanted.isAdmin ? ("super_admin" as const) : undefined;
+  try {
+    const made = await createUser(deps, {
+      email: wanted.email,
+      displayName: wanted.name,
+      consoleRole,
+    });
+    return made.linkSecret;
+  } catch (error) {
+    if (error instanceof Problem && error.code === "invalid_request") return undefined; // already there
+    throw error;
+  }
+}
+
+async function renewLink(admin: Database, wanted: Wanted): Promise<string | undefined> {
+  if (!wanted.isNewKept) return undefined;
+  return (await makePasswordLink({ admin, randomBytes }, wanted.email)).linkSecret;
+}
+
+/** Five groups of four: 98 bits, and easy to type on a phone. */
+function makePassword(): string {
+  return Array.from({ length: 5 }, () => randomText(ALPHABET, 4, randomBytes)).join("-");
+}
+
+function randomBytes(length: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(length));
+}

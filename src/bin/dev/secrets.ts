@@ -1,0 +1,42 @@
+/** What `dev` draws once and keeps in the hidden folder, so that a line pasted yesterday works today. @module */
+import { join } from "node:path";
+import * as v from "valibot";
+import { randomText } from "../../std/random_text.ts";
+import { readIfThere, writeAtomically } from "../cli/files.ts";
+import { HIDDEN_FOLDER } from "./file.ts";
+
+const ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+const Person = v.object({ email: v.string(), password: v.string() });
+const Secrets = v.object({
+  loginPassword: v.string(),
+  apiKey: v.optional(v.string()),
+  people: v.optional(v.object({ admin: Person, user: Person })),
+});
+export type Secrets = v.InferOutput<typeof Secrets>;
+
+function toPath(folder: string): string {
+  return join(folder, HIDDEN_FOLDER, "secrets.json");
+}
+
+/** The kept ones, or new ones where nothing readable is kept. */
+export function openSecrets(folder: string): Secrets {
+  const kept = v.safeParse(Secrets, parse(readIfThere(toPath(folder)) ?? ""));
+  if (kept.success) return kept.output;
+  const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+  const secrets = { loginPassword: randomText(ALPHABET, 32, randomBytes) };
+  keepSecrets(folder, secrets);
+  return secrets;
+}
+
+/** Only their owner may read them. */
+export function keepSecrets(folder: string, secrets: Secrets): void {
+  writeAtomically(toPath(folder), `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // none yet, or spoilt: new ones are drawn
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Several processes on one port: a supervisor that serves nothing itself, starts the workers, replaces one that dies,
+ * and on SIGHUP replaces all of them one by one, the new one first.
+ *
+ * @module
+ */
+import type { Subprocess } from "bun";
+import type { Config } from "../../config.ts";
+import type { Log } from "../../observe.ts";
+import type { Role } from "../../role.ts";
+import { EXIT, type ExitCode, RefusedError } from "../cli/command.ts";
+import { untilSignal } from "./signals.ts";
+
+type Worker = {
+  readonly process: Subprocess;
+  /** Resolves when it listens, or false when it ended without. */
+  readonly listening: Promise<boolean>;
+  isRetired: boolean;
+};
+type Supervised = { config: Config; log: Log; sayLastWords: () => Promise<void> };
+
+const LISTENING = "listening";
+const RESTART_DELAY_MS = 500;
+
+/** Serves with `WORKERS` processes until a signal to stop; a second one ends them at once. */
+export async function superviseWorkers({
+  config,
+  log,
+  sayLastWords,
+}: Supervised): Promise<ExitCode> {
+  if (config.PORT === 0)
+    throw new RefusedError("Several WORKERS share one port: set PORT to a number above 0");
+  const workers = new Map<number, Worker>();
+  let isStopping = false;
+  const start = (index: number): Worker => {
+    const worker = spawnWorker(index, config.ROLE);
+    workers.set(index, worker);
+    void worker.process.exited.then(async (code) => {
+      if (isStopping || worker.isRetired) return;
+      log("error", "worker died", { worker: String(index), exitCode: code });
+      await Bun.sleep(RESTART_DELAY_MS);
+      if (!isStopping && workers.get(index) === worker) start(index);
+    });
+    return worker;
+  };
+  const indexes = Array.from({ length: config.WORKERS }, (_, index) => index);
+  const stop = untilSignal(["SIGINT", "SIGTERM"], async () => {
+    for (const { process } of workers.values()) process.kill("SIGKILL");
+    await sayLastWords();
+  });
+  // The first one alone: what it refuses to start over, all would.
+  const first = start(0);
+  if (!(await first.listening)) {
+    isStopping = true;
+    return (first.process.exitCode === 0 ? EXIT.done : EXIT.refused) as ExitCode;
+  }
+  for (const index of indexes.slice(1)) start(index);
+  const reload = makeReload({ workers, start, indexes, log });
+  process.on("SIGHUP", reload);
+  await stop;
+  isStopping = true;
+  process.off("SIGHUP", reload);
+  log("info", "stopping");
+  await Promise.all([...workers.values()].map(retire));
+  log("info", "stopped");
+  return EXIT.done;
+}
+
+type Reloading = {
+  workers: Map<number, Worker>;
+  start: (index: number) => Worker;
+  indexes: readonly number[];
+  log: Log;
+};
+
+/** Replaces every worker in turn; one that does not come up leaves the old one in its options. */
+function makeReload({ workers, start, indexes, log }: Reloading): () => void {
+  let reloading = Promise.resolve();
+  const replace = async (index: number): Promise<void> => {
+    const old = workers.get(index);
+    const fresh = start(index);
+    fresh.isRetired = true; // until it listens, its end is told here
+    if (!(await fresh.listening)) {
+      log("error", "worker does not start", { worker: String(index) });
+      if (old !== undefined) workers.set(index, old);
+      return;
+    }
+    fresh.isRetired = false;
+    if (old !== undefined) await retire(old);
+  };
+  return () => {
+    reloading = reloading.then(async () => {
+      log("info", "reloading");
+      for (const index of indexes) await replace(index);
+      log("info", "reloaded");
+    });
+  };
+}
+
+async function retire(worker: Worker): Promise<void> {
+  worker.isRetired = true;
+  worker.process.kill("SIGTERM");
+  await worker.process.exited;
+}
+
+function spawnWorker(index: number, role: Role): Worker {
+  let settle: (isListening: boolean) => void = () => undefined;
+  const listening = new Promise<boolean>((resolve) => {
+    settle = resolve;
+  });
+  const child = Bun.spawn(
+    [process.execPath, Bun.main, "serve", "--worker", String(index), "--role", role],
+    {
+      stdin: "ignore",
+      stdout: "inherit",
+      stderr: "inherit",
+      ipc: (message) => settle(message === LISTENING),
+      onExit: () => settle(false),
+    },
+  );
+  return { process: child, listening, isRetired: false };
+}
+
+/** A worker's side: says that it listens. */
+export function tellListening(): void {
+  process.send?.(LISTENING);
+}
+
+/** A worker's side: until its supervisor tells it to stop, or is gone. Ctrl-C and SIGHUP are the supervisor's. */
+export function untilToldToStop(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => undefined);
+    process.once("SIGTERM", () => resolve());
+    process.once("disconnect", () => resolve());
+  });
+}

@@ -1,0 +1,45 @@
+/** The serving login's rights: a member of the group of its role, with the service's time limit. Part of `migrate`. @module */
+import type { Role } from "../../role.ts";
+import { quoteName } from "../literal.ts";
+import { type Database, EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../pool/mod.ts";
+
+export class GrantLoginError extends Error {}
+
+/** What a login is made a member of, by the role of the process that uses it. */
+const GROUPS = {
+  all: "rowhouse_service",
+  gateway: "rowhouse_gateway",
+  data: "rowhouse_data",
+  identity: "rowhouse_identity",
+} as const satisfies Record<Role, string>;
+
+/**
+ * Lets the login of `databaseUrl` serve in a role, with the least rights for it. An administrator who serves himself is left as he is.
+ *
+ * @throws {GrantLoginError} there is no such role
+ */
+export async function grantLogin(
+  admin: Database,
+  databaseUrl: string,
+  role: Role = "all",
+): Promise<void> {
+  const login = decodeURIComponent(new URL(databaseUrl).username);
+  const [found] = await admin.query<{ is_self: boolean; database: string }>(
+    "select rolname = current_user as is_self, current_database() as database from pg_catalog.pg_roles where rolname = $1",
+    [login],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  if (found === undefined) {
+    throw new GrantLoginError(
+      `The role ${quoteName(login)} of DATABASE_URL does not exist: create it with create role ${quoteName(login)} login password '…'`,
+    );
+  }
+  if (found.is_self) return;
+  const database = quoteName(found.database);
+  await admin.message(`
+do $$ begin perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0)); end $$;
+grant ${GROUPS[role]} to ${quoteName(login)};
+alter role ${quoteName(login)} in database ${database} set statement_timeout = '${EXECUTION_LIMIT_MS}ms';
+alter role ${quoteName(login)} in database ${database} set client_connection_check_interval = '1s';
+select 1`);
+}

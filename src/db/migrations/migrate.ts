@@ -1,0 +1,112 @@
+/**
+ * `rowhouse migrate`: the service's own tables and roles. Idempotent, also when several start at once; an applied
+ * migration that was edited is refused.
+ *
+ * @module
+ */
+import { quoteLiteral } from "../literal.ts";
+import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+import { SignalError } from "../sqlstate.ts";
+import { MIGRATIONS, type ServiceMigration } from "./mod.ts";
+
+/** SQLSTATE by which a message says that another process applied this migration meanwhile. */
+const ALREADY_APPLIED = "RH003";
+/** Roles are shared by all databases of a cluster: two that are set up at once meet on their catalog rows. */
+const COLLISIONS = new Set(["XX000", "23505", "40001", "40P01"]);
+const ATTEMPTS = 8;
+
+export class MigrationError extends Error {}
+
+/** Applies what is missing; the names of what it applied. */
+export async function migrate(admin: Database): Promise<string[]> {
+  const applied = await readApplied(admin);
+  const edited = MIGRATIONS.filter(
+    (one) => applied.has(one.number) && applied.get(one.number) !== checksum(one),
+  );
+  if (edited.length > 0) {
+    throw new MigrationError(
+      `Cannot migrate: ${edited.map(toFileName).join(", ")} differs from what this database applied; use the release that matches it`,
+    );
+  }
+  const done: string[] = [];
+  for (const migration of MIGRATIONS) {
+    if (!applied.has(migration.number) && (await apply(admin, migration)))
+      done.push(toFileName(migration));
+  }
+  return done;
+}
+
+/** The numbers of the migrations that this database lacks. */
+export async function findMissingMigrations(db: Database): Promise<number[]> {
+  const applied = await readApplied(db);
+  return MIGRATIONS.filter((migration) => !applied.has(migration.number)).map(
+    (migration) => migration.number,
+  );
+}
+
+async function readApplied(db: Database): Promise<Map<number, string>> {
+  const [there] = await db.query<{ found: boolean }>(
+    "select pg_catalog.to_regclass('rowhouse.service_migrations') is not null as found",
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  if (there?.found !== true) return new Map();
+  const rows = await db.query<{ number: number; checksum: string }>(
+    "select number, checksum from rowhouse.service_migrations",
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return new Map(rows.map((row) => [row.number, row.checksum]));
+}
+
+/** Whether this call applied it, and not another process at the same time. */
+async function apply(admin: Database, migration: ServiceMigration): Promise<boolean> {
+  const text = toMessage(migration);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await admin.message(text);
+      return true;
+    } catch (error) {
+      if (error instanceof SignalError && error.signal === ALREADY_APPLIED) return false;
+      if (attempt === ATTEMPTS || !isCollision(error)) throw error;
+      await Bun.sleep(50 * attempt);
+    }
+  }
+}
+
+function toMessage(migration: ServiceMigration): string {
+  return `
+do $rowhouse$
+begin
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
+  -- The catalog itself is read: names looked up before the wait are remembered as unknown.
+  if exists (
+    select from pg_catalog.pg_class join pg_catalog.pg_namespace on pg_namespace.oid = relnamespace
+    where nspname = 'rowhouse' and relname = 'service_migrations'
+  ) then
+    if exists (select from rowhouse.service_migrations where number = ${migration.number}) then
+      raise exception 'already applied' using errcode = '${ALREADY_APPLIED}';
+    end if;
+  end if;
+end
+$rowhouse$;
+${migration.sql}
+insert into rowhouse.service_migrations (number, name, checksum)
+values (${migration.number}, ${quoteLiteral(migration.name)}, ${quoteLiteral(checksum(migration))});
+select ${migration.number} as number;`;
+}
+
+function checksum(migration: ServiceMigration): string {
+  return `sha256:${new Bun.CryptoHasher("sha256").update(migration.sql).digest("hex")}`;
+}
+
+function toFileName(migration: ServiceMigration): string {
+  return `${String(migration.number).padStart(4, "0")}_${migration.name}`;
+}
+
+function isCollision(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return (
+    error instanceof Error && (error.name === "ViolationError" || COLLISIONS.has(String(code)))
+  );
+}

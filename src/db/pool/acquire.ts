@@ -1,0 +1,173 @@
+/**
+ * Who gets a connection: at once where one is free, else in turn. A caller waits for a bounded time; a database that
+ * refuses connections fails all who wait.
+ *
+ * @module
+ */
+import { Problem } from "../../problem.ts";
+import type { Connection } from "./connection.ts";
+import { type ConnectionsOptions, makeConnections, RECONNECT_DELAY_MS } from "./connections.ts";
+import { makeFairQueue, type Refusal } from "./fair_queue.ts";
+import type { Caller } from "./statement.ts";
+import type { Ticker, Ticking } from "./ticker.ts";
+
+export type AcquirerOptions = ConnectionsOptions & {
+  /** Milliseconds that a caller waits for a connection. */
+  acquireMs: number;
+  ticker: Ticker;
+};
+
+export type PoolStats = {
+  open: number;
+  busy: number;
+  connecting: number;
+  waiting: number;
+  /** Callers turned away since the start, by reason. */
+  shed: Readonly<Record<Refusal | "waited" | "away", number>>;
+};
+
+export type Acquirer = {
+  /** A connection of the caller's own: at once where one is free. */
+  readonly acquire: (queue: string, caller?: Caller) => Connection | Promise<Connection>;
+  readonly release: (queue: string, connection: Connection, isSuspect: boolean) => void;
+  readonly stats: () => PoolStats;
+  readonly close: (timeoutS: number) => Promise<void>;
+};
+
+type Waiter = Ticking & {
+  receive: (connection: Connection) => void;
+  fail: (error: Error) => void;
+};
+
+/** Callers that wait: of one queue, and in all. */
+const MAX_WAITING_PER_QUEUE = 256;
+const MAX_WAITING = 1024;
+
+export function makeAcquirer(options: AcquirerOptions): Acquirer {
+  const { connections, ticker, acquireMs } = options;
+  const fairQueue = makeFairQueue<Waiter>({
+    connections,
+    perQueue: MAX_WAITING_PER_QUEUE,
+    total: MAX_WAITING,
+  });
+  const waiters = new Set<Waiter>();
+  const shed = { queue_full: 0, full: 0, waited: 0, away: 0 };
+  let isClosed = false;
+
+  /** Hands free connections to whose turn it is, and has more opened for who is left. */
+  const serve = (): void => {
+    while (fairQueue.waiting() > 0) {
+      const connection = connectionSet.take();
+      if (connection === undefined) break;
+      const waiter = fairQueue.next();
+      if (waiter === undefined) {
+        connectionSet.keep(connection);
+        break;
+      }
+      waiter.receive(connection);
+    }
+    connectionSet.grow(fairQueue.waiting());
+  };
+  const failAll = (error: Error): void => {
+    shed.away += waiters.size;
+    for (const waiter of [...waiters]) waiter.fail(error);
+  };
+  const connectionSet = makeConnections(options, { onRoom: serve, onNone: failAll });
+
+  /** Why nobody can be served at this moment, where that is known already. */
+  const findRefusal = (): Error | undefined => {
+    if (isClosed) return closed();
+    const failure = connectionSet.failure();
+    if (failure === undefined) return undefined;
+    if (performance.now() - failure.at >= RECONNECT_DELAY_MS) return undefined;
+    shed.away++;
+    return failure.error;
+  };
+  const makeWaiter = (
+    queue: string,
+    caller: Caller | undefined,
+    { resolve, reject }: PromiseWithResolvers<Connection>,
+  ): Waiter => {
+    const leavesAt = performance.now() + acquireMs;
+    const leave = (): void => {
+      waiters.delete(waiter);
+      ticker.remove(waiter);
+    };
+    const waiter: Waiter = {
+      receive: (connection) => {
+        leave();
+        resolve(connection);
+      },
+      fail: (error) => {
+        leave();
+        fairQueue.leave(queue, waiter);
+        reject(error);
+      },
+      tick: (now) => {
+        if (caller?.signal.aborted === true) return waiter.fail(new Problem("overloaded"));
+        if (now < leavesAt) return;
+        shed.waited++;
+        waiter.fail(connectionSet.failure()?.error ?? tooBusy("waited"));
+      },
+    };
+    return waiter;
+  };
+  const wait = (queue: string, caller: Caller | undefined): Promise<Connection> => {
+    const end = Promise.withResolvers<Connection>();
+    const waiter = makeWaiter(queue, caller, end);
+    const refusal = fairQueue.join(queue, waiter);
+    if (refusal !== undefined) {
+      shed[refusal]++;
+      return Promise.reject(tooBusy(refusal));
+    }
+    waiters.add(waiter);
+    ticker.add(waiter);
+    serve();
+    return end.promise;
+  };
+
+  return {
+    acquire: (queue, caller) => {
+      const connection = !isClosed && fairQueue.mayStart(queue) ? connectionSet.take() : undefined;
+      if (connection !== undefined) {
+        fairQueue.start(queue);
+        return connection;
+      }
+      const refusal = findRefusal();
+      return refusal === undefined ? wait(queue, caller) : Promise.reject(refusal);
+    },
+    release: (queue, connection, isSuspect) => {
+      fairQueue.finish(queue);
+      connectionSet.release(connection, isSuspect);
+      if (fairQueue.waiting() > 0) serve();
+    },
+    stats: () => ({
+      ...connectionSet.size(),
+      busy: fairQueue.running(),
+      waiting: fairQueue.waiting(),
+      shed: { ...shed },
+    }),
+    close: async (timeoutS) => {
+      isClosed = true;
+      failAll(closed());
+      const endsAt = performance.now() + timeoutS * 1000;
+      while (fairQueue.running() > 0 && performance.now() < endsAt) await Bun.sleep(10);
+      connectionSet.close();
+    },
+  };
+}
+
+const REFUSALS = {
+  queue_full: { code: "rate_limited", message: "Too many requests of this app wait already" },
+  full: { code: "overloaded", message: "Too many requests wait already; nothing was started" },
+  waited: { code: "overloaded", message: "No connection came free in time; nothing was started" },
+} as const;
+
+function tooBusy(reason: keyof typeof REFUSALS): Problem {
+  const { code, message } = REFUSALS[reason];
+  return new Problem(code, { message, headers: { "retry-after": "1" } });
+}
+
+function closed(): Problem {
+  return new Problem("unavailable", { headers: { "retry-after": "1" } });
+}

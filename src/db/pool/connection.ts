@@ -1,0 +1,202 @@
+/**
+ * One connection: a driver of its own over a socket of its own, thrown away at the first fault, so that nothing of a
+ * broken connection can reach the next caller. The only file that knows the driver. Sends one statement at a time.
+ *
+ * @module
+ */
+import { connect, type Socket } from "node:net";
+import postgres from "postgres";
+
+/** A value that PostgreSQL gets as a parameter: never `undefined`, which would hang the connection behind a pooler. */
+export type Parameter = string | number | boolean | null | Date | Uint8Array | readonly string[];
+
+export type Statement = {
+  text: string;
+  /** None: the text may hold several statements, sent as one message. */
+  parameters: readonly Parameter[] | undefined;
+  prepare: boolean;
+  /** Rows as lists of the bytes that were sent, not as objects. */
+  isRaw: boolean;
+};
+
+/** What a statement gave: settles when the server is ready again, which is after its commit. */
+export type Pending = Promise<unknown[]>;
+
+export type Connection = {
+  readonly send: (statement: Statement) => Pending;
+  /** Asks the database to cancel what `send` gave; done when the request was taken, whatever came of it. */
+  readonly cancel: (pending: Pending) => Promise<void>;
+  readonly isAlive: () => boolean;
+  /** Called once, when the connection is lost without having been ended. */
+  onLost: () => void;
+  /** When it was opened and last used, in milliseconds of `performance.now`. */
+  readonly openedAt: number;
+  usedAt: number;
+  /** Says goodbye; the socket is destroyed where the server does not answer that. */
+  readonly end: () => void;
+};
+
+export type ConnectionOptions = {
+  url: string;
+  prepare: boolean;
+  name: string;
+};
+
+/** The longest that connecting, signing in and a first answer may take. */
+export const CONNECT_LIMIT_MS = 3000;
+const GOODBYE_LIMIT_MS = 1000;
+const KEEP_ALIVE_MS = 15_000;
+
+/** Number of the driver patch that this release was tested with: patches/README.md. */
+const WANTED_PATCH = 1;
+
+/** Whether the driver that runs is the patched one; without the patch a lost connection is reported less exactly. */
+export function isDriverPatched(): boolean {
+  return Reflect.get(postgres, "rowhousePatch") === WANTED_PATCH;
+}
+
+/**
+ * A connection that has answered once.
+ *
+ * @throws {Error} the driver's or the socket's own, with its code
+ */
+export async function openConnection(options: ConnectionOptions): Promise<Connection> {
+  let socket: Socket | undefined;
+  let lost = false;
+  let ended = false;
+  const sql = postgres(options.url, {
+    ...toAddress(options.url),
+    max: 1,
+    prepare: options.prepare,
+    fetch_types: false,
+    max_lifetime: null,
+    connect_timeout: CONNECT_LIMIT_MS / 1000,
+    // A connection is never opened twice: what would be a reconnect waits until it is forgotten.
+    backoff: () => 3600,
+    onnotice: () => undefined,
+    connection: { application_name: options.name },
+    ...toDriverOptions((parsed) =>
+      dial(parsed).then((dialled) => {
+        // The first socket is the connection's own; later ones carry a cancellation.
+        socket ??= dialled;
+        return dialled;
+      }),
+    ),
+    onclose: () => {
+      lost = true;
+      if (!ended) connection.onLost();
+    },
+  });
+  const end = () => {
+    if (ended) return;
+    ended = true;
+    setTimeout(() => socket?.destroy(), GOODBYE_LIMIT_MS).unref();
+    sql.end({ timeout: 0 }).catch(() => socket?.destroy());
+  };
+  const connection: Connection = {
+    send: ({ text, parameters, prepare, isRaw }) => {
+      if (parameters === undefined) return sql.unsafe(text);
+      const values = [...parameters] as postgres.ParameterOrJSON<never>[];
+      const query = sql.unsafe(text, values, { prepare });
+      return isRaw ? query.raw() : query;
+    },
+    cancel,
+    isAlive: () => !lost && !ended && socket?.destroyed === false,
+    onLost: () => undefined,
+    openedAt: performance.now(),
+    usedAt: performance.now(),
+    end,
+  };
+  try {
+    await within(CONNECT_LIMIT_MS, sql.unsafe("select 1"));
+    return connection;
+  } catch (error) {
+    end();
+    socket?.destroy();
+    throw error;
+  }
+}
+
+/** What the driver must be told outright, because it reads PG* variables of the environment for what is missing. */
+function toAddress(url: string): { username: string; password: string; database: string } {
+  const { username, password, pathname } = new URL(url);
+  return {
+    username: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+    database: decodeURIComponent(pathname.slice(1)),
+  };
+}
+
+type Parsed = { host: string[]; port: number[]; path: string | false };
+
+/** Options that the driver reads and its types lack. */
+function toDriverOptions(socket: (parsed: Parsed) => Promise<Socket>): object {
+  return { socket, max_pipeline: 0, no_subscribe: true };
+}
+
+/** A connected socket to the first of the hosts that takes one. */
+async function dial({ host, port, path }: Parsed): Promise<Socket> {
+  const addresses = path
+    ? [{ path }]
+    : host.map((name, index) => ({ host: name, port: port[index] ?? port[0] ?? 5432 }));
+  let failure: unknown;
+  for (const address of addresses) {
+    try {
+      return await dialOne(address);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+function dialOne(address: { path: string } | { host: string; port: number }): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(address);
+    const timer = setTimeout(() => {
+      reject(withCode("CONNECT_TIMEOUT"));
+      socket.destroy();
+    }, CONNECT_LIMIT_MS);
+    socket.once("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    socket.once("connect", () => {
+      clearTimeout(timer);
+      socket.removeAllListeners("error");
+      socket.setNoDelay(true);
+      socket.setKeepAlive(true, KEEP_ALIVE_MS);
+      // The driver verifies a certificate against this name.
+      Reflect.set(socket, "host", "host" in address ? address.host : address.path);
+      resolve(socket);
+    });
+  });
+}
+
+/**
+ * The driver's own `cancel()` drops the promise of its cancelling connection, whose rejection would end the process
+ * when the database is away: its canceller is called here instead.
+ */
+async function cancel(pending: Pending): Promise<void> {
+  const canceller: unknown = Reflect.get(pending, "canceller");
+  if (typeof canceller !== "function") return;
+  Reflect.set(pending, "canceller", null);
+  // A cancellation that does not arrive leaves the statement to its own time limit.
+  await Promise.resolve(canceller(pending)).catch(() => undefined);
+}
+
+async function within<Result>(limitMs: number, promise: Promise<Result>): Promise<Result> {
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(withCode("CONNECT_TIMEOUT")), limitMs);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function withCode(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}

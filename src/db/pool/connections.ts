@@ -1,0 +1,127 @@
+/**
+ * The pool's connections themselves: opened as asked, kept while they are free, thrown away when they are old, idle for
+ * long or suspect. Knows no caller and no queue.
+ *
+ * @module
+ */
+
+import { toConnectError } from "../sqlstate.ts";
+import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
+
+export type ConnectionsOptions = ConnectionOptions & {
+  /** Connections at the most. */
+  connections: number;
+  /** Told when there is no connection left and none can be made, with what the last attempt met. */
+  onAway?: (cause: unknown) => void;
+  /** Told when a connection was made. */
+  onThere?: () => void;
+};
+
+/** What a connectionSet tells the pool. */
+export type ConnectionsEvents = {
+  /** There is a free connection, or room for one. */
+  onRoom: () => void;
+  /** There is no connection left, and none could be made. */
+  onNone: (error: Error) => void;
+};
+
+export type Connections = {
+  /** A free connection, for its taker alone until it is given back. */
+  readonly take: () => Connection | undefined;
+  /** Gives back what was not used. */
+  readonly keep: (connection: Connection) => void;
+  readonly release: (connection: Connection, isSuspect: boolean) => void;
+  /** Opens connections until as many are on their way as callers wait, or there is no more room. */
+  readonly grow: (waiting: number) => void;
+  /** Why there is no connection, and when that was found, in milliseconds of `performance.now`. */
+  readonly failure: () => { error: Error; at: number } | undefined;
+  readonly size: () => { open: number; connecting: number };
+  /** Ends every connection, free or not; none is opened or kept from then on. */
+  readonly close: () => void;
+};
+
+/** After a failed attempt to connect, the next one waits for this long. */
+export const RECONNECT_DELAY_MS = 100;
+/** A connection may be dead without a word after a minute's silence: it is replaced, not trusted. */
+const MAX_IDLE_MS = 60_000;
+const MAX_AGE_MS = 30 * 60_000;
+
+export function makeConnections(
+  options: ConnectionsOptions,
+  { onRoom, onNone }: ConnectionsEvents,
+): Connections {
+  const open = new Set<Connection>();
+  const idle: Connection[] = [];
+  let connecting = 0;
+  let failure: { error: Error; at: number } | undefined;
+  let isClosed = false;
+
+  const discard = (connection: Connection): void => {
+    open.delete(connection);
+    connection.end();
+  };
+  const onOpened = (connection: Connection): void => {
+    if (isClosed) {
+      connection.end();
+      return;
+    }
+    failure = undefined;
+    options.onThere?.();
+    open.add(connection);
+    idle.push(connection);
+    connection.onLost = () => {
+      open.delete(connection);
+      onRoom();
+    };
+    onRoom();
+  };
+  const onOpenFailed = (cause: unknown): void => {
+    const error = toConnectError(cause);
+    failure = { error, at: performance.now() };
+    if (connecting > 0) return;
+    if (open.size === 0) {
+      options.onAway?.(cause);
+      onNone(error);
+    } else setTimeout(onRoom, RECONNECT_DELAY_MS).unref();
+  };
+  const add = async (): Promise<void> => {
+    connecting++;
+    const made = await openConnection(options).catch((cause: unknown) => ({ cause }));
+    connecting--;
+    if ("cause" in made) onOpenFailed(made.cause);
+    else onOpened(made);
+  };
+
+  return {
+    take: () => {
+      for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
+        if (isFresh(connection)) return connection;
+        discard(connection);
+      }
+      return undefined;
+    },
+    keep: (connection) => void idle.push(connection),
+    release: (connection, isSuspect) => {
+      connection.usedAt = performance.now();
+      if (isSuspect || isClosed || isOld(connection) || !connection.isAlive()) discard(connection);
+      else idle.push(connection);
+    },
+    grow: (waiting) => {
+      while (connecting < waiting && open.size + connecting < options.connections) void add();
+    },
+    failure: () => (open.size === 0 ? failure : undefined),
+    size: () => ({ open: open.size, connecting }),
+    close: () => {
+      isClosed = true;
+      for (const connection of [...open]) discard(connection);
+    },
+  };
+}
+
+function isFresh(connection: Connection): boolean {
+  return connection.isAlive() && performance.now() - connection.usedAt < MAX_IDLE_MS;
+}
+
+function isOld({ usedAt, openedAt }: Connection): boolean {
+  return usedAt - openedAt > MAX_AGE_MS;
+}

@@ -1,0 +1,106 @@
+/**
+ * Whose turn it is: a bounded queue a queue (an app, or the service itself), served in rotation, so that an app at its
+ * share waits behind itself and never in front of another. Knows no connection and no clock.
+ *
+ * @module
+ */
+
+export type FairQueueLimits = {
+  /** Statements under way at once, of all queues. */
+  connections: number;
+  /** Callers waiting in one queue, and in all of them. */
+  perQueue: number;
+  total: number;
+};
+
+/** `queue_full`: the caller's own doing; `full`: everybody's. */
+export type Refusal = "queue_full" | "full";
+
+export type FairQueue<Waiter> = {
+  /** Whether a caller of this queue may start at once, given a free connection. */
+  readonly mayStart: (queue: string) => boolean;
+  readonly start: (queue: string) => void;
+  readonly finish: (queue: string) => void;
+  /** Joins the queue's queue, where there is room. */
+  readonly join: (queue: string, waiter: Waiter) => Refusal | undefined;
+  /** Leaves the queue unserved: the waiter has given up. */
+  readonly leave: (queue: string, waiter: Waiter) => void;
+  /** The next waiter in rotation, taken out of its queue and started. */
+  readonly next: () => Waiter | undefined;
+  readonly waiting: () => number;
+  readonly running: () => number;
+};
+
+type Queue<Waiter> = { running: number; waiters: Set<Waiter> };
+
+/** From this many connections on, the last one is never one queue's alone. */
+const SHARED_FROM = 4;
+
+export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter> {
+  const share = limits.connections >= SHARED_FROM ? limits.connections - 1 : limits.connections;
+  const queues = new Map<string, Queue<Waiter>>();
+  /** Lanes with waiters, the next in turn first. */
+  const rotation = new Map<string, Queue<Waiter>>();
+  let waiting = 0;
+  let running = 0;
+
+  const find = (name: string): Queue<Waiter> => {
+    const found = queues.get(name);
+    if (found !== undefined) return found;
+    const made: Queue<Waiter> = { running: 0, waiters: new Set() };
+    queues.set(name, made);
+    return made;
+  };
+  const forgetIfIdle = (name: string, queue: Queue<Waiter>): void => {
+    if (queue.waiters.size === 0) rotation.delete(name);
+    if (queue.waiters.size === 0 && queue.running === 0) queues.delete(name);
+  };
+  const remove = (name: string, queue: Queue<Waiter>, waiter: Waiter): void => {
+    if (queue.waiters.delete(waiter)) waiting--;
+    forgetIfIdle(name, queue);
+  };
+  const start = (name: string): void => {
+    find(name).running++;
+    running++;
+  };
+
+  return {
+    mayStart: (name) => {
+      const queue = queues.get(name);
+      return queue === undefined || (queue.waiters.size === 0 && queue.running < share);
+    },
+    start,
+    finish: (name) => {
+      const queue = find(name);
+      queue.running--;
+      running--;
+      forgetIfIdle(name, queue);
+    },
+    join: (name, waiter) => {
+      if (waiting >= limits.total) return "full";
+      const queue = find(name);
+      if (queue.waiters.size >= limits.perQueue) return "queue_full";
+      queue.waiters.add(waiter);
+      rotation.set(name, queue);
+      waiting++;
+      return undefined;
+    },
+    leave: (name, waiter) => remove(name, find(name), waiter),
+    next: () => {
+      for (const [name, queue] of rotation) {
+        if (queue.running >= share) continue;
+        const [waiter] = queue.waiters;
+        if (waiter === undefined) continue;
+        start(name);
+        // To the end of the rotation: every other queue comes first now.
+        rotation.delete(name);
+        rotation.set(name, queue);
+        remove(name, queue, waiter);
+        return waiter;
+      }
+      return undefined;
+    },
+    waiting: () => waiting,
+    running: () => running,
+  };
+}

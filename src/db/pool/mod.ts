@@ -1,0 +1,149 @@
+/**
+ * The shared pool, as the rooms see it. A call is one statement, one implicit transaction, with values as parameters,
+ * bounded in time, on a connection of its own; nothing here begins a transaction or sets session state. What certainly
+ * did not happen is tried again; what may have happened is said to be unknown.
+ *
+ * @module
+ */
+
+import { isWorthAnother, toDatabaseError } from "../sqlstate.ts";
+import { type Acquirer, makeAcquirer, type PoolStats } from "./acquire.ts";
+import type { Parameter, Statement } from "./connection.ts";
+import { type Caller, runStatement } from "./statement.ts";
+import { makeTicker, type Ticker } from "./ticker.ts";
+
+/** The queue of the service's own statements: versions, keys' records, people. Apps wait in queues of their own. */
+export const SERVICE_QUEUE = "service";
+
+export type CallOptions = {
+  /**
+   * Whether the statement may run twice: `safe` where a lost connection means that nothing happened, or nothing that
+   * counts; `unsafe` where it may have happened.
+   */
+  retry: "safe" | "unsafe";
+  /** Who waits, such as the request: once its signal is aborted, the statement is cancelled in the database. */
+  caller?: Caller;
+  /** Whose queue the call waits in: an app's id, or {@linkcode SERVICE_QUEUE}. */
+  queue: string;
+  /** Where the time that the database takes is added up. */
+  meter?: { dbMs: number };
+};
+
+export type Database = {
+  /** The rows of one prepared statement; its text is constant, every value a parameter. */
+  readonly query: <Row>(
+    text: string,
+    parameters: readonly Parameter[],
+    options: CallOptions,
+  ) => Promise<Row[]>;
+  /**
+   * The one value of one row, as the bytes that the database sent: of a text, its UTF-8. `null` where there is no
+   * value, or no row.
+   */
+  readonly bytes: (
+    text: string,
+    parameters: readonly Parameter[],
+    options: CallOptions,
+  ) => Promise<Uint8Array<ArrayBuffer> | null>;
+  /** The last statement's rows of several statements sent as one message, which is one transaction. */
+  readonly message: <Row>(text: string, options?: { timeoutMs?: number }) => Promise<Row[]>;
+  readonly stats: () => PoolStats;
+  /** Ends the pool: waits at most `timeoutS` seconds for statements under way. */
+  readonly close: (timeoutS?: number) => Promise<void>;
+};
+
+export type DatabaseOptions = {
+  url: string;
+  /** Connections at the most. */
+  connections: number;
+  /** Off behind a pooler that does not know protocol-level prepared statements (PgBouncer before 1.21). */
+  prepare: boolean;
+  /** What the server shows as application_name. */
+  name: string;
+  /** Milliseconds that a query may take; default {@linkcode EXECUTION_LIMIT_MS}. */
+  limitMs?: number;
+  /** Told when there is no connection left and none can be made, with what the last attempt met; and when there is. */
+  onAway?: (cause: unknown) => void;
+  onThere?: () => void;
+};
+
+/** Execution time at the most, the service's documented limit. */
+export const EXECUTION_LIMIT_MS = 30_000;
+/** The longest wait for a connection. */
+const ACQUIRE_LIMIT_MS = 3000;
+const MAX_ATTEMPTS = 3;
+const PAUSE_MS = 20;
+
+type Work = { statement: Statement; call: CallOptions; limitMs: number; attempts: number };
+
+/** A pool over one connection string. Opening it connects to nothing. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const { prepare, limitMs = EXECUTION_LIMIT_MS } = options;
+  const ticker = makeTicker();
+  const parts = {
+    acquirer: makeAcquirer({ ...options, acquireMs: ACQUIRE_LIMIT_MS, ticker }),
+    ticker,
+  };
+  const limits = { limitMs, attempts: MAX_ATTEMPTS };
+  return {
+    query: <Row>(text: string, parameters: readonly Parameter[], call: CallOptions) =>
+      run<Row>(parts, {
+        statement: { text, parameters, prepare, isRaw: false },
+        call,
+        ...limits,
+      }),
+    bytes: async (text, parameters, call) => {
+      const statement = { text, parameters, prepare, isRaw: true };
+      const work = { statement, call, ...limits };
+      const [row] = await run<[Uint8Array<ArrayBuffer> | null]>(parts, work);
+      return row?.[0] ?? null;
+    },
+    message: async <Row>(text: string, { timeoutMs = EXECUTION_LIMIT_MS } = {}) =>
+      lastResult(
+        await run<Row>(parts, {
+          statement: { text, parameters: undefined, prepare: false, isRaw: false },
+          call: { retry: "unsafe", queue: SERVICE_QUEUE },
+          limitMs: timeoutMs,
+          attempts: 1,
+        }),
+      ),
+    stats: parts.acquirer.stats,
+    close: (timeoutS = 5) => parts.acquirer.close(timeoutS),
+  };
+}
+
+type Parts = { acquirer: Acquirer; ticker: Ticker };
+
+async function run<Row>({ acquirer, ticker }: Parts, work: Work): Promise<Row[]> {
+  const { queue, caller, meter, retry } = work.call;
+  const askedAt = performance.now();
+  let startedAt: number | undefined;
+  for (let attempt = 1; ; attempt++) {
+    const taken = acquirer.acquire(queue, caller);
+    const connection = taken instanceof Promise ? await taken : taken;
+    const sentAt = performance.now();
+    startedAt ??= sentAt;
+    const limitMs = Math.max(work.limitMs - (sentAt - startedAt), 1);
+    const end = await runStatement(connection, work.statement, { limitMs, caller, ticker });
+    if (meter !== undefined) meter.dbMs += performance.now() - sentAt;
+    acquirer.release(queue, connection, end.isSuspect);
+    if ("rows" in end) return end.rows as Row[];
+    const failure = { retry, ...end, isEarly: isEarly(startedAt, work) };
+    // Who has waited that long already is told, and not made to wait once more.
+    const isPatient = performance.now() - askedAt < ACQUIRE_LIMIT_MS;
+    if (attempt >= work.attempts || !isPatient || !isWorthAnother(failure, attempt))
+      throw toDatabaseError(end.error, failure);
+    await Bun.sleep(Math.random() * PAUSE_MS * attempt);
+  }
+}
+
+/** Whether a statement was cancelled well before its limit: by nobody's wish, then, and not by the server's own limit. */
+function isEarly(startedAt: number, { limitMs }: Work): boolean {
+  return performance.now() - startedAt < limitMs * 0.9;
+}
+
+/** Several statements give a list of results, one gives its rows. */
+function lastResult<Row>(results: Row[]): Row[] {
+  const last = results.at(-1);
+  return Array.isArray(last) ? (last as Row[]) : results;
+}

@@ -1,0 +1,88 @@
+/**
+ * One statement on one connection, bounded in time: cancelled in the database at its limit or when its caller has
+ * gone, and given up where neither it nor the cancellation is answered. Never leaves a promise unsettled.
+ *
+ * @module
+ */
+
+import { SilenceError } from "../sqlstate.ts";
+import type { Connection, Pending, Statement } from "./connection.ts";
+import type { Ticker } from "./ticker.ts";
+
+/** Who waits for an answer: asked whether it has gone only while the answer takes its time. */
+export type Caller = { readonly signal: AbortSignal };
+
+export type StatementLimits = { limitMs: number; caller: Caller | undefined; ticker: Ticker };
+
+export type StatementEnd = {
+  /** The connection must not be used again: it is lost, silent, or a cancellation may still be on its way to it. */
+  isSuspect: boolean;
+} & ({ rows: unknown[] } | { error: unknown; isTimedOut: boolean; isAsked: boolean });
+
+/** How long a cancelled statement may go on before its caller is answered without it. */
+export const CANCEL_GRACE_MS = 1000;
+
+/** How the statement ended; never rejects. */
+export function runStatement(
+  connection: Connection,
+  statement: Statement,
+  { limitMs, caller, ticker }: StatementLimits,
+): Promise<StatementEnd> {
+  return new Promise((resolve) => {
+    const pending = connection.send(statement);
+    const running = makeRunning({ connection, pending, caller, limitMs }, (end) => {
+      ticker.remove(running);
+      resolve(end);
+    });
+    ticker.add(running);
+    pending.then(running.finish, running.fail);
+  });
+}
+
+type Sent = {
+  connection: Connection;
+  pending: Pending;
+  caller: Caller | undefined;
+  limitMs: number;
+};
+
+/** What is known of a statement between its sending and its end. */
+function makeRunning(
+  { connection, pending, caller, limitMs }: Sent,
+  end: (end: StatementEnd) => void,
+) {
+  let limitAt = performance.now() + limitMs;
+  let isTimedOut = false;
+  let isCancelled = false;
+  let isForgotten = false;
+  const cancel = (): void => {
+    if (isCancelled) return;
+    isCancelled = true;
+    void connection.cancel(pending);
+  };
+  const fail = (error: unknown): void => {
+    const isSuspect = isCancelled || !connection.isAlive();
+    end({ error, isTimedOut, isAsked: isCancelled, isSuspect });
+  };
+  const passLimit = (now: number): void => {
+    if (isTimedOut) end({ error: new SilenceError(), isTimedOut, isAsked: true, isSuspect: true });
+    isTimedOut = true;
+    limitAt = now + CANCEL_GRACE_MS;
+    cancel();
+  };
+  return {
+    finish: (rows: unknown[]): void => end({ rows, isSuspect: isCancelled }),
+    fail,
+    tick: (now: number): void => {
+      if (caller?.signal.aborted === true) cancel();
+      if (isForgotten) fail(lost());
+      else if (now >= limitAt) passLimit(now);
+      // The driver rejects what was under way on a lost connection; the round after is for what it forgot.
+      isForgotten = !connection.isAlive();
+    },
+  };
+}
+
+function lost(): Error {
+  return Object.assign(new Error("Lost"), { code: "CONNECTION_CLOSED" });
+}

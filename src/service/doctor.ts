@@ -1,0 +1,284 @@
+/**
+ * The doctor: what an operator should know before and while the service serves, each finding with its remedy. Looks at
+ * settings, the database, its roles and the clock; changes nothing and reads no row of any app.
+ *
+ * @module
+ */
+import {
+  type Database,
+  findIsolationFaults,
+  findMissingMigrations,
+  isDriverPatched,
+  quoteName,
+  SERVICE_QUEUE,
+} from "../db/mod.ts";
+import { Problem } from "../problem.ts";
+import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
+
+export type Finding = {
+  about: string;
+  level: "ok" | "warn" | "fail";
+  says: string;
+  /** What to do; only where something is to be done. */
+  remedy?: string;
+};
+
+export type DoctorDeps = {
+  db: Database;
+  admin: Database;
+  /** Connection strings: only their ports and names are looked at. */
+  databaseUrl: string;
+  prepare: boolean;
+  now: () => number;
+};
+
+/** What is known of the serving login's session. */
+export type Session = {
+  version: number;
+  login: string;
+  database: string;
+  isSuperuser: boolean;
+  bypassesRls: boolean;
+  isOwner: boolean;
+  isMember: boolean;
+  /** Whether everybody may make temporary tables in this database. */
+  publicTemp: boolean;
+  statementTimeoutMs: number;
+  port: number | null;
+  epochMs: number;
+};
+
+const MIN_VERSION = 15;
+const MAX_SKEW_MS = 1000;
+const PROBES = 8;
+
+/** Every finding, in the order in which things are to be mended. */
+export async function examine(deps: DoctorDeps): Promise<Finding[]> {
+  const findings = [judgeDriver(isDriverPatched())];
+  const session = await readSession(deps.db).catch(toAway);
+  if (!("login" in session)) return [...findings, session];
+  findings.push({ about: "database", level: "ok", says: `answers ${session.login}` });
+  findings.push(judgeVersion(session), ...judgeLogin(session), judgeTemp(session));
+  findings.push(judgeClock(session, deps.now()));
+  findings.push(await judgePooler(deps, session));
+  return [...findings, ...(await examineAdmin(deps.admin))];
+}
+
+/** What the serving login may do beyond what serving needs. */
+export async function examineLogin(db: Database): Promise<Finding[]> {
+  const findings = judgeLogin(await readSession(db));
+  return findings.filter(({ about, level }) => about === "login" && level === "warn");
+}
+
+/** What can be found out without the serving login. */
+export async function examineAdmin(admin: Database): Promise<Finding[]> {
+  const answer = await admin
+    .query("select 1", [], { retry: "safe", queue: SERVICE_QUEUE })
+    .catch(toAway);
+  if ("about" in answer) return [{ ...answer, about: "admin database" }];
+  const findings: Finding[] = [{ about: "admin database", level: "ok", says: "answers" }];
+  const missing = await findMissingMigrations(admin);
+  findings.push(judgeMigrations(missing));
+  if (missing.length > 0) return findings;
+  findings.push(await examineFunctions(admin));
+  findings.push(...judgeIsolation(await findIsolationFaults(admin)));
+  return findings;
+}
+
+/** Each fault names its variable and what is wanted, never the value. */
+export function judgeSettings(faults: readonly string[]): Finding[] {
+  const about = "settings";
+  if (faults.length === 0) return [{ about, level: "ok", says: "are all readable" }];
+  const remedy = "correct it where the process is started: .env.example tells every setting";
+  return faults.map((says) => ({ about, level: "fail", says, remedy }));
+}
+
+export function judgeDriver(isPatched: boolean): Finding {
+  const about = "driver";
+  if (isPatched) return { about, level: "ok", says: "is patched" };
+  return {
+    about,
+    level: "warn",
+    says: "is not patched: a write that an orderly shutdown of the database cuts off is reported as unknown, not tried again",
+    remedy: "copy patches/ of the package and list it under patchedDependencies, then bun install",
+  };
+}
+
+export function judgeVersion({ version }: Session): Finding {
+  const says = `PostgreSQL ${version}`;
+  if (version >= MIN_VERSION) return { about: "version", level: "ok", says };
+  return { about: "version", level: "fail", says, remedy: `upgrade to ${MIN_VERSION} or newer` };
+}
+
+export function judgeLogin(session: Session): Finding[] {
+  const about = "login";
+  const { login, isSuperuser, bypassesRls, isOwner, isMember, statementTimeoutMs } = session;
+  const remedy = `create a role with LOGIN alone, put it into DATABASE_URL and run rowhouse migrate with ADMIN_DATABASE_URL set`;
+  const rights = [
+    isSuperuser && "is a superuser",
+    bypassesRls && !isSuperuser && "bypasses row security",
+    isOwner && !isSuperuser && "is a member of rowhouse_owner",
+  ].filter((right) => right !== false);
+  const findings: Finding[] = [];
+  if (rights.length > 0)
+    findings.push({
+      about,
+      level: "warn",
+      says: `${login} ${rights.join(", ")}: more than serving needs`,
+      remedy,
+    });
+  else if (!isMember)
+    findings.push({
+      about,
+      level: "fail",
+      says: `${login} may not serve`,
+      remedy: "run rowhouse migrate with this DATABASE_URL",
+    });
+  else
+    findings.push({ about, level: "ok", says: `${login} may do what serving needs and no more` });
+  if (statementTimeoutMs === 0)
+    findings.push({
+      about: "time limit",
+      level: "warn",
+      says: `statements of ${login} have no limit of the database's own`,
+      remedy: `alter role ${quoteName(login)} in database ${quoteName(session.database)} set statement_timeout = '30s'`,
+    });
+  return findings;
+}
+
+/** A hostile type in a temporary schema is what a careless function would find first. */
+export function judgeTemp({ publicTemp, database }: Session): Finding {
+  const about = "temporary tables";
+  if (!publicTemp) return { about, level: "ok", says: "are not for everybody" };
+  return {
+    about,
+    level: "warn",
+    says: "every login may make them in this database, as after a restore without --create",
+    remedy: `revoke temporary on database ${quoteName(database)} from public`,
+  };
+}
+
+export function judgeClock({ epochMs }: Session, nowMs: number): Finding {
+  const skewMs = Math.round(Math.abs(epochMs - nowMs));
+  const about = "clock";
+  if (skewMs <= MAX_SKEW_MS) return { about, level: "ok", says: "agrees with the database's" };
+  return {
+    about,
+    level: "warn",
+    says: `differs from the database's by ${skewMs} ms`,
+    remedy:
+      "let both machines follow a time server: signatures and sessions are checked by the clock",
+  };
+}
+
+export function judgeMigrations(missing: readonly number[]): Finding {
+  const about = "migrations";
+  if (missing.length === 0) return { about, level: "ok", says: "are all applied" };
+  return {
+    about,
+    level: "fail",
+    says: `${missing.length} missing`,
+    remedy: "run rowhouse migrate",
+  };
+}
+
+async function examineFunctions(admin: Database): Promise<Finding> {
+  const [outdated, uncallable] = [
+    await findOutdatedTables(admin),
+    await findUncallableTables(admin),
+  ];
+  return judgeFunctions(outdated.length, uncallable.length);
+}
+
+/** Of tables whose functions another release made: how many there are, and how many this one cannot call. */
+export function judgeFunctions(outdated: number, uncallable: number): Finding {
+  const about = "functions";
+  if (outdated === 0)
+    return { about, level: "ok", says: "of all tables are those of this release" };
+  const tables = `${outdated} ${outdated === 1 ? "table" : "tables"}`;
+  return {
+    about,
+    level: uncallable > 0 ? "fail" : "warn",
+    says: `of ${tables} are not those of this release${uncallable > 0 ? ": it cannot list their rows" : ""}`,
+    remedy: "run rowhouse migrate",
+  };
+}
+
+export function judgeIsolation(faults: readonly string[]): Finding[] {
+  const about = "isolation";
+  if (faults.length === 0)
+    return [{ about, level: "ok", says: "holds: row security, policies, owners, grants, roles" }];
+  return faults.map((says) => ({
+    about,
+    level: "fail",
+    says,
+    remedy: "set it back as the sentence says: the service does not serve before",
+  }));
+}
+
+/** Several prepared statements at once show whether a pooler in between loses them. */
+async function judgePooler(
+  { db, databaseUrl, prepare }: DoctorDeps,
+  { port }: Session,
+): Promise<Finding> {
+  const about = "pooler";
+  const isDirect = port === Number(new URL(databaseUrl).port || 5432);
+  if (isDirect) return { about, level: "ok", says: "none: straight to PostgreSQL" };
+  const probes = Array.from({ length: PROBES }, (_, index) =>
+    db.query("select $1::int4 as number, pg_catalog.pg_sleep(0.01)", [index], {
+      retry: "safe",
+      queue: SERVICE_QUEUE,
+    }),
+  );
+  const failed = (await Promise.allSettled(probes)).filter(({ status }) => status === "rejected");
+  if (failed.length === 0)
+    return {
+      about,
+      level: "ok",
+      says: `there is one, and DATABASE_PREPARE=${prepare ? "on" : "off"} suits it`,
+    };
+  return {
+    about,
+    level: "fail",
+    says: `there is one, and ${failed.length} of ${PROBES} calls failed through it`,
+    remedy: "set DATABASE_PREPARE=off behind PgBouncer before 1.21 in transaction mode",
+  };
+}
+
+async function readSession(db: Database): Promise<Session> {
+  const [row] = await db.query<{ session: string }>(
+    `select pg_catalog.json_build_object(
+      'version', current_setting('server_version_num')::int4 / 10000,
+      'login', current_user, 'database', current_database(),
+      'isSuperuser', rolsuper, 'bypassesRls', rolbypassrls,
+      'isOwner', pg_catalog.to_regrole('rowhouse_owner') is not null
+        and pg_catalog.pg_has_role(current_user, pg_catalog.to_regrole('rowhouse_owner')::oid, 'member'),
+      'isMember', exists (select from pg_catalog.pg_roles as r
+        where r.rolname in ('rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity')
+        and pg_catalog.pg_has_role(current_user, r.oid, 'member')),
+      'publicTemp', (select datacl is null or exists (select from pg_catalog.aclexplode(datacl)
+          where grantee = 0 and privilege_type = 'TEMPORARY')
+        from pg_catalog.pg_database where datname = current_database()),
+      'statementTimeoutMs', (select setting::int8 from pg_catalog.pg_settings where name = 'statement_timeout'),
+      'port', pg_catalog.inet_server_port(),
+      'epochMs', extract(epoch from pg_catalog.clock_timestamp()) * 1000)::text as session
+    from pg_catalog.pg_roles where rolname = current_user`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return JSON.parse(row?.session ?? "null") as Session;
+}
+
+function toAway(error: unknown): Finding {
+  const code = error instanceof Problem ? readCode(error.cause) : readCode(error);
+  return {
+    about: "database",
+    level: "fail",
+    says: `does not answer${code === "" ? "" : ` (${code})`}`,
+    remedy: "start it, or correct DATABASE_URL and ADMIN_DATABASE_URL",
+  };
+}
+
+function readCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}

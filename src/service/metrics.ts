@@ -1,0 +1,98 @@
+/**
+ * Metrics for Prometheus: requests, errors, the pool and the process. Labels are bounded: route templates, methods,
+ * status classes and codes of our own, never a path, an app or a table. @see https://prometheus.io/docs/practices/naming/
+ *
+ * @module
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { PoolStats } from "../db/mod.ts";
+import type { AnswerRecord } from "../observe.ts";
+
+export type Metrics = {
+  readonly contentType: string;
+  /** Every metric in Prometheus's text format. */
+  readonly print: () => Promise<string>;
+  /** Counts an answer. */
+  readonly note: (answer: AnswerRecord) => void;
+};
+
+export type MetricsSources = {
+  pools: Readonly<Record<string, () => PoolStats>>;
+  inFlight: () => number;
+};
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const METHODS = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]);
+/** Of the process; what else there is speaks of V8, or on Bun says what is not so (process_heap_bytes). */
+const KEPT = /^(process_(cpu_|start_|resident_|open_|max_)|nodejs_eventloop_lag_)/;
+
+export function makeMetrics(sources: MetricsSources): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const { name } of registry.getMetricsAsArray())
+    if (!KEPT.test(name)) registry.removeSingleMetric(name);
+  const registers = [registry];
+  const duration = new Histogram({
+    name: "rowhouse_request_duration_seconds",
+    help: "Time from a request's arrival to its answer",
+    labelNames: ["route", "method", "status"],
+    buckets: SECONDS,
+    registers,
+  });
+  const errors = new Counter({
+    name: "rowhouse_errors_total",
+    help: "Answers that were refusals, by code",
+    labelNames: ["code"],
+    registers,
+  });
+  new Gauge({
+    name: "rowhouse_requests_in_flight",
+    help: "Requests without an answer yet",
+    registers,
+    collect() {
+      this.set(sources.inFlight());
+    },
+  });
+  addPoolMetrics(sources.pools, registers);
+  return {
+    contentType: registry.contentType,
+    print: () => registry.metrics(),
+    note: ({ route, method, status, code, ms }) => {
+      const labels = {
+        route,
+        method: METHODS.has(method) ? method : "other",
+        status: `${Math.floor(status / 100)}xx`,
+      };
+      duration.observe(labels, ms / 1000);
+      if (code !== undefined) errors.inc({ code });
+    },
+  };
+}
+
+function addPoolMetrics(pools: MetricsSources["pools"], registers: Registry[]): void {
+  new Gauge({
+    name: "rowhouse_pool_connections",
+    help: "Connections to the database, and callers that wait for one",
+    labelNames: ["pool", "state"],
+    registers,
+    collect() {
+      for (const [pool, stats] of Object.entries(pools)) {
+        const { open, busy, connecting, waiting } = stats();
+        for (const [state, count] of Object.entries({ open, busy, connecting, waiting }))
+          this.set({ pool, state }, count);
+      }
+    },
+  });
+  new Counter({
+    name: "rowhouse_shed_total",
+    help: "Calls turned away before they reached the database, by reason",
+    labelNames: ["pool", "reason"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [pool, stats] of Object.entries(pools))
+        for (const [reason, count] of Object.entries(stats().shed))
+          this.inc({ pool, reason }, count);
+    },
+  });
+}

@@ -1,0 +1,136 @@
+/**
+ * A running service: pools, guard, metrics and the role of the process put together over two connection strings. The
+ * commands and the tests open one and close it.
+ *
+ * @module
+ */
+
+import { type Database, openDatabase } from "../db/mod.ts";
+import type { Peer } from "../gateway/mod.ts";
+import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
+import type { AnswerRecord, Log } from "../observe.ts";
+import { type Role, servesRows } from "../role.ts";
+import { makeAdminFetch, makeCheckReady } from "./health.ts";
+import { makeGuard } from "./isolation_guard.ts";
+import { makeMetrics } from "./metrics.ts";
+import { makeOutage } from "./outage.ts";
+import { ROLE_BUILDERS, type RoleOptions } from "./roles.ts";
+
+export type ServiceOptions = RoleOptions & {
+  databaseUrl: string;
+  adminDatabaseUrl: string;
+  connections: number;
+  prepare: boolean;
+  log: Log;
+  /** What this process does; default: everything. */
+  role?: Role;
+  /** The clock by which keys, limits and signatures are judged; default: the machine's. */
+  now?: () => number;
+  /** Hosts, cookies and sessions; default: one host for everything, no single sign-on. */
+  identity?: Partial<IdentitySettings>;
+};
+
+export type Service = {
+  readonly fetch: (request: Request, peer: Peer) => Promise<Response>;
+  /** What the port for operators answers. */
+  readonly adminFetch: (request: Request) => Promise<Response>;
+  readonly db: Database;
+  readonly admin: Database;
+  /**
+   * Reads versions, tables and origins; fails while the database is away.
+   *
+   * @throws {IsolationError} the database does not keep apps apart
+   */
+  readonly warm: () => Promise<void>;
+  /** Not ready from now on: whoever sends requests here should send them elsewhere. */
+  readonly drain: () => void;
+  readonly close: () => Promise<void>;
+};
+
+const ADMIN_CONNECTIONS = 2;
+
+/** The database does not keep apps apart: a service over it must not serve. */
+export class IsolationError extends Error {
+  constructor(faults: readonly string[]) {
+    super(
+      `The database does not keep apps apart:\n${faults.map((fault) => `  ${fault}`).join("\n")}`,
+    );
+    this.name = "IsolationError";
+  }
+}
+
+/** Opens a service. Connects to nothing by itself: a database that is away is the requests' to report. */
+export function openService(options: ServiceOptions): Service {
+  const { prepare, role = "all" } = options;
+  const outage = makeOutage({ log: options.log, now: () => performance.now() });
+  const db = openDatabase({
+    onAway: outage.begin,
+    onThere: outage.end,
+    url: options.databaseUrl,
+    connections: options.connections,
+    prepare,
+    name: role === "all" ? "rowhouse" : `rowhouse ${role}`,
+    ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
+  });
+  const admin = openDatabase({
+    url: options.adminDatabaseUrl,
+    connections: ADMIN_CONNECTIONS,
+    prepare,
+    name: "rowhouse admin",
+  });
+  const guard = makeGuard({ db, log: options.log, now: () => performance.now() });
+  let isDraining = false;
+  const traffic = { inFlight: 0 };
+  const metrics = makeMetrics({
+    pools: { serving: db.stats, admin: admin.stats },
+    inFlight: () => traffic.inFlight,
+  });
+  const { fetch, watch, checkReady } = ROLE_BUILDERS[role]({
+    options,
+    identity: { ...DEFAULT_SETTINGS, ...options.identity },
+    db,
+    admin,
+    checkReady: makeCheckReady({
+      db,
+      guard,
+      servesRows: servesRows(role),
+      isDraining: () => isDraining,
+    }),
+    shared: {
+      guard,
+      traffic,
+      log: options.log,
+      onAnswer: (answer: AnswerRecord) => {
+        options.log(isRefusedByUs(answer) ? "warn" : "info", "request", answer);
+        metrics.note(answer);
+        outage.note(answer);
+      },
+      makeSpanId: () => Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex"),
+      now: options.now ?? Date.now,
+    },
+  });
+  return {
+    fetch,
+    adminFetch: makeAdminFetch({ checkReady, metrics, log: options.log }),
+    db,
+    admin,
+    warm: async () => {
+      await watch.read();
+      const faults = await guard.look();
+      if (faults.length > 0) throw new IsolationError(faults);
+    },
+    drain: () => {
+      isDraining = true;
+    },
+    close: async () => {
+      watch.stop();
+      guard.stop();
+      await Promise.all([db.close(), admin.close()]);
+    },
+  };
+}
+
+/** Whether a request could not be served through no fault of the caller's, nor by a feature that is not there. */
+function isRefusedByUs({ status, code }: AnswerRecord): boolean {
+  return status >= 500 && code !== "not_implemented";
+}

@@ -1,0 +1,39 @@
+/**
+ * The outage of the database, told once when it begins and once when it ends: how long it was and how many requests
+ * were refused meanwhile. Each of these has its own line, and no stack.
+ *
+ * @module
+ */
+import { type AnswerRecord, type Log, toCause } from "../observe.ts";
+
+export type Outage = {
+  /** No connection can be made; `cause` is the first attempt's error. */
+  readonly begin: (cause: unknown) => void;
+  /** A connection was made. */
+  readonly end: () => void;
+  /** Counts an answer that was given while it lasted. */
+  readonly note: (answer: AnswerRecord) => void;
+};
+
+/** An outage that has not begun; `now` is of a clock that nobody sets. */
+export function makeOutage({ log, now }: { log: Log; now: () => number }): Outage {
+  let beganAt: number | undefined;
+  let refused = 0;
+  return {
+    begin: (cause) => {
+      if (beganAt !== undefined) return;
+      beganAt = now();
+      refused = 0;
+      const message = "Answering 503 to what needs the database until it is there";
+      log("warn", "database away", { message, cause: toCause(cause) });
+    },
+    end: () => {
+      if (beganAt === undefined) return;
+      log("warn", "database there", { ms: Math.round(now() - beganAt), refused });
+      beganAt = undefined;
+    },
+    note: ({ code }) => {
+      if (beganAt !== undefined && code === "unavailable") refused++;
+    },
+  };
+}

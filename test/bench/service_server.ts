@@ -1,0 +1,46 @@
+/**
+ * The service as a serving process of its own: prints its port when it is warm, logs every request as in production,
+ * answers `hashes <count>` with how long they take here, and ends when standard input closes.
+ *
+ * @module
+ */
+import { closeSync, openSync } from "node:fs";
+import { bufferLines } from "../../src/bin/cli/terminal.ts";
+import { makeLog } from "../../src/observe.ts";
+import { ROLES } from "../../src/role.ts";
+import { openService } from "../../src/service/open.ts";
+import { timeHashes } from "./hashes.ts";
+
+/** What the gateway's bench sets; one process that does everything otherwise. */
+function readRole() {
+  const { BENCH_ROLE, BENCH_DATA_URL, BENCH_SECRET = "" } = process.env;
+  const role = ROLES.find((name) => name === BENCH_ROLE) ?? "all";
+  const upstreams = { data: BENCH_DATA_URL, identity: BENCH_DATA_URL };
+  return { role, upstreams, secrets: [BENCH_SECRET] };
+}
+
+const log = openSync(process.env["BENCH_LOG"] || "/dev/null", "a");
+const lines = bufferLines(Bun.file(log));
+const service = openService({
+  databaseUrl: process.env["DATABASE_URL"] ?? "",
+  adminDatabaseUrl: process.env["ADMIN_DATABASE_URL"] ?? "",
+  connections: Number(process.env["DATABASE_POOL"]),
+  prepare: process.env["DATABASE_PREPARE"] !== "off",
+  keyPrefix: "rh",
+  ...readRole(),
+  log: makeLog("info", { write: lines.write, now: () => new Date() }),
+});
+await service.warm();
+const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: service.fetch });
+process.stdout.write(`${server.port}\n`);
+for await (const line of console) {
+  if (line === "") continue; // what the end of standard input gives
+  const [, count] = /^hashes (\d+)$/.exec(line) ?? [];
+  if (count === undefined) throw new Error(`Cannot answer "${line}": must be hashes <count>`);
+  process.stdout.write(`${await timeHashes(Number(count))}\n`);
+}
+await server.stop(true);
+await service.close();
+await lines.flush();
+closeSync(log);
+process.exit(0);

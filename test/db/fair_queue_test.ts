@@ -1,0 +1,105 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { makeFairQueue } from "../../src/db/pool/fair_queue.ts";
+
+const LIMITS = { connections: 4, perQueue: 3, total: 5 };
+
+describe("makeFairQueue()", () => {
+  test("never gives one queue the last connection", () => {
+    const fairQueue = makeFairQueue<string>(LIMITS);
+    const started = ["a", "a", "a", "a"].filter((queue) => {
+      const may = fairQueue.mayStart(queue);
+      if (may) fairQueue.start(queue);
+      return may;
+    });
+    expect([started.length, fairQueue.mayStart("b")]).toEqual([3, true]);
+  });
+
+  test("gives a queue all of a small pool", () => {
+    const fairQueue = makeFairQueue<string>({ ...LIMITS, connections: 2 });
+    fairQueue.start("a");
+    expect(fairQueue.mayStart("a")).toBe(true);
+  });
+
+  test("serves queues in rotation, each in order of arrival", () => {
+    const fairQueue = makeFairQueue<string>(LIMITS);
+    for (const [queue, waiter] of [
+      ["a", "a1"],
+      ["a", "a2"],
+      ["a", "a3"],
+      ["b", "b1"],
+      ["c", "c1"],
+    ] as const)
+      fairQueue.join(queue, waiter);
+    expect([1, 2, 3, 4, 5, 6].map(() => fairQueue.next())).toEqual([
+      "a1",
+      "b1",
+      "c1",
+      "a2",
+      "a3",
+      undefined,
+    ]);
+  });
+
+  test("lets nobody pass who waits in the same queue", () => {
+    const fairQueue = makeFairQueue<string>(LIMITS);
+    fairQueue.join("a", "a1");
+    expect(fairQueue.mayStart("a")).toBe(false);
+  });
+
+  test("refuses past a queue's queue and past the whole queue, and tells which", () => {
+    const fairQueue = makeFairQueue<number>(LIMITS);
+    const joined = ["a", "a", "a", "a", "b", "b", "b"].map((queue, index) =>
+      fairQueue.join(queue, index),
+    );
+    expect(joined).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      "queue_full",
+      undefined,
+      undefined,
+      "full",
+    ]);
+  });
+
+  test("forgets a queue that has nobody, and counts right whatever happens", () => {
+    const queue = fc.constantFrom("a", "b", "c");
+    const action = fc.tuple(fc.constantFrom("start", "finish", "join", "leave", "next"), queue);
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
+        const fairQueue = makeFairQueue<{ queue: string }>(LIMITS);
+        const running: string[] = [];
+        const waiting: { queue: string }[] = [];
+        for (const [what, name] of actions) {
+          if (what === "start" && running.length < 4 && fairQueue.mayStart(name)) {
+            fairQueue.start(name);
+            running.push(name);
+          }
+          if (what === "finish" && running.includes(name)) {
+            fairQueue.finish(name);
+            running.splice(running.indexOf(name), 1);
+          }
+          const waiter = { queue: name };
+          if (what === "join" && fairQueue.join(name, waiter) === undefined) waiting.push(waiter);
+          const leaver = waiting.find((one) => one.queue === name);
+          if (what === "leave" && leaver !== undefined) {
+            fairQueue.leave(name, leaver);
+            waiting.splice(waiting.indexOf(leaver), 1);
+          }
+          const next = what === "next" && running.length < 4 ? fairQueue.next() : undefined;
+          if (next !== undefined) {
+            waiting.splice(waiting.indexOf(next), 1);
+            running.push(next.queue);
+          }
+          expect([fairQueue.running(), fairQueue.waiting()]).toEqual([
+            running.length,
+            waiting.length,
+          ]);
+          for (const one of ["a", "b", "c"])
+            expect(running.filter((name) => name === one).length).toBeLessThanOrEqual(3);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,219 @@
+/** The service rules, as a program: who imports whom, who may know what. @module */
+import { describe, expect, test } from "bun:test";
+import { dirname, join, normalize } from "node:path";
+import { Glob } from "bun";
+
+const FLOORS: Readonly<Record<string, number>> = {
+  bin: 6,
+  "app.ts": 5,
+  "config.ts": 5,
+  "service.ts": 5,
+  "assemble.ts": 5,
+  "route_tables.ts": 5,
+  "health.ts": 5,
+  "doctor.ts": 5,
+  gateway: 4,
+  data: 4,
+  push: 4,
+  identity: 4,
+  console: 4,
+  accounts: 3,
+  catalog: 3,
+  pages: 3,
+  "guard.ts": 3,
+  "metrics.ts": 3,
+  "outage.ts": 3,
+  http: 2,
+  db: 2,
+  dsl: 1,
+  "problem.ts": 1,
+  "role.ts": 1,
+  "principal.ts": 1,
+  "observe.ts": 1,
+  std: 0,
+};
+/** One room on the top floor may stand on another file of that floor: the staircase itself. */
+const SAME_FLOOR = new Set([
+  "service.ts assemble.ts",
+  "assemble.ts app.ts",
+  "assemble.ts health.ts",
+  "assemble.ts route_tables.ts",
+  "app.ts route_tables.ts",
+  "route_tables.ts health.ts",
+  "service.ts health.ts",
+]);
+
+type Source = {
+  path: string;
+  room: string;
+  text: string;
+  imports: { name: string; isType: boolean }[];
+};
+
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^;"'`]*?from\s+"([^"]+)"|(?:^|\n)\s*import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/g;
+
+const sources: Source[] = await Promise.all(
+  [...new Glob("**/*.{ts,tsx}").scanSync("src")].sort().map(async (path) => {
+    const text = await Bun.file(join("src", path)).text();
+    const imports = [...text.matchAll(IMPORT)].map((match) => ({
+      name: match[2] ?? match[3] ?? match[4] ?? "",
+      isType: match[1] !== undefined,
+    }));
+    return { path, room: path.split("/")[0] ?? "", text, imports };
+  }),
+);
+
+/** Comments are prose: what they name is not done. */
+const codeOf = ({ text }: Source) => text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, "");
+const holders = (pattern: RegExp) =>
+  sources.filter((source) => pattern.test(codeOf(source))).map(({ path }) => path);
+const within = (paths: readonly string[], allowed: RegExp) =>
+  paths.filter((path) => !allowed.test(path));
+
+function findTarget(source: Source, name: string): string | undefined {
+  return name.startsWith(".") ? normalize(join(dirname(source.path), name)) : undefined;
+}
+
+const edges = sources.flatMap((source) =>
+  source.imports.flatMap(({ name, isType }) => {
+    const target = findTarget(source, name);
+    return target === undefined ? [] : [{ from: source.path, room: source.room, target, isType }];
+  }),
+);
+
+describe("imports", () => {
+  test("are read at all", () => {
+    expect(edges.length).toBeGreaterThan(100);
+    expect(sources.length).toBeGreaterThan(60);
+  });
+
+  test("come from rooms that stand on a floor", () => {
+    const unknown = sources.filter(({ room }) => FLOORS[room] === undefined && room !== "sdk");
+    expect(unknown.map(({ path }) => path)).toEqual([]);
+  });
+
+  test("go downstairs only, and rooms of one floor do not import each other", () => {
+    const upstairs = edges.filter(({ room, target }) => {
+      const to = target.split("/")[0] ?? "";
+      if (room === to || room === "sdk" || to.startsWith("..")) return false;
+      if (SAME_FLOOR.has(`${room} ${to}`)) return false;
+      return (FLOORS[to] ?? 9) >= (FLOORS[room] ?? 0) && !(FLOORS[room] === 1 && FLOORS[to] === 1);
+    });
+    expect(upstairs).toEqual([]);
+  });
+
+  test("enter a room by its mod.ts; std has a function a file", () => {
+    const byTheWindow = edges.filter(({ room, target }) => {
+      const [to = "", ...rest] = target.split("/");
+      if (room === to || to === "std" || to.startsWith("..") || rest.length === 0) return false;
+      // The commands start processes of the database's own, which is not the service's business.
+      if (room === "bin" && to === "db") return false;
+      return rest.join("/") !== "mod.ts";
+    });
+    expect(byTheWindow).toEqual([]);
+  });
+
+  test("of the SDK are types only, and nothing imports the SDK", () => {
+    const values = edges.filter(
+      ({ room, target, isType }) => room === "sdk" && !isType && !target.startsWith("sdk/"),
+    );
+    expect(values).toEqual([]);
+    expect(edges.filter(({ room, target }) => room !== "sdk" && target.startsWith("sdk/"))).toEqual(
+      [],
+    );
+  });
+
+  test("make no cycles between files, those for types only included", () => {
+    expect(findCycles(edges)).toEqual([]);
+    const example = ["a b", "b c", "c a", "c d", "d d", "d e"].map((edge) => edge.split(" "));
+    expect(findCycles(example.map(([from = "", target = ""]) => ({ from, target })))).toEqual([
+      ["a", "b", "c"],
+      ["d"],
+    ]);
+  });
+
+  test('let only db know "postgres"', () => {
+    const found = sources.filter(({ imports }) => imports.some(({ name }) => name === "postgres"));
+    expect(found.length).toBeGreaterThan(0);
+    expect(
+      within(
+        found.map(({ path }) => path),
+        /^db\//,
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe("only the rooms that may", () => {
+  test.each([
+    {
+      what: "read the environment",
+      pattern: /process\.env|Bun\.env|import\.meta\.env/,
+      allowed: /^(config\.ts$|bin\/)/,
+    },
+    {
+      what: "print",
+      pattern: /console\.\w+\(|process\.stdout|process\.stderr/,
+      allowed: /^(bin\/|db\/embedded_process\.ts$)/,
+    },
+    {
+      // push/migration.ts, doctor.ts and the help of bin/migrate.ts say such words to people.
+      what: "write DDL",
+      pattern:
+        /\b(create|alter|drop) (or replace )?(table|function|index|unique index|type|policy|schema|role|domain|trigger)\b|\b(grant|revoke) (all|execute|select|usage|create|insert)\b/i,
+      allowed: /^(push\/(ddl|functions|migration)\.ts$|bin\/migrate\.ts$|doctor\.ts$|db\/)/,
+    },
+    {
+      what: "make a principal",
+      pattern: /\bmakePrincipal\b/,
+      allowed: /^(gateway\/|principal\.ts$)/,
+    },
+    {
+      what: "begin a transaction",
+      pattern: /sql\.begin|\.begin\(|\bbegin transaction\b|"begin"|`begin;/i,
+      allowed: /^$/,
+    },
+    {
+      what: "be a class",
+      pattern: /^(export )?class (?!\w+ extends (Error|Problem|\w*Error)\b)/m,
+      allowed: /^$/,
+    },
+    { what: "be of any type", pattern: /: any\b|<any>|as any\b/, allowed: /^$/ },
+    { what: "export by default", pattern: /^export default/m, allowed: /^bin\/init\.ts$/ },
+    {
+      what: "open a session's state",
+      pattern: /\bset_config\([^)]*false\)|\bset session\b/i,
+      allowed: /^$/,
+    },
+  ])("$what", ({ pattern, allowed }) => {
+    expect(within(holders(pattern), allowed)).toEqual([]);
+  });
+
+  test("files say what they are for", () => {
+    const silent = sources.filter(({ text }) => !/^(#!.*\n)?\/\*\*[\s\S]*?@module/.test(text));
+    expect(silent.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+/** Groups of files that can each reach themselves and one another by their imports. */
+function findCycles(imports: readonly { from: string; target: string }[]): string[][] {
+  const targets = Map.groupBy(imports, ({ from }) => from);
+  const reach = (start: string) => {
+    const reached = new Set<string>();
+    const next = [start];
+    for (let file = next.pop(); file !== undefined; file = next.pop()) {
+      for (const { target } of targets.get(file) ?? []) {
+        if (!reached.has(target)) next.push(target);
+        reached.add(target);
+      }
+    }
+    return reached;
+  };
+  const reached = new Map([...targets.keys()].sort().map((file) => [file, reach(file)]));
+  const cyclic = [...reached.keys()].filter((file) => reached.get(file)?.has(file));
+  const groups = Map.groupBy(cyclic, (file) =>
+    cyclic.filter((other) => reached.get(file)?.has(other) && reached.get(other)?.has(file)).join(),
+  );
+  return [...groups.values()];
+}

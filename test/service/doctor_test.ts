@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  judgeClock,
+  judgeDriver,
+  judgeLogin,
+  judgeMigrations,
+  judgeTemp,
+  judgeVersion,
+  type Session,
+} from "../../src/service/doctor.ts";
+import {
+  makeDatabase,
+  makeEmptyDatabase,
+  type TestDatabase,
+  withDatabase,
+} from "../support/cluster.ts";
+import { makeProject, type Outcome, runCommand } from "../support/command.ts";
+
+const WELL: Session = {
+  version: 18,
+  login: "login",
+  database: "rowhouse",
+  isSuperuser: false,
+  bypassesRls: false,
+  isOwner: false,
+  isMember: true,
+  publicTemp: false,
+  statementTimeoutMs: 30_000,
+  port: 5432,
+  epochMs: 1_000_000,
+};
+
+describe("judge", () => {
+  test.each([
+    { name: "an unpatched driver", findings: [judgeDriver(false)], want: ["warn"] },
+    { name: "PostgreSQL 14", findings: [judgeVersion({ ...WELL, version: 14 })], want: ["fail"] },
+    { name: "a login of least rights", findings: judgeLogin(WELL), want: ["ok"] },
+    { name: "a superuser", findings: judgeLogin({ ...WELL, isSuperuser: true }), want: ["warn"] },
+    { name: "BYPASSRLS", findings: judgeLogin({ ...WELL, bypassesRls: true }), want: ["warn"] },
+    { name: "the owner", findings: judgeLogin({ ...WELL, isOwner: true }), want: ["warn"] },
+    { name: "nobody's member", findings: judgeLogin({ ...WELL, isMember: false }), want: ["fail"] },
+    {
+      name: "no time limit",
+      findings: judgeLogin({ ...WELL, statementTimeoutMs: 0 }),
+      want: ["ok", "warn"],
+    },
+    {
+      name: "temporary tables",
+      findings: [judgeTemp({ ...WELL, publicTemp: true })],
+      want: ["warn"],
+    },
+    { name: "a clock an hour off", findings: [judgeClock(WELL, 4_600_000)], want: ["warn"] },
+    { name: "a clock that agrees", findings: [judgeClock(WELL, 1_000_500)], want: ["ok"] },
+    { name: "a missing migration", findings: [judgeMigrations([3])], want: ["fail"] },
+  ])("$name", ({ findings, want }) => {
+    expect(findings.map(({ level }) => level)).toEqual([...want]);
+    for (const { level, remedy } of findings) expect(remedy === undefined).toBe(level === "ok");
+  });
+});
+
+describe("rowhouse doctor", () => {
+  let project: ReturnType<typeof makeProject>;
+  let database: TestDatabase;
+  beforeAll(async () => {
+    project = makeProject({});
+    database = await makeDatabase();
+  });
+  afterAll(async () => {
+    project.remove();
+    await database.drop();
+  });
+
+  const run = (url: string, ...flags: string[]): Promise<Outcome> =>
+    runCommand(["doctor", ...flags], {
+      ...project,
+      env: {
+        DATABASE_URL: url,
+        ADMIN_DATABASE_URL: database.adminUrl,
+        DATABASE_PREPARE: database.prepare ? "on" : "off",
+      },
+    });
+
+  test("finds nothing to mend in a service that is well", async () => {
+    const { code, out, err } = await run(database.servingUrl, "--json");
+    const { findings } = JSON.parse(out) as { findings: { about: string; level: string }[] };
+    expect([code, err]).toEqual([0, ""]);
+    expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
+    expect(findings.map(({ about }) => about)).toEqual([
+      "settings",
+      "driver",
+      "database",
+      "version",
+      "login",
+      "temporary tables",
+      "clock",
+      "pooler",
+      "admin database",
+      "migrations",
+      "functions",
+      "isolation",
+    ]);
+  });
+
+  test("warns of a login with too many rights, and never shows a password", async () => {
+    const { code, out } = await run(database.superuserUrl);
+    expect(code).toBe(0);
+    expect(out).toContain("warn login: ");
+    expect(out).not.toContain(new URL(database.superuserUrl).password);
+  });
+
+  test("fails over an isolation that is broken, and names the place", async () => {
+    await withDatabase(database.adminUrl, (admin) =>
+      admin.message("create table data.stray (); select 1"),
+    );
+    const { code, out } = await run(database.servingUrl);
+    await withDatabase(database.adminUrl, (admin) =>
+      admin.message("drop table data.stray; select 1"),
+    );
+    expect(code).toBe(1);
+    expect(out).toContain("Table data.stray must have row security enabled and forced");
+  });
+
+  type Told = { about: string; level: string; says: string };
+  test.each([
+    {
+      name: "one that the doctor does not need",
+      hurt: { PORT: "secret-word", WORKERS: "-1" },
+      faults: ["PORT must be", "WORKERS must be"],
+      still: ["driver", "database", "login", "clock", "admin database", "migrations", "isolation"],
+    },
+    {
+      name: "a role without what it needs",
+      hurt: { ROLE: "data" },
+      faults: ["INTERNAL_HMAC_SECRET must be set where ROLE is data"],
+      still: ["driver", "database", "admin database", "isolation"],
+    },
+    {
+      name: "the serving connection string",
+      hurt: { DATABASE_URL: "secret-word" },
+      faults: ["DATABASE_URL must be postgres://"],
+      still: ["driver", "admin database", "migrations", "isolation"],
+    },
+    {
+      name: "both connection strings",
+      hurt: { DATABASE_URL: "", ADMIN_DATABASE_URL: "secret-word" },
+      faults: ["ADMIN_DATABASE_URL must be", "DATABASE_URL is not set"],
+      still: ["driver"],
+    },
+  ])("lists settings at fault and goes on: $name", async ({ hurt, faults, still }) => {
+    const { code, out, err } = await runCommand(["doctor", "--json"], {
+      ...project,
+      env: {
+        DATABASE_URL: database.servingUrl,
+        ADMIN_DATABASE_URL: database.adminUrl,
+        DATABASE_PREPARE: database.prepare ? "on" : "off",
+        ...hurt,
+      },
+    });
+    const { findings } = JSON.parse(out) as { findings: Told[] };
+    expect([code, err]).toEqual([1, ""]);
+    const failed = findings.filter(({ level }) => level === "fail");
+    expect(failed.map(({ about }) => about)).toEqual(faults.map(() => "settings"));
+    for (const [index, fault] of faults.entries()) expect(failed[index]?.says).toStartWith(fault);
+    expect(findings.map(({ about }) => about)).toEqual(expect.arrayContaining(still));
+    expect(out).not.toContain("secret-word");
+  });
+
+  test("without settings looks at the database of a dev in this folder; with one it does not", async () => {
+    const dev = {
+      baseUrl: "http://localhost:1",
+      gatewayUrl: "http://api.rowhouse.localhost:1",
+      identityUrl: "http://id.rowhouse.localhost:1",
+      app: "todo",
+      apiKey: "",
+      databaseUrl: database.adminUrl,
+      admin: { email: "", password: "" },
+      user: { email: "", password: "" },
+    };
+    const there = makeProject({ ".rowhouse/dev.json": JSON.stringify(dev) });
+    const bare = await runCommand(["doctor", "--json"], there);
+    const set = await runCommand(["doctor"], {
+      ...there,
+      env: { DATABASE_URL: "postgres://nobody:secret-word@127.0.0.1:1/nothing" },
+    });
+    there.remove();
+    const { findings } = JSON.parse(bare.out) as { findings: Told[] };
+    expect([bare.code, bare.err]).toEqual([0, ""]);
+    expect(findings.map(({ about, level }) => `${level} ${about}`)).toEqual([
+      "ok settings",
+      "ok driver",
+      "ok admin database",
+      "ok migrations",
+      "ok functions",
+      "ok isolation",
+    ]);
+    expect(set.code).toBe(1);
+    expect(set.out).toContain("does not answer (ECONNREFUSED)");
+  });
+
+  test("names a database without migrations, and one that is away", async () => {
+    const empty = await makeEmptyDatabase();
+    const env = { DATABASE_URL: empty.url };
+    const bare = await runCommand(["doctor"], { ...project, env });
+    await empty.drop();
+    const away = await runCommand(["doctor"], {
+      ...project,
+      env: { DATABASE_URL: "postgres://nobody:secret-word@127.0.0.1:1/nothing" },
+    });
+    expect([bare.code, away.code]).toEqual([1, 1]);
+    expect(bare.out).toContain("run rowhouse migrate");
+    expect(away.out).toContain("does not answer (ECONNREFUSED)");
+    expect(away.out + away.err).not.toContain("secret-word");
+  });
+});

@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import schema from "../../schema/mod.ts";
+import { MAX_AGE_MS, makeGuard } from "../../src/service/isolation_guard.ts";
+import { IsolationError, openService } from "../../src/service/open.ts";
+import { eventually } from "../support/command.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService();
+  app = await service.makeApp(schema);
+});
+afterAll(() => service.close());
+
+/** Each breaks the isolation in one place, and says how it is mended. */
+const BREAKS = [
+  {
+    name: "row security that is off",
+    hurt: "alter table data.todos disable row level security",
+    mend: "alter table data.todos enable row level security",
+    says: "Table data.todos must have row security enabled and forced",
+  },
+  {
+    name: "row security that is not forced",
+    hurt: "alter table data.todos no force row level security",
+    mend: "alter table data.todos force row level security",
+    says: "Table data.todos must have row security enabled and forced",
+  },
+  {
+    name: "a second policy",
+    hurt: "create policy all_of_it on data.todos for select to public using (true)",
+    mend: "drop policy all_of_it on data.todos",
+    says: "Table data.todos must have the policy of the tenant and no other",
+  },
+  {
+    name: "another policy under the same name",
+    hurt: "alter policy tenant on data.todos using (true)",
+    mend: `alter policy tenant on data.todos using
+      (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid)`,
+    says: "Table data.todos must have the policy of the tenant and no other",
+  },
+  {
+    name: "rows granted to everybody",
+    hurt: "grant select on data.todos to public",
+    mend: "revoke select on data.todos from public",
+    says: "Relation data.todos must be granted to nobody but rowhouse_tenant, and only its rows",
+  },
+  {
+    name: "a view of the rows granted to the service",
+    hurt: "create view data.peek as select * from data.todos; grant select on data.peek to rowhouse_service",
+    mend: "drop view data.peek",
+    says: "Relation data.peek must be granted to nobody but rowhouse_tenant, and only its rows",
+  },
+  {
+    name: "a function that runs as its caller",
+    hurt: "alter function api.todos_get(uuid, uuid) security invoker",
+    mend: "alter function api.todos_get(uuid, uuid) security definer",
+    says: "Function api.todos_get must belong to rowhouse_tenant and run as it",
+  },
+  {
+    name: "a function that belongs to the owner of the tables",
+    hurt: "alter function api.todos_get(uuid, uuid) owner to rowhouse_owner",
+    mend: "alter function api.todos_get(uuid, uuid) owner to rowhouse_tenant",
+    says: "Function api.todos_get must belong to rowhouse_tenant and run as it",
+  },
+  {
+    name: "a function granted to everybody",
+    hurt: "grant execute on function api.todos_get(uuid, uuid) to public",
+    mend: "revoke execute on function api.todos_get(uuid, uuid) from public",
+    says: "Function api.todos_get must be granted to the serving roles only",
+  },
+  {
+    name: "a table that belongs to the functions' owner",
+    hurt: "create table public.mine (); alter table public.mine owner to rowhouse_tenant",
+    mend: "drop table public.mine",
+    says: "Role rowhouse_tenant must own no table",
+  },
+];
+
+describe("a service refuses to serve, and to start, over", () => {
+  test.each(BREAKS)("$name", async ({ hurt, mend, says }) => {
+    await service.service.admin.message(`${hurt}; select 1`);
+    try {
+      const ready = await service.call(undefined, "/ready");
+      const list = await service.call(app, "/v1/data/db/todos");
+      expect([ready.status, list.status]).toEqual([503, 503]);
+      expect(list.text).not.toContain("todos");
+      expect(service.log.join("\n")).toContain(says);
+      await expect(warmAnother()).rejects.toThrow(says);
+    } finally {
+      await service.service.admin.message(`${mend}; select 1`);
+    }
+    const ready = await service.call(undefined, "/ready");
+    const list = await service.call(app, "/v1/data/db/todos");
+    expect([ready.status, list.status]).toEqual([200, 200]);
+    const told = service.log.filter((line) => line.includes('"event":"isolation')).at(-1);
+    expect(told).toContain('"event":"isolation holds again"');
+  });
+});
+
+async function warmAnother(): Promise<void> {
+  const another = openService({
+    databaseUrl: service.database.servingUrl,
+    adminDatabaseUrl: service.database.adminUrl,
+    connections: 1,
+    prepare: true,
+    keyPrefix: "rh",
+    log: () => undefined,
+  });
+  try {
+    await another.warm();
+  } catch (error) {
+    expect(error).toBeInstanceOf(IsolationError);
+    throw error;
+  } finally {
+    await another.close();
+  }
+}
+
+test("a service that drains is alive and not ready", async () => {
+  const drained = await openTestService();
+  try {
+    drained.service.drain();
+    const [live, ready] = await Promise.all([
+      drained.call(undefined, "/live"),
+      drained.call(undefined, "/ready"),
+    ]);
+    expect([live.status, ready.status]).toEqual([200, 503]);
+  } finally {
+    await drained.close();
+  }
+});
+
+describe("what keeps the service from looking, and is no outage", () => {
+  test("is logged by the watch, and by the port for operators", async () => {
+    const one = await openTestService();
+    try {
+      await one.service.admin.message(
+        `alter table rowhouse.versions rename to versions_gone;
+        alter table rowhouse.service_migrations rename checksum to checksum_gone; select 1`,
+      );
+      await eventually(() => one.log.some((line) => line.includes("the look at versions")));
+      const answer = await one.service.adminFetch(new Request("http://localhost/ready"));
+      expect(answer.status).toBe(500);
+      expect(one.log.filter((line) => line.includes("an operator's request"))).toEqual([
+        JSON.stringify({
+          level: "error",
+          event: "bug",
+          during: "an operator's request",
+          error: "PostgresError",
+          code: "42703",
+        }),
+      ]);
+    } finally {
+      await one.close();
+    }
+  });
+
+  test("does not let an old verdict count: nobody knows that apps are kept apart", async () => {
+    const one = await openTestService();
+    const lines: string[] = [];
+    let now = 0;
+    const guard = makeGuard({
+      db: one.service.db,
+      log: (level, event, fields) => lines.push(JSON.stringify({ level, event, ...fields })),
+      now: () => now,
+    });
+    const rights = (verb: string) =>
+      one.service.admin.message(
+        `${verb} select on pg_catalog.pg_policy ${verb === "grant" ? "to" : "from"} public; select 1`,
+      );
+    try {
+      await guard.look();
+      await rights("revoke");
+      await expect(guard.look()).rejects.toThrow();
+      now = MAX_AGE_MS;
+      await guard.check();
+      now = MAX_AGE_MS + 1;
+      const refused = await Promise.resolve(guard.check()).catch((error: unknown) => error);
+      expect(refused).toMatchObject({ code: "unavailable", headers: { "retry-after": "60" } });
+      await rights("grant");
+      await guard.check();
+    } finally {
+      guard.stop();
+      await one.close();
+    }
+  });
+});
+
+test("a database that lacks a migration of the service is not ready: 503 that says so", async () => {
+  const one = await openTestService();
+  try {
+    await one.service.admin.message(
+      `delete from rowhouse.service_migrations
+        where number = (select max(number) from rowhouse.service_migrations); select 1`,
+    );
+    const faces = [
+      await one.call(undefined, "/ready"),
+      await one.service.adminFetch(new Request("http://localhost/ready")).then(async (answer) => ({
+        status: answer.status,
+        json: await answer.json(),
+      })),
+    ];
+    for (const { status, json } of faces) {
+      expect(status).toBe(503);
+      expect(json).toMatchObject({
+        error: "unavailable",
+        message: "The database lacks migrations: its operator must run rowhouse migrate",
+      });
+    }
+    expect((await one.call(undefined, "/live")).status).toBe(200);
+  } finally {
+    await one.close();
+  }
+});

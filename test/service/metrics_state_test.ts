@@ -1,0 +1,179 @@
+/** What /metrics says while it is so: callers in flight, connections in use, callers that wait, are shed or refused. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import postgres from "postgres";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { eventually } from "../support/command.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openWire, type Wire } from "../support/wire.ts";
+
+const LIST = "/v1/data/db/todos";
+const SCHEMA = defineSchema({ todos: { title: t.string() } });
+const CONNECTIONS = 2;
+const LIMIT_MS = 20_000;
+/** Callers that may wait: of one app, and in all. */
+const LANE_QUEUE = 256;
+const QUEUE = 1024;
+
+let wire: Wire;
+let service: TestService;
+let app: TestApp;
+let row: string;
+beforeEach(async () => {
+  wire = await openWire();
+  service = await openTestService({
+    shape: "one",
+    connections: CONNECTIONS,
+    limitMs: LIMIT_MS,
+    toServingUrl: wire.toUrl,
+  });
+  app = await service.makeApp(SCHEMA);
+  const made = await service.call(app, LIST, { method: "POST", json: { title: "first" } });
+  row = made.headers.get("location") ?? "";
+});
+afterEach(async () => {
+  await service.close();
+  await wire.close();
+});
+
+/** Every sample, by its name and labels as they are printed. */
+async function readMetrics(): Promise<Map<string, number>> {
+  const response = await service.service.adminFetch(new Request("http://localhost/metrics"));
+  const samples = (await response.text()).split("\n").filter((line) => /^[a-z]/.test(line));
+  return new Map(
+    samples.map((line) => {
+      const end = line.lastIndexOf(" ");
+      return [line.slice(0, end), Number(line.slice(end + 1))];
+    }),
+  );
+}
+
+type Samples = Readonly<Record<string, number>>;
+
+async function readSamples(names: readonly string[]): Promise<Samples> {
+  const metrics = await readMetrics();
+  return Object.fromEntries(names.map((name) => [name, metrics.get(name) ?? 0]));
+}
+
+/** A value, or the least and the most: the service's own look at its versions may wait beside the callers. */
+type Wanted = Readonly<Record<string, number | readonly [least: number, most: number]>>;
+
+/** Until these samples have these values, all in one reading. */
+async function untilMetrics(wanted: Wanted): Promise<void> {
+  let found: Samples = {};
+  await eventually(
+    async () => {
+      found = await readSamples(Object.keys(wanted));
+      return Object.entries(wanted).every(([name, want]) => {
+        const [least, most] = typeof want === "number" ? [want, want] : want;
+        const value = found[name] ?? 0;
+        return value >= least && value <= most;
+      });
+    },
+    () => JSON.stringify({ wanted, found }),
+  );
+}
+
+const IN_FLIGHT = "rowhouse_requests_in_flight";
+const pool = (state: string) => `rowhouse_pool_connections{pool="serving",state="${state}"}`;
+const shed = (reason: string) => `rowhouse_shed_total{pool="serving",reason="${reason}"}`;
+const errors = (code: string) => `rowhouse_errors_total{code="${code}"}`;
+const QUIET = { [IN_FLIGHT]: 0, [pool("busy")]: 0, [pool("waiting")]: 0 };
+
+/** Runs `use` while another session holds the row; what it gives is waited for after the row is free again. */
+async function whileHeld<Result>(use: () => Promise<Promise<Result>[]>): Promise<Result[]> {
+  const sql = postgres(service.database.adminUrl, { max: 1, onnotice: () => undefined });
+  let answers: Promise<Result>[] = [];
+  await sql.begin(async (session) => {
+    await session.unsafe(
+      `select id from data.todos where id = '${row.split("/").at(-1)}' for update`,
+    );
+    answers = await use();
+  });
+  await sql.end();
+  return await Promise.all(answers);
+}
+
+/** A change of the row, without a socket: so many at once as no client opens. */
+async function change(by = app, path = row): Promise<number> {
+  const request = new Request(`http://localhost${path}`, {
+    method: "PATCH",
+    headers: { authorization: `Bearer ${by.key}`, "content-type": "application/json" },
+    body: '{"title":"changed"}',
+  });
+  const { status } = await service.service.fetch(request, { requestIP: () => null });
+  return status;
+}
+
+const changes = (count: number, by = app) => Array.from({ length: count }, () => change(by));
+
+test("a held row: who is in flight, who has a connection, who waits; then nobody", async () => {
+  await untilMetrics(QUIET);
+  const statuses = await whileHeld(async () => {
+    const asked = changes(6);
+    await untilMetrics({
+      [IN_FLIGHT]: 6,
+      [pool("open")]: CONNECTIONS,
+      [pool("busy")]: CONNECTIONS,
+      [pool("waiting")]: [6 - CONNECTIONS, 6 - CONNECTIONS + 1],
+    });
+    return asked;
+  });
+  expect(statuses).toEqual(statuses.map(() => 200));
+  await untilMetrics(QUIET);
+});
+
+test("who waits too long is shed for that reason, and refused by its code", async () => {
+  const statuses = await whileHeld(async () => {
+    const asked = changes(5);
+    await untilMetrics({ [shed("waited")]: [3, 4], [errors("overloaded")]: 3, [IN_FLIGHT]: 2 });
+    return asked;
+  });
+  expect(statuses.sort()).toEqual([200, 200, 503, 503, 503]);
+});
+
+test("an app whose queue is full is shed for that, another one is not", async () => {
+  const statuses = await whileHeld(async () => {
+    const asked = changes(CONNECTIONS + LANE_QUEUE + 7);
+    await untilMetrics({ [shed("queue_full")]: 7, [errors("rate_limited")]: 7, [shed("full")]: 0 });
+    return asked;
+  });
+  expect(statuses.filter((status) => status === 429).length).toBe(7);
+});
+
+test("a service whose queues are all full sheds for that", async () => {
+  const others: TestApp[] = [];
+  for (let n = 0; n < 5; n++) others.push(await service.makeApp(SCHEMA));
+  // Their keys are known before nobody gets a connection.
+  for (const other of others) await service.call(other, LIST);
+  const statuses = await whileHeld(async () => {
+    const asked = changes(CONNECTIONS);
+    await untilMetrics({ [pool("busy")]: CONNECTIONS });
+    const each = Math.floor(QUEUE / others.length) + 10;
+    asked.push(...others.flatMap((other) => changes(each, other)));
+    const over = each * others.length - QUEUE;
+    await untilMetrics({
+      [shed("full")]: [over, over + 2],
+      [errors("overloaded")]: [over, over + 1],
+      [pool("waiting")]: QUEUE,
+      [IN_FLIGHT]: [CONNECTIONS + QUEUE - 1, CONNECTIONS + QUEUE],
+    });
+    return asked;
+  });
+  // The row is none of theirs; that they were told so means that they were let in.
+  const count = (wanted: number) => statuses.filter((status) => status === wanted).length;
+  expect(count(200)).toBe(CONNECTIONS);
+  expect(count(404)).toBeGreaterThanOrEqual(QUEUE - 1);
+  expect(count(404) + count(503)).toBe(statuses.length - CONNECTIONS);
+});
+
+test("a database that is away: who is refused is shed for that, and has its code", async () => {
+  wire.cut();
+  await untilMetrics({ [pool("open")]: 0 });
+  const before = await readSamples([errors("unavailable")]);
+  const statuses = await Promise.all(changes(9));
+  expect(statuses).toEqual(statuses.map(() => 503));
+  const after = await readMetrics();
+  expect((after.get(errors("unavailable")) ?? 0) - (before[errors("unavailable")] ?? 0)).toBe(9);
+  expect(after.get(shed("away")) ?? 0).toBeGreaterThanOrEqual(1);
+  await wire.heal();
+});

@@ -1,0 +1,184 @@
+/** A served service over a disposable database, and apps in it: what every test through the front door starts from. @module */
+import { createApp, issueKey } from "../../src/accounts/mod.ts";
+import { type Definition, toDefinition } from "../../src/dsl/mod.ts";
+import type { IdentitySettings } from "../../src/identity/mod.ts";
+import type { Log } from "../../src/observe.ts";
+import type { Scope } from "../../src/principal.ts";
+import { type PushDeps, push } from "../../src/push/mod.ts";
+import type { Service, ServiceOptions } from "../../src/service/open.ts";
+import { type ClusterUrls, makeDatabase, type TestDatabase } from "./cluster.ts";
+import { makeSecrets, type Secrets } from "./secrets.ts";
+import { openShape, type Shape, TEST_SECRET } from "./shape.ts";
+
+export type TestApp = { id: string; slug: string; key: string };
+
+export type TestAppOptions = {
+  scopes?: readonly Scope[];
+  slug?: string;
+  origins?: readonly string[];
+  redirects?: readonly string[];
+  cookieDomain?: string;
+};
+
+export type Answer = {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The body as JSON; `undefined` where it is empty. */
+  json: unknown;
+};
+
+export type Call = {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: BodyInit;
+  json?: unknown;
+  key?: string | null;
+};
+
+export type TestService = {
+  url: string;
+  database: TestDatabase;
+  service: Service;
+  /** Lines that the service logged. */
+  log: string[];
+  /** What must not be in them. */
+  secrets: Secrets;
+  makeApp: (schema?: unknown, options?: TestAppOptions) => Promise<TestApp>;
+  pushSchema: (app: TestApp, schema: unknown) => Promise<Awaited<ReturnType<typeof push>>>;
+  /** One exchange over HTTP; an app gives its key, `json` its body and content type. */
+  call: (app: TestApp | undefined, path: string, call?: Call) => Promise<Answer>;
+  /** Fails where the log holds a secret. */
+  close: () => Promise<void>;
+};
+
+export type TestServiceOptions = {
+  login?: "least" | "superuser";
+  connections?: number;
+  /** Milliseconds that a statement may take. */
+  limitMs?: number;
+  /** Another cluster than the run's. */
+  cluster?: ClusterUrls;
+  /** Off behind a pooler that does not know prepared statements. */
+  prepare?: boolean;
+  /** Where the service connects instead, such as to a proxy in front of the database. */
+  toServingUrl?: (url: string) => string;
+  /** The same for pushes; default: straight to the database. */
+  toAdminUrl?: (url: string) => string;
+  /** One process, or gateway and services apart; default: what TEST_SHAPE says, else one. */
+  shape?: Shape;
+  /** Other services than those that a split service opens. */
+  upstreams?: Partial<Record<"data" | "identity", string>>;
+  /** Further options of the services. */
+  service?: Partial<ServiceOptions>;
+  /** Hosts, cookies and sessions; the port of who faces callers is known by then. */
+  identity?: (port: number) => Partial<IdentitySettings>;
+};
+
+/** Opens and serves a service on a free port. */
+export async function openTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  const database = await makeDatabase(options.cluster);
+  const lines: string[] = [];
+  const log: Log = (level, event, fields) => {
+    lines.push(JSON.stringify({ level, event, ...fields }));
+  };
+  const secrets = makeSecrets();
+  for (const one of [TEST_SECRET, ...(options.service?.secrets ?? [])]) secrets.add(one);
+  for (const one of [database.adminUrl, database.servingUrl]) secrets.addUrl(one);
+  const { service, url, close } = await openShape(options, database, log);
+  const pushTo = (app: TestApp, schema: unknown) =>
+    pushSchema({ admin: service.admin, log }, app, schema);
+  return {
+    url,
+    database,
+    service,
+    log: lines,
+    secrets,
+    makeApp: async (schema, appOptions) => {
+      const app = await makeApp(service, appOptions);
+      secrets.add(app.key);
+      secrets.add(app.key.split(".")[1]);
+      if (schema !== undefined) await pushTo(app, schema);
+      return app;
+    },
+    pushSchema: pushTo,
+    call: (app, path, call) => callService({ url, secrets }, app, path, call),
+    close: async () => {
+      await close();
+      await database.drop();
+      secrets.check(lines);
+    },
+  };
+}
+
+async function makeApp(service: Service, options: TestAppOptions = {}): Promise<TestApp> {
+  const slug = options.slug ?? `app-${crypto.randomUUID().slice(-12)}`;
+  const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+  const { id } = await createApp(
+    { admin: service.admin, makeId: () => Bun.randomUUIDv7() },
+    {
+      slug,
+      origins: options.origins ?? [],
+      redirects: options.redirects ?? [],
+      cookieDomain: options.cookieDomain ?? "example.org",
+    },
+  );
+  const { text: key } = await issueKey(
+    { admin: service.admin, randomBytes, keyPrefix: "rh" },
+    {
+      slug,
+      name: "test",
+      scopes: options.scopes ?? ["data:read", "data:write", "schema:push"],
+      expiresAt: undefined,
+    },
+  );
+  return { id, slug, key };
+}
+
+async function pushSchema(
+  deps: PushDeps,
+  app: TestApp,
+  schema: unknown,
+): Promise<Awaited<ReturnType<typeof push>>> {
+  const definition = definitionOf(schema);
+  return await push(deps, { app, definition, options: { dryRun: false } });
+}
+
+/** @throws {Error} with the faults of the schema */
+export function definitionOf(schema: unknown): Definition {
+  const read = toDefinition(schema);
+  if ("faults" in read) throw new Error(JSON.stringify(read.faults, null, 2));
+  return read.definition;
+}
+
+/** One exchange over HTTP with whatever serves there; what it carries of secrets is noted where they are looked for. */
+export async function callService(
+  { url, secrets }: { url: string; secrets?: Secrets },
+  app: TestApp | undefined,
+  path: string,
+  call: Call = {},
+): Promise<Answer> {
+  const headers = new Headers(call.headers);
+  const key = call.key === undefined ? app?.key : call.key;
+  if (key != null) headers.set("authorization", `Bearer ${key}`);
+  if (call.json !== undefined) headers.set("content-type", "application/json");
+  const body = call.json === undefined ? call.body : JSON.stringify(call.json);
+  const response = await fetch(url + path, {
+    method: call.method ?? "GET",
+    headers,
+    redirect: "manual",
+    ...(body === undefined ? {} : { body }),
+  });
+  secrets?.addExchange(headers, response.headers);
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: readJson(text) };
+}
+
+function readJson(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // an answer that is not JSON: the test looks at `text`
+  }
+}
