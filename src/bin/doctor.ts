@@ -1,13 +1,7 @@
 /** `rowhouse doctor`: what is well, what is not and what to do about it. @module */
 import { type Config, type Environment, readConfig } from "../config.ts";
 import { isDriverPatched, openDatabase } from "../db/mod.ts";
-import {
-  examine,
-  examineAdmin,
-  type Finding,
-  judgeDriver,
-  judgeSettings,
-} from "../service/doctor.ts";
+import { examine, examineAdmin, type Finding, judgeDriver, judgeSettings } from "../service/mod.ts";
 import { type Command, EXIT, type ExitCode, type Setting } from "./cli/command.ts";
 import { readSettings } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";

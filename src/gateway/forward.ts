@@ -5,13 +5,13 @@
  *
  * @module
  */
-import { type RequestContext, readBody, splitTarget } from "../http/mod.ts";
+import { type RequestContext, readBody, splitTarget, type VirtualHost } from "../http/mod.ts";
 import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import { toCallerHeaders, toServiceHeaders } from "./forward_headers.ts";
 import { type Audience, SIGNED_HEADERS, sign } from "./signature.ts";
-import { type VirtualHost, writeSignedContext } from "./signed_context.ts";
+import { writeSignedContext } from "./signed_context.ts";
 import { writes } from "./verify.ts";
 
 export type Upstream = {

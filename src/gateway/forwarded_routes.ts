@@ -1,7 +1,6 @@
 /** A service's routes as the gateway has them: the same method, path and access, and a handler that forwards. @module */
-import type { KeyRequestContext, RequestContext, Route } from "../http/mod.ts";
+import type { KeyRequestContext, RequestContext, Route, VirtualHost } from "../http/mod.ts";
 import type { Forward } from "./forward.ts";
-import type { VirtualHost } from "./signed_context.ts";
 
 export type ForwardedOptions = { forward: Forward; virtualHost: VirtualHost; maxBytes: number };
 

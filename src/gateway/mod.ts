@@ -13,5 +13,4 @@ export {
   type Received,
 } from "./receive.ts";
 export { AUDIENCES, type Audience, MIN_SECRET_BYTES } from "./signature.ts";
-export { VIRTUAL_HOSTS, type VirtualHost } from "./signed_context.ts";
 export { makeVerify } from "./verify.ts";

@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { answerJson, readBody, splitTarget } from "../http/mod.ts";
+import { answerJson, readBody, splitTarget, type VirtualHost } from "../http/mod.ts";
 import type { Log } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { ReadAddress } from "./client_address.ts";
-import type { SignedContext, VirtualHost } from "./signed_context.ts";
+import type { SignedContext } from "./signed_context.ts";
 import { type Verify, writes } from "./verify.ts";
 
 /** Where a request's bytes came from, as far as the server tells. */

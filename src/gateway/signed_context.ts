@@ -5,11 +5,8 @@
  * @module
  */
 import * as v from "valibot";
+import { VIRTUAL_HOSTS, type VirtualHost } from "../http/mod.ts";
 import { makePrincipal, type Principal, SCOPES } from "../principal.ts";
-
-/** Which face of the service a request came to, by its `Host`: the API, the identity pages, or one host for both. */
-export const VIRTUAL_HOSTS = ["gateway", "identity", "both"] as const;
-export type VirtualHost = (typeof VIRTUAL_HOSTS)[number];
 
 export type SignedContext = {
   readonly requestId: string;

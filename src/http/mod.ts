@@ -31,3 +31,4 @@ export {
   type Router,
   splitTarget,
 } from "./router.ts";
+export { VIRTUAL_HOSTS, type VirtualHost } from "./virtual_host.ts";

@@ -16,5 +16,4 @@ export {
   DEFAULT_SETTINGS,
   type IdentitySettings,
   toVirtualHost,
-  type VirtualHost,
 } from "./settings.ts";

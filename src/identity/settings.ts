@@ -1,4 +1,5 @@
 /** What the identity room is set to: hosts, the cookies' domain, how long a session lasts. @module */
+import type { VirtualHost } from "../http/mod.ts";
 
 export type IdentitySettings = {
   /** The gateway's origin as browsers see it; unset where it does not matter. */
@@ -21,10 +22,8 @@ export const DEFAULT_SETTINGS: IdentitySettings = {
   sessionMaxS: 604_800,
 };
 
-/** Which of the two sites a request is for: with one origin for both, or none set, every host serves both. */
-export type VirtualHost = "identity" | "gateway" | "both";
-
-/** By the `Host` header alone: nothing that a caller forwards is believed. */
+/** Which of the service's hosts a request is for, by the `Host` header alone: nothing that a caller forwards is believed. With
+ * one origin for both, or none set, every host serves both. */
 export function toVirtualHost(
   host: string | null,
   { identityUrl, publicUrl }: Pick<IdentitySettings, "identityUrl" | "publicUrl">,

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Origins } from "../accounts/mod.ts";
-import type { Authenticate, Peer, Quota, Receive, TakeQuota, VirtualHost } from "../gateway/mod.ts";
+import type { Authenticate, Peer, Quota, Receive, TakeQuota } from "../gateway/mod.ts";
 import {
   answerEmpty,
   answerProblem,
@@ -18,6 +18,7 @@ import {
   type Route,
   sizeOf,
   splitTarget,
+  type VirtualHost,
 } from "../http/mod.ts";
 import {
   AUTH_PATH,

@@ -4,8 +4,8 @@
  * @module
  */
 import { type DataDeps, dataRoutes, MAX_BODY } from "../data/mod.ts";
-import { type Audience, type Forward, toForwarded, type VirtualHost } from "../gateway/mod.ts";
-import type { Route } from "../http/mod.ts";
+import { type Audience, type Forward, toForwarded } from "../gateway/mod.ts";
+import type { Route, VirtualHost } from "../http/mod.ts";
 import { type AuthDeps, authRoutes, type PageDeps, pageRoutes } from "../identity/mod.ts";
 import { MAX_BYTES, type PushRouteDeps, pushRoutes } from "../push/mod.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";

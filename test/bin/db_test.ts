@@ -196,7 +196,7 @@ describe("a schema that is none is told with file and place, and changes nothing
     const evaluates = () =>
       Bun.spawnSync(["ps", "-eo", "args"])
         .stdout.toString()
-        .includes(`db_evaluate_process.ts ${project.folder}`);
+        .includes(`evaluate_process.ts ${project.folder}`);
     await pushing.until(/looping/);
     expect(evaluates()).toBe(true);
     await pushing.kill("SIGKILL");

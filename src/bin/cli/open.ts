@@ -1,7 +1,7 @@
 /** A service opened over the configuration, for `serve` and `dev`. @module */
 import type { Config } from "../../config.ts";
 import { type Log, makeLog } from "../../observe.ts";
-import { openService, type Service } from "../../service/open.ts";
+import { openService, type Service } from "../../service/mod.ts";
 
 export type OpenOptions = { databaseUrl: string; adminDatabaseUrl: string; log: Log };
 

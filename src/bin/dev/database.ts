@@ -1,8 +1,7 @@
 /** The database of `dev`: the one that the environment names, else an embedded one that is kept between runs. @module */
 import { join } from "node:path";
 import type { Config } from "../../config.ts";
-import { startCluster } from "../../db/embedded/mod.ts";
-import { makeDatabase, makeLogin } from "../../db/mod.ts";
+import { makeDatabase, makeLogin, startCluster } from "../../db/mod.ts";
 import { RefusedError } from "../cli/command.ts";
 import { type Address, withDatabase } from "../cli/database.ts";
 import { setUpDatabase } from "../migrate.ts";

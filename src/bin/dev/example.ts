@@ -7,7 +7,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../../config.ts";
-import type { Service } from "../../service/open.ts";
+import type { Service } from "../../service/mod.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../..", "examples", "todo");
 

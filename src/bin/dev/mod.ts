@@ -1,7 +1,7 @@
 /** `rowhouse dev`: everything on one machine with one command: database, demo app, service, pushes on change. @module */
 import { join, resolve } from "node:path";
 import type { Config, Environment } from "../../config.ts";
-import type { Service } from "../../service/open.ts";
+import type { Service } from "../../service/mod.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import {
   type Arguments,

@@ -1,7 +1,7 @@
 /** Serving a service on a port, and ending it without cutting off who is being served. @module */
 
 import { MAX_BYTES } from "../../push/mod.ts";
-import type { Service } from "../../service/open.ts";
+import type { Service } from "../../service/mod.ts";
 import { RefusedError } from "../cli/command.ts";
 
 /** Seconds that a socket may be silent before its request is whole; a request under way gets more from app.ts. */

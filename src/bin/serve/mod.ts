@@ -3,8 +3,7 @@ import type { Config } from "../../config.ts";
 import { isDriverPatched } from "../../db/mod.ts";
 import type { Log } from "../../observe.ts";
 import { type Role, servesRows } from "../../role.ts";
-import { examineLogin, judgeDriver } from "../../service/doctor.ts";
-import { IsolationError, type Service } from "../../service/open.ts";
+import { examineLogin, IsolationError, judgeDriver, type Service } from "../../service/mod.ts";
 import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
 import {
   checkFunctions,
