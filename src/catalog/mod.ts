@@ -1,5 +1,21 @@
-/** The recorded tables, kept current; shared by data and push. @module */
+/** The recorded tables, kept current, and how their functions are called; shared by data and push. @module */
 export { type Catalog, type CatalogStore, makeCatalog, type RecordedTable } from "./catalog.ts";
+export {
+  type Caller,
+  callText,
+  ENDPOINTS,
+  type Endpoint,
+  type EndpointCall,
+  FUNCTION_CALLERS,
+  FUNCTION_NAME_SQL,
+  FUNCTION_OWNER,
+  functionName,
+  functionSignature,
+  placeholdersOf,
+  printedArguments,
+  RETRY,
+  toParameters,
+} from "./functions.ts";
 export {
   type Constraint,
   constraintColumns,

@@ -4,14 +4,16 @@
  *
  * @module
  */
-import type { Catalog, RecordedTable } from "../catalog/mod.ts";
 import {
-  type CallOptions,
-  type Database,
-  type Parameter,
-  readSqlState,
-  ViolationError,
-} from "../db/mod.ts";
+  type Catalog,
+  callText,
+  type Endpoint,
+  type EndpointCall,
+  RETRY,
+  type RecordedTable,
+  toParameters,
+} from "../catalog/mod.ts";
+import { type CallOptions, type Database, readSqlState, ViolationError } from "../db/mod.ts";
 import {
   type AnswerOptions,
   acceptsEventStream,
@@ -42,6 +44,9 @@ export type DataDeps = {
 /** Bytes of a body at the most, the service's documented limit: 100 KB. */
 export const MAX_BODY = 102_400;
 
+/** Bytes of a list at the most, give or take a row, where the operator sets no other bound. */
+export const LIST_BYTES = 8_388_608;
+
 const LIST = "/v1/data/db/:table";
 const ROW = "/v1/data/db/:table/:id";
 
@@ -57,14 +62,14 @@ async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Res
   const table = findTable(deps, context) ?? (await findNewTable(deps, context));
   checkAccept(context.request);
   const { limit, offset } = readPage(context.query);
-  const values = [limit, offset, deps.maxResponseBytes];
-  return answerFound(await call(deps, context, { table, endpoint: "list", values }));
+  const values = { limit, offset, bytes: deps.maxResponseBytes };
+  return answerFound(await callFunction(deps, context, { table, endpoint: "list", values }));
 }
 
 async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const table = findTable(deps, context) ?? (await findNewTable(deps, context));
   const id = readRowRequest(context);
-  return answerFound(await call(deps, context, { table, endpoint: "get", values: [id] }));
+  return answerFound(await callFunction(deps, context, { table, endpoint: "get", values: { id } }));
 }
 
 async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
@@ -73,7 +78,11 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   refuseQuery(context.query);
   const { table, row } = await readBody(deps, context, { table: found, whole: true });
   const id = deps.makeId();
-  const made = await call(deps, context, { table, endpoint: "create", values: [id, row.text] });
+  const made = await callFunction(deps, context, {
+    table,
+    endpoint: "create",
+    values: { id, body: row.text },
+  });
   return answerFound(made, {
     status: 201,
     headers: { location: `/v1/data/db/${table.name}/${id}` },
@@ -85,16 +94,22 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   const id = readRowRequest(context);
   const { table, row } = await readBody(deps, context, { table: found, whole: false });
   if (row.known === 0)
-    return answerFound(await call(deps, context, { table, endpoint: "get", values: [id] }));
+    return answerFound(
+      await callFunction(deps, context, { table, endpoint: "get", values: { id } }),
+    );
   return answerFound(
-    await call(deps, context, { table, endpoint: "update", values: [id, row.text] }),
+    await callFunction(deps, context, {
+      table,
+      endpoint: "update",
+      values: { id, body: row.text },
+    }),
   );
 }
 
 async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const table = findTable(deps, context) ?? (await findNewTable(deps, context));
   const id = readRowRequest(context);
-  const found = await call(deps, context, { table, endpoint: "delete", values: [id] });
+  const found = await callFunction(deps, context, { table, endpoint: "delete", values: { id } });
   if (found === null) throw new Problem("not_found");
   return answerEmpty();
 }
@@ -161,43 +176,38 @@ async function readBody(
   return { table: current, row };
 }
 
-type FunctionCall = {
-  table: RecordedTable;
-  endpoint: "list" | "get" | "create" | "update" | "delete";
-  values: readonly Parameter[];
-};
+type TableCall = EndpointCall & { readonly table: RecordedTable };
 
 /** What the table's function returns for this app, as UTF-8: one statement, the whole of a request's work. */
-async function call(
+async function callFunction(
   deps: DataDeps,
   context: KeyRequestContext,
-  { table, endpoint, values }: FunctionCall,
+  call: TableCall,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
-  const { text, retry } = statementsOf(table)[endpoint];
-  const queue = context.principal.appId;
+  const { table, endpoint } = call;
+  const { appId } = context.principal;
   const { meter } = context;
-  const options: CallOptions = { retry, caller: context.request, queue, meter };
+  const retry = RETRY[endpoint];
+  const options: CallOptions = { retry, caller: context.request, queue: appId, meter };
+  const parameters = toParameters({ app: appId }, call);
   try {
-    return await deps.db.bytes(text, [context.principal.appId, ...values], options);
+    return await deps.db.bytes(textsOf(table)[endpoint], parameters, options);
   } catch (error) {
-    if (!(error instanceof ViolationError)) throw toCallError(error, endpoint);
+    if (!(error instanceof ViolationError)) throw toCallError(error);
     const { violation } = error;
     // A constraint that this process does not know was pushed a moment ago by another one.
     if (!isKnown(table.definition, violation)) await deps.catalog.refresh();
-    const { definition } = deps.catalog.find(context.principal.appId, table.name) ?? table;
-    const sent = typeof values[1] === "string" && endpoint !== "list" ? values[1] : "{}";
+    const { definition } = deps.catalog.find(appId, table.name) ?? table;
+    const sent = "body" in call.values ? call.values.body : "{}";
     throw toProblem(violation, { definition, sent, isDelete: endpoint === "delete" });
   }
 }
 
 const NO_SUCH_FUNCTION = "42883";
 
-/**
- * A process that is newer than the functions says so; whoever waits for the deploy to end is served. Only a list's
- * function took other arguments in a release before: any other that is missing is a bug.
- */
-function toCallError(error: unknown, endpoint: FunctionCall["endpoint"]): unknown {
-  if (endpoint !== "list" || readSqlState(error) !== NO_SUCH_FUNCTION) return error;
+/** A process of another release than the functions says so; whoever waits for the deploy to end is served. */
+function toCallError(error: unknown): unknown {
+  if (readSqlState(error) !== NO_SUCH_FUNCTION) return error;
   return new Problem("unavailable", {
     message: "The tables' functions are of another release: the operator must run rowhouse migrate",
     headers: { "retry-after": "5" },
@@ -205,23 +215,23 @@ function toCallError(error: unknown, endpoint: FunctionCall["endpoint"]): unknow
   });
 }
 
-type Statements = Readonly<
-  Record<FunctionCall["endpoint"], { text: string; retry: CallOptions["retry"] }>
->;
+type Texts = Readonly<Record<Endpoint, string>>;
 
-const statements = new WeakMap<RecordedTable, Statements>();
+/** Made once a table, because every request needs one. */
+const texts = new WeakMap<RecordedTable, Texts>();
 
-function statementsOf(table: RecordedTable): Statements {
-  const found = statements.get(table);
+function textsOf(table: RecordedTable): Texts {
+  const found = texts.get(table);
   if (found !== undefined) return found;
-  const made: Statements = {
-    list: { text: `select api."${table.name}_list"($1, $2, $3, $4) as body`, retry: "safe" },
-    get: { text: `select api."${table.name}_get"($1, $2) as body`, retry: "safe" },
-    create: { text: `select api."${table.name}_create"($1, $2, $3) as body`, retry: "unsafe" },
-    update: { text: `select api."${table.name}_update"($1, $2, $3) as body`, retry: "unsafe" },
-    delete: { text: `select api."${table.name}_delete"($1, $2) as body`, retry: "unsafe" },
+  const of = (endpoint: Endpoint) => callText(table.definition, endpoint);
+  const made: Texts = {
+    list: of("list"),
+    get: of("get"),
+    create: of("create"),
+    update: of("update"),
+    delete: of("delete"),
   };
-  statements.set(table, made);
+  texts.set(table, made);
   return made;
 }
 

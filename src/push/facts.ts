@@ -4,10 +4,20 @@
  *
  * @module
  */
-import { enumTypeName, indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
+import {
+  ENDPOINTS,
+  enumTypeName,
+  FUNCTION_CALLERS,
+  FUNCTION_OWNER,
+  functionName,
+  indexesOf,
+  keysOf,
+  printedArguments,
+  referencesOf,
+} from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { toDefaultText } from "./default_text.ts";
-import { ENDPOINTS, type Endpoint, LIST_BYTES, renderBody } from "./functions.ts";
+import { renderBody } from "./functions.ts";
 
 export type Facts = ReadonlyMap<string, string>;
 export const THERE = "there";
@@ -24,14 +34,6 @@ const TYPES: Readonly<Record<Exclude<NamedColumn["kind"], "enum">, string>> = {
   timestamp: "timestamp with time zone",
   json: "jsonb",
   ref: "uuid",
-};
-
-const ARGUMENTS: Readonly<Record<Endpoint, string>> = {
-  list: "uuid, integer, integer, integer",
-  get: "uuid, uuid",
-  create: "uuid, uuid, text",
-  update: "uuid, uuid, text",
-  delete: "uuid, uuid",
 };
 
 /** Every fact that pushes of these tables made. */
@@ -120,16 +122,15 @@ function toTypeFacts(table: TableDefinition): Fact[] {
 
 function toFunctionFacts(table: TableDefinition): Fact[] {
   return ENDPOINTS.flatMap((endpoint): Fact[] => {
-    const path = `function ${table.name}_${endpoint}(${ARGUMENTS[endpoint]})`;
+    const path = `function ${functionName(table, endpoint)}(${printedArguments(endpoint)})`;
     return [
       [path, THERE],
-      [`${path} / owner`, "rowhouse_tenant"],
+      [`${path} / owner`, FUNCTION_OWNER],
       [`${path} / security`, "definer"],
       [`${path} / language`, "plpgsql"],
       [`${path} / settings`, "none"],
-      [`${path} / argument defaults`, endpoint === "list" ? String(LIST_BYTES) : "none"],
-      [`${path} / executed by rowhouse_service`, "allowed"],
-      [`${path} / executed by rowhouse_data`, "allowed"],
+      [`${path} / argument defaults`, "none"],
+      ...FUNCTION_CALLERS.map((role): Fact => [`${path} / executed by ${role}`, "allowed"]),
       [`${path} / body`, renderBody(table, endpoint)],
     ];
   });

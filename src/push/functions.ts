@@ -1,56 +1,24 @@
 /**
- * The five functions of a table: one statement each, finished JSON text out. Written for hostile column names:
+ * The bodies of a table's five functions: one statement each, finished JSON text out. Written for hostile column names:
  * parameters are `$n`, every variable and alias has a `$` in it, which no column can have, and every name, type and
  * operator is qualified, so that nothing of a session is searched.
  *
  * @module
  */
 
+import {
+  ENDPOINTS,
+  type Endpoint,
+  FUNCTION_CALLERS,
+  FUNCTION_OWNER,
+  functionSignature,
+  placeholdersOf,
+} from "../catalog/mod.ts";
 import { quoteBody, quoteLiteral, quoteName } from "../db/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
+import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { sqlDefault, sqlType } from "./types.ts";
 
-type ColumnOf = TableDefinition["columns"][number];
-
-export const ENDPOINTS = ["list", "get", "create", "update", "delete"] as const;
-export type Endpoint = (typeof ENDPOINTS)[number];
-
-const UUID = "pg_catalog.uuid";
 const TEXT = "pg_catalog.text";
-const INT = "pg_catalog.int4";
-
-/** Bytes of a list at the most, give or take a row, where the caller names no bound: what is left out comes with the next page. */
-export const LIST_BYTES = 8_388_608;
-
-/**
- * The bound of a list has a default for the releases that do not know it: while processes are replaced one by one, the
- * old ones call with three arguments and reach this same function, so that no second one can fall behind the table.
- */
-const ARGUMENTS: Readonly<Record<Endpoint, readonly string[]>> = {
-  list: [UUID, INT, INT, `${INT} default ${LIST_BYTES}`],
-  get: [UUID, UUID],
-  create: [UUID, UUID, TEXT],
-  update: [UUID, UUID, TEXT],
-  delete: [UUID, UUID],
-};
-
-/**
- * What earlier releases made for the same endpoint. It goes in the message that makes its successor: left beside it, a
- * call with three arguments would find it first, and it would know nothing of columns pushed from then on. A push by a
- * process of the old release makes it again; the next push or `rowhouse migrate` takes it away again.
- */
-const RETIRED: Readonly<Partial<Record<Endpoint, readonly string[]>>> = {
-  list: [UUID, INT, INT],
-};
-
-/** How many arguments an endpoint's function takes, and how many the one before it took, where that was another one. */
-export const SIGNATURES = {
-  list: { made: ARGUMENTS.list.length, retired: RETIRED.list?.length },
-  get: { made: ARGUMENTS.get.length, retired: undefined },
-  create: { made: ARGUMENTS.create.length, retired: undefined },
-  update: { made: ARGUMENTS.update.length, retired: undefined },
-  delete: { made: ARGUMENTS.delete.length, retired: undefined },
-} as const satisfies Readonly<Record<Endpoint, object>>;
 
 const BODIES: Readonly<Record<Endpoint, (table: TableDefinition) => string>> = {
   list: listBody,
@@ -63,18 +31,14 @@ const BODIES: Readonly<Record<Endpoint, (table: TableDefinition) => string>> = {
 /** The statements that make or replace a table's functions and who may run them. */
 export function renderFunctions(table: TableDefinition): string[] {
   return ENDPOINTS.flatMap((endpoint) => {
-    const name = `api.${quoteName(`${table.name}_${endpoint}`)}`;
-    const made = `${name}(${ARGUMENTS[endpoint].join(", ")})`;
-    const signature = made.replace(/ default \d+/, "");
-    const retired = RETIRED[endpoint];
+    const signature = functionSignature(table, endpoint);
     // A default may hold any text, a dollar quote too.
     const body = quoteBody(renderBody(table, endpoint));
     return [
-      ...(retired === undefined ? [] : [`drop function if exists ${name}(${retired.join(", ")})`]),
-      `create or replace function ${made} returns ${TEXT} language plpgsql security definer as ${body}`,
-      `alter function ${signature} owner to rowhouse_tenant`,
+      `create or replace function ${signature} returns ${TEXT} language plpgsql security definer as ${body}`,
+      `alter function ${signature} owner to ${FUNCTION_OWNER}`,
       `revoke all on function ${signature} from public`,
-      `grant execute on function ${signature} to rowhouse_service, rowhouse_data`,
+      `grant execute on function ${signature} to ${FUNCTION_CALLERS.join(", ")}`,
     ];
   });
 }
@@ -88,10 +52,12 @@ export function renderBody(table: TableDefinition, endpoint: Endpoint): string {
  * The tenant and UTC for this transaction only; a plan for any tenant serves every tenant. A table that is small when
  * a session first plans is read whole by a plan that stays while it grows: so indexes always, for cascades too.
  */
-const SET_TENANT = `  perform pg_catalog.set_config('rowhouse.app_id', $1::${TEXT}, true),
+function setTenant(app: string): string {
+  return `  perform pg_catalog.set_config('rowhouse.app_id', ${app}::${TEXT}, true),
     pg_catalog.set_config('timezone', 'UTC', true),
     pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true),
     pg_catalog.set_config('enable_seqscan', 'off', true);`;
+}
 
 const EQUALS = "operator(pg_catalog.=)";
 
@@ -105,16 +71,17 @@ const ROW_TEXT = `pg_catalog.row_to_json("$row")::${TEXT}`;
 
 /** The common page is made in one go; one that may be large row by row, up to the bound. */
 function listBody(table: TableDefinition): string {
-  const mine = `from data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} $1 order by "$t"."id"`;
-  const page = `(select ${outputs(table)} ${mine} limit $2 offset $3) as "$row"`;
+  const { app, limit, offset, bytes } = placeholdersOf("list");
+  const mine = `from data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} ${app} order by "$t"."id"`;
+  const page = `(select ${outputs(table)} ${mine} limit ${limit} offset ${offset}) as "$row"`;
   return `declare
   "$text" ${TEXT};
   "$count" pg_catalog.int8;
 begin
-${SET_TENANT}
+${setTenant(app)}
   if ${isSmall(table, mine)} then
-    select ${envelope(`pg_catalog.concat('[', pg_catalog.string_agg(${ROW_TEXT}, ','), ']')`, mine, "$2")} into "$text" from ${page};
-    if pg_catalog.octet_length("$text") operator(pg_catalog.<=) $4 then
+    select ${envelope(`pg_catalog.concat('[', pg_catalog.string_agg(${ROW_TEXT}, ','), ']')`, mine, limit)} into "$text" from ${page};
+    if pg_catalog.octet_length("$text") operator(pg_catalog.<=) ${bytes} then
       return "$text";
     end if;
   end if;
@@ -122,41 +89,45 @@ ${SET_TENANT}
     select "$one"."$text", pg_catalog.sum(pg_catalog.octet_length("$one"."$text")) over (
       order by "$one"."$id" rows between unbounded preceding and 1 preceding) as "$before"
     from (select "$row"."id" as "$id", ${ROW_TEXT} as "$text" from ${page}) as "$one"
-  ) as "$line" where coalesce("$line"."$before", 0) operator(pg_catalog.<=) $4;
+  ) as "$line" where coalesce("$line"."$before", 0) operator(pg_catalog.<=) ${bytes};
   return ${envelope(`pg_catalog.concat('[', "$text", ']')`, mine, '"$count"')};
 end`;
 }
 
 /** Whether the page's columns of any length take few bytes as they are stored: none is unpacked to tell. */
 function isSmall(table: TableDefinition, mine: string): string {
+  const { limit, offset } = placeholdersOf("list");
   const sizes = table.columns
     .filter(({ kind }) => kind === "string" || kind === "json")
     .map(({ name }) => `coalesce(pg_catalog.pg_column_size("$t".${quoteName(name)}), 0)`);
   if (sizes.length === 0) return "true";
-  const size = `select ${sizes.join(" operator(pg_catalog.+) ")} as "$size" ${mine} limit $2 offset $3`;
-  return `$2 operator(pg_catalog.<=) ${FEW_ROWS} or coalesce((select pg_catalog.sum("$row"."$size") from (${size}) as "$row"), 0) operator(pg_catalog.<=) ${STORED_BYTES}`;
+  const size = `select ${sizes.join(" operator(pg_catalog.+) ")} as "$size" ${mine} limit ${limit} offset ${offset}`;
+  return `${limit} operator(pg_catalog.<=) ${FEW_ROWS} or coalesce((select pg_catalog.sum("$row"."$size") from (${size}) as "$row"), 0) operator(pg_catalog.<=) ${STORED_BYTES}`;
 }
 
 /** The answer around rows; there are more where a row stands behind as many as were counted. */
 function envelope(rows: string, mine: string, counted: string): string {
-  return `pg_catalog.concat('{"rows":', ${rows}, ',"limit":', $2, ',"offset":', $3, ',"hasMore":',
-    case when exists (select ${mine} limit 1 offset $3::pg_catalog.int8 operator(pg_catalog.+) ${counted})
+  const { limit, offset } = placeholdersOf("list");
+  return `pg_catalog.concat('{"rows":', ${rows}, ',"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
+    case when exists (select ${mine} limit 1 offset ${offset}::pg_catalog.int8 operator(pg_catalog.+) ${counted})
       then 'true' else 'false' end, '}')`;
 }
 
 function getBody(table: TableDefinition): string {
+  const { app, id } = placeholdersOf("get");
   return `begin
-${SET_TENANT}
+${setTenant(app)}
   return (
     select pg_catalog.row_to_json("$row")::${TEXT}
-    from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow()}) as "$row"
+    from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) as "$row"
   );
 end`;
 }
 
 function createBody(table: TableDefinition): string {
+  const { app, id, body } = placeholdersOf("create");
   const names = ["app_id", "id", ...table.columns.map((column) => column.name)].map(quoteName);
-  const values = ["$1", "$2", ...table.columns.map((_, index) => variable(index))];
+  const values = [app, id, ...table.columns.map((_, index) => variable(index))];
   const declared = table.columns.map((column, index) => {
     const given = input(table, column);
     const initial =
@@ -166,10 +137,10 @@ function createBody(table: TableDefinition): string {
     return `  ${variable(index)} ${sqlType(table, column)} := ${initial};`;
   });
   return `declare
-  "$body" pg_catalog.jsonb := $3::pg_catalog.jsonb;
+  "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
 ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
 begin
-${SET_TENANT}
+${setTenant(app)}
   insert into data.${quoteName(table.name)} as "$t" (${names.join(", ")})
   values (${values.join(", ")})
   returning ${outputs(table)} into "$row";
@@ -178,6 +149,7 @@ end`;
 }
 
 function updateBody(table: TableDefinition): string {
+  const { app, id, body } = placeholdersOf("update");
   const declared = table.columns.map(
     (column, index) => `  ${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
   );
@@ -188,13 +160,13 @@ function updateBody(table: TableDefinition): string {
   // A table without columns has nothing to set: the row is touched by its own key so that one statement finds it.
   const set = assigned.length === 0 ? `"id" = "$t"."id"` : assigned.join(",\n    ");
   return `declare
-  "$body" pg_catalog.jsonb := $3::pg_catalog.jsonb;
+  "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
 ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
 begin
-${SET_TENANT}
+${setTenant(app)}
   update data.${quoteName(table.name)} as "$t" set
     ${set}
-  where ${isRow()}
+  where ${isRow(app, id)}
   returning ${outputs(table)} into "$row";
   if not found then
     return null;
@@ -204,15 +176,16 @@ end`;
 }
 
 function deleteBody(table: TableDefinition): string {
+  const { app, id } = placeholdersOf("delete");
   return `begin
-${SET_TENANT}
-  delete from data.${quoteName(table.name)} as "$t" where ${isRow()};
+${setTenant(app)}
+  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)};
   return case when found then '' end;
 end`;
 }
 
-function isRow(): string {
-  return `"$t"."app_id" ${EQUALS} $1 and "$t"."id" ${EQUALS} $2`;
+function isRow(app: string, id: string): string {
+  return `"$t"."app_id" ${EQUALS} ${app} and "$t"."id" ${EQUALS} ${id}`;
 }
 
 /** Columns as they leave: decimals as text, because JSON numbers would lose digits at the other end. */
@@ -228,12 +201,12 @@ function variable(index: number): string {
   return `"$v${index}"`;
 }
 
-function isGiven(column: ColumnOf): string {
+function isGiven(column: NamedColumn): string {
   return `"$body" operator(pg_catalog.?) ${quoteLiteral(column.name)}`;
 }
 
 /** What the body holds for a column, in the column's type; JSON null and an absent key are both SQL NULL. */
-function input(table: TableDefinition, column: ColumnOf): string {
+function input(table: TableDefinition, column: NamedColumn): string {
   const text = `("$body" operator(pg_catalog.->>) ${quoteLiteral(column.name)})`;
   if (column.kind !== "json") return `${text}::${sqlType(table, column)}`;
   return `case when ${text} is not null then "$body" operator(pg_catalog.->) ${quoteLiteral(column.name)} end`;

@@ -3,7 +3,6 @@ export { type PushDeps, type PushRequest, type PushResult, push } from "./apply.
 export { checkDefinition, type PushBody, readPushBody } from "./body.ts";
 export type { DeferredStep } from "./deferred.ts";
 export { compareFacts, type Difference, readDrift } from "./drift.ts";
-export { LIST_BYTES } from "./functions.ts";
 export {
   compareJournal,
   type JournalComparison,

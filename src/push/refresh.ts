@@ -4,10 +4,17 @@
  *
  * @module
  */
+import {
+  ENDPOINTS,
+  type Endpoint,
+  FUNCTION_NAME_SQL,
+  functionName,
+  printedArguments,
+} from "../catalog/mod.ts";
 import { type Database, quoteLiteral, SERVICE_QUEUE } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
-import { ENDPOINTS, type Endpoint, renderBody, renderFunctions, SIGNATURES } from "./functions.ts";
+import { renderBody, renderFunctions } from "./functions.ts";
 import { LOCK_BUDGET_MS, MESSAGE_TIMEOUT_MS } from "./message.ts";
 import { readOutcome } from "./refusals.ts";
 
@@ -24,7 +31,7 @@ type Recorded = {
   functions: RecordedFunction[];
 };
 
-type RecordedFunction = { name: string; arguments: number; digest: string };
+type RecordedFunction = { name: string; arguments: string; digest: string };
 
 /** How long a table that others are pushing is come back to. */
 const PATIENCE_MS = 60_000;
@@ -84,7 +91,7 @@ function renderRefresh({ name, definition, stamp }: OutdatedTable): string {
   ].join(";\n");
 }
 
-/** The tables whose functions are not, or not alone, those of this release; of one name, or of all. */
+/** The tables whose functions are not those of this release; of one name, or of all. */
 export async function findOutdatedTables(
   db: Database,
   name: string | null = null,
@@ -95,12 +102,13 @@ export async function findOutdatedTables(
         (select max(version) from rowhouse.registrations where table_name = name)) as stamp
       from rowhouse.tables where name = $1::pg_catalog.text or $1::pg_catalog.text is null
     ), wanted as (
-      select (name || '_' || endpoint)::pg_catalog.name as function_name
-      from concerned, jsonb_array_elements_text($2::text::jsonb) as endpoint
+      select ${FUNCTION_NAME_SQL} as function_name
+      from concerned as tables, jsonb_array_elements_text($2::text::jsonb) as endpoint
     )
     select json_build_object(
       'tables', (select coalesce(json_agg(concerned order by name), '[]') from concerned),
-      'functions', (select coalesce(json_agg(json_build_object('name', proname, 'arguments', pronargs,
+      'functions', (select coalesce(json_agg(json_build_object('name', proname,
+          'arguments', pg_catalog.oidvectortypes(proargtypes),
           'digest', md5(trim(both E'\\n' from prosrc)))), '[]')
         from pg_catalog.pg_proc
         where pronamespace = (select oid from pg_catalog.pg_namespace where nspname = 'api')
@@ -112,7 +120,7 @@ export async function findOutdatedTables(
   const found = Map.groupBy(functions, (one) => one.name);
   return tables.filter(({ definition }) =>
     ENDPOINTS.some((endpoint) =>
-      isOutdated(definition, endpoint, found.get(`${definition.name}_${endpoint}`) ?? []),
+      isOutdated(definition, endpoint, found.get(functionName(definition, endpoint)) ?? []),
     ),
   );
 }
@@ -122,9 +130,7 @@ function isOutdated(
   endpoint: Endpoint,
   found: readonly RecordedFunction[],
 ): boolean {
-  const { made, retired } = SIGNATURES[endpoint];
-  const own = found.find((one) => one.arguments === made);
-  if (found.some((one) => one.arguments === retired)) return true;
+  const own = found.find((one) => one.arguments === printedArguments(endpoint));
   return own?.digest !== digestOf(renderBody(table, endpoint));
 }
 
@@ -132,15 +138,19 @@ function digestOf(body: string): string {
   return new Bun.CryptoHasher("md5").update(body).digest("hex");
 }
 
-/** The tables that this release cannot list: their functions do not take what it would send. */
+/** The tables that this release cannot serve: a function that it would call is not there, or takes other arguments. */
 export async function findUncallableTables(db: Database): Promise<string[]> {
+  const wanted = ENDPOINTS.map((endpoint) => ({ endpoint, arguments: printedArguments(endpoint) }));
   const rows = await db.query<{ name: string }>(
-    `select name from rowhouse.tables
-    where not exists (select from pg_catalog.pg_proc
+    `with wanted as (
+      select * from jsonb_to_recordset($1::text::jsonb) as wanted (endpoint text, arguments text)
+    )
+    select name from rowhouse.tables
+    where exists (select from wanted where not exists (select from pg_catalog.pg_proc
       where pronamespace = (select oid from pg_catalog.pg_namespace where nspname = 'api')
-        and proname = (name || '_list')::pg_catalog.name and pronargs = $1::pg_catalog.int2)
+        and proname = ${FUNCTION_NAME_SQL} and pg_catalog.oidvectortypes(proargtypes) = arguments))
     order by name`,
-    [SIGNATURES.list.made],
+    [JSON.stringify(wanted)],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
   return rows.map(({ name }) => name);

@@ -30,9 +30,7 @@ with tables as (
   from pg_class where relnamespace = 'data'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
 ),
 functions as (
-  select *, 'function ' || proname || '(' || (
-      select coalesce(string_agg(format_type(argument, null), ', ' order by place), '')
-      from unnest(proargtypes) with ordinality as arguments (argument, place)) || ')' as path
+  select *, 'function ' || proname || '(' || oidvectortypes(proargtypes) || ')' as path
   from pg_proc where pronamespace = 'api'::regnamespace
 ),
 facts (path, value) as (

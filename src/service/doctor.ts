@@ -199,7 +199,7 @@ export function judgeFunctions(outdated: number, uncallable: number): Finding {
   return {
     about,
     level: uncallable > 0 ? "fail" : "warn",
-    says: `of ${tables} are not those of this release${uncallable > 0 ? ": it cannot list their rows" : ""}`,
+    says: `of ${tables} are not those of this release${uncallable > 0 ? ": it cannot serve their rows" : ""}`,
     remedy: "run rowhouse migrate",
   };
 }

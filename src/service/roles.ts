@@ -9,6 +9,7 @@
  */
 import { makeLimits, makeOrigins } from "../accounts/mod.ts";
 import { makeCatalog } from "../catalog/mod.ts";
+import { LIST_BYTES } from "../data/mod.ts";
 import { type Database, EXECUTION_LIMIT_MS, type VersionWatch, watchVersions } from "../db/mod.ts";
 import {
   type Audience,
@@ -29,7 +30,6 @@ import {
   toVirtualHost,
 } from "../identity/mod.ts";
 import { Problem } from "../problem.ts";
-import { LIST_BYTES } from "../push/mod.ts";
 import type { Role } from "../role.ts";
 import { type FetchDeps, makeFetch } from "./fetch.ts";
 import type { CheckReady } from "./health.ts";

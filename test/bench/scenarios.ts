@@ -47,7 +47,7 @@ export const SCENARIOS: readonly Scenario[] = [
     status: 200,
     writes: false,
     request: () => ({ method: "GET" as const, path: `${TABLE}?limit=${limit}` }),
-    call: `select api.tasks_list(${DRAWN_APP}, ${limit}, 0)`,
+    call: `select api.tasks_list(${DRAWN_APP}, ${limit}, 0, 8388608)`,
     query: `select * from data.tasks where app_id = ${DRAWN_APP} order by id limit ${limit} offset 0`,
   })),
   {

@@ -123,7 +123,9 @@ describe("the serving login cannot", () => {
 
 describe("hostile state of a session", () => {
   const listOf = async (app: TestApp) => {
-    const [row] = await login.unsafe(`select api.todos_list('${app.id}', 1000, 0) as body`);
+    const [row] = await login.unsafe(
+      `select api.todos_list('${app.id}', 1000, 0, 8388608) as body`,
+    );
     const body = JSON.parse(row?.["body"] ?? "{}") as { rows: { title: string }[] };
     return body.rows.map(({ title }) => title);
   };
@@ -165,7 +167,7 @@ describe("hostile state of a session", () => {
   test("row security that is switched off makes the functions refuse, not tell", async () => {
     await login.unsafe("set row_security = off");
     const codes = [
-      await refusalOf(`select api.todos_list('${mine.id}', 1000, 0)`),
+      await refusalOf(`select api.todos_list('${mine.id}', 1000, 0, 8388608)`),
       await refusalOf(`select api.todos_create('${mine.id}', gen_random_uuid(), '{"title":"x"}')`),
     ];
     await login.unsafe("reset all");
@@ -179,9 +181,9 @@ describe("hostile state of a session", () => {
   });
 
   test("no tenant at all reads nothing, a malformed one is refused", async () => {
-    const [row] = await login.unsafe("select api.todos_list(null, 1000, 0) as body");
+    const [row] = await login.unsafe("select api.todos_list(null, 1000, 0, 8388608) as body");
     expect(JSON.parse(row?.["body"] ?? "{}").rows).toEqual([]);
-    expect(await refusalOf("select api.todos_list('%', 1000, 0)")).toBe("22P02");
+    expect(await refusalOf("select api.todos_list('%', 1000, 0, 8388608)")).toBe("22P02");
     expect(
       await refusalOf(`select api.todos_create(null, gen_random_uuid(), '{"title":"x"}')`),
     ).toBe("42501");
@@ -300,7 +302,7 @@ create domain pg_temp.jsonb as pg_catalog.text check (pg_temp.spy(value));
 select set_config('rowhouse.app_id', '${other.id}', false);`;
     await victim.unsafe(text);
     for (const call of [
-      `api.todos_list('${mine.id}'::pg_catalog.uuid, 10, 0)`,
+      `api.todos_list('${mine.id}'::pg_catalog.uuid, 10, 0, 8388608)`,
       `api.todos_create('${mine.id}'::pg_catalog.uuid, gen_random_uuid(), '{"title":"spied"}'::pg_catalog.text)`,
     ]) {
       await victim.unsafe(`select ${call}`);

@@ -41,8 +41,8 @@ type Node = {
 };
 
 const CALLS = (id: string, fresh: string) => [
-  { name: "list", text: `select api.todos_list('${id}', 1000, 0)` },
-  { name: "a page of the list", text: `select api.todos_list('${id}', 10, 500)` },
+  { name: "list", text: `select api.todos_list('${id}', 1000, 0, 8388608)` },
+  { name: "a page of the list", text: `select api.todos_list('${id}', 10, 500, 8388608)` },
   { name: "get", text: `select api.todos_get('${id}', '${FIRST}')` },
   {
     name: "create",

@@ -1,0 +1,118 @@
+/**
+ * The functions of a table as their callers know them: their names, what they take, and whether a call may be sent
+ * again. Push creates the functions, drift and refresh judge them, and the data endpoints call them, each from here.
+ * Pure.
+ *
+ * @module
+ */
+import { quoteName } from "../db/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
+
+export const ENDPOINTS = ["list", "get", "create", "update", "delete"] as const;
+export type Endpoint = (typeof ENDPOINTS)[number];
+
+/** Whether a call whose connection broke may be sent again: one that may have written may not. */
+export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
+  list: "safe",
+  get: "safe",
+  create: "unsafe",
+  update: "unsafe",
+  delete: "unsafe",
+};
+
+/** The role that the functions belong to and run as: row security binds it. */
+export const FUNCTION_OWNER = "rowhouse_tenant";
+/** The roles that may execute the functions. */
+export const FUNCTION_CALLERS = ["rowhouse_service", "rowhouse_data"] as const;
+
+/** Types of arguments as statements name them, and as PostgreSQL prints them. */
+const TYPES = {
+  uuid: { name: "pg_catalog.uuid", printed: "uuid" },
+  int4: { name: "pg_catalog.int4", printed: "integer" },
+  text: { name: "pg_catalog.text", printed: "text" },
+} as const;
+type ValueOf = { uuid: string; int4: number; text: string };
+
+const ARGUMENTS = {
+  /** The calling app. */
+  app: "uuid",
+  /** The id of the row, of a new row too. */
+  id: "uuid",
+  /** The columns that were sent, as a JSON object that has been checked. */
+  body: "text",
+  /** The maximum number of rows. */
+  limit: "int4",
+  offset: "int4",
+  /** Bytes of a list, give or take a row: what is left out comes with the next page. */
+  bytes: "int4",
+} as const satisfies Readonly<Record<string, keyof typeof TYPES>>;
+type Argument = keyof typeof ARGUMENTS;
+
+/** What every function takes first: who calls. */
+const OF_CALLER = ["app"] as const satisfies readonly Argument[];
+/** What a function takes after that. */
+const OF_ENDPOINT = {
+  list: ["limit", "offset", "bytes"],
+  get: ["id"],
+  create: ["id", "body"],
+  update: ["id", "body"],
+  delete: ["id"],
+} as const satisfies Readonly<Record<Endpoint, readonly Argument[]>>;
+
+type CallerArgument = (typeof OF_CALLER)[number];
+type EndpointArgument<E extends Endpoint> = (typeof OF_ENDPOINT)[E][number];
+type Values<Name extends Argument> = { readonly [N in Name]: ValueOf[(typeof ARGUMENTS)[N]] };
+
+/** On whose behalf a function is called. */
+export type Caller = Values<CallerArgument>;
+
+/** An endpoint with the values that its function takes beside the caller's. */
+export type EndpointCall = {
+  [E in Endpoint]: { readonly endpoint: E; readonly values: Values<EndpointArgument<E>> };
+}[Endpoint];
+
+function argumentsOf(endpoint: Endpoint): readonly Argument[] {
+  return [...OF_CALLER, ...OF_ENDPOINT[endpoint]];
+}
+
+/** The name of a table's function, in the schema `api`. */
+export function functionName(table: TableDefinition, endpoint: Endpoint): string {
+  return `${table.name}_${endpoint}`;
+}
+
+/** `functionName` as an SQL expression, of a row of `rowhouse.tables` and an `endpoint`. */
+export const FUNCTION_NAME_SQL = "(tables.name || '_' || endpoint)::pg_catalog.name";
+
+/** A function as DDL names it: qualified, with the types of its arguments. */
+export function functionSignature(table: TableDefinition, endpoint: Endpoint): string {
+  const types = argumentsOf(endpoint).map((name) => TYPES[ARGUMENTS[name]].name);
+  return `api.${quoteName(functionName(table, endpoint))}(${types.join(", ")})`;
+}
+
+/** The types of a function's arguments as PostgreSQL's `oidvectortypes` prints them. */
+export function printedArguments(endpoint: Endpoint): string {
+  return argumentsOf(endpoint)
+    .map((name) => TYPES[ARGUMENTS[name]].printed)
+    .join(", ");
+}
+
+/** Where a function's body finds its arguments: `$1` and so on, by what they mean. */
+export function placeholdersOf<E extends Endpoint>(
+  endpoint: E,
+): Readonly<Record<CallerArgument | EndpointArgument<E>, string>> {
+  const places = argumentsOf(endpoint).map((name, index) => [name, `$${index + 1}`]);
+  return Object.fromEntries(places) as Record<CallerArgument | EndpointArgument<E>, string>;
+}
+
+/** The statement that calls a table's function; its parameters are those of {@linkcode toParameters}. */
+export function callText(table: TableDefinition, endpoint: Endpoint): string {
+  const places = argumentsOf(endpoint).map((_, index) => `$${index + 1}`);
+  return `select api.${quoteName(functionName(table, endpoint))}(${places.join(", ")}) as body`;
+}
+
+/** The parameters of a call, in the order in which the function takes them. */
+export function toParameters(caller: Caller, call: EndpointCall): (string | number)[] {
+  // A call has all the arguments of its endpoint, which is all that is read here.
+  const values = { ...caller, ...call.values } as Values<Argument>;
+  return argumentsOf(call.endpoint).map((name) => values[name]);
+}
