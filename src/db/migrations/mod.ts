@@ -1,9 +1,16 @@
-/** The service's own migrations in order: append only, each one message, one transaction. @module */
-import { HOUSE } from "./0001_house.ts";
-import { IDENTITY } from "./0002_identity.ts";
-import { PUSH } from "./0003_push.ts";
-import { GATEWAY } from "./0004_gateway.ts";
-import { THROTTLE } from "./0005_throttle.ts";
+/**
+ * The service's own migrations in order, each one message and one transaction. The first one, the baseline, is a file for
+ * each area, which holds its tables and functions and says beside each of them who may use it.
+ *
+ * Until 0.1.0 is released the baseline is edited in place; from then on migrations are only appended.
+ *
+ * @module
+ */
+import { APPS } from "./apps.ts";
+import { PEOPLE } from "./people.ts";
+import { PUSH } from "./push.ts";
+import { ROLES } from "./roles.ts";
+import { THROTTLE } from "./throttle.ts";
 
 export type ServiceMigration = {
   readonly number: number;
@@ -12,9 +19,5 @@ export type ServiceMigration = {
 };
 
 export const MIGRATIONS: readonly ServiceMigration[] = [
-  { number: 1, name: "house", sql: HOUSE },
-  { number: 2, name: "identity", sql: IDENTITY },
-  { number: 3, name: "push", sql: PUSH },
-  { number: 4, name: "gateway", sql: GATEWAY },
-  { number: 5, name: "throttle", sql: THROTTLE },
+  { number: 1, name: "baseline", sql: [ROLES, APPS, PEOPLE, THROTTLE, PUSH].join("") },
 ];

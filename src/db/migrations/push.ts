@@ -1,14 +1,47 @@
 /**
- * Push under load: locks by app and table instead of one for all, tables locked within one budget of waiting, steps
- * that come after the COMMIT, and the hand-over of a table.
+ * Push: what it recorded of tables and their users, apps' migrations, the steps it left for after its COMMIT, and the
+ * functions that take its locks. Those have no grants: only an administrator pushes.
+ *
+ * Versions are the catalog's at which a row last changed, so that processes read only what is new.
  *
  * @module
  */
 export const PUSH = `
-set local role rowhouse_owner;
+create table rowhouse.tables (
+  name text primary key,
+  owner_app_id uuid not null references rowhouse.apps (id),
+  definition jsonb not null,
+  version bigint not null
+);
+create index tables__version__idx on rowhouse.tables (version);
+grant select on rowhouse.tables to rowhouse_service, rowhouse_data;
 
--- What a push leaves for after its COMMIT: builds that would hold a large table for too long. A lease keeps two
--- processes off one step; a step whose holder died is taken up again.
+create table rowhouse.registrations (
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  table_name text not null references rowhouse.tables (name),
+  definition jsonb not null,
+  version bigint not null,
+  primary key (app_id, table_name)
+);
+create index registrations__version__idx on rowhouse.registrations (version);
+create index registrations__table_name__idx on rowhouse.registrations (table_name);
+grant select on rowhouse.registrations to rowhouse_service, rowhouse_data;
+
+create table rowhouse.migrations (
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  seq integer not null,
+  name text not null,
+  parent text not null,
+  checksum text not null,
+  sql text not null,
+  applied_at timestamptz not null default now(),
+  primary key (app_id, seq),
+  unique (app_id, parent)
+);
+grant select on rowhouse.migrations to rowhouse_service, rowhouse_data;
+
+-- Builds that would lock a large table for too long. A lease keeps two processes off one step; a step whose holder died
+-- is taken up again.
 create table rowhouse.deferred_steps (
   id bigint generated always as identity primary key,
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
@@ -24,9 +57,7 @@ create table rowhouse.deferred_steps (
   finished_at timestamptz,
   unique (table_name, name)
 );
-grant select on rowhouse.deferred_steps to rowhouse_service;
-
-drop function rowhouse.lock_push(text[], bigint);
+grant select on rowhouse.deferred_steps to rowhouse_service, rowhouse_data;
 
 -- First statement of a push: takes its locks without waiting, and refuses a plan made on another state of its tables
 -- (stamps: the highest version recorded of each, 0 for a table that is not there) or of the app's migrations.
@@ -52,8 +83,8 @@ begin
 end
 $$;
 
--- Locks tables one after the other within one budget: requests wait behind a lock that is waited for, and must never
--- wait longer than the budget altogether.
+-- Locks tables one after the other within one budget of waiting: requests queue behind a lock that is waited for, and
+-- must never wait longer than that altogether.
 create function rowhouse.lock_tables(names text[], budget_ms integer) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -70,7 +101,7 @@ begin
 end
 $$;
 
--- Moves the ownership of a table to an app that uses it: the slug of the app that owned it before.
+-- Hands a table to an app that uses it; the slug of the app that owned it before.
 create function rowhouse.transfer_table(wanted_table text, new_slug text) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare

@@ -1,0 +1,78 @@
+/**
+ * Apps: their origins and redirect targets, keys and request limits, and the versions by which a process notices that
+ * something it remembers has changed. Rows of `versions` are raised by triggers, so that no writer can forget to.
+ *
+ * @module
+ */
+export const APPS = `
+create table rowhouse.versions (
+  name text primary key,
+  version bigint not null default 1
+);
+insert into rowhouse.versions (name) values ('catalog'), ('keys'), ('apps');
+grant select on rowhouse.versions to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+create function rowhouse.raise_version() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  update rowhouse.versions set version = version + 1 where name = tg_argv[0];
+  return null;
+end
+$$;
+
+-- A limit that is null is the service's own.
+create table rowhouse.apps (
+  id uuid primary key,
+  slug text not null unique check (slug ~ '^[a-z][a-z0-9-]{0,38}[a-z0-9]$'),
+  created_at timestamptz not null default now(),
+  requests_per_minute integer check (requests_per_minute > 0),
+  key_requests_per_minute integer check (key_requests_per_minute > 0)
+);
+create trigger raise_version after insert or update or delete on rowhouse.apps
+  for each statement execute function rowhouse.raise_version('apps');
+grant select on rowhouse.apps to rowhouse_service, rowhouse_gateway, rowhouse_identity;
+
+create table rowhouse.targets (
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  kind text not null check (kind in ('origin', 'redirect')),
+  url text not null,
+  origin text not null,
+  primary key (app_id, kind, url)
+);
+create index targets__origin__idx on rowhouse.targets (origin);
+create trigger raise_version after insert or update or delete on rowhouse.targets
+  for each statement execute function rowhouse.raise_version('apps');
+grant select on rowhouse.targets to rowhouse_service, rowhouse_gateway, rowhouse_identity;
+
+-- No serving login reads keys: rowhouse.use_key() hands out one at a time.
+create table rowhouse.api_keys (
+  key_id text primary key check (key_id ~ '^[a-z0-9]{16}$'),
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  name text not null,
+  secret_hash bytea not null,
+  scopes text[] not null check (scopes <@ array['data:read', 'data:write', 'schema:push']),
+  created_at timestamptz not null default now(),
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  last_used_at timestamptz
+);
+create index api_keys__app_id__idx on rowhouse.api_keys (app_id);
+create trigger raise_version after insert or update of scopes, expires_at, revoked_at or delete on rowhouse.api_keys
+  for each statement execute function rowhouse.raise_version('keys');
+
+-- The record of a key. Its use is noted at most once a minute, and only for a caller who knows the secret.
+create function rowhouse.use_key(wanted text, digest bytea) returns rowhouse.api_keys language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+declare
+  found_key rowhouse.api_keys;
+begin
+  select * into found_key from rowhouse.api_keys where key_id = wanted;
+  if found_key.secret_hash = digest and found_key.revoked_at is null
+     and (found_key.expires_at is null or found_key.expires_at > now())
+     and (found_key.last_used_at is null or found_key.last_used_at < now() - interval '1 minute') then
+    update rowhouse.api_keys set last_used_at = now() where key_id = wanted;
+  end if;
+  return found_key;
+end
+$$;
+grant execute on function rowhouse.use_key(text, bytea) to rowhouse_service, rowhouse_gateway;
+`;

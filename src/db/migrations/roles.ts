@@ -1,0 +1,60 @@
+/**
+ * What everything else in the database stands on: roles, schemas, default privileges, the record of migrations.
+ *
+ * Roles belong to the whole cluster, and none of these can log in. `rowhouse_owner` owns schemas and tables.
+ * `rowhouse_tenant` owns the generated functions, owns no table and does not bypass row security. A serving login is a
+ * member of one of the others, which may only EXECUTE functions and read what their tables' grants allow:
+ * `rowhouse_service` for a process that serves everything, `rowhouse_gateway`, `rowhouse_data` and `rowhouse_identity`
+ * for processes that serve one part each.
+ *
+ * @module
+ */
+export const ROLES = `
+do $$
+declare
+  role_name text;
+begin
+  foreach role_name in array array['rowhouse_owner', 'rowhouse_tenant',
+    'rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity'] loop
+    if not exists (select from pg_catalog.pg_roles where rolname = role_name) then
+      begin
+        execute format('create role %I nologin nosuperuser nocreatedb nocreaterole nobypassrls', role_name);
+      exception when duplicate_object or unique_violation then
+        null; -- another database of this cluster was faster
+      end;
+    end if;
+  end loop;
+  if not pg_has_role('rowhouse_owner', 'rowhouse_tenant', 'usage') then
+    grant rowhouse_tenant to rowhouse_owner;
+  end if;
+  if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
+     and not pg_has_role(current_user, 'rowhouse_owner', 'usage') then
+    execute format('grant rowhouse_owner to %I', current_user);
+  end if;
+  -- A temporary schema is searched first: a hostile type there would run inside the functions as their owner.
+  execute format('revoke temporary on database %I from public', current_database());
+  execute format('grant create on database %I to rowhouse_owner', current_database());
+end
+$$;
+
+create schema rowhouse authorization rowhouse_owner;
+create schema data authorization rowhouse_owner;
+create schema api authorization rowhouse_owner;
+do $$ begin execute format('revoke create on database %I from rowhouse_owner', current_database()); end $$;
+
+-- Everything from here on belongs to rowhouse_owner.
+set local role rowhouse_owner;
+alter default privileges for role rowhouse_owner revoke execute on functions from public;
+grant usage on schema data to rowhouse_tenant;
+grant usage, create on schema api to rowhouse_tenant;
+grant usage on schema api to rowhouse_service, rowhouse_data;
+grant usage on schema rowhouse to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+
+create table rowhouse.service_migrations (
+  number integer primary key,
+  name text not null,
+  checksum text not null,
+  applied_at timestamptz not null default now()
+);
+grant select on rowhouse.service_migrations to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+`;
