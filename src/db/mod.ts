@@ -4,7 +4,13 @@ export { startCluster } from "./embedded/mod.ts";
 export { findIsolationFaults } from "./isolation.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
 export { GrantLoginError, grantLogin } from "./migrations/grant_login.ts";
-export { findMissingMigrations, MigrationError, migrate } from "./migrations/migrate.ts";
+export {
+  BaselineError,
+  compareMigrations,
+  type MigrationState,
+  migrate,
+  OTHER_BASELINE,
+} from "./migrations/migrate.ts";
 export type { PoolStats } from "./pool/acquire.ts";
 export { isDriverPatched, type Parameter } from "./pool/connection.ts";
 export {

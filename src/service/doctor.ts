@@ -5,10 +5,12 @@
  * @module
  */
 import {
+  compareMigrations,
   type Database,
   findIsolationFaults,
-  findMissingMigrations,
   isDriverPatched,
+  type MigrationState,
+  OTHER_BASELINE,
   quoteName,
   SERVICE_QUEUE,
 } from "../db/mod.ts";
@@ -77,9 +79,9 @@ export async function examineAdmin(admin: Database): Promise<Finding[]> {
     .catch(toAway);
   if ("about" in answer) return [{ ...answer, about: "admin database" }];
   const findings: Finding[] = [{ about: "admin database", level: "ok", says: "answers" }];
-  const missing = await findMissingMigrations(admin);
-  findings.push(judgeMigrations(missing));
-  if (missing.length > 0) return findings;
+  const migrations = judgeMigrations(await compareMigrations(admin));
+  findings.push(migrations);
+  if (migrations.level !== "ok") return findings;
   findings.push(await examineFunctions(admin));
   findings.push(...judgeIsolation(await findIsolationFaults(admin)));
   return findings;
@@ -171,8 +173,12 @@ export function judgeClock({ epochMs }: Session, nowMs: number): Finding {
   };
 }
 
-export function judgeMigrations(missing: readonly number[]): Finding {
+export function judgeMigrations({ missing, isOtherBaseline }: MigrationState): Finding {
   const about = "migrations";
+  if (isOtherBaseline) {
+    const { says, remedy } = OTHER_BASELINE;
+    return { about, level: "fail", says: `the database ${says}`, remedy };
+  }
   if (missing.length === 0) return { about, level: "ok", says: "are all applied" };
   return {
     about,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { coalesce, type Database, findMissingMigrations } from "../db/mod.ts";
+import { coalesce, compareMigrations, type Database } from "../db/mod.ts";
 import { answerJson, answerProblem, type Route } from "../http/mod.ts";
 import { type Log, toLogFields } from "../observe.ts";
 import { Problem } from "../problem.ts";
@@ -35,7 +35,7 @@ export function makeCheckReady(deps: {
   isDraining: () => boolean;
 }): CheckReady {
   const check = coalesce(async () => {
-    const missing = await findMissingMigrations(deps.db);
+    const { missing } = await compareMigrations(deps.db);
     if (missing.length > 0)
       throw unready("The database lacks migrations: its operator must run rowhouse migrate");
     if (deps.servesRows && (await findUncallableTables(deps.db)).length > 0)

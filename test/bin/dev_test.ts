@@ -144,6 +144,28 @@ test(
 );
 
 test(
+  "over a database of another baseline it names the command that starts over",
+  async () => {
+    const other = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+    const first = await startDev(other.folder);
+    const file = JSON.parse(readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8"));
+    await withDatabase((file as { databaseUrl: string }).databaseUrl, (database) =>
+      database.message("update rowhouse.service_migrations set checksum = 'sha256:0'; select 1"),
+    );
+    expect(await first.kill("SIGTERM")).toBe(0);
+    const second = await runCommand(["dev", "--port", "0"], other);
+    expect(second).toEqual({
+      code: 1,
+      out: "",
+      err: "The database in .rowhouse/postgres was set up by another release of Rowhouse and cannot be upgraded by this one: run rowhouse dev --reset to throw it away and start over\n",
+    });
+    expect(processesOf(other.folder)).toEqual([]);
+    other.remove();
+  },
+  LIMIT_MS,
+);
+
+test(
   "it runs in a folder that only its owner may enter",
   async () => {
     const closed = makeProject({ "schema/mod.ts": schemaText(TODOS) });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
+import { makeDatabase, makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
 import { makeProject, runCommand } from "../support/command.ts";
 
 let project: ReturnType<typeof makeProject>;
@@ -29,6 +29,47 @@ test("six at once apply each migration once; a seventh has nothing to do", async
   expect(applied.length).toBeGreaterThan(0);
   expect(new Set(applied).size).toBe(applied.length);
   expect(await migrate(env)).toEqual({ code: 0, out: "Nothing to apply\n", err: "" });
+});
+
+describe("a database of another baseline", () => {
+  const SAYS =
+    'was set up by another release of Rowhouse and cannot be upgraded by this one: run rowhouse dev --reset if it is the embedded database of rowhouse dev, otherwise move its rows to a new database (docs/backup.md, "A database of another baseline")';
+  const BASELINES = [
+    {
+      name: "an edited migration",
+      sql: "update rowhouse.service_migrations set checksum = 'sha256:0' where number = 1; select 1",
+    },
+    {
+      name: "a migration that this release does not know",
+      sql: "insert into rowhouse.service_migrations (number, name, checksum) values (9000, 'later', 'sha256:0'); select 1",
+    },
+  ];
+  const COMMANDS = [["migrate"], ["serve"], ["admin", "list-apps"]];
+  const readRecord = (url: string) =>
+    withDatabase(url, (admin) =>
+      admin.query("select * from rowhouse.service_migrations order by number", [], {
+        retry: "safe",
+        queue: SERVICE_QUEUE,
+      }),
+    );
+
+  test.each(BASELINES)("by $name is refused in one sentence with the way out", async ({ sql }) => {
+    const other = await makeDatabase();
+    await withDatabase(other.adminUrl, (admin) => admin.message(sql));
+    const record = await readRecord(other.adminUrl);
+    const env = {
+      ADMIN_DATABASE_URL: other.adminUrl,
+      DATABASE_URL: other.servingUrl,
+      DATABASE_PREPARE: other.prepare ? "on" : "off",
+      PORT: "0",
+    };
+    const runs = COMMANDS.map((words) => runCommand(words, { ...project, env }));
+    expect(await Promise.all(runs)).toEqual(
+      COMMANDS.map(() => ({ code: 1, out: "", err: `This database ${SAYS}\n` })),
+    );
+    expect(await readRecord(other.adminUrl)).toEqual(record);
+    await other.drop();
+  });
 });
 
 describe("trouble with the database is one message with the way out", () => {

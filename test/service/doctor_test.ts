@@ -51,7 +51,16 @@ describe("judge", () => {
     },
     { name: "a clock an hour off", findings: [judgeClock(WELL, 4_600_000)], want: ["warn"] },
     { name: "a clock that agrees", findings: [judgeClock(WELL, 1_000_500)], want: ["ok"] },
-    { name: "a missing migration", findings: [judgeMigrations([3])], want: ["fail"] },
+    {
+      name: "a missing migration",
+      findings: [judgeMigrations({ missing: [3], isOtherBaseline: false })],
+      want: ["fail"],
+    },
+    {
+      name: "another baseline",
+      findings: [judgeMigrations({ missing: [], isOtherBaseline: true })],
+      want: ["fail"],
+    },
   ])("$name", ({ findings, want }) => {
     expect(findings.map(({ level }) => level)).toEqual([...want]);
     for (const { level, remedy } of findings) expect(remedy === undefined).toBe(level === "ok");
@@ -195,6 +204,28 @@ describe("rowhouse doctor", () => {
     ]);
     expect(set.code).toBe(1);
     expect(set.out).toContain("does not answer (ECONNREFUSED)");
+  });
+
+  test("names a database of another baseline, with the way out, and looks no further", async () => {
+    const other = await makeDatabase();
+    await withDatabase(other.adminUrl, (admin) =>
+      admin.message("update rowhouse.service_migrations set checksum = 'sha256:0'; select 1"),
+    );
+    const { code, out } = await runCommand(["doctor"], {
+      ...project,
+      env: {
+        DATABASE_URL: other.servingUrl,
+        ADMIN_DATABASE_URL: other.adminUrl,
+        DATABASE_PREPARE: other.prepare ? "on" : "off",
+      },
+    });
+    await other.drop();
+    expect(code).toBe(1);
+    expect(out.split("\n").slice(-3)).toEqual([
+      "FAIL migrations: the database was set up by another release of Rowhouse and cannot be upgraded by this one",
+      '     run rowhouse dev --reset if it is the embedded database of rowhouse dev, otherwise move its rows to a new database (docs/backup.md, "A database of another baseline")',
+      "",
+    ]);
   });
 
   test("names a database without migrations, and one that is away", async () => {

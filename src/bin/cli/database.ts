@@ -1,10 +1,10 @@
 /** The database as the commands meet it: opened for one task, its troubles told in one sentence with the way out. @module */
 import type { Config } from "../../config.ts";
 import {
+  BaselineError,
+  compareMigrations,
   type Database,
-  findMissingMigrations,
   GrantLoginError,
-  MigrationError,
   openDatabase,
   SERVICE_QUEUE,
 } from "../../db/mod.ts";
@@ -70,9 +70,13 @@ export function judgeVersion(version: number): void {
   throw new RefusedError(`This PostgreSQL is version ${version}: must be ${MIN_VERSION} or newer`);
 }
 
-/** @throws {RefusedError} migrations are missing, and how to apply them */
+/**
+ * @throws {RefusedError} migrations are missing, and how to apply them
+ * @throws {BaselineError} the database was set up by another release
+ */
 export async function checkMigrated(database: Database): Promise<void> {
-  const missing = await findMissingMigrations(database);
+  const { missing, isOtherBaseline } = await compareMigrations(database);
+  if (isOtherBaseline) throw new BaselineError();
   if (missing.length === 0) return;
   throw new RefusedError(
     `The database lacks ${missing.length} ${missing.length === 1 ? "migration" : "migrations"}: run rowhouse migrate first`,
@@ -116,7 +120,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
 /** A refusal with the way out for every trouble that is the database's; anything else as it came. */
 export function explainTrouble(error: unknown, { url, variable }: Address): unknown {
   const { hostname, port, username, pathname } = new URL(url);
-  if (error instanceof GrantLoginError || error instanceof MigrationError)
+  if (error instanceof GrantLoginError || error instanceof BaselineError)
     return new RefusedError(error.message);
   if (isAway(error)) {
     return new RefusedError(

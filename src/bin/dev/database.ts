@@ -1,11 +1,20 @@
 /** The database of `dev`: the one that the environment names, else an embedded one that is kept between runs. @module */
 import { join } from "node:path";
 import type { Config } from "../../config.ts";
-import { makeDatabase, makeLogin, startCluster } from "../../db/mod.ts";
+import {
+  BaselineError,
+  makeDatabase,
+  makeLogin,
+  OTHER_BASELINE,
+  startCluster,
+} from "../../db/mod.ts";
 import { RefusedError } from "../cli/command.ts";
 import { type Address, withDatabase } from "../cli/database.ts";
 import { setUpDatabase } from "../migrate.ts";
+import { HIDDEN_FOLDER } from "./file.ts";
 
+/** In the project's folder, where no other is named. */
+export const DATA_DIR = join(HIDDEN_FOLDER, "postgres");
 const DATABASE = "rowhouse";
 const LOGIN = "rowhouse_dev";
 
@@ -19,6 +28,8 @@ export type DevDatabase = {
 export type DevDatabaseOptions = {
   config: Config;
   dataDir: string;
+  /** As typed after `--data-dir`. */
+  typedDataDir: string | undefined;
   /** Of the login that serves; kept between runs. */
   loginPassword: string;
 };
@@ -63,9 +74,9 @@ async function useNamed(config: Config, url: string): Promise<DevDatabase> {
 
 async function provision(
   rootUrl: string,
-  { config, loginPassword }: DevDatabaseOptions,
+  { config, loginPassword, typedDataDir }: DevDatabaseOptions,
 ): Promise<Pick<DevDatabase, "admin" | "serving">> {
-  const variable = join(".rowhouse", "postgres");
+  const variable = typedDataDir ?? DATA_DIR;
   const root = { url: rootUrl, variable };
   const admin = { url: withParts(rootUrl, { database: DATABASE }), variable };
   const serving = {
@@ -77,8 +88,20 @@ async function provision(
     await makeLogin(database, { name: LOGIN, password: loginPassword });
   });
   const urls = { DATABASE_URL: serving.url, ADMIN_DATABASE_URL: admin.url };
-  await withDatabase(admin, config, (database) => setUpDatabase(database, urls));
+  await withDatabase(admin, config, (database) =>
+    setUpDatabase(database, urls).catch((error) => {
+      throw error instanceof BaselineError ? refuseBaseline(typedDataDir) : error;
+    }),
+  );
   return { admin, serving };
+}
+
+/** What is in this database is dev's own, and may be thrown away. */
+function refuseBaseline(typedDataDir: string | undefined): RefusedError {
+  const flag = typedDataDir === undefined ? "" : ` --data-dir ${typedDataDir}`;
+  return new RefusedError(
+    `The database in ${typedDataDir ?? DATA_DIR} ${OTHER_BASELINE.says}: run rowhouse dev --reset${flag} to throw it away and start over`,
+  );
 }
 
 type Parts = { database?: string; username?: string; password?: string };

@@ -23,7 +23,7 @@ import { writeIgnore } from "../db/types.ts";
 import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
 import { STOP_SIGNALS, untilSignal } from "../serve/signals.ts";
 import { DEMO_APP, openDemoApp } from "./app.ts";
-import { type DevDatabase, openDevDatabase } from "./database.ts";
+import { DATA_DIR, type DevDatabase, openDevDatabase } from "./database.ts";
 import { type ExampleOptions, hasExample, openExample, withExample } from "./example.ts";
 import { type DevFile, HIDDEN_FOLDER, readDevFile, removeDevFile, writeDevFile } from "./file.ts";
 import { type Lock, takeLock } from "./lock.ts";
@@ -52,13 +52,19 @@ Ctrl-C stops everything; what is stored is there at the next start.`,
 async function runDev(setting: Setting): Promise<ExitCode> {
   const { args, env, folder } = setting;
   const config = readSettings(toDevEnvironment(env, args));
-  const dataDir = resolve(folder, args.text("data-dir") ?? join(HIDDEN_FOLDER, "postgres"));
+  const typedDataDir = args.text("data-dir");
+  const dataDir = resolve(folder, typedDataDir ?? DATA_DIR);
   const locks = takeLocks(folder, config.DATABASE_URL === undefined ? dataDir : undefined);
   const stopped = untilSignal(STOP_SIGNALS, setting.terminal.flush);
   writeIgnore(folder);
   try {
     const { loginPassword } = openSecrets(folder);
-    const database = await openDevDatabase({ config, dataDir, loginPassword });
+    const database = await openDevDatabase({
+      config,
+      dataDir,
+      typedDataDir,
+      loginPassword,
+    });
     try {
       await serveDev(setting, { config, database, stopped });
     } catch (error) {

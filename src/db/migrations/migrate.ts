@@ -1,6 +1,6 @@
 /**
- * `rowhouse migrate`: the service's own tables and roles. Idempotent, also when several start at once; an applied
- * migration that was edited is refused.
+ * `rowhouse migrate`: the service's own tables and roles. Idempotent, also when several start at once; a database that
+ * another release set up is refused.
  *
  * @module
  */
@@ -15,33 +15,50 @@ const ALREADY_APPLIED = "RH003";
 const COLLISIONS = new Set(["XX000", "23505", "40001", "40P01"]);
 const ATTEMPTS = 8;
 
-export class MigrationError extends Error {}
+/** A database whose record of migrations is not the one that this release would have written. */
+export const OTHER_BASELINE = {
+  says: "was set up by another release of Rowhouse and cannot be upgraded by this one",
+  remedy:
+    'run rowhouse dev --reset if it is the embedded database of rowhouse dev, otherwise move its rows to a new database (docs/backup.md, "A database of another baseline")',
+} as const;
 
-/** Applies what is missing; the names of what it applied. */
-export async function migrate(admin: Database): Promise<string[]> {
-  const applied = await readApplied(admin);
-  const edited = MIGRATIONS.filter(
-    (one) => applied.has(one.number) && applied.get(one.number) !== checksum(one),
-  );
-  if (edited.length > 0) {
-    throw new MigrationError(
-      `Cannot migrate: ${edited.map(toFileName).join(", ")} differs from what this database applied; use the release that matches it`,
-    );
+export class BaselineError extends Error {
+  constructor() {
+    super(`This database ${OTHER_BASELINE.says}: ${OTHER_BASELINE.remedy}`);
   }
+}
+
+/** How what a database records compares with what this release would apply. */
+export type MigrationState = {
+  /** The numbers that the database lacks. */
+  missing: number[];
+  /** Whether it applied another text under one of our numbers, or a number that we do not know. */
+  isOtherBaseline: boolean;
+};
+
+/**
+ * Applies what is missing; the names of what it applied.
+ *
+ * @throws {BaselineError} the database was set up by another release; nothing was changed
+ */
+export async function migrate(admin: Database): Promise<string[]> {
+  const { missing, isOtherBaseline } = await compareMigrations(admin);
+  if (isOtherBaseline) throw new BaselineError();
   const done: string[] = [];
   for (const migration of MIGRATIONS) {
-    if (!applied.has(migration.number) && (await apply(admin, migration)))
+    if (missing.includes(migration.number) && (await apply(admin, migration)))
       done.push(toFileName(migration));
   }
   return done;
 }
 
-/** The numbers of the migrations that this database lacks. */
-export async function findMissingMigrations(db: Database): Promise<number[]> {
+export async function compareMigrations(db: Database): Promise<MigrationState> {
   const applied = await readApplied(db);
-  return MIGRATIONS.filter((migration) => !applied.has(migration.number)).map(
-    (migration) => migration.number,
-  );
+  const ours = new Map(MIGRATIONS.map((one) => [one.number, checksum(one)]));
+  return {
+    missing: [...ours.keys()].filter((number) => !applied.has(number)),
+    isOtherBaseline: [...applied].some(([number, recorded]) => ours.get(number) !== recorded),
+  };
 }
 
 async function readApplied(db: Database): Promise<Map<number, string>> {
