@@ -72,6 +72,31 @@ describe("a database of another baseline", () => {
   });
 });
 
+test("no statement of a migration is passed on to the nodes of a Citus cluster", async () => {
+  const empty = await makeEmptyDatabase();
+  try {
+    await withDatabase(empty.url, async (admin) => {
+      await admin.message(`
+        create table public.seen (setting text);
+        create function public.see() returns event_trigger language plpgsql security definer as $$
+        begin
+          insert into public.seen values (current_setting('citus.enable_ddl_propagation', true));
+        end
+        $$;
+        create event trigger see on ddl_command_start execute function public.see();
+        select 1`);
+      expect((await migrate({ ADMIN_DATABASE_URL: empty.url })).code).toBe(0);
+      const seen = await admin.query("select distinct setting from public.seen", [], {
+        retry: "safe",
+        queue: SERVICE_QUEUE,
+      });
+      expect(seen).toEqual([{ setting: "off" }]);
+    });
+  } finally {
+    await empty.drop();
+  }
+});
+
 describe("trouble with the database is one message with the way out", () => {
   const change = (edit: (url: URL) => void) => () => {
     const url = new URL(database.url);

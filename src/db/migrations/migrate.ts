@@ -92,7 +92,9 @@ async function apply(admin: Database, migration: ServiceMigration): Promise<bool
 }
 
 function toMessage(migration: ServiceMigration): string {
+  // Citus would repeat each statement on its other nodes, as a role that cannot log in there.
   return `
+set local citus.enable_ddl_propagation = 'off';
 do $rowhouse$
 begin
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
