@@ -5,6 +5,7 @@
  * @module
  */
 import * as v from "valibot";
+import { KEY_PREFIX } from "./accounts/mod.ts";
 import { isProxy, MIN_SECRET_BYTES } from "./gateway/mod.ts";
 import { LOG_LEVELS } from "./observe.ts";
 import { ROLES } from "./role.ts";
@@ -180,7 +181,7 @@ export const SETTINGS = {
   API_KEY_PREFIX: {
     form: v.pipe(
       v.string(),
-      v.regex(/^[A-Za-z0-9-]{1,16}$/, "must be 1 to 16 letters, digits or -, without _"),
+      v.regex(KEY_PREFIX, "must be 1 to 16 letters, digits or -, without _"),
     ),
     initial: "rh",
     about: "What API keys begin with.",

@@ -150,7 +150,7 @@ export function toCause(cause: unknown): string | undefined {
 const SECRETS: readonly [pattern: RegExp, instead: string][] = [
   [/\b([a-z][a-z0-9+.-]*):\/\/[^\s/@"'`]*:[^\s"'`]*@[^\s"'`]*/gi, "$1://(removed)"],
   [/\bpostgres(ql)?:\/\/[^\s"'`]*/gi, "postgres://(removed)"],
-  [/\b([A-Za-z0-9-]{1,16}_[a-z0-9]{16})\.[0-9A-Za-z]{20,}/g, "$1.(removed)"],
+  [/\b([A-Za-z0-9-]{1,40}_[a-z0-9]{1,40})\.[0-9A-Za-z]{20,}/g, "$1.(removed)"],
   [/\bbearer\s+[^\s"'`]+/gi, "Bearer (removed)"],
 ];
 

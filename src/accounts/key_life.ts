@@ -9,7 +9,8 @@ import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { OPERATOR } from "./audit.ts";
 import { makeKeyText } from "./key_text.ts";
-import { hashSecret, type IssueDeps, unknownApp } from "./keys.ts";
+import { type IssueDeps, unknownApp } from "./keys.ts";
+import { toDigest } from "./secret_text.ts";
 
 /** How long a rolled key goes on working beside its copy, in seconds. */
 export const GRACES = { "0": 0, "1h": 3600, "24h": 86_400, "7d": 604_800 } as const;
@@ -54,13 +55,7 @@ export async function rollKey(deps: IssueDeps, keyId: string, grace: Grace): Pro
     select extract(epoch from copy.expires_at)::text as expires_at,
       extract(epoch from old.expires_at)::text as old_expires_at
     from copy, old`,
-    [
-      keyId,
-      copy.keyId,
-      Buffer.from(hashSecret(copy.secret)).toString("hex"),
-      GRACES[grace],
-      OPERATOR,
-    ],
+    [keyId, copy.keyId, toDigest(copy.secret), GRACES[grace], OPERATOR],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   if (row === undefined) {

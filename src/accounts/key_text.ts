@@ -4,24 +4,30 @@
  *
  * @module
  */
-import { toBase62 } from "../std/base62.ts";
+import { BASE62, toBase62 } from "../std/base62.ts";
 import { type RandomBytes, randomText } from "../std/random_text.ts";
+import { ID_LENGTH, ID_PATTERN, makeIdText } from "./secret_text.ts";
 
-const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
-const SECRET_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const ID_LENGTH = 16;
+const PREFIX_MAX_LENGTH = 16;
+const PREFIX_PATTERN = `[A-Za-z0-9-]{1,${PREFIX_MAX_LENGTH}}`;
 const RANDOM_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const KEY = new RegExp(
-  `^([A-Za-z0-9-]{1,16})_([a-z0-9]{${ID_LENGTH}})\\.([0-9A-Za-z]{${RANDOM_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
+  `^(${PREFIX_PATTERN})_(${ID_PATTERN})\\.([0-9A-Za-z]{${RANDOM_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
+
+/** What a key may begin with. */
+export const KEY_PREFIX = new RegExp(`^${PREFIX_PATTERN}$`);
+/** No key's text is longer: one `_` and one dot stand between its parts. */
+export const KEY_MAX_LENGTH =
+  PREFIX_MAX_LENGTH + 1 + ID_LENGTH + 1 + RANDOM_LENGTH + CHECKSUM_LENGTH;
 
 export type KeyText = { keyId: string; secret: string };
 
 /** A new key: its id, its secret and the text that its holder is shown once. */
 export function makeKeyText(prefix: string, randomBytes: RandomBytes): KeyText & { text: string } {
-  const keyId = randomText(ID_ALPHABET, ID_LENGTH, randomBytes);
-  const start = `${prefix}_${keyId}.${randomText(SECRET_ALPHABET, RANDOM_LENGTH, randomBytes)}`;
+  const keyId = makeIdText(randomBytes);
+  const start = `${prefix}_${keyId}.${randomText(BASE62, RANDOM_LENGTH, randomBytes)}`;
   const text = start + toChecksum(start);
   return { keyId, secret: text.slice(text.indexOf(".") + 1), text };
 }

@@ -5,6 +5,7 @@ import { Problem } from "../problem.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { makeKeyText } from "./key_text.ts";
+import { toDigest } from "./secret_text.ts";
 
 export type KeyRecord = {
   keyId: string;
@@ -48,7 +49,7 @@ export async function issueKey(
       key.keyId,
       options.slug,
       options.name,
-      Buffer.from(hashSecret(key.secret)).toString("hex"),
+      toDigest(key.secret),
       options.scopes.join(","),
       options.expiresAt?.toISOString() ?? null,
       OPERATOR,
@@ -138,11 +139,6 @@ export async function revokeKey(deps: { admin: Database }, keyId: string): Promi
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   return rows.length > 0;
-}
-
-/** What is stored of a secret. */
-export function hashSecret(secret: string): Uint8Array {
-  return new Bun.CryptoHasher("sha256").update(secret).digest();
 }
 
 export function unknownApp(slug: string): Problem {

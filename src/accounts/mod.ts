@@ -11,9 +11,8 @@ export {
   type RolledKey,
   rollKey,
 } from "./key_life.ts";
-export { makeKeyText, readKeyText } from "./key_text.ts";
+export { KEY_MAX_LENGTH, KEY_PREFIX, makeKeyText, readKeyText } from "./key_text.ts";
 export {
-  hashSecret,
   issueKey,
   type KeyRecord,
   type KeyUse,
@@ -33,14 +32,8 @@ export {
   setLimit,
 } from "./limits.ts";
 export { makeOrigins, type Origins } from "./origins.ts";
-export {
-  isSecretText,
-  MAX_PRESENTED,
-  makeSession,
-  type NewSession,
-  toDigest,
-  toPresented,
-} from "./session_text.ts";
+export { hashSecret, isIdText, isSecretText, makeSecret, toDigest } from "./secret_text.ts";
+export { MAX_PRESENTED, makeSession, type NewSession, toPresented } from "./session_text.ts";
 export {
   type AppTargets,
   endSessions,

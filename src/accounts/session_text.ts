@@ -4,14 +4,17 @@
  *
  * @module
  */
-import { type RandomBytes, randomText } from "../std/random_text.ts";
+import type { RandomBytes } from "../std/random_text.ts";
+import {
+  ID_LENGTH,
+  ID_PATTERN,
+  makeIdText,
+  makeSecret,
+  SECRET_PATTERN,
+  toDigest,
+} from "./secret_text.ts";
 
-const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
-const SECRET_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const ID_LENGTH = 16;
-/** 190 random bits. */
-const SECRET_LENGTH = 32;
-const SESSION_TEXT = new RegExp(`^[a-z0-9]{${ID_LENGTH}}\\.[0-9A-Za-z]{${SECRET_LENGTH}}$`);
+const SESSION_TEXT = new RegExp(`^${ID_PATTERN}\\.${SECRET_PATTERN}$`);
 /** More different ones than any browser sends by accident: they are not looked at. */
 export const MAX_PRESENTED = 16;
 
@@ -26,7 +29,7 @@ export type NewSession = {
 
 /** A new session with two secrets: one that every host under the cookie's domain sees, one for the pages alone. */
 export function makeSession(randomBytes: RandomBytes): NewSession {
-  const id = randomText(ID_ALPHABET, ID_LENGTH, randomBytes);
+  const id = makeIdText(randomBytes);
   const [secret, identity] = [makeSecret(randomBytes), makeSecret(randomBytes)];
   return {
     id,
@@ -35,16 +38,6 @@ export function makeSession(randomBytes: RandomBytes): NewSession {
     sessionText: `${id}.${secret}`,
     identityText: `${id}.${identity}`,
   };
-}
-
-/** The secret of a set-password link. */
-export function makeSecret(randomBytes: RandomBytes): string {
-  return randomText(SECRET_ALPHABET, SECRET_LENGTH, randomBytes);
-}
-
-/** Whether a text can be the secret of a link: anything else costs no query. */
-export function isSecretText(text: string): boolean {
-  return text.length === SECRET_LENGTH && /^[0-9A-Za-z]+$/.test(text);
 }
 
 /**
@@ -57,9 +50,4 @@ export function toPresented(texts: readonly string[]): string {
   return wellFormed
     .map((text) => `${text.slice(0, ID_LENGTH)}.${toDigest(text.slice(ID_LENGTH + 1))}`)
     .join(",");
-}
-
-/** SHA-256 in hexadecimal: what is stored of a secret. */
-export function toDigest(text: string): string {
-  return new Bun.CryptoHasher("sha256").update(text).digest("hex");
 }

@@ -1,6 +1,7 @@
 /** Sign-in and set-password links towards the database: throttled before, settled after a password was hashed. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
-import { type NewSession, toDigest } from "./session_text.ts";
+import { toDigest } from "./secret_text.ts";
+import type { NewSession } from "./session_text.ts";
 
 /**
  * How many attempts in a window, and how long it is: for a typed address by one client, by one client for any, and for

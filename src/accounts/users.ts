@@ -5,7 +5,7 @@ import { quote } from "../std/quote.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
-import { makeSecret, toDigest } from "./session_text.ts";
+import { makeSecret, toDigest } from "./secret_text.ts";
 
 export const CONSOLE_ROLES = ["admin", "super_admin"] as const;
 export type ConsoleRole = (typeof CONSOLE_ROLES)[number];

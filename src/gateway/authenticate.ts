@@ -11,6 +11,7 @@
 import { timingSafeEqual } from "node:crypto";
 import {
   hashSecret,
+  KEY_MAX_LENGTH,
   type KeyRecord,
   type KeyUse,
   readKeyText,
@@ -45,8 +46,8 @@ const RECORD_LIFE_MS = 60_000;
 /** How old the confirmation of the keys' version may be: well under the 5 s in which a revocation must hold. */
 const CONFIRMATION_LIFE_MS = 3000;
 const MAX_RECORDS = 10_000;
-/** The longest prefix, `_`, id, `.` and secret. Anything longer is not worth a look. */
-const BEARER = /^Bearer +([\w.-]{1,83})$/i;
+/** Anything longer is not worth a look. */
+const BEARER = new RegExp(`^Bearer +([\\w.-]{1,${KEY_MAX_LENGTH}})$`, "i");
 
 type Cached = { record: KeyRecord; readAt: number; version: number; principal: Principal };
 

@@ -5,17 +5,15 @@
  * @module
  */
 import { timingSafeEqual } from "node:crypto";
+import { isSecretText, makeSecret } from "../accounts/mod.ts";
 import { readCookies, toSetCookie } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
-import { type RandomBytes, randomText } from "../std/random_text.ts";
+import type { RandomBytes } from "../std/random_text.ts";
 import { IDENTITY_COOKIE } from "./cookies.ts";
 import { type IdentitySettings, isOwnOrigin } from "./settings.ts";
 
 export const FORM_COOKIE = "__Host-rowhouse_form";
 export const TOKEN_FIELD = "form_token";
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const LENGTH = 32;
-const FORM_TEXT = /^[0-9A-Za-z]{32}$/;
 
 /** What a form's token is bound to: nobody's yet, or the session that shows the form. */
 export type FormBinding = "form" | "session";
@@ -27,7 +25,7 @@ export function makeFormToken(
 ): { token: string; cookies: string[] } {
   // Kept while it is there: a second tab must not spoil the first one's form.
   const kept = readBound(request, "form");
-  const value = kept ?? randomText(ALPHABET, LENGTH, randomBytes);
+  const value = kept ?? makeSecret(randomBytes);
   const cookies = kept === undefined ? [toSetCookie(FORM_COOKIE, value, { path: "/" })] : [];
   return { token: toToken("form", value), cookies };
 }
@@ -61,7 +59,7 @@ function readBound(request: Request, binding: FormBinding): string | undefined {
   const name = binding === "form" ? FORM_COOKIE : IDENTITY_COOKIE;
   const [value, ...more] = readCookies(request.headers.get("cookie"), name);
   if (value === undefined || more.length > 0) return undefined;
-  return binding === "session" || FORM_TEXT.test(value) ? value : undefined;
+  return binding === "session" || isSecretText(value) ? value : undefined;
 }
 
 function toToken(binding: FormBinding, value: string): string {

@@ -6,9 +6,9 @@
  */
 import { Problem } from "../problem.ts";
 
-/** What a new hash begins with; one that begins otherwise is made anew at the next sign-in. */
-const CURRENT = "$argon2id$v=19$m=19456,t=2,p=1$";
 const PARAMETERS = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
+/** What a new hash begins with; one that begins otherwise is made anew at the next sign-in. */
+const CURRENT = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=1$`;
 /** Each takes 19 MB and a core: more at once would only take them from the requests. */
 const MAX_AT_ONCE = 2;
 /** Past this many the wait would be longer than anybody's patience. */

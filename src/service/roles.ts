@@ -31,6 +31,7 @@ import {
 } from "../identity/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Role } from "../role.ts";
+import { systemRandomBytes } from "../std/random_text.ts";
 import { type FetchDeps, makeFetch } from "./fetch.ts";
 import type { CheckReady } from "./health.ts";
 import { toForwardedTables, toTables } from "./routes.ts";
@@ -169,8 +170,7 @@ function makeGatewayDeps(
 
 /** What the identity pages need. */
 function makePageDeps({ identity, db }: Parts): PageDeps {
-  const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
-  return { db, identity, hashing: makeHashing(), randomBytes };
+  return { db, identity, hashing: makeHashing(), randomBytes: systemRandomBytes };
 }
 
 /** A key that the gateway did not vouch for counts for nothing. */

@@ -1,6 +1,7 @@
 /** Base62: digits, upper case, lower case. @module */
 
-const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/** The 62 digits: 0 to 9, A to Z, a to z. */
+export const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
  * A whole number ≥ 0 in base62, filled up with zeros to `width`.
@@ -14,7 +15,7 @@ const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
  */
 export function toBase62(value: number, width: number): string {
   let text = "";
-  for (let rest = value; rest > 0; rest = Math.floor(rest / DIGITS.length))
-    text = DIGITS.charAt(rest % DIGITS.length) + text;
+  for (let rest = value; rest > 0; rest = Math.floor(rest / BASE62.length))
+    text = BASE62.charAt(rest % BASE62.length) + text;
   return text.padStart(width, "0");
 }

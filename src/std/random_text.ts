@@ -3,13 +3,27 @@
 export type RandomBytes = (length: number) => Uint8Array;
 
 /**
+ * Bytes of the system's own randomness, for whoever makes the `deps` that others draw from.
+ *
+ * @example
+ * ```ts
+ * import { systemRandomBytes } from "./random_text.ts";
+ * import { expect } from "bun:test";
+ * expect(systemRandomBytes(8)).toHaveLength(8);
+ * ```
+ */
+export function systemRandomBytes(length: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(length));
+}
+
+/**
  * `length` characters drawn evenly from `alphabet` (at most 256 characters).
  *
  * @example
  * ```ts
- * import { randomText } from "./random_text.ts";
+ * import { randomText, systemRandomBytes } from "./random_text.ts";
  * import { expect } from "bun:test";
- * const text = randomText("ab", 8, (length) => crypto.getRandomValues(new Uint8Array(length)));
+ * const text = randomText("ab", 8, systemRandomBytes);
  * expect(text).toMatch(/^[ab]{8}$/);
  * ```
  */

@@ -2,6 +2,7 @@
 import {
   GRACES,
   type Grace,
+  isIdText,
   issueKey,
   type ListedKey,
   listKeys,
@@ -184,7 +185,7 @@ function readExpiry(text: string, now: Date): Date {
 
 /** A whole key typed here by mistake stands in the shell's history: say so without repeating it. */
 function readKeyId(text: string): string {
-  if (/^[a-z0-9]{16}$/.test(text)) return text;
+  if (isIdText(text)) return text;
   throw new UsageError(
     "Cannot read the key's id: must be the 16 characters between the first _ and the dot of a key",
   );

@@ -1,6 +1,7 @@
 /** What every `admin` command has in common: the administrator's connection, `--json`, and whom to ask for it. @module */
 import type { Config } from "../../config.ts";
 import type { Database } from "../../db/mod.ts";
+import { type RandomBytes, systemRandomBytes } from "../../std/random_text.ts";
 import {
   type Arguments,
   type Command,
@@ -18,7 +19,7 @@ export type AdminDeps = {
   admin: Database;
   config: Config;
   makeId: () => string;
-  randomBytes: (length: number) => Uint8Array;
+  randomBytes: RandomBytes;
   now: () => Date;
 };
 /** What a task gives: a document for `--json`, and lines for people. */
@@ -55,7 +56,10 @@ async function runTask(
   const { document, lines } = await withDatabase(address, config, async (admin) => {
     await checkMigrated(admin);
     const makeId = () => Bun.randomUUIDv7();
-    return await task({ admin, config: settled, makeId, randomBytes, now }, args);
+    return await task(
+      { admin, config: settled, makeId, randomBytes: systemRandomBytes, now },
+      args,
+    );
   });
   if (args.has("json")) terminal.say(toDocument(document));
   else for (const line of lines) terminal.say(line);
@@ -84,10 +88,6 @@ function findAddress(config: Config, folder: string): Found {
     cookieDomain: DEV_COOKIE_DOMAIN,
     identityUrl: dev.identityUrl,
   };
-}
-
-function randomBytes(length: number): Uint8Array {
-  return crypto.getRandomValues(new Uint8Array(length));
 }
 
 function now(): Date {

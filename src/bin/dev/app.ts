@@ -6,11 +6,13 @@ import {
   hashSecret,
   issueKey,
   readKeyText,
+  toDigest,
   useKey,
 } from "../../accounts/mod.ts";
 import type { Config } from "../../config.ts";
 import type { Database } from "../../db/mod.ts";
 import { SCOPES } from "../../principal.ts";
+import { systemRandomBytes } from "../../std/random_text.ts";
 
 export const DEMO_APP = "todo";
 
@@ -30,7 +32,7 @@ export async function openDemoApp(admin: Database, options: DemoOptions): Promis
     {
       admin,
       keyPrefix: config.API_KEY_PREFIX,
-      randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+      randomBytes: systemRandomBytes,
     },
     { slug: DEMO_APP, name: "rowhouse dev", scopes: SCOPES, expiresAt: undefined },
   );
@@ -54,7 +56,7 @@ type KeptKey = { text: string; appId: string | undefined; config: Config };
 async function isInForce(admin: Database, { text, appId, config }: KeptKey): Promise<boolean> {
   const parts = readKeyText(text, config.API_KEY_PREFIX);
   if (parts === undefined) return false;
-  const secretHash = Buffer.from(hashSecret(parts.secret)).toString("hex");
+  const secretHash = toDigest(parts.secret);
   const used = await useKey({ db: admin }, { keyId: parts.keyId, secretHash });
   if (used === undefined) return false;
   const { record } = used;

@@ -3,7 +3,7 @@ import { createUser, grantRole, makePasswordLink, usePasswordLink } from "../../
 import type { Database } from "../../db/mod.ts";
 import { makeHashing } from "../../identity/mod.ts";
 import { Problem } from "../../problem.ts";
-import { randomText } from "../../std/random_text.ts";
+import { randomText, systemRandomBytes } from "../../std/random_text.ts";
 
 export type DevPerson = { email: string; password: string };
 export type DevPeople = { admin: DevPerson; user: DevPerson };
@@ -49,7 +49,7 @@ async function openPerson(admin: Database, wanted: Wanted): Promise<boolean> {
 }
 
 async function makePerson(admin: Database, wanted: Wanted): Promise<string | undefined> {
-  const deps = { admin, makeId: () => Bun.randomUUIDv7(), randomBytes };
+  const deps = { admin, makeId: () => Bun.randomUUIDv7(), randomBytes: systemRandomBytes };
   const consoleRole = wanted.isAdmin ? ("super_admin" as const) : undefined;
   try {
     const made = await createUser(deps, {
@@ -66,14 +66,11 @@ async function makePerson(admin: Database, wanted: Wanted): Promise<string | und
 
 async function renewLink(admin: Database, wanted: Wanted): Promise<string | undefined> {
   if (!wanted.isNewKept) return undefined;
-  return (await makePasswordLink({ admin, randomBytes }, wanted.email)).linkSecret;
+  return (await makePasswordLink({ admin, randomBytes: systemRandomBytes }, wanted.email))
+    .linkSecret;
 }
 
 /** Five groups of four: 98 bits, and easy to type on a phone. */
 function makePassword(): string {
-  return Array.from({ length: 5 }, () => randomText(ALPHABET, 4, randomBytes)).join("-");
-}
-
-function randomBytes(length: number): Uint8Array {
-  return crypto.getRandomValues(new Uint8Array(length));
+  return Array.from({ length: 5 }, () => randomText(ALPHABET, 4, systemRandomBytes)).join("-");
 }

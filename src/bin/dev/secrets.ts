@@ -1,11 +1,11 @@
 /** What `dev` draws once and keeps in the hidden folder, so that a line pasted yesterday works today. @module */
 import { join } from "node:path";
 import * as v from "valibot";
-import { randomText } from "../../std/random_text.ts";
+import { makeSecret } from "../../accounts/mod.ts";
+import { systemRandomBytes } from "../../std/random_text.ts";
 import { readIfThere, writeAtomically } from "../cli/files.ts";
 import { HIDDEN_FOLDER } from "./file.ts";
 
-const ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 const Person = v.object({ email: v.string(), password: v.string() });
 const Secrets = v.object({
   loginPassword: v.string(),
@@ -22,8 +22,7 @@ function toPath(folder: string): string {
 export function openSecrets(folder: string): Secrets {
   const kept = v.safeParse(Secrets, parse(readIfThere(toPath(folder)) ?? ""));
   if (kept.success) return kept.output;
-  const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
-  const secrets = { loginPassword: randomText(ALPHABET, 32, randomBytes) };
+  const secrets = { loginPassword: makeSecret(systemRandomBytes) };
   keepSecrets(folder, secrets);
   return secrets;
 }

@@ -1,0 +1,50 @@
+/**
+ * What keys, sessions, links and forms are made of: an id, which may be shown, and a secret, of which only a digest is
+ * stored.
+ *
+ * @module
+ */
+import { BASE62 } from "../std/base62.ts";
+import { type RandomBytes, randomText } from "../std/random_text.ts";
+
+const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
+export const ID_LENGTH = 16;
+/** 190 random bits. */
+const SECRET_LENGTH = 32;
+
+/** As part of a regular expression. */
+export const ID_PATTERN = `[a-z0-9]{${ID_LENGTH}}`;
+export const SECRET_PATTERN = `[0-9A-Za-z]{${SECRET_LENGTH}}`;
+
+const ID = new RegExp(`^${ID_PATTERN}$`);
+const SECRET = new RegExp(`^${SECRET_PATTERN}$`);
+
+/** The id of a key or a session. */
+export function makeIdText(randomBytes: RandomBytes): string {
+  return randomText(ID_ALPHABET, ID_LENGTH, randomBytes);
+}
+
+/** Whether a text can be such an id. */
+export function isIdText(text: string): boolean {
+  return ID.test(text);
+}
+
+/** The secret of a session, a link or a form. */
+export function makeSecret(randomBytes: RandomBytes): string {
+  return randomText(BASE62, SECRET_LENGTH, randomBytes);
+}
+
+/** Whether a text can be such a secret: anything else costs no query. */
+export function isSecretText(text: string): boolean {
+  return SECRET.test(text);
+}
+
+/** SHA-256: what is stored of a secret. */
+export function hashSecret(secret: string): Uint8Array {
+  return new Bun.CryptoHasher("sha256").update(secret).digest();
+}
+
+/** The same in hexadecimal. */
+export function toDigest(text: string): string {
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex");
+}
