@@ -6,6 +6,7 @@
  */
 
 import { isOutage } from "./problem.ts";
+import { errorCode } from "./std/error_code.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -126,7 +127,7 @@ export function noteFault(log: Log, during: string): (error: unknown) => void {
 /** What an unexpected error says of itself in the log: its name, message and stack, never the query or its values. */
 export function toLogFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: typeof error };
-  const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
+  const code = errorCode(error);
   // A driver error's message may quote values of a row: only its SQLSTATE and place are safe to write down.
   const fromDatabase = "severity" in error || "routine" in error;
   return fromDatabase
@@ -142,7 +143,7 @@ export function toLogFields(error: unknown): LogFields {
 /** What lay under a refusal, in one word of ours, PostgreSQL's or the socket's: never a message, never a stack. */
 export function toCause(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
-  const code = "code" in cause && typeof cause.code === "string" ? cause.code : cause.name;
+  const code = errorCode(cause) ?? cause.name;
   return /^\w{1,40}$/.test(code) ? code : "Error";
 }
 

@@ -1,7 +1,7 @@
 /** `rowhouse init`: the files that a new app project starts from. Never overwrites one that is there. @module */
 import { basename, join } from "node:path";
+import { readIfThere, writeAtomically } from "../std/files.ts";
 import { type Command, EXIT, type ExitCode, type Setting } from "./cli/command.ts";
-import { readIfThere, writeAtomically } from "./cli/files.ts";
 import { toDocument } from "./cli/terminal.ts";
 import { writeIgnore } from "./db/types.ts";
 

@@ -22,6 +22,12 @@ export {
   SERVICE_QUEUE,
 } from "./pool/mod.ts";
 export { makeDatabase, makeLogin } from "./provision.ts";
+export {
+  isSupportedVersion,
+  MAJOR_VERSION,
+  MIN_POSTGRES_VERSION,
+  readMajorVersion,
+} from "./server_version.ts";
 export { readSqlState, SignalError, type Violation, ViolationError } from "./sqlstate.ts";
 export {
   coalesce,

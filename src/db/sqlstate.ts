@@ -5,6 +5,7 @@
  * @module
  */
 import { Problem, type ProblemCode } from "../problem.ts";
+import { errorCode, isConnectFailure } from "../std/error_code.ts";
 
 /** A rule of the tables that a statement broke: what the caller needs to blame the right field. */
 export type Violation = {
@@ -82,15 +83,7 @@ const SESSION_ENDED = "57P01";
 /** A write that was under way when one of these came may have been committed: a crash, or a pooler that lost its server. */
 const UNTOLD = ["08", "40003", "57P02"];
 
-/** The driver's own codes: before anything was sent, nothing can have happened. */
-const NOT_SENT = new Set([
-  "CONNECT_TIMEOUT",
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "EAI_AGAIN",
-]);
+/** The driver's own codes of a connection that was lost. */
 const CUT = new Set([
   "CONNECTION_CLOSED",
   "CONNECTION_DESTROYED",
@@ -111,7 +104,7 @@ export type Failure = {
 
 /** Whether a failed statement certainly did nothing and may well succeed when it is sent again. */
 export function isWorthAnother(failure: Failure, attempt: number): boolean {
-  const code = readCode(failure.error);
+  const code = errorCode(failure.error) ?? "";
   if (LOST_RACES.has(code)) return true;
   if (failure.isAsked) return false;
   // A cancellation that nobody here asked for was meant for another statement of a pooler's connection.
@@ -130,7 +123,7 @@ export function toDatabaseError(
   error: unknown,
   call: Pick<Failure, "retry" | "isTimedOut">,
 ): Error {
-  const code = readCode(error);
+  const code = errorCode(error) ?? "";
   // Who got no answer to the cancellation either cannot know whether a write happens after all.
   if (error instanceof SilenceError && call.retry === "unsafe") return unknownOutcome(error);
   if (call.isTimedOut && (code === CANCELLED || error instanceof SilenceError))
@@ -138,7 +131,7 @@ export function toDatabaseError(
   if (code.startsWith("RH")) return new SignalError(code);
   const kind = VIOLATIONS[code];
   if (kind !== undefined) return new ViolationError(toViolation(kind, error), code);
-  if (NOT_SENT.has(code)) return away(error);
+  if (isConnectFailure(error)) return away(error);
   if (CUT.has(code)) return call.retry === "safe" ? away(error) : unknownOutcome(error);
   if (call.retry === "unsafe" && UNTOLD.some((start) => code.startsWith(start)))
     return unknownOutcome(error);
@@ -151,7 +144,7 @@ export function toDatabaseError(
 /** The SQLSTATE, or the driver's code, that an error of this room was made of; `undefined` for any other error. */
 export function readSqlState(error: unknown): string | undefined {
   if (error instanceof ViolationError) return error.sqlState;
-  return readField(error instanceof Problem ? error.cause : error, "code");
+  return errorCode(error instanceof Problem ? error.cause : error);
 }
 
 function away(cause: unknown): Problem {
@@ -175,10 +168,6 @@ function toViolation(kind: Violation["kind"], error: unknown): Violation {
       ? /index "([^"]+)"/.exec(readField(error, "message") ?? "")?.[1]
       : undefined;
   return { kind, constraint: constraint ?? index, column };
-}
-
-export function readCode(error: unknown): string {
-  return readField(error, "code") ?? "";
 }
 
 function readField(error: unknown, name: string): string | undefined {

@@ -9,6 +9,7 @@ import { type RequestContext, readBody, splitTarget, type VirtualHost } from "..
 import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
+import { isConnectFailure } from "../std/error_code.ts";
 import { toCallerHeaders, toServiceHeaders } from "./forward_headers.ts";
 import { type Audience, SIGNED_HEADERS, sign } from "./signature.ts";
 import { writeSignedContext } from "./signed_context.ts";
@@ -189,17 +190,6 @@ function toCaller(stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array
   });
 }
 
-/** The caller had not reached the service: nothing was done. */
-const NOT_SENT = new Set([
-  "ECONNREFUSED",
-  "ConnectionRefused",
-  "FailedToOpenSocket",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-]);
-
 type UpstreamFault = { code: ProblemCode; message: string; headers?: Record<string, string> };
 
 function toProblem(
@@ -218,8 +208,7 @@ const PERHAPS = ": what was asked may or may not have happened";
 function toUpstreamFault(error: unknown, audience: Audience): UpstreamFault {
   if (error instanceof DeadlineError)
     return { code: "timeout", message: `The ${audience} service did not answer in time` };
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (!NOT_SENT.has(code))
+  if (!isConnectFailure(error))
     return { code: "bad_gateway", message: `The ${audience} service cut its answer` };
   return {
     code: "unavailable",

@@ -4,17 +4,17 @@
  *
  * @module
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Problem } from "../problem.ts";
+import { errorCode } from "../std/error_code.ts";
+import { isLeftover, writeAtomically } from "../std/files.ts";
 import { type JournalFile, journalFileName } from "./journal.ts";
 import { type Migration, normalise } from "./migration.ts";
 
 const ATTRIBUTES = ".gitattributes";
 /** Line ends are part of no checksum, and still a checkout should not make every file differ. */
 const ATTRIBUTES_TEXT = "*.sql text eol=lf\n";
-/** What a write that was cut off leaves behind: its name has the number of the process that wrote it. */
-const TEMPORARY = /^\.[^/]*\.(\d+)\.tmp$/;
 
 /**
  * Every file of the folder but hidden ones; none where there is no folder.
@@ -37,44 +37,24 @@ export async function writeJournal(
   await mkdir(folder, { recursive: true });
   const names = await readNames(folder);
   // By force: another push may be clearing them too.
-  for (const name of names.filter((one) => isLeftover(one))) {
+  for (const name of names.filter(isLeftover)) {
     await rm(join(folder, name), { force: true });
   }
   const written: string[] = [];
   for (const migration of migrations) {
     const file = journalFileName(migration);
-    await writeAtomically(join(folder, file), normalise(migration.sql));
+    writeAtomically(join(folder, file), normalise(migration.sql));
     written.push(file);
   }
-  if (!names.includes(ATTRIBUTES)) await writeAtomically(join(folder, ATTRIBUTES), ATTRIBUTES_TEXT);
+  if (!names.includes(ATTRIBUTES)) writeAtomically(join(folder, ATTRIBUTES), ATTRIBUTES_TEXT);
   return written;
-}
-
-/** Writes a file whole or not at all. */
-export async function writeAtomically(path: string, text: string): Promise<void> {
-  const at = path.lastIndexOf("/") + 1;
-  const temporary = `${path.slice(0, at)}.${path.slice(at)}.${process.pid}.tmp`;
-  await writeFile(temporary, text);
-  await rename(temporary, path);
-}
-
-/** Whether nobody is writing this temporary file any more. */
-function isLeftover(name: string): boolean {
-  const writer = TEMPORARY.exec(name)?.[1];
-  if (writer === undefined || Number(writer) === process.pid) return false;
-  try {
-    process.kill(Number(writer), 0);
-    return false;
-  } catch {
-    return true; // no such process
-  }
 }
 
 async function readNames(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    if (errorCode(error) === "ENOENT") return [];
     throw error;
   }
 }
@@ -84,8 +64,7 @@ async function read(folder: string, file: string): Promise<Uint8Array> {
   try {
     return await readFile(join(folder, file));
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EISDIR")
-      return new Uint8Array();
+    if (errorCode(error) === "EISDIR") return new Uint8Array();
     throw error;
   }
 }

@@ -11,7 +11,7 @@ export {
   type JournalFile,
   journalFileName,
 } from "./journal.ts";
-export { readJournal, writeAtomically, writeJournal } from "./journal_files.ts";
+export { readJournal, writeJournal } from "./journal_files.ts";
 export { describePlan, type Migration } from "./migration.ts";
 export { planPush } from "./plan.ts";
 export {

@@ -147,7 +147,7 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
     if (status === 401 || status === 403) return status;
     const body: unknown = await response.json().catch(() => undefined);
     if (status === 200 && isUser(body)) return body;
-    throw new IdentityError(status, readCode(body));
+    throw new IdentityError(status, readRefusal(body));
   }
 
   async function getUser(): Promise<IdentityUser | null> {
@@ -228,7 +228,7 @@ function isUser(body: unknown): body is IdentityUser {
   return readText(body, "id") !== undefined && readText(body, "email") !== undefined;
 }
 
-function readCode(body: unknown): string {
+function readRefusal(body: unknown): string {
   return readText(body, "error") ?? "request_failed";
 }
 

@@ -9,6 +9,9 @@ import {
   type Database,
   findIsolationFaults,
   isDriverPatched,
+  isSupportedVersion,
+  MAJOR_VERSION,
+  MIN_POSTGRES_VERSION,
   type MigrationState,
   OTHER_BASELINE,
   quoteName,
@@ -16,6 +19,7 @@ import {
 } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
+import { errorCode } from "../std/error_code.ts";
 
 export type Finding = {
   about: string;
@@ -50,7 +54,6 @@ export type Session = {
   epochMs: number;
 };
 
-const MIN_VERSION = 15;
 const MAX_SKEW_MS = 1000;
 const PROBES = 8;
 
@@ -108,8 +111,13 @@ export function judgeDriver(isPatched: boolean): Finding {
 
 export function judgeVersion({ version }: Session): Finding {
   const says = `PostgreSQL ${version}`;
-  if (version >= MIN_VERSION) return { about: "version", level: "ok", says };
-  return { about: "version", level: "fail", says, remedy: `upgrade to ${MIN_VERSION} or newer` };
+  if (isSupportedVersion(version)) return { about: "version", level: "ok", says };
+  return {
+    about: "version",
+    level: "fail",
+    says,
+    remedy: `upgrade to ${MIN_POSTGRES_VERSION} or newer`,
+  };
 }
 
 export function judgeLogin(session: Session): Finding[] {
@@ -254,7 +262,7 @@ async function judgePooler(
 async function readSession(db: Database): Promise<Session> {
   const [row] = await db.query<{ session: string }>(
     `select pg_catalog.json_build_object(
-      'version', current_setting('server_version_num')::int4 / 10000,
+      'version', ${MAJOR_VERSION},
       'login', current_user, 'database', current_database(),
       'isSuperuser', rolsuper, 'bypassesRls', rolbypassrls,
       'isOwner', pg_catalog.to_regrole('rowhouse_owner') is not null
@@ -276,15 +284,11 @@ async function readSession(db: Database): Promise<Session> {
 }
 
 function toAway(error: unknown): Finding {
-  const code = error instanceof Problem ? readCode(error.cause) : readCode(error);
+  const code = errorCode(error instanceof Problem ? error.cause : error);
   return {
     about: "database",
     level: "fail",
-    says: `does not answer${code === "" ? "" : ` (${code})`}`,
+    says: `does not answer${code === undefined ? "" : ` (${code})`}`,
     remedy: "start it, or correct DATABASE_URL and ADMIN_DATABASE_URL",
   };
-}
-
-function readCode(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

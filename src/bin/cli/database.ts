@@ -5,15 +5,15 @@ import {
   compareMigrations,
   type Database,
   GrantLoginError,
+  isSupportedVersion,
+  MIN_POSTGRES_VERSION,
   openDatabase,
-  SERVICE_QUEUE,
+  readMajorVersion,
 } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { findUncallableTables } from "../../push/mod.ts";
+import { errorCode } from "../../std/error_code.ts";
 import { EXIT, RefusedError } from "./command.ts";
-
-/** The oldest PostgreSQL that has what the tables need: `on delete set null (column)` and what RLS relies on. */
-const MIN_VERSION = 15;
 
 /** A connection string and the variable that it came from. */
 export type Address = { url: string; variable: string };
@@ -55,19 +55,15 @@ export async function withDatabase<Result>(
 
 /** @throws {RefusedError} a PostgreSQL that is too old */
 export async function checkVersion(database: Database): Promise<void> {
-  const [row] = await database.query<{ version: number }>(
-    "select pg_catalog.current_setting('server_version_num')::pg_catalog.int4 / 10000 as version",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  if (row === undefined) throw new Error("The query of the version gave no row");
-  judgeVersion(row.version);
+  judgeVersion(await readMajorVersion(database));
 }
 
 /** @throws {RefusedError} a major version that is too old */
 export function judgeVersion(version: number): void {
-  if (version >= MIN_VERSION) return;
-  throw new RefusedError(`This PostgreSQL is version ${version}: must be ${MIN_VERSION} or newer`);
+  if (isSupportedVersion(version)) return;
+  throw new RefusedError(
+    `This PostgreSQL is version ${version}: must be ${MIN_POSTGRES_VERSION} or newer`,
+  );
 }
 
 /**
@@ -139,7 +135,7 @@ export function explainTrouble(error: unknown, { url, variable }: Address): unkn
 /** The trouble by the error's own SQLSTATE, or by that of its cause, where no connection was made. */
 function findTrouble(error: unknown): Trouble | undefined {
   const cause = error instanceof Problem ? error.cause : undefined;
-  return TROUBLES[readCode(error)] ?? TROUBLES[readCode(cause)];
+  return TROUBLES[toState(error)] ?? TROUBLES[toState(cause)];
 }
 
 /** PgBouncer gives one SQLSTATE to all that it refuses: only its words tell what it is. */
@@ -149,8 +145,8 @@ const POOLER_WORDS: readonly (readonly [RegExp, string])[] = [
   [/no such database|database .* does not exist/i, "3D000"],
 ];
 
-function readCode(error: unknown): string {
-  if (!(error instanceof Error && "code" in error)) return "";
-  if (error.code !== POOLER_STATE) return String(error.code);
+function toState(error: unknown): string {
+  const code = errorCode(error) ?? "";
+  if (!(error instanceof Error) || code !== POOLER_STATE) return code;
   return POOLER_WORDS.find(([words]) => words.test(error.message))?.[1] ?? POOLER_STATE;
 }

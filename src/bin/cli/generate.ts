@@ -1,6 +1,6 @@
 /** `bun run generate`: writes what other files repeat of the code: .env.example, and the tables of README.md. @module */
 import { join } from "node:path";
-import { readIfThere, writeIfChanged } from "./files.ts";
+import { readIfThere, writeIfChanged } from "../../std/files.ts";
 import { renderEnvExample, renderReadme } from "./generated.ts";
 import { openTerminal } from "./terminal.ts";
 

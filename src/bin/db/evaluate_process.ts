@@ -8,6 +8,7 @@ import { closeSync, existsSync, readFileSync, writeSync } from "node:fs";
 import { relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { toDefinition } from "../../dsl/mod.ts";
+import { errorCode } from "../../std/error_code.ts";
 
 const REPORT = 3;
 const file = process.argv[2] ?? "";
@@ -104,7 +105,7 @@ function writeSome(bytes: Uint8Array): number {
   try {
     return writeSync(REPORT, bytes);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
+    if (errorCode(error) !== "EAGAIN") throw error;
     Bun.sleepSync(1);
     return 0;
   }

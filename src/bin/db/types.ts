@@ -1,7 +1,7 @@
 /** Generated types: what an app's tables are to its code, by way of the schema itself, which alone knows the shape of json. @module */
 import { dirname, join, relative } from "node:path";
+import { readIfThere, writeIfChanged } from "../../std/files.ts";
 import type { Terminal } from "../cli/command.ts";
-import { readIfThere, writeIfChanged } from "../cli/files.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
 
 export type TypesOptions = {

@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import { writeAtomically } from "../cli/files.ts";
+import { writeAtomically } from "../../std/files.ts";
 
 export const HIDDEN_FOLDER = ".rowhouse";
 

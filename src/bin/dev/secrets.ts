@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import * as v from "valibot";
 import { makeSecret } from "../../accounts/mod.ts";
+import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { systemRandomBytes } from "../../std/random_text.ts";
-import { readIfThere, writeAtomically } from "../cli/files.ts";
 import { HIDDEN_FOLDER } from "./file.ts";
 
 const Person = v.object({ email: v.string(), password: v.string() });

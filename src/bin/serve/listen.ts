@@ -2,6 +2,7 @@
 
 import { MAX_BYTES } from "../../push/mod.ts";
 import type { Service } from "../../service/mod.ts";
+import { errorCode } from "../../std/error_code.ts";
 import { RefusedError } from "../cli/command.ts";
 
 /** Seconds that a socket may be silent before its request is whole; a request under way gets more from app.ts. */
@@ -77,7 +78,7 @@ function takePort(
 }
 
 function explain(error: unknown, host: string, port: number): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const code = errorCode(error);
   if (code === "EADDRINUSE")
     return `Port ${port} of ${host} is in use: stop what listens there, or set another PORT`;
   if (code === "EACCES") return `Port ${port} is not for this user: set a PORT above 1023`;

@@ -23,6 +23,7 @@ import {
 } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
+import { errorCode } from "../../std/error_code.ts";
 import type { ClusterOptions } from "./mod.ts";
 
 const USER = "postgres";
@@ -138,7 +139,7 @@ function makeNew(folder: string): boolean {
     mkdirSync(folder, { mode: 0o700 });
     return true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    if (errorCode(error) === "EEXIST") return false;
     throw error;
   }
 }

@@ -6,7 +6,7 @@
  */
 import { quoteLiteral } from "../literal.ts";
 import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
-import { SignalError } from "../sqlstate.ts";
+import { readSqlState, SignalError } from "../sqlstate.ts";
 import { MIGRATIONS, type ServiceMigration } from "./mod.ts";
 
 /** SQLSTATE by which a message says that another process applied this migration meanwhile. */
@@ -124,8 +124,5 @@ function toFileName(migration: ServiceMigration): string {
 }
 
 function isCollision(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return (
-    error instanceof Error && (error.name === "ViolationError" || COLLISIONS.has(String(code)))
-  );
+  return COLLISIONS.has(readSqlState(error) ?? "");
 }

@@ -1,0 +1,47 @@
+/** Codes of errors: the system's, the driver's, PostgreSQL's. @module */
+
+/**
+ * The code that an error carries, such as `ENOENT` or an SQLSTATE; `undefined` where it carries none.
+ *
+ * @example
+ * ```ts
+ * import { errorCode } from "./error_code.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(errorCode(Object.assign(new Error("no such file"), { code: "ENOENT" }))).toBe("ENOENT");
+ * expect(errorCode(new Error("anything"))).toBeUndefined();
+ * ```
+ */
+export function errorCode(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const code: unknown = Reflect.get(error, "code");
+  return typeof code === "string" ? code : undefined;
+}
+
+const CONNECT_FAILURES = new Set([
+  "CONNECT_TIMEOUT",
+  "ConnectionRefused",
+  "EAI_AGAIN",
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "FailedToOpenSocket",
+]);
+
+/**
+ * Whether an error says that no connection was made: nothing was sent, so nothing was done. In the words of the system,
+ * of Bun's `fetch` and of the database's driver.
+ *
+ * @example
+ * ```ts
+ * import { isConnectFailure } from "./error_code.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(isConnectFailure(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }))).toBe(true);
+ * expect(isConnectFailure(Object.assign(new Error("cut"), { code: "ECONNRESET" }))).toBe(false);
+ * ```
+ */
+export function isConnectFailure(error: unknown): boolean {
+  return CONNECT_FAILURES.has(errorCode(error) ?? "");
+}
