@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { connect as connectSocket, createServer, type Server, type Socket } from "node:net";
+import { connect as connectSocket, type Socket } from "node:net";
 import { join } from "node:path";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
 import { eventually, ROOT, runCommand, type Settings, startCommand } from "../support/command.ts";
 import { findFreePort } from "../support/free_port.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 
 let shop: Shop;
@@ -241,18 +242,20 @@ test("a driver without its patch is warned of once, by one process as by several
 }, 30_000);
 
 test("a database away at the start: 503 with Retry-After, served as soon as it is there", async () => {
-  const gate = await makeGate(shop.database.adminUrl);
-  const serving = await startServing({ DATABASE_URL: gate.url, DATABASE_PREPARE: "on" });
+  const proxy = await openPostgresProxy();
+  const DATABASE_URL = proxy.toUrl(shop.database.adminUrl);
+  proxy.refuse();
+  const serving = await startServing({ DATABASE_URL, DATABASE_PREPARE: "on" });
   await serving.until(/"event":"database away"/);
   const away = await listTodos(serving.url);
   expect([away.status, away.headers.get("retry-after")]).toEqual([503, "1"]);
   expect(await away.json()).toMatchObject({ error: "unavailable" });
   expect((await fetch(`${serving.url}/live`)).status).toBe(200);
-  await gate.open();
+  await proxy.heal();
   await serving.until(/"event":"database there"/);
   expect((await listTodos(serving.url)).status).toBe(200);
   expect(await serving.kill("SIGTERM")).toBe(0);
-  gate.close();
+  await proxy.close();
 });
 
 test("a database away at the start is no obstacle to stopping", async () => {
@@ -269,31 +272,4 @@ function openSocket(port: number, text: string): Promise<Socket> {
     });
     socket.on("error", reject);
   });
-}
-
-/** A port of its own that leads to the database once it is opened. */
-async function makeGate(databaseUrl: string) {
-  const target = new URL(databaseUrl);
-  const sockets: Socket[] = [];
-  const server: Server = createServer((near) => {
-    const far = connectSocket(Number(target.port), target.hostname);
-    sockets.push(near, far);
-    near.on("error", () => far.destroy());
-    far.on("error", () => near.destroy());
-    near.pipe(far);
-    far.pipe(near);
-  });
-  const listen = (port: number) =>
-    new Promise<void>((resolve) => void server.listen(port, "127.0.0.1", resolve));
-  await listen(0);
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  await new Promise((resolve) => server.close(resolve));
-  const url = new URL(databaseUrl);
-  url.port = String(port);
-  const close = () => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  };
-  return { url: url.href, open: () => listen(port), close };
 }

@@ -5,21 +5,21 @@ import { issueKey, revokeKey } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openService } from "../../src/service/open.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { shapeOfRun } from "../support/shape.ts";
-import { openWire, type Wire } from "../support/wire.ts";
 
 const first = { notes: { title: t.string().required() }, empty: { title: t.string() } };
 const LIST = "/v1/data/db/notes";
 const MANY = 1001;
 
-let wire: Wire;
+let proxy: PostgresProxy;
 let service: TestService;
 let app: TestApp;
 let ids: string[];
 beforeAll(async () => {
-  wire = await openWire();
-  service = await openTestService({ toServingUrl: wire.toUrl });
+  proxy = await openPostgresProxy();
+  service = await openTestService({ toServingUrl: proxy.toUrl });
   app = await service.makeApp(defineSchema(first));
   const rows = await service.service.admin.query<{ id: string }>(
     `insert into data.notes (app_id, id, title)
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await service.close();
-  await wire.close();
+  await proxy.close();
 });
 
 type List = { rows: { id: string }[]; limit: number; offset: number; hasMore: boolean };
@@ -285,11 +285,11 @@ describe("what costs a query", () => {
   test("a storm of unknown tables shares its look-ups", async () => {
     await list("?limit=1");
     await service.service.warm();
-    const before = wire.count(LOOK);
+    const before = proxy.count(LOOK);
     const startedAt = performance.now();
     const answers = await storm((index) => `/v1/data/db/unknown_${index}`);
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([404]));
-    const looks = wire.count(LOOK) - before;
+    const looks = proxy.count(LOOK) - before;
     expect(looks).toBeGreaterThan(0);
     // One under way, one for those who came later; the watch looks once a second by itself. To a service of its own
     // the two hundred come one after the other, over several look-ups.
@@ -302,15 +302,15 @@ describe("what costs a query", () => {
       `update rowhouse.api_keys set scopes = scopes where app_id = '${app.id}' returning key_id`,
     );
     await service.service.warm();
-    const before = wire.count("use_key");
+    const before = proxy.count("use_key");
     const answers = await storm(() => `${LIST}?limit=1`);
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]));
-    expect(wire.count("use_key") - before).toBe(1);
+    expect(proxy.count("use_key") - before).toBe(1);
   });
 
   test("malformed keys and tables cost none", async () => {
     await service.service.warm();
-    const before = wire.count("");
+    const before = proxy.count("");
     const startedAt = performance.now();
     for (let index = 0; index < 100; index++) {
       const key =
@@ -320,15 +320,15 @@ describe("what costs a query", () => {
     }
     // Each process of the service looks once a second by itself.
     const looks = PROCESSES * (1 + (performance.now() - startedAt) / 900);
-    expect(wire.count("") - before).toBeLessThanOrEqual(looks);
+    expect(proxy.count("") - before).toBeLessThanOrEqual(looks);
   });
 
   test("a read with a known key is one statement", async () => {
     await list("?limit=1");
     await service.service.warm();
-    const before = [wire.count("api."), wire.count("use_key")];
+    const before = [proxy.count("api."), proxy.count("use_key")];
     for (let index = 0; index < 20; index++) await list("?limit=1");
-    expect([wire.count("api."), wire.count("use_key")]).toEqual([
+    expect([proxy.count("api."), proxy.count("use_key")]).toEqual([
       (before[0] ?? 0) + 20,
       before[1] ?? 0,
     ]);

@@ -4,26 +4,26 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import {
   type Answer,
   openTestService,
   type TestApp,
   type TestService,
 } from "../support/service.ts";
-import { openWire, type Wire } from "../support/wire.ts";
 
 const LIST = "/v1/data/db/todos";
 const LIMIT_MS = 700;
 
 type Session = postgres.TransactionSql;
 
-let wire: Wire;
+let proxy: PostgresProxy;
 let service: TestService;
 let app: TestApp;
 let row: string;
 beforeEach(async () => {
-  wire = await openWire();
-  service = await openTestService({ toServingUrl: wire.toUrl, connections: 3, limitMs: LIMIT_MS });
+  proxy = await openPostgresProxy();
+  service = await openTestService({ toServingUrl: proxy.toUrl, connections: 3, limitMs: LIMIT_MS });
   app = await service.makeApp(
     defineSchema({
       todos: { title: t.string(), parent: t.ref("todos", { onDelete: "cascade" }) },
@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await service.close();
-  await wire.close();
+  await proxy.close();
 });
 
 const create = (json: object) => service.call(app, LIST, { method: "POST", json });
@@ -43,6 +43,16 @@ const idOf = (location: string) => location.slice(location.lastIndexOf("/") + 1)
 /** Asks until the answer is a good one: the pool must find the database again. */
 async function untilServed(): Promise<void> {
   while ((await service.call(app, LIST)).status !== 200) await Bun.sleep(50);
+}
+
+/** The next create is run; then the database goes away, and its answer with it. */
+function loseAnswerOfCreate(): void {
+  let creating = 0;
+  proxy.onMessage(({ connection, from, statement = "" }) => {
+    if (statement.includes("_create")) creating = connection;
+    const isAnswer = connection === creating && from === "server";
+    return isAnswer ? { send: [], after: proxy.refuse } : undefined;
+  });
 }
 
 /** The sessions of the service that are in this state. */
@@ -62,7 +72,7 @@ async function untilWaiting(): Promise<void> {
 
 describe("a database that is away", () => {
   test("is 503 unavailable with Retry-After on every endpoint, and is served again when it is back", async () => {
-    wire.cut();
+    proxy.refuse();
     const reads = [
       await service.call(app, LIST),
       await service.call(app, row),
@@ -82,13 +92,13 @@ describe("a database that is away", () => {
       expect(answer.text).not.toMatch(/127\.0\.0\.1|CONNECTION|ECONN|rowhouse_test/);
     }
     expect((await service.call(undefined, "/live")).status).toBe(200);
-    await wire.heal();
+    await proxy.heal();
     await untilServed();
     expect((await service.call(app, row)).text).toContain('"first"');
   });
 
   test("is 503 unknown_outcome to a write that was under way", async () => {
-    wire.cutAfterNextCreate();
+    loseAnswerOfCreate();
     const answer = await create({ title: "perhaps" });
     expect([answer.status, errorOf(answer), answer.headers.get("retry-after")]).toEqual([
       503,
@@ -104,7 +114,7 @@ describe("a database that is away", () => {
   });
 
   test("is 504 to a read by the limit when it answers nothing at all", async () => {
-    wire.freeze();
+    proxy.freeze();
     const startedAt = performance.now();
     const read = await service.call(app, row);
     expect([read.status, errorOf(read)]).toEqual([504, "timeout"]);
@@ -121,13 +131,13 @@ describe("an outage in the log", () => {
 
   test("is told once when it begins and once when it ends, and each request once, without a stack", async () => {
     const start = service.log.length;
-    wire.cut();
+    proxy.refuse();
     // Which request finds it out is of no matter: before, its outcome may be another.
     while (named(linesSince(start), "database away").length === 0) await service.call(app, LIST);
     const first = service.log.length;
     const asked = 25;
     for (let n = 0; n < asked; n++) await service.call(app, n % 2 === 0 ? LIST : row);
-    await wire.heal();
+    await proxy.heal();
     while (named(linesSince(start), "database there").length === 0) await service.call(app, LIST);
     await untilServed();
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
-import { openMessageProxy } from "../support/message_proxy.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
 
 const CONNECTIONS = 4;
 const READ = { retry: "safe", queue: SERVICE_QUEUE } as const;
@@ -173,31 +173,31 @@ test("one queue's flood is refused with 429, another queue is served", async () 
 });
 
 test("a database that refuses connections is answered at once, and found again when it is back", async () => {
-  const proxy = await openMessageProxy(database.adminUrl);
+  const proxy = await openPostgresProxy();
   const url = proxy.toUrl(database.adminUrl);
   await withPool({ url }, async (pool) => {
-    await proxy.close();
+    proxy.refuse();
     const startedAt = performance.now();
     const ends = await Promise.all(
       Array.from({ length: 20 }, () => codeOf(pool.query("select 1", [], READ))),
     );
     expect([...new Set(ends)]).toEqual(["unavailable"]);
     expect(performance.now() - startedAt).toBeLessThan(500);
-    const again = await openMessageProxy(database.adminUrl, Number(new URL(url).port));
+    await proxy.heal();
     while ((await codeOf(pool.query("select 1", [], READ))) !== "done") await Bun.sleep(10);
-    await again.close();
   });
+  await proxy.close();
 });
 
 test("a database that takes connections and says nothing is answered by the deadline", async () => {
-  const proxy = await openMessageProxy(database.adminUrl);
+  const proxy = await openPostgresProxy();
   await withPool({ url: proxy.toUrl(database.adminUrl) }, async (pool) => {
-    proxy.fault("freeze");
+    proxy.freeze();
     const startedAt = performance.now();
     const code = await codeOf(pool.query("select 1", [], READ));
     expect([code, performance.now() - startedAt < 4000]).toEqual([expect.any(String), true]);
     expect(["unavailable", "overloaded"]).toContain(code);
-    proxy.thaw();
+    await proxy.heal();
     while ((await codeOf(pool.query("select 1", [], READ))) !== "done") await Bun.sleep(10);
   });
   await proxy.close();

@@ -6,6 +6,7 @@ import { issueKey, revokeKey } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { toBase62 } from "../../src/std/base62.ts";
 import { eventually } from "../support/command.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import {
   callService,
   openTestService,
@@ -13,7 +14,6 @@ import {
   type TestService,
 } from "../support/service.ts";
 import { type Opened, openShape, SHAPES } from "../support/shape.ts";
-import { openWire, type Wire } from "../support/wire.ts";
 
 const LIST = "/v1/data/db/todos?limit=1";
 /** "Within 5 s everywhere" is what is promised. */
@@ -28,20 +28,20 @@ function makeUnknownKey(index: number): string {
 }
 
 describe.each(SHAPES)('two services of the shape "%s" over one database', (shape) => {
-  let wire: Wire;
+  let proxy: PostgresProxy;
   let service: TestService;
   let second: Opened;
   let app: TestApp;
   beforeAll(async () => {
-    wire = await openWire();
-    service = await openTestService({ shape, toServingUrl: wire.toUrl });
+    proxy = await openPostgresProxy();
+    service = await openTestService({ shape, toServingUrl: proxy.toUrl });
     second = await openShape({ shape }, service.database, () => undefined);
     app = await service.makeApp(SCHEMA);
   });
   afterAll(async () => {
     await second.close();
     await service.close();
-    await wire.close();
+    await proxy.close();
   });
 
   const issue = () =>
@@ -105,12 +105,12 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
         { requestIP: () => null },
       );
     await service.service.warm();
-    const before = wire.count("use_key");
+    const before = proxy.count("use_key");
     const storm = await Promise.all(Array.from({ length: STORM }, (_, index) => guess(index)));
     expect(new Set(storm.map(({ status }) => status))).toEqual(new Set([401]));
     // One under way, one for all that came meanwhile.
-    expect(wire.count("use_key") - before).toBeLessThanOrEqual(2);
+    expect(proxy.count("use_key") - before).toBeLessThanOrEqual(2);
     for (let index = 0; index < 10; index++) await guess(STORM + index);
-    expect(wire.count("use_key") - before).toBeLessThanOrEqual(12);
+    expect(proxy.count("use_key") - before).toBeLessThanOrEqual(12);
   });
 });

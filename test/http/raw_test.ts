@@ -2,17 +2,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { type RawAnswer, type RawOptions, sendRaw } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
-import { openWire, type Wire } from "../support/wire.ts";
 
 let service: TestService;
 let app: TestApp;
-let wire: Wire;
+let proxy: PostgresProxy;
 let stalled: Promise<RawAnswer>;
 beforeAll(async () => {
-  wire = await openWire();
-  service = await openTestService({ toServingUrl: wire.toUrl });
+  proxy = await openPostgresProxy();
+  service = await openTestService({ toServingUrl: proxy.toUrl });
   app = await service.makeApp(defineSchema({ todos: { title: t.string() } }), {
     origins: ["https://todo.example.org"],
   });
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await service.close();
-  await wire.close();
+  await proxy.close();
 });
 
 const LIST = "/v1/data/db/todos";
@@ -396,7 +396,7 @@ describe("paths", () => {
 
   /** Statements that the serving login has run so far, the watch's own aside. */
   function countQueries(): number {
-    return wire.count("api.") + wire.count("use_key");
+    return proxy.count("api.") + proxy.count("use_key");
   }
 });
 

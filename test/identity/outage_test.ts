@@ -8,20 +8,20 @@ import {
   toCookieHeader,
   visit,
 } from "../support/people.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
-import { openWire, type Wire } from "../support/wire.ts";
 
 const ORIGIN = "https://wiki.example.org";
 
-let wire: Wire;
+let proxy: PostgresProxy;
 let service: TestService;
 let app: TestApp;
 let jar: Map<string, string>;
 let anonymous: Map<string, string>;
 let token: string;
 beforeAll(async () => {
-  wire = await openWire();
-  service = await openTestService({ toServingUrl: wire.toUrl, limitMs: 700 });
+  proxy = await openPostgresProxy();
+  service = await openTestService({ toServingUrl: proxy.toUrl, limitMs: 700 });
   app = await service.makeApp(undefined, { origins: [ORIGIN] });
   const person = await makePerson(service, { app });
   jar = await signInAs(service, person);
@@ -30,9 +30,9 @@ beforeAll(async () => {
   await service.service.warm();
 });
 afterAll(async () => {
-  await wire.heal();
+  await proxy.heal();
   await service.close();
-  await wire.close();
+  await proxy.close();
 });
 
 test.each([
@@ -49,7 +49,7 @@ test.each([
         method,
         headers: { origin: ORIGIN, ...(cookie ? { cookie: sharedCookie(jar) } : {}) },
       });
-    for (const fail of [wire.freeze, wire.cut]) {
+    for (const fail of [proxy.freeze, proxy.refuse]) {
       await untilBack();
       fail();
       const answer = await call();
@@ -59,7 +59,7 @@ test.each([
       expect(answer.headers.get("cache-control")).toBe("no-store");
       expect(answer.headers.get("access-control-allow-origin")).toBe(ORIGIN);
       expect(answer.headers.get("access-control-allow-credentials")).toBe("true");
-      await wire.heal();
+      await proxy.heal();
     }
   },
 );
@@ -72,7 +72,7 @@ test("the pages without the database say so, keep the cookies and let in afterwa
     `/set-password?token=${"A".repeat(32)}`,
   ];
   await untilBack();
-  wire.cut();
+  proxy.refuse();
   for (const path of paths) {
     const answer = await service.call(undefined, path, { headers });
     expect([503, 504]).toContain(answer.status);
@@ -86,7 +86,7 @@ test("the pages without the database say so, keep the cookies and let in afterwa
   });
   expect([503, 504]).toContain(posted.status);
   expect(posted.headers.getSetCookie()).toEqual([]);
-  await wire.heal();
+  await proxy.heal();
   await untilBack();
   expect((await service.call(undefined, "/login", { headers })).status).toBe(200);
 });
@@ -98,8 +98,8 @@ test.each([
   { name: "logout", path: () => "/v1/auth/logout", method: "POST" },
 ])("$name is one statement", async ({ path, method }) => {
   await untilBack();
-  const count = () => wire.count("with presented as");
-  const all = () => wire.count("rowhouse.sessions");
+  const count = () => proxy.count("with presented as");
+  const all = () => proxy.count("rowhouse.sessions");
   const before = [count(), all()];
   await service.call(undefined, path(), { method, headers: { cookie: toCookieHeader(jar) } });
   expect([count(), all()]).toEqual(before.map((number) => number + 1));

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/command.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
-import { openWire, type Wire } from "../support/wire.ts";
 
 const LIST = "/v1/data/db/todos";
 const SCHEMA = defineSchema({ todos: { title: t.string() } });
@@ -14,17 +14,17 @@ const LIMIT_MS = 20_000;
 const LANE_QUEUE = 256;
 const QUEUE = 1024;
 
-let wire: Wire;
+let proxy: PostgresProxy;
 let service: TestService;
 let app: TestApp;
 let row: string;
 beforeEach(async () => {
-  wire = await openWire();
+  proxy = await openPostgresProxy();
   service = await openTestService({
     shape: "one",
     connections: CONNECTIONS,
     limitMs: LIMIT_MS,
-    toServingUrl: wire.toUrl,
+    toServingUrl: proxy.toUrl,
   });
   app = await service.makeApp(SCHEMA);
   const made = await service.call(app, LIST, { method: "POST", json: { title: "first" } });
@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await service.close();
-  await wire.close();
+  await proxy.close();
 });
 
 /** Every sample, by its name and labels as they are printed. */
@@ -167,7 +167,7 @@ test("a service whose queues are all full sheds for that", async () => {
 });
 
 test("a database that is away: who is refused is shed for that, and has its code", async () => {
-  wire.cut();
+  proxy.refuse();
   await untilMetrics({ [pool("open")]: 0 });
   const before = await readSamples([errors("unavailable")]);
   const statuses = await Promise.all(changes(9));
@@ -175,5 +175,5 @@ test("a database that is away: who is refused is shed for that, and has its code
   const after = await readMetrics();
   expect((after.get(errors("unavailable")) ?? 0) - (before[errors("unavailable")] ?? 0)).toBe(9);
   expect(after.get(shed("away")) ?? 0).toBeGreaterThanOrEqual(1);
-  await wire.heal();
+  await proxy.heal();
 });

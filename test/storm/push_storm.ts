@@ -7,8 +7,8 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { LOCK_BUDGET_MS } from "../../src/push/message.ts";
 import { type Migration, readDrift } from "../../src/push/mod.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";
-import { openMessageProxy as openServerProxy } from "../support/message_proxy.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import {
   type Answer,
@@ -16,7 +16,6 @@ import {
   type TestApp,
   type TestService,
 } from "../support/service.ts";
-import { openMessageProxy } from "./message_proxy.ts";
 
 const PATIENCE_MS = 60_000;
 const WORLDS = [
@@ -157,18 +156,18 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         const schema = defineSchema({
           [freshName()]: { title: t.string().unique(), kind: t.enum(["a", "b"]) },
         });
-        const proxy = await openMessageProxy(toUrl(adminUrl));
+        const proxy = await openPostgresProxy();
         const { child, port } = await startService({
           databaseUrl: toUrl(servingUrl),
-          adminDatabaseUrl: proxy.toUrl(adminUrl),
+          adminDatabaseUrl: proxy.toUrl(toUrl(adminUrl)),
           prepare: !isPooled,
         });
-        proxy.stopAfter(stopAfter);
+        const isStopped = freezeAfter(proxy, stopAfter);
         const pushing = postAt(service, port, app, schema).catch(() => undefined);
         const answered = pushing.then((answer) => answer !== undefined);
         isWhole = await Promise.race([
           answered,
-          eventually(async () => proxy.isStopped()).then(() => false),
+          eventually(async () => isStopped()).then(() => false),
         ]);
         child.kill("SIGKILL");
         await child.exited;
@@ -201,18 +200,21 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         for (let step = 1; stops.at(-1)?.isWhole !== true; step++) {
           expect(step).toBeLessThan(60);
           const [app, name] = [await service.makeApp(), freshName()];
-          const proxy = await openServerProxy(toUrl(adminUrl));
+          const proxy = await openPostgresProxy();
           const { child, port } = await startService({
             databaseUrl: toUrl(servingUrl),
-            adminDatabaseUrl: proxy.toUrl(adminUrl),
+            adminDatabaseUrl: proxy.toUrl(toUrl(adminUrl)),
             prepare: !isPooled,
           });
           const answered: string[] = [];
           let begun = 0;
-          proxy.watch((type, body) => {
+          proxy.onMessage(({ from, type, body }) => {
+            if (from === "client") return undefined;
             if (type === "C") answered.push(body.toString("utf8", 0, body.length - 1));
             if (type === "N") begun++;
-            if (type === "N" && begun === step) child.kill("SIGKILL");
+            return type === "N" && begun === step
+              ? { after: () => child.kill("SIGKILL") }
+              : undefined;
           });
           const answer = await postAt(service, port, app, makeSchema(name)).catch(() => undefined);
           child.kill("SIGKILL");
@@ -459,6 +461,16 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
     PATIENCE_MS,
   );
 });
+
+/** Freezes every connection behind so many more messages of the service; the function says whether that has been. */
+function freezeAfter({ freeze, onMessage }: PostgresProxy, messages: number): () => boolean {
+  let left = messages;
+  onMessage(({ from }) => {
+    if (from === "client") left--;
+    return left === 0 ? { after: freeze } : undefined;
+  });
+  return () => left <= 0;
+}
 
 /** Where a push was when its service was killed, and what came of it. */
 type Stop = {

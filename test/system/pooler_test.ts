@@ -5,8 +5,8 @@ import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts"
 import { clusterUrls } from "../support/cluster.ts";
 import { makeProject, runCommand } from "../support/command.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
-import { openWire, type Wire } from "../support/wire.ts";
 
 const CLIENTS = 12;
 /** What only a session of one's own may do: through a pooler it hits, or is lost to, somebody else. */
@@ -17,7 +17,7 @@ const SESSION_WORDS = [
 ];
 
 let pooler: Pooler;
-let wire: Wire;
+let proxy: PostgresProxy;
 let service: TestService;
 let app: TestApp;
 
@@ -33,17 +33,17 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
         rowhouse_test_login: "test login password",
       },
     });
-    wire = await openWire();
+    proxy = await openPostgresProxy();
     service = await openTestService({
       connections: 5,
       prepare: false,
-      toServingUrl: (url) => wire.toUrl(pooler.toUrl(url)),
+      toServingUrl: (url) => proxy.toUrl(pooler.toUrl(url)),
     });
     app = await service.makeApp(schema);
   });
   afterAll(async () => {
     await service.close();
-    await wire.close();
+    await proxy.close();
     await pooler.close();
   });
 
@@ -56,7 +56,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
 
   test("nothing that is sent needs a session of its own", async () => {
     await tour();
-    const texts = wire.texts();
+    const texts = proxy.texts();
     expect(texts.length).toBeGreaterThan(5);
     expect(texts.filter((text) => SESSION_WORDS.some((word) => word.test(text)))).toEqual([]);
   });
@@ -138,11 +138,11 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
   });
 
   test("full of other clients, it is answered 503 until there is room", async () => {
-    wire.cut();
+    proxy.refuse();
     const holders = await Promise.all(
       Array.from({ length: CLIENTS }, () => holdSlot(pooler.toUrl(service.database.adminUrl))),
     );
-    await wire.heal();
+    await proxy.heal();
     const answers = await Promise.all(Array.from({ length: 4 }, () => list()));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
     await Promise.all(holders.map((holder) => holder.close(0)));

@@ -1,0 +1,52 @@
+/** What a proxy must know of PostgreSQL's protocol: where a message ends, and which statement it runs. @module */
+
+export type Sender = "client" | "server";
+
+const LENGTH_BYTES = 4;
+
+/** Cuts a sender's bytes into whole messages. Those of a client start with one that has no type: the start-up's. */
+export function makeSplitter(sender: Sender): (bytes: Buffer) => Buffer[] {
+  let rest = Buffer.alloc(0);
+  let typeBytes = sender === "client" ? 0 : 1;
+  return (bytes) => {
+    rest = Buffer.concat([rest, bytes]);
+    const messages: Buffer[] = [];
+    while (rest.length >= typeBytes + LENGTH_BYTES) {
+      const end = typeBytes + rest.readUInt32BE(typeBytes);
+      if (rest.length < end) break;
+      messages.push(rest.subarray(0, end));
+      rest = rest.subarray(end);
+      typeBytes = 1;
+    }
+    return messages;
+  };
+}
+
+export type Parts = { type: string; body: Buffer };
+
+/** The letter of a message's type and what follows its length; `hasType` is false for a client's first message. */
+export function splitMessage(message: Buffer, hasType: boolean): Parts {
+  if (!hasType) return { type: "", body: message.subarray(LENGTH_BYTES) };
+  return {
+    type: String.fromCharCode(message.readUInt8(0)),
+    body: message.subarray(1 + LENGTH_BYTES),
+  };
+}
+
+/** A message of this type, with its length. */
+export function makeMessage(type: string, body: Uint8Array): Buffer {
+  const length = Buffer.alloc(LENGTH_BYTES);
+  length.writeUInt32BE(LENGTH_BYTES + body.length);
+  return Buffer.concat([Buffer.from(type, "latin1"), length, body]);
+}
+
+/** Reads a client's messages in their order: the text of the statement that each of them runs, if it runs one. */
+export function makeStatementReader(): (message: Parts) => string | undefined {
+  const texts = new Map<string, string>();
+  return ({ type, body }) => {
+    const [first = "", second = ""] = body.toString("latin1").split("\0", 2);
+    if (type === "P") texts.set(first, second);
+    if (type === "B") return texts.get(second) ?? "";
+    return type === "Q" ? first : undefined;
+  };
+}

@@ -1,0 +1,147 @@
+/** The proxy itself: what it does to one message, seen by a client of PostgreSQL. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import postgres, { type Sql } from "postgres";
+import { makeEmptyDatabase } from "./cluster.ts";
+import { makeMessage } from "./postgres_protocol.ts";
+import {
+  type Action,
+  type Message,
+  openPostgresProxy,
+  type PostgresProxy,
+} from "./postgres_proxy.ts";
+
+/** Long enough that what is not held would have arrived. */
+const QUIET_MS = 150;
+
+let database: Awaited<ReturnType<typeof makeEmptyDatabase>>;
+let proxy: PostgresProxy;
+let sql: Sql;
+beforeAll(async () => {
+  database = await makeEmptyDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  proxy = await openPostgresProxy();
+  sql = connect();
+  await sql`select 1`;
+});
+afterEach(async () => {
+  await sql.end({ timeout: 0 });
+  await proxy.close();
+});
+
+const connect = () => postgres(proxy.toUrl(database.url), { max: 1, fetch_types: false });
+const ask = async () => (await sql`select 'one' as word`.simple()).map((row) => row["word"]);
+const orNothing = (answer: Promise<unknown>) =>
+  Promise.race([answer, Bun.sleep(QUIET_MS).then(() => "nothing")]);
+/** Takes this action once, on the first message that fits. */
+const onFirst = (from: Message["from"], type: string, toAction: (message: Message) => Action) => {
+  let isDone = false;
+  proxy.onMessage((message) => {
+    if (isDone || message.from !== from || message.type !== type) return undefined;
+    isDone = true;
+    return toAction(message);
+  });
+};
+
+test.each([
+  { name: "a dropped message is not seen", send: () => [], want: [] },
+  {
+    name: "a message that is sent twice is seen twice",
+    send: ({ type, body }: Message) => [makeMessage(type, body), makeMessage(type, body)],
+    want: ["one", "one"],
+  },
+  {
+    name: "a changed message is seen changed",
+    send: ({ type, body }: Message) => [
+      makeMessage(type, Buffer.from(body.toString("latin1").replace("one", "two"), "latin1")),
+    ],
+    want: ["two"],
+  },
+])("from the server: $name", async ({ send, want }) => {
+  onFirst("server", "D", (message) => ({ send: send(message) }));
+  expect(await ask()).toEqual([...want]);
+  expect(await ask()).toEqual(["one"]);
+});
+
+test("from a client: a changed message is run changed", async () => {
+  onFirst("client", "Q", () => ({ send: [makeMessage("Q", Buffer.from("select 'x' as word\0"))] }));
+  expect(await ask()).toEqual(["x"]);
+});
+
+test("from a client: a dropped message is never run", async () => {
+  onFirst("client", "Q", () => ({ send: [] }));
+  const answer = ask();
+  expect(await orNothing(answer)).toBe("nothing");
+  proxy.refuse();
+  await expect(answer).rejects.toThrow();
+});
+
+test.each(["client", "server"] as const)(
+  "from the %s: a held message keeps those behind it waiting until it is released",
+  async (from) => {
+    let isHeld = false;
+    onFirst(from, from === "client" ? "Q" : "D", () => {
+      isHeld = true;
+      return { hold: true };
+    });
+    const answer = ask();
+    expect(await orNothing(answer)).toBe("nothing");
+    expect(isHeld).toBe(true);
+    proxy.release();
+    expect(await answer).toEqual(["one"]);
+  },
+);
+
+test.each(["client", "server"] as const)("from the %s: a message is delayed", async (from) => {
+  onFirst(from, from === "client" ? "Q" : "Z", () => ({ delayMs: QUIET_MS }));
+  const startedAt = performance.now();
+  expect(await ask()).toEqual(["one"]);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(QUIET_MS - 5);
+});
+
+describe("a connection", () => {
+  test.each(["cut", "reset"] as const)(
+    "is %s behind a message, and a new one works",
+    async (fault) => {
+      onFirst("server", "D", () => ({ fault }));
+      await expect(ask()).rejects.toThrow();
+      await sql.end({ timeout: 0 });
+      sql = connect();
+      expect(await ask()).toEqual(["one"]);
+      expect(proxy.connections()).toBe(2);
+    },
+  );
+
+  test("is frozen behind a message, and ended when the proxy is healed", async () => {
+    onFirst("server", "D", () => ({ fault: "freeze" }));
+    const answer = ask();
+    expect(await orNothing(answer)).toBe("nothing");
+    await proxy.heal();
+    await expect(answer).rejects.toThrow();
+    await sql.end({ timeout: 0 });
+    sql = connect();
+    expect(await ask()).toEqual(["one"]);
+  });
+
+  test("has a number, and so has each message of either side", async () => {
+    const seen: string[] = [];
+    await sql.end({ timeout: 0 });
+    sql = connect();
+    proxy.onMessage(({ connection, from, number, type }) => {
+      seen.push(`${connection} ${from} ${number} ${type}`);
+      return undefined;
+    });
+    await ask();
+    expect(seen.slice(0, 2)).toEqual(["2 client 1 ", "2 server 1 R"]);
+    expect(seen.at(-1)).toMatch(/^2 server \d+ Z$/);
+  });
+});
+
+test("statements are counted by their text, prepared ones each time they run", async () => {
+  const before = proxy.count("as counted");
+  for (const n of [1, 2, 3]) await sql`select ${n}::int4 as counted`;
+  await sql`select 1 as counted`.simple();
+  expect(proxy.count("as counted") - before).toBe(4);
+  expect(proxy.texts().filter((text) => text.includes("as counted"))).toHaveLength(2);
+});
