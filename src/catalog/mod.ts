@@ -1,4 +1,4 @@
-/** The recorded tables, kept current, and how their functions are called; shared by data and push. @module */
+/** The recorded tables: kept current, how their functions are called, whether they keep apps apart. Shared by data and push. @module */
 export { type Catalog, type CatalogStore, makeCatalog, type RecordedTable } from "./catalog.ts";
 export {
   type Caller,
@@ -16,6 +16,7 @@ export {
   RETRY,
   toParameters,
 } from "./functions.ts";
+export { findIsolationFaults } from "./isolation.ts";
 export {
   type Constraint,
   constraintColumns,
@@ -25,3 +26,4 @@ export {
   keysOf,
   referencesOf,
 } from "./names.ts";
+export { APP_SETTING, TENANT_POLICY } from "./tenant_policy.ts";

@@ -1,7 +1,6 @@
 /** The database's edge: the pool, what its errors mean, the service's own migrations. Imports "postgres" alone. @module */
 
 export { startCluster } from "./embedded/mod.ts";
-export { findIsolationFaults } from "./isolation.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
 export { GrantLoginError, grantLogin } from "./migrations/grant_login.ts";
 export {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { deriveName, enumTypeName } from "../catalog/mod.ts";
+import { deriveName, enumTypeName, TENANT_POLICY } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import type { ColumnOf } from "./compare.ts";
@@ -53,8 +53,7 @@ export function renderStep(step: Step): string[] {
 
 function renderTable(table: TableDefinition): string[] {
   const name = `data.${quoteName(table.name)}`;
-  const tenant =
-    "app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid";
+  const { written } = TENANT_POLICY;
   const columns = [
     `"app_id" pg_catalog.uuid not null`,
     `"id" pg_catalog.uuid not null`,
@@ -66,7 +65,7 @@ function renderTable(table: TableDefinition): string[] {
     `create table ${name} (\n  ${columns.join(",\n  ")}\n)`,
     `alter table ${name} enable row level security`,
     `alter table ${name} force row level security`,
-    `create policy tenant on ${name} for all to public\n  using (${tenant})\n  with check (${tenant})`,
+    `create policy tenant on ${name} for all to public\n  using (${written})\n  with check (${written})`,
     `grant select, insert, update, delete on ${name} to rowhouse_tenant`,
   ];
 }

@@ -14,6 +14,7 @@ import {
   keysOf,
   printedArguments,
   referencesOf,
+  TENANT_POLICY,
 } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { toDefaultText } from "./default_text.ts";
@@ -21,9 +22,6 @@ import { renderBody } from "./functions.ts";
 
 export type Facts = ReadonlyMap<string, string>;
 export const THERE = "there";
-
-const TENANT =
-  "(app_id = (NULLIF(current_setting('rowhouse.app_id'::text, true), ''::text))::uuid)";
 
 const TYPES: Readonly<Record<Exclude<NamedColumn["kind"], "enum">, string>> = {
   string: "text",
@@ -55,7 +53,10 @@ function toTableFacts(table: TableDefinition): Fact[] {
     [path, THERE],
     [`${path} / owner`, "rowhouse_owner"],
     [`${path} / row security`, "on, forced"],
-    [`${path} / policy tenant`, `permissive for * to public using ${TENANT} with check ${TENANT}`],
+    [
+      `${path} / policy tenant`,
+      `permissive for * to public using ${TENANT_POLICY.printed} with check ${TENANT_POLICY.printed}`,
+    ],
     [`${path} / grants to rowhouse_tenant`, "DELETE, INSERT, SELECT, UPDATE"],
     ...toColumnFacts(path, { name: "app_id", type: "uuid", required: true, default: "none" }),
     ...toColumnFacts(path, { name: "id", type: "uuid", required: true, default: "none" }),

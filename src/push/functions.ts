@@ -7,6 +7,7 @@
  */
 
 import {
+  APP_SETTING,
   ENDPOINTS,
   type Endpoint,
   FUNCTION_CALLERS,
@@ -53,7 +54,7 @@ export function renderBody(table: TableDefinition, endpoint: Endpoint): string {
  * a session first plans is read whole by a plan that stays while it grows: so indexes always, for cascades too.
  */
 function setTenant(app: string): string {
-  return `  perform pg_catalog.set_config('rowhouse.app_id', ${app}::${TEXT}, true),
+  return `  perform pg_catalog.set_config('${APP_SETTING}', ${app}::${TEXT}, true),
     pg_catalog.set_config('timezone', 'UTC', true),
     pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true),
     pg_catalog.set_config('enable_seqscan', 'off', true);`;

@@ -4,10 +4,10 @@
  *
  * @module
  */
+import { findIsolationFaults } from "../catalog/mod.ts";
 import {
   compareMigrations,
   type Database,
-  findIsolationFaults,
   isDriverPatched,
   isSupportedVersion,
   MAJOR_VERSION,

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { coalesce, type Database, findIsolationFaults } from "../db/mod.ts";
+import { findIsolationFaults } from "../catalog/mod.ts";
+import { coalesce, type Database } from "../db/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
 

@@ -4,12 +4,10 @@
  *
  * @module
  */
-import { quoteLiteral } from "./literal.ts";
-import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
+import { type Database, quoteLiteral, SERVICE_QUEUE } from "../db/mod.ts";
+import { TENANT_POLICY } from "./tenant_policy.ts";
 
-/** The tenant's policy as PostgreSQL 15 to 18 print it. */
-const POLICY =
-  "(app_id = (NULLIF(current_setting('rowhouse.app_id'::text, true), ''::text))::uuid)";
+const POLICY = quoteLiteral(TENANT_POLICY.printed);
 const MAX_FAULTS = 50;
 
 const FAULTS = `
@@ -39,8 +37,8 @@ faults (fault) as (
     from tables where (
       select pg_catalog.count(*) <> 1 or not pg_catalog.bool_and(
         polname = 'tenant' and polcmd = '*' and polpermissive and polroles = '{0}'
-        and pg_catalog.pg_get_expr(polqual, polrelid) is not distinct from ${quoteLiteral(POLICY)}
-        and pg_catalog.pg_get_expr(polwithcheck, polrelid) is not distinct from ${quoteLiteral(POLICY)})
+        and pg_catalog.pg_get_expr(polqual, polrelid) is not distinct from ${POLICY}
+        and pg_catalog.pg_get_expr(polwithcheck, polrelid) is not distinct from ${POLICY})
       from pg_catalog.pg_policy where polrelid = tables.oid)
   union all
   select distinct 'Relation data.' || relname || ' must be granted to nobody but rowhouse_tenant, and only its rows'
