@@ -1,7 +1,7 @@
 /** A row on its way in: known columns read, unknown ones dropped, every fault reported. Pure. @module */
-import type { Json, TableDefinition } from "../dsl/mod.ts";
+import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
-import { type Column, readValue } from "./values.ts";
+import { readValue } from "./values.ts";
 
 export type ReadRow = {
   /** The known columns as JSON text for the table's function. */
@@ -51,9 +51,9 @@ function findMissing(table: TableDefinition, body: Readonly<Record<string, unkno
     .map((column) => ({ path: `/${column.name}`, message: "Is required and has no default" }));
 }
 
-const columnMaps = new WeakMap<TableDefinition, ReadonlyMap<string, Column>>();
+const columnMaps = new WeakMap<TableDefinition, ReadonlyMap<string, NamedColumn>>();
 
-function columnsOf(table: TableDefinition): ReadonlyMap<string, Column> {
+function columnsOf(table: TableDefinition): ReadonlyMap<string, NamedColumn> {
   const found = columnMaps.get(table);
   if (found !== undefined) return found;
   const made = new Map(table.columns.map((column) => [column.name, column]));

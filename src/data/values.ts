@@ -4,15 +4,13 @@
  *
  * @module
  */
-import type { Json, Kind, TableDefinition } from "../dsl/mod.ts";
+import type { Json, Kind, NamedColumn } from "../dsl/mod.ts";
 import { decimalParts, plainLength } from "../std/decimal_parts.ts";
 import { isDecimal } from "../std/is_decimal.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { readTimestamp } from "../std/timestamp.ts";
 import { INEXACT } from "./read_json.ts";
-
-export type Column = TableDefinition["columns"][number];
 
 /** A value as it goes to the database, or what is wrong with it. */
 export type Read = { value: Json } | { fault: string };
@@ -24,7 +22,7 @@ const INEXACT_JSON_FAULT =
   "This number does not survive as a JavaScript number: send it as a string";
 const TEXT_FAULT = "Cannot hold U+0000 or half of a surrogate pair";
 
-const READERS: Readonly<Record<Kind, (value: unknown, column: Column) => Read>> = {
+const READERS: Readonly<Record<Kind, (value: unknown, column: NamedColumn) => Read>> = {
   string: readString,
   number: readNumber,
   decimal: (value) =>
@@ -48,7 +46,7 @@ const READERS: Readonly<Record<Kind, (value: unknown, column: Column) => Read>> 
 };
 
 /** Reads one value of a column; `null` clears an optional column. */
-export function readValue(value: unknown, column: Column): Read {
+export function readValue(value: unknown, column: NamedColumn): Read {
   if (value !== null) return READERS[column.kind](value, column);
   return column.required ? { fault: "Must not be null: the column is required" } : { value };
 }

@@ -5,10 +5,8 @@
  * @module
  */
 import { indexesOf, keysOf } from "../catalog/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
+import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-
-export type ColumnOf = TableDefinition["columns"][number];
 
 /** One thing of a declaration that cannot be had, with what there is instead and what to do. */
 export type Conflict = {
@@ -20,7 +18,7 @@ export type Conflict = {
 };
 
 /** What of a column must be the same wherever it is declared. */
-const ASPECTS: readonly { name: string; show: (column: ColumnOf) => string }[] = [
+const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[] = [
   {
     name: "type",
     show: (column) => (column.kind === "ref" ? `ref(${column.table})` : column.kind),
@@ -47,7 +45,7 @@ export function findConflicts(
 function findLeftOut(
   declared: TableDefinition,
   table: string,
-  column: ColumnOf,
+  column: NamedColumn,
   remedy: string,
 ): Conflict[] {
   const isNeeded = column.required && column.default === undefined;
@@ -63,7 +61,11 @@ function findLeftOut(
   ];
 }
 
-function findColumnConflicts(column: ColumnOf, table: TableDefinition, remedy: string): Conflict[] {
+function findColumnConflicts(
+  column: NamedColumn,
+  table: TableDefinition,
+  remedy: string,
+): Conflict[] {
   const there = table.columns.find((other) => other.name === column.name);
   const place = { table: table.name, column: column.name, remedy };
   if (there === undefined) return [{ ...place, wanted: "this column", found: "no such column" }];
@@ -98,11 +100,11 @@ function findExtraKeys(
     });
 }
 
-export function showDefault(column: ColumnOf): string {
+export function showDefault(column: NamedColumn): string {
   return column.default === undefined ? "no default" : `default ${canonicalJson(column.default)}`;
 }
 
-export function showValues(column: ColumnOf): string {
+export function showValues(column: NamedColumn): string {
   return `values ${JSON.stringify(column.values ?? [])}`;
 }
 

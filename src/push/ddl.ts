@@ -6,8 +6,7 @@
  */
 import { deriveName, enumTypeName, TENANT_POLICY } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName } from "../db/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
-import type { ColumnOf } from "./compare.ts";
+import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { renderFunctions } from "./functions.ts";
 import type { Step } from "./step.ts";
 import { sqlDefault, sqlType } from "./types.ts";
@@ -70,7 +69,7 @@ function renderTable(table: TableDefinition): string[] {
   ];
 }
 
-function renderEnumTypes(table: TableDefinition, columns: readonly ColumnOf[]): string[] {
+function renderEnumTypes(table: TableDefinition, columns: readonly NamedColumn[]): string[] {
   return columns
     .filter((column) => column.kind === "enum")
     .map((column) => {
@@ -79,7 +78,7 @@ function renderEnumTypes(table: TableDefinition, columns: readonly ColumnOf[]): 
     });
 }
 
-function renderColumn(table: TableDefinition, column: ColumnOf): string {
+function renderColumn(table: TableDefinition, column: NamedColumn): string {
   const parts = [quoteName(column.name), sqlType(table, column)];
   if (column.required) parts.push("not null");
   if (column.default !== undefined) parts.push(`default ${sqlDefault(table, column)}`);

@@ -5,15 +5,8 @@
  * @module
  */
 import { indexesOf, keysOf } from "../catalog/mod.ts";
-import { QUOTAS, type TableDefinition } from "../dsl/mod.ts";
-import {
-  type ColumnOf,
-  type Conflict,
-  findConflicts,
-  isSubsequence,
-  showDefault,
-  showValues,
-} from "./compare.ts";
+import { type NamedColumn, QUOTAS, type TableDefinition } from "../dsl/mod.ts";
+import { type Conflict, findConflicts, isSubsequence, showDefault, showValues } from "./compare.ts";
 import type { TableState } from "./state.ts";
 
 type Change = { declared: TableDefinition; next: TableDefinition; found: TableState };
@@ -50,7 +43,7 @@ function isShared(found: TableState): boolean {
 }
 
 /** A required column without default that is no longer declared: every create of the owner would fail. */
-function findLeftOut(declared: TableDefinition, column: ColumnOf): Conflict[] {
+function findLeftOut(declared: TableDefinition, column: NamedColumn): Conflict[] {
   if (!column.required || column.default !== undefined) return [];
   if (declared.columns.some((other) => other.name === column.name)) return [];
   return [
@@ -64,7 +57,7 @@ function findLeftOut(declared: TableDefinition, column: ColumnOf): Conflict[] {
   ];
 }
 
-function findUnfillable(table: string, column: ColumnOf): Conflict[] {
+function findUnfillable(table: string, column: NamedColumn): Conflict[] {
   if (!column.required || column.default !== undefined) return [];
   return [
     {
@@ -77,7 +70,7 @@ function findUnfillable(table: string, column: ColumnOf): Conflict[] {
   ];
 }
 
-function findOtherType(table: string, column: ColumnOf, before: ColumnOf): Conflict[] {
+function findOtherType(table: string, column: NamedColumn, before: NamedColumn): Conflict[] {
   const place = { table, column: column.name };
   if (showType(column) !== showType(before)) {
     const remedy = "keep it as it is, and add a column under another name";
@@ -88,13 +81,13 @@ function findOtherType(table: string, column: ColumnOf, before: ColumnOf): Confl
   return [{ ...place, wanted: showValues(column), found: showValues(before), remedy }];
 }
 
-function showType(column: ColumnOf): string {
+function showType(column: NamedColumn): string {
   if (column.kind !== "ref") return column.kind;
   return `ref(${column.table})${column.onDelete === undefined ? "" : ` with onDelete ${column.onDelete}`}`;
 }
 
 /** PostgreSQL cannot use an enum value as a default in the transaction that adds it (55P04). */
-function findNewDefault(table: string, column: ColumnOf, before: ColumnOf): Conflict[] {
+function findNewDefault(table: string, column: NamedColumn, before: NamedColumn): Conflict[] {
   if (column.kind !== "enum" || column.default === undefined) return [];
   if (before.values === undefined || before.values.some((value) => value === column.default))
     return [];
@@ -109,7 +102,7 @@ function findNewDefault(table: string, column: ColumnOf, before: ColumnOf): Conf
   ];
 }
 
-type Columns = { table: string; column: ColumnOf; before: ColumnOf };
+type Columns = { table: string; column: NamedColumn; before: NamedColumn };
 
 /** Rows of another app may lack the value, also where that app never declared the column. */
 function findDemand({ table, column, before }: Columns, shared: boolean): Conflict[] {

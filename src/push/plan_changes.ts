@@ -1,8 +1,7 @@
 /** The steps from a recorded table to the next one. What would hold a large table for long is put off. @module */
 import { indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
+import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-import type { ColumnOf } from "./compare.ts";
 import type { Step } from "./step.ts";
 
 /** Nothing where the two are the same; else every step, in the order that they depend on each other. */
@@ -29,7 +28,7 @@ export function planChanges(
   ];
 }
 
-function planEnumValues(table: string, column: ColumnOf, old: ColumnOf): Step[] {
+function planEnumValues(table: string, column: NamedColumn, old: NamedColumn): Step[] {
   const values = column.values ?? [];
   return values.flatMap((value, index): Step[] => {
     if (old.values?.includes(value) !== false) return [];
@@ -38,7 +37,7 @@ function planEnumValues(table: string, column: ColumnOf, old: ColumnOf): Step[] 
   });
 }
 
-function planColumn(table: TableDefinition, column: ColumnOf, old: ColumnOf): Step[] {
+function planColumn(table: TableDefinition, column: NamedColumn, old: NamedColumn): Step[] {
   const steps: Step[] = [];
   const { name, required } = column;
   if (canonicalJson(column.default ?? null) !== canonicalJson(old.default ?? null))
@@ -70,7 +69,7 @@ function planConstraints(
 /** A reference always stands on a new column, which is empty in every row; still it is validated. */
 function planReferences(
   table: TableDefinition,
-  added: readonly ColumnOf[],
+  added: readonly NamedColumn[],
   { isLarge }: { isLarge: boolean },
 ): Step[] {
   const names = new Map(referencesOf(table).map((one) => [one.columns[0], one]));

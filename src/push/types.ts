@@ -1,10 +1,8 @@
 /** Column kinds as PostgreSQL's types, defaults as its literals. @module */
 import { enumTypeName } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName } from "../db/mod.ts";
-import type { Kind, TableDefinition } from "../dsl/mod.ts";
+import type { Kind, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-
-type ColumnOf = TableDefinition["columns"][number];
 
 const SQL_TYPES: Readonly<Record<Exclude<Kind, "enum">, string>> = {
   string: "pg_catalog.text",
@@ -20,7 +18,7 @@ const SQL_TYPES: Readonly<Record<Exclude<Kind, "enum">, string>> = {
 /** The qualified type of a column. */
 export function sqlType(
   table: Pick<TableDefinition, "name">,
-  column: Pick<ColumnOf, "name" | "kind">,
+  column: Pick<NamedColumn, "name" | "kind">,
 ): string {
   return column.kind === "enum"
     ? `data.${quoteName(enumTypeName(table.name, column.name))}`
@@ -28,7 +26,7 @@ export function sqlType(
 }
 
 /** The default of a column as an expression: the time of the statement for "now" on a timestamp, else a constant. */
-export function sqlDefault(table: Pick<TableDefinition, "name">, column: ColumnOf): string {
+export function sqlDefault(table: Pick<TableDefinition, "name">, column: NamedColumn): string {
   if (column.kind === "timestamp" && column.default === "now") return "pg_catalog.now()";
   // Canonical, so that a default makes one text before and after it was recorded as jsonb.
   const text =
