@@ -7,6 +7,7 @@
 import type { Database } from "../db/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import type { Log } from "../observe.ts";
+import { renderPlan } from "./ddl.ts";
 import { resumeDeferredSteps } from "./deferred.ts";
 import { checkJournal, type JournalEntry } from "./journal.ts";
 import { MESSAGE_TIMEOUT_MS, renderMessage } from "./message.ts";
@@ -65,7 +66,7 @@ export async function push(deps: PushDeps, request: PushRequest): Promise<PushRe
       return { status: "unchanged", migration, ...told, deferred };
     }
     if (dryRun) return { status: "planned", migration, ...told, deferred: resume(false) };
-    const text = renderMessage(request.app.id, { plan, state, migration });
+    const text = renderMessage(request.app.id, { ...prepared, migration });
     const outcome = await runMessage(deps.admin, text);
     if (outcome === "applied") {
       const isLeft = plan.steps.some((step) => step.kind.startsWith("defer_"));
@@ -95,9 +96,12 @@ async function preparePush(deps: PushDeps, request: PushRequest) {
   if (request.journal !== undefined) checkJournal(request.journal, state.migrations);
   const plan = planPush(app.id, definition, state, { sharedUnique: options.sharedUnique === true });
   if (plan.conflicts.length > 0) throw incompatible(plan.conflicts);
+  const rendered = renderPlan(plan);
   const migration =
-    plan.steps.length === 0 ? null : makeMigration(plan, state.migrations.at(-1), app.slug);
-  return { state, plan, migration };
+    plan.steps.length === 0
+      ? null
+      : makeMigration(rendered, { app: app.slug, previous: state.migrations.at(-1) });
+  return { ...rendered, state, migration };
 }
 
 async function runMessage(admin: Database, text: string): Promise<Outcome> {

@@ -8,7 +8,7 @@ import { deriveName, enumTypeName, TENANT_POLICY } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { renderFunctions } from "./functions.ts";
-import type { Step } from "./step.ts";
+import type { Plan, Step } from "./step.ts";
 import { sqlDefault, sqlType } from "./types.ts";
 
 type Renderers = { [Kind in Step["kind"]]: (step: Extract<Step, { kind: Kind }>) => string[] };
@@ -44,8 +44,15 @@ const RENDERERS: Renderers = {
   register: () => [],
 };
 
-/** The statements of a step, without semicolons; none for what only the registry holds. */
-export function renderStep(step: Step): string[] {
+/** A plan with its statements, without semicolons. Rendered once, so that what is recorded is what runs. */
+export type RenderedPlan = { plan: Plan; statements: readonly string[] };
+
+export function renderPlan(plan: Plan): RenderedPlan {
+  return { plan, statements: plan.steps.flatMap(renderStep) };
+}
+
+/** The statements of a step; none for what only the registry holds. */
+function renderStep(step: Step): string[] {
   const render = RENDERERS[step.kind] as (step: Step) => string[];
   return render(step);
 }

@@ -6,7 +6,7 @@
  */
 import { quoteLiteral } from "../db/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-import { renderStep } from "./ddl.ts";
+import type { RenderedPlan } from "./ddl.ts";
 import type { Migration } from "./migration.ts";
 import type { PushState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
@@ -19,18 +19,23 @@ import type { Plan, Step } from "./step.ts";
 export const LOCK_BUDGET_MS = 700;
 export const MESSAGE_TIMEOUT_MS = 120_000;
 
-export type Prepared = { plan: Plan; migration: Migration; state: PushState };
+/** What every message that changes tables or functions sets for its transaction. */
+export const MESSAGE_SETTINGS = [
+  `set local statement_timeout = '${MESSAGE_TIMEOUT_MS}ms'`,
+  `set local lock_timeout = '${LOCK_BUDGET_MS}ms'`,
+  "set local citus.multi_shard_modify_mode = 'sequential'",
+  "set local role rowhouse_owner",
+] as const;
+
+export type Prepared = RenderedPlan & { migration: Migration; state: PushState };
 
 export function renderMessage(appId: string, prepared: Prepared): string {
-  const { plan } = prepared;
+  const { plan, statements } = prepared;
   return [
     renderLockPush(appId, prepared),
-    `set local statement_timeout = '${MESSAGE_TIMEOUT_MS}ms'`,
-    `set local lock_timeout = '${LOCK_BUDGET_MS}ms'`,
-    "set local citus.multi_shard_modify_mode = 'sequential'",
-    "set local role rowhouse_owner",
+    ...MESSAGE_SETTINGS,
     ...renderLockTables(plan),
-    ...plan.steps.flatMap(renderStep),
+    ...statements,
     // The one row that all pushes share is taken last, so that it is held for a moment only.
     "update rowhouse.versions set version = version + 1 where name = 'catalog'",
     ...plan.steps.flatMap((step) => renderRecord(step, appId)),

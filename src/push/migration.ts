@@ -1,6 +1,6 @@
 /** The text of a migration: a commented header, then the SQL that ran. Pure; checksums are chained to the parent's. @module */
 
-import { renderDeferred, renderStep } from "./ddl.ts";
+import { type RenderedPlan, renderDeferred } from "./ddl.ts";
 import type { Plan, Step } from "./step.ts";
 
 export type Migration = {
@@ -68,22 +68,21 @@ function describeStep(step: Step): string | undefined {
   return describe(step);
 }
 
-/** The migration that a plan makes: `previous` is the app's last one. */
+/** The migration that a plan makes for the app of a slug: `previous` is the app's last one. */
 export function makeMigration(
-  plan: Plan,
-  previous: { seq: number; checksum: string } | undefined,
-  app: string,
+  { plan, statements }: RenderedPlan,
+  { app, previous }: { app: string; previous: { seq: number; checksum: string } | undefined },
 ): Migration {
   const seq = (previous?.seq ?? 0) + 1;
   const parent = previous?.checksum ?? NO_PARENT;
-  const statements = plan.steps.flatMap(renderStep).map((statement) => `${statement};\n`);
+  const changes = statements.map((statement) => `${statement};\n`);
   const later = plan.steps.flatMap(renderLater).map((line) => `-- after the push: ${line};\n`);
   const header = [
     `-- rowhouse migration ${String(seq).padStart(4, "0")} of app ${app}`,
     ...describePlan(plan).map((line) => `--   ${line}`),
     "-- applied by push; never edited by hand: its checksum is recorded",
   ];
-  const sql = normalise(`${header.join("\n")}\n${statements.join("")}${later.join("")}`);
+  const sql = normalise(`${header.join("\n")}\n${changes.join("")}${later.join("")}`);
   return { seq, name: nameMigration(plan), parent, checksum: checksumOf(parent, sql), sql };
 }
 

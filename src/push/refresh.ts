@@ -15,7 +15,7 @@ import { type Database, quoteLiteral, SERVICE_QUEUE } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import { renderBody, renderFunctions } from "./functions.ts";
-import { LOCK_BUDGET_MS, MESSAGE_TIMEOUT_MS } from "./message.ts";
+import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message.ts";
 import { readOutcome } from "./refusals.ts";
 
 /** A recorded table whose functions are not those of this release. */
@@ -82,10 +82,7 @@ function renderRefresh({ name, definition, stamp }: OutdatedTable): string {
   const seen = quoteLiteral(JSON.stringify({ [name]: stamp }));
   return [
     `do $rowhouse$ begin perform rowhouse.lock_push(array[${quoteLiteral(`table ${name}`)}], ${seen}, '${NO_APP}', 0); end $rowhouse$`,
-    `set local statement_timeout = '${MESSAGE_TIMEOUT_MS}ms'`,
-    `set local lock_timeout = '${LOCK_BUDGET_MS}ms'`,
-    "set local citus.multi_shard_modify_mode = 'sequential'",
-    "set local role rowhouse_owner",
+    ...MESSAGE_SETTINGS,
     ...renderFunctions(definition),
     `select ${quoteLiteral(name)} as name`,
   ].join(";\n");
