@@ -13,7 +13,7 @@ import { checkJournal, type JournalEntry } from "./journal.ts";
 import { MESSAGE_TIMEOUT_MS, renderMessage } from "./message.ts";
 import { describePlan, type Migration, makeMigration } from "./migration.ts";
 import { planPush } from "./plan.ts";
-import { busy, incompatible, type Outcome, readOutcome } from "./refusals.ts";
+import { busy, incompatible, type MessageResult, readMessageResult } from "./refusals.ts";
 import { LARGE_TABLE_PAGES, readState } from "./state.ts";
 
 /** `log` hears what goes wrong after the push is told as done. */
@@ -67,8 +67,8 @@ export async function push(deps: PushDeps, request: PushRequest): Promise<PushRe
     }
     if (dryRun) return { status: "planned", migration, ...told, deferred: resume(false) };
     const text = renderMessage(request.app.id, { ...prepared, migration });
-    const outcome = await runMessage(deps.admin, text);
-    if (outcome === "applied") {
+    const result = await runMessage(deps.admin, text);
+    if (result === "applied") {
       const isLeft = plan.steps.some((step) => step.kind.startsWith("defer_"));
       return {
         status: "applied",
@@ -77,8 +77,8 @@ export async function push(deps: PushDeps, request: PushRequest): Promise<PushRe
         deferred: resume(isLeft || state.hasDeferredSteps),
       };
     }
-    if (outcome === "held") throw busy();
-    if (outcome === "locked") {
+    if (result === "held") throw busy();
+    if (result === "locked") {
       tries++;
       if (tries === MAX_TRIES) throw busy();
       await Bun.sleep(TRY_AGAIN_MS * (0.5 + Math.random()));
@@ -104,11 +104,11 @@ async function preparePush(deps: PushDeps, request: PushRequest) {
   return { ...rendered, state, migration };
 }
 
-async function runMessage(admin: Database, text: string): Promise<Outcome> {
+async function runMessage(admin: Database, text: string): Promise<MessageResult> {
   try {
     await admin.message(text, { timeoutMs: MESSAGE_TIMEOUT_MS });
     return "applied";
   } catch (error) {
-    return readOutcome(error);
+    return readMessageResult(error);
   }
 }

@@ -16,7 +16,7 @@ import type { TableDefinition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import { renderBody, renderFunctions } from "./functions.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message.ts";
-import { readOutcome } from "./refusals.ts";
+import { readMessageResult } from "./refusals.ts";
 
 /** A recorded table whose functions are not those of this release. */
 export type OutdatedTable = {
@@ -68,7 +68,7 @@ async function refreshTable(admin: Database, name: string): Promise<boolean> {
       await admin.message(renderRefresh(table), { timeoutMs: MESSAGE_TIMEOUT_MS });
       return true;
     } catch (error) {
-      readOutcome(error);
+      readMessageResult(error);
     }
     await Bun.sleep(TRY_AGAIN_MS * (0.5 + Math.random()));
   }

@@ -8,12 +8,12 @@ const BUSY = "RH001";
 const MOVED = "RH002";
 
 /**
- * What a message that failed means. `applied`: nothing failed. `moved`: planned on a state that is no more. `held`:
+ * What came of a message. `applied`: nothing failed. `moved`: planned on a state that is no more. `held`:
  * another push has the locks. `locked`: the tables, or rows of PostgreSQL's catalogs, are in use at this moment.
  */
-export type Outcome = "applied" | "moved" | "held" | "locked";
+export type MessageResult = "applied" | "moved" | "held" | "locked";
 
-const OUTCOMES: Readonly<Record<string, Outcome>> = {
+const RESULTS: Readonly<Record<string, MessageResult>> = {
   [BUSY]: "held",
   [MOVED]: "moved",
   "55P03": "locked",
@@ -26,14 +26,14 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
 const DRIFTED = new Set(["42P07", "42710", "42701", "42723", "42703", "42P01", "42704", "42883"]);
 
 /**
- * The outcome that an error of a push's message stands for.
+ * The result that an error of a push's message stands for.
  *
  * @throws {Problem} incompatible_schema — rows break a rule of the push, or the database has drifted; else the error
  */
-export function readOutcome(error: unknown): Outcome {
+export function readMessageResult(error: unknown): MessageResult {
   const state = error instanceof SignalError ? error.signal : readSqlState(error);
-  const outcome = OUTCOMES[state ?? ""];
-  if (outcome !== undefined) return outcome;
+  const result = RESULTS[state ?? ""];
+  if (result !== undefined) return result;
   if (error instanceof ViolationError) {
     // Two new tables meeting in PostgreSQL's own catalogs, such as pg_type_typname_nsp_index.
     if (error.violation.constraint?.startsWith("pg_") === true) return "locked";
