@@ -29,7 +29,8 @@ export type PushState = {
 
 /** Pages from which on a build is put off: 32 MB, which take about a second. */
 export const LARGE_TABLE_PAGES = 4096;
-const PAGE_BYTES = 8192;
+/** How many rows are taken for a page of a table that was never analysed: wide ones, so that it counts as too large. */
+const ROWS_A_PAGE = 8;
 
 /** The state that concerns an app which declares `names`: those tables, and all that it has registered. */
 export async function readState(
@@ -48,9 +49,10 @@ export async function readState(
       'tables', (select coalesce(json_agg(json_build_object(
           'name', concerned.name, 'ownerAppId', owner_app_id, 'definition', concerned.definition,
           'stamp', greatest(version, (select max(version) from rowhouse.registrations where table_name = concerned.name)),
-          -- A table that was never analysed tells nothing but its size on disk; rows are never counted.
+          -- Of a table that was never analysed the statistics tell how many rows went in. Its size on disk cannot be
+          -- asked for: that waits for whoever has the table locked.
           'isLarge', coalesce((select case when reltuples < 0
-              then pg_catalog.pg_relation_size(oid) / ${PAGE_BYTES} else relpages end >= $3::pg_catalog.int4
+              then pg_catalog.pg_stat_get_live_tuples(oid) / ${ROWS_A_PAGE} else relpages end >= $3::pg_catalog.int4
             from pg_catalog.pg_class where relname = concerned.name and relkind in ('r', 'p')
               and relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'data')), false),
           'ownerSlug', (select slug from rowhouse.apps where id = owner_app_id),

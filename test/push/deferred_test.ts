@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { push, readDrift } from "../../src/push/mod.ts";
+import { withDatabase } from "../support/cluster.ts";
 import { freshName } from "../support/push.ts";
 import {
   definitionOf,
@@ -67,6 +68,25 @@ test("an index and a reference on a large table are built after the push, and st
     { kind: "reference", columns: ["parent"], state: "done" },
   ]);
   expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("a table that grew since it was made, and was never analysed, is large too", async () => {
+  const { name, app } = await makeTable(0);
+  // As a dump is loaded: without row security, by a session that ends.
+  await withDatabase(service.database.superuserUrl, (loader) =>
+    loader.message(`insert into data.${name} (app_id, id, title)
+      select '${app.id}', gen_random_uuid(), repeat('x', 900) from generate_series(1, 40000); select 1`),
+  );
+
+  const { json } = await service.call(app, "/v1/data/schema", {
+    method: "POST",
+    json: {
+      definition: definitionOf(defineSchema({ [name]: { title: t.string().index() } })),
+      dryRun: true,
+    },
+  });
+
+  expect(json).toMatchObject({ steps: [`add index (title) to ${name}, after the push`] });
 });
 
 test("a unique on a large table is never put off, and one that rows break is refused without their values", async () => {

@@ -41,6 +41,14 @@ const BREAKS = [
     says: "Table data.todos must have the policy of the tenant and no other",
   },
   {
+    name: "a policy over another column",
+    hurt: `alter policy tenant on data.todos using
+      (id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid)`,
+    mend: `alter policy tenant on data.todos using
+      (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid)`,
+    says: "Table data.todos must have the policy of the tenant and no other",
+  },
+  {
     name: "rows granted to everybody",
     hurt: "grant select on data.todos to public",
     mend: "revoke select on data.todos from public",

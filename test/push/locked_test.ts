@@ -1,0 +1,77 @@
+/** A table that a session holds locked stops pushes that change it, and nobody else. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { findIsolationFaults } from "../../src/catalog/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { whileLocked } from "../support/held_lock.ts";
+import { freshName, postSchema } from "../support/push.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService();
+});
+afterAll(() => service.close());
+
+/** A lock is given up on long before a request's own limit. */
+const QUICK_MS = 10_000;
+
+async function time<Result>(task: Promise<Result>): Promise<{ result: Result; ms: number }> {
+  const startedAt = performance.now();
+  const result = await task;
+  return { result, ms: performance.now() - startedAt };
+}
+
+test("a push to a locked table is busy soon, and other apps' pushes are not held up by several of them", async () => {
+  const [held, free] = [freshName("held"), freshName("free")];
+  const app = await service.makeApp(defineSchema({ [held]: { title: t.string() } }));
+  const schema = defineSchema({ [free]: { title: t.string() } });
+  const other = await service.makeApp(schema);
+
+  await whileLocked(service.database.adminUrl, held, async () => {
+    const wanted = defineSchema({ [held]: { title: t.string(), note: t.string() } });
+    const pushes = [1, 2, 3, 4].map(() => time(postSchema(service, app, wanted)));
+    await Bun.sleep(100);
+    const unchanged = await time(postSchema(service, other, schema));
+    const grown = defineSchema({ [free]: { title: t.string(), note: t.string() } });
+    const applied = await time(postSchema(service, other, grown));
+
+    expect(unchanged.result).toMatchObject({ status: 200, json: { status: "unchanged" } });
+    expect(applied.result).toMatchObject({ status: 200, json: { status: "applied" } });
+    expect(unchanged.ms).toBeLessThan(QUICK_MS / 2);
+    for (const { result, ms } of await Promise.all(pushes)) {
+      expect(result.status).toBe(409);
+      expect(result.json).toMatchObject({ error: "push_busy" });
+      expect(ms).toBeLessThan(QUICK_MS);
+    }
+  });
+  const schemaAfter = defineSchema({ [held]: { title: t.string(), note: t.string() } });
+  expect((await postSchema(service, app, schemaAfter)).json).toMatchObject({ status: "applied" });
+});
+
+test("a plan and a push without changes read nothing that waits for a locked table", async () => {
+  const name = freshName("held");
+  const schema = defineSchema({ [name]: { title: t.string() } });
+  const app = await service.makeApp(schema);
+
+  await whileLocked(service.database.adminUrl, name, async () => {
+    const unchanged = await time(postSchema(service, app, schema));
+    const wanted = defineSchema({ [name]: { title: t.string().index() } });
+    const planned = await time(postSchema(service, app, wanted, { dryRun: true }));
+
+    expect(unchanged.result.json).toMatchObject({ status: "unchanged" });
+    expect(planned.result.json).toMatchObject({ status: "planned" });
+    expect(unchanged.ms + planned.ms).toBeLessThan(QUICK_MS);
+  });
+});
+
+test("the look at the isolation waits for no table", async () => {
+  const name = freshName("held");
+  await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
+
+  await whileLocked(service.database.adminUrl, name, async () => {
+    const looked = await time(findIsolationFaults(service.service.db));
+
+    expect(looked.result).toEqual([]);
+    expect(looked.ms).toBeLessThan(QUICK_MS);
+  });
+});

@@ -1,0 +1,42 @@
+/** A session that holds a table as an operator's forgotten transaction would. @module */
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { withDatabase } from "./cluster.ts";
+import { eventually } from "./command.ts";
+
+const LONGEST_S = 60;
+
+/** Runs `use` while another session holds the table `data.<name>` in access exclusive mode. */
+export async function whileLocked<Result>(
+  adminUrl: string,
+  name: string,
+  use: () => Promise<Result>,
+): Promise<Result> {
+  const mark = crypto.randomUUID();
+  const held = withDatabase(adminUrl, (holder) =>
+    holder.message(
+      `lock table data."${name}" in access exclusive mode; select pg_sleep(${LONGEST_S}) /* ${mark} */`,
+      { timeoutMs: 2 * LONGEST_S * 1000 },
+    ),
+  ).then(
+    () => new Error("The lock was held for too short a time"),
+    () => undefined,
+  );
+  return await withDatabase(adminUrl, async (other) => {
+    const ask = (what: string) =>
+      other.query<{ pid: number }>(
+        `select pid, ${what} from pg_stat_activity join pg_locks using (pid)
+        where position($1::text in query) > 0 and mode = 'AccessExclusiveLock' and granted
+          and relation = to_regclass($2) and pid <> pg_backend_pid()`,
+        [mark, `data."${name}"`],
+        { retry: "safe", queue: SERVICE_QUEUE },
+      );
+    await eventually(
+      async () => (await ask("true")).length > 0,
+      () => `the lock of ${name}`,
+    );
+    const result = await use().finally(() => ask("pg_terminate_backend(pid)"));
+    const early = await held;
+    if (early !== undefined) throw early;
+    return result;
+  });
+}
