@@ -12,6 +12,7 @@ import {
 } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
+import { testDeps } from "../support/deps.ts";
 import { makePerson, sharedCookie, signInAs } from "../support/people.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -23,11 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const deps = () => ({
-  admin: service.service.admin,
-  makeId: () => Bun.randomUUIDv7(),
-  randomBytes: (length: number) => crypto.getRandomValues(new Uint8Array(length)),
-});
+const deps = () => testDeps(service.service);
 const make = (email: string) =>
   createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
 

@@ -10,6 +10,7 @@ import {
   openSite,
   type TestSite,
 } from "../support/browser.ts";
+import { testDeps } from "../support/deps.ts";
 import { makePerson, PASSWORD, type Person } from "../support/people.ts";
 
 let site: TestSite;
@@ -21,14 +22,11 @@ beforeAll(async () => {
   [site, browser] = await Promise.all([openSite(), openBrowser()]);
   wiki = await openAppHost(site, "wiki");
   person = await makePerson(site.service, { name: "Ada Lovelace", app: wiki, role: "editor" });
-  const { linkSecret } = await createUser(
-    {
-      admin: site.service.service.admin,
-      makeId: () => Bun.randomUUIDv7(),
-      randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-    },
-    { email: "new.person@example.org", displayName: undefined, consoleRole: undefined },
-  );
+  const { linkSecret } = await createUser(testDeps(site.service.service), {
+    email: "new.person@example.org",
+    displayName: undefined,
+    consoleRole: undefined,
+  });
   link = `/set-password?token=${linkSecret}`;
 }, 60_000);
 afterAll(async () => {

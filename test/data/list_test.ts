@@ -5,6 +5,7 @@ import { issueKey, revokeKey } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openService } from "../../src/service/open.ts";
+import { testDeps } from "../support/deps.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { shapeOfRun } from "../support/shape.ts";
@@ -243,14 +244,12 @@ describe("another process", () => {
 
   test("takes a new key at once and drops a revoked one within 5 s; this one at once", async () => {
     await withSecond(async (second) => {
-      const key = await issueKey(
-        {
-          admin: service.service.admin,
-          randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-          keyPrefix: "rh",
-        },
-        { slug: app.slug, name: "short", scopes: ["data:read"], expiresAt: undefined },
-      );
+      const key = await issueKey(testDeps(service.service), {
+        slug: app.slug,
+        name: "short",
+        scopes: ["data:read"],
+        expiresAt: undefined,
+      });
       expect((await ask(second, LIST, {}, key.text)).status).toBe(200);
       expect((await service.call(app, LIST, { key: key.text })).status).toBe(200);
       await revokeKey({ admin: service.service.admin }, key.keyId);

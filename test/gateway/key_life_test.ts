@@ -6,6 +6,7 @@ import { issueKey, revokeKey } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { toBase62 } from "../../src/std/base62.ts";
 import { eventually } from "../support/command.ts";
+import { testDeps } from "../support/deps.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import {
   callService,
@@ -45,14 +46,12 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
   });
 
   const issue = () =>
-    issueKey(
-      {
-        admin: service.service.admin,
-        randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-        keyPrefix: "rh",
-      },
-      { slug: app.slug, name: "", scopes: ["data:read"], expiresAt: undefined },
-    );
+    issueKey(testDeps(service.service), {
+      slug: app.slug,
+      name: "",
+      scopes: ["data:read"],
+      expiresAt: undefined,
+    });
   /** What each service answers to a key. */
   const ask = async (key: string) => {
     const answers = await Promise.all(

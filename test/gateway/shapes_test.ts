@@ -12,14 +12,13 @@ import {
 } from "../../src/accounts/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
 import { toBase62 } from "../../src/std/base62.ts";
+import { testDeps } from "../support/deps.ts";
 import { type RawAnswer, sendRaw } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { SHAPES } from "../support/shape.ts";
 
 const LIST = "/v1/data/db/todos";
 const ORIGIN = "https://wiki.example.org";
-const keyPrefix = "rh";
-const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
 
 for (const shape of SHAPES) {
   describe(`a service of the shape "${shape}"`, () => {
@@ -46,10 +45,12 @@ for (const shape of SHAPES) {
     }
 
     async function issue(scopes: readonly ("data:read" | "data:write")[], expiresAt?: Date) {
-      return await issueKey(
-        { admin: service.service.admin, randomBytes, keyPrefix },
-        { slug: app.slug, name: "a name", scopes, expiresAt },
-      );
+      return await issueKey(testDeps(service.service), {
+        slug: app.slug,
+        name: "a name",
+        scopes,
+        expiresAt,
+      });
     }
 
     const list = (key: string) => service.call(app, LIST, { key });
@@ -172,7 +173,7 @@ for (const shape of SHAPES) {
     });
 
     test.each(Object.keys(GRACES) as Grace[])("a key rolled with a grace of %s", async (grace) => {
-      const deps = { admin: service.service.admin, randomBytes, keyPrefix };
+      const deps = testDeps(service.service);
       const old = await issue(["data:read"]);
       expect((await list(old.text)).status).toBe(200);
       const rolled = await rollKey(deps, old.keyId, grace);
@@ -193,7 +194,7 @@ for (const shape of SHAPES) {
     });
 
     test("a rolled key ends no later than it would have, and its copy lives as long as it was given", async () => {
-      const deps = { admin: service.service.admin, randomBytes, keyPrefix };
+      const deps = testDeps(service.service);
       const expiresAt = new Date(Date.now() + 600_000);
       const old = await issue(["data:read"], expiresAt);
       const rolled = await rollKey(deps, old.keyId, "24h");
@@ -206,7 +207,7 @@ for (const shape of SHAPES) {
     test.each(["revoked", "expired", "unknown"])(
       "a key that is %s is not rolled",
       async (state) => {
-        const deps = { admin: service.service.admin, randomBytes, keyPrefix };
+        const deps = testDeps(service.service);
         const key = await issue(
           ["data:read"],
           state === "expired" ? new Date(Date.now() - 1000) : undefined,
@@ -244,10 +245,12 @@ for (const shape of SHAPES) {
       test("an app's limit is met by all of its keys together, a key's by that key alone", async () => {
         const limited = await service.makeApp(SCHEMA);
         const admin = service.service.admin;
-        const second = await issueKey(
-          { admin, randomBytes, keyPrefix },
-          { slug: limited.slug, name: "", scopes: ["data:read"], expiresAt: undefined },
-        );
+        const second = await issueKey(testDeps({ admin }), {
+          slug: limited.slug,
+          name: "",
+          scopes: ["data:read"],
+          expiresAt: undefined,
+        });
         await setLimit({ admin }, { slug: limited.slug, perMinute: 5, perMinuteOfKey: 3 });
         const policy = async () =>
           (await service.call(limited, LIST)).headers.get("ratelimit-policy");

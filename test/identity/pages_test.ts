@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createUser, listAudit, makePasswordLink, setDisabled } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { testDeps } from "../support/deps.ts";
 import {
   type Jar,
   makePerson,
@@ -230,10 +231,11 @@ describe("one answer", () => {
     const disabled = await makePerson(service);
     await setDisabled({ admin: service.service.admin }, disabled.email, true);
     const invited = `invited-${crypto.randomUUID().slice(-6)}@example.org`;
-    await createUser(
-      { admin: service.service.admin, makeId: () => Bun.randomUUIDv7(), randomBytes },
-      { email: invited, displayName: undefined, consoleRole: undefined },
-    );
+    await createUser(testDeps(service.service), {
+      email: invited,
+      displayName: undefined,
+      consoleRole: undefined,
+    });
     const tries = [
       { email: "nobody@example.org", password: PASSWORD },
       { email: person.email, password: `${PASSWORD}!` },
@@ -345,16 +347,12 @@ test("two tabs that sign in at once are both signed in, by whichever cookie stay
 });
 
 describe("/set-password", () => {
-  const admin = () => ({
-    admin: service.service.admin,
-    makeId: () => Bun.randomUUIDv7(),
-    randomBytes,
-  });
+  const deps = () => testDeps(service.service);
   const NEW = "seven slow green boats";
 
   async function makeLink() {
     const email = `new-${crypto.randomUUID().slice(-8)}@example.org`;
-    const { linkSecret } = await createUser(admin(), {
+    const { linkSecret } = await createUser(deps(), {
       email,
       displayName: "Bo",
       consoleRole: undefined,
@@ -414,14 +412,14 @@ describe("/set-password", () => {
   test("ends the sessions of before", async () => {
     const someone = await makePerson(service);
     const jar = await signInAs(service, someone);
-    const { linkSecret } = await makePasswordLink(admin(), someone.email);
+    const { linkSecret } = await makePasswordLink(deps(), someone.email);
     expect((await choose(`/set-password?token=${linkSecret}`, NEW)).status).toBe(303);
     expect((await whoAmI(jar)).status).toBe(401);
   });
 
   test("a newer link ends the older, a disabled person's and an expired one cannot be used", async () => {
     const { email, path } = await makeLink();
-    const { linkSecret } = await makePasswordLink(admin(), email);
+    const { linkSecret } = await makePasswordLink(deps(), email);
     expect((await visit(service, new Map(), path)).status).toBe(404);
     const newer = `/set-password?token=${linkSecret}`;
     expect((await visit(service, new Map(), newer)).status).toBe(200);
@@ -431,8 +429,8 @@ describe("/set-password", () => {
       { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     expect((await visit(service, new Map(), newer)).status).toBe(404);
-    const renewed = await makePasswordLink(admin(), email);
-    await setDisabled(admin(), email, true);
+    const renewed = await makePasswordLink(deps(), email);
+    await setDisabled(deps(), email, true);
     expect(
       (await visit(service, new Map(), `/set-password?token=${renewed.linkSecret}`)).status,
     ).toBe(404);
@@ -526,7 +524,3 @@ test("what people do is in the audit log, without what they typed", async () => 
   ]);
   expect(service.log.join("\n") + JSON.stringify(entries)).not.toContain(PASSWORD);
 });
-
-function randomBytes(length: number): Uint8Array {
-  return crypto.getRandomValues(new Uint8Array(length));
-}

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { makePasswordLink, SIGN_IN_LIMITS } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { testDeps } from "../support/deps.ts";
 import { type Jar, makePerson, readHidden, submitSignIn, visit } from "../support/people.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
@@ -54,13 +55,7 @@ describe("sign-in attempts", () => {
     const person = await makePerson(service);
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong(person.email);
     expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(429);
-    const { linkSecret } = await makePasswordLink(
-      {
-        admin: service.service.admin,
-        randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-      },
-      person.email,
-    );
+    const { linkSecret } = await makePasswordLink(testDeps(service.service), person.email);
     const path = `/set-password?token=${linkSecret}`;
     const jar: Jar = new Map();
     const hidden = readHidden((await visit(service, jar, path)).text);

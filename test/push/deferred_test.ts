@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { push, readDrift } from "../../src/push/mod.ts";
+import { systemRandomBytes } from "../../src/std/random_text.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { freshName } from "../support/push.ts";
 import {
@@ -199,5 +200,5 @@ test("a deferred index that rows cannot have is told as failed, and tried again 
 
 /** Text that does not compress, so that an index cannot hold it. */
 function randomText(length: number): string {
-  return Buffer.from(crypto.getRandomValues(new Uint8Array(length))).toString("base64");
+  return Buffer.from(systemRandomBytes(length)).toString("base64");
 }

@@ -6,6 +6,7 @@ import {
   usePasswordLink,
 } from "../../src/accounts/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { testDeps } from "./deps.ts";
 import type { Answer, TestApp, TestService } from "./service.ts";
 
 /** Where people are made: with an administrator's and the serving login's rights. */
@@ -37,14 +38,11 @@ export async function makePerson(
   } = {},
 ): Promise<Person> {
   const email = `person-${crypto.randomUUID().slice(-12)}@example.org`;
-  const { id, linkSecret } = await createUser(
-    {
-      admin: service.admin,
-      makeId: () => Bun.randomUUIDv7(),
-      randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-    },
-    { email, displayName: options.name, consoleRole: options.consoleRole },
-  );
+  const { id, linkSecret } = await createUser(testDeps(service), {
+    email,
+    displayName: options.name,
+    consoleRole: options.consoleRole,
+  });
   for (const secret of [PASSWORD, HASH, linkSecret]) secrets?.add(secret);
   if (!(await usePasswordLink(service, linkSecret, HASH)))
     throw new Error("The link was not taken");

@@ -7,6 +7,7 @@ import type { Scope } from "../../src/principal.ts";
 import { type PushDeps, push } from "../../src/push/mod.ts";
 import type { Service, ServiceOptions } from "../../src/service/open.ts";
 import { type ClusterUrls, makeDatabase, type TestDatabase } from "./cluster.ts";
+import { testDeps } from "./deps.ts";
 import { makeSecrets, type Secrets } from "./secrets.ts";
 import { openShape, type Shape, TEST_SECRET } from "./shape.ts";
 
@@ -113,25 +114,19 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
 
 async function makeApp(service: Service, options: TestAppOptions = {}): Promise<TestApp> {
   const slug = options.slug ?? `app-${crypto.randomUUID().slice(-12)}`;
-  const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
-  const { id } = await createApp(
-    { admin: service.admin, makeId: () => Bun.randomUUIDv7() },
-    {
-      slug,
-      origins: options.origins ?? [],
-      redirects: options.redirects ?? [],
-      cookieDomain: options.cookieDomain ?? "example.org",
-    },
-  );
-  const { text: key } = await issueKey(
-    { admin: service.admin, randomBytes, keyPrefix: "rh" },
-    {
-      slug,
-      name: "test",
-      scopes: options.scopes ?? ["data:read", "data:write", "schema:push"],
-      expiresAt: undefined,
-    },
-  );
+  const deps = testDeps(service);
+  const { id } = await createApp(deps, {
+    slug,
+    origins: options.origins ?? [],
+    redirects: options.redirects ?? [],
+    cookieDomain: options.cookieDomain ?? "example.org",
+  });
+  const { text: key } = await issueKey(deps, {
+    slug,
+    name: "test",
+    scopes: options.scopes ?? ["data:read", "data:write", "schema:push"],
+    expiresAt: undefined,
+  });
   return { id, slug, key };
 }
 

@@ -14,6 +14,7 @@ import {
   hasDebianPostgres,
   startDebianCluster,
 } from "../support/debian_cluster.ts";
+import { testDeps } from "../support/deps.ts";
 import {
   type Jar,
   readHidden,
@@ -266,12 +267,11 @@ async function tour(): Promise<Answer[]> {
 /** Somebody who may open the app, and the link by which a password is set. */
 async function makeInvited(): Promise<{ email: string; link: string }> {
   const email = "invited@example.org";
-  const { admin } = service.service;
-  const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
-  const { linkSecret } = await createUser(
-    { admin, makeId: () => Bun.randomUUIDv7(), randomBytes },
-    { email, displayName: undefined, consoleRole: "admin" },
-  );
+  const { linkSecret } = await createUser(testDeps(service.service), {
+    email,
+    displayName: undefined,
+    consoleRole: "admin",
+  });
   service.secrets.add(linkSecret);
   return { email, link: `/set-password?token=${linkSecret}` };
 }
