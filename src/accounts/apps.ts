@@ -1,6 +1,7 @@
 /** Apps: their slugs, ids and targets. @module */
 import { type Database, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
+import { quote } from "../std/quote.ts";
 import { OPERATOR } from "./audit.ts";
 import { readTarget, type Target } from "./target.ts";
 
@@ -25,9 +26,7 @@ export async function createApp(
   options: CreateAppOptions,
 ): Promise<{ id: string; slug: string }> {
   if (!APP_SLUG.test(options.slug)) {
-    throw refusal(
-      `Cannot name an app ${JSON.stringify(options.slug)}: must match ${APP_SLUG.source}`,
-    );
+    throw refusal(`Cannot name an app ${quote(options.slug)}: must match ${APP_SLUG.source}`);
   }
   const targets = [
     ...options.origins.map((url) => readTarget("origin", url, options.cookieDomain)),

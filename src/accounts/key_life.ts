@@ -7,6 +7,7 @@
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
+import { quote } from "../std/quote.ts";
 import { OPERATOR } from "./audit.ts";
 import { makeKeyText } from "./key_text.ts";
 import { type IssueDeps, unknownApp } from "./keys.ts";
@@ -60,7 +61,7 @@ export async function rollKey(deps: IssueDeps, keyId: string, grace: Grace): Pro
   );
   if (row === undefined) {
     throw new Problem("not_found", {
-      message: `Cannot roll key ${JSON.stringify(keyId)}: no such key is in force`,
+      message: `Cannot roll key ${quote(keyId)}: no such key is in force`,
     });
   }
   return {

@@ -2,6 +2,7 @@
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
+import { quote } from "../std/quote.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { makeKeyText } from "./key_text.ts";
@@ -142,7 +143,7 @@ export async function revokeKey(deps: { admin: Database }, keyId: string): Promi
 }
 
 export function unknownApp(slug: string): Problem {
-  return new Problem("unknown_app", { message: `No app has the slug ${JSON.stringify(slug)}` });
+  return new Problem("unknown_app", { message: `No app has the slug ${quote(slug)}` });
 }
 
 function toDate(epochSeconds: string | null): Date | undefined {

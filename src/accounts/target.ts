@@ -5,6 +5,7 @@
  * @module
  */
 import { Problem } from "../problem.ts";
+import { quote } from "../std/quote.ts";
 
 export type Target = { kind: "origin" | "redirect"; url: string; origin: string };
 
@@ -22,7 +23,7 @@ export function readTarget(
   const fault = url === undefined ? "must be a URL" : findFault(url, { kind, text, cookieDomain });
   if (url === undefined || fault !== undefined) {
     throw new Problem("invalid_request", {
-      message: `Cannot use ${kind} ${JSON.stringify(text)}: ${fault}`,
+      message: `Cannot use ${kind} ${quote(text)}: ${fault}`,
     });
   }
   return {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bun
 /** The command `rowhouse`: finds the subcommand, runs it, turns how it ended into an exit code. @module */
+import { quote } from "../std/quote.ts";
 import { adminCommands } from "./admin/mod.ts";
 import { readArguments } from "./cli/arguments.ts";
 import { type Command, EXIT, type ExitCode, UsageError } from "./cli/command.ts";
@@ -74,6 +75,6 @@ function unknownCommand(argv: readonly string[]): UsageError {
   const wanted = siblings.length > 0 ? siblings : COMMANDS;
   const typed = siblings.length > 0 ? argv.slice(0, 2).join(" ") : first;
   return new UsageError(
-    `Unknown command ${JSON.stringify(typed)}: wanted one of ${wanted.map(({ name }) => name).join(", ")}`,
+    `Unknown command ${quote(typed)}: wanted one of ${wanted.map(({ name }) => name).join(", ")}`,
   );
 }

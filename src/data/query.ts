@@ -1,11 +1,14 @@
 /** Query parameters of the data endpoints: `limit` and `offset` on a list, nothing else anywhere. Pure. @module */
+import { readParameters, unsupportedParameter } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import { quote } from "../std/quote.ts";
 
 /** Rows per request at the most, the service's documented limit. */
 export const MAX_ROWS = 1000;
 const MAX_OFFSET = 2_147_483_647;
-/** Names are shown back in messages, cut to this length. */
-const MAX_SHOWN = 60;
+/** Why no data endpoint takes another parameter. */
+export const ONLY_PAGES =
+  "filters, sorting and joins are not served, only limit and offset on a list";
 
 export type Page = { limit: number; offset: number };
 
@@ -20,7 +23,7 @@ export function readPage(query: string): Page {
   if (query === "") return WHOLE;
   const found = new Map<string, string>();
   for (const [name, value] of readParameters(query)) {
-    if (name !== "limit" && name !== "offset") throw unsupported(name);
+    if (name !== "limit" && name !== "offset") throw unsupportedParameter(name, ONLY_PAGES);
     if (found.has(name))
       throw new Problem("invalid_query", { message: `Cannot read ${name}: it is given twice` });
     found.set(name, value);
@@ -34,38 +37,6 @@ export function readPage(query: string): Page {
   };
 }
 
-/**
- * Refuses any query parameter, for endpoints that take none.
- *
- * @throws {Problem} unsupported_query
- */
-export function refuseQuery(query: string): void {
-  if (query === "") return;
-  for (const [name] of readParameters(query)) throw unsupported(name);
-}
-
-/** The parameters one by one, so that the first bad one of many thousand ends the reading. */
-function* readParameters(query: string): Generator<[string, string]> {
-  for (const part of query.split("&")) {
-    if (part === "") continue;
-    const mark = part.indexOf("=");
-    yield mark === -1
-      ? [decode(part), ""]
-      : [decode(part.slice(0, mark)), decode(part.slice(mark + 1))];
-  }
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch (error) {
-    throw new Problem("invalid_query", {
-      message: "Cannot read the query: it is not percent-encoded UTF-8",
-      cause: error,
-    });
-  }
-}
-
 function readWhole(name: string, text: string | undefined, most: number): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d+$/.test(text)) throw notWhole(name, text, "a whole number of digits only");
@@ -77,16 +48,6 @@ function readWhole(name: string, text: string | undefined, most: number): number
 
 function notWhole(name: string, text: string, wanted: string): Problem {
   return new Problem("invalid_query", {
-    message: `Cannot read ${name} ${show(text)}: must be ${wanted}`,
+    message: `Cannot read ${name} ${quote(text)}: must be ${wanted}`,
   });
-}
-
-function unsupported(name: string): Problem {
-  return new Problem("unsupported_query", {
-    message: `Cannot use the query parameter ${show(name)}: filters, sorting and joins are not served, only limit and offset on a list`,
-  });
-}
-
-function show(text: string): string {
-  return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 }

@@ -24,10 +24,11 @@ import {
   type KeyRequestContext,
   type Route,
   readText,
+  refuseQuery,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
-import { readPage, refuseQuery } from "./query.ts";
+import { ONLY_PAGES, readPage } from "./query.ts";
 import { readJsonObject } from "./read_json.ts";
 import { type ReadRow, readRow } from "./read_row.ts";
 import { isKnown, toInvalid, toProblem } from "./violation.ts";
@@ -75,7 +76,7 @@ async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Respo
 async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const found = findTable(deps, context) ?? (await findNewTable(deps, context));
   checkAccept(context.request);
-  refuseQuery(context.query);
+  refuseQuery(context.query, ONLY_PAGES);
   const { table, row } = await readBody(deps, context, { table: found, whole: true });
   const id = deps.makeId();
   const made = await callFunction(deps, context, {
@@ -150,7 +151,7 @@ function checkAccept(request: Request): void {
 /** The id of a request for one row, after what is checked before it. */
 function readRowRequest({ request, query, params }: KeyRequestContext): string {
   checkAccept(request);
-  refuseQuery(query);
+  refuseQuery(query, ONLY_PAGES);
   const id = params["id"] ?? "";
   if (!isUuid(id))
     throw new Problem("invalid_id", { message: "The id in the path must be a uuid" });

@@ -5,6 +5,7 @@
  * @module
  */
 import { Problem } from "../problem.ts";
+import { quote } from "../std/quote.ts";
 import { checksumOf, type Migration } from "./migration.ts";
 import type { AppliedMigration } from "./state.ts";
 
@@ -34,7 +35,7 @@ export type JournalComparison = {
 export function journalFileName({ seq, name }: { seq: number; name: string }): string {
   const file = `${String(seq).padStart(4, "0")}_${name}.sql`;
   if (!JOURNAL_FILE.test(file))
-    throw new Error(`Cannot name a migration ${JSON.stringify(file)}: must match NNNN_name.sql`);
+    throw new Error(`Cannot name a migration ${quote(file)}: must match NNNN_name.sql`);
   return file;
 }
 
@@ -75,7 +76,7 @@ function findFileFault({ file, text }: JournalFile, recorded: Migration | undefi
 }
 
 function stray(file: string): JournalFault {
-  const message = `Cannot read ${JSON.stringify(file)} as a migration: the folder holds only files that push wrote, NNNN_name.sql; move it elsewhere`;
+  const message = `Cannot read ${quote(file)} as a migration: the folder holds only files that push wrote, NNNN_name.sql; move it elsewhere`;
   return { code: "stray", file, message };
 }
 

@@ -8,6 +8,7 @@ import {
   parseJson,
   type Route,
   readText,
+  refuseQuery,
 } from "../http/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
 import { Problem } from "../problem.ts";
@@ -42,7 +43,7 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
 
 /** Answers when the push is committed; what it deferred goes on in this process. */
 async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
-  refuseQuery(context);
+  refuseQuery(context.query);
   checkJsonBody(context.request);
   const body = checkObject(parseJson(await readText(context.request, MAX_BYTES)));
   const request = readPushBody(body);
@@ -55,7 +56,7 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
 }
 
 async function handleStatus(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
-  refuseQuery(context);
+  refuseQuery(context.query);
   const status = await readStatus(deps.admin, context.principal.appId);
   if (status === undefined) throw new Problem("unauthenticated");
   return answerJson(status);
@@ -69,9 +70,4 @@ async function findApp(admin: Database, id: string): Promise<{ id: string; slug:
   );
   if (row === undefined) throw new Problem("unauthenticated");
   return { id, slug: row.slug };
-}
-
-function refuseQuery({ query }: KeyRequestContext): void {
-  if (query === "") return;
-  throw new Problem("unsupported_query", { message: "This endpoint takes no query parameters" });
 }
