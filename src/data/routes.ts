@@ -52,11 +52,11 @@ const LIST = "/v1/data/db/:table";
 const ROW = "/v1/data/db/:table/:id";
 
 export const dataRoutes: readonly Route<DataDeps>[] = [
-  { method: "GET", path: LIST, access: { kind: "key", scope: "data:read" }, handle: listRows },
-  { method: "POST", path: LIST, access: { kind: "key", scope: "data:write" }, handle: createRow },
-  { method: "GET", path: ROW, access: { kind: "key", scope: "data:read" }, handle: getRow },
-  { method: "PATCH", path: ROW, access: { kind: "key", scope: "data:write" }, handle: updateRow },
-  { method: "DELETE", path: ROW, access: { kind: "key", scope: "data:write" }, handle: deleteRow },
+  { method: "GET", path: LIST, access: "key", scope: "data:read", handle: listRows },
+  { method: "POST", path: LIST, access: "key", scope: "data:write", handle: createRow },
+  { method: "GET", path: ROW, access: "key", scope: "data:read", handle: getRow },
+  { method: "PATCH", path: ROW, access: "key", scope: "data:write", handle: updateRow },
+  { method: "DELETE", path: ROW, access: "key", scope: "data:write", handle: deleteRow },
 ];
 
 async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {

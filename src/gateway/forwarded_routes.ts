@@ -7,17 +7,14 @@ export type ForwardedOptions = { forward: Forward; virtualHost: VirtualHost; max
 /** The routes with every check that stands before a handler, and forwarding for a handler. */
 export function toForwarded<Deps>(
   routes: readonly Route<Deps>[],
-  { forward, virtualHost, maxBytes }: ForwardedOptions,
+  { forward, ...options }: ForwardedOptions,
 ): Route<unknown>[] {
-  const pass = { virtualHost, maxBytes };
-  return routes.map(({ method, path, access }): Route<unknown> => {
-    if (access.kind !== "key") {
-      const handle = (_: unknown, context: RequestContext) =>
-        forward(context, { ...pass, principal: undefined });
-      return { method, path, access, handle };
-    }
-    const handle = (_: unknown, context: KeyRequestContext) =>
-      forward(context, { ...pass, principal: context.principal });
-    return { method, path, access, handle };
-  });
+  const handleKeyed = (_: unknown, context: KeyRequestContext) =>
+    forward(context, { ...options, principal: context.principal });
+  const handleOpen = (_: unknown, context: RequestContext) =>
+    forward(context, { ...options, principal: undefined });
+  return routes.map(
+    (route): Route<unknown> =>
+      route.access === "key" ? { ...route, handle: handleKeyed } : { ...route, handle: handleOpen },
+  );
 }

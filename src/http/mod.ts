@@ -24,6 +24,7 @@ export {
 } from "./respond.ts";
 export {
   type KeyRequestContext,
+  type KeyRoute,
   type Match,
   type Method,
   makeRouter,

@@ -28,17 +28,21 @@ export type KeyRequestContext = RequestContext & { readonly principal: Principal
 
 type Answer = Response | Promise<Response>;
 
-/** An endpoint. `access` says what the gateway checks before `handle` runs. */
-export type Route<Deps> = { readonly method: Method; readonly path: string } & (
-  | {
-      readonly access: { readonly kind: "key"; readonly scope: Scope };
-      readonly handle: (deps: Deps, context: KeyRequestContext) => Answer;
-    }
-  | {
-      readonly access: { readonly kind: "open" | "session" };
-      readonly handle: (deps: Deps, context: RequestContext) => Answer;
-    }
-);
+type Endpoint = { readonly method: Method; readonly path: string };
+
+/** An endpoint for holders of an API key with a scope. */
+export type KeyRoute<Deps> = Endpoint & {
+  readonly access: "key";
+  readonly scope: Scope;
+  readonly handle: (deps: Deps, context: KeyRequestContext) => Answer;
+};
+/** An endpoint for everybody, or for whoever a session cookie names: the room reads that itself. */
+export type OpenRoute<Deps> = Endpoint & {
+  readonly access: "open" | "session";
+  readonly handle: (deps: Deps, context: RequestContext) => Answer;
+};
+/** An endpoint. `access` says what is checked before `handle` runs. */
+export type Route<Deps> = KeyRoute<Deps> | OpenRoute<Deps>;
 
 export type Match<Deps> = {
   readonly route: Route<Deps> | undefined;

@@ -24,8 +24,8 @@ const NO_STORE = { "cache-control": "no-store" };
 export const AUTH_PATH = "/v1/auth/";
 
 export const authRoutes: readonly Route<AuthDeps>[] = [
-  { method: "GET", path: "/v1/auth/me", access: { kind: "session" }, handle: answerMe },
-  { method: "POST", path: "/v1/auth/logout", access: { kind: "session" }, handle: answerLogout },
+  { method: "GET", path: "/v1/auth/me", access: "session", handle: answerMe },
+  { method: "POST", path: "/v1/auth/logout", access: "session", handle: answerLogout },
 ];
 
 async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {

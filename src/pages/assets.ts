@@ -27,7 +27,7 @@ function toRoute({ path, type, text }: Asset): Route<unknown> {
   return {
     method: "GET",
     path,
-    access: { kind: "open" },
+    access: "open",
     handle: () => new Response(text, { headers }),
   };
 }

@@ -30,13 +30,15 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
   {
     method: "POST",
     path: "/v1/data/schema",
-    access: { kind: "key", scope: "schema:push" },
+    access: "key",
+    scope: "schema:push",
     handle: handlePush,
   },
   {
     method: "GET",
     path: "/v1/data/schema",
-    access: { kind: "key", scope: "schema:push" },
+    access: "key",
+    scope: "schema:push",
     handle: handleStatus,
   },
 ];

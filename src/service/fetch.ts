@@ -1,5 +1,5 @@
 /**
- * The staircase: the rooms' routes become one fetch function. Gives every request its id, its principal and its log
+ * One request: the rooms' routes become one fetch function. Gives every request its id, its principal and its log
  * line, and every refusal its answer; what is no Problem is our bug and is logged, never shown.
  *
  * @module
@@ -32,13 +32,14 @@ import { Problem, toMessage } from "../problem.ts";
 import type { Guard } from "./isolation_guard.ts";
 import { PAGE_PATHS, type RouteTables } from "./routes.ts";
 
-/** What the staircase itself needs, whatever stands on it. */
+/** Who calls, how often, and from which origins. */
+export type CallerDeps = { authenticate: Authenticate; takeQuota: TakeQuota; origins: Origins };
+
+/** What every request needs, whatever room handles it. */
 export type FetchDeps = {
   receive: Receive;
-  authenticate: Authenticate;
-  /** Absent where the gateway in gatewayDeps has counted the request already. */
-  takeQuota?: TakeQuota;
-  origins: Origins;
+  /** Absent in a service behind the gateway, which has seen to all that concerns its caller. */
+  callers: CallerDeps | undefined;
   /** Holds the database to its isolation. */
   guard: Pick<Guard, "check">;
   /** Requests without an answer yet are counted here. */
@@ -102,7 +103,7 @@ export function makeFetch<Deps extends FetchDeps>(
         params: match?.params ?? {},
         query,
         meter: { dbMs: 0 },
-        // CorsRequest for when it is read: it costs a system call that most endpoints have no use for.
+        // Asked for when it is read: it costs a system call that most endpoints have no use for.
         get address() {
           return entry.address;
         },
@@ -181,25 +182,28 @@ function enter<Deps extends FetchDeps>(
   route: Route<Deps>,
   { context, state }: Omit<RoutedRequest<Deps>, "match">,
 ): Response | Promise<Response> {
-  if (route.access.kind !== "key")
-    return (route as Extract<typeof route, { access: { kind: "open" | "session" } }>).handle(
-      deps,
-      context,
-    );
-  const keyed = route as Extract<typeof route, { access: { kind: "key" } }>;
+  if (route.access !== "key") return route.handle(deps, context);
   const goOn = (principal: Principal): Response | Promise<Response> => {
     state.principal = principal;
-    state.quota = deps.takeQuota?.(principal);
-    if (!principal.scopes.includes(keyed.access.scope))
-      throw new Problem("forbidden", { message: `This key lacks the scope ${keyed.access.scope}` });
+    state.quota = deps.callers?.takeQuota(principal);
+    if (!principal.scopes.includes(route.scope))
+      throw new Problem("forbidden", { message: `This key lacks the scope ${route.scope}` });
     // Not a copy, which would read the address.
-    return keyed.handle(deps, Object.assign(context, { principal }));
+    return route.handle(deps, Object.assign(context, { principal }));
   };
-  const identify = (): Principal | Promise<Principal> =>
-    state.principal ?? deps.authenticate(context.request, () => context.address);
+  const identify = () => state.principal ?? authenticate(deps, context);
   const guarded = deps.guard.check();
   const principal = guarded === undefined ? identify() : guarded.then(identify);
   return principal instanceof Promise ? principal.then(goOn) : goOn(principal);
+}
+
+/** A key that the gateway did not vouch for counts for nothing in a service behind it. */
+function authenticate(
+  { callers }: FetchDeps,
+  context: RequestContext,
+): Principal | Promise<Principal> {
+  if (callers === undefined) throw new Problem("unauthenticated");
+  return callers.authenticate(context.request, () => context.address);
 }
 
 /** A CONNECT has no path; every method that is none of ours is refused by its path. */
@@ -210,15 +214,11 @@ function refuseRoute(request: Request): Problem {
   });
 }
 
-function answerPreflight({ origins }: FetchDeps, request: Request, allow: string): Response {
+function answerPreflight({ callers }: FetchDeps, request: Request, allow: string): Response {
   const origin = request.headers.get("origin");
   const isPreflight = request.headers.has("access-control-request-method");
-  return answerEmpty({
-    headers: preflightHeaders(
-      allow,
-      isPreflight && origin !== null && origins.isRegistered(origin),
-    ),
-  });
+  const isAllowed = origin !== null && callers?.origins.isRegistered(origin) === true;
+  return answerEmpty({ headers: preflightHeaders(allow, isPreflight && isAllowed) });
 }
 
 function toProblem({ log }: FetchDeps, error: unknown, requestId: string): Problem {
@@ -245,20 +245,21 @@ function addHeaders({ headers }: Response, more: Readonly<Record<string, string>
 
 /** Who may read an answer from another origin; of the pages, nobody. */
 function toCorsHeaders(
-  deps: FetchDeps,
+  { callers }: FetchDeps,
   { context, state }: Omit<AnsweredRequest, "response">,
 ): Record<string, string> {
   const origin = context.request.headers.get("origin");
-  if (state.errorFormat === "page") return {};
-  if (state.errorFormat === "auth") return authCorsHeaders(deps, { origin, query: context.query });
-  return keyCorsHeaders(deps, { origin, principal: state.principal });
+  if (callers === undefined || state.errorFormat === "page") return {};
+  if (state.errorFormat === "auth")
+    return authCorsHeaders(callers, { origin, query: context.query });
+  return keyCorsHeaders(callers, { origin, principal: state.principal });
 }
 
 type CorsRequest = { origin: string | null; principal: Principal | undefined };
 
 /** A refusal before the key is known tells nothing of an app: any registered origin may read it. */
 function keyCorsHeaders(
-  { origins }: FetchDeps,
+  { origins }: CallerDeps,
   { origin, principal }: CorsRequest,
 ): Record<string, string> {
   if (origin === null) return {};

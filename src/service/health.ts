@@ -17,11 +17,11 @@ export type CheckReady = () => Promise<void>;
 export type HealthDeps = { checkReady: CheckReady };
 
 export const healthRoutes: readonly Route<HealthDeps>[] = [
-  { method: "GET", path: "/live", access: { kind: "open" }, handle: answerLive },
+  { method: "GET", path: "/live", access: "open", handle: answerLive },
   {
     method: "GET",
     path: "/ready",
-    access: { kind: "open" },
+    access: "open",
     handle: ({ checkReady }: HealthDeps) => answerReady(checkReady),
   },
 ];

@@ -10,11 +10,12 @@ import { type AuthDeps, authRoutes, type PageDeps, pageRoutes } from "../identit
 import { MAX_BYTES, type PushRouteDeps, pushRoutes } from "../push/mod.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";
 
-/** What the rooms' handlers need. */
-export type RoomDeps = DataDeps & PushRouteDeps & HealthDeps & AuthDeps & PageDeps;
+/** What the handlers of a service's routes need, by the process that runs them. */
+export type DataServiceDeps = DataDeps & PushRouteDeps & HealthDeps;
+export type IdentityServiceDeps = AuthDeps & PageDeps & HealthDeps;
 
 /** The route table of the gateway: the router, the isolation tests and the docs read it. */
-export const routes: readonly Route<RoomDeps>[] = [
+export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
   ...dataRoutes,
   ...pushRoutes,
   ...healthRoutes,
@@ -22,34 +23,33 @@ export const routes: readonly Route<RoomDeps>[] = [
 ];
 
 /** The pages, which stand on a host of their own where `IDENTITY_URL` names one. */
-export const pages: readonly Route<RoomDeps>[] = pageRoutes;
+export const pages: readonly Route<IdentityServiceDeps>[] = pageRoutes;
 export const PAGE_PATHS: ReadonlySet<string> = new Set(pages.map((page) => page.path));
 
-/** Routes by the virtualHost that `Host` names. */
+/** Routes by what the `Host` header names. */
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
-type Part<Deps> = { api: readonly Route<Deps>[]; pages: readonly Route<Deps>[] };
 
-const SERVICES: Readonly<Record<Audience, Part<RoomDeps>>> = {
-  data: { api: [...dataRoutes, ...pushRoutes], pages: [] },
-  identity: { api: authRoutes, pages },
-};
+export const DATA_TABLES: RouteTables<DataServiceDeps> = toRouteTables<DataServiceDeps>({
+  api: [...dataRoutes, ...pushRoutes],
+  pages: [],
+});
 
-/** The tables of a process that runs these services itself. */
-export function toTables(services: readonly Audience[]): RouteTables<RoomDeps> {
-  const parts = services.map((service) => SERVICES[service]);
-  return toVirtualHosts({
-    api: parts.flatMap((part) => part.api),
-    pages: parts.flatMap((part) => part.pages),
-  });
-}
+export const IDENTITY_TABLES: RouteTables<IdentityServiceDeps> = toRouteTables<IdentityServiceDeps>(
+  { api: authRoutes, pages },
+);
 
-/** The tables of a gateway in gatewayDeps of services: the same paths and checks, forwarded. */
+/** Of a process that does everything. */
+export const ALL_TABLES: RouteTables<DataServiceDeps & IdentityServiceDeps> = toRouteTables<
+  DataServiceDeps & IdentityServiceDeps
+>({ api: [...dataRoutes, ...pushRoutes, ...authRoutes], pages });
+
+/** The tables of a gateway in front of services: the same paths and checks, forwarded. */
 export function toForwardedTables({
   data,
   identity,
 }: Readonly<Record<Audience, Forward>>): RouteTables<HealthDeps> {
   const api = { virtualHost: "gateway", maxBytes: MAX_BODY } as const;
-  return toVirtualHosts<HealthDeps>({
+  return toRouteTables<HealthDeps>({
     api: [
       ...toForwarded(dataRoutes, { ...api, forward: data }),
       ...toForwarded(pushRoutes, { ...api, forward: data, maxBytes: MAX_BYTES }),
@@ -59,7 +59,13 @@ export function toForwardedTables({
   });
 }
 
-function toVirtualHosts<Deps extends HealthDeps>({ api, pages }: Part<Deps>): RouteTables<Deps> {
+function toRouteTables<Deps extends HealthDeps>({
+  api,
+  pages,
+}: {
+  api: readonly Route<Deps>[];
+  pages: readonly Route<Deps>[];
+}): RouteTables<Deps> {
   const gateway = [...api, ...healthRoutes];
   return { gateway, identity: [...pages, ...healthRoutes], both: [...gateway, ...pages] };
 }

@@ -256,7 +256,7 @@ const VARYING = ["date", "x-request-id", "content-length", "ratelimit"];
 
 /** Every endpoint that a key opens, by its route. */
 export const endpoints: readonly string[] = routes
-  .filter((route) => route.access.kind === "key")
+  .filter((route) => route.access === "key")
   .map((route) => `${route.method} ${route.path}`);
 
 /** The endpoints that the matrix has a request for: all of them, or it is not whole. */
