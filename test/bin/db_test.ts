@@ -8,6 +8,7 @@ import {
   runCommand,
   schemaText,
   startCommand,
+  startOnTerminal,
 } from "../support/command.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -510,33 +511,11 @@ describe("a push that takes its time shows so", () => {
     project.write("schema/mod.ts", `await Bun.sleep(1500);\n${schemaText("{}")}`);
   const pushOnTerminal = async (extra: Record<string, string>) => {
     writeSlow();
-    let shown = "";
-    const { PATH = "", HOME = "" } = process.env;
-    const child = Bun.spawn([process.execPath, join(ROOT, "src/bin/rowhouse.ts"), "db", "push"], {
-      cwd: project.folder,
-      env: {
-        PATH,
-        HOME,
-        TERM: "xterm",
-        ROWHOUSE_URL: service.url,
-        ROWHOUSE_API_KEY: app.key,
-        ...extra,
-      },
-      terminal: {
-        cols: 120,
-        rows: 40,
-        data: (_, bytes) => {
-          shown += Buffer.from(bytes).toString();
-        },
-      },
-    });
-    expect(await child.exited).toBe(0);
-    await eventually(
-      () => shown.includes("Wrote"),
-      () => shown,
-    );
-    child.terminal?.close();
-    return shown;
+    const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key, ...extra };
+    const push = startOnTerminal(["db", "push"], { folder: project.folder, env });
+    await push.until(/Wrote/);
+    expect(await push.ended).toBe(0);
+    return push.output();
   };
 
   test("on a terminal, and wipes it before it tells the rest", async () => {

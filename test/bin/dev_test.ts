@@ -160,6 +160,9 @@ test(
       err: "The database in .rowhouse/postgres was set up by another release of Rowhouse and cannot be upgraded by this one: run rowhouse dev --reset to throw it away and start over\n",
     });
     expect(processesOf(other.folder)).toEqual([]);
+    const third = startCommand(["dev", "--port", "0", "--reset", "--yes"], other);
+    await third.until(/Ctrl-C stops everything/);
+    expect(await third.kill("SIGTERM")).toBe(0);
     other.remove();
   },
   LIMIT_MS,

@@ -52,6 +52,7 @@ describe("usage faults exit with 2 and say what is wanted", () => {
     { words: ["dev", "-p", "1"], says: 'Unknown flag "-p" of rowhouse dev: wanted --port <port>' },
     { words: ["dev", "--port"], says: "Flag --port lacks its value: wanted --port <port>" },
     { words: ["dev", "--port", "x"], says: "Cannot read --port: must be a whole number from 0" },
+    { words: ["dev", "--yes"], says: "Flag --yes of rowhouse dev goes with --reset" },
     { words: ["migrate", "--json=1"], says: "Flag --json takes no value" },
     { words: ["migrate", "now"], says: 'Unknown word "now" after rowhouse migrate' },
     { words: ["admin", "create-app"], says: "lacks <slug>" },

@@ -31,6 +31,8 @@ export type Running = {
   /** Waits until what it printed matches; fails with all of it when it ends before. */
   until: (wanted: RegExp) => Promise<RegExpMatchArray>;
   kill: (signal: NodeJS.Signals) => Promise<number>;
+  /** The exit code, once it has ended. */
+  ended: Promise<number>;
 };
 
 /** Starts it and keeps what it prints. */
@@ -43,35 +45,65 @@ export function startCommand(words: readonly string[], options: CommandOptions):
   };
   void collect(child.stdout);
   void collect(child.stderr);
+  return toRunning(child, () => output);
+}
+
+/** Starts it on a terminal of its own, and keeps what that shows. */
+export function startOnTerminal(
+  words: readonly string[],
+  { folder, env = {} }: CommandOptions,
+): Running & { type: (text: string) => void } {
+  let shown = "";
+  const child = Bun.spawn([process.execPath, SCRIPT, ...words], {
+    cwd: folder,
+    env: toEnvironment({ TERM: "xterm", ...env }),
+    terminal: {
+      cols: 120,
+      rows: 40,
+      data: (_, bytes) => {
+        shown += Buffer.from(bytes).toString();
+      },
+    },
+  });
+  return {
+    ...toRunning(child, () => shown),
+    type: (text) => void child.terminal?.write(text),
+  };
+}
+
+function toRunning(child: Bun.Subprocess, output: () => string): Running {
   return {
     pid: child.pid,
-    output: () => output,
+    output,
     until: async (wanted) => {
-      await eventually(
-        () => wanted.test(output) || child.exitCode !== null,
-        () => output,
-      );
-      const match = output.match(wanted);
+      await eventually(() => wanted.test(output()) || child.exitCode !== null, output);
+      const match = output().match(wanted);
       if (match === null)
-        throw new Error(`Ended (${child.exitCode}) without ${wanted}:\n${output}`);
+        throw new Error(`Ended (${child.exitCode}) without ${wanted}:\n${output()}`);
       return match;
     },
     kill: async (signal) => {
       child.kill(signal);
       return await child.exited;
     },
+    ended: child.exited,
   };
 }
 
 function spawn(words: readonly string[], folder: string, env: Settings) {
-  const { PATH = "", HOME = "" } = process.env;
   return Bun.spawn([process.execPath, SCRIPT, ...words], {
     cwd: folder,
-    env: { PATH, HOME, ...env },
+    env: toEnvironment(env),
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
   });
+}
+
+/** What every process needs, and nothing else of this one's. */
+function toEnvironment(env: Settings): Settings {
+  const { PATH = "", HOME = "" } = process.env;
+  return { PATH, HOME, ...env };
 }
 
 /** Waits for a condition; fails with what `describe` tells. */

@@ -42,6 +42,8 @@ export type Terminal = {
   readonly warn: (line: string) => void;
   /** Shows on a terminal that something goes on, until what it gives is called; elsewhere nothing. */
   readonly spin: (label: string) => () => void;
+  /** The line that the person at the terminal answers with, empty at the end of input; `undefined` where nobody can be asked. */
+  readonly ask: (question: string) => Promise<string | undefined>;
   /** Waits until all of it is written. */
   readonly flush: () => Promise<void>;
 };

@@ -1,4 +1,6 @@
 /** The only place that prints. Lines are buffered; whoever ends the process flushes first. @module */
+import { once } from "node:events";
+import { createInterface } from "node:readline";
 import type { BunFile } from "bun";
 import type { Environment } from "../../config.ts";
 import type { Terminal } from "./command.ts";
@@ -26,8 +28,23 @@ export function openTerminal(env: Environment): Terminal {
       err.write(line);
     },
     spin: isPlain ? () => () => undefined : spinner.start,
+    ask: async (question) => {
+      if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return undefined;
+      out.pass();
+      err.print(`${question} `);
+      await err.flush();
+      return await readLine();
+    },
     flush: async () => void (await Promise.all([out.flush(), err.flush()])),
   };
+}
+
+async function readLine(): Promise<string> {
+  const reader = createInterface({ input: process.stdin, terminal: false });
+  const ended = once(reader, "close").then(() => [""]);
+  const [line] = (await Promise.race([once(reader, "line"), ended])) as [string];
+  reader.close();
+  return line;
 }
 
 export type LineBuffer = {

@@ -11,6 +11,9 @@ import { EXIT, RefusedError } from "../cli/command.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
 import type { Destination } from "./service.ts";
 
+/** The journal of a `rowhouse dev`, in the project's folder. */
+export const DEV_JOURNAL = join(HIDDEN_FOLDER, "migrations");
+
 export type JournalOptions = {
   folder: string;
   /** The schema's file. */
@@ -29,9 +32,7 @@ export function findJournalFolder(options: JournalOptions, destination: Destinat
   if (options.journal !== undefined) return resolve(options.folder, options.journal);
   const isDev =
     destination.kind === "service" ? destination.target.isDev === true : destination.isDev === true;
-  return isDev
-    ? join(options.folder, HIDDEN_FOLDER, "migrations")
-    : join(dirname(options.file), "migrations");
+  return isDev ? join(options.folder, DEV_JOURNAL) : join(dirname(options.file), "migrations");
 }
 
 /**

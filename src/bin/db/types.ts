@@ -12,12 +12,15 @@ export type TypesOptions = {
   terminal: Terminal;
 };
 
+/** In the project's folder. */
+export const TYPES_FILE = join(HIDDEN_FOLDER, "types.d.ts");
+
 const IGNORE =
   "# Kept: the types. Everything else here belongs to this machine.\n*\n!.gitignore\n!types.d.ts\n";
 
 /** Writes the types where they differ from what is there; their path, where it wrote. */
 export function writeTypes({ folder, file, tables, terminal }: TypesOptions): string | undefined {
-  const path = join(folder, HIDDEN_FOLDER, "types.d.ts");
+  const path = join(folder, TYPES_FILE);
   const specifier = relative(dirname(path), file).replaceAll("\\", "/");
   const wrote = writeIfChanged(path, renderTypes(specifier, tables));
   writeIgnore(folder);
@@ -64,7 +67,7 @@ function findTypesRemark(folder: string): string | undefined {
       list.some((one) => String(one).replace(/^\.\//, "").startsWith(HIDDEN_FOLDER)),
   );
   if (isFound) return undefined;
-  return `Remark: tsconfig.json does not reach ${HIDDEN_FOLDER}/types.d.ts: add "${HIDDEN_FOLDER}/*.d.ts" to its "include", or import the file by name`;
+  return `Remark: tsconfig.json does not reach ${TYPES_FILE}: add "${HIDDEN_FOLDER}/*.d.ts" to its "include", or import the file by name`;
 }
 
 function parseJsonc(text: string): unknown {

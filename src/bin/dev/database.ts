@@ -30,6 +30,8 @@ export type DevDatabaseOptions = {
   dataDir: string;
   /** As typed after `--data-dir`. */
   typedDataDir: string | undefined;
+  /** Whether the embedded one is thrown away first. */
+  isReset: boolean;
   /** Of the login that serves; kept between runs. */
   loginPassword: string;
 };
@@ -38,7 +40,11 @@ export type DevDatabaseOptions = {
 export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevDatabase> {
   const { config } = options;
   if (config.DATABASE_URL !== undefined) return await useNamed(config, config.DATABASE_URL);
-  const cluster = await startCluster({ dataDir: options.dataDir, durable: true }).catch((error) => {
+  const cluster = await startCluster({
+    dataDir: options.dataDir,
+    durable: true,
+    fresh: options.isReset,
+  }).catch((error) => {
     throw new RefusedError(toMessage(error));
   });
   try {

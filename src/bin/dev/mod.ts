@@ -28,6 +28,7 @@ import { type ExampleOptions, hasExample, openExample, withExample } from "./exa
 import { type DevFile, HIDDEN_FOLDER, readDevFile, removeDevFile, writeDevFile } from "./file.ts";
 import { type Lock, takeLock } from "./lock.ts";
 import { openDevPeople } from "./people.ts";
+import { confirmReset, removeDevFiles } from "./reset.ts";
 import { keepSecrets, openSecrets } from "./secrets.ts";
 import { describeTour } from "./tour.ts";
 import { watchSchema } from "./watch.ts";
@@ -39,12 +40,15 @@ export const devCommand: Command = {
   about: `Keeps an embedded PostgreSQL and its secrets under .rowhouse/ (with DATABASE_URL set, that database is
 used instead), makes the app "${DEMO_APP}" with a key that has every scope, and prints commands to paste.
 Listens on 127.0.0.1 unless HOST is set. .rowhouse/dev.json tells other commands where it runs.
-Ctrl-C stops everything; what is stored is there at the next start.`,
+Ctrl-C stops everything; what is stored is there at the next start. With --reset it starts over with nothing
+stored: the database of one release may be of no use to another.`,
   positionals: [],
   flags: {
     port: { value: "port", about: "default PORT, else 8787; 0 takes any free one" },
     schema: { value: "path", about: "the schema's file, or a folder with mod.ts; default schema/" },
     "data-dir": { value: "folder", about: "the embedded database; default .rowhouse/postgres" },
+    reset: { about: "throws away the embedded database, its journal and types first; asks before" },
+    yes: { about: "with --reset: does not ask" },
   },
   run: runDev,
 };
@@ -55,17 +59,15 @@ async function runDev(setting: Setting): Promise<ExitCode> {
   const typedDataDir = args.text("data-dir");
   const dataDir = resolve(folder, typedDataDir ?? DATA_DIR);
   const locks = takeLocks(folder, config.DATABASE_URL === undefined ? dataDir : undefined);
-  const stopped = untilSignal(STOP_SIGNALS, setting.terminal.flush);
-  writeIgnore(folder);
   try {
+    const isReset = await confirmReset(setting, config);
+    const stopped = untilSignal(STOP_SIGNALS, setting.terminal.flush);
+    writeIgnore(folder);
     const { loginPassword } = openSecrets(folder);
-    const database = await openDevDatabase({
-      config,
-      dataDir,
-      typedDataDir,
-      loginPassword,
-    });
+    const options = { config, dataDir, typedDataDir, loginPassword, isReset };
+    const database = await openDevDatabase(options);
     try {
+      if (isReset) removeDevFiles(folder);
       await serveDev(setting, { config, database, stopped });
     } catch (error) {
       throw explainTrouble(error, database.admin);

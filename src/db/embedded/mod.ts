@@ -23,6 +23,8 @@ export type ClusterOptions = {
   dataDir: string;
   /** Off for disposable clusters: faster, and lost with the machine. */
   durable: boolean;
+  /** Throws away the cluster that the folder holds, and makes another one. */
+  fresh?: boolean;
   /** More server settings, such as `max_connections=300`. */
   settings?: readonly string[];
 };

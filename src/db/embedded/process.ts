@@ -49,6 +49,7 @@ async function supervise(): Promise<void> {
   const folder = prepareFolder(options.dataDir, account);
   const dataDir = join(folder, "cluster");
   await stopLeftover(dataDir);
+  if (options.fresh === true) discard(dataDir);
   const password = await initialise(binaries, { dataDir, account });
   const { server, port } = await start(binaries, { dataDir, account });
   const installation = { dataDir, account };
@@ -182,11 +183,24 @@ function readCommandLine(pid: number): string {
 
 type Installation = { dataDir: string; account: Account };
 
+/** Out of the way in one step: what is left of it when the machine stops here is never taken for a cluster. */
+function discard(dataDir: string): void {
+  if (!existsSync(dataDir)) return;
+  const making = toMaking(dataDir);
+  rmSync(making, { recursive: true, force: true });
+  renameSync(dataDir, making);
+}
+
+/** Where a cluster is before it is whole; what is there is thrown away when the next one is made. */
+function toMaking(dataDir: string): string {
+  return join(dirname(dataDir), "making");
+}
+
 /** Makes the cluster once, whole or not at all; the administrator's password is drawn then and kept beside the data. */
 async function initialise(binaries: Binaries, { dataDir, account }: Installation): Promise<string> {
   const kept = join(dataDir, "rowhouse_password");
   if (existsSync(kept)) return readFileSync(kept, "utf8").trim();
-  const making = join(dirname(dataDir), "making");
+  const making = toMaking(dataDir);
   rmSync(making, { recursive: true, force: true });
   mkdirSync(making, { mode: 0o700 });
   const password = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");

@@ -1,0 +1,52 @@
+/**
+ * `rowhouse dev --reset`: starts over with nothing stored. Asks before; never touches the schema, a database that
+ * DATABASE_URL names, or what the project keeps in version control beside the schema.
+ *
+ * @module
+ */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../../config.ts";
+import { RefusedError, type Setting, UsageError } from "../cli/command.ts";
+import { DEV_JOURNAL } from "../db/journal.ts";
+import { TYPES_FILE } from "../db/types.ts";
+import { DATA_DIR } from "./database.ts";
+
+/** Beside the database: what describes its tables. */
+const FILES = [DEV_JOURNAL, TYPES_FILE];
+
+/**
+ * Whether everything is to be thrown away: asked for, and confirmed.
+ *
+ * @throws {UsageError} a confirmation of nothing
+ * @throws {RefusedError} the answer is not yes, nobody can be asked, or the database is not dev's own
+ */
+export async function confirmReset(
+  { args, terminal }: Setting,
+  { DATABASE_URL }: Config,
+): Promise<boolean> {
+  if (!args.has("reset")) {
+    if (args.has("yes")) throw new UsageError("Flag --yes of rowhouse dev goes with --reset");
+    return false;
+  }
+  if (DATABASE_URL !== undefined)
+    throw new RefusedError(
+      "Rowhouse dev --reset throws away only the embedded database: unset DATABASE_URL, or drop and create that database yourself",
+    );
+  if (args.has("yes")) return true;
+  const database = `the database in ${args.text("data-dir") ?? DATA_DIR}`;
+  const answer = await terminal.ask(
+    `This throws away ${database} with every row in it, ${FILES.join(" and ")}. Go on? [y/N]`,
+  );
+  if (answer === undefined)
+    throw new RefusedError(
+      `Rowhouse dev --reset asks before it throws away ${database}, and there is no terminal to ask on: add --yes`,
+    );
+  if (!/^y(es)?$/i.test(answer.trim())) throw new RefusedError("Nothing was thrown away");
+  return true;
+}
+
+/** The files that describe a database that is no more; its push writes them anew. */
+export function removeDevFiles(folder: string): void {
+  for (const path of FILES) rmSync(join(folder, path), { recursive: true, force: true });
+}

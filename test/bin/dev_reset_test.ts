@@ -1,0 +1,141 @@
+/** `rowhouse dev --reset`: what it throws away, and that it asks before. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  makeProject,
+  type Running,
+  runCommand,
+  schemaText,
+  startCommand,
+  startOnTerminal,
+} from "../support/command.ts";
+
+const SCHEMA = "{ todos: { title: t.string().required() } }";
+const READY = /Ctrl-C stops everything/;
+const LIMIT_MS = 60_000;
+
+let project: ReturnType<typeof makeProject>;
+beforeAll(async () => {
+  project = makeProject({ "schema/mod.ts": schemaText("{ before: {} }") });
+  await stopOnce(startDev());
+  project.write("schema/mod.ts", schemaText(SCHEMA));
+  await stopOnce(startDev(), async () => {
+    expect(await call("POST", { title: "Milk" })).toMatchObject({ title: "Milk" });
+  });
+}, LIMIT_MS);
+afterAll(() => project.remove());
+
+const startDev = (...flags: string[]) => startCommand(["dev", "--port", "0", ...flags], project);
+
+/** Waits until it serves, and ends it. */
+async function stopOnce(dev: Running, meanwhile = async () => {}): Promise<void> {
+  await dev.until(READY);
+  await meanwhile();
+  expect(await dev.kill("SIGTERM")).toBe(0);
+}
+
+async function call(method: string, body?: object): Promise<unknown> {
+  const file = readFileSync(join(project.folder, ".rowhouse/dev.json"), "utf8");
+  const { baseUrl, apiKey } = JSON.parse(file) as { baseUrl: string; apiKey: string };
+  const answer = await fetch(`${baseUrl}/v1/data/db/todos`, {
+    method,
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return await answer.json();
+}
+
+const readJournal = () =>
+  readdirSync(join(project.folder, ".rowhouse/migrations"))
+    .filter((name) => name.endsWith(".sql"))
+    .sort();
+const JOURNAL = ["0001_create_table_before.sql", "0002_create_table_todos.sql"];
+
+async function expectKept(): Promise<void> {
+  expect(readJournal()).toEqual(JOURNAL);
+  expect(existsSync(join(project.folder, ".rowhouse/types.d.ts"))).toBe(true);
+  await stopOnce(startDev(), async () => {
+    expect(await call("GET")).toMatchObject({ rows: [{ title: "Milk" }] });
+  });
+}
+
+describe("changes nothing", () => {
+  const NO_TERMINAL =
+    "Rowhouse dev --reset asks before it throws away the database in .rowhouse/postgres, and there is no terminal to ask on: add --yes\n";
+  test(
+    "where it cannot ask, where DATABASE_URL names the database, and where the folder holds something else",
+    async () => {
+      const env = { DATABASE_URL: "postgres://nobody:secret-word@127.0.0.1:1/nothing" };
+      expect(await runCommand(["dev", "--reset"], project)).toEqual({
+        code: 1,
+        out: "",
+        err: NO_TERMINAL,
+      });
+      const named = await runCommand(["dev", "--reset", "--yes"], { ...project, env });
+      expect(named).toEqual({
+        code: 1,
+        out: "",
+        err: "Rowhouse dev --reset throws away only the embedded database: unset DATABASE_URL, or drop and create that database yourself\n",
+      });
+      const words = ["dev", "--reset", "--yes", "--data-dir", "schema"];
+      const { code, err } = await runCommand(words, project);
+      expect(err).toContain("holds something else: name an empty or a new folder");
+      expect([code, existsSync(join(project.folder, "schema/mod.ts"))]).toEqual([1, true]);
+      await expectKept();
+    },
+    LIMIT_MS,
+  );
+
+  test.each([
+    { name: "no", typed: "n\n" },
+    { name: "nothing", typed: "\n" },
+    { name: "another word", typed: "what\n" },
+    { name: "the end of input", typed: "\u0004" },
+  ])(
+    "where the answer is $name",
+    async ({ typed }) => {
+      const asked = startOnTerminal(["dev", "--port", "0", "--reset"], project);
+      await asked.until(/Go on\? \[y\/N\] $/);
+      asked.type(typed);
+      expect(await asked.ended).toBe(1);
+      await asked.until(/Nothing was thrown away/);
+      expect(readJournal()).toEqual(JOURNAL);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "while another dev has the folder",
+    async () => {
+      const dev = startDev();
+      await dev.until(READY);
+      const { code, err } = await runCommand(["dev", "--reset", "--yes"], project);
+      expect([code, err]).toEqual([1, expect.stringContaining("Another rowhouse dev has this")]);
+      await dev.kill("SIGTERM");
+      await expectKept();
+    },
+    LIMIT_MS,
+  );
+});
+
+test(
+  "starts over with the schema as it is now: no row, a new journal, and the people and links of before",
+  async () => {
+    const secrets = () => readFileSync(join(project.folder, ".rowhouse/secrets.json"), "utf8");
+    const { people } = JSON.parse(secrets()) as { people: unknown };
+    const asked = startOnTerminal(["dev", "--port", "0", "--reset"], project);
+    await asked.until(
+      /This throws away the database in \.rowhouse\/postgres with every row in it, \.rowhouse\/migrations and \.rowhouse\/types\.d\.ts\. Go on\? \[y\/N\] $/,
+    );
+    asked.type("y\n");
+    await stopOnce(asked, async () => {
+      expect(await call("GET")).toMatchObject({ rows: [] });
+    });
+    expect(readJournal()).toEqual(["0001_create_table_todos.sql"]);
+    expect(existsSync(join(project.folder, ".rowhouse/types.d.ts"))).toBe(true);
+    expect(JSON.parse(secrets())).toMatchObject({ people });
+    expect(readdirSync(join(project.folder, ".rowhouse/postgres"))).toEqual(["cluster"]);
+  },
+  LIMIT_MS,
+);
