@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { findAccount } from "./account.ts";
 import { findFreePort } from "./free_port.ts";
 
-const BIN = "/usr/lib/postgresql/15/bin";
+/** Where its programs are. */
+export const DEBIAN_BIN = "/usr/lib/postgresql/15/bin";
 
 const SETTINGS = [
   "listen_addresses=127.0.0.1",
@@ -17,13 +18,13 @@ const SETTINGS = [
 ];
 
 /** Whether this machine has it. */
-export const hasDebianPostgres = existsSync(join(BIN, "pg_dump"));
+export const hasDebianPostgres = existsSync(join(DEBIAN_BIN, "pg_dump"));
 
 export type DebianCluster = { url: string; stop: () => Promise<void> };
 
 /** A tool of the same version; its output. @throws {Error} with what it says */
 export function runTool(name: string, words: readonly string[], input?: string): string {
-  return execFileSync(join(BIN, name), words, {
+  return execFileSync(join(DEBIAN_BIN, name), words, {
     encoding: "utf8",
     maxBuffer: 1 << 26,
     stdio: ["pipe", "pipe", "pipe"],
@@ -46,11 +47,11 @@ export async function startDebianCluster(options: DebianOptions = {}): Promise<D
   const as = { ...account, cwd: folder, stdio: "ignore" } as const;
   const form = ["-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"];
   const words = ["-D", data, ...form, ...toAuth(folder, options)];
-  execFileSync(join(BIN, "initdb"), words, as);
+  execFileSync(join(DEBIAN_BIN, "initdb"), words, as);
   const port = await findFreePort();
   const settings = [...SETTINGS, ...(options.settings ?? [])];
   const flags = ["-D", data, "-p", String(port), ...settings.flatMap((one) => ["-c", one])];
-  const server = spawn(join(BIN, "postgres"), flags, as);
+  const server = spawn(join(DEBIAN_BIN, "postgres"), flags, as);
   while (!isReady(port)) {
     if (server.exitCode !== null) throw new Error("Cannot start PostgreSQL 15");
     await Bun.sleep(20);

@@ -1,0 +1,93 @@
+/** docs/backup.md, "A database of another baseline", done as it stands there. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import schema from "../../schema/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { withDatabase } from "../support/cluster.ts";
+import { ROOT, runCommand } from "../support/command.ts";
+import {
+  DEBIAN_BIN,
+  type DebianCluster,
+  hasDebianPostgres,
+  startDebianCluster,
+} from "../support/debian_cluster.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const LIST = "/v1/data/db/todos";
+
+const page = await Bun.file(join(ROOT, "docs/backup.md")).text();
+const [, section = ""] = page.split("## A database of another baseline\n");
+const [, steps = ""] = /```sh\n([\s\S]*?)```/.exec(section) ?? [];
+
+describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline", () => {
+  let folder: string;
+  let cluster: DebianCluster;
+  let old: TestService;
+  let app: TestApp;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "rowhouse-baseline-"));
+    cluster = await startDebianCluster();
+    old = await openTestService(onCluster());
+    app = await old.makeApp(schema);
+    await old.call(app, LIST, { method: "POST", json: { title: "Milk" } });
+    await withDatabase(old.database.adminUrl, (admin) =>
+      admin.message("update rowhouse.service_migrations set checksum = 'sha256:0'; select 1"),
+    );
+  }, 60_000);
+  afterAll(async () => {
+    await old.close();
+    await cluster.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const onCluster = () => ({
+    cluster: { admin: cluster.url, serving: cluster.url, prepare: true },
+  });
+  const inNext = (url: string) => {
+    const made = new URL(url);
+    made.pathname = "/rowhouse_next";
+    return made.href;
+  };
+  const run = (text: string, env: Record<string, string>) => {
+    const { PATH = "", HOME = "" } = process.env;
+    const rowhouse = `rowhouse() { '${process.execPath}' '${ROOT}/src/bin/rowhouse.ts' "$@"; }`;
+    const shell = Bun.spawnSync(["bash", "-e", "-o", "pipefail", "-c", `${rowhouse}\n${text}`], {
+      cwd: folder,
+      env: { PATH: `${DEBIAN_BIN}:${PATH}`, HOME, ...env },
+    });
+    return { code: shell.exitCode, said: `${shell.stdout}${shell.stderr}` };
+  };
+
+  test("are served by this release after the steps of the page", async () => {
+    const next = {
+      NEXT_DATABASE_URL: inNext(cluster.url),
+      DATABASE_URL: inNext(old.database.servingUrl),
+    };
+    const env = { ...next, CLUSTER_URL: cluster.url, ADMIN_DATABASE_URL: old.database.adminUrl };
+    const refused = await runCommand(["migrate"], { folder, env });
+    expect(refused.err).toContain("was set up by another release of Rowhouse");
+    const { code, said } = run(steps, env);
+    expect(said).toContain("Made the functions of table todos again");
+    expect(code).toBe(0);
+
+    const moved = await openTestService({
+      ...onCluster(),
+      toServingUrl: inNext,
+      toAdminUrl: inNext,
+    });
+    const answer = await moved.call(app, LIST);
+    expect(answer.json).toMatchObject({ rows: [{ title: "Milk" }] });
+    expect(await moved.pushSchema(app, schema)).toMatchObject({ steps: [], migration: null });
+    // A push that changes a table must record a version that no push before it recorded.
+    const [catalog] = await moved.service.admin.query<{ isAhead: boolean }>(
+      `select version > (select max(version) from rowhouse.registrations) as "isAhead"
+        from rowhouse.versions where name = 'catalog'`,
+      [],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    expect(catalog).toEqual({ isAhead: true });
+    await moved.close();
+  }, 60_000);
+});
