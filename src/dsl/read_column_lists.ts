@@ -1,5 +1,6 @@
-/** The column lists of a table's composite indexes and uniques. Never orders them: an index has its own order. @module */
+/** The column lists of a table's composite indexes and uniques. Never changes the order within one: an index has its own. @module */
 import { quote } from "../std/quote.ts";
+import { sortLists } from "../std/sort_lists.ts";
 import { type NamedColumn, QUOTAS } from "./definition.ts";
 import type { FaultLocation, Faults } from "./faults.ts";
 import { describe, readList } from "./read_parts.ts";
@@ -13,14 +14,16 @@ type Wanted = {
   readonly at: FaultLocation;
 };
 
-/** Lists of names of declared columns; what cannot be read is left out and added to the faults. */
+/**
+ * Lists of names of declared columns, sorted, because it says nothing in which order `.index(…)` lines stand; what
+ * cannot be read is left out and added to the faults.
+ */
 export function readColumnLists(value: unknown, wanted: Wanted, faults: Faults): string[][] {
   const { at } = wanted;
   const bounds = { what: "lists of columns", most: QUOTAS.indexesPerTable, at };
   const lists = readList(value, bounds, faults) ?? [];
-  return lists
-    .map((list) => readColumnList(list, wanted, faults))
-    .filter((list) => list.length > 0);
+  const read = lists.map((list) => readColumnList(list, wanted, faults));
+  return sortLists(read.filter((list) => list.length > 0));
 }
 
 function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[] {

@@ -1,10 +1,11 @@
 /** A table after its owner's push: what is declared, and what is no longer declared but stays. Drops nothing. @module */
 import type { TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
+import { sortLists } from "../std/sort_lists.ts";
 
 type Lists = readonly (readonly string[])[];
 
-/** The declaration first, in its order; then what the database keeps. */
+/** The declared columns first, in their order; then those that the database keeps. */
 export function mergeTable(declared: TableDefinition, recorded: TableDefinition): TableDefinition {
   const kept = recorded.columns.filter(
     (column) => !declared.columns.some((other) => other.name === column.name),
@@ -30,5 +31,5 @@ function mergeLists(declared: Lists, recorded: Lists): string[][] {
   const kept = recorded.filter(
     (list) => !declared.some((other) => canonicalJson(other) === canonicalJson(list)),
   );
-  return [...declared, ...kept].map((list) => [...list]);
+  return sortLists([...declared, ...kept]);
 }

@@ -399,6 +399,42 @@ for (const [who, cases] of [
   });
 }
 
+test("lines of indexes and uniques in another order are no change, an index of other order is one", async () => {
+  const self = freshName();
+  const columns = { a: t.string(), b: t.string(), c: t.string() };
+  const model = () => t.model(columns);
+  const app = await service.makeApp(
+    defineSchema({
+      [self]: model().index("a", "b").index("b", "c").unique("a", "c").unique("c", "b"),
+    }),
+  );
+  const before = await dumpDatabase(service.service.admin);
+
+  const moved = await postSchema(
+    service,
+    app,
+    defineSchema({
+      [self]: model().unique("c", "b").index("b", "c").unique("a", "c").index("a", "b"),
+    }),
+  );
+
+  expect(moved.json).toMatchObject({ status: "unchanged", migration: null, steps: [] });
+  expect(await dumpDatabase(service.service.admin)).toBe(before);
+  const added = await postSchema(
+    service,
+    app,
+    defineSchema({
+      [self]: model()
+        .index("b", "a")
+        .index("a", "b")
+        .index("b", "c")
+        .unique("a", "c")
+        .unique("c", "b"),
+    }),
+  );
+  expect(added.json).toMatchObject({ status: "applied", steps: [`add index (b, a) to ${self}`] });
+});
+
 function manyColumns(count: number): Record<string, unknown> {
   return Object.fromEntries(Array.from({ length: count }, (_, n) => [`many${n}`, t.boolean()]));
 }

@@ -1,0 +1,25 @@
+/** Lists of words in an order of their own: whatever order they came in, one text. @module */
+
+/**
+ * The lists sorted by their words; the words of each list stay as they are.
+ *
+ * @example
+ * ```ts
+ * import { sortLists } from "./sort_lists.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(sortLists([["b"], ["a", "c"], ["a"]])).toEqual([["a"], ["a", "c"], ["b"]]);
+ * ```
+ */
+export function sortLists(lists: readonly (readonly string[])[]): string[][] {
+  return lists.map((list) => [...list]).sort(compareLists);
+}
+
+function compareLists(a: readonly string[], b: readonly string[]): number {
+  for (const [index, word] of a.entries()) {
+    const other = b[index];
+    if (other === undefined) return 1;
+    if (word !== other) return word < other ? -1 : 1;
+  }
+  return a.length - b.length;
+}
