@@ -30,9 +30,12 @@ export const authRoutes: readonly Route<AuthDeps>[] = [
 
 async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {
   const slug = readSlug(query);
+  const presented = readSessionCookie(request);
+  // Nobody, whatever the database would say: who sends no session costs no query.
+  if (presented === "") throw new Problem("unauthenticated");
   const me = await readMe(
     { db: deps.db, sessionIdleS: deps.identity.sessionIdleS },
-    readSessionCookie(request),
+    presented,
     slug,
   );
   if (me.isConflict)

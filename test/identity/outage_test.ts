@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import {
   makePerson,
   PASSWORD,
@@ -12,6 +13,8 @@ import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const ORIGIN = "https://wiki.example.org";
+/** Well-formed, and of no session. */
+const DEAD = `${SESSION_COOKIE}=${"a".repeat(16)}.${"A".repeat(32)}`;
 
 let proxy: PostgresProxy;
 let service: TestService;
@@ -36,18 +39,28 @@ afterAll(async () => {
 });
 
 test.each([
-  { name: "me", method: "GET", path: "/v1/auth/me", cookie: true },
-  { name: "me of an app", method: "GET", path: () => `/v1/auth/me?app=${app.slug}`, cookie: true },
-  { name: "me of nobody", method: "GET", path: "/v1/auth/me", cookie: false },
-  { name: "logout", method: "POST", path: "/v1/auth/logout", cookie: true },
-  { name: "logout of nobody", method: "POST", path: "/v1/auth/logout", cookie: false },
+  { name: "me", method: "GET", path: "/v1/auth/me", cookie: "live" },
+  {
+    name: "me of an app",
+    method: "GET",
+    path: () => `/v1/auth/me?app=${app.slug}`,
+    cookie: "live",
+  },
+  { name: "me of a dead session", method: "GET", path: "/v1/auth/me", cookie: DEAD },
+  { name: "logout", method: "POST", path: "/v1/auth/logout", cookie: "live" },
+  { name: "logout of nobody", method: "POST", path: "/v1/auth/logout", cookie: undefined },
 ])(
   "$name without the database is a readable request_failed and clears nothing",
   async ({ method, path, cookie }) => {
     const call = () =>
       service.call(undefined, typeof path === "string" ? path : path(), {
         method,
-        headers: { origin: ORIGIN, ...(cookie ? { cookie: sharedCookie(jar) } : {}) },
+        headers: {
+          origin: ORIGIN,
+          ...(cookie === undefined
+            ? {}
+            : { cookie: cookie === "live" ? sharedCookie(jar) : cookie }),
+        },
       });
     for (const fail of [proxy.freeze, proxy.refuse]) {
       await untilBack();
@@ -63,6 +76,43 @@ test.each([
     }
   },
 );
+
+test.each([
+  { name: "no cookie", cookie: undefined },
+  { name: "a malformed cookie", cookie: `${SESSION_COOKIE}=x` },
+  { name: "seventeen cookies", cookie: () => manyCookies(17) },
+])("me of $name is 401 without asking the database, in an outage too", async ({ cookie }) => {
+  const headers = {
+    origin: ORIGIN,
+    ...(cookie === undefined ? {} : { cookie: typeof cookie === "string" ? cookie : cookie() }),
+  };
+  for (const { query, want } of [
+    { query: "", want: [401, '{"error":"unauthenticated"}'] },
+    { query: `?app=${app.slug}`, want: [401, '{"error":"unauthenticated"}'] },
+    { query: "?app=none-such", want: [401, '{"error":"unauthenticated"}'] },
+    { query: "?app=X", want: [400, '{"error":"invalid_request"}'] },
+  ]) {
+    for (const fail of [() => undefined, proxy.freeze]) {
+      await untilBack();
+      fail();
+      const before = proxy.count("rowhouse.sessions");
+      const answer = await service.call(undefined, `/v1/auth/me${query}`, { headers });
+      expect([answer.status, answer.text]).toEqual(want as [number, string]);
+      expect(answer.headers.getSetCookie()).toEqual([]);
+      expect(answer.headers.get("access-control-allow-origin")).toBe(ORIGIN);
+      expect(proxy.count("rowhouse.sessions")).toBe(before);
+      await proxy.heal();
+    }
+  }
+});
+
+function manyCookies(count: number): string {
+  const texts = Array.from(
+    { length: count },
+    (_, n) => `${String(n).padStart(16, "a")}.${"A".repeat(32)}`,
+  );
+  return texts.map((text) => `${SESSION_COOKIE}=${text}`).join("; ");
+}
 
 test("the pages without the database say so, keep the cookies and let in afterwards", async () => {
   const headers = { cookie: toCookieHeader(jar) };
@@ -108,7 +158,8 @@ test.each([
 /** Waits until the pool has found the database again. */
 async function untilBack(): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
-    if ((await service.call(undefined, "/v1/auth/me")).status === 401) return;
+    const { status } = await service.call(undefined, "/v1/auth/me", { headers: { cookie: DEAD } });
+    if (status === 401) return;
     await Bun.sleep(25);
   }
   throw new Error("The service did not find its database again");
