@@ -15,6 +15,8 @@ export type Principal = {
   readonly appId: string;
   readonly keyId: string;
   readonly scopes: readonly Scope[];
+  /** What the database takes as proof of the key: 32 bytes. A secret, neither logged nor shown. */
+  readonly proof: Uint8Array;
   readonly [checked]: true;
 };
 
@@ -23,6 +25,8 @@ export function makePrincipal(key: {
   appId: string;
   keyId: string;
   scopes: readonly Scope[];
+  proof: Uint8Array;
 }): Principal {
-  return Object.freeze({ appId: key.appId, keyId: key.keyId, scopes: key.scopes }) as Principal;
+  const { appId, keyId, scopes, proof } = key;
+  return Object.freeze({ appId, keyId, scopes, proof }) as Principal;
 }

@@ -9,9 +9,9 @@ import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { OPERATOR } from "./audit.ts";
+import { toProof, toProofDigest } from "./key_proof.ts";
 import { makeKeyText } from "./key_text.ts";
 import { type IssueDeps, unknownApp } from "./keys.ts";
-import { toDigest } from "./secret_text.ts";
 
 /** How long a rolled key goes on working beside its copy, in seconds. */
 export const GRACES = { "0": 0, "1h": 3600, "24h": 86_400, "7d": 604_800 } as const;
@@ -35,28 +35,9 @@ export type RolledKey = {
 export async function rollKey(deps: IssueDeps, keyId: string, grace: Grace): Promise<RolledKey> {
   const copy = makeKeyText(deps.keyPrefix, deps.randomBytes);
   const [row] = await deps.admin.query<{ expires_at: string | null; old_expires_at: string }>(
-    `with before as (
-      select key_id, expires_at - created_at as life from rowhouse.api_keys where key_id = $1 for update
-    ), old as (
-      update rowhouse.api_keys
-      set expires_at = least(expires_at, now() + make_interval(secs => $4::double precision))
-      from before
-      where api_keys.key_id = before.key_id and revoked_at is null and (expires_at is null or expires_at > now())
-      returning app_id, name, scopes, expires_at, before.life
-    ), copy as (
-      insert into rowhouse.api_keys (key_id, app_id, name, secret_hash, scopes, expires_at)
-      select $2, app_id, name, decode($3, 'hex'), scopes, now() + life from old
-      returning key_id, expires_at
-    ), noted as (
-      insert into rowhouse.audit (actor, action, app, details)
-      select $5, 'roll_key', slug, jsonb_build_object('keyId', $1::text, 'newKeyId', copy.key_id,
-        'name', name, 'expiresAt', copy.expires_at, 'oldExpiresAt', old.expires_at)
-      from copy, old join rowhouse.apps on apps.id = old.app_id
-    )
-    select extract(epoch from copy.expires_at)::text as expires_at,
-      extract(epoch from old.expires_at)::text as old_expires_at
-    from copy, old`,
-    [keyId, copy.keyId, toDigest(copy.secret), GRACES[grace], OPERATOR],
+    `select extract(epoch from new_expires_at)::text as expires_at, extract(epoch from old_expires_at)::text as old_expires_at
+    from rowhouse.roll_key($1, $2, decode($3, 'hex'), $4, $5)`,
+    [keyId, copy.keyId, toProofDigest(toProof(copy.secret)), GRACES[grace], OPERATOR],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   if (row === undefined) {

@@ -1,20 +1,18 @@
-/** API keys: issued, found by id, revoked. Stores SHA-256 of a secret, never the secret. @module */
+/** API keys: issued, found by id, revoked. Stores a digest of what a secret proves, never the secret. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import { OPERATOR } from "./audit.ts";
+import { toProof, toProofDigest } from "./key_proof.ts";
 import { makeKeyText } from "./key_text.ts";
-import { toDigest } from "./secret_text.ts";
 
 export type KeyRecord = {
   keyId: string;
   appId: string;
-  secretHash: Uint8Array;
   scopes: Scope[];
   expiresAt: Date | undefined;
-  revokedAt: Date | undefined;
 };
 
 export type IssueOptions = {
@@ -35,34 +33,25 @@ export async function issueKey(
   options: IssueOptions,
 ): Promise<{ keyId: string; text: string }> {
   const key = makeKeyText(deps.keyPrefix, deps.randomBytes);
-  const rows = await deps.admin.query<{ key_id: string }>(
-    `with made as (
-      insert into rowhouse.api_keys (key_id, app_id, name, secret_hash, scopes, expires_at)
-      select $1, id, $3, decode($4, 'hex'), string_to_array($5, ','), $6::timestamptz
-      from rowhouse.apps where slug = $2
-      returning key_id, name, scopes, expires_at
-    )
-    insert into rowhouse.audit (actor, action, app, details)
-    select $7, 'issue_key', $2, jsonb_build_object(
-      'keyId', key_id, 'name', name, 'scopes', scopes, 'expiresAt', expires_at) from made
-    returning details ->> 'keyId' as key_id`,
+  const [row] = await deps.admin.query<{ is_done: boolean }>(
+    `select rowhouse.issue_key($1, $2, $3, decode($4, 'hex'), string_to_array($5, ','), $6::timestamptz, $7) as is_done`,
     [
-      key.keyId,
       options.slug,
+      key.keyId,
       options.name,
-      toDigest(key.secret),
+      toProofDigest(toProof(key.secret)),
       options.scopes.join(","),
       options.expiresAt?.toISOString() ?? null,
       OPERATOR,
     ],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  if (rows.length === 0) throw unknownApp(options.slug);
+  if (row?.is_done !== true) throw unknownApp(options.slug);
   return { keyId: key.keyId, text: key.text };
 }
 
-/** What a caller shows of a key: its id, and SHA-256 of the secret in hexadecimal. */
-export type KeyUse = { keyId: string; secretHash: string };
+/** What a caller shows of a key: its id, and the digest of its proof in hexadecimal. */
+export type KeyUse = { keyId: string; digest: string };
 /** The record of a key and the version of keys that it holds for. */
 export type UsedKey = { record: KeyRecord; version: number };
 
@@ -70,16 +59,14 @@ type KeyRow = {
   at: number;
   key_id: string;
   app_id: string;
-  secret_hash: string;
   scopes: string;
   expires_at: string | null;
-  revoked_at: string | null;
   version: number;
 };
 
 /**
- * The records of keys, by `<keyId> <secretHash>`; notes the use of those whose secret is right, at most once a
- * minute. Whether the secret is right is the caller's to check.
+ * The records of keys that are not revoked and whose proof is right, by `<keyId> <digest>`; notes their use, at most
+ * once a minute. Whether they have expired is the caller's to judge.
  */
 export async function useKeys(
   deps: { db: Database },
@@ -88,22 +75,20 @@ export async function useKeys(
   // In one order everywhere: processes that note the same keys at once wait for each other and never lock up.
   const sorted = [...uses].sort((a, b) => (a.keyId < b.keyId ? -1 : 1));
   const rows = await deps.db.query<KeyRow>(
-    `select use.at::integer as at, key_id, app_id, encode(secret_hash, 'hex') as secret_hash,
-      array_to_string(scopes, ',') as scopes, extract(epoch from expires_at)::text as expires_at,
-      extract(epoch from revoked_at)::text as revoked_at,
+    `select use.at::integer as at, key_id, app_id, array_to_string(scopes, ',') as scopes,
+      extract(epoch from expires_at)::text as expires_at,
       (select version::integer from rowhouse.versions where name = 'keys') as version
     from rows from (unnest(string_to_array($1, ',')), unnest(string_to_array($2, ','))) with ordinality
       as use (key, digest, at)
-    cross join lateral rowhouse.use_key(use.key, decode(use.digest, 'hex'))
-    where key_id is not null`,
-    [sorted.map((use) => use.keyId).join(","), sorted.map((use) => use.secretHash).join(",")],
+    cross join lateral rowhouse.use_key(use.key, decode(use.digest, 'hex'))`,
+    [sorted.map((use) => use.keyId).join(","), sorted.map((use) => use.digest).join(",")],
     // A queue of its own: a flood of unknown keys waits behind itself.
     { retry: "safe", queue: "keys" },
   );
   return new Map(
     rows.map((row) => {
       const use = sorted[row.at - 1];
-      return [`${use?.keyId} ${use?.secretHash}`, { record: toRecord(row), version: row.version }];
+      return [`${use?.keyId} ${use?.digest}`, { record: toRecord(row), version: row.version }];
     }),
   );
 }
@@ -118,28 +103,19 @@ function toRecord(row: KeyRow): KeyRecord {
   return {
     keyId: row.key_id,
     appId: row.app_id,
-    secretHash: Buffer.from(row.secret_hash, "hex"),
     scopes: SCOPES.filter((scope) => row.scopes.split(",").includes(scope)),
     expiresAt: toDate(row.expires_at),
-    revokedAt: toDate(row.revoked_at),
   };
 }
 
 /** Whether there was such a key that was not revoked before. */
 export async function revokeKey(deps: { admin: Database }, keyId: string): Promise<boolean> {
-  const rows = await deps.admin.query(
-    `with ended as (
-      update rowhouse.api_keys set revoked_at = now() where key_id = $1 and revoked_at is null
-      returning key_id, app_id
-    )
-    insert into rowhouse.audit (actor, action, app, details)
-    select $2, 'revoke_key', slug, jsonb_build_object('keyId', key_id)
-    from ended join rowhouse.apps on apps.id = app_id
-    returning id`,
+  const [row] = await deps.admin.query<{ is_done: boolean }>(
+    "select rowhouse.revoke_key($1, $2) as is_done",
     [keyId, OPERATOR],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  return rows.length > 0;
+  return row?.is_done === true;
 }
 
 export function unknownApp(slug: string): Problem {

@@ -11,6 +11,7 @@ export {
   type RolledKey,
   rollKey,
 } from "./key_life.ts";
+export { toProof, toProofDigest } from "./key_proof.ts";
 export { KEY_MAX_LENGTH, KEY_PREFIX, makeKeyText, readKeyText } from "./key_text.ts";
 export {
   issueKey,
@@ -32,7 +33,7 @@ export {
   setLimit,
 } from "./limits.ts";
 export { makeOrigins, type Origins } from "./origins.ts";
-export { hashSecret, isIdText, isSecretText, makeSecret, toDigest } from "./secret_text.ts";
+export { isIdText, isSecretText, makeSecret, toDigest } from "./secret_text.ts";
 export { MAX_PRESENTED, makeSession, type NewSession, toPresented } from "./session_text.ts";
 export {
   type AppTargets,

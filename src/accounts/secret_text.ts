@@ -39,12 +39,7 @@ export function isSecretText(text: string): boolean {
   return SECRET.test(text);
 }
 
-/** SHA-256: what is stored of a secret. */
-export function hashSecret(secret: string): Uint8Array {
-  return new Bun.CryptoHasher("sha256").update(secret).digest();
-}
-
-/** The same in hexadecimal. */
+/** SHA-256 in hexadecimal: what is stored of a secret. */
 export function toDigest(text: string): string {
   return new Bun.CryptoHasher("sha256").update(text).digest("hex");
 }

@@ -20,6 +20,15 @@ export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
   delete: "unsafe",
 };
 
+/** The scope of the key that a function asks for, as a bit of `rowhouse.proofs.scopes`. */
+export const SCOPE_BIT: Readonly<Record<Endpoint, 1 | 2>> = {
+  list: 1,
+  get: 1,
+  create: 2,
+  update: 2,
+  delete: 2,
+};
+
 /** The role that the functions belong to and run as: row security binds it. */
 export const FUNCTION_OWNER = "rowhouse_tenant";
 /** The roles that may execute the functions. */
@@ -30,12 +39,15 @@ const TYPES = {
   uuid: { name: "pg_catalog.uuid", printed: "uuid" },
   int4: { name: "pg_catalog.int4", printed: "integer" },
   text: { name: "pg_catalog.text", printed: "text" },
+  bytea: { name: "pg_catalog.bytea", printed: "bytea" },
 } as const;
-type ValueOf = { uuid: string; int4: number; text: string };
+type ValueOf = { uuid: string; int4: number; text: string; bytea: Uint8Array };
 
 const ARGUMENTS = {
   /** The calling app. */
   app: "uuid",
+  /** The proof of a live key of that app, whose scope allows the call. */
+  proof: "bytea",
   /** The id of the row, of a new row too. */
   id: "uuid",
   /** The columns that were sent, as a JSON object that has been checked. */
@@ -49,7 +61,7 @@ const ARGUMENTS = {
 type Argument = keyof typeof ARGUMENTS;
 
 /** What every function takes first: who calls. */
-const OF_CALLER = ["app"] as const satisfies readonly Argument[];
+const OF_CALLER = ["app", "proof"] as const satisfies readonly Argument[];
 /** What a function takes after that. */
 const OF_ENDPOINT = {
   list: ["limit", "offset", "bytes"],
@@ -111,7 +123,7 @@ export function callText(table: TableDefinition, endpoint: Endpoint): string {
 }
 
 /** The parameters of a call, in the order in which the function takes them. */
-export function toParameters(caller: Caller, call: EndpointCall): (string | number)[] {
+export function toParameters(caller: Caller, call: EndpointCall): (string | number | Uint8Array)[] {
   // A call has all the arguments of its endpoint, which is all that is read here.
   const values = { ...caller, ...call.values } as Values<Argument>;
   return argumentsOf(call.endpoint).map((name) => values[name]);

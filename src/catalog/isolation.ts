@@ -22,9 +22,13 @@ function print(expression: string): string {
 
 const FAULTS = `
 with relations as (
-  select oid, relname, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
+  select oid, 'data.' || relname as name, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
   from pg_catalog.pg_class
   where relnamespace = pg_catalog.to_regnamespace('data') and relkind in ('r', 'p', 'v', 'm', 'f')
+  union all
+  -- What keys are believed by is kept apart as rows are.
+  select oid, 'rowhouse.proofs', relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
+  from pg_catalog.pg_class where oid = pg_catalog.to_regclass('rowhouse.proofs')
 ),
 tables as (select * from relations where relkind in ('r', 'p')),
 functions as (
@@ -37,13 +41,13 @@ serving as (
 ),
 tenant as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tenant'),
 faults (fault) as (
-  select 'Table data.' || relname || ' must have row security enabled and forced'
+  select 'Table ' || name || ' must have row security enabled and forced'
     from tables where not (relrowsecurity and relforcerowsecurity)
   union all
-  select 'Table data.' || relname || ' must belong to rowhouse_owner'
+  select 'Table ' || name || ' must belong to rowhouse_owner'
     from tables where relowner is distinct from pg_catalog.to_regrole('rowhouse_owner')
   union all
-  select 'Table data.' || relname || ' must have the policy of the tenant and no other'
+  select 'Table ' || name || ' must have the policy of the tenant and no other'
     from tables where (
       select pg_catalog.count(*) <> 1 or not pg_catalog.bool_and(
         polname = 'tenant' and polcmd = '*' and polpermissive and polroles = '{0}'
@@ -52,7 +56,7 @@ faults (fault) as (
       from pg_catalog.pg_policy where polrelid = tables.oid)
     or (select attname from pg_catalog.pg_attribute where attrelid = tables.oid and attnum = 1) is distinct from 'app_id'
   union all
-  select distinct 'Relation data.' || relname || ' must be granted to nobody but rowhouse_tenant, and only its rows'
+  select distinct 'Relation ' || name || ' must be granted to nobody but rowhouse_tenant, and only its rows'
     from relations, pg_catalog.aclexplode(relacl)
     where grantee <> relowner and not (
       grantee = (select oid from tenant) and not is_grantable

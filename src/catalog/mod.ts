@@ -14,6 +14,7 @@ export {
   placeholdersOf,
   printedArguments,
   RETRY,
+  SCOPE_BIT,
   toParameters,
 } from "./functions.ts";
 export { findIsolationFaults } from "./isolation.ts";

@@ -13,7 +13,14 @@ import {
   type RecordedTable,
   toParameters,
 } from "../catalog/mod.ts";
-import { type CallOptions, type Database, readSqlState, ViolationError } from "../db/mod.ts";
+import {
+  type CallOptions,
+  type Database,
+  KEY_REFUSED,
+  readSqlState,
+  SignalError,
+  ViolationError,
+} from "../db/mod.ts";
 import {
   type AnswerOptions,
   acceptsEventStream,
@@ -22,6 +29,7 @@ import {
   answerEmpty,
   checkJsonBody,
   type KeyRequestContext,
+  keyRefused,
   type Route,
   readText,
   refuseQuery,
@@ -186,11 +194,11 @@ async function callFunction(
   call: TableCall,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const { table, endpoint } = call;
-  const { appId } = context.principal;
+  const { appId, proof } = context.principal;
   const { meter } = context;
   const retry = RETRY[endpoint];
   const options: CallOptions = { retry, caller: context.request, queue: appId, meter };
-  const parameters = toParameters({ app: appId }, call);
+  const parameters = toParameters({ app: appId, proof }, call);
   try {
     return await deps.db.bytes(textsOf(table)[endpoint], parameters, options);
   } catch (error) {
@@ -206,8 +214,12 @@ async function callFunction(
 
 const NO_SUCH_FUNCTION = "42883";
 
-/** A process of another release than the functions says so; whoever waits for the deploy to end is served. */
+/**
+ * A key that ended a moment ago is refused by the database itself, as the gateway refuses it from then on. A process of
+ * another release than the functions says so; whoever waits for the deploy to end is served.
+ */
 function toCallError(error: unknown): unknown {
+  if (error instanceof SignalError && error.signal === KEY_REFUSED) return keyRefused(error);
   if (readSqlState(error) !== NO_SUCH_FUNCTION) return error;
   return new Problem("unavailable", {
     message: "The tables' functions are of another release: the operator must run rowhouse migrate",

@@ -27,7 +27,13 @@ export {
   MIN_POSTGRES_VERSION,
   readMajorVersion,
 } from "./server_version.ts";
-export { readSqlState, SignalError, type Violation, ViolationError } from "./sqlstate.ts";
+export {
+  KEY_REFUSED,
+  readSqlState,
+  SignalError,
+  type Violation,
+  ViolationError,
+} from "./sqlstate.ts";
 export {
   coalesce,
   type VersionKind,

@@ -45,6 +45,9 @@ export class SilenceError extends Error {
   }
 }
 
+/** Raised by a generated function to which no live proof of its app with its scope was presented. */
+export const KEY_REFUSED = "RH401";
+
 const VIOLATIONS: Readonly<Record<string, Violation["kind"]>> = {
   "23505": "unique",
   "23503": "reference",

@@ -8,17 +8,18 @@
  *
  * @module
  */
-import { timingSafeEqual } from "node:crypto";
 import {
-  hashSecret,
   KEY_MAX_LENGTH,
   type KeyRecord,
   type KeyUse,
   readKeyText,
+  toProof,
+  toProofDigest,
   type UsedKey,
   useKeys,
 } from "../accounts/mod.ts";
 import type { Database, VersionWatch } from "../db/mod.ts";
+import { keyRefused } from "../http/mod.ts";
 import { makePrincipal, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { makeBatch } from "./batch.ts";
@@ -59,14 +60,12 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
 
   async function verify(text: string | undefined, digest: string): Promise<Principal> {
     const parts = text === undefined ? undefined : readKeyText(text, deps.keyPrefix);
-    if (parts === undefined) throw unauthenticated();
+    if (parts === undefined) throw keyRefused();
     const readAt = deps.now();
-    const hash = hashSecret(parts.secret);
-    const found = await lookUp(`${parts.keyId} ${Buffer.from(hash).toString("hex")}`);
-    if (found === undefined || !timingSafeEqual(found.record.secretHash, hash))
-      throw unauthenticated();
-    if (found.record.revokedAt !== undefined) throw unauthenticated();
-    const cached = { ...found, readAt, principal: makePrincipal(found.record) };
+    const proof = toProof(parts.secret);
+    const found = await lookUp(`${parts.keyId} ${toProofDigest(proof)}`);
+    if (found === undefined) throw keyRefused();
+    const cached = { ...found, readAt, principal: makePrincipal({ ...found.record, proof }) };
     const principal = checkExpiry(cached, deps.now());
     keep(cache, digest, cached);
     return principal;
@@ -98,8 +97,8 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
 
 /** What is looked up of a key: equal for equal keys, so that they share one look-up. */
 function toUse(text: string): KeyUse {
-  const [keyId = "", secretHash = ""] = text.split(" ");
-  return { keyId, secretHash };
+  const [keyId = "", digest = ""] = text.split(" ");
+  return { keyId, digest };
 }
 
 function isCurrent(cached: Cached, { watch, now }: AuthenticateDeps): boolean {
@@ -114,7 +113,7 @@ function isCurrent(cached: Cached, { watch, now }: AuthenticateDeps): boolean {
 }
 
 function checkExpiry({ record, principal }: Cached, time: number): Principal {
-  if (record.expiresAt !== undefined && record.expiresAt.getTime() <= time) throw unauthenticated();
+  if (record.expiresAt !== undefined && record.expiresAt.getTime() <= time) throw keyRefused();
   return principal;
 }
 
@@ -123,11 +122,4 @@ function keep(cache: Map<string, Cached>, digest: string, cached: Cached): void 
   const [oldest] = cache.size < MAX_RECORDS ? [] : cache.keys();
   if (oldest !== undefined) cache.delete(oldest);
   cache.set(digest, cached);
-}
-
-function unauthenticated(): Problem {
-  return new Problem("unauthenticated", {
-    message: "Send a valid API key as Authorization: Bearer <API_KEY>",
-    headers: { "www-authenticate": "Bearer" },
-  });
 }

@@ -31,6 +31,7 @@ const Wire = v.strictObject({
       appId: v.pipe(v.string(), v.uuid()),
       keyId: v.string(),
       scopes: v.array(v.picklist(SCOPES)),
+      proof: v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{43}$/)),
     }),
   ),
   oversize: v.optional(v.literal(true)),
@@ -40,8 +41,13 @@ export function writeSignedContext({ principal, oversize, host, ...rest }: Signe
   const wire: v.InferInput<typeof Wire> = { ...rest };
   if (host !== undefined) wire.host = host;
   if (principal !== undefined) {
-    const { appId, keyId, scopes } = principal;
-    wire.key = { appId, keyId, scopes: [...scopes] };
+    const { appId, keyId, scopes, proof } = principal;
+    wire.key = {
+      appId,
+      keyId,
+      scopes: [...scopes],
+      proof: Buffer.from(proof).toString("base64url"),
+    };
   }
   if (oversize) wire.oversize = true;
   return Buffer.from(JSON.stringify(wire)).toString("base64url");
@@ -52,7 +58,11 @@ export function readSignedContext(text: string): SignedContext | undefined {
   const read = v.safeParse(Wire, parse(Buffer.from(text, "base64url").toString()));
   if (!read.success) return undefined;
   const { key, oversize = false, ...rest } = read.output;
-  return { ...rest, oversize, principal: key === undefined ? undefined : makePrincipal(key) };
+  return { ...rest, oversize, principal: key === undefined ? undefined : toPrincipal(key) };
+}
+
+function toPrincipal({ proof, ...key }: NonNullable<v.InferOutput<typeof Wire>["key"]>): Principal {
+  return makePrincipal({ ...key, proof: Buffer.from(proof, "base64url") });
 }
 
 function parse(text: string): unknown {

@@ -13,6 +13,7 @@ export {
 export { type CookieOptions, readCookies, toSetCookie } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
 export { readForm } from "./form_body.ts";
+export { keyRefused } from "./key_refused.ts";
 export { readParameters, refuseQuery, unsupportedParameter } from "./query.ts";
 export {
   type AnswerOptions,

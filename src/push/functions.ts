@@ -14,6 +14,7 @@ import {
   FUNCTION_OWNER,
   functionSignature,
   placeholdersOf,
+  SCOPE_BIT,
 } from "../catalog/mod.ts";
 import { quoteBody, quoteLiteral, quoteName } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
@@ -62,6 +63,27 @@ function setTenant(app: string): string {
 
 const EQUALS = "operator(pg_catalog.=)";
 
+/**
+ * Whether a live key of the calling app, with the scope that the endpoint asks for, was proved. Looked up after the
+ * settings, which keep it on its index however few keys there were when the session first planned it.
+ */
+function isProved(endpoint: Endpoint): string {
+  const { app, proof } = placeholdersOf(endpoint);
+  const small = (value: number) => `${value}::pg_catalog.int2`;
+  return `exists (select from rowhouse."proofs" as "$p"
+    where "$p"."app_id" ${EQUALS} ${app} and "$p"."digest" ${EQUALS} pg_catalog.sha256(${proof})
+      and ("$p"."scopes" operator(pg_catalog.&) ${small(SCOPE_BIT[endpoint])}) operator(pg_catalog.<>) ${small(0)}
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.now())`;
+}
+
+/** What a body begins with: the tenant is set, and nothing happens without a proof. */
+function beginAs(endpoint: Endpoint): string {
+  return `${setTenant(placeholdersOf(endpoint).app)}
+  if not ${isProved(endpoint)} then
+    return rowhouse.refuse_key();
+  end if;`;
+}
+
 /** Stored bytes, perhaps compressed, up to which a page is made at once and measured afterwards. */
 const STORED_BYTES = 524_288;
 /** A page of so few rows is made at once, whatever is in them. */
@@ -79,7 +101,7 @@ function listBody(table: TableDefinition): string {
   "$text" ${TEXT};
   "$count" pg_catalog.int8;
 begin
-${setTenant(app)}
+${beginAs("list")}
   if ${isSmall(table, mine)} then
     select ${envelope(`pg_catalog.concat('[', pg_catalog.string_agg(${ROW_TEXT}, ','), ']')`, mine, limit)} into "$text" from ${page};
     if pg_catalog.octet_length("$text") operator(pg_catalog.<=) ${bytes} then
@@ -118,10 +140,10 @@ function getBody(table: TableDefinition): string {
   const { app, id } = placeholdersOf("get");
   return `begin
 ${setTenant(app)}
-  return (
+  return case when ${isProved("get")} then (
     select pg_catalog.row_to_json("$row")::${TEXT}
     from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) as "$row"
-  );
+  ) else rowhouse.refuse_key() end;
 end`;
 }
 
@@ -141,7 +163,7 @@ function createBody(table: TableDefinition): string {
   "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
 ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
 begin
-${setTenant(app)}
+${beginAs("create")}
   insert into data.${quoteName(table.name)} as "$t" (${names.join(", ")})
   values (${values.join(", ")})
   returning ${outputs(table)} into "$row";
@@ -164,7 +186,7 @@ function updateBody(table: TableDefinition): string {
   "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
 ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
 begin
-${setTenant(app)}
+${beginAs("update")}
   update data.${quoteName(table.name)} as "$t" set
     ${set}
   where ${isRow(app, id)}
@@ -179,7 +201,7 @@ end`;
 function deleteBody(table: TableDefinition): string {
   const { app, id } = placeholdersOf("delete");
   return `begin
-${setTenant(app)}
+${beginAs("delete")}
   delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)};
   return case when found then '' end;
 end`;

@@ -370,7 +370,7 @@ test("a bug of the service is a 500 that tells its id and nothing of PostgreSQL;
   const sent = post({ secret_column: "a private value" }, path);
   expect((await service.call(own, path, sent)).status).toBe(201);
   await service.service.admin.message(
-    `create or replace function api.broken_things_create(uuid, uuid, text) returns text
+    `create or replace function api.broken_things_create(uuid, bytea, uuid, text) returns text
     language plpgsql security definer as 'begin return (select private from data.no_such_table); end'; select 1`,
   );
   const answer = await service.call(own, path, sent);

@@ -242,7 +242,7 @@ describe("another process", () => {
     });
   });
 
-  test("takes a new key at once and drops a revoked one within 5 s; this one at once", async () => {
+  test("takes a new key at once and refuses a revoked one at once, as this one does", async () => {
     await withSecond(async (second) => {
       const key = await issueKey(testDeps(service.service), {
         slug: app.slug,
@@ -253,14 +253,12 @@ describe("another process", () => {
       expect((await ask(second, LIST, {}, key.text)).status).toBe(200);
       expect((await service.call(app, LIST, { key: key.text })).status).toBe(200);
       await revokeKey({ admin: service.service.admin }, key.keyId);
-      const revokedAt = performance.now();
-      await service.service.warm();
+      // Neither has looked at versions since: it is the database that refuses.
+      expect((await ask(second, LIST, {}, key.text)).status).toBe(401);
       expect((await service.call(app, LIST, { key: key.text })).status).toBe(401);
-      while ((await ask(second, LIST, {}, key.text)).status !== 401) await Bun.sleep(50);
-      expect(performance.now() - revokedAt).toBeLessThan(5000);
       expect((await ask(second, LIST)).status).toBe(200);
     });
-  }, 15_000);
+  });
 });
 
 const PROCESSES = shapeOfRun() === "split" ? 3 : 1;

@@ -2,8 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { KEY_REFUSED, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { proofOf } from "../support/proof.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({
@@ -81,15 +82,21 @@ describe("the serving login cannot", () => {
     "create schema mine",
     "create function api.mine() returns int language sql as 'select 1'",
     "create function public.mine() returns int language sql as 'select 1'",
-    "create or replace function api.todos_get(uuid, uuid) returns text language sql as 'select 1'",
-    "alter function api.todos_get(uuid, uuid) security invoker",
-    "drop function api.todos_get(uuid, uuid)",
+    "create or replace function api.todos_get(uuid, bytea, uuid) returns text language sql as 'select 1'",
+    "alter function api.todos_get(uuid, bytea, uuid) security invoker",
+    "drop function api.todos_get(uuid, bytea, uuid)",
     "create operator public.= (leftarg = uuid, rightarg = uuid, function = uuid_ne)",
     "create type api.mine as enum ('x')",
     "create extension pg_trgm",
     "alter type data.todos__kind__enum add value 'c'",
     "select * from rowhouse.api_keys",
-    "select secret_hash from rowhouse.api_keys",
+    "select digest from rowhouse.api_keys",
+    "select * from rowhouse.proofs",
+    "insert into rowhouse.proofs (app_id, digest, scopes) values (gen_random_uuid(), sha256('x'), 7)",
+    "select rowhouse.issue_key('x', 'k', 'n', 'x', array['data:read'], null, 'me')",
+    "select rowhouse.roll_key('x', 'k', 'x', 0, 'me')",
+    "select rowhouse.revoke_key('x', 'me')",
+    "select rowhouse.refuse_key()",
     "select key_id from rowhouse.api_keys",
     "update rowhouse.api_keys set revoked_at = null",
     "insert into rowhouse.apps (id, slug) values (gen_random_uuid(), 'mine')",
@@ -124,7 +131,7 @@ describe("the serving login cannot", () => {
 describe("hostile state of a session", () => {
   const listOf = async (app: TestApp) => {
     const [row] = await login.unsafe(
-      `select api.todos_list('${app.id}', 1000, 0, 8388608) as body`,
+      `select api.todos_list('${app.id}', ${proofOf(app.key)}, 1000, 0, 8388608) as body`,
     );
     const body = JSON.parse(row?.["body"] ?? "{}") as { rows: { title: string }[] };
     return body.rows.map(({ title }) => title);
@@ -155,7 +162,7 @@ describe("hostile state of a session", () => {
     const [mineNow, theirs] = [await listOf(mine), await listOf(other)];
     const made = await login
       .unsafe(
-        `select api.todos_create('${mine.id}', gen_random_uuid(), '{"title":"made","kind":"b"}') as body`,
+        `select api.todos_create('${mine.id}', ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"made","kind":"b"}') as body`,
       )
       .catch((error: { code: string }) => error.code);
     await login.unsafe("reset all");
@@ -167,8 +174,12 @@ describe("hostile state of a session", () => {
   test("row security that is switched off makes the functions refuse, not tell", async () => {
     await login.unsafe("set row_security = off");
     const codes = [
-      await refusalOf(`select api.todos_list('${mine.id}', 1000, 0, 8388608)`),
-      await refusalOf(`select api.todos_create('${mine.id}', gen_random_uuid(), '{"title":"x"}')`),
+      await refusalOf(
+        `select api.todos_list('${mine.id}', ${proofOf(mine.key)}, 1000, 0, 8388608)`,
+      ),
+      await refusalOf(
+        `select api.todos_create('${mine.id}', ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}')`,
+      ),
     ];
     await login.unsafe("reset all");
     expect(codes).toEqual(["42501", "42501"]);
@@ -181,12 +192,17 @@ describe("hostile state of a session", () => {
   });
 
   test("no tenant at all reads nothing, a malformed one is refused", async () => {
-    const [row] = await login.unsafe("select api.todos_list(null, 1000, 0, 8388608) as body");
-    expect(JSON.parse(row?.["body"] ?? "{}").rows).toEqual([]);
-    expect(await refusalOf("select api.todos_list('%', 1000, 0, 8388608)")).toBe("22P02");
     expect(
-      await refusalOf(`select api.todos_create(null, gen_random_uuid(), '{"title":"x"}')`),
-    ).toBe("42501");
+      await refusalOf(`select api.todos_list(null, ${proofOf(mine.key)}, 1000, 0, 8388608)`),
+    ).toBe(KEY_REFUSED);
+    expect(
+      await refusalOf(`select api.todos_list('%', ${proofOf(mine.key)}, 1000, 0, 8388608)`),
+    ).toBe("22P02");
+    expect(
+      await refusalOf(
+        `select api.todos_create(null, ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}')`,
+      ),
+    ).toBe(KEY_REFUSED);
   });
 });
 
@@ -302,8 +318,8 @@ create domain pg_temp.jsonb as pg_catalog.text check (pg_temp.spy(value));
 select set_config('rowhouse.app_id', '${other.id}', false);`;
     await victim.unsafe(text);
     for (const call of [
-      `api.todos_list('${mine.id}'::pg_catalog.uuid, 10, 0, 8388608)`,
-      `api.todos_create('${mine.id}'::pg_catalog.uuid, gen_random_uuid(), '{"title":"spied"}'::pg_catalog.text)`,
+      `api.todos_list('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, 10, 0, 8388608)`,
+      `api.todos_create('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, gen_random_uuid(), '{"title":"spied"}'::pg_catalog.text)`,
     ]) {
       await victim.unsafe(`select ${call}`);
       const [row] = await victim.unsafe("select current_setting('spy.rows', true) as rows");

@@ -30,7 +30,12 @@ const APP = "0190a0a0-0000-7000-8000-000000000001";
 const OTHER_APP = "0190a0a0-0000-7000-8000-000000000002";
 
 function contextOf(appId: string): string {
-  const principal = makePrincipal({ appId, keyId: "k".repeat(16), scopes: ["data:read"] });
+  const principal = makePrincipal({
+    appId,
+    keyId: "k".repeat(16),
+    scopes: ["data:read"],
+    proof: new Uint8Array(32),
+  });
   return writeSignedContext({
     requestId: "r",
     address: "",

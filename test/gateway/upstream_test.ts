@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
 import schema from "../../schema/mod.ts";
+import { toProof } from "../../src/accounts/mod.ts";
 import { SIGNED_HEADERS, type Signed, sign } from "../../src/gateway/signature.ts";
 import { writeSignedContext } from "../../src/gateway/signed_context.ts";
 import { makePrincipal } from "../../src/principal.ts";
@@ -293,7 +294,7 @@ describe("a service of its own", () => {
       timestamp: String(Date.now()),
       nonce: "",
       body: new TextEncoder().encode(sent.body ?? ""),
-      context: contextOf(app.id),
+      context: contextOf(app),
       ...signed,
     };
     const headers = {
@@ -371,7 +372,13 @@ describe("a service of its own", () => {
     { name: "another context", change: { sent: { headers: { [SIGNED_HEADERS.context]: "e30" } } } },
     {
       name: "the context of another app",
-      change: { sent: { headers: { [SIGNED_HEADERS.context]: contextOf(OTHER_APP) } } },
+      change: {
+        sent: {
+          headers: {
+            [SIGNED_HEADERS.context]: contextOf({ id: OTHER_APP, key: "rh_other.secret" }),
+          },
+        },
+      },
     },
     {
       name: "a write with another nonce",
@@ -442,9 +449,14 @@ describe("a service of its own", () => {
 });
 
 /** What a gateway would say of a request with a good key of this app. */
-function contextOf(appId: string): string {
+function contextOf({ id, key }: Pick<TestApp, "id" | "key">): string {
   const scopes = ["data:read", "data:write"] as const;
-  const principal = makePrincipal({ appId, keyId: "k".repeat(16), scopes });
+  const principal = makePrincipal({
+    appId: id,
+    keyId: "k".repeat(16),
+    scopes,
+    proof: toProof(key.slice(key.indexOf(".") + 1)),
+  });
   return writeSignedContext({
     requestId: "the-id",
     address: "",

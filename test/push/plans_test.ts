@@ -7,6 +7,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { proofOf } from "../support/proof.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({
@@ -40,24 +41,33 @@ type Node = {
   Plans?: Node[];
 };
 
-const CALLS = (id: string, fresh: string) => [
-  { name: "list", text: `select api.todos_list('${id}', 1000, 0, 8388608)` },
-  { name: "a page of the list", text: `select api.todos_list('${id}', 10, 500, 8388608)` },
-  { name: "get", text: `select api.todos_get('${id}', '${FIRST}')` },
-  {
-    name: "create",
-    text: `select api.todos_create('${id}', '${fresh}', '{"title":"${fresh}","project":"${fresh}"}')`,
-  },
-  {
-    name: "update",
-    text: `select api.todos_update('${id}', '${FIRST}', '{"title":"new ${fresh}","kind":"b"}')`,
-  },
-  { name: "delete", text: `select api.todos_delete('${id}', '${fresh}')` },
-  { name: "a delete that cascades", text: `select api.projects_delete('${id}', '${fresh}')` },
-];
+const CALLS = ({ id, key }: TestApp, fresh: string) => {
+  const proof = proofOf(key);
+  return [
+    { name: "list", text: `select api.todos_list('${id}', ${proof}, 1000, 0, 8388608)` },
+    {
+      name: "a page of the list",
+      text: `select api.todos_list('${id}', ${proof}, 10, 500, 8388608)`,
+    },
+    { name: "get", text: `select api.todos_get('${id}', ${proof}, '${FIRST}')` },
+    {
+      name: "create",
+      text: `select api.todos_create('${id}', ${proof}, '${fresh}', '{"title":"${fresh}","project":"${fresh}"}')`,
+    },
+    {
+      name: "update",
+      text: `select api.todos_update('${id}', ${proof}, '${FIRST}', '{"title":"new ${fresh}","kind":"b"}')`,
+    },
+    { name: "delete", text: `select api.todos_delete('${id}', ${proof}, '${fresh}')` },
+    {
+      name: "a delete that cascades",
+      text: `select api.projects_delete('${id}', ${proof}, '${fresh}')`,
+    },
+  ];
+};
 
 /** Every plan of a session that runs these calls, with the scans of apps' tables in it. */
-async function readScans(id: string): Promise<{ call: string; scans: Node[] }[]> {
+async function readScans(of: TestApp): Promise<{ call: string; scans: Node[] }[]> {
   const notices: string[] = [];
   const sql = postgres(service.database.adminUrl, {
     max: 1,
@@ -68,8 +78,10 @@ async function readScans(id: string): Promise<{ call: string; scans: Node[] }[]>
 set auto_explain.log_format = json; set auto_explain.log_level = notice; set client_min_messages = notice`);
   const found: { call: string; scans: Node[] }[] = [];
   const fresh = crypto.randomUUID();
-  await sql.unsafe(`select api.projects_create('${id}', '${fresh}', '{"name":"${fresh}"}')`);
-  for (const { name, text } of CALLS(id, fresh)) {
+  await sql.unsafe(
+    `select api.projects_create('${of.id}', ${proofOf(of.key)}, '${fresh}', '{"name":"${fresh}"}')`,
+  );
+  for (const { name, text } of CALLS(of, fresh)) {
     notices.length = 0;
     await sql.unsafe(text);
     const plans = notices
@@ -106,7 +118,7 @@ insert into data.todos (app_id, id, title, kind, rank, project)
 
 describe("the functions scan by app_id", () => {
   test("where the table has just been made and is empty", async () => {
-    const found = await readScans(app.id);
+    const found = await readScans(app);
     expect(found.filter(({ scans }) => scans.length > 0).map(({ call }) => call)).toEqual(
       expect.arrayContaining(["list", "get", "update", "delete"]),
     );
@@ -119,7 +131,7 @@ describe("the functions scan by app_id", () => {
     );
     await seed(1);
     await service.service.admin.message("analyze data.todos, data.projects; select 1");
-    expect(findWasteful(await readScans(app.id))).toEqual([]);
+    expect(findWasteful(await readScans(app))).toEqual([]);
     await service.service.admin.message(
       "delete from data.todos; delete from data.projects returning id",
     );
@@ -127,15 +139,15 @@ describe("the functions scan by app_id", () => {
       "insert into data.projects (app_id, id, name) select gen_random_uuid(), gen_random_uuid(), 'p' returning id",
     );
     await service.service.admin.message("analyze data.todos, data.projects; select 1");
-    expect(findWasteful(await readScans(app.id))).toEqual([]);
+    expect(findWasteful(await readScans(app))).toEqual([]);
     await service.service.admin.message("delete from data.projects returning id");
   });
 
   test("where 100 apps have 1,000 rows each, before and after the planner was told", async () => {
     await seed(APPS);
-    const before = await readScans(app.id);
+    const before = await readScans(app);
     await service.service.admin.message("analyze data.todos, data.projects; select 1");
-    const after = await readScans(app.id);
+    const after = await readScans(app);
     expect([findWasteful(before), findWasteful(after)]).toEqual([[], []]);
     for (const { call, scans } of after)
       if (call !== "create") expect([call, scans.length > 0]).toEqual([call, true]);
@@ -146,6 +158,6 @@ describe("the functions scan by app_id", () => {
       `delete from data.todos where app_id <> '${app.id}' returning id`,
     );
     await service.service.admin.message("analyze data.todos; select 1");
-    expect(findWasteful(await readScans(app.id))).toEqual([]);
+    expect(findWasteful(await readScans(app))).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import { openTestService, type TestApp, type TestService } from "../support/serv
 /** A list function as another release might make it: with one argument less. */
 const OTHER_LIST = "api.notes_list(uuid, integer, integer)";
 const OTHER_RELEASE = `
-drop function api.notes_list(uuid, integer, integer, integer);
+drop function api.notes_list(uuid, bytea, integer, integer, integer);
 create function ${OTHER_LIST} returns text language plpgsql security definer as 'begin return ''{}''; end';
 alter function ${OTHER_LIST} owner to rowhouse_tenant;
 revoke all on function ${OTHER_LIST} from public;
@@ -140,8 +140,8 @@ test("migrate makes this release's beside it, under the calls of old processes: 
 });
 
 test.each([
-  { name: "get", dropped: "api.notes_get(uuid, uuid)", method: "GET" },
-  { name: "delete", dropped: "api.notes_delete(uuid, uuid)", method: "DELETE" },
+  { name: "get", dropped: "api.notes_get(uuid, bytea, uuid)", method: "GET" },
+  { name: "delete", dropped: "api.notes_delete(uuid, bytea, uuid)", method: "DELETE" },
 ])("a table that lacks its $name function cannot be served before a migrate", async (given) => {
   const row = `${LIST}/${crypto.randomUUID()}`;
   await change(`drop function ${given.dropped}`);
@@ -155,7 +155,7 @@ test.each([
 
 test("another body of any function is a warning, and migrate puts it right", async () => {
   await change(
-    `create or replace function api.notes_delete(uuid, uuid) returns text language plpgsql security definer
+    `create or replace function api.notes_delete(uuid, bytea, uuid) returns text language plpgsql security definer
     as 'begin return null; end'`,
   );
   const { code, out } = await run(["doctor"]);

@@ -49,6 +49,18 @@ const BREAKS = [
     says: "Table data.todos must have the policy of the tenant and no other",
   },
   {
+    name: "proofs of keys without row security",
+    hurt: "alter table rowhouse.proofs no force row level security",
+    mend: "alter table rowhouse.proofs force row level security",
+    says: "Table rowhouse.proofs must have row security enabled and forced",
+  },
+  {
+    name: "proofs of keys granted to the service",
+    hurt: "grant select on rowhouse.proofs to rowhouse_service",
+    mend: "revoke select on rowhouse.proofs from rowhouse_service",
+    says: "Relation rowhouse.proofs must be granted to nobody but rowhouse_tenant, and only its rows",
+  },
+  {
     name: "rows granted to everybody",
     hurt: "grant select on data.todos to public",
     mend: "revoke select on data.todos from public",
@@ -62,20 +74,20 @@ const BREAKS = [
   },
   {
     name: "a function that runs as its caller",
-    hurt: "alter function api.todos_get(uuid, uuid) security invoker",
-    mend: "alter function api.todos_get(uuid, uuid) security definer",
+    hurt: "alter function api.todos_get(uuid, bytea, uuid) security invoker",
+    mend: "alter function api.todos_get(uuid, bytea, uuid) security definer",
     says: "Function api.todos_get must belong to rowhouse_tenant and run as it",
   },
   {
     name: "a function that belongs to the owner of the tables",
-    hurt: "alter function api.todos_get(uuid, uuid) owner to rowhouse_owner",
-    mend: "alter function api.todos_get(uuid, uuid) owner to rowhouse_tenant",
+    hurt: "alter function api.todos_get(uuid, bytea, uuid) owner to rowhouse_owner",
+    mend: "alter function api.todos_get(uuid, bytea, uuid) owner to rowhouse_tenant",
     says: "Function api.todos_get must belong to rowhouse_tenant and run as it",
   },
   {
     name: "a function granted to everybody",
-    hurt: "grant execute on function api.todos_get(uuid, uuid) to public",
-    mend: "revoke execute on function api.todos_get(uuid, uuid) from public",
+    hurt: "grant execute on function api.todos_get(uuid, bytea, uuid) to public",
+    mend: "revoke execute on function api.todos_get(uuid, bytea, uuid) from public",
     says: "Function api.todos_get must be granted to the serving roles only",
   },
   {

@@ -3,10 +3,10 @@ import {
   addOrigin,
   createApp,
   findAppId,
-  hashSecret,
   issueKey,
   readKeyText,
-  toDigest,
+  toProof,
+  toProofDigest,
   useKey,
 } from "../../accounts/mod.ts";
 import type { Config } from "../../config.ts";
@@ -56,14 +56,9 @@ type KeptKey = { text: string; appId: string | undefined; config: Config };
 async function isInForce(admin: Database, { text, appId, config }: KeptKey): Promise<boolean> {
   const parts = readKeyText(text, config.API_KEY_PREFIX);
   if (parts === undefined) return false;
-  const secretHash = toDigest(parts.secret);
-  const used = await useKey({ db: admin }, { keyId: parts.keyId, secretHash });
+  const digest = toProofDigest(toProof(parts.secret));
+  const used = await useKey({ db: admin }, { keyId: parts.keyId, digest });
   if (used === undefined) return false;
   const { record } = used;
-  return (
-    record.appId === appId &&
-    record.revokedAt === undefined &&
-    SCOPES.every((scope) => record.scopes.includes(scope)) &&
-    Buffer.from(record.secretHash).equals(hashSecret(parts.secret))
-  );
+  return record.appId === appId && SCOPES.every((scope) => record.scopes.includes(scope));
 }

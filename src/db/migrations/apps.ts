@@ -1,5 +1,5 @@
 /**
- * Apps: their origins and redirect targets, keys and request limits, and the versions by which a process notices that
+ * Apps: their origins and redirect targets, their request limits, and the versions by which a process notices that
  * something it remembers has changed. Rows of `versions` are raised by triggers, so that no writer can forget to.
  *
  * @module
@@ -42,37 +42,4 @@ create index targets__origin__idx on rowhouse.targets (origin);
 create trigger raise_version after insert or update or delete on rowhouse.targets
   for each statement execute function rowhouse.raise_version('apps');
 grant select on rowhouse.targets to rowhouse_service, rowhouse_gateway, rowhouse_identity;
-
--- No serving login reads keys: rowhouse.use_key() hands out one at a time.
-create table rowhouse.api_keys (
-  key_id text primary key check (key_id ~ '^[a-z0-9]{16}$'),
-  app_id uuid not null references rowhouse.apps (id) on delete cascade,
-  name text not null,
-  secret_hash bytea not null,
-  scopes text[] not null check (scopes <@ array['data:read', 'data:write', 'schema:push']),
-  created_at timestamptz not null default now(),
-  expires_at timestamptz,
-  revoked_at timestamptz,
-  last_used_at timestamptz
-);
-create index api_keys__app_id__idx on rowhouse.api_keys (app_id);
-create trigger raise_version after insert or update of scopes, expires_at, revoked_at or delete on rowhouse.api_keys
-  for each statement execute function rowhouse.raise_version('keys');
-
--- The record of a key. Its use is noted at most once a minute, and only for a caller who knows the secret.
-create function rowhouse.use_key(wanted text, digest bytea) returns rowhouse.api_keys language plpgsql security definer
-set search_path = pg_catalog, pg_temp as $$
-declare
-  found_key rowhouse.api_keys;
-begin
-  select * into found_key from rowhouse.api_keys where key_id = wanted;
-  if found_key.secret_hash = digest and found_key.revoked_at is null
-     and (found_key.expires_at is null or found_key.expires_at > now())
-     and (found_key.last_used_at is null or found_key.last_used_at < now() - interval '1 minute') then
-    update rowhouse.api_keys set last_used_at = now() where key_id = wanted;
-  end if;
-  return found_key;
-end
-$$;
-grant execute on function rowhouse.use_key(text, bytea) to rowhouse_service, rowhouse_gateway;
 `;

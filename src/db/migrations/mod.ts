@@ -7,6 +7,7 @@
  * @module
  */
 import { APPS } from "./apps.ts";
+import { KEYS } from "./keys.ts";
 import { PEOPLE } from "./people.ts";
 import { PUSH } from "./push.ts";
 import { ROLES } from "./roles.ts";
@@ -19,5 +20,5 @@ export type ServiceMigration = {
 };
 
 export const MIGRATIONS: readonly ServiceMigration[] = [
-  { number: 1, name: "baseline", sql: [ROLES, APPS, PEOPLE, THROTTLE, PUSH].join("") },
+  { number: 1, name: "baseline", sql: [ROLES, APPS, KEYS, PEOPLE, THROTTLE, PUSH].join("") },
 ];

@@ -1,0 +1,152 @@
+/**
+ * API keys and what proves them. A key's secret gives a proof, one way; the database stores a digest of the proof and
+ * nothing else of the secret, so that a dump holds nothing that can be presented.
+ *
+ * `api_keys` is what the gateway looks up and people manage. `proofs` is what a generated function checks in the call
+ * that reads or writes rows: one small row per live key under the tenant's policy, without triggers and references, so
+ * that it can be distributed by app like rows. Both change in one function.
+ *
+ * @module
+ */
+import { KEY_REFUSED } from "../sqlstate.ts";
+
+export const KEYS = `
+-- No serving login reads keys: rowhouse.use_key() hands out one at a time, to who knows its proof.
+create table rowhouse.api_keys (
+  key_id text primary key check (key_id ~ '^[a-z0-9]{16}$'),
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  name text not null,
+  digest bytea not null check (length(digest) = 32),
+  scopes text[] not null check (scopes <@ array['data:read', 'data:write', 'schema:push']),
+  created_at timestamptz not null default now(),
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  last_used_at timestamptz
+);
+create index api_keys__app_id__idx on rowhouse.api_keys (app_id);
+create trigger raise_version after insert or update of scopes, expires_at, revoked_at or delete on rowhouse.api_keys
+  for each statement execute function rowhouse.raise_version('keys');
+
+-- Scopes are bits: 1 data:read, 2 data:write, 4 schema:push.
+create table rowhouse.proofs (
+  app_id uuid not null,
+  digest bytea not null check (length(digest) = 32),
+  scopes smallint not null,
+  expires_at timestamptz not null default 'infinity',
+  primary key (app_id, digest)
+);
+alter table rowhouse.proofs enable row level security;
+alter table rowhouse.proofs force row level security;
+create policy tenant on rowhouse.proofs for all to public
+  using (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid)
+  with check (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid);
+grant usage on schema rowhouse to rowhouse_tenant;
+grant select on rowhouse.proofs to rowhouse_tenant;
+
+-- What a generated function ends with where no live proof of the app with the scope was presented.
+create function rowhouse.refuse_key() returns text language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'no live key of this app' using errcode = '${KEY_REFUSED}';
+end
+$$;
+grant execute on function rowhouse.refuse_key() to rowhouse_tenant;
+
+create function rowhouse.scope_bits(scopes text[]) returns smallint language sql immutable
+set search_path = pg_catalog, pg_temp as $$
+  select (case when 'data:read' = any(scopes) then 1 else 0 end
+    + case when 'data:write' = any(scopes) then 2 else 0 end
+    + case when 'schema:push' = any(scopes) then 4 else 0 end)::smallint
+$$;
+
+-- A key with its proof; false where there is no such app.
+create function rowhouse.issue_key(
+  app_slug text, new_key_id text, key_name text, new_digest bytea, key_scopes text[], key_expires_at timestamptz, actor text
+) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+begin
+  select id into app from rowhouse.apps where slug = app_slug for key share;
+  if app is null then
+    return false;
+  end if;
+  perform set_config('rowhouse.app_id', app::text, true);
+  insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)
+  values (new_key_id, app, key_name, new_digest, key_scopes, key_expires_at);
+  insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
+  values (app, new_digest, rowhouse.scope_bits(key_scopes), coalesce(key_expires_at, 'infinity'));
+  insert into rowhouse.audit (actor, action, app, details) values (actor, 'issue_key', app_slug, jsonb_build_object(
+    'keyId', new_key_id, 'name', key_name, 'scopes', key_scopes, 'expiresAt', key_expires_at));
+  return true;
+end
+$$;
+
+-- A copy of a key in force; the old one expires at the end of the grace, never later than it would have. No row where
+-- no such key is in force.
+create function rowhouse.roll_key(old_key_id text, new_key_id text, new_digest bytea, grace_s integer, actor text)
+returns table (new_expires_at timestamptz, old_expires_at timestamptz)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  old rowhouse.api_keys;
+begin
+  select * into old from rowhouse.api_keys
+  where key_id = old_key_id and revoked_at is null and (expires_at is null or expires_at > now()) for update;
+  if old.key_id is null then
+    return;
+  end if;
+  old_expires_at := least(old.expires_at, now() + make_interval(secs => grace_s));
+  new_expires_at := now() + (old.expires_at - old.created_at);
+  perform set_config('rowhouse.app_id', old.app_id::text, true);
+  update rowhouse.api_keys set expires_at = old_expires_at where key_id = old.key_id;
+  update rowhouse.proofs set expires_at = old_expires_at where app_id = old.app_id and digest = old.digest;
+  insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)
+  values (new_key_id, old.app_id, old.name, new_digest, old.scopes, new_expires_at);
+  insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
+  values (old.app_id, new_digest, rowhouse.scope_bits(old.scopes), coalesce(new_expires_at, 'infinity'));
+  insert into rowhouse.audit (actor, action, app, details)
+  select actor, 'roll_key', slug, jsonb_build_object('keyId', old.key_id, 'newKeyId', new_key_id, 'name', old.name,
+    'expiresAt', new_expires_at, 'oldExpiresAt', old_expires_at)
+  from rowhouse.apps where id = old.app_id;
+  return next;
+end
+$$;
+
+-- Whether there was such a key that was not revoked before.
+create function rowhouse.revoke_key(old_key_id text, actor text) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  old rowhouse.api_keys;
+begin
+  update rowhouse.api_keys set revoked_at = now() where key_id = old_key_id and revoked_at is null returning * into old;
+  if old.key_id is null then
+    return false;
+  end if;
+  perform set_config('rowhouse.app_id', old.app_id::text, true);
+  delete from rowhouse.proofs where app_id = old.app_id and digest = old.digest;
+  insert into rowhouse.audit (actor, action, app, details)
+  select actor, 'revoke_key', slug, jsonb_build_object('keyId', old.key_id) from rowhouse.apps where id = old.app_id;
+  return true;
+end
+$$;
+
+-- The key with this id, for who knows its proof and while it is not revoked; its use is noted at most once a minute.
+create function rowhouse.use_key(wanted text, shown bytea)
+returns table (key_id text, app_id uuid, scopes text[], expires_at timestamptz)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  found_key rowhouse.api_keys;
+begin
+  select * into found_key from rowhouse.api_keys where api_keys.key_id = wanted and digest = shown and revoked_at is null;
+  if found_key.key_id is null then
+    return;
+  end if;
+  if (found_key.expires_at is null or found_key.expires_at > now())
+     and (found_key.last_used_at is null or found_key.last_used_at < now() - interval '1 minute') then
+    update rowhouse.api_keys set last_used_at = now() where api_keys.key_id = wanted;
+  end if;
+  return query select found_key.key_id, found_key.app_id, found_key.scopes, found_key.expires_at;
+end
+$$;
+grant execute on function rowhouse.use_key(text, bytea) to rowhouse_service, rowhouse_gateway;
+`;

@@ -1,0 +1,11 @@
+/** The one answer to every key that is not good, whoever finds that out: the gateway, or the database. @module */
+import { Problem } from "../problem.ts";
+
+/** A 401 with its `WWW-Authenticate`. */
+export function keyRefused(cause?: unknown): Problem {
+  return new Problem("unauthenticated", {
+    message: "Send a valid API key as Authorization: Bearer <API_KEY>",
+    headers: { "www-authenticate": "Bearer" },
+    cause,
+  });
+}

@@ -1,0 +1,146 @@
+/** What the serving login alone gets out of the generated functions: nothing without a live proof of the app's own key. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import postgres from "postgres";
+import { issueKey, revokeKey, rollKey } from "../../src/accounts/mod.ts";
+import { ENDPOINTS, SCOPE_BIT } from "../../src/catalog/functions.ts";
+import { KEY_REFUSED, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import type { Scope } from "../../src/principal.ts";
+import { proofOf } from "../support/proof.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const schema = defineSchema({ notes: { title: t.string().required() } });
+const ROW = "00000000-0000-7000-8000-000000000001";
+
+let service: TestService;
+let mine: TestApp;
+let other: TestApp;
+let logins: postgres.Sql[];
+beforeAll(async () => {
+  service = await openTestService();
+  [mine, other] = [await service.makeApp(schema), await service.makeApp(schema)];
+  for (const app of [mine, other])
+    await service.call(app, "/v1/data/db/notes", { method: "POST", json: { title: "kept" } });
+  const { servingUrl, roleUrls } = service.database;
+  logins = [servingUrl, roleUrls.data].map((url) => postgres(url, { max: 1, prepare: false }));
+});
+afterAll(async () => {
+  await Promise.all(logins.map((login) => login.end()));
+  await service.close();
+});
+
+const deps = () => ({
+  admin: service.service.admin,
+  randomBytes: (length: number) => crypto.getRandomValues(new Uint8Array(length)),
+  keyPrefix: "rh",
+});
+
+async function issue(scopes: readonly Scope[], expiresAt?: Date) {
+  const key = await issueKey(deps(), { slug: mine.slug, name: "own", scopes, expiresAt });
+  service.secrets.add(key.text);
+  return key;
+}
+
+/** Each way of calling without a good proof: an SQL literal, of which the database must not think anything. */
+const UNPROVED: { name: string; makeProof: (scope: Scope) => Promise<string> }[] = [
+  { name: "null", makeProof: async () => "null" },
+  { name: "no bytes", makeProof: async () => "''" },
+  { name: "a made-up proof", makeProof: async () => proofOf(`rh_x.${crypto.randomUUID()}`) },
+  { name: "another app's proof", makeProof: async () => proofOf(other.key) },
+  {
+    name: "the digest that is stored",
+    makeProof: async () => `sha256(${proofOf(mine.key)})`,
+  },
+  {
+    name: "the other scope",
+    makeProof: async (scope) =>
+      proofOf((await issue([scope === "data:read" ? "data:write" : "data:read"])).text),
+  },
+  {
+    name: "the scope to push",
+    makeProof: async () => proofOf((await issue(["schema:push"])).text),
+  },
+  {
+    name: "an expired key",
+    makeProof: async (scope) => proofOf((await issue([scope], new Date(Date.now() - 1000))).text),
+  },
+  {
+    name: "a revoked key",
+    makeProof: async (scope) => {
+      const key = await issue([scope]);
+      await revokeKey(deps(), key.keyId);
+      return proofOf(key.text);
+    },
+  },
+  {
+    name: "a key that was rolled without grace",
+    makeProof: async (scope) => {
+      const key = await issue([scope]);
+      await rollKey(deps(), key.keyId, "0");
+      return proofOf(key.text);
+    },
+  },
+];
+
+const ARGUMENTS = {
+  list: "10, 0, 8388608",
+  get: `'${ROW}'`,
+  create: `gen_random_uuid(), '{"title":"made"}'`,
+  update: `'${ROW}', '{"title":"changed"}'`,
+  delete: `'${ROW}'`,
+} as const;
+
+describe.each(ENDPOINTS)("api.notes_%s", (endpoint) => {
+  const scope = SCOPE_BIT[endpoint] === 1 ? "data:read" : "data:write";
+  const callWith = (login: postgres.Sql, proof: string) =>
+    login.unsafe(`select api.notes_${endpoint}('${mine.id}', ${proof}, ${ARGUMENTS[endpoint]})`);
+
+  test.each(UNPROVED)("refuses $name", async ({ makeProof }) => {
+    const proof = await makeProof(scope);
+    for (const login of logins) {
+      const code = await callWith(login, proof).then(
+        () => "done",
+        (error: { code: string }) => error.code,
+      );
+      expect(code).toBe(KEY_REFUSED);
+    }
+  });
+
+  test("takes a key that has just its scope", async () => {
+    const proof = proofOf((await issue([scope])).text);
+    for (const login of logins) expect(await callWith(login, proof)).toHaveLength(1);
+  });
+});
+
+test("what was refused has changed nothing", async () => {
+  const rows = await service.service.admin.query<{ is_mine: boolean; title: string }>(
+    "select app_id = $1 as is_mine, title from data.notes order by 1, 2",
+    [mine.id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  const titles = (isMine: boolean) =>
+    rows.filter((row) => row.is_mine === isMine).map(({ title }) => title);
+  expect(titles(false)).toEqual(["kept"]);
+  // One of each login, made with a proof.
+  expect(titles(true)).toEqual(["kept", ...logins.map(() => "made")]);
+});
+
+test("nothing that is stored of a key can be presented", async () => {
+  const text = mine.key;
+  const [row] = await service.service.admin.query<{ stored: string }>(
+    "select (select json_agg(api_keys) from rowhouse.api_keys)::text as stored",
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  const stored = row?.stored ?? "";
+  const digests = [...stored.matchAll(/\\\\x([0-9a-f]{64})/g)].map(([, hex = ""]) => hex);
+  expect(digests.length).toBeGreaterThan(1);
+  const secret = text.slice(text.indexOf(".") + 1);
+  const proof = proofOf(text).match(/[0-9a-f]{64}/)?.[0] ?? "";
+  for (const secretText of [secret, proof]) expect(stored).not.toContain(secretText);
+  for (const digest of digests)
+    for (const login of logins) {
+      const call = `select api.notes_list('${mine.id}', decode('${digest}', 'hex'), 10, 0, 8388608)`;
+      await expect(login.unsafe(call)).rejects.toMatchObject({ code: KEY_REFUSED });
+    }
+});
