@@ -1,37 +1,44 @@
-/** CPU time and memory of processes, as Linux tells them in /proc; elsewhere `undefined`. @module */
+/** CPU time of processes, as Linux tells it in /proc; elsewhere `undefined`. @module */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Clock ticks a second, which is 100 on every Linux that Bun runs on. */
+/** CPU seconds per thousand requests. */
+export type Cpu = {
+  serverCpu?: number | undefined;
+  databaseCpu?: number | undefined;
+  loadCpu?: number | undefined;
+};
+
+/** Clock ticks per second, which is 100 on every Linux that Bun runs on. */
 const TICKS = 100;
 
-type Times = { parent: number; own: number; reaped: number };
+/** Begins to count; the function that it returns ends that, with the process that was the load and how much it did. */
+export function countCpu(server: number | undefined, postmaster: number | undefined) {
+  const read = () => [readTimes(server)?.own, familySeconds(postmaster)];
+  const before = read();
+  return (load: Bun.Subprocess, count: number): Cpu => {
+    const [serverCpu, databaseCpu] = read().map((after, index) => {
+      const from = before[index];
+      return after === undefined || from === undefined ? undefined : perThousand(after - from);
+    });
+    return { serverCpu, databaseCpu, loadCpu: perThousand(loadSeconds(load)) };
 
-function readTimes(pid: number | string): Times | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name may hold spaces and parentheses: fields are counted from its end.
-    const fields = text
-      .slice(text.lastIndexOf(")") + 2)
-      .split(" ")
-      .map(Number);
-    const [user = 0, system = 0, reapedUser = 0, reapedSystem = 0] = fields.slice(11, 15);
-    return {
-      parent: fields[1] ?? 0,
-      own: (user + system) / TICKS,
-      reaped: (reapedUser + reapedSystem) / TICKS,
-    };
-  } catch {
-    return undefined; // no /proc, or the process has ended
-  }
+    function perThousand(seconds: number): number {
+      return (seconds / count) * 1000;
+    }
+  };
 }
 
-/** CPU seconds of one process. */
-export function processSeconds(pid: number): number | undefined {
-  return readTimes(pid)?.own;
+/** The parent of a process. */
+export function parentOf(pid: number): number | undefined {
+  return readTimes(pid)?.parent;
 }
 
-/** CPU seconds of a process, of its children, and of those that have ended: a whole PostgreSQL by its postmaster. */
-export function familySeconds(pid: number): number | undefined {
+function loadSeconds(load: Bun.Subprocess): number {
+  return Number(load.resourceUsage()?.cpuTime.total ?? 0) / 1e6;
+}
+
+/** A process, its children, and those that have ended: a whole PostgreSQL by its postmaster. */
+function familySeconds(pid: number | undefined): number | undefined {
   const parent = readTimes(pid);
   if (parent === undefined) return undefined;
   const children = readdirSync("/proc")
@@ -41,19 +48,16 @@ export function familySeconds(pid: number): number | undefined {
   return children.reduce((sum, times) => sum + (times?.own ?? 0), parent.own + parent.reaped);
 }
 
-/** The parent of a process. */
-export function parentOf(pid: number): number | undefined {
-  return readTimes(pid)?.parent;
-}
-
-/** Resident memory in MB: now, and the most it ever was. */
-export function residentMb(pid: number): { now: number; most: number } | undefined {
+function readTimes(pid: number | string | undefined) {
   try {
-    const text = readFileSync(`/proc/${pid}/status`, "utf8");
-    const read = (name: string) =>
-      Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(text)?.[1]) / 1024;
-    return { now: read("VmRSS"), most: read("VmHWM") };
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name may hold spaces and parentheses: fields are counted from its end.
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    const [user = 0, system = 0, reapedUser = 0, reapedSystem = 0] = fields
+      .slice(11, 15)
+      .map((ticks) => Number(ticks) / TICKS);
+    return { parent: Number(fields[1]), own: user + system, reaped: reapedUser + reapedSystem };
   } catch {
-    return undefined;
+    return undefined; // no /proc, or the process has ended
   }
 }

@@ -1,9 +1,10 @@
 /**
  * `bench identity`: who-am-I beside a get of a row, in turns; then the same question while many people sign in at once,
- * and how long they take beside their hashes alone in the same process.
+ * and how long they take beside their hashes alone.
  *
  * @module
  */
+import { makeHashing } from "../../src/identity/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import {
   type Jar,
@@ -17,64 +18,45 @@ import {
   visit,
 } from "../support/people.ts";
 import { callService } from "../support/service.ts";
-import { type Run, runLoad } from "./load.ts";
-import type { LoadRequest } from "./load_process.ts";
-import { median } from "./median.ts";
+import { type Comparison, compare, printComparison } from "./compare.ts";
+import { prepareRun, type Run, runLoad } from "./load.ts";
 import type { BenchOptions } from "./options.ts";
-import { pickScenarios, takeMedian } from "./requests.ts";
-import { makeRequests } from "./scenarios.ts";
-import { type Server, startServer } from "./servers.ts";
+import { show, table, times } from "./print.ts";
+import { medians } from "./rounds.ts";
+import { findScenario } from "./scenarios.ts";
+import { startServer } from "./servers.ts";
 import { type Stage, withStage } from "./stage.ts";
 
-export type IdentityResult = {
-  rounds: number;
-  seconds: number;
-  connections: number;
-  me: Run;
-  get: Run;
-  /** The median of each round's requests a second of /v1/auth/me over those of a get. */
-  meToGet: number;
-  /** Few callers, so that an answer waits for sign-ins and not for other callers. */
-  quiet: { connections: number; aloneP99Ms: number; duringP99Ms: number };
-  signIns: {
-    count: number;
-    /** With nothing else to do, and while the few callers ask. */
-    aloneMs: number;
-    duringMs: number;
-    hashesMs: number;
-    toHashes: number;
-  };
-};
+type SignIns = Awaited<ReturnType<typeof measureSignIns>>;
+type IdentityResult = Comparison & { signIns: SignIns };
 
 const PEOPLE = 32;
-const QUIET_CONNECTIONS = 4;
-const WARM_S = 1.5;
+/** Few, so that an answer waits for sign-ins and not for other callers. */
+const CALLERS = 4;
 const APP = { slug: "bench-1" };
 
-type Bench = {
-  server: Server;
-  service: VisitedService;
-  people: readonly Person[];
-  me: LoadRequest[];
-  get: LoadRequest[];
-  options: BenchOptions;
-};
-
 export async function benchIdentity(options: BenchOptions): Promise<IdentityResult> {
-  return await withStage({ apps: options.apps, rows: options.rows }, async (stage) => {
+  return await withStage(options, async (stage) => {
     const people = await makePeople(stage);
-    const server = await startServer("service", stage, options);
-    try {
-      const service: VisitedService = {
-        url: server.url,
-        call: (app, path, call) => callService({ url: server.url }, app, path, call),
-      };
-      const me = await makeMeRequests(service, people);
-      const get = pickScenarios(["get"]).flatMap((scenario) => makeRequests(scenario, stage));
-      return await measure({ server, service, people, me, get, options });
-    } finally {
-      await server.stop();
-    }
+    await using server = await startServer("service", stage, options);
+    const service: VisitedService = {
+      url: server.url,
+      call: (app, path, call) => callService({ url: server.url }, app, path, call),
+    };
+    const served = { stage, server };
+    const me = { status: 200, requests: await makeMeRequests(service, people) };
+    const ask = (connections: number) => () => runLoad(served, me, { ...options, connections });
+    await ask(CALLERS)(); // warms it, as prepareRun does
+    const sides = {
+      "`GET /v1/auth/me?app=`": ask(options.connections),
+      "get one row": await prepareRun(served, findScenario("get"), options),
+    };
+    const signIn = () => signInAll(service, people);
+    const compared = await compare("identity", sides, options);
+    const signIns: SignIns[] = [];
+    for (let round = 0; round < options.rounds; round++)
+      signIns.push(await measureSignIns(signIn, ask(CALLERS)));
+    return { ...compared, signIns: medians(signIns) };
   });
 }
 
@@ -90,89 +72,42 @@ async function makePeople({ database }: Stage): Promise<Person[]> {
 }
 
 /** What the browsers of signed-in people ask. */
-async function makeMeRequests(
-  service: VisitedService,
-  people: readonly Person[],
-): Promise<LoadRequest[]> {
+async function makeMeRequests(service: VisitedService, people: readonly Person[]) {
   const jars = await Promise.all(people.map((person) => signInAs(service, person)));
+  const path = `/v1/auth/me?app=${APP.slug}`;
   return jars.map((jar) => ({
-    method: "GET",
-    path: `/v1/auth/me?app=${APP.slug}`,
+    method: "GET" as const,
+    path,
     headers: { cookie: sharedCookie(jar) },
   }));
 }
 
-async function measure(bench: Bench): Promise<IdentityResult> {
-  const { rounds, seconds, connections } = bench.options;
-  await run(bench, "me", { connections, seconds: WARM_S });
-  await run(bench, "get", { connections, seconds: WARM_S });
-  await signInAll(bench);
-  const pairs: { me: Run; get: Run }[] = [];
-  const quiets: Quiet[] = [];
-  const signIns: { aloneMs: number; hashesMs: number }[] = [];
-  for (let round = 0; round < rounds; round++) {
-    const me = await run(bench, "me", { connections, seconds });
-    pairs.push({ me, get: await run(bench, "get", { connections, seconds }) });
-    quiets.push(await measureQuiet(bench));
-    const hashesMs = Number(await bench.server.ask(`hashes ${PEOPLE}`));
-    signIns.push({ hashesMs, aloneMs: await signInAll(bench) });
-    process.stderr.write(`identity ${round + 1}/${rounds}\n`);
-  }
-  return {
-    rounds,
-    seconds,
-    connections,
-    me: takeMedian(pairs.map((pair) => pair.me)),
-    get: takeMedian(pairs.map((pair) => pair.get)),
-    meToGet: median(pairs.map(({ me, get }) => me.perSecond / get.perSecond)),
-    quiet: {
-      connections: QUIET_CONNECTIONS,
-      aloneP99Ms: median(quiets.map((quiet) => quiet.aloneP99Ms)),
-      duringP99Ms: median(quiets.map((quiet) => quiet.duringP99Ms)),
-    },
-    signIns: {
-      count: PEOPLE,
-      aloneMs: median(signIns.map(({ aloneMs }) => aloneMs)),
-      duringMs: median(quiets.flatMap((quiet) => quiet.signInsMs)),
-      hashesMs: median(signIns.map(({ hashesMs }) => hashesMs)),
-      toHashes: median(signIns.map(({ aloneMs, hashesMs }) => aloneMs / hashesMs)),
-    },
-  };
-}
-
-function run(
-  bench: Bench,
-  what: "me" | "get",
-  { connections, seconds }: { connections: number; seconds: number },
-): Promise<Run> {
-  const plan = { url: bench.server.url, connections, seconds, status: 200, requests: bench[what] };
-  return runLoad(plan, { server: bench.server, postmaster: undefined });
-}
-
-type Quiet = { aloneP99Ms: number; duringP99Ms: number; signInsMs: number[] };
-
-/** Few callers alone, then with everybody signing in, again and again for as long as they ask. */
-async function measureQuiet(bench: Bench): Promise<Quiet> {
-  const load = { connections: QUIET_CONNECTIONS, seconds: bench.options.seconds };
-  const alone = await run(bench, "me", load);
+/** Callers and sign-ins alone, then side by side: again and again for as long as the callers ask. */
+async function measureSignIns(signIn: () => Promise<number>, ask: () => Promise<Run>) {
+  const { p99Ms: aloneP99Ms } = await ask();
+  const hashesMs = await timeHashes();
+  const aloneMs = await signIn();
   let isRunning = true;
-  const asked = run(bench, "me", load).finally(() => {
+  const asked = ask().finally(() => {
     isRunning = false;
   });
-  const signInsMs: number[] = [];
-  const signed = (async () => {
-    while (isRunning) {
-      const ms = await signInAll(bench);
-      // What outlasted the load was not slowed by all of it.
-      if (isRunning || signInsMs.length === 0) signInsMs.push(ms);
-    }
-  })();
-  const [during] = await Promise.all([asked, signed]);
-  return { aloneP99Ms: alone.p99Ms, duringP99Ms: during.p99Ms, signInsMs };
+  const duringMs = await signIn();
+  while (isRunning) await signIn();
+  const { p99Ms: duringP99Ms } = await asked;
+  return { aloneP99Ms, duringP99Ms, aloneMs, duringMs, hashesMs, toHashes: aloneMs / hashesMs };
+}
+
+/** As many as there are sign-ins, bounded as in a serving process. */
+async function timeHashes(): Promise<number> {
+  const hashing = makeHashing();
+  const hash = await hashing.make(PASSWORD);
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: PEOPLE }, () => hashing.verify(PASSWORD, hash)));
+  return performance.now() - startedAt;
 }
 
 /** Milliseconds until everybody is signed in, from forms that are open already. */
-async function signInAll({ service, people }: Bench): Promise<number> {
+async function signInAll(service: VisitedService, people: readonly Person[]): Promise<number> {
   const forms = await Promise.all(
     people.map(async ({ email }) => {
       const jar: Jar = new Map();
@@ -188,4 +123,17 @@ async function signInAll({ service, people }: Bench): Promise<number> {
   const failed = answers.find(({ status }) => status !== 303);
   if (failed !== undefined) throw new Error(`Not signed in: ${failed.status} ${failed.text}`);
   return ms;
+}
+
+export function printIdentity({ signIns, ...compared }: IdentityResult): string {
+  const rows = [
+    [`p99 of /v1/auth/me, ${CALLERS} callers, alone`, show(signIns.aloneP99Ms, 2)],
+    ["the same while they sign in, again and again", show(signIns.duringP99Ms, 2)],
+    ["all sign-ins, nothing else to do", show(signIns.aloneMs)],
+    ["all sign-ins while the callers ask", show(signIns.duringMs)],
+    ["as many hashes alone", show(signIns.hashesMs)],
+    ["sign-ins ÷ hashes", times(signIns.toHashes)],
+  ];
+  const slow = table([`${PEOPLE} sign-ins at once`, "ms"], rows);
+  return `${printComparison("request", compared)}\n\n${slow}`;
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import autocannon from "autocannon";
-import { percentile } from "./median.ts";
+import { percentile } from "./rounds.ts";
 
 export type LoadRequest = {
   method: "GET" | "POST" | "PATCH";

@@ -1,24 +1,39 @@
 /** What the bench's command line says. Refuses what it does not know, so that a typo measures nothing. @module */
 import { parseArgs } from "node:util";
 
-export const COMMANDS = [
-  "requests",
-  "growth",
-  "push",
-  "start",
-  "ceiling",
-  "identity",
-  "gateway",
-  "fairness",
-  "admission",
-  "storm",
-  "soak",
-  "readme",
-] as const;
-export type Command = (typeof COMMANDS)[number];
+export const PARTS = ["requests", "growth", "identity", "gateway", "fairness", "soak"] as const;
+export type Part = (typeof PARTS)[number];
+const COMMANDS = [...PARTS, "figures"] as const;
+type Command = (typeof COMMANDS)[number];
 
-export type BenchOptions = {
+export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] [--json] [--save]
+  requests   get, list, create and update beside pgbench, a bare and a plain server, and PostgREST's statements (the default);
+             with --against <folder> beside another checkout of this repository, and beside nothing else
+  growth     get and list over more apps and more rows; --full goes to 10,000,000 rows
+  identity   /v1/auth/me beside a get, and while 32 people sign in
+  gateway    a get by one process, and by gateway and data service
+  fairness   an app that gets while another floods, with turns by app and with one queue
+  soak       memory, sockets and connections over minutes of mixed requests; then, while connections are killed
+  figures    writes the newest saved result into docs/figures.md and README.md
+  --rounds 5 --seconds 5 --minutes 5 --connections 32 --pool 20 --apps 100 --rows 1000 --profile <folder>
+  ADMIN_DATABASE_URL names the PostgreSQL to use; an embedded one is started when it is empty`;
+
+/** `minutes` is how long soak's steady part lasts, `pool` the connections of a serving process. */
+const USUAL = {
+  rounds: 5,
+  seconds: 5,
+  minutes: 5,
+  connections: 32,
+  pool: 20,
+  apps: 100,
+  rows: 1000,
+};
+const QUICK: typeof USUAL = { ...USUAL, rounds: 3, seconds: 1.5, minutes: 0.5 };
+const NUMBERS = ["rounds", "seconds", "minutes", "connections", "pool", "apps", "rows"] as const;
+
+export type BenchOptions = typeof USUAL & {
   command: Command;
+  help: boolean;
   /** Print the result as JSON instead of tables. */
   json: boolean;
   /** Write the result to test/bench/results/. */
@@ -27,86 +42,54 @@ export type BenchOptions = {
   full: boolean;
   /** Scenarios to run; all when empty. */
   only: readonly string[];
-  rounds: number;
-  seconds: number;
-  /** How long `soak` lasts. */
-  soakSeconds: number;
-  connections: number;
-  pool: number;
-  apps: number;
-  rows: number;
-  /** Where the service's CPU profile goes; none when absent. */
+  /** Where CPU profiles of the serving processes go. */
   profile: string | undefined;
+  /** The checkout to compare with. */
+  against: string | undefined;
 };
 
-export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] [--json] [--save]
-  requests   get, list, create and update beside pgbench, a plain server and PostgREST's statements (the default)
-  growth     get and list over more apps and more rows; --full goes to 10,000,000 rows
-  push       plan, push and types of 150 tables of 25 columns
-  start      from the command to the first answer
-  ceiling    a get beside the same call behind Bun.serve and nothing else
-  identity   /v1/auth/me beside a get, and while 32 people sign in
-  gateway    a get by one process, by gateway and data service, and by the same without signatures
-  fairness   an app that gets while another floods, with turns by app and with one queue
-  admission  a call through the pool beside the same by the driver alone
-  storm      requests before, while and after connections are killed
-  soak       memory, sockets and connections over minutes of mixed requests
-  readme     writes the newest saved result into README.md
-  --rounds 5 --seconds 5 --connections 32 --pool 20 --apps 100 --rows 1000 --profile <folder>
-  ADMIN_DATABASE_URL names the PostgreSQL to use; an embedded one is started when it is empty`;
-
-const QUICK = { rounds: 3, seconds: 1.5, soakSeconds: 30 };
-const USUAL = { rounds: 5, seconds: 5, soakSeconds: 300 };
+const FLAG = { type: "boolean", default: false } as const;
+const TEXT = { type: "string" } as const;
+const OPTIONS = {
+  help: FLAG,
+  json: FLAG,
+  save: FLAG,
+  full: FLAG,
+  quick: FLAG,
+  only: TEXT,
+  profile: TEXT,
+  against: TEXT,
+  rounds: TEXT,
+  seconds: TEXT,
+  minutes: TEXT,
+  connections: TEXT,
+  pool: TEXT,
+  apps: TEXT,
+  rows: TEXT,
+};
 
 /** @throws {Error} an unknown command, flag or number */
 export function readOptions(args: readonly string[]): BenchOptions {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      json: { type: "boolean", default: false },
-      save: { type: "boolean", default: false },
-      full: { type: "boolean", default: false },
-      quick: { type: "boolean", default: false },
-      only: { type: "string" },
-      profile: { type: "string" },
-      rounds: { type: "string" },
-      seconds: { type: "string" },
-      connections: { type: "string", default: "32" },
-      pool: { type: "string", default: "20" },
-      apps: { type: "string", default: "100" },
-      rows: { type: "string", default: "1000" },
-    },
-  });
-  const lengths = values.quick ? QUICK : USUAL;
-  return {
-    command: readCommand(positionals),
-    json: values.json,
-    save: values.save,
-    full: values.full,
-    only: values.only?.split(",") ?? [],
-    rounds: readNumber("rounds", values.rounds, lengths.rounds),
-    seconds: readNumber("seconds", values.seconds, lengths.seconds),
-    soakSeconds: readNumber("seconds", values.seconds, lengths.soakSeconds),
-    connections: readNumber("connections", values.connections),
-    pool: readNumber("pool", values.pool),
-    apps: readNumber("apps", values.apps),
-    rows: readNumber("rows", values.rows),
-    profile: values.profile,
-  };
+  const parsed = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
+  const { quick, only, profile, against, help, json, save, full, ...texts } = parsed.values;
+  const numbers = { ...(quick ? QUICK : USUAL) };
+  for (const name of NUMBERS) numbers[name] = readNumber(name, texts[name]) ?? numbers[name];
+  const command = readCommand(parsed.positionals);
+  if (against !== undefined && (command !== "requests" || save))
+    throw new Error("Cannot use --against here: it is for requests, and its result is not saved");
+  const flags = { help, json, save, full, profile, against };
+  return { ...numbers, ...flags, command, only: only?.split(",") ?? [] };
 }
 
 function readCommand([word = "requests", ...more]: readonly string[]): Command {
   const command = COMMANDS.find((known) => known === word);
-  if (command === undefined || more.length > 0)
-    throw new Error(
-      `Cannot run "${[word, ...more].join(" ")}": must be one of ${COMMANDS.join(", ")}`,
-    );
-  return command;
+  if (command !== undefined && more.length === 0) return command;
+  const wanted = COMMANDS.join(", ");
+  throw new Error(`Cannot run "${[word, ...more].join(" ")}": must be one of ${wanted}`);
 }
 
-function readNumber(name: string, text: string | undefined, initial = 0): number {
-  if (text === undefined) return initial;
+function readNumber(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
   if (/^\d+(\.\d+)?$/.test(text) && Number(text) > 0) return Number(text);
   throw new Error(`Cannot read --${name} "${text}": must be a number above 0`);
 }

@@ -2,15 +2,15 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { familySeconds } from "./cpu.ts";
-import { aThousand, difference, type Run } from "./load.ts";
-import { percentile } from "./median.ts";
+import { countCpu } from "./cpu.ts";
+import type { Run } from "./load.ts";
+import { percentile } from "./rounds.ts";
 
-/** Debian keeps one folder a major version. */
+/** Debian keeps one folder per major version. */
 const FOLDERS = ["18", "17", "16", "15"].map(
   (version) => `/usr/lib/postgresql/${version}/bin/pgbench`,
 );
-/** Every twentieth transaction is written down for the percentiles: more would cost what it measures. */
+/** The share of transactions that is written down for the percentiles: more would cost what it measures. */
 const SAMPLED = 0.05;
 
 export type PgbenchPlan = {
@@ -34,59 +34,30 @@ export async function runPgbench(
 ): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-pgbench-"));
   try {
-    const file = join(folder, "script.sql");
-    writeFileSync(file, plan.script);
-    const before = postmaster === undefined ? undefined : familySeconds(postmaster);
-    const output = await runProcess([pgbench, ...flags(plan), "-f", file, plan.url], folder);
-    const after = postmaster === undefined ? undefined : familySeconds(postmaster);
+    writeFileSync(join(folder, "script.sql"), plan.script);
+    const stopCounting = countCpu(undefined, postmaster);
+    const command = [pgbench, ...toFlags(plan), "-f", "script.sql", plan.url];
+    const child = Bun.spawn(command, { cwd: folder, stdout: "pipe", stderr: "pipe" });
+    const [output, errors] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+    ]);
+    if ((await child.exited) !== 0) throw new Error(`pgbench failed: ${errors.trim()}`);
+    const cpu = stopCounting(child, readNumber(output, /actually processed: (\d+)/));
     const times = readTimes(folder);
-    return {
-      perSecond: readNumber(output.text, /tps = ([\d.]+)/),
-      p50Ms: percentile(times, 0.5),
-      p99Ms: percentile(times, 0.99),
-      ...aThousand("databaseCpu", difference(before, after), output.count),
-      ...aThousand("loadCpu", output.cpuSeconds, output.count),
-    };
+    const [p50Ms, p99Ms] = [percentile(times, 0.5), percentile(times, 0.99)];
+    return { perSecond: readNumber(output, /tps = ([\d.]+)/), p50Ms, p99Ms, ...cpu };
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-function flags({ connections, seconds, body }: PgbenchPlan): string[] {
+function toFlags({ connections, seconds, body }: PgbenchPlan): string[] {
   const threads = Math.min(connections, Math.max(1, Math.floor(availableParallelism() / 2)));
-  const variables = ["-D", `body=${body}`];
-  const log = ["--log", `--sampling-rate=${SAMPLED}`];
-  const whole = String(Math.max(1, Math.round(seconds)));
-  return [
-    "-n",
-    "-M",
-    "prepared",
-    "-c",
-    String(connections),
-    "-j",
-    String(threads),
-    "-T",
-    whole,
-    ...log,
-    ...variables,
-  ];
-}
-
-async function runProcess(command: string[], cwd: string) {
-  const child = Bun.spawn(command, { cwd, stdout: "pipe", stderr: "pipe" });
-  const [text, errors] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  const code = await child.exited;
-  const usage = child.resourceUsage();
-  if (code !== 0) throw new Error(`pgbench failed: ${errors.trim()}`);
-  const count = readNumber(text, /actually processed: (\d+)/);
-  return {
-    text,
-    count,
-    cpuSeconds: usage === undefined ? undefined : Number(usage.cpuTime.total) / 1e6,
-  };
+  const whole = Math.max(1, Math.round(seconds));
+  const size = `-c ${connections} -j ${threads} -T ${whole}`;
+  const flags = `-n -M prepared ${size} --log --sampling-rate=${SAMPLED}`;
+  return [...flags.split(" "), "-D", `body=${body}`];
 }
 
 /** Milliseconds of the sampled transactions, sorted. */

@@ -1,218 +1,132 @@
-/** `bench requests`: every scenario by every contender, in turns, so that a busy moment of the machine hits all alike. @module */
-
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { withDatabase } from "../support/cluster.ts";
-import { parentOf, residentMb } from "./cpu.ts";
-import { type Run, runLoad } from "./load.ts";
-import { median } from "./median.ts";
+/** `bench requests`: every scenario by every side, in turns. @module */
+import { resolve } from "node:path";
+import { type Comparison, compare, printComparison, type Sides } from "./compare.ts";
+import { prepareRun, type Run, type Served } from "./load.ts";
 import type { BenchOptions } from "./options.ts";
 import { findPgbench, runPgbench } from "./pgbench.ts";
+import { show, table, times } from "./print.ts";
 import {
+  findScenario,
   limitScript,
-  makeRequests,
   postgrestScript,
   SCENARIOS,
   type Scenario,
 } from "./scenarios.ts";
-import { type Server, startServer } from "./servers.ts";
+import { startServer } from "./servers.ts";
 import { type Stage, withStage } from "./stage.ts";
 
-export const CONTENDERS = ["service", "limit", "plain", "postgrest"] as const;
-export type Contender = (typeof CONTENDERS)[number];
+const ROWHOUSE = "Rowhouse";
+const CALL = "the call by pgbench";
+const PLAIN = "plain Bun.serve";
+const POSTGREST = "PostgREST's statements by pgbench";
+/** How far any server of these parts would get. */
+const BARE = "the same call behind Bun.serve, nothing else";
+const OTHER = "the other checkout";
 
-/** Medians of a scenario's rounds by contender; absent where a contender cannot run. */
-export type ScenarioResult = {
-  name: string;
-  title: string;
-  contenders: Partial<Record<Contender, Run>>;
-  /** The median of each round's service / contender: rounds are pairs, so a slow minute cancels out. */
-  ratios: Partial<Record<Exclude<Contender, "service">, number>>;
-};
-
+type ScenarioResult = Comparison & { name: string; title: string };
 export type RequestsResult = {
   apps: number;
-  rowsAnApp: number;
-  connections: number;
+  rowsPerApp: number;
   pool: number;
-  rounds: number;
-  seconds: number;
   postgres: string;
   pgbench: "present" | "missing";
-  memoryMb: { idle: number; after: number; most: number } | undefined;
   scenarios: ScenarioResult[];
 };
 
-type Arena = {
-  stage: Stage;
-  options: BenchOptions;
-  servers: { service: Server; plain: Server };
-  postmaster: number | undefined;
-  pgbench: string | undefined;
-};
-
-/** Seconds before the first round of a scenario, which do not count. */
-const WARM_S = 1.5;
+type Servers = Sides<Served>;
 
 export async function benchRequests(options: BenchOptions): Promise<RequestsResult> {
-  return withStage({ apps: options.apps, rows: options.rows }, async (stage) => {
-    const service = await startServer("service", stage, options);
-    const plain = await startServer("plain", stage, options);
-    const idle = residentMb(service.pid)?.now;
-    try {
-      const postmaster = await findPostmaster(stage);
-      const arena = {
-        stage,
-        options,
-        servers: { service, plain },
-        postmaster,
-        pgbench: findPgbench(),
-      };
-      const scenarios: ScenarioResult[] = [];
-      for (const scenario of pickScenarios(options.only))
-        scenarios.push(await benchScenario(arena, scenario));
-      const memory = residentMb(service.pid);
-      return {
-        apps: options.apps,
-        rowsAnApp: options.rows,
-        connections: options.connections,
-        pool: options.pool,
-        rounds: options.rounds,
-        seconds: options.seconds,
-        postgres: stage.version,
-        pgbench: arena.pgbench === undefined ? "missing" : "present",
-        memoryMb: memory && { idle: idle ?? 0, after: memory.now, most: memory.most },
-        scenarios,
-      };
-    } finally {
-      await Promise.all([service.stop(), plain.stop()]);
-    }
+  return await withStage(options, async (stage) => {
+    await using server = await startServer("service", stage, options);
+    const withOthers = options.against === undefined ? withContenders : withCheckout;
+    const scenarios = await withOthers({ stage, server }, options, (servers) =>
+      benchScenarios(servers, options),
+    );
+    return {
+      apps: options.apps,
+      rowsPerApp: options.rows,
+      pool: options.pool,
+      postgres: stage.version,
+      pgbench: findPgbench() === undefined ? "missing" : "present",
+      scenarios,
+    };
   });
 }
 
-/** @throws {Error} `--only` names no scenario */
-export function pickScenarios(only: readonly string[]): readonly Scenario[] {
-  const unknown = only.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
-  if (unknown.length > 0) {
-    const known = SCENARIOS.map((scenario) => scenario.name).join(", ");
-    throw new Error(`Cannot run --only ${unknown.join(",")}: must be of ${known}`);
-  }
-  return SCENARIOS.filter((scenario) => only.length === 0 || only.includes(scenario.name));
+async function withContenders<Result>(
+  served: Served,
+  options: BenchOptions,
+  use: (servers: Servers) => Promise<Result>,
+): Promise<Result> {
+  const { stage } = served;
+  const keys = Object.fromEntries(stage.apps.map(({ key, id }) => [`Bearer ${key}`, id]));
+  const env = { BENCH_APPS: JSON.stringify(keys) };
+  await using plain = await startServer("plain", stage, options);
+  await using bare = await startServer("bare", stage, options, { env });
+  const others = { [PLAIN]: { stage, server: plain }, [BARE]: { stage, server: bare } };
+  return await use({ [ROWHOUSE]: served, ...others });
 }
 
-/** The postmaster's process, where the database runs on this machine and shows its processes. */
-export async function findPostmaster(stage: Stage): Promise<number | undefined> {
-  return withDatabase(stage.database.adminUrl, async (admin) => {
-    const [row] = await admin.query<{ pid: number }>("select pg_backend_pid() as pid", [], {
-      retry: "safe",
-      queue: SERVICE_QUEUE,
-    });
-    return row === undefined ? undefined : parentOf(row.pid);
+/** Another checkout, with a database of its own in the same cluster that its own code has made. */
+async function withCheckout<Result>(
+  served: Served,
+  options: BenchOptions,
+  use: (servers: Servers) => Promise<Result>,
+): Promise<Result> {
+  const folder = resolve(options.against ?? "", "test/bench");
+  const other: Pick<typeof import("./stage.ts"), "withStage"> = await import(`${folder}/stage.ts`);
+  return await other.withStage(options, async (filled) => {
+    const stage = { ...filled, postmaster: served.stage.postmaster };
+    await using server = await startServer("service", stage, options, { folder });
+    return await use({ [ROWHOUSE]: served, [OTHER]: { stage, server } });
   });
 }
 
-async function benchScenario(arena: Arena, scenario: Scenario): Promise<ScenarioResult> {
-  await runHttp(arena, scenario, { contender: "service", seconds: WARM_S });
-  await runHttp(arena, scenario, { contender: "plain", seconds: WARM_S });
-  const rounds: Partial<Record<Contender, Run>>[] = [];
-  for (let round = 0; round < arena.options.rounds; round++) {
-    const runs: Partial<Record<Contender, Run>> = {};
-    for (const contender of CONTENDERS) {
-      const run = await runContender(arena, scenario, contender);
-      if (run !== undefined) runs[contender] = run;
-    }
-    rounds.push(runs);
-    process.stderr.write(`${scenario.name} ${round + 1}/${arena.options.rounds}\n`);
+async function benchScenarios(servers: Servers, options: BenchOptions): Promise<ScenarioResult[]> {
+  const wanted = options.only.length === 0 ? SCENARIOS : options.only.map(findScenario);
+  const results: ScenarioResult[] = [];
+  for (const scenario of wanted) {
+    const { name, title } = scenario;
+    const runs: Record<string, () => Promise<Run>> = {};
+    // The bare server knows one call.
+    for (const [side, served] of Object.entries(servers))
+      if (side !== BARE || name === "get") runs[side] = await prepareRun(served, scenario, options);
+    const stage = servers[PLAIN]?.stage;
+    if (stage !== undefined) Object.assign(runs, pgbenchRuns(stage, scenario, options));
+    results.push({ name, title, ...(await compare(name, runs, options)) });
   }
+  return results;
+}
+
+function pgbenchRuns(
+  stage: Stage,
+  scenario: Scenario,
+  { connections, seconds }: BenchOptions,
+): Sides<() => Promise<Run>> {
+  const pgbench = findPgbench();
+  if (pgbench === undefined) return {};
+  const load = { body: scenario.http.body ?? "{}", connections, seconds };
+  const prepare = (url: string, script: string) => () =>
+    runPgbench(pgbench, { url, script, ...load }, stage.postmaster);
   return {
-    name: scenario.name,
-    title: scenario.title,
-    contenders: mapContenders((contender) =>
-      medianRun(rounds.flatMap((runs) => runs[contender] ?? [])),
-    ),
-    ratios: mapContenders((contender) =>
-      medianOf(rounds.map((runs) => ratio(runs.service?.perSecond, runs[contender]?.perSecond))),
-    ),
+    [CALL]: prepare(stage.database.servingUrl, limitScript(scenario, stage.size)),
+    [POSTGREST]: prepare(stage.plainUrl, postgrestScript(scenario, stage.size)),
   };
 }
 
-async function runContender(
-  arena: Arena,
-  scenario: Scenario,
-  contender: Contender,
-): Promise<Run | undefined> {
-  const { stage, options, pgbench, postmaster } = arena;
-  const { connections, seconds } = options;
-  if (contender === "service" || contender === "plain")
-    return runHttp(arena, scenario, { contender, seconds });
-  if (pgbench === undefined) return undefined;
-  const plan =
-    contender === "limit"
-      ? { url: stage.database.servingUrl, script: limitScript(scenario, stage.size) }
-      : { url: stage.plainUrl, script: postgrestScript(scenario, stage.size) };
-  return runPgbench(
-    pgbench,
-    { ...plan, body: scenario.body ?? "{}", connections, seconds },
-    postmaster,
-  );
+export function printRequests({ scenarios, ...result }: RequestsResult): string {
+  const size = `${result.apps} apps × ${result.rowsPerApp} rows, a pool of ${result.pool}, PostgreSQL ${result.postgres}`;
+  const missing = result.pgbench === "missing" ? "; pgbench is missing, and its lines" : "";
+  const tables = scenarios.map((scenario) => printComparison(`${scenario.title} by`, scenario));
+  return [`${size}${missing}.`, ...tables].join("\n\n");
 }
 
-function runHttp(
-  { stage, options, servers, postmaster }: Arena,
-  scenario: Scenario,
-  { contender, seconds }: { contender: "service" | "plain"; seconds: number },
-): Promise<Run> {
-  const server = servers[contender];
-  return runLoad(
-    {
-      url: server.url,
-      connections: options.connections,
-      seconds,
-      status: scenario.status,
-      requests: makeRequests(scenario, stage),
-    },
-    { server, postmaster },
-  );
-}
-
-function mapContenders<Value>(
-  make: (contender: Contender) => Value | undefined,
-): Partial<Record<Contender, Value>> {
-  const made: Partial<Record<Contender, Value>> = {};
-  for (const contender of CONTENDERS) {
-    const value = make(contender);
-    if (value !== undefined) made[contender] = value;
-  }
-  return made;
-}
-
-/** Every figure's own median. */
-export function medianRun(runs: readonly Run[]): Run | undefined {
-  if (runs.length === 0) return undefined;
-  const read = (name: keyof Run) => medianOf(runs.map((run) => run[name]));
-  const cpu = (["serverCpu", "databaseCpu", "loadCpu"] as const).flatMap((name) => {
-    const value = read(name);
-    return value === undefined ? [] : [[name, value] as const];
+/** Three lines of them. */
+export function printHighlights({ scenarios }: RequestsResult): string {
+  const rows = ["get", "list-100", "create"].map((name) => {
+    const found = scenarios.find((scenario) => scenario.name === name);
+    const rate = show(found?.sides[ROWHOUSE]?.perSecond);
+    return [found?.title, rate, times(found?.ratios[CALL]), times(found?.ratios[PLAIN])];
   });
-  return {
-    perSecond: read("perSecond") ?? 0,
-    p50Ms: read("p50Ms") ?? 0,
-    p99Ms: read("p99Ms") ?? 0,
-    ...Object.fromEntries(cpu),
-  };
-}
-
-/** @throws {Error} there is none */
-export function takeMedian(runs: readonly Run[]): Run {
-  const run = medianRun(runs);
-  if (run === undefined) throw new Error("No round was run");
-  return run;
-}
-
-function medianOf(values: readonly (number | undefined)[]): number | undefined {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : median(known);
-}
-
-function ratio(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? undefined : one / other;
+  return table(["request", "req/s", `× ${CALL}`, `× ${PLAIN}`], rows);
 }

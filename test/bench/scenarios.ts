@@ -1,32 +1,35 @@
 /**
- * What is measured: one row a kind of request, as the HTTP request that the service and the plain server get, the
+ * What is measured: one row per kind of request, as the HTTP request that the service and the plain server get, the
  * function call that is the limit, and the main query that PostgREST would send.
  *
  * @module
  */
 import type { LoadRequest } from "./load_process.ts";
 import { DRAWN_APP, DRAWN_ROW, drawRow, rowId, type Size } from "./names.ts";
-import { CHANGE, NEW_ROW, type Stage, type StageApp } from "./stage.ts";
+import type { Stage } from "./stage.ts";
 
 export type Scenario = {
   name: string;
   title: string;
-  /** The status of a good answer. */
-  status: number;
-  writes: boolean;
-  /** One request of an app, for a row of its own drawn at random. */
-  request: (app: StageApp, row: string) => Pick<LoadRequest, "method" | "path">;
-  /** What it sends; pgbench's {@linkcode BODY}. */
-  body?: string;
+  /** The path is below the table's, `:id` a row of the app's own, the status that of a good answer. */
+  http: { method: LoadRequest["method"]; path: string; status: number; body?: string };
   /** The call that the service makes, for pgbench. */
   call: string;
   /** The query inside PostgREST's main statement. */
   query: string;
 };
 
-const TABLE = "/v1/data/db/tasks";
 const COLUMNS = '"id", "app_id", "title", "status", "done", "position", "price", "notes", "due_at"';
-/** A variable of pgbench: a colon inside a literal would be taken for one. */
+const NEW_ROW = {
+  title: "Paint the fence",
+  status: "doing",
+  position: 7,
+  price: "12.50",
+  notes: "Two coats, and mind the roses along the southern side of the house",
+  due_at: "2026-03-04T05:06:07+00:00",
+};
+const CHANGE = { done: true, position: 8 };
+/** What is sent, as a variable of pgbench: a colon inside a literal would be taken for one. */
 const BODY = ":body";
 const NEW_ID = "gen_random_uuid()";
 
@@ -35,28 +38,21 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: "get",
     title: "get one row",
-    status: 200,
-    writes: false,
-    request: (_app, row) => ({ method: "GET", path: `${TABLE}/${row}` }),
+    http: { method: "GET", path: "/:id", status: 200 },
     call: `select api.tasks_get(${DRAWN_APP}, ${DRAWN_ROW})`,
     query: `select * from data.tasks where app_id = ${DRAWN_APP} and id = ${DRAWN_ROW}`,
   },
   ...[20, 100, 1000].map((limit) => ({
     name: `list-${limit}`,
     title: `list ${limit} rows`,
-    status: 200,
-    writes: false,
-    request: () => ({ method: "GET" as const, path: `${TABLE}?limit=${limit}` }),
+    http: { method: "GET" as const, path: `?limit=${limit}`, status: 200 },
     call: `select api.tasks_list(${DRAWN_APP}, ${limit}, 0, 8388608)`,
     query: `select * from data.tasks where app_id = ${DRAWN_APP} order by id limit ${limit} offset 0`,
   })),
   {
     name: "update",
     title: "update a row",
-    status: 200,
-    writes: true,
-    body: JSON.stringify(CHANGE),
-    request: (_app, row) => ({ method: "PATCH", path: `${TABLE}/${row}` }),
+    http: { method: "PATCH", path: "/:id", status: 200, body: JSON.stringify(CHANGE) },
     call: `select api.tasks_update(${DRAWN_APP}, ${DRAWN_ROW}, ${BODY})`,
     query: `update data.tasks set done = (b.v ->> 'done')::boolean, position = (b.v ->> 'position')::numeric
       from (select ${BODY}::json as v) as b
@@ -65,10 +61,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: "create",
     title: "create a row",
-    status: 201,
-    writes: true,
-    body: JSON.stringify(NEW_ROW),
-    request: () => ({ method: "POST", path: TABLE }),
+    http: { method: "POST", path: "", status: 201, body: JSON.stringify(NEW_ROW) },
     call: `select api.tasks_create(${DRAWN_APP}, ${NEW_ID}, ${BODY})`,
     query: `insert into data.tasks (${COLUMNS})
       select ${NEW_ID}, ${DRAWN_APP}, b."title", b."status", false, b."position", b."price", b."notes", b."due_at"
@@ -77,20 +70,29 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
+/** @throws {Error} there is no scenario of that name */
+export function findScenario(name: string): Scenario {
+  const scenario = SCENARIOS.find((known) => known.name === name);
+  if (scenario !== undefined) return scenario;
+  const known = SCENARIOS.map((row) => row.name).join(", ");
+  throw new Error(`Cannot run "${name}": must be one of ${known}`);
+}
+
 /** Different requests that a load is drawn from. */
 const REQUESTS = 5000;
 
 /** Requests of a scenario, spread over the stage's apps and their rows. */
-export function makeRequests(scenario: Scenario, { apps, size }: Stage): LoadRequest[] {
+export function makeRequests({ http }: Scenario, { apps, size }: Stage): LoadRequest[] {
+  const { method, body } = http;
   return Array.from({ length: REQUESTS }, (_, index) => {
     const app = apps[index % apps.length];
     if (app === undefined) throw new Error("The stage has no app");
     const row = rowId(size, app.number, 1 + Math.floor(Math.random() * size.rows));
-    const request = scenario.request(app, row);
-    const headers = { authorization: `Bearer ${app.key}` };
-    const { body } = scenario;
-    if (body === undefined) return { ...request, headers };
-    return { ...request, headers: { ...headers, "content-type": "application/json" }, body };
+    const path = `/v1/data/db/tasks${http.path.replace(":id", row)}`;
+    const authorization = `Bearer ${app.key}`;
+    if (body === undefined) return { method, path, headers: { authorization } };
+    const headers = { authorization, "content-type": "application/json" };
+    return { method, path, headers, body };
   });
 }
 
@@ -105,15 +107,15 @@ export function limitScript(scenario: Scenario, size: Size): string {
  *
  * @see https://docs.postgrest.org/en/stable/references/transactions.html
  */
-export function postgrestScript(scenario: Scenario, size: Size): string {
-  const main = `with pgrst_source as (${scenario.query})
+export function postgrestScript({ http, query }: Scenario, size: Size): string {
+  const main = `with pgrst_source as (${query})
     select ''::text as total_result_set, pg_catalog.count(_postgrest_t) as page_total,
       coalesce(json_agg(_postgrest_t), '[]')::text as body,
       nullif(current_setting('response.headers', true), '') as response_headers,
       nullif(current_setting('response.status', true), '') as response_status
     from (select * from pgrst_source) as _postgrest_t`;
   return `${drawRow(size)}
-begin isolation level read committed ${scenario.writes ? "read write" : "read only"};
+begin isolation level read committed ${http.method === "GET" ? "read only" : "read write"};
 ${oneLine(SETTINGS)};
 ${oneLine(main)};
 commit;

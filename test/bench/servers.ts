@@ -1,78 +1,46 @@
-/** Serving processes of the bench: started, waited for, asked, stopped. @module */
+/** Serving processes of the bench: started, waited for, stopped. @module */
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BenchOptions } from "./options.ts";
 import type { Stage } from "./stage.ts";
 
-export type Server = {
-  url: string;
-  pid: number;
-  /** One line to the process, and the line that it answers. */
-  ask: (line: string) => Promise<string>;
-  stop: () => Promise<void>;
-};
+/** Stops at the end of its `await using` block. */
+export type Server = AsyncDisposable & { url: string; pid: number };
 
-const SCRIPTS = {
-  service: "service_server.ts",
-  plain: "plain_server.ts",
-  bare: "bare_server.ts",
-} as const;
+const HERE = fileURLToPath(new URL(".", import.meta.url));
 
-/** Flags of Bun and variables of a server's process. */
-export type ServerOptions = { flags?: readonly string[]; env?: Readonly<Record<string, string>> };
+/** The folder of another bench, and variables of the process besides the usual ones. */
+type ServerOptions = { folder?: string; env?: Readonly<Record<string, string>> };
 
 /** A process that serves the stage. */
 export async function startServer(
-  name: keyof typeof SCRIPTS,
-  stage: Stage,
+  name: "service" | "plain" | "bare",
+  { database, plainUrl }: Stage,
   { pool, profile }: Pick<BenchOptions, "pool" | "profile">,
-  { flags: more = [], env = {} }: ServerOptions = {},
+  { folder = HERE, env = {} }: ServerOptions = {},
 ): Promise<Server> {
-  const script = fileURLToPath(new URL(SCRIPTS[name], import.meta.url));
-  const { servingUrl, adminUrl, prepare } = stage.database;
+  const script = join(folder, `${name}_server.ts`);
   const flags = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}/${name}`];
-  const child = Bun.spawn([process.execPath, ...flags, ...more, script], {
-    env: {
-      ...process.env,
-      DATABASE_URL: name === "plain" ? stage.plainUrl : servingUrl,
-      ADMIN_DATABASE_URL: adminUrl,
-      DATABASE_POOL: String(pool),
-      DATABASE_PREPARE: prepare ? "on" : "off",
-      ...env,
-    },
+  const settings = {
+    DATABASE_URL: name === "plain" ? plainUrl : database.servingUrl,
+    ADMIN_DATABASE_URL: database.adminUrl,
+    DATABASE_POOL: String(pool),
+    DATABASE_PREPARE: database.prepare ? "on" : "off",
+  };
+  const child = Bun.spawn([process.execPath, ...flags, script], {
+    env: { ...process.env, ...settings, ...env },
     stdin: "pipe",
     stdout: "pipe",
     stderr: "inherit",
   });
-  const lines = readLines(child.stdout);
-  const port = await takeLine(lines);
+  const { value, done } = await child.stdout.getReader().read();
+  if (done) throw new Error(`${script} ended before it listened`);
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${Number(new TextDecoder().decode(value))}`,
     pid: child.pid,
-    ask: async (line) => {
-      child.stdin.write(`${line}\n`);
-      await child.stdin.flush();
-      return await takeLine(lines);
-    },
-    stop: async () => {
+    [Symbol.asyncDispose]: async () => {
       child.stdin.end();
       await child.exited;
     },
   };
-}
-
-async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of stream) {
-    const parts = (text + decoder.decode(chunk, { stream: true })).split("\n");
-    text = parts.pop() ?? "";
-    yield* parts;
-  }
-}
-
-/** @throws {Error} the process ended without a word */
-async function takeLine(lines: AsyncGenerator<string>): Promise<string> {
-  const { value, done } = await lines.next();
-  if (done === true) throw new Error("The server ended before it answered");
-  return value;
 }

@@ -1,6 +1,6 @@
 /**
  * The service as a serving process of its own: prints its port when it is warm, logs every request as in production,
- * answers `hashes <count>` with how long they take here, and ends when standard input closes.
+ * and ends when standard input closes.
  *
  * @module
  */
@@ -9,7 +9,6 @@ import { bufferLines } from "../../src/bin/cli/terminal.ts";
 import { makeLog } from "../../src/observe.ts";
 import { ROLES } from "../../src/role.ts";
 import { openService } from "../../src/service/open.ts";
-import { timeHashes } from "./hashes.ts";
 
 /** What the gateway's bench sets; one process that does everything otherwise. */
 function readRole() {
@@ -19,7 +18,7 @@ function readRole() {
   return { role, upstreams, secrets: [BENCH_SECRET] };
 }
 
-const log = openSync(process.env["BENCH_LOG"] || "/dev/null", "a");
+const log = openSync("/dev/null", "a");
 const lines = bufferLines(Bun.file(log));
 const service = openService({
   databaseUrl: process.env["DATABASE_URL"] ?? "",
@@ -33,12 +32,7 @@ const service = openService({
 await service.warm();
 const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: service.fetch });
 process.stdout.write(`${server.port}\n`);
-for await (const line of console) {
-  if (line === "") continue; // what the end of standard input gives
-  const [, count] = /^hashes (\d+)$/.exec(line) ?? [];
-  if (count === undefined) throw new Error(`Cannot answer "${line}": must be hashes <count>`);
-  process.stdout.write(`${await timeHashes(Number(count))}\n`);
-}
+for await (const _ of process.stdin);
 await server.stop(true);
 await service.close();
 await lines.flush();

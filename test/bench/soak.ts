@@ -1,30 +1,19 @@
-/** `bench soak`: minutes of mixed requests, and whether memory, sockets and connections stay what they were. @module */
-
+/** `bench soak`: whether minutes of mixed requests leave memory, sockets and connections what they were; then a storm. @module */
 import { readdirSync, readlinkSync } from "node:fs";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
-import { residentMb } from "./cpu.ts";
-import { type Run, runLoad } from "./load.ts";
-import { percentile } from "./median.ts";
+import { residentMb } from "../support/memory.ts";
+import { runLoad, type Served } from "./load.ts";
 import type { BenchOptions } from "./options.ts";
-import { pickScenarios } from "./requests.ts";
-import { makeRequests } from "./scenarios.ts";
-import { type Server, startServer } from "./servers.ts";
-import { type Stage, withStage } from "./stage.ts";
+import { show, table } from "./print.ts";
+import { median } from "./rounds.ts";
+import { findScenario, makeRequests } from "./scenarios.ts";
+import { startServer } from "./servers.ts";
+import { withStage } from "./stage.ts";
+import { measureStorm, printStorm } from "./storm.ts";
 
-/** What a serving process holds; absent where it cannot be read. */
-export type Held = { memoryMb?: number; sockets?: number; databaseConnections: number };
-export type SoakResult = {
-  seconds: number;
-  connections: number;
-  pool: number;
-  reads: Run;
-  creates: Run;
-  start: Held;
-  end: Held;
-  /** Of the line through the later three quarters of the samples: what warms up first does not count. */
-  memorySlopeMbPerMinute?: number;
-};
+type Held = Awaited<ReturnType<typeof readHeld>>;
+type SoakResult = Awaited<ReturnType<typeof benchSoak>>;
 
 /** Requests whose good answer is 200, drawn evenly. */
 const MIXED = ["get", "list-20", "list-100", "update"];
@@ -33,77 +22,52 @@ const CREATORS = 2;
 const EDGE_S = 3;
 const SAMPLE_MS = 1000;
 
-export async function benchSoak(options: BenchOptions): Promise<SoakResult> {
-  return await withStage({ apps: options.apps, rows: options.rows }, async (stage) => {
-    const server = await startServer("service", stage, options);
-    try {
-      const seconds = options.soakSeconds;
-      const mixed = runMixed(stage, server, { ...options, seconds });
-      const watched = watchHeld(stage, server, seconds);
-      const [runs, held] = await Promise.all([mixed, watched]);
-      const { connections, pool } = options;
-      return { seconds, connections, pool, ...runs, ...held };
-    } finally {
-      await server.stop();
-    }
+export async function benchSoak(options: BenchOptions) {
+  return await withStage(options, async (stage) => {
+    await using server = await startServer("service", stage, options);
+    const { connections, pool } = options;
+    const seconds = options.minutes * 60;
+    const run = (names: readonly string[], status: number, callers: number) => {
+      const requests = names.flatMap((name) => makeRequests(findScenario(name), stage));
+      return runLoad({ stage, server }, { status, requests }, { seconds, connections: callers });
+    };
+    const [reads, creates, watched] = await Promise.all([
+      run(MIXED, 200, connections),
+      run(["create"], 201, CREATORS),
+      watch({ stage, server }, seconds),
+    ]);
+    const storm = await measureStorm({ stage, server }, options);
+    return { seconds, connections, pool, reads, creates, ...watched, storm };
   });
 }
 
 /** Under load at both ends: connections whose callers have gone are closed, which would look like fewer. */
-async function watchHeld(
-  stage: Stage,
-  server: Server,
-  seconds: number,
-): Promise<Pick<SoakResult, "start" | "end" | "memorySlopeMbPerMinute">> {
+async function watch(served: Served, seconds: number) {
   await Bun.sleep(EDGE_S * 1000);
-  const start = await readHeld(stage, server);
-  const samples = startSampling(server.pid);
+  const start = await readHeld(served);
+  const samples: Sample[] = [];
+  const startedAt = performance.now();
+  const timer = setInterval(() => {
+    const mb = residentMb(served.server.pid)?.now;
+    if (mb !== undefined) samples.push({ minute: (performance.now() - startedAt) / 60_000, mb });
+  }, SAMPLE_MS);
   await Bun.sleep(Math.max(seconds - 2 * EDGE_S, 1) * 1000);
-  const memorySlopeMbPerMinute = samples.stop();
-  const end = await readHeld(stage, server);
-  return {
-    start,
-    end,
-    ...(memorySlopeMbPerMinute === undefined ? {} : { memorySlopeMbPerMinute }),
-  };
+  clearInterval(timer);
+  // What warms up first does not count.
+  const memorySlopeMbPerMinute = slope(samples.slice(Math.floor(samples.length / 4)));
+  return { start, end: await readHeld(served), memorySlopeMbPerMinute };
 }
 
-async function runMixed(
-  stage: Stage,
-  server: Server,
-  { connections, seconds }: Pick<BenchOptions, "connections" | "seconds">,
-): Promise<{ reads: Run; creates: Run }> {
-  const toRequests = (names: readonly string[]) =>
-    pickScenarios(names).flatMap((scenario) => makeRequests(scenario, stage));
-  const measured = { server, postmaster: undefined };
-  const plan = { url: server.url, seconds };
-  const [reads, creates] = await Promise.all([
-    runLoad({ ...plan, connections, status: 200, requests: toRequests(MIXED) }, measured),
-    runLoad(
-      { ...plan, connections: CREATORS, status: 201, requests: toRequests(["create"]) },
-      measured,
-    ),
-  ]);
-  return { reads, creates };
-}
-
-async function readHeld({ database }: Stage, { pid }: Server): Promise<Held> {
-  const memoryMb = residentMb(pid)?.now;
-  const sockets = countSockets(pid);
-  const databaseConnections = await withDatabase(database.adminUrl, async (admin) => {
-    const [row] = await admin.query<{ count: number }>(
-      `select count(*)::integer as count from pg_stat_activity
-      where datname = current_database() and application_name like 'rowhouse%' and pid <> pg_backend_pid()`,
-      [],
-      { retry: "safe", queue: SERVICE_QUEUE },
-    );
-    return row?.count ?? 0;
-  });
-  return {
-    ...(memoryMb === undefined ? {} : { memoryMb }),
-    ...(sockets === undefined ? {} : { sockets }),
-    databaseConnections,
-  };
+/** What a serving process holds; undefined where it cannot be read. */
+async function readHeld({ stage, server }: Served) {
+  const count = `select count(*)::integer as count from pg_stat_activity
+    where datname = current_database() and application_name like 'rowhouse%' and pid <> pg_backend_pid()`;
+  const rows = await withDatabase(stage.database.adminUrl, (admin) =>
+    admin.query<{ count: number }>(count, [], { retry: "safe", queue: SERVICE_QUEUE }),
+  );
+  const databaseConnections = rows[0]?.count ?? 0;
+  const memoryMb = residentMb(server.pid)?.now;
+  return { memoryMb, sockets: countSockets(server.pid), databaseConnections };
 }
 
 function countSockets(pid: number): number | undefined {
@@ -125,30 +89,30 @@ function isSocket(file: string): boolean {
 
 type Sample = { minute: number; mb: number };
 
-/** Notes the process's memory until stopped, which gives its slope. */
-function startSampling(pid: number): { stop: () => number | undefined } {
-  const samples: Sample[] = [];
-  const startedAt = performance.now();
-  const timer = setInterval(() => {
-    const mb = residentMb(pid)?.now;
-    if (mb !== undefined) samples.push({ minute: (performance.now() - startedAt) / 60_000, mb });
-  }, SAMPLE_MS);
-  return {
-    stop: () => {
-      clearInterval(timer);
-      return slope(samples.slice(Math.floor(samples.length / 4)));
-    },
-  };
-}
-
 /** The median of the slopes between all pairs, which one garbage collection does not tilt. */
 export function slope(samples: readonly Sample[]): number | undefined {
   const slopes = samples.flatMap((from, index) =>
     samples.slice(index + 1).map((to) => (to.mb - from.mb) / (to.minute - from.minute)),
   );
-  if (slopes.length === 0) return undefined;
-  return percentile(
-    slopes.sort((one, other) => one - other),
-    0.5,
+  return slopes.length === 0 ? undefined : median(slopes);
+}
+
+export function printSoak(result: SoakResult): string {
+  const row = (name: string, figure: keyof Held) => [
+    name,
+    show(result.start[figure]),
+    show(result.end[figure]),
+  ];
+  const lines = table(
+    [`${show(result.seconds / 60, 1)} minutes of mixed requests`, "start", "end"],
+    [
+      row("memory MB", "memoryMb"),
+      row("sockets", "sockets"),
+      row("database connections", "databaseConnections"),
+    ],
   );
+  const { reads, creates, connections, pool } = result;
+  const grown = show(result.memorySlopeMbPerMinute, 2) ?? "–";
+  const note = `Memory grows by ${grown} MB a minute; ${show(reads.perSecond)} gets, lists and updates a second (p99 ${show(reads.p99Ms, 1)} ms) and ${show(creates.perSecond)} creates; ${connections} connections, a pool of ${pool}.`;
+  return `${lines}\n\n${note}\n\n${printStorm(result.storm)}`;
 }

@@ -14,10 +14,11 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { push } from "../../src/push/mod.ts";
 import { clusterUrls, makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
 import { definitionOf } from "../support/service.ts";
+import { parentOf } from "./cpu.ts";
 import { appId, appIdSql, rowIdSql, type Size } from "./names.ts";
 
 /** What the rows look like: every common kind, about 300 bytes of JSON. */
-export const SCHEMA = defineSchema({
+const SCHEMA = defineSchema({
   tasks: t
     .model({
       title: t.string().required(),
@@ -31,19 +32,7 @@ export const SCHEMA = defineSchema({
     .index("status"),
 });
 
-/** A body of a create. */
-export const NEW_ROW = {
-  title: "Paint the fence",
-  status: "doing",
-  position: 7,
-  price: "12.50",
-  notes: "Two coats, and mind the roses along the southern side of the service",
-  due_at: "2026-03-04T05:06:07+00:00",
-};
-export const CHANGE = { done: true, position: 8 };
-
 export type StageApp = { number: number; id: string; key: string };
-
 export type Stage = {
   database: TestDatabase;
   /** A login that may read and write the table itself, under row security: for the ways that are not the service's. */
@@ -52,12 +41,16 @@ export type Stage = {
   /** The apps that the load speaks for. */
   apps: readonly StageApp[];
   version: string;
+  /** PostgreSQL's first process, where it runs on this machine and shows its processes. */
+  postmaster: number | undefined;
 };
 
 const PLAIN_LOGIN = "rowhouse_bench_plain";
 const PLAIN_PASSWORD = "bench plain password";
-/** Apps that get a key, at the most: each costs a statement. */
+/** Apps that get a key: each costs a statement. */
 const MAX_KEYS = 500;
+const FILL_MS = 3_600_000;
+const ONCE = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
 
 /** Runs `use` with a PostgreSQL, which is stopped after it when it was started for it. */
 export async function withCluster<Result>(use: () => Promise<Result>): Promise<Result> {
@@ -65,11 +58,8 @@ export async function withCluster<Result>(use: () => Promise<Result>): Promise<R
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-bench-"));
   await Bun.$`chmod 755 ${folder}`.quiet();
   const settings = ["max_connections=300", "shared_buffers=1GB", "max_wal_size=4GB"];
-  const cluster = await startCluster({
-    dataDir: join(folder, "postgres"),
-    durable: true,
-    settings,
-  });
+  const dataDir = join(folder, "postgres");
+  const cluster = await startCluster({ dataDir, durable: true, settings });
   process.env["ADMIN_DATABASE_URL"] = cluster.url;
   try {
     return await use();
@@ -98,31 +88,22 @@ export async function withStage<Result>(
 async function fill(admin: Database, database: TestDatabase, size: Size): Promise<Stage> {
   await admin.message(`insert into rowhouse.apps (id, slug)
     select ${appIdSql("n")}, 'bench-' || n from generate_series(1, ${size.apps}) as n; select 1`);
-  const first = { id: appId(1), slug: "bench-1" };
-  const definition = definitionOf(SCHEMA);
-  await push(
-    { admin, log: () => undefined },
-    { app: first, definition, options: { dryRun: false } },
-  );
-  await admin.message(
-    `insert into rowhouse.registrations (app_id, table_name, definition, version)
+  const app = { id: appId(1), slug: "bench-1" };
+  const request = { app, definition: definitionOf(SCHEMA), options: { dryRun: false } };
+  await push({ admin, log: () => undefined }, request);
+  await admin.message(`insert into rowhouse.registrations (app_id, table_name, definition, version)
     select ${appIdSql("n")}, r.table_name, r.definition, r.version
-    from generate_series(2, ${size.apps}) as n, rowhouse.registrations as r; select 1`,
-  );
+    from generate_series(2, ${size.apps}) as n, rowhouse.registrations as r; select 1`);
   await fillRows(admin, size);
   const plainUrl = await makePlainLogin(admin, database);
-  const [row] = await admin.query<{ version: string }>(
-    "select current_setting('server_version') as version",
+  const [row] = await admin.query<{ version: string; pid: number }>(
+    "select current_setting('server_version') as version, pg_backend_pid() as pid",
     [],
-    { retry: "safe", queue: SERVICE_QUEUE },
+    ONCE,
   );
-  return {
-    database,
-    plainUrl,
-    size,
-    apps: await makeKeys(admin, size),
-    version: row?.version ?? "",
-  };
+  const { version = "", pid = 0 } = row ?? {};
+  const apps = await makeKeys(admin, size);
+  return { database, plainUrl, size, apps, version, postmaster: parentOf(pid) };
 }
 
 async function fillRows(admin: Database, { apps, rows }: Size): Promise<void> {
@@ -130,15 +111,15 @@ async function fillRows(admin: Database, { apps, rows }: Size): Promise<void> {
     `insert into data.tasks (app_id, id, title, status, done, position, price, notes, due_at)
     select ${appIdSql("a")}, ${rowIdSql(`(a - 1)::bigint * ${rows} + n`)}, 'Task ' || n || ' of app ' || a,
       (array['open', 'doing', 'done'])[1 + n % 3]::data.tasks__status__enum, n % 3 = 2, n, n * 0.25,
-      'Two coats, and mind the roses along the southern side of service ' || a, timestamptz '2026-01-01' + n * interval '1 minute'
+      'Two coats, and mind the roses along the southern side of house ' || a, timestamptz '2026-01-01' + n * interval '1 minute'
     from generate_series(1, ${apps}) as a, generate_series(1, ${rows}) as n; select 1`,
-    { timeoutMs: 3_600_000 },
+    { timeoutMs: FILL_MS },
   );
-  await admin.query("vacuum (analyze) data.tasks", [], { retry: "unsafe", queue: SERVICE_QUEUE });
-  await admin.query("checkpoint", [], { retry: "unsafe", queue: SERVICE_QUEUE });
+  await admin.query("vacuum (analyze) data.tasks", [], ONCE);
+  await admin.query("checkpoint", [], ONCE);
 }
 
-/** By membership: a service does not serve a table that is granted to anybody else than the tenant. */
+/** By membership: a table that is granted to anybody else than the tenant is not served. */
 async function makePlainLogin(admin: Database, database: TestDatabase): Promise<string> {
   await admin.message(`do $$ begin
     if not exists (select from pg_roles where rolname = '${PLAIN_LOGIN}') then
@@ -147,28 +128,22 @@ async function makePlainLogin(admin: Database, database: TestDatabase): Promise<
     grant rowhouse_tenant to ${PLAIN_LOGIN};
     grant usage on schema rowhouse to ${PLAIN_LOGIN};
     grant select on rowhouse.api_keys to ${PLAIN_LOGIN}; select 1`);
-  const url = new URL(database.servingUrl);
-  url.username = PLAIN_LOGIN;
-  url.password = PLAIN_PASSWORD;
-  return url.href;
+  return Object.assign(new URL(database.servingUrl), {
+    username: PLAIN_LOGIN,
+    password: PLAIN_PASSWORD,
+  }).href;
 }
 
 /** Keys for apps spread over all of them. */
 async function makeKeys(admin: Database, size: Size): Promise<StageApp[]> {
   const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
+  const scopes = ["data:read", "data:write"] as const;
   const count = Math.min(size.apps, MAX_KEYS);
   const made: StageApp[] = [];
   for (let index = 0; index < count; index++) {
     const number = 1 + Math.floor((index * size.apps) / count);
-    const { text } = await issueKey(
-      { admin, randomBytes, keyPrefix: "rh" },
-      {
-        slug: `bench-${number}`,
-        name: "bench",
-        scopes: ["data:read", "data:write"],
-        expiresAt: undefined,
-      },
-    );
+    const order = { slug: `bench-${number}`, name: "bench", scopes, expiresAt: undefined };
+    const { text } = await issueKey({ admin, randomBytes, keyPrefix: "rh" }, order);
     made.push({ number, id: appId(number), key: text });
   }
   return made;

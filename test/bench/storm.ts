@@ -1,102 +1,79 @@
-/** `bench storm`: requests before, while and after connections to the database are killed, and how soon all is well. @module */
-import schema from "../../schema/mod.ts";
+/** The storm that ends a soak: requests before, while and after connections to the database are killed. @module */
 import { killBackends } from "../storm/kill.ts";
-import { type Load, latency, rate, recovery, startLoad } from "../storm/load.ts";
-import { clusterUrls } from "../support/cluster.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
-import { median } from "./median.ts";
+import { type Book, latency, rate, recovery, startLoad } from "../storm/load.ts";
+import type { Served } from "./load.ts";
 import type { BenchOptions } from "./options.ts";
-
-export const PHASES = ["before", "during", "after"] as const;
-export type Phase = (typeof PHASES)[number];
-export type PhaseResult = { perSecond: number; p99Ms: number; refused: number };
-export type StormResult = {
-  rounds: number;
-  seconds: number;
-  callers: number;
-  pool: number;
-  /** Connections killed in a round. */
-  killed: number;
-  phases: Record<Phase, PhaseResult>;
-  duringToBefore: number;
-  afterToBefore: number;
-  /** Until ten answers in a row are good; the longest of the rounds. */
-  recoveryMs: number;
-  /** Answers that were somebody else's. */
-  foreign: number;
-};
+import { show, table, times } from "./print.ts";
+import { median, medians } from "./rounds.ts";
 
 const CALLERS = 24;
 /** What counts as after begins when connections have been opened again. */
 const SETTLE_MS = 1000;
 
-type Round = Record<Phase, PhaseResult> & { killed: number; recoveryMs: number; foreign: number };
+type Round = Awaited<ReturnType<typeof storm>>;
+type Phase = "before" | "during" | "after";
+export type StormResult = Awaited<ReturnType<typeof measureStorm>>;
 
-export async function benchStorm({ pool, rounds, seconds }: BenchOptions): Promise<StormResult> {
-  const service = await openTestService({ connections: pool, shape: "one" });
-  try {
-    const app = await service.makeApp(schema);
-    const made: Round[] = [];
-    for (let round = 0; round < rounds; round++) {
-      made.push(await storm(service, app, seconds * 1000));
-      process.stderr.write(`storm ${round + 1}/${rounds}\n`);
-    }
-    const compare = (phase: Phase) =>
-      median(made.map((round) => round[phase].perSecond / round.before.perSecond));
-    return {
-      rounds,
-      seconds,
-      callers: CALLERS,
-      pool,
-      killed: median(made.map(({ killed }) => killed)),
-      phases: {
-        before: toMiddle(made, "before"),
-        during: toMiddle(made, "during"),
-        after: toMiddle(made, "after"),
-      },
-      duringToBefore: compare("during"),
-      afterToBefore: compare("after"),
-      recoveryMs: Math.max(...made.map(({ recoveryMs }) => recoveryMs)),
-      foreign: made.reduce((sum, { foreign }) => sum + foreign, 0),
-    };
-  } finally {
-    await service.close();
-  }
+export async function measureStorm(served: Served, options: BenchOptions) {
+  const { rounds, seconds, pool } = options;
+  const made: Round[] = [];
+  for (let round = 0; round < rounds; round++) made.push(await storm(served, seconds * 1000));
+  const compare = (phase: Phase) =>
+    median(made.map((round) => round[phase].perSecond / round.before.perSecond));
+  const phase = (name: Phase) => medians(made.map((round) => round[name]));
+  return {
+    rounds,
+    seconds,
+    callers: CALLERS,
+    pool,
+    killed: median(made.map(({ killed }) => killed)),
+    phases: { before: phase("before"), during: phase("during"), after: phase("after") },
+    duringToBefore: compare("during"),
+    afterToBefore: compare("after"),
+    recoveryMs: Math.max(...made.map(({ recoveryMs }) => recoveryMs)),
+    foreign: made.reduce((sum, { foreign }) => sum + foreign, 0),
+  };
 }
 
-async function storm(service: TestService, app: TestApp, ms: number): Promise<Round> {
-  const url = clusterUrls()?.admin;
-  if (url === undefined) throw new Error("There is no PostgreSQL to hurt");
-  const load = startLoad(service, app, CALLERS);
+async function storm({ stage, server }: Served, ms: number) {
+  const [app] = stage.apps;
+  if (app === undefined) throw new Error("The stage has no app");
+  const { book, stop } = startLoad({ url: server.url, table: "tasks" }, app, CALLERS);
   await Bun.sleep(SETTLE_MS);
   const startedAt = performance.now();
   await Bun.sleep(ms);
   const hurtAt = performance.now();
-  const killed = await killBackends({ url, database: service.database.name }, ms);
+  const { adminUrl: url, name: database } = stage.database;
+  const killed = await killBackends({ url, database }, ms);
   const healedAt = performance.now();
   await Bun.sleep(SETTLE_MS + ms);
   const endedAt = performance.now();
-  await load.stop();
+  await stop();
   return {
-    before: readPhase(load, startedAt, hurtAt),
-    during: readPhase(load, hurtAt, healedAt),
-    after: readPhase(load, healedAt + SETTLE_MS, endedAt),
+    before: readPhase(book, startedAt, hurtAt),
+    during: readPhase(book, hurtAt, healedAt),
+    after: readPhase(book, healedAt + SETTLE_MS, endedAt),
     killed,
-    recoveryMs: recovery(load.book, healedAt),
-    foreign: load.book.foreign.length,
+    /** Until ten answers in a row are good. */
+    recoveryMs: recovery(book, healedAt),
+    /** Answers that were somebody else's. */
+    foreign: book.foreign.length,
   };
 }
 
-function readPhase({ book }: Load, from: number, to: number): PhaseResult {
-  const refused = book.answers.filter(({ at, isGood }) => !isGood && at >= from && at < to);
-  return {
-    perSecond: rate(book, from, to),
-    p99Ms: latency(book, from, to, 0.99),
-    refused: refused.length,
-  };
+function readPhase(book: Book, from: number, to: number) {
+  const refused = book.answers.filter(({ at, isGood }) => !isGood && at >= from && at < to).length;
+  return { perSecond: rate(book, from, to), p99Ms: latency(book, from, to, 0.99), refused };
 }
 
-function toMiddle(rounds: readonly Round[], phase: Phase): PhaseResult {
-  const read = (name: keyof PhaseResult) => median(rounds.map((round) => round[phase][name]));
-  return { perSecond: read("perSecond"), p99Ms: read("p99Ms"), refused: read("refused") };
+export function printStorm({ phases, ...result }: StormResult): string {
+  const row = (phase: Phase, ratio?: number) => {
+    const { perSecond, p99Ms, refused } = phases[phase];
+    return [phase, show(perSecond), show(p99Ms, 1), refused, times(ratio)];
+  };
+  const { duringToBefore, afterToBefore } = result;
+  const rows = [row("before"), row("during", duringToBefore), row("after", afterToBefore)];
+  const head = ["connections killed", "good answers/s", "p99 ms", "refused", "÷ before"];
+  const note = `All is well ${show(result.recoveryMs)} ms after the last of ${show(result.killed)} kills (the longest of ${result.rounds} rounds of ${result.seconds} s a phase); ${result.foreign} answers were somebody else's; ${result.callers} callers, a pool of ${result.pool}.`;
+  return `${table(head, rows)}\n\n${note}`;
 }

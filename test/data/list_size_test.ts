@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { LIST_BYTES } from "../../src/data/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { residentMb } from "../bench/cpu.ts";
 import { makeProject, startCommand } from "../support/command.ts";
+import { residentMb } from "../support/memory.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 type Page = {

@@ -4,8 +4,6 @@
  *
  * @module
  */
-import type { TestApp, TestService } from "../support/service.ts";
-
 export type Book = {
   /** Nonces of rows by what their create was answered. */
   done: Set<string>;
@@ -26,8 +24,12 @@ const HURT = new Set(["unavailable", "overloaded", "timeout", "rate_limited", "u
 /** Past every deadline of the service's own: an answer that takes longer counts as lost. */
 const LOST_MS = 40_000;
 
+/** Where the calls go: a table with a title that is text. */
+type Target = { url: string; table?: string };
+type Caller = { key: string };
+
 /** Callers who create rows and read them back, until stopped. */
-export function startLoad(service: TestService, app: TestApp, callers: number): Load {
+export function startLoad(target: Target, app: Caller, callers: number): Load {
   const book: Book = {
     done: new Set(),
     notDone: new Set(),
@@ -39,7 +41,7 @@ export function startLoad(service: TestService, app: TestApp, callers: number): 
   let isRunning = true;
   const workers = Array.from({ length: callers }, async () => {
     const mine: { id: string; nonce: string }[] = [];
-    while (isRunning) await turn(service, app, { book, mine });
+    while (isRunning) await turn(target, app, { book, mine });
   });
   return {
     book,
@@ -52,12 +54,16 @@ export function startLoad(service: TestService, app: TestApp, callers: number): 
 
 type Turn = { book: Book; mine: { id: string; nonce: string }[] };
 
-async function turn(service: TestService, app: TestApp, { book, mine }: Turn): Promise<void> {
+async function turn(
+  { url, table = "todos" }: Target,
+  app: Caller,
+  { book, mine }: Turn,
+): Promise<void> {
   const known = mine[Math.floor(Math.random() * mine.length)];
   const isWrite = known === undefined || Math.random() < 0.3;
   const nonce = isWrite ? crypto.randomUUID() : known.nonce;
   const startedAt = performance.now();
-  const response = await fetch(`${service.url}/v1/data/db/todos${isWrite ? "" : `/${known.id}`}`, {
+  const response = await fetch(`${url}/v1/data/db/${table}${isWrite ? "" : `/${known.id}`}`, {
     method: isWrite ? "POST" : "GET",
     headers: { authorization: `Bearer ${app.key}`, "content-type": "application/json" },
     signal: AbortSignal.timeout(LOST_MS),

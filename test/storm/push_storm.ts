@@ -238,7 +238,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       }
       const between = stops.filter((stop) => stop.isLocked && stop.isUndone && !stop.isWhole);
       expect(between.length).toBeGreaterThanOrEqual(5);
-      // Each stop came at a address of its own.
+      // Each stop came at a place of its own.
       expect(new Set(between.map(({ answered }) => answered)).size).toBeGreaterThanOrEqual(5);
     },
     3 * PATIENCE_MS,

@@ -1,0 +1,31 @@
+/** Every bench: how it runs, and its result as text. @module */
+import { benchFairness, printFairness } from "./fairness.ts";
+import { benchGateway, printGateway } from "./gateway.ts";
+import { benchGrowth, printGrowth } from "./growth.ts";
+import { benchIdentity, printIdentity } from "./identity.ts";
+import type { BenchOptions, Part } from "./options.ts";
+import { benchRequests, printRequests } from "./requests.ts";
+import { benchSoak, printSoak } from "./soak.ts";
+
+export type Bench = {
+  run: (options: BenchOptions) => Promise<unknown>;
+  /** Of what `run` found, now or when it was saved. */
+  print: (result: unknown) => string;
+};
+
+/** In the order of the page of figures. */
+export const BENCHES: Readonly<Record<Part, Bench>> = {
+  requests: pair(benchRequests, printRequests),
+  growth: pair(benchGrowth, printGrowth),
+  identity: pair(benchIdentity, printIdentity),
+  gateway: pair(benchGateway, printGateway),
+  fairness: pair(benchFairness, printFairness),
+  soak: pair(benchSoak, printSoak),
+};
+
+function pair<Result>(
+  run: (options: BenchOptions) => Promise<Result>,
+  print: (result: Result) => string,
+): Bench {
+  return { run, print: (result) => print(result as Result) };
+}

@@ -1,0 +1,51 @@
+/** Runs of several servers side by side: medians, and how much the first reaches of each other. @module */
+import type { Lasting, Run } from "./load.ts";
+import { show, table, times } from "./print.ts";
+import { median, medians, takeTurns } from "./rounds.ts";
+
+/** Sides are called what the tables call them. */
+export type Sides<Value> = Readonly<Record<string, Value>>;
+export type Comparison = Lasting & {
+  rounds: number;
+  sides: Sides<Run>;
+  /** The median of each round's first ÷ other: rounds are pairs, so a slow minute cancels out. */
+  ratios: Sides<number>;
+};
+
+export async function compare(
+  name: string,
+  sides: Sides<() => Promise<Run>>,
+  { rounds, seconds, connections }: Lasting & { rounds: number },
+): Promise<Comparison> {
+  const found = await takeTurns(name, rounds, sides);
+  const [first = "", ...others] = Object.keys(sides);
+  const runsOf = (side: string) => found.flatMap((round) => round[side] ?? []);
+  const rateOf = (round: Sides<Run>, side: string) => round[side]?.perSecond ?? Number.NaN;
+  const ratioTo = (other: string) =>
+    median(found.map((round) => rateOf(round, first) / rateOf(round, other)));
+  return {
+    rounds,
+    seconds,
+    connections,
+    sides: Object.fromEntries([first, ...others].map((side) => [side, medians(runsOf(side))])),
+    ratios: Object.fromEntries(others.map((side) => [side, ratioTo(side)])),
+  };
+}
+
+/** One row per side. */
+export function printComparison(title: string, { sides, ratios, ...run }: Comparison): string {
+  const cpu = (seconds: number | undefined) => show(seconds && seconds * 1000);
+  const rows = Object.entries(sides).map(([side, { serverCpu, databaseCpu, ...found }]) => [
+    side,
+    show(found.perSecond),
+    show(found.p50Ms, 2),
+    show(found.p99Ms, 2),
+    cpu(serverCpu),
+    cpu(databaseCpu),
+    times(ratios[side]),
+  ]);
+  const costs = ["server CPU µs", "database CPU µs"];
+  const head = [title, "req/s", "p50 ms", "p99 ms", ...costs, "first ÷ this"];
+  const conditions = `${run.connections} connections, median of ${run.rounds} × ${run.seconds} s.`;
+  return `${table(head, rows)}\n\n${conditions}`;
+}

@@ -1,0 +1,49 @@
+/** The pages' figures: the newest saved result as tables, between markers, so that no figure is typed by hand. @module */
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { BENCHES } from "./benches.ts";
+import { PARTS } from "./options.ts";
+import { printHighlights, type RequestsResult } from "./requests.ts";
+import { readNewest, type Saved } from "./results.ts";
+
+export const START = "<!-- figures -->";
+export const END = "<!-- /figures -->";
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** What each page shows between its markers. */
+export const PAGES: Readonly<Record<string, (saved: Saved) => string>> = {
+  "docs/figures.md": renderFigures,
+  "README.md": ({ requests }) => printHighlights(requests as RequestsResult),
+};
+
+/** The tables of a saved result, with the machine they were measured on. */
+export function renderFigures({ date, machine, ...saved }: Saved): string {
+  const place = `Measured on ${date} with \`bun run bench\`: ${machine.processor}, ${machine.cores} cores shared by load, server and database, ${machine.memoryGb} GB, ${machine.system}, Bun ${machine.bun}.`;
+  const parts = PARTS.filter((part) => saved[part] !== undefined);
+  return [place, ...parts.map((part) => BENCHES[part].print(saved[part]))].join("\n\n");
+}
+
+/**
+ * A text with the figures between its markers.
+ *
+ * @throws {Error} the markers are not there once, in this order
+ */
+export function replaceFigures(text: string, figures: string): string {
+  const [before, rest, ...more] = text.split(START);
+  const end = rest?.indexOf(END) ?? -1;
+  if (rest === undefined || end === -1 || more.length > 0)
+    throw new Error(`Cannot write the figures: the page needs ${START} and ${END} once each`);
+  return `${before}${START}\n${figures}\n${rest.slice(end)}`;
+}
+
+export function readPage(page: string): string {
+  return readFileSync(ROOT + page, "utf8");
+}
+
+/** Writes the newest saved result into the pages and says so. */
+export function writeFigures(): string {
+  const saved = readNewest();
+  for (const [page, render] of Object.entries(PAGES))
+    writeFileSync(ROOT + page, replaceFigures(readPage(page), render(saved)));
+  return `${Object.keys(PAGES).join(" and ")} have the figures of ${saved.date}`;
+}
