@@ -84,6 +84,19 @@ describe("imports", () => {
     expect(upstairs).toEqual([]);
   });
 
+  test("stand as docs/architecture.md draws them", async () => {
+    const page = await Bun.file("docs/architecture.md").text();
+    const drawing = /^7 {2}bin[\s\S]*?```$/m.exec(page)?.[0] ?? "";
+    const lines = [...drawing.matchAll(/^([0-9-]?) +(\w+(?:\/|\.ts)) /gm)];
+    let floor = "";
+    const drawn = lines.map(([, number = "", room = ""]) => {
+      if (number !== "") floor = number;
+      return [room.replace("/", ""), floor];
+    });
+    const floors = Object.entries(FLOORS).map(([room, number]) => [room, String(number)]);
+    expect(drawn).toEqual([...floors, ["sdk", "-"]]);
+  });
+
   test("enter a room by its mod.ts; std has a function a file", () => {
     const byTheWindow = edges.filter(({ room, target }) => {
       const [to = "", ...rest] = target.split("/");
