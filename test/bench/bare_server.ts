@@ -5,6 +5,8 @@
  * @module
  */
 import postgres from "postgres";
+import { callText } from "../../src/catalog/mod.ts";
+import { PROOF, TASKS } from "./stage.ts";
 
 const apps = new Map(
   Object.entries(JSON.parse(process.env["BENCH_APPS"] ?? "{}") as Record<string, string>),
@@ -13,7 +15,7 @@ const sql = postgres(process.env["DATABASE_URL"] ?? "", {
   max: Number(process.env["DATABASE_POOL"]),
   fetch_types: false,
 });
-const CALL = "select api.tasks_get($1, $2) as body";
+const CALL = callText(TASKS, "get");
 
 const server = Bun.serve({
   port: 0,
@@ -21,7 +23,7 @@ const server = Bun.serve({
   fetch: async (request) => {
     const app = apps.get(request.headers.get("authorization") ?? "") ?? "";
     const id = request.url.slice(request.url.lastIndexOf("/") + 1);
-    const [row] = await sql.unsafe<{ body: string }[]>(CALL, [app, id], { prepare: true });
+    const [row] = await sql.unsafe<{ body: string }[]>(CALL, [app, PROOF, id], { prepare: true });
     return new Response(row?.body, { headers: { "content-type": "application/json" } });
   },
 });

@@ -7,6 +7,7 @@
  * @module
  */
 import postgres from "postgres";
+import { toProof, toProofDigest } from "../../src/accounts/mod.ts";
 
 type Task = { id: string; app_id: string; position: string | null; [column: string]: unknown };
 type Statement = (tx: postgres.TransactionSql) => postgres.PendingQuery<Task[]>;
@@ -87,10 +88,10 @@ function authenticated(handle: (request: PlainRequest, appId: string) => Promise
 async function findApp(key: string): Promise<string | undefined> {
   const known = keys.get(key);
   if (known !== undefined && known.until > Date.now()) return known.appId;
-  const [name, secret] = key.split(".");
-  const hash = new Bun.CryptoHasher("sha256").update(secret ?? "").digest();
+  const [name, secret = ""] = key.split(".");
+  const digest = toProofDigest(toProof(secret));
   const [row] = await sql<{ app_id: string }[]>`select app_id from rowhouse.api_keys
-    where key_id = ${name?.split("_").at(-1) ?? ""} and secret_hash = ${hash} and revoked_at is null`;
+    where key_id = ${name?.split("_").at(-1) ?? ""} and digest = decode(${digest}, 'hex') and revoked_at is null`;
   if (row === undefined) return undefined;
   keys.set(key, { appId: row.app_id, until: Date.now() + KEY_LIFE_MS });
   return row.app_id;

@@ -4,9 +4,10 @@
  *
  * @module
  */
+import { type Endpoint, functionName } from "../../src/catalog/mod.ts";
 import type { LoadRequest } from "./load_process.ts";
 import { DRAWN_APP, DRAWN_ROW, drawRow, rowId, type Size } from "./names.ts";
-import type { Stage } from "./stage.ts";
+import { PROOF, type Stage, TASKS } from "./stage.ts";
 
 export type Scenario = {
   name: string;
@@ -33,27 +34,33 @@ const CHANGE = { done: true, position: 8 };
 const BODY = ":body";
 const NEW_ID = "gen_random_uuid()";
 
+/** The call of a function as the service makes it, for a drawn app. */
+function callOf(endpoint: Endpoint, values: string): string {
+  const proof = `decode('${Buffer.from(PROOF).toString("hex")}', 'hex')`;
+  return `select api."${functionName(TASKS, endpoint)}"(${DRAWN_APP}, ${proof}, ${values})`;
+}
+
 /** Writes come last: they change what reads find. */
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: "get",
     title: "get one row",
     http: { method: "GET", path: "/:id", status: 200 },
-    call: `select api.tasks_get(${DRAWN_APP}, ${DRAWN_ROW})`,
+    call: callOf("get", DRAWN_ROW),
     query: `select * from data.tasks where app_id = ${DRAWN_APP} and id = ${DRAWN_ROW}`,
   },
   ...[20, 100, 1000].map((limit) => ({
     name: `list-${limit}`,
     title: `list ${limit} rows`,
     http: { method: "GET" as const, path: `?limit=${limit}`, status: 200 },
-    call: `select api.tasks_list(${DRAWN_APP}, ${limit}, 0, 8388608)`,
+    call: callOf("list", `${limit}, 0, 8388608`),
     query: `select * from data.tasks where app_id = ${DRAWN_APP} order by id limit ${limit} offset 0`,
   })),
   {
     name: "update",
     title: "update a row",
     http: { method: "PATCH", path: "/:id", status: 200, body: JSON.stringify(CHANGE) },
-    call: `select api.tasks_update(${DRAWN_APP}, ${DRAWN_ROW}, ${BODY})`,
+    call: callOf("update", `${DRAWN_ROW}, ${BODY}`),
     query: `update data.tasks set done = (b.v ->> 'done')::boolean, position = (b.v ->> 'position')::numeric
       from (select ${BODY}::json as v) as b
       where app_id = ${DRAWN_APP} and id = ${DRAWN_ROW} returning tasks.*`,
@@ -62,7 +69,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "create",
     title: "create a row",
     http: { method: "POST", path: "", status: 201, body: JSON.stringify(NEW_ROW) },
-    call: `select api.tasks_create(${DRAWN_APP}, ${NEW_ID}, ${BODY})`,
+    call: callOf("create", `${NEW_ID}, ${BODY}`),
     query: `insert into data.tasks (${COLUMNS})
       select ${NEW_ID}, ${DRAWN_APP}, b."title", b."status", false, b."position", b."price", b."notes", b."due_at"
       from json_to_record(${BODY}::json) as b("title" text, "status" data.tasks__status__enum,

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { issueKey } from "../../src/accounts/mod.ts";
 import { startCluster } from "../../src/db/embedded/mod.ts";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, type TableDefinition, t } from "../../src/dsl/mod.ts";
 import { push } from "../../src/push/mod.ts";
 import { clusterUrls, makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
 import { definitionOf } from "../support/service.ts";
@@ -31,6 +31,12 @@ const SCHEMA = defineSchema({
     })
     .index("status"),
 });
+
+/** The one table of every app. */
+export const TASKS = tableOf(SCHEMA);
+
+/** A proof that every app's functions take, for what calls them without a key. */
+export const PROOF = new Uint8Array(32).fill(7);
 
 export type StageApp = { number: number; id: string; key: string };
 export type Stage = {
@@ -94,6 +100,8 @@ async function fill(admin: Database, database: TestDatabase, size: Size): Promis
   await admin.message(`insert into rowhouse.registrations (app_id, table_name, definition, version)
     select ${appIdSql("n")}, r.table_name, r.definition, r.version
     from generate_series(2, ${size.apps}) as n, rowhouse.registrations as r; select 1`);
+  await admin.message(`insert into rowhouse.proofs (app_id, digest, scopes)
+    select id, sha256(decode('${Buffer.from(PROOF).toString("hex")}', 'hex')), 3 from rowhouse.apps; select 1`);
   await fillRows(admin, size);
   const plainUrl = await makePlainLogin(admin, database);
   const [row] = await admin.query<{ version: string; pid: number }>(
@@ -104,6 +112,12 @@ async function fill(admin: Database, database: TestDatabase, size: Size): Promis
   const { version = "", pid = 0 } = row ?? {};
   const apps = await makeKeys(admin, size);
   return { database, plainUrl, size, apps, version, postmaster: parentOf(pid) };
+}
+
+function tableOf(schema: unknown): TableDefinition {
+  const [table] = definitionOf(schema).tables;
+  if (table === undefined) throw new Error("The schema of the stage has no table");
+  return table;
 }
 
 async function fillRows(admin: Database, { apps, rows }: Size): Promise<void> {
