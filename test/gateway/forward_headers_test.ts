@@ -23,7 +23,7 @@ describe("toServiceHeaders()", () => {
     {
       name: "the signed family stays behind",
       headers: [
-        ["Rowhouse-SignedContext", "x"],
+        ["Rowhouse-Context", "x"],
         ["ROWHOUSE-SIGNATURE", "x"],
         ["rowhouse-anything", "x"],
       ],

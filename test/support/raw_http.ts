@@ -5,7 +5,9 @@ export type RawAnswer = {
   /** 0 where the server closed without an answer. */
   status: number;
   headers: Map<string, string>;
+  /** Without the sizes of its chunks. */
   body: string;
+  /** All that came. */
   text: string;
   /** Whether the server closed the connection. */
   closed: boolean;
@@ -54,29 +56,66 @@ export async function sendRaw(
   });
 }
 
+/** A request's bytes: its method and path, `Host`, these header lines (a byte for each letter) and a body. Adds nothing else. */
+export function writeRequest(
+  start: string,
+  headers: readonly string[] = [],
+  { host = "h", body = "" }: { host?: string; body?: string | Uint8Array } = {},
+): Buffer {
+  const head = [`${start} HTTP/1.1`, `Host: ${host}`, ...headers, "", ""].join("\r\n");
+  return Buffer.concat([Buffer.from(head, "latin1"), Buffer.from(body)]);
+}
+
+const HEAD_END = "\r\n\r\n";
+
 function isWhole(received: string): boolean {
-  const text = withoutInterim(received);
-  const head = text.indexOf("\r\n\r\n");
-  if (head === -1) return false;
-  const length = Number(/content-length: *(\d+)/i.exec(text.slice(0, head))?.[1] ?? 0);
-  return text.length >= head + 4 + length;
+  const { head, body } = split(received);
+  if (head === undefined) return false;
+  if (isChunked(head)) return body.endsWith(`0${HEAD_END}`);
+  return body.length >= Number(/content-length: *(\d+)/i.exec(head)?.[1] ?? 0);
 }
 
 function readAnswer(bytes: Buffer, closed: boolean, ms: number): RawAnswer {
-  const text = withoutInterim(bytes.toString("utf8"));
-  const split = text.indexOf("\r\n\r\n");
-  const [start = "", ...lines] = (split === -1 ? text : text.slice(0, split)).split("\r\n");
+  const received = bytes.toString("latin1");
+  const { head = received, body } = split(received);
+  const [start = "", ...lines] = head.split("\r\n");
   const headers = new Map(
     lines.map((line) => {
       const colon = line.indexOf(":");
       return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
     }),
   );
-  const body = split === -1 ? "" : text.slice(split + 4);
-  return { status: Number(start.split(" ")[1] ?? 0), headers, body, text, closed, ms };
+  const whole = isChunked(head) ? joinChunks(body) : body;
+  return {
+    status: Number(start.split(" ")[1] ?? 0),
+    headers,
+    body: Buffer.from(whole, "latin1").toString("utf8"),
+    text: bytes.toString("utf8"),
+    closed,
+    ms,
+  };
 }
 
-/** An interim answer such as 100 Continue comes before the real one. */
-function withoutInterim(text: string): string {
-  return text.replace(/^HTTP\/1\.1 100[\s\S]*?\r\n\r\n/, "");
+/** The head and the body of an answer, a letter for each byte. An interim one, such as 100 Continue, is left out. */
+function split(received: string): { head: string | undefined; body: string } {
+  const text = received.replace(/^HTTP\/1\.1 100[\s\S]*?\r\n\r\n/, "");
+  const end = text.indexOf(HEAD_END);
+  if (end === -1) return { head: undefined, body: "" };
+  return { head: text.slice(0, end), body: text.slice(end + HEAD_END.length) };
+}
+
+function isChunked(head: string): boolean {
+  return /transfer-encoding: *chunked/i.test(head);
+}
+
+/** The chunks of a body without their sizes; one that was cut short ends where it was cut. */
+function joinChunks(body: string): string {
+  const chunks: string[] = [];
+  for (let at = 0; ; ) {
+    const start = body.indexOf("\r\n", at) + 2;
+    const length = Number.parseInt(body.slice(at, start), 16);
+    if (!(length > 0)) return chunks.join("");
+    chunks.push(body.slice(start, start + length));
+    at = start + length + 2;
+  }
 }

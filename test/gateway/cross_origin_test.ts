@@ -1,0 +1,82 @@
+/** What scripts of other origins may read: answers to a key, for the origins of that key's app; the same in one process as behind a gateway. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { type RawAnswer, sendRaw, writeRequest } from "../support/raw_http.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { SHAPES } from "../support/shape.ts";
+
+const LIST = "/v1/data/db/todos";
+const REGISTERED = "https://todo.example.org";
+
+describe.each(SHAPES)('by a service of the shape "%s",', (shape) => {
+  let service: TestService;
+  let app: TestApp;
+  beforeAll(async () => {
+    service = await openTestService({ shape });
+    app = await service.makeApp(defineSchema({ todos: { title: t.string() } }), {
+      origins: [REGISTERED],
+    });
+    await service.service.warm();
+  });
+  afterAll(() => service.close());
+
+  const send = (start: string, headers: readonly string[]): Promise<RawAnswer> =>
+    sendRaw(service.url, writeRequest(start, headers), { untilAnswer: true });
+  const get = (origin: string, { path = LIST, key = app.key } = {}) =>
+    send(`GET ${path}`, [`Authorization: Bearer ${key}`, `Origin: ${origin}`]);
+  const preflight = (origin: string) =>
+    send(`OPTIONS ${LIST}`, [`Origin: ${origin}`, "Access-Control-Request-Method: POST"]);
+  const namesOf = ({ headers }: RawAnswer) =>
+    [...headers.keys()].filter((name) => name.startsWith("access-control"));
+
+  test("a registered origin is told what it may send, and never to send cookies", async () => {
+    const { status, headers } = await preflight(REGISTERED);
+    expect([
+      status,
+      headers.get("access-control-allow-origin"),
+      headers.get("access-control-allow-methods"),
+    ]).toEqual([204, REGISTERED, "GET, HEAD, POST, OPTIONS"]);
+    expect(headers.get("access-control-allow-headers")).toContain("Authorization");
+    expect(headers.has("access-control-allow-credentials")).toBe(false);
+    expect(headers.get("vary")).toBe("Origin");
+  });
+
+  test.each([
+    { name: "an answer", status: 200 },
+    { name: "a refusal", path: `${LIST}?x=1`, status: 400 },
+    { name: "a wrong key", key: "rh_x.y", status: 401 },
+    { name: "an unknown route", path: "/v1/nothing", status: 404 },
+  ])("$name can be read by the app's own origin", async ({ status, ...asked }) => {
+    const answer = await get(REGISTERED, asked);
+    expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([
+      status,
+      REGISTERED,
+    ]);
+    expect(answer.headers.has("access-control-allow-credentials")).toBe(false);
+    expect(answer.headers.get("vary")).toBe("Origin");
+  });
+
+  test.each([
+    "https://evil.example",
+    "https://x.todo.example.org",
+    "https://todo.example.org.evil.example",
+    "http://todo.example.org",
+    "https://TODO.example.org",
+    "https://todo.example.org, https://evil.example",
+    "null",
+    "*",
+  ])("the origin %s is told nothing", async (origin) => {
+    const [actual, asked] = [await get(origin), await preflight(origin)];
+    expect([actual.status, asked.status]).toEqual([200, 204]);
+    for (const answer of [actual, asked]) {
+      expect(namesOf(answer)).toEqual([]);
+      expect(answer.headers.get("vary")).toBe("Origin");
+    }
+  });
+
+  test("what another app's key is answered cannot be read by this app's origin", async () => {
+    const other = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
+    const answer = await get(REGISTERED, { key: other.key });
+    expect([answer.status, namesOf(answer)]).toEqual([200, []]);
+  });
+});

@@ -1,0 +1,265 @@
+/** Bodies, byte for byte: which are taken, which are refused and how, and that a refused one costs little and changes nothing. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Socket } from "node:net";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { expectRefusal, type Refusal } from "../support/problem.ts";
+import { type RawAnswer, type RawOptions, sendRaw, writeRequest } from "../support/raw_http.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const LIST = "/v1/data/db/todos";
+const MAX_BYTES = 102_400;
+const JSON_TYPE = "Content-Type: application/json";
+const CHUNKED = "Transfer-Encoding: chunked";
+
+let service: TestService;
+let app: TestApp;
+/** Nothing of this one is ever taken. */
+let refusedApp: TestApp;
+let stalled: Promise<RawAnswer>;
+beforeAll(async () => {
+  service = await openTestService();
+  const schema = defineSchema({ todos: { title: t.string() } });
+  app = await service.makeApp(schema);
+  refusedApp = await service.makeApp(schema);
+  await service.call(app, LIST);
+  // Begun here because it takes its time; looked at in its test.
+  stalled = send(`POST ${LIST}`, [JSON_TYPE, "Content-Length: 1000"], '{"a', { waitMs: 15_000 });
+});
+afterAll(() => service.close());
+
+/** One request with the app's key. */
+async function send(
+  start: string,
+  headers: readonly string[],
+  body: string | Uint8Array = "",
+  { key = app.key, ...options }: RawOptions & { key?: string | null } = { untilAnswer: true },
+): Promise<RawAnswer> {
+  const bearer = key === null ? [] : [`Authorization: Bearer ${key}`];
+  return await sendRaw(
+    service.url,
+    writeRequest(start, [...bearer, ...headers], { body }),
+    options,
+  );
+}
+
+/** Creates a row with a body of this length. */
+const create = (headers: readonly string[], body: string | Uint8Array, key = app.key) =>
+  send(`POST ${LIST}`, [...headers, `Content-Length: ${Buffer.byteLength(body)}`], body, {
+    untilAnswer: true,
+    key,
+  });
+const codeOf = ({ body }: RawAnswer): unknown =>
+  body === "" ? "" : (JSON.parse(body) as { error?: string }).error;
+
+type Bad = { name: string; headers?: readonly string[]; body: string | Uint8Array };
+
+const utf8 = (...bytes: number[]) =>
+  Buffer.concat([Buffer.from('{"title":"'), Buffer.from(bytes), Buffer.from('"}')]);
+const nested = (depth: number) => `{"x":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+
+/** Every body that is refused before its values are looked at, by what is said of it. */
+const BAD_BODIES: readonly (Refusal & { bodies: readonly Bad[] })[] = [
+  {
+    code: "unsupported_media_type",
+    message: "Send the body as application/json in UTF-8, without a content encoding",
+    bodies: [
+      { name: "in gzip", headers: [JSON_TYPE, "Content-Encoding: gzip"] },
+      { name: "with identity as its encoding", headers: [JSON_TYPE, "Content-Encoding: identity"] },
+      { name: "of no type", headers: [] },
+      { name: "of text", headers: ["Content-Type: text/plain"] },
+      { name: "of a form", headers: ["Content-Type: application/x-www-form-urlencoded"] },
+      {
+        name: "of a multipart form",
+        headers: ["Content-Type: multipart/form-data; boundary=x"],
+      },
+      { name: "of another type of JSON", headers: ["Content-Type: application/vnd.api+json"] },
+      {
+        name: "in another charset",
+        headers: ["Content-Type: application/json; charset=utf-16"],
+      },
+    ].map((one) => ({ ...one, body: "{}" })),
+  },
+  {
+    code: "body_too_large",
+    message: `The body is larger than ${MAX_BYTES} bytes`,
+    bodies: [{ name: "of a byte too many", body: JSON.stringify("x".repeat(MAX_BYTES - 1)) }],
+  },
+  {
+    code: "invalid_json",
+    message: "The body is not UTF-8",
+    bodies: [
+      { name: "with a stray byte", body: utf8(0xff) },
+      { name: "with an overlong slash", body: utf8(0xc0, 0xaf) },
+      { name: "with half of a surrogate pair", body: utf8(0xed, 0xa0, 0x80) },
+      { name: "with a cut character", body: utf8(0xe2, 0x82) },
+      { name: "in UTF-16", body: Buffer.from('\ufeff{"title":"x"}', "utf16le") },
+    ],
+  },
+  {
+    code: "invalid_json",
+    message: "The body is not JSON",
+    bodies: [
+      { name: "with a byte order mark", body: "\ufeff{}" },
+      { name: "of nothing", body: "" },
+      { name: "of white space", body: "  \n" },
+      { name: "without its end", body: "{" },
+      { name: "of two values", body: "{}{}" },
+      { name: "with a comma too many", body: '{"title":"x",}' },
+      { name: "with a comment", body: "{}//x" },
+      { name: "with single quotes", body: "{'title':'x'}" },
+      { name: "with NaN", body: '{"title":NaN}' },
+      { name: "with a raw newline in a string", body: '{"title":"a\nb"}' },
+    ],
+  },
+  {
+    code: "invalid_json",
+    message: "The body is not a JSON object",
+    bodies: [
+      { name: "of a list", body: "[]" },
+      { name: "of a string", body: '"x"' },
+      { name: "of null", body: "null" },
+      { name: "of a number", body: "1" },
+    ],
+  },
+  {
+    code: "invalid_json",
+    message: "The body nests deeper than 64",
+    bodies: [
+      { name: "nested 65 deep", body: nested(65) },
+      { name: "nested 50,000 deep", body: nested(50_000) },
+      { name: "nested without an end", body: '{"a":'.repeat(20_000) },
+    ],
+  },
+];
+
+const CASES = BAD_BODIES.flatMap(({ bodies, ...refusal }) =>
+  bodies.map((bad) => ({ headers: [JSON_TYPE], ...bad, refusal, code: refusal.code })),
+);
+
+describe("a body", () => {
+  test.each(CASES)("$name is refused as $code", async ({ headers, body, refusal }) => {
+    const answer = await create(headers, body, refusedApp.key);
+    expectRefusal(answer, refusal);
+    expect(answer.ms).toBeLessThan(1000);
+  });
+
+  test("that was refused made no row", async () => {
+    expect((await service.call(refusedApp, LIST)).json).toMatchObject({ rows: [] });
+  });
+
+  test.each([
+    "application/json",
+    "Application/JSON;charset=UTF-8",
+    'application/json; charset="utf-8"',
+  ])("of the type %s is taken", async (type) => {
+    expect((await create([`Content-Type: ${type}`], "{}")).status).toBe(201);
+  });
+
+  test("of just the limit is taken", async () => {
+    const body = JSON.stringify({ title: "x".repeat(MAX_BYTES - 12) });
+    expect(body.length).toBe(MAX_BYTES);
+    expect((await create([JSON_TYPE], body)).status).toBe(201);
+  });
+
+  test("nested as deep as the limit is taken", async () => {
+    expect((await create([JSON_TYPE], nested(64))).status).toBe(201);
+  });
+
+  test("with keys that are traps of JavaScript loses them, and they change nothing", async () => {
+    const body =
+      '{"title":"t","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"hasOwnProperty":1,"toJSON":"x"}';
+    const answer = await create([JSON_TYPE], body);
+    expect(answer.status).toBe(201);
+    expect(Object.keys(JSON.parse(answer.body))).toEqual(["id", "app_id", "title"]);
+    expect(Reflect.get({}, "polluted")).toBeUndefined();
+  });
+
+  test.each([
+    { name: "", headers: [`Content-Length: ${MAX_BYTES + 1}`], body: "{" },
+    {
+      name: " whoever expects a 100 Continue",
+      headers: ["Content-Length: 204800", "Expect: 100-continue"],
+      body: "",
+    },
+  ])("announced as too large is refused before it is there$name", async ({ headers, body }) => {
+    const answer = await send(`POST ${LIST}`, [JSON_TYPE, ...headers], body);
+    expect([answer.status, codeOf(answer)]).toEqual([413, "body_too_large"]);
+    expect(answer.ms).toBeLessThan(2000);
+  });
+
+  test("whose sender leaves in the middle of it is no fault of the service", async () => {
+    const seen = service.log.length;
+    await send(`POST ${LIST}`, [JSON_TYPE, "Content-Length: 1000"], '{"a', { waitMs: 50 });
+    while (!service.log.slice(seen).some((line) => line.includes('"request"'))) await Bun.sleep(5);
+    expect(service.log.slice(seen).filter((line) => line.includes('"bug"'))).toEqual([]);
+  });
+
+  test("that stops coming is given up", async () => {
+    const slow = await stalled;
+    expect(slow.closed).toBe(true);
+    expect(slow.ms).toBeLessThan(15_000);
+    expect([slow.status, codeOf(slow)]).toEqual([400, "invalid_json"]);
+  }, 20_000);
+});
+
+describe("an endless chunked body", () => {
+  test.each(["POST", "PATCH"])("to %s is refused, and the connection ended", async (method) => {
+    const path = method === "POST" ? LIST : `${LIST}/${crypto.randomUUID()}`;
+    const before = process.memoryUsage().rss;
+    const answer = await send(`${method} ${path}`, [JSON_TYPE, CHUNKED], "", { more: floodChunks });
+    expect([answer.status, codeOf(answer), answer.closed]).toEqual([413, "body_too_large", true]);
+    expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  // What is refused without reading it ends early; a list first reads its rows, and is ended by the server's own limit.
+  test.each([
+    { name: "a list", start: `GET ${LIST}`, status: 200, maxMiB: 160 },
+    { name: "an unknown route", start: "POST /v1/nothing", status: 404, code: "unknown_route" },
+    {
+      name: "a path that has no such method",
+      start: `PUT ${LIST}`,
+      status: 405,
+      code: "method_not_allowed",
+    },
+    {
+      name: "a list with a query",
+      start: `POST ${LIST}?x`,
+      status: 400,
+      code: "unsupported_query",
+    },
+    {
+      name: "a list without a key",
+      start: `POST ${LIST}`,
+      key: null,
+      status: 401,
+      code: "unauthenticated",
+    },
+  ])("to $name is ended", async ({ start, key = app.key, status, code, maxMiB = 32 }) => {
+    let written = 0;
+    const answer = await send(start, [JSON_TYPE, CHUNKED], "", {
+      key,
+      more: (socket) => {
+        floodChunks(socket);
+        socket.once("close", () => {
+          written = socket.bytesWritten;
+        });
+      },
+    });
+    expect(answer.closed).toBe(true);
+    // Counts what both kernels hold too.
+    expect(written).toBeLessThan(maxMiB * 1024 * 1024);
+    // A reset may overtake the answer, or its body, on its way to one who still writes.
+    if (answer.text !== "") expect(answer.status).toBe(status);
+    if (answer.body.endsWith("}")) expect(codeOf(answer)).toBe(code);
+  });
+});
+
+/** Writes chunks for as long as the server takes them. */
+function floodChunks(socket: Socket): void {
+  const chunk = `4000\r\n${" ".repeat(0x4000)}\r\n`;
+  const write = () => {
+    while (!socket.destroyed && socket.write(chunk));
+    if (!socket.destroyed) socket.once("drain", write);
+  };
+  write();
+}

@@ -1,0 +1,43 @@
+/** What every refusal must be: the whole body, the headers that each carries, and no word of PostgreSQL's. @module */
+import { expect } from "bun:test";
+import { type Detail, PROBLEMS, type ProblemCode } from "../../src/problem.ts";
+
+export type Refusal = {
+  code: ProblemCode;
+  message: string;
+  details?: readonly Detail[];
+  /** Further headers. */
+  headers?: Readonly<Record<string, string>>;
+};
+
+type Refused = {
+  status: number;
+  headers: { get: (name: string) => string | null | undefined };
+  body: string;
+};
+
+/** Names of constraints, schemas and functions, SQLSTATEs. */
+const WORDS_OF_POSTGRESQL =
+  /__(key|fkey|idx|pkey)|pg_catalog|data\.|duplicate|violates|constraint|2350/;
+
+export function expectRefusal(answer: Refused, wanted: Refusal): void {
+  const requestId = answer.headers.get("x-request-id");
+  expect([answer.status, JSON.parse(answer.body)]).toEqual([
+    PROBLEMS[wanted.code].status,
+    {
+      error: wanted.code,
+      message: wanted.message,
+      requestId,
+      ...(wanted.details === undefined ? {} : { details: wanted.details }),
+    },
+  ]);
+  expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
+  const headers = {
+    "content-type": "application/json",
+    "x-content-type-options": "nosniff",
+    ...wanted.headers,
+  };
+  for (const [name, value] of Object.entries(headers))
+    expect([name, answer.headers.get(name)]).toEqual([name, value]);
+  expect(answer.body).not.toMatch(WORDS_OF_POSTGRESQL);
+}
