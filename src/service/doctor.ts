@@ -50,6 +50,8 @@ export type Session = {
   /** Whether everybody may make temporary tables in this database. */
   publicTemp: boolean;
   statementTimeoutMs: number;
+  /** Whether the server writes the values of statements' parameters into its log: rows, and proofs of keys. */
+  logsParameters: boolean;
   port: number | null;
   epochMs: number;
 };
@@ -64,6 +66,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   if (!("login" in session)) return [...findings, session];
   findings.push({ about: "database", level: "ok", says: `answers ${session.login}` });
   findings.push(judgeVersion(session), ...judgeLogin(session), judgeTemp(session));
+  findings.push(judgeParameterLog(session));
   findings.push(judgeClock(session, deps.now()));
   findings.push(await judgePooler(deps, session));
   return [...findings, ...(await examineAdmin(deps.admin))];
@@ -165,6 +168,18 @@ export function judgeTemp({ publicTemp, database }: Session): Finding {
     level: "warn",
     says: "every login may make them in this database, as after a restore without --create",
     remedy: `revoke temporary on database ${quoteName(database)} from public`,
+  };
+}
+
+/** A log of slow statements holds what they were called with, unless it is told not to. */
+export function judgeParameterLog({ logsParameters }: Session): Finding {
+  const about = "parameters";
+  if (!logsParameters) return { about, level: "ok", says: "are not in the database's log" };
+  return {
+    about,
+    level: "warn",
+    says: "of statements are written into the database's log: values of rows, and what proves a key",
+    remedy: "set log_parameter_max_length = 0 and log_parameter_max_length_on_error = 0",
   };
 }
 
@@ -274,6 +289,15 @@ async function readSession(db: Database): Promise<Session> {
           where grantee = 0 and privilege_type = 'TEMPORARY')
         from pg_catalog.pg_database where datname = current_database()),
       'statementTimeoutMs', (select setting::int8 from pg_catalog.pg_settings where name = 'statement_timeout'),
+      'logsParameters', (select pg_catalog.bool_or(name = 'log_parameter_max_length_on_error') or (
+          pg_catalog.bool_or(name = 'log_parameter_max_length')
+          and pg_catalog.bool_or(name like 'log_min_duration%' or name = 'log_statement'))
+        from pg_catalog.pg_settings where case name
+          when 'log_parameter_max_length' then setting <> '0'
+          when 'log_parameter_max_length_on_error' then setting <> '0'
+          when 'log_min_duration_statement' then setting <> '-1'
+          when 'log_min_duration_sample' then setting <> '-1'
+          when 'log_statement' then setting not in ('none', 'ddl') else false end) is true,
       'port', pg_catalog.inet_server_port(),
       'epochMs', extract(epoch from pg_catalog.clock_timestamp()) * 1000)::text as session
     from pg_catalog.pg_roles where rolname = current_user`,

@@ -4,6 +4,7 @@ import {
   judgeDriver,
   judgeLogin,
   judgeMigrations,
+  judgeParameterLog,
   judgeTemp,
   judgeVersion,
   type Session,
@@ -26,6 +27,7 @@ const WELL: Session = {
   isMember: true,
   publicTemp: false,
   statementTimeoutMs: 30_000,
+  logsParameters: false,
   port: 5432,
   epochMs: 1_000_000,
 };
@@ -47,6 +49,11 @@ describe("judge", () => {
     {
       name: "temporary tables",
       findings: [judgeTemp({ ...WELL, publicTemp: true })],
+      want: ["warn"],
+    },
+    {
+      name: "a log with the values of parameters",
+      findings: [judgeParameterLog({ ...WELL, logsParameters: true })],
       want: ["warn"],
     },
     { name: "a clock an hour off", findings: [judgeClock(WELL, 4_600_000)], want: ["warn"] },
@@ -101,6 +108,7 @@ describe("rowhouse doctor", () => {
       "version",
       "login",
       "temporary tables",
+      "parameters",
       "clock",
       "pooler",
       "admin database",
@@ -127,6 +135,22 @@ describe("rowhouse doctor", () => {
     );
     expect(code).toBe(1);
     expect(out).toContain("Table data.stray must have row security enabled and forced");
+  });
+
+  test("warns of a server that logs the values of parameters", async () => {
+    const login = new URL(database.servingUrl).username;
+    const set = (value: string) =>
+      withDatabase(database.superuserUrl, (admin) =>
+        admin.message(
+          `do $$ begin execute format('alter role ${login} in database %I ${value}', current_database()); end $$; select 1`,
+        ),
+      );
+    await set("set log_min_duration_statement = 250");
+    const { code, out } = await run(database.servingUrl);
+    await set("reset log_min_duration_statement");
+    expect(code).toBe(0);
+    expect(out).toContain("warn parameters: ");
+    expect(out).toContain("log_parameter_max_length = 0");
   });
 
   type Told = { about: string; level: string; says: string };
