@@ -30,7 +30,7 @@ export function makeFaults(): Faults {
 }
 
 function toRest(count: number): Fault {
-  return { message: `Cannot list ${count - FAULTS_MAX + 1} more faults: mend these first` };
+  return { message: `Cannot list ${count - FAULTS_MAX + 1} more faults: fix these first` };
 }
 
 /** A name may be as long as the whole request; it is cut wherever it is repeated. */

@@ -27,9 +27,9 @@ type Rule = { readonly refuses: (name: string) => boolean; readonly reason: stri
 const TABLE_RULES: readonly Rule[] = [
   {
     refuses: (name) => !TABLE.test(name),
-    reason: "must be 1 to 48 lower-case letters, digits and underscores, beginning with a letter",
+    reason: "must be 1 to 48 lower-case letters, digits or underscores, starting with a letter",
   },
-  { refuses: (name) => name.includes("__"), reason: "must not hold two underscores in a row" },
+  { refuses: (name) => name.includes("__"), reason: "must not contain two underscores in a row" },
   { refuses: isReservedTable, reason: "the name is reserved organisation-wide" },
 ];
 
@@ -42,15 +42,15 @@ const COLUMN_RULES: readonly Rule[] = [
   },
   {
     refuses: (name) => isOneOf(SYSTEM_COLUMNS, foldName(name)),
-    reason: "PostgreSQL keeps the name for itself",
+    reason: "the name is reserved by PostgreSQL",
   },
   {
     refuses: (name) => isOneOf(TRAP_COLUMNS, name),
-    reason: "JavaScript keeps the name for itself",
+    reason: "the name has a special meaning in JavaScript",
   },
   {
     refuses: (name) => !COLUMN.test(name),
-    reason: "must be 1 to 63 letters, digits and underscores, not beginning with a digit",
+    reason: "must be 1 to 63 letters, digits or underscores, not starting with a digit",
   },
 ];
 

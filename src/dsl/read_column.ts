@@ -13,7 +13,10 @@ const KIND_KEYS: { readonly [kind in Kind]?: readonly string[] } = {
   enum: ["values"],
   ref: ["table", "onDelete"],
 };
-const ALL_KEYS = [...COMMON_KEYS, "values", "table", "onDelete"];
+const KEYS_BY_KIND = Object.entries(KIND_KEYS).flatMap(([kind, keys]) =>
+  keys.map((key) => [kind, key] as const),
+);
+const ALL_KEYS = [...COMMON_KEYS, ...KEYS_BY_KIND.map(([, key]) => key)];
 
 /** A column, or `undefined` when not even its name can be read; its other faults are added to the list. */
 export function readColumn(
@@ -50,7 +53,7 @@ function readNamedColumn(name: string, fields: Fields, report: Report): NamedCol
     index: readFlag("index", fields, report),
   };
   if (kind === "json" && (flags.unique || flags.index)) {
-    report.faults.add(report.at, "Cannot index a json column: no index helps to look inside one");
+    report.faults.add(report.at, "Cannot index a json column: an index cannot search inside JSON");
   }
   const details = DETAILS[kind]?.(fields, report) ?? {};
   const values = details.values ?? [];
@@ -72,10 +75,12 @@ function readKind(fields: Fields, { at, faults }: Report): Kind | undefined {
 }
 
 function refuseKeysOfOtherKinds(kind: Kind, fields: Fields, { at, faults }: Report): void {
-  const others = Object.values(KIND_KEYS).flat();
-  for (const key of others) {
-    if (!fields.has(key) || KIND_KEYS[kind]?.includes(key)) continue;
-    faults.add(at, `Cannot give a ${kind} column the key ${quote(key)}: it has no use there`);
+  for (const [owner, key] of KEYS_BY_KIND) {
+    if (owner === kind || !fields.has(key)) continue;
+    faults.add(
+      at,
+      `Cannot give this ${kind} column the key ${quote(key)}: only ${owner} columns have it`,
+    );
   }
 }
 
@@ -96,24 +101,24 @@ const DETAILS: { readonly [kind in Kind]?: (fields: Fields, report: Report) => D
 function readValues(value: unknown, { at, faults }: Report): readonly string[] {
   const list = readList(value, { what: "enum values", most: QUOTAS.enumValues, at }, faults);
   if (list?.length === 0)
-    faults.add(at, "Cannot take an enum without values: must have one at least");
+    faults.add(at, "Cannot use an enum without values: must have at least one");
   const values: string[] = [];
   for (const one of list ?? []) {
     const fault = findValueFault(one, values);
     if (fault === undefined && typeof one === "string") values.push(one);
-    else faults.add(at, `Cannot take enum value ${describe(one)}: ${fault}`);
+    else faults.add(at, `Cannot use enum value ${describe(one)}: ${fault}`);
   }
   return values;
 }
 
 function findValueFault(value: unknown, earlier: readonly string[]): string | undefined {
   if (typeof value !== "string") return "must be a string";
-  if (!isStorableText(value)) return "must be without U+0000 and lone surrogates";
+  if (!isStorableText(value)) return "must not contain U+0000 or lone surrogates";
   const bytes = utf8Length(value);
   if (bytes < 1 || bytes > QUOTAS.enumValueBytes) {
     return `must be 1 to ${QUOTAS.enumValueBytes} bytes of UTF-8, not ${bytes}`;
   }
-  return earlier.includes(value) ? "it is already there" : undefined;
+  return earlier.includes(value) ? "it is listed twice" : undefined;
 }
 
 function readTarget(fields: Fields, { at, faults }: Report): Details {

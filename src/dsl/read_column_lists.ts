@@ -9,7 +9,7 @@ import { describe, readList } from "./read_parts.ts";
 const COLUMNS_PER_INDEX = 31;
 
 type Wanted = {
-  readonly what: "an index" | "a unique";
+  readonly what: "an index" | "a unique constraint";
   readonly columns: readonly NamedColumn[];
   readonly at: FaultLocation;
 };
@@ -31,13 +31,13 @@ function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[
   const bounds = { what: `columns of ${what}`, most: COLUMNS_PER_INDEX, at };
   const list = readList(value, bounds, faults);
   if (list?.length === 0) {
-    faults.add(at, `Cannot make ${what} of no columns: must name one at least`);
+    faults.add(at, `Cannot make ${what} on no columns: must name at least one`);
   }
   const names: string[] = [];
   for (const one of list ?? []) {
     const fault = findFault(one, names, wanted);
     if (fault === undefined && typeof one === "string") names.push(one);
-    else faults.add(at, `Cannot make ${what} of ${describe(one)}: ${fault}`);
+    else faults.add(at, `Cannot make ${what} on ${describe(one)}: ${fault}`);
   }
   return names.length === list?.length ? names : [];
 }
@@ -47,5 +47,5 @@ function findFault(value: unknown, earlier: readonly string[], wanted: Wanted): 
   if (earlier.includes(value)) return "the list names it twice";
   const column = wanted.columns.find(({ name }) => name === value);
   if (column === undefined) return `the table declares no column ${quote(value)}`;
-  return column.kind === "json" ? "no index helps to look inside a json column" : undefined;
+  return column.kind === "json" ? "an index cannot search inside a json column" : undefined;
 }

@@ -18,7 +18,7 @@ type Rule = {
 
 const RULES: { readonly [kind in Kind]: Rule } = {
   string: {
-    wanted: "must be a string without U+0000 and lone surrogates",
+    wanted: "must be a string without U+0000 or lone surrogates",
     read: (value) => (typeof value === "string" && isStorableText(value) ? value : undefined),
   },
   number: {
@@ -43,7 +43,7 @@ const RULES: { readonly [kind in Kind]: Rule } = {
   },
   json: {
     wanted:
-      "must be a JSON value without U+0000 and lone surrogates, at most 64 deep and 1024 bytes",
+      "must be a JSON value without U+0000 or lone surrogates, nested at most 64 deep, of at most 1024 bytes",
     read: (value) => (isJson(value) ? value : undefined),
   },
   enum: {
@@ -51,7 +51,7 @@ const RULES: { readonly [kind in Kind]: Rule } = {
     read: (value, { values }) => values.find((one) => one === value),
   },
   ref: {
-    wanted: "a reference takes none, since its row would have to exist in every app",
+    wanted: "a reference cannot have one, because its row would have to exist in every app",
     read: () => undefined,
   },
 };
@@ -59,8 +59,8 @@ const RULES: { readonly [kind in Kind]: Rule } = {
 /** A default as it is recorded, or the message that says why not. */
 export function readDefault(value: unknown, column: Column): { value: Json } | { fault: string } {
   const rule = RULES[column.kind];
-  const start = `Cannot use ${describe(value)} as the default of a ${column.kind} column`;
-  if (value === null) return { fault: `${start}: leave .default() out` };
+  const start = `Cannot use ${describe(value)} as the default of this ${column.kind} column`;
+  if (value === null) return { fault: `${start}: leave out .default()` };
   const read = rule.read(value, column);
   if (read === undefined) return { fault: `${start}: ${rule.wanted}` };
   const text = JSON.stringify(read);

@@ -18,7 +18,7 @@ export function readFields(
   const fields = new Map<string, unknown>(Object.entries(value));
   for (const key of fields.keys()) {
     if (allowed.includes(key)) continue;
-    faults.add(at, `Cannot read ${what}: the key ${quote(key)} is not known`);
+    faults.add(at, `Cannot read ${what}: unknown key ${quote(key)}`);
   }
   return fields;
 }
@@ -34,7 +34,7 @@ export function readList(
     return undefined;
   }
   if (value.length > most) {
-    faults.add(at, `Cannot take ${value.length} ${what}: must be at most ${most}`);
+    faults.add(at, `Cannot use ${value.length} ${what}: at most ${most} are allowed`);
     return undefined;
   }
   return value;

@@ -29,7 +29,11 @@ export function readTable(
   const columns = readColumns(fields.get("columns"), at, faults);
   if (columns === undefined) return undefined;
   const indexes = readColumnLists(fields.get("indexes"), { what: "an index", columns, at }, faults);
-  const uniques = readColumnLists(fields.get("uniques"), { what: "a unique", columns, at }, faults);
+  const uniques = readColumnLists(
+    fields.get("uniques"),
+    { what: "a unique constraint", columns, at },
+    faults,
+  );
   const table = { name, ...foldSingles({ columns, indexes, uniques }) };
   refuseSameIndexes(table, faults);
   refuseTooManyIndexes(table, faults);
@@ -51,7 +55,7 @@ function readColumns(value: unknown, at: FaultLocation, faults: Faults): NamedCo
   return columns;
 }
 
-/** Adds a fault when a name, or one that differs from it in case only, was read before. */
+/** Adds a fault when a name, or one that differs from it only in case, was read before. */
 export function refuseSecondName(
   name: string,
   names: Map<string, string>,
@@ -62,6 +66,6 @@ export function refuseSecondName(
   names.set(foldName(name), name);
   if (earlier === undefined) return;
   const reason =
-    earlier === name ? "it is already there" : `${quote(earlier)} differs from it in case only`;
+    earlier === name ? "it is declared twice" : `${quote(earlier)} differs from it only in case`;
   faults.add(at, `Cannot declare ${quote(name)}: ${reason}`);
 }

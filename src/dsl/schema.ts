@@ -52,9 +52,9 @@ type CheckColumns<C, Names> = {
   readonly [Name in keyof C]: Name extends (typeof AUTOMATIC_COLUMNS)[number]
     ? Refusal<`every table already has a column \`${Name}\``>
     : Name extends (typeof SYSTEM_COLUMNS)[number]
-      ? Refusal<`PostgreSQL keeps the column name \`${Name}\` for itself`>
+      ? Refusal<`the column name \`${Name}\` is reserved by PostgreSQL`>
       : Name extends (typeof TRAP_COLUMNS)[number]
-        ? Refusal<`JavaScript keeps the name \`${Name}\` for itself`>
+        ? Refusal<`the column name \`${Name}\` has a special meaning in JavaScript`>
         : CheckRef<KnownOf<C[Name]>, Names>;
 };
 

@@ -24,7 +24,7 @@ export function refuseSameIndexes(table: TableDefinition, faults: Faults): void 
   const at = { table: table.name };
   for (const [what, lists] of [
     ["an index", [...toLists(table.columns, isIndexed), ...table.indexes]],
-    ["a unique", [...toLists(table.columns, isUnique), ...table.uniques]],
+    ["a unique constraint", [...toLists(table.columns, isUnique), ...table.uniques]],
   ] as const) {
     const earlier = new Map<string, readonly string[]>();
     for (const list of lists) {
@@ -35,9 +35,9 @@ export function refuseSameIndexes(table: TableDefinition, faults: Faults): void 
       if (other === undefined) continue;
       const reason =
         other.length === list.length
-          ? "it is already there"
-          : `it would be called as the one of (${other.join(", ")})`;
-      faults.add(at, `Cannot make ${what} of (${list.join(", ")}): ${reason}`);
+          ? "it is declared twice"
+          : `it would have the same name as the one on (${other.join(", ")})`;
+      faults.add(at, `Cannot make ${what} on (${list.join(", ")}): ${reason}`);
     }
   }
 }
@@ -51,7 +51,7 @@ export function refuseTooManyIndexes(table: TableDefinition, faults: Faults): vo
   if (count <= most) return;
   faults.add(
     { table: table.name },
-    `Cannot take ${count} indexes: must be at most ${most}, uniques and references included`,
+    `Cannot use ${count} indexes: at most ${most} are allowed, unique constraints and references included`,
   );
 }
 

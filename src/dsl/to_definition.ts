@@ -64,7 +64,7 @@ function toEntries(
   const parent: unknown = Object.getPrototypeOf(source);
   if (parent !== null && Object.getPrototypeOf(parent) !== null) {
     const reason =
-      'a key "__proto__" sets the prototype of an object, and a class is no declaration';
+      'a "__proto__" key sets the prototype of an object, and a class is not a declaration';
     faults.add(at, `Cannot read the ${what}: must be a plain object, ${reason}`);
   }
   return Object.entries(source);

@@ -449,12 +449,12 @@ describe("a value that is too long for its index is refused with its column", ()
       columns: ["/indexed"],
     },
     {
-      name: "an index of two, past a third",
+      name: "an index on two, past a third",
       body: { left: noise(700), right: noise(700) },
       columns: ["/left", "/right"],
     },
     {
-      name: "an index of two, past a page",
+      name: "an index on two, past a page",
       body: { left: noise(5000), right: noise(5000) },
       columns: ["/left", "/right"],
     },

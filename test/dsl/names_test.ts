@@ -5,7 +5,7 @@ import { withColumn, withTable } from "./definitions.ts";
 
 describe("readDefinition() refuses the table name", () => {
   const pattern =
-    "must be 1 to 48 lower-case letters, digits and underscores, beginning with a letter";
+    "must be 1 to 48 lower-case letters, digits or underscores, starting with a letter";
   test.each(
     [
       { name: "", reason: pattern },
@@ -17,7 +17,7 @@ describe("readDefinition() refuses the table name", () => {
       { name: "todos\n", reason: pattern },
       { name: "tödos", reason: pattern },
       { name: "t".repeat(49), reason: pattern },
-      { name: "to__dos", reason: "must not hold two underscores in a row" },
+      { name: "to__dos", reason: "must not contain two underscores in a row" },
       { name: "users", reason: "the name is reserved organisation-wide" },
       { name: "files", reason: "the name is reserved organisation-wide" },
       { name: "notifications", reason: "the name is reserved organisation-wide" },
@@ -30,10 +30,10 @@ describe("readDefinition() refuses the table name", () => {
 });
 
 describe("readDefinition() refuses the column name", () => {
-  const pattern = "must be 1 to 63 letters, digits and underscores, not beginning with a digit";
+  const pattern = "must be 1 to 63 letters, digits or underscores, not starting with a digit";
   const automatic = "every table already has it";
-  const system = "PostgreSQL keeps the name for itself";
-  const trap = "JavaScript keeps the name for itself";
+  const system = "the name is reserved by PostgreSQL";
+  const trap = "the name has a special meaning in JavaScript";
   test.each(
     [
       ...["", "1a", "a-b", "a b", 'a"b', "a\u0000", "é", "a".repeat(64)].map((name) => ({

@@ -32,7 +32,7 @@ const DEFAULTS = [
   {
     kind: "string",
     value: "\ud83d",
-    wanted: "must be a string without U+0000 and lone surrogates",
+    wanted: "must be a string without U+0000 or lone surrogates",
   },
   { kind: "string", value: "x".repeat(1023), wanted: "must be at most 1024 bytes of JSON" },
   { kind: "number", value: "1", wanted: "must be a finite number" },
@@ -60,11 +60,11 @@ const DEFAULTS = [
     wanted: "must be a JSON value",
   },
   { kind: "enum", values: ["a"], value: "b", wanted: "must be one of the column's values" },
-  { kind: "ref", table: "todos", value: UUID, wanted: "a reference takes none, since its row" },
+  { kind: "ref", table: "todos", value: UUID, wanted: "a reference cannot have one" },
   ...["string", "number", "json", "timestamp"].map((kind) => ({
     kind,
     value: null,
-    wanted: "leave .default() out",
+    wanted: "leave out .default()",
   })),
 ];
 
@@ -76,7 +76,7 @@ describe("readDefinition() refuses the default", () => {
       const messages = messagesOf(withColumn({ ...column, default: value }));
       expect(messages).toHaveLength(1);
       expect(messages[0]).toStartWith("Cannot use ");
-      expect(messages[0]).toContain(`as the default of a ${column.kind} column: ${wanted}`);
+      expect(messages[0]).toContain(`as the default of this ${column.kind} column: ${wanted}`);
     },
   );
 });

@@ -47,12 +47,12 @@ describe("readDefinition() refuses", () => {
     {
       name: "an unknown key",
       value: { version: 1, tables: [], sql: "" },
-      message: 'Cannot read the definition: the key "sql" is not known',
+      message: 'Cannot read the definition: unknown key "sql"',
     },
     {
       name: "an own key __proto__",
       value: JSON.parse('{"version":1,"tables":[],"__proto__":{}}'),
-      message: 'Cannot read the definition: the key "__proto__" is not known',
+      message: 'Cannot read the definition: unknown key "__proto__"',
     },
     {
       name: "a table that is no object",
@@ -73,7 +73,7 @@ describe("readDefinition() refuses", () => {
           { ...EMPTY, name: "a" },
         ],
       },
-      message: 'Cannot declare "a": it is already there',
+      message: 'Cannot declare "a": it is declared twice',
     },
     {
       name: "501 tables",
@@ -81,7 +81,7 @@ describe("readDefinition() refuses", () => {
         version: 1,
         tables: Array.from({ length: 501 }, (_, i) => ({ ...EMPTY, name: `t${i}` })),
       },
-      message: "Cannot take 501 tables: must be at most 500",
+      message: "Cannot use 501 tables: at most 500 are allowed",
     },
   ])("$name", ({ value, message }) => expect(messagesOf(value)).toEqual([message]));
 });
@@ -98,5 +98,5 @@ test("readDefinition() reports 200 faults at most, and counts the others", () =>
   const columns = MANY.slice(0, 200).map(({ name }) => ({ ...PLAIN, name, unique: 0, index: 0 }));
   const messages = messagesOf(withTable({ columns }));
   expect(messages).toHaveLength(200);
-  expect(messages.at(-1)).toBe("Cannot list 201 more faults: mend these first");
+  expect(messages.at(-1)).toBe("Cannot list 201 more faults: fix these first");
 });

@@ -22,22 +22,22 @@ describe("readDefinition() refuses a table with", () => {
     {
       name: "a column twice",
       table: { columns: [AB[0], AB[0]] },
-      message: 'Cannot declare "a": it is already there',
+      message: 'Cannot declare "a": it is declared twice',
     },
     {
       name: "columns that differ in case",
       table: { columns: [AB[0], { ...PLAIN, name: "A" }] },
-      message: 'Cannot declare "A": "a" differs from it in case only',
+      message: 'Cannot declare "A": "a" differs from it only in case',
     },
     {
       name: "201 columns",
       table: { columns: MANY },
-      message: "Cannot take 201 columns: must be at most 200",
+      message: "Cannot use 201 columns: at most 200 are allowed",
     },
     {
       name: "an unknown key",
       table: { comment: "" },
-      message: 'Cannot read table 1: the key "comment" is not known',
+      message: 'Cannot read table 1: unknown key "comment"',
     },
     {
       name: "indexes that are no list",
@@ -45,19 +45,19 @@ describe("readDefinition() refuses a table with", () => {
       message: "Cannot read lists of columns: must be a list, not 1",
     },
     {
-      name: "an index of no columns",
+      name: "an index on no columns",
       table: { indexes: [[]] },
-      message: "Cannot make an index of no columns: must name one at least",
+      message: "Cannot make an index on no columns: must name at least one",
     },
     {
       name: "an index on nothing declared",
       table: { uniques: [["a"]] },
-      message: 'Cannot make a unique of "a": the table declares no column "a"',
+      message: 'Cannot make a unique constraint on "a": the table declares no column "a"',
     },
     {
       name: "a column twice in an index",
       table: { columns: AB, indexes: [["a", "a"]] },
-      message: 'Cannot make an index of "a": the list names it twice',
+      message: 'Cannot make an index on "a": the list names it twice',
     },
     {
       name: "an index twice",
@@ -68,7 +68,7 @@ describe("readDefinition() refuses a table with", () => {
           ["a", "b"],
         ],
       },
-      message: "Cannot make an index of (a, b): it is already there",
+      message: "Cannot make an index on (a, b): it is declared twice",
     },
     {
       name: "a unique twice",
@@ -79,27 +79,28 @@ describe("readDefinition() refuses a table with", () => {
           ["a", "b"],
         ],
       },
-      message: "Cannot make a unique of (a, b): it is already there",
+      message: "Cannot make a unique constraint on (a, b): it is declared twice",
     },
     {
       name: "two indexes of one derived name",
       table: { columns: AB, indexes: [["a__b"], ["a", "b"]] },
-      message: "Cannot make an index of (a, b): it would be called as the one of (a__b)",
+      message: "Cannot make an index on (a, b): it would have the same name as the one on (a__b)",
     },
     {
       name: "an index on json",
       table: { columns: [...AB, { ...PLAIN, name: "j", kind: "json" }], indexes: [["a", "j"]] },
-      message: 'Cannot make an index of "j": no index helps to look inside a json column',
+      message: 'Cannot make an index on "j": an index cannot search inside a json column',
     },
     {
-      name: "an index of 32 columns",
+      name: "an index on 32 columns",
       table: { columns: MANY.slice(0, 32), indexes: [MANY.slice(0, 32).map(({ name }) => name)] },
-      message: "Cannot take 32 columns of an index: must be at most 31",
+      message: "Cannot use 32 columns of an index: at most 31 are allowed",
     },
     {
       name: "17 indexes",
       table: { columns: MANY.slice(0, 17).map((column) => ({ ...column, index: true })) },
-      message: "Cannot take 17 indexes: must be at most 16, uniques and references included",
+      message:
+        "Cannot use 17 indexes: at most 16 are allowed, unique constraints and references included",
     },
     {
       name: "17 indexes of every sort",
@@ -112,7 +113,8 @@ describe("readDefinition() refuses a table with", () => {
         indexes: [["a", "b"]],
         uniques: [["a", "b"]],
       },
-      message: "Cannot take 17 indexes: must be at most 16, uniques and references included",
+      message:
+        "Cannot use 17 indexes: at most 16 are allowed, unique constraints and references included",
     },
   ])("$name", ({ table, message }) => expect(messagesOf(withTable(table))).toEqual([message]));
 });

@@ -99,7 +99,7 @@ describe("toDefinition() refuses an export that is", () => {
 });
 
 const PROTO =
-  'must be a plain object, a key "__proto__" sets the prototype of an object, and a class is no declaration';
+  'must be a plain object, a "__proto__" key sets the prototype of an object, and a class is not a declaration';
 
 describe("toDefinition() finds", () => {
   test.each([
@@ -170,7 +170,7 @@ describe("toDefinition() finds", () => {
         table: "todos",
         column: "title",
         message:
-          "Cannot use undefined as the default of a string column: must be a string without U+0000 and lone surrogates",
+          "Cannot use undefined as the default of this string column: must be a string without U+0000 or lone surrogates",
       },
     },
   ])("$name", ({ tables, fault }) => {
@@ -202,7 +202,7 @@ describe("toDefinition() finds", () => {
         },
         {
           table: "todos",
-          message: 'Cannot make an index of "b": the table declares no column "b"',
+          message: 'Cannot make an index on "b": the table declares no column "b"',
         },
       ],
     });

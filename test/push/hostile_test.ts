@@ -161,9 +161,9 @@ const REFUSED: { name: string; definition: unknown }[] = [
     name: "501 tables",
     definition: one(...Array.from({ length: 501 }, (_, n) => table([], { name: `t${n}` }))),
   },
-  { name: "an index of no column", definition: one(table([string("a")], { indexes: [[]] })) },
+  { name: "an index on no column", definition: one(table([string("a")], { indexes: [[]] })) },
   {
-    name: "an index of an undeclared column",
+    name: "an index on an undeclared column",
     definition: one(table([string("a")], { indexes: [["b", "a"]] })),
   },
   { name: "columns as an object", definition: one(table({ a: string("a") })) },

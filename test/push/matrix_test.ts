@@ -215,7 +215,7 @@ const OWNER_ALONE: Case[] = [
     ddl: true,
   },
   { name: "an index", changes: { note: t.string().index() }, ddl: true },
-  { name: "a unique", changes: { note: t.string().unique() }, ddl: true },
+  { name: "a unique constraint", changes: { note: t.string().unique() }, ddl: true },
   {
     name: "a composite unique",
     lists: {
@@ -311,7 +311,12 @@ const OWNER_SHARED: Case[] = [
     changes: { status: t.enum(["open", "doing", "late", "done"]).required().default("open") },
     ddl: true,
   },
-  { name: "a unique", changes: { note: t.string().unique() }, blames: [""], says: "other apps" },
+  {
+    name: "a unique constraint",
+    changes: { note: t.string().unique() },
+    blames: [""],
+    says: "other apps",
+  },
   {
     name: "a composite unique",
     lists: {
@@ -399,7 +404,7 @@ for (const [who, cases] of [
   });
 }
 
-test("lines of indexes and uniques in another order are no change, an index of other order is one", async () => {
+test("lines of indexes and uniques in another order are no change, an index over the same columns in another order is one", async () => {
   const self = freshName();
   const columns = { a: t.string(), b: t.string(), c: t.string() };
   const model = () => t.model(columns);
