@@ -3,7 +3,8 @@
 # may be run again, such as after a password was changed or the other shape was chosen:
 #   docker compose exec postgres /docker-entrypoint-initdb.d/init_logins.sh
 # LOGIN_PASSWORD is that of rowhouse_login (one process) and of rowhouse_pooler, which may look up the passwords of the
-# roles' logins and nothing else. Migrate grants each login the rights of its role.
+# roles' logins and nothing else. Migrate grants each login that serves the rights of its role. rowhouse_push_login makes
+# apps' tables as rowhouse_tables, in both shapes, and is no administrator.
 set -euo pipefail
 
 run() { psql --no-psqlrc --quiet --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" --set ON_ERROR_STOP=1 "$@"; }
@@ -22,8 +23,18 @@ make_login rowhouse_login "${LOGIN_PASSWORD:-}"
 make_login rowhouse_gateway_login "${GATEWAY_PASSWORD:-}"
 make_login rowhouse_data_login "${DATA_PASSWORD:-}"
 make_login rowhouse_identity_login "${IDENTITY_PASSWORD:-}"
-[ -n "${GATEWAY_PASSWORD:-}" ] || exit 0
 
+make_login rowhouse_push_login "${PUSH_PASSWORD:-}"
+if [ -n "${PUSH_PASSWORD:-}" ]; then
+  # Migrate would make rowhouse_tables otherwise.
+  run <<'SQL'
+select 'create role rowhouse_tables'
+  where not exists (select from pg_catalog.pg_roles where rolname = 'rowhouse_tables') \gexec
+grant rowhouse_tables to rowhouse_push_login;
+SQL
+fi
+
+[ -n "${GATEWAY_PASSWORD:-}" ] || exit 0
 make_login rowhouse_pooler "${LOGIN_PASSWORD:-}"
 run <<'SQL'
 create schema if not exists pooler;
@@ -37,13 +48,4 @@ create or replace function pooler.find_login(name text) returns table (usename n
 revoke all on function pooler.find_login(text) from public;
 grant usage on schema pooler to rowhouse_pooler;
 grant execute on function pooler.find_login(text) to rowhouse_pooler;
-SQL
-
-# Pushes make tables as rowhouse_owner, which migrate would make otherwise.
-make_login rowhouse_push_login "${PUSH_PASSWORD:-}"
-[ -n "${PUSH_PASSWORD:-}" ] || exit 0
-run <<'SQL'
-select 'create role rowhouse_owner'
-  where not exists (select from pg_catalog.pg_roles where rolname = 'rowhouse_owner') \gexec
-grant rowhouse_owner to rowhouse_push_login;
 SQL

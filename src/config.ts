@@ -80,7 +80,7 @@ export const SETTINGS = {
   ADMIN_DATABASE_URL: {
     form: v.optional(PostgresUrl),
     about:
-      "The connection string for migrate, push and admin; a member of rowhouse_owner. Default: DATABASE_URL.",
+      "For serve: the pushing login's connection string, a member of rowhouse_tables and of nothing else. For migrate and admin: an administrator's, a member of rowhouse_owner. Straight to PostgreSQL, never through a pooler. Default: DATABASE_URL.",
   },
   DATABASE_POOL: {
     form: whole(1, 500),

@@ -29,6 +29,8 @@ export const SCOPE_BIT: Readonly<Record<Endpoint, 1 | 2>> = {
   delete: 2,
 };
 
+/** The role that apps' tables and types belong to, and nothing else: pushes act as it. */
+export const TABLE_OWNER = "rowhouse_tables";
 /** The role that the functions belong to and run as: row security binds it. */
 export const FUNCTION_OWNER = "rowhouse_tenant";
 /** The roles that may execute the functions. */

@@ -22,12 +22,12 @@ function print(expression: string): string {
 
 const FAULTS = `
 with relations as (
-  select oid, 'data.' || relname as name, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
+  select oid, 'data.' || relname as name, 'rowhouse_tables' as wanted_owner, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
   from pg_catalog.pg_class
   where relnamespace = pg_catalog.to_regnamespace('data') and relkind in ('r', 'p', 'v', 'm', 'f')
   union all
   -- What keys are believed by is kept apart as rows are.
-  select oid, 'rowhouse.proofs', relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
+  select oid, 'rowhouse.proofs', 'rowhouse_owner', relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
   from pg_catalog.pg_class where oid = pg_catalog.to_regclass('rowhouse.proofs')
 ),
 tables as (select * from relations where relkind in ('r', 'p')),
@@ -40,12 +40,13 @@ serving as (
   where rolname in ('rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity')
 ),
 tenant as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tenant'),
+owner as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tables'),
 faults (fault) as (
   select 'Table ' || name || ' must have row security enabled and forced'
     from tables where not (relrowsecurity and relforcerowsecurity)
   union all
-  select 'Table ' || name || ' must belong to rowhouse_owner'
-    from tables where relowner is distinct from pg_catalog.to_regrole('rowhouse_owner')
+  select 'Table ' || name || ' must belong to ' || wanted_owner
+    from tables where relowner is distinct from pg_catalog.to_regrole(wanted_owner)
   union all
   select 'Table ' || name || ' must have the policy of the tenant and no other'
     from tables where (
@@ -79,8 +80,21 @@ faults (fault) as (
   select 'Role rowhouse_tenant must be a member of no other role'
     where exists (select from pg_catalog.pg_auth_members where member = (select oid from tenant))
   union all
+  select 'Role rowhouse_tables must be there, without SUPERUSER, BYPASSRLS and CREATEROLE'
+    where not exists (select from owner where not rolsuper and not rolbypassrls and not rolcreaterole)
+  union all
+  select 'Role rowhouse_tables must own nothing but apps'' tables: not ' || relnamespace::pg_catalog.regnamespace || '.' || relname
+    from pg_catalog.pg_class where relowner = (select oid from owner)
+      and relnamespace is distinct from pg_catalog.to_regnamespace('data')
+      and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+  union all
+  select 'Role rowhouse_tables must be a member of rowhouse_tenant alone'
+    where exists (select from pg_catalog.pg_auth_members
+      where member = (select oid from owner) and roleid <> (select oid from tenant))
+  union all
   select 'Role ' || serving.rolname || ' must not be a member of ' || other.rolname
-    from serving join pg_catalog.pg_roles as other on other.rolname in ('rowhouse_owner', 'rowhouse_tenant')
+    from serving join pg_catalog.pg_roles as other
+      on other.rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant')
     where pg_catalog.pg_has_role(serving.oid, other.oid, 'member')
 )
 select fault from faults order by fault limit ${MAX_FAULTS}`;

@@ -15,6 +15,7 @@ export {
   printedArguments,
   RETRY,
   SCOPE_BIT,
+  TABLE_OWNER,
   toParameters,
 } from "./functions.ts";
 export { findIsolationFaults } from "./isolation.ts";

@@ -14,6 +14,7 @@ import {
   keysOf,
   printedArguments,
   referencesOf,
+  TABLE_OWNER,
   TENANT_POLICY,
 } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
@@ -51,7 +52,7 @@ function toTableFacts(table: TableDefinition): Fact[] {
   const path = `table ${table.name}`;
   return [
     [path, THERE],
-    [`${path} / owner`, "rowhouse_owner"],
+    [`${path} / owner`, TABLE_OWNER],
     [`${path} / row security`, "on, forced"],
     [
       `${path} / policy tenant`,

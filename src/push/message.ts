@@ -4,7 +4,9 @@
  *
  * @module
  */
+import { TABLE_OWNER } from "../catalog/mod.ts";
 import { quoteLiteral } from "../db/mod.ts";
+import type { Json } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import type { RenderedPlan } from "./ddl.ts";
 import type { Migration } from "./migration.ts";
@@ -24,7 +26,7 @@ export const MESSAGE_SETTINGS = [
   `set local statement_timeout = '${MESSAGE_TIMEOUT_MS}ms'`,
   `set local lock_timeout = '${LOCK_BUDGET_MS}ms'`,
   "set local citus.multi_shard_modify_mode = 'sequential'",
-  "set local role rowhouse_owner",
+  `set local role ${TABLE_OWNER}`,
 ] as const;
 
 export type Prepared = RenderedPlan & { migration: Migration; state: PushState };
@@ -36,10 +38,7 @@ export function renderMessage(appId: string, prepared: Prepared): string {
     ...MESSAGE_SETTINGS,
     ...renderLockTables(plan),
     ...statements,
-    // The one row that all pushes share is taken last, so that it is held for a moment only.
-    "update rowhouse.versions set version = version + 1 where name = 'catalog'",
-    ...plan.steps.flatMap((step) => renderRecord(step, appId)),
-    renderMigration(appId, prepared.migration),
+    renderRecord(appId, prepared),
   ].join(";\n");
 }
 
@@ -87,37 +86,22 @@ function renderLockTables({ steps }: Plan): string[] {
   ];
 }
 
-const VERSION = "(select version from rowhouse.versions where name = 'catalog')";
-
-/** What a step leaves in the registry. */
-function renderRecord(step: Step, appId: string): string[] {
-  const app = quoteLiteral(appId);
-  if (step.kind === "defer_index" || step.kind === "defer_reference") {
-    const { kind, name, columns } = step.kind === "defer_index" ? step.index : step.reference;
-    const values = [
-      quoteLiteral(step.table),
-      quoteLiteral(kind === "idx" ? "index" : "reference"),
-      quoteLiteral(name),
-      quoteLiteral(JSON.stringify(columns)),
-    ];
-    return [
-      `insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns) values (${app}, ${values.join(", ")})`,
-    ];
-  }
-  if (step.kind !== "record_table" && step.kind !== "register") return [];
-  const values = `${quoteLiteral(step.table.name)}, ${app}, ${quoteLiteral(canonicalJson(step.table))}::jsonb, ${VERSION}`;
-  const [table, names, key] =
-    step.kind === "record_table"
-      ? ["rowhouse.tables", "name, owner_app_id", "name"]
-      : ["rowhouse.registrations", "table_name, app_id", "app_id, table_name"];
-  return [
-    `insert into ${table} (${names}, definition, version) values (${values})
-on conflict (${key}) do update set definition = excluded.definition, version = excluded.version`,
-  ];
+/** What the push leaves in the registry: the only statement of it that writes there, and the last. */
+function renderRecord(appId: string, { plan, migration }: Prepared): string {
+  const definitionsOf = (kind: "record_table" | "register") =>
+    plan.steps.flatMap((step) => (step.kind === kind ? [step.table] : []));
+  const parts = [
+    migration,
+    definitionsOf("record_table"),
+    definitionsOf("register"),
+    plan.steps.flatMap(toBuild),
+  ].map((part) => `${quoteLiteral(canonicalJson(part))}::jsonb`);
+  return `select rowhouse.record_push(${quoteLiteral(appId)}, ${parts.join(", ")}) as version`;
 }
 
-function renderMigration(appId: string, migration: Migration): string {
-  const { seq, name, parent, checksum, sql } = migration;
-  const texts = [name, parent, checksum, sql].map(quoteLiteral).join(", ");
-  return `insert into rowhouse.migrations (app_id, seq, name, parent, checksum, sql) values (${quoteLiteral(appId)}, ${seq}, ${texts}) returning seq`;
+/** A build that was put off, as it is recorded. */
+function toBuild(step: Step): Json[] {
+  if (step.kind !== "defer_index" && step.kind !== "defer_reference") return [];
+  const { kind, name, columns } = step.kind === "defer_index" ? step.index : step.reference;
+  return [{ table: step.table, kind: kind === "idx" ? "index" : "reference", name, columns }];
 }

@@ -3,7 +3,7 @@ import { readSqlState, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Conflict } from "./compare.ts";
 
-/** Raised by `rowhouse.lock_push`. */
+/** Raised by `rowhouse.lock_push`; the second by `rowhouse.record_push` too. */
 const BUSY = "RH001";
 const MOVED = "RH002";
 

@@ -114,7 +114,9 @@ test("every variable is a setting, or one of those that .env.example tells of", 
 test("what one shape alone needs is not asked for: Compose reads the variables of both", () => {
   for (const [, name = "", rest = ""] of COMPOSE.text.matchAll(/\$\{([A-Z_]+)([^}]*)\}/g)) {
     if (rest.startsWith(":?"))
-      expect(["ADMIN_PASSWORD", "LOGIN_PASSWORD", "COOKIE_DOMAIN"]).toContain(name);
+      expect(["ADMIN_PASSWORD", "LOGIN_PASSWORD", "PUSH_PASSWORD", "COOKIE_DOMAIN"]).toContain(
+        name,
+      );
     if (/PASSWORD|SECRET/.test(name)) expect([`:?set ${name}`, ":-"]).toContain(rest);
   }
 });
@@ -139,9 +141,8 @@ test.each(CONNECTED)("$name connects as the login of its role", ({ environment, 
   expect(readUser(DATABASE_URL)).toBe(
     ROLE === undefined ? "rowhouse_login" : `rowhouse_${ROLE}_login`,
   );
-  const administrator =
-    command === undefined && ROLE !== undefined ? "rowhouse_push_login" : "rowhouse_admin";
-  if (ADMIN_DATABASE_URL !== undefined) expect(readUser(ADMIN_DATABASE_URL)).toBe(administrator);
+  const pushing = command === undefined ? "rowhouse_push_login" : "rowhouse_admin";
+  if (ADMIN_DATABASE_URL !== undefined) expect(readUser(ADMIN_DATABASE_URL)).toBe(pushing);
   for (const word of command ?? []) expect(["migrate", "serve"]).toContain(word);
 });
 
@@ -198,9 +199,9 @@ describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes
     (pooler?.environment["AUTH_QUERY"] ?? "").replace("$$1", `'${name}'`);
   const pooler = SERVICES.find(({ name }) => name === "pooler");
 
-  test("are one in the single shape, however often it runs", () => {
-    for (const _ of [1, 2]) runInitLogins(cluster, { LOGIN_PASSWORD: "one" });
-    expect(listLogins()).toEqual(["rowhouse_login"]);
+  test("are two in the single shape, however often it runs", () => {
+    for (const _ of [1, 2]) runInitLogins(cluster, { LOGIN_PASSWORD: "one", PUSH_PASSWORD: "two" });
+    expect(listLogins()).toEqual(["rowhouse_login", "rowhouse_push_login", "rowhouse_tables"]);
   });
 
   test("are one a role in the split shape, also where the single shape was before", () => {
@@ -210,9 +211,9 @@ describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes
       "rowhouse_gateway_login",
       "rowhouse_identity_login",
       "rowhouse_login",
-      "rowhouse_owner",
       "rowhouse_pooler",
       "rowhouse_push_login",
+      "rowhouse_tables",
     ]);
     const text = `select rolname from pg_roles where rolname like 'rowhouse%'
       and (rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication)`;

@@ -69,6 +69,7 @@ describe("the serving login cannot", () => {
     "create index on data.todos (title)",
     "create trigger spy after insert on data.todos execute function rowhouse.raise_version('keys')",
     "set role rowhouse_owner",
+    "set role rowhouse_tables",
     "set role rowhouse_tenant",
     "set role postgres",
     "set session authorization rowhouse_tenant",
@@ -106,6 +107,7 @@ describe("the serving login cannot", () => {
     "update rowhouse.migrations set sql = ''",
     "select rowhouse.lock_push(array['x'], '{}', gen_random_uuid(), 1)",
     "select rowhouse.lock_tables(array['todos'], 1)",
+    "select rowhouse.record_push(gen_random_uuid(), '{}', '[]', '[]', '[]')",
     "select rowhouse.transfer_table('todos', 'x')",
     "select rowhouse.raise_version()",
     "grant rowhouse_tenant to current_user",
@@ -213,17 +215,19 @@ describe("the database", () => {
   test("has roles without rights that look past row security", async () => {
     expect(
       await read(
-        "select rolname, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolcanlogin from pg_roles where rolname in ('rowhouse_owner', 'rowhouse_tenant', 'rowhouse_service') order by 1",
+        "select rolname, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolcanlogin from pg_roles where rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_service') order by 1",
       ),
     ).toEqual(
-      ["rowhouse_owner", "rowhouse_service", "rowhouse_tenant"].map((rolname) => ({
-        rolname,
-        rolsuper: false,
-        rolbypassrls: false,
-        rolcreaterole: false,
-        rolcreatedb: false,
-        rolcanlogin: false,
-      })),
+      ["rowhouse_owner", "rowhouse_service", "rowhouse_tables", "rowhouse_tenant"].map(
+        (rolname) => ({
+          rolname,
+          rolsuper: false,
+          rolbypassrls: false,
+          rolcreaterole: false,
+          rolcreatedb: false,
+          rolcanlogin: false,
+        }),
+      ),
     );
   });
 
@@ -294,7 +298,7 @@ describe("the database", () => {
     ).toEqual([]);
     expect(
       await read(
-        "select relname from pg_class where relnamespace = 'data'::regnamespace and exists (select from aclexplode(relacl) where grantee not in ('rowhouse_owner'::regrole, 'rowhouse_tenant'::regrole))",
+        "select relname from pg_class where relnamespace = 'data'::regnamespace and exists (select from aclexplode(relacl) where grantee not in ('rowhouse_tables'::regrole, 'rowhouse_tenant'::regrole))",
       ),
     ).toEqual([]);
   });

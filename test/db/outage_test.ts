@@ -241,7 +241,7 @@ describe("a database that takes no writes", () => {
       alter database ${service.database.name} set default_transaction_read_only = ${value}; select 1`);
     await admin.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name <> 'rowhouse admin' and datname = current_database()`,
+      where pid <> pg_backend_pid() and datname = current_database()`,
       [],
       { retry: "safe", queue: SERVICE_QUEUE },
     );

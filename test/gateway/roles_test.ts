@@ -61,7 +61,7 @@ test("gateway, data and identity serve together, change their secret without a g
   );
   const [data, identity] = await Promise.all([
     start("data", {
-      ADMIN_DATABASE_URL: database.adminUrl,
+      ADMIN_DATABASE_URL: database.pushUrl,
       INTERNAL_HMAC_SECRET: `next ${SECRET},${SECRET}`,
     }),
     start("identity"),

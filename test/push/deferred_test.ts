@@ -21,7 +21,7 @@ afterAll(() => service.close());
 async function pushLarge(app: TestApp, schema: unknown) {
   const options = { dryRun: false, largeTablePages: 0 };
   const result = await push(
-    { admin: service.service.admin, log: () => undefined },
+    { admin: service.pushing, log: () => undefined },
     { app, definition: definitionOf(schema), options },
   );
   await result.deferred;

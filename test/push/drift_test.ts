@@ -179,7 +179,7 @@ const CASES: { name: string; by: string; undo: string; things: string[] }[] = [
   {
     name: "another owner of a table",
     by: "alter table data.todos owner to postgres",
-    undo: "alter table data.todos owner to rowhouse_owner",
+    undo: "alter table data.todos owner to rowhouse_tables",
     things: ["table todos / owner"],
   },
   {

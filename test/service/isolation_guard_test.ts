@@ -80,7 +80,7 @@ const BREAKS = [
   },
   {
     name: "a function that belongs to the owner of the tables",
-    hurt: "alter function api.todos_get(uuid, bytea, uuid) owner to rowhouse_owner",
+    hurt: "alter function api.todos_get(uuid, bytea, uuid) owner to rowhouse_tables",
     mend: "alter function api.todos_get(uuid, bytea, uuid) owner to rowhouse_tenant",
     says: "Function api.todos_get must belong to rowhouse_tenant and run as it",
   },
@@ -89,6 +89,18 @@ const BREAKS = [
     hurt: "grant execute on function api.todos_get(uuid, bytea, uuid) to public",
     mend: "revoke execute on function api.todos_get(uuid, bytea, uuid) from public",
     says: "Function api.todos_get must be granted to the serving roles only",
+  },
+  {
+    name: "an app's table that belongs to the owner of the service's own",
+    hurt: "alter table data.todos owner to rowhouse_owner",
+    mend: "alter table data.todos owner to rowhouse_tables",
+    says: "Table data.todos must belong to rowhouse_tables",
+  },
+  {
+    name: "a table of the service's own that belongs to the owner of apps' tables",
+    hurt: "alter table rowhouse.sessions owner to rowhouse_tables",
+    mend: "alter table rowhouse.sessions owner to rowhouse_owner",
+    says: "Role rowhouse_tables must own nothing but apps' tables: not rowhouse.sessions",
   },
   {
     name: "a table that belongs to the functions' owner",

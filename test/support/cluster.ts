@@ -1,5 +1,5 @@
 /** Which PostgreSQL the tests run against, and a disposable database in it. @module */
-import { type Database, grantLogin, migrate, openDatabase } from "../../src/db/mod.ts";
+import { type Database, grantLogin, grantPush, migrate, openDatabase } from "../../src/db/mod.ts";
 
 /** The cluster's administrator, and where the service connects: the same, or a pooler in front of it. */
 export type ClusterUrls = { admin: string; serving: string; prepare: boolean };
@@ -20,6 +20,8 @@ export type TestDatabase = {
   servingUrl: string;
   /** As the logins of a split service: each a member of the group of its role and of nothing else. */
   roleUrls: Readonly<Record<SplitRole, string>>;
+  /** As the login that pushes and may do no more, directly. */
+  pushUrl: string;
   /** As the administrator, through whatever serves: what a careless operator would set. */
   superuserUrl: string;
   prepare: boolean;
@@ -27,6 +29,7 @@ export type TestDatabase = {
 };
 
 export const LOGIN = "rowhouse_test_login";
+export const PUSH_LOGIN = "rowhouse_test_push";
 export const PASSWORD = "test login password";
 export const SPLIT_ROLES = ["gateway", "data", "identity"] as const;
 export type SplitRole = (typeof SPLIT_ROLES)[number];
@@ -38,12 +41,18 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
   const name = `rowhouse_test_${crypto.randomUUID().replaceAll("-", "")}`;
   await withDatabase(urls.admin, async (root) => {
     await root.message(`create database ${name}`);
-    for (const login of [LOGIN, ...SPLIT_ROLES.map(toLogin)]) await makeLogin(root, login);
+    for (const login of [LOGIN, PUSH_LOGIN, ...SPLIT_ROLES.map(toLogin)])
+      await makeLogin(root, login);
   });
   const adminUrl = withParts(urls.admin, { database: name });
   const servingUrl = withParts(urls.serving, {
     database: name,
     username: LOGIN,
+    password: PASSWORD,
+  });
+  const pushUrl = withParts(adminUrl, {
+    database: name,
+    username: PUSH_LOGIN,
     password: PASSWORD,
   });
   const { username, password } = new URL(urls.admin);
@@ -58,6 +67,7 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
   await withDatabase(adminUrl, async (admin) => {
     await migrate(admin);
     await grantLogin(admin, servingUrl);
+    await grantPush(admin, pushUrl);
     for (const role of SPLIT_ROLES) await grantLogin(admin, roleUrls[role], role);
   });
   const drop = () =>
@@ -65,7 +75,8 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
       urls.admin,
       async (root) => void (await root.message(`drop database ${name} with (force)`)),
     );
-  return { name, adminUrl, servingUrl, roleUrls, superuserUrl, prepare: urls.prepare, drop };
+  const { prepare } = urls;
+  return { name, adminUrl, servingUrl, roleUrls, pushUrl, superuserUrl, prepare, drop };
 }
 
 /** A database with nothing in it: its administrator's URL, and how to drop it. */

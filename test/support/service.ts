@@ -1,5 +1,6 @@
 /** A served service over a disposable database, and apps in it: what every test through the front door starts from. @module */
 import { createApp, issueKey } from "../../src/accounts/mod.ts";
+import type { Database } from "../../src/db/mod.ts";
 import { type Definition, toDefinition } from "../../src/dsl/mod.ts";
 import type { IdentitySettings } from "../../src/identity/mod.ts";
 import type { Log } from "../../src/observe.ts";
@@ -40,7 +41,10 @@ export type Call = {
 export type TestService = {
   url: string;
   database: TestDatabase;
+  /** As it is open, but for `admin`: an administrator's connection of the test's own. */
   service: Service;
+  /** The service's own connections for pushes. */
+  pushing: Database;
   /** Lines that the service logged. */
   log: string[];
   /** What must not be in them. */
@@ -85,14 +89,15 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
   };
   const secrets = makeSecrets();
   for (const one of [TEST_SECRET, ...(options.service?.secrets ?? [])]) secrets.add(one);
-  for (const one of [database.adminUrl, database.servingUrl]) secrets.addUrl(one);
-  const { service, url, close } = await openShape(options, database, log);
+  for (const one of [database.adminUrl, database.servingUrl, database.pushUrl]) secrets.addUrl(one);
+  const { service, url, pushing, close } = await openShape(options, database, log);
   const pushTo = (app: TestApp, schema: unknown) =>
-    pushSchema({ admin: service.admin, log }, app, schema);
+    pushSchema({ admin: pushing, log }, app, schema);
   return {
     url,
     database,
     service,
+    pushing,
     log: lines,
     secrets,
     makeApp: async (schema, appOptions) => {

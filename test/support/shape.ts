@@ -1,5 +1,6 @@
 /** The two shapes of a service: one process that does everything, or a gateway in front of services. @module */
 
+import { type Database, openDatabase } from "../../src/db/mod.ts";
 import type { Log } from "../../src/observe.ts";
 import { openService, type Service, type ServiceOptions } from "../../src/service/open.ts";
 import type { SplitRole, TestDatabase } from "./cluster.ts";
@@ -16,9 +17,34 @@ export function shapeOfRun(): Shape {
 }
 
 export type Opened = { service: Service; url: string; close: () => Promise<void> };
+/** What a test meets: `admin` is an administrator's connection, `pushing` the one that the service itself pushes with. */
+export type OpenedShape = Opened & { pushing: Database };
 
 /** Opens and serves a service of the wanted shape. */
 export async function openShape(
+  options: TestServiceOptions,
+  database: TestDatabase,
+  log: Log,
+): Promise<OpenedShape> {
+  const administrator = openDatabase({
+    url: database.adminUrl,
+    connections: 2,
+    prepare: database.prepare,
+    name: "rowhouse test administrator",
+  });
+  const opened = await openServices(options, database, log);
+  return {
+    ...opened,
+    service: { ...opened.service, admin: administrator },
+    pushing: opened.service.admin,
+    close: async () => {
+      await opened.close();
+      await administrator.close();
+    },
+  };
+}
+
+async function openServices(
   options: TestServiceOptions,
   database: TestDatabase,
   log: Log,
@@ -29,9 +55,11 @@ export async function openShape(
     const url = options.login === "superuser" ? database.superuserUrl : least;
     return options.toServingUrl?.(url) ?? url;
   };
+  // An administrator may push too, and does where everything is his.
+  const pushUrl = options.login === "superuser" ? database.adminUrl : database.pushUrl;
   const common = {
     connections: options.connections ?? 5,
-    adminDatabaseUrl: options.toAdminUrl?.(database.adminUrl) ?? database.adminUrl,
+    adminDatabaseUrl: options.toAdminUrl?.(pushUrl) ?? pushUrl,
     prepare: options.prepare ?? database.prepare,
     keyPrefix: "rh",
     log,

@@ -167,6 +167,10 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
   });
 
   test.each([
+    "select email from rowhouse.users",
+    "select * from rowhouse.api_keys",
+    "select * from rowhouse.sessions",
+    "delete from rowhouse.tables",
     "create role mine",
     "alter role rowhouse_push_login superuser",
     "select * from pg_catalog.pg_authid",

@@ -29,7 +29,7 @@ export const COMPOSE = {
   GATEWAY_PASSWORD: "That of the gateway's login.",
   DATA_PASSWORD: "That of the data services' login.",
   IDENTITY_PASSWORD: "That of the identity service's login.",
-  PUSH_PASSWORD: "That of the login by which the data services push.",
+  PUSH_PASSWORD: "That of the login by which the one process, or the data services, push.",
 } as const satisfies Record<string, string>;
 
 const BLOCKS: Readonly<Record<string, () => string>> = {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Config } from "../../config.ts";
 import {
   BaselineError,
+  grantPush,
   makeDatabase,
   makeLogin,
   OTHER_BASELINE,
@@ -17,10 +18,13 @@ import { HIDDEN_FOLDER } from "./file.ts";
 export const DATA_DIR = join(HIDDEN_FOLDER, "postgres");
 const DATABASE = "rowhouse";
 const LOGIN = "rowhouse_dev";
+const PUSH_LOGIN = "rowhouse_dev_push";
 
 export type DevDatabase = {
   readonly admin: Address;
   readonly serving: Address;
+  /** What the service pushes as; the administrator's own, where the database is somebody else's. */
+  readonly pushing: Address;
   readonly stop: () => Promise<void>;
   /** Settles where the embedded server died by itself; never, where the database is somebody else's. */
   readonly died: Promise<void>;
@@ -32,8 +36,9 @@ export type DevDatabaseOptions = {
   typedDataDir: string | undefined;
   /** Whether the embedded one is thrown away first. */
   isReset: boolean;
-  /** Of the login that serves; kept between runs. */
+  /** Of the login that serves and of the one that pushes; kept between runs. */
   loginPassword: string;
+  pushPassword: string;
 };
 
 /** Opens it, migrated, with a login of least rights. */
@@ -75,31 +80,41 @@ async function useNamed(config: Config, url: string): Promise<DevDatabase> {
       ? serving
       : { url: config.ADMIN_DATABASE_URL, variable: "ADMIN_DATABASE_URL" };
   await withDatabase(admin, config, (database) => setUpDatabase(database, config));
-  return { admin, serving, stop: async () => undefined, died: new Promise(() => undefined) };
+  return {
+    admin,
+    serving,
+    pushing: admin,
+    stop: async () => undefined,
+    died: new Promise(() => undefined),
+  };
 }
 
 async function provision(
   rootUrl: string,
-  { config, loginPassword, typedDataDir }: DevDatabaseOptions,
-): Promise<Pick<DevDatabase, "admin" | "serving">> {
+  { config, loginPassword, pushPassword, typedDataDir }: DevDatabaseOptions,
+): Promise<Pick<DevDatabase, "admin" | "serving" | "pushing">> {
   const variable = typedDataDir ?? DATA_DIR;
   const root = { url: rootUrl, variable };
   const admin = { url: withParts(rootUrl, { database: DATABASE }), variable };
-  const serving = {
-    url: withParts(admin.url, { username: LOGIN, password: loginPassword }),
+  const toLogin = (username: string, password: string) => ({
+    url: withParts(admin.url, { username, password }),
     variable,
-  };
+  });
+  const serving = toLogin(LOGIN, loginPassword);
+  const pushing = toLogin(PUSH_LOGIN, pushPassword);
   await withDatabase(root, config, async (database) => {
     await makeDatabase(database, DATABASE);
     await makeLogin(database, { name: LOGIN, password: loginPassword });
+    await makeLogin(database, { name: PUSH_LOGIN, password: pushPassword });
   });
   const urls = { DATABASE_URL: serving.url, ADMIN_DATABASE_URL: admin.url };
-  await withDatabase(admin, config, (database) =>
-    setUpDatabase(database, urls).catch((error) => {
+  await withDatabase(admin, config, async (database) => {
+    await setUpDatabase(database, urls).catch((error) => {
       throw error instanceof BaselineError ? refuseBaseline(typedDataDir) : error;
-    }),
-  );
-  return { admin, serving };
+    });
+    await grantPush(database, pushing.url);
+  });
+  return { admin, serving, pushing };
 }
 
 /** What is in this database is dev's own, and may be thrown away. */

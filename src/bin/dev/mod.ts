@@ -1,7 +1,6 @@
 /** `rowhouse dev`: everything on one machine with one command: database, demo app, service, pushes on change. @module */
 import { join, resolve } from "node:path";
 import type { Config, Environment } from "../../config.ts";
-import type { Service } from "../../service/mod.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import {
   type Arguments,
@@ -11,7 +10,7 @@ import {
   RefusedError,
   type Setting,
 } from "../cli/command.ts";
-import { explainTrouble } from "../cli/database.ts";
+import { explainTrouble, withDatabase } from "../cli/database.ts";
 import { explain } from "../cli/explain.ts";
 import { openFrom, openLog } from "../cli/open.ts";
 import { readSettings, readWhole } from "../cli/settings.ts";
@@ -63,8 +62,8 @@ async function runDev(setting: Setting): Promise<ExitCode> {
     const isReset = await confirmReset(setting, config);
     const stopped = untilSignal(STOP_SIGNALS, setting.terminal.flush);
     writeIgnore(folder);
-    const { loginPassword } = openSecrets(folder);
-    const options = { config, dataDir, typedDataDir, loginPassword, isReset };
+    const { loginPassword, pushPassword } = openSecrets(folder);
+    const options = { config, dataDir, typedDataDir, loginPassword, pushPassword, isReset };
     const database = await openDevDatabase(options);
     try {
       if (isReset) removeDevFiles(folder);
@@ -120,7 +119,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   const config = withHosts(running.config, port);
   const service = openFrom(config, {
     databaseUrl: database.serving.url,
-    adminDatabaseUrl: database.admin.url,
+    adminDatabaseUrl: database.pushing.url,
     log: openLog(config, terminal.warn),
   });
   await service.warm();
@@ -130,7 +129,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     port,
   });
   try {
-    const file = await openDemo(service, { folder, config, database, port });
+    const file = await openDemo({ folder, config, database, port });
     const target = { url: toLocalUrl(config.HOST, port), key: file.apiKey, isDev: true };
     const push = () => pushOnce(setting, { config, target });
     const pushed = await push();
@@ -197,22 +196,17 @@ function makeExample() {
 type Demo = { folder: string; config: Config; database: DevDatabase; port: number };
 
 /** The demo app and its people, told to other commands by `.rowhouse/dev.json`. */
-async function openDemo(
-  service: Service,
-  { folder, config, database, port }: Demo,
-): Promise<DevFile> {
+async function openDemo({ folder, config, database, port }: Demo): Promise<DevFile> {
   const domain = config.COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN;
   const secrets = openSecrets(folder);
-  const apiKey = await openDemoApp(service.admin, {
-    config,
-    origin: toOrigin(DEMO_APP, config),
-    keptKey: secrets.apiKey,
-  });
-  const people = await openDevPeople(service.admin, {
-    domain,
-    app: DEMO_APP,
-    kept: secrets.people,
-  });
+  const { apiKey, people } = await withDatabase(database.admin, config, async (admin) => ({
+    apiKey: await openDemoApp(admin, {
+      config,
+      origin: toOrigin(DEMO_APP, config),
+      keptKey: secrets.apiKey,
+    }),
+    people: await openDevPeople(admin, { domain, app: DEMO_APP, kept: secrets.people }),
+  }));
   keepSecrets(folder, { ...secrets, apiKey, people });
   const file = {
     baseUrl: `http://localhost:${port}`,

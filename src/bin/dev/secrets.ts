@@ -9,6 +9,7 @@ import { HIDDEN_FOLDER } from "./file.ts";
 const Person = v.object({ email: v.string(), password: v.string() });
 const Secrets = v.object({
   loginPassword: v.string(),
+  pushPassword: v.string(),
   apiKey: v.optional(v.string()),
   people: v.optional(v.object({ admin: Person, user: Person })),
 });
@@ -22,7 +23,10 @@ function toPath(folder: string): string {
 export function openSecrets(folder: string): Secrets {
   const kept = v.safeParse(Secrets, parse(readIfThere(toPath(folder)) ?? ""));
   if (kept.success) return kept.output;
-  const secrets = { loginPassword: makeSecret(systemRandomBytes) };
+  const secrets = {
+    loginPassword: makeSecret(systemRandomBytes),
+    pushPassword: makeSecret(systemRandomBytes),
+  };
   keepSecrets(folder, secrets);
   return secrets;
 }

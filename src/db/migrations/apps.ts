@@ -30,6 +30,7 @@ create table rowhouse.apps (
 create trigger raise_version after insert or update or delete on rowhouse.apps
   for each statement execute function rowhouse.raise_version('apps');
 grant select on rowhouse.apps to rowhouse_service, rowhouse_gateway, rowhouse_identity;
+grant select (id, slug) on rowhouse.apps to rowhouse_tables;
 
 create table rowhouse.targets (
   app_id uuid not null references rowhouse.apps (id) on delete cascade,

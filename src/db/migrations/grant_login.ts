@@ -1,6 +1,6 @@
-/** The serving login's rights: a member of the group of its role, with the service's time limit. Part of `migrate`. @module */
+/** What logins are made members of: a serving login of the group of its role, a pushing login of the owner of tables. @module */
 import type { Role } from "../../role.ts";
-import { quoteName } from "../literal.ts";
+import { quoteLiteral, quoteName } from "../literal.ts";
 import { type Database, EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../pool/mod.ts";
 
 export class GrantLoginError extends Error {}
@@ -41,5 +41,18 @@ do $$ begin perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended
 grant ${GROUPS[role]} to ${quoteName(login)};
 alter role ${quoteName(login)} in database ${database} set statement_timeout = '${EXECUTION_LIMIT_MS}ms';
 alter role ${quoteName(login)} in database ${database} set client_connection_check_interval = '1s';
+select 1`);
+}
+
+/** Lets a login push: a member of the owner of apps' tables, and of nothing else. Without a time limit, for builds take long. */
+export async function grantPush(admin: Database, pushUrl: string): Promise<void> {
+  const login = decodeURIComponent(new URL(pushUrl).username);
+  await admin.message(`
+do $$ begin
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
+  if not pg_catalog.pg_has_role(${quoteLiteral(login)}, 'rowhouse_tables', 'member') then
+    grant rowhouse_tables to ${quoteName(login)};
+  end if;
+end $$;
 select 1`);
 }

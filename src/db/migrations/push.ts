@@ -1,6 +1,7 @@
 /**
  * Push: what it recorded of tables and their users, apps' migrations, the steps it left for after its COMMIT, and the
- * functions that take its locks. Those have no grants: only an administrator pushes.
+ * functions that take its locks and record it. The login that pushes, a member of `rowhouse_tables`, reads these tables
+ * and writes them through `record_push` alone; of a step that was put off it tells how far it is.
  *
  * Versions are the catalog's at which a row last changed, so that processes read only what is new.
  *
@@ -8,13 +9,13 @@
  */
 export const PUSH = `
 create table rowhouse.tables (
-  name text primary key,
+  name text primary key check (name ~ '^[a-z][a-z0-9_]{0,47}$'),
   owner_app_id uuid not null references rowhouse.apps (id),
   definition jsonb not null,
   version bigint not null
 );
 create index tables__version__idx on rowhouse.tables (version);
-grant select on rowhouse.tables to rowhouse_service, rowhouse_data;
+grant select on rowhouse.tables to rowhouse_tables, rowhouse_service, rowhouse_data;
 
 create table rowhouse.registrations (
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
@@ -25,7 +26,7 @@ create table rowhouse.registrations (
 );
 create index registrations__version__idx on rowhouse.registrations (version);
 create index registrations__table_name__idx on rowhouse.registrations (table_name);
-grant select on rowhouse.registrations to rowhouse_service, rowhouse_data;
+grant select on rowhouse.registrations to rowhouse_tables, rowhouse_service, rowhouse_data;
 
 create table rowhouse.migrations (
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
@@ -38,7 +39,7 @@ create table rowhouse.migrations (
   primary key (app_id, seq),
   unique (app_id, parent)
 );
-grant select on rowhouse.migrations to rowhouse_service, rowhouse_data;
+grant select on rowhouse.migrations to rowhouse_tables, rowhouse_service, rowhouse_data;
 
 -- Builds that would lock a large table for too long. A lease keeps two processes off one step; a step whose holder died
 -- is taken up again.
@@ -57,7 +58,8 @@ create table rowhouse.deferred_steps (
   finished_at timestamptz,
   unique (table_name, name)
 );
-grant select on rowhouse.deferred_steps to rowhouse_service, rowhouse_data;
+grant select on rowhouse.deferred_steps to rowhouse_tables, rowhouse_service, rowhouse_data;
+grant update (state, fault, attempts, lease_until, finished_at) on rowhouse.deferred_steps to rowhouse_tables;
 
 -- First statement of a push: takes its locks without waiting, and refuses a plan made on another state of its tables
 -- (stamps: the highest version recorded of each, 0 for a table that is not there) or of the app's migrations.
@@ -100,6 +102,54 @@ begin
   perform set_config('lock_timeout', budget_ms || 'ms', true);
 end
 $$;
+
+-- Last statement of a push: records it, and raises the catalog's version, which it gives back. Takes only what one push
+-- of one app can have made: the app's next migration, tables that are new or the app's own and are there, uses of
+-- recorded tables, and builds that were put off. A push's one lock that all apps share is taken here, for a moment.
+create function rowhouse.record_push(app uuid, migration jsonb, definitions jsonb, uses jsonb, builds jsonb)
+returns bigint language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+declare
+  head record;
+  next_version bigint;
+begin
+  update rowhouse.versions set version = version + 1 where name = 'catalog' returning version into next_version;
+  select seq, checksum into head from rowhouse.migrations where app_id = app order by seq desc limit 1;
+  if (migration ->> 'seq')::integer is distinct from coalesce(head.seq, 0) + 1
+    or migration ->> 'parent' is distinct from coalesce(head.checksum, '')
+  then
+    raise exception 'the catalog has moved on' using errcode = 'RH002';
+  end if;
+  if (migration ->> 'name' ~ '^[a-z0-9_]{1,40}$') is not true
+    or migration ->> 'checksum' is distinct from 'sha256:' ||
+      encode(sha256(convert_to((migration ->> 'parent') || (migration ->> 'sql'), 'UTF8')), 'hex')
+    or exists (
+      select from jsonb_array_elements(definitions) as defined (made)
+      where exists (select from rowhouse.tables where name = made ->> 'name' and owner_app_id <> app)
+        or not exists (
+          select from pg_class where relname = made ->> 'name' and relkind in ('r', 'p')
+            and relnamespace = 'data'::regnamespace and relowner = 'rowhouse_tables'::regrole))
+  then
+    raise exception 'not what a push of this app can have made' using errcode = 'RH007';
+  end if;
+  insert into rowhouse.tables (name, owner_app_id, definition, version)
+  select made ->> 'name', app, made, next_version from jsonb_array_elements(definitions) as defined (made)
+  on conflict (name) do update set definition = excluded.definition, version = excluded.version;
+  insert into rowhouse.registrations (app_id, table_name, definition, version)
+  select app, used ->> 'name', used, next_version from jsonb_array_elements(uses) as declared (used)
+  on conflict (app_id, table_name) do update set definition = excluded.definition, version = excluded.version;
+  insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns)
+  select app, build ->> 'table', build ->> 'kind', build ->> 'name', build -> 'columns'
+  from jsonb_array_elements(builds) as put_off (build);
+  insert into rowhouse.migrations (app_id, seq, name, parent, checksum, sql)
+  values (app, (migration ->> 'seq')::integer, migration ->> 'name', migration ->> 'parent',
+    migration ->> 'checksum', migration ->> 'sql');
+  return next_version;
+end
+$$;
+
+grant execute on function rowhouse.lock_push(text[], jsonb, uuid, integer),
+  rowhouse.lock_tables(text[], integer), rowhouse.record_push(uuid, jsonb, jsonb, jsonb, jsonb) to rowhouse_tables;
 
 -- Hands a table to an app that uses it; the slug of the app that owned it before.
 create function rowhouse.transfer_table(wanted_table text, new_slug text) returns text language plpgsql

@@ -1,11 +1,12 @@
 /**
  * What everything else in the database stands on: roles, schemas, default privileges, the record of migrations.
  *
- * Roles belong to the whole cluster, and none of these can log in. `rowhouse_owner` owns schemas and tables.
- * `rowhouse_tenant` owns the generated functions, owns no table and does not bypass row security. A serving login is a
- * member of one of the others, which may only EXECUTE functions and read what their tables' grants allow:
- * `rowhouse_service` for a process that serves everything, `rowhouse_gateway`, `rowhouse_data` and `rowhouse_identity`
- * for processes that serve one part each.
+ * Roles belong to the whole cluster, and none of these can log in. `rowhouse_owner` owns the schemas and everything in
+ * `rowhouse`. `rowhouse_tables` owns apps' tables and types, and nothing else: the login that pushes is a member of it
+ * and reaches the service's own tables by grants alone. `rowhouse_tenant` owns the generated functions, owns no table
+ * and does not bypass row security. A serving login is a member of one of the others, which may only EXECUTE functions
+ * and read what their tables' grants allow: `rowhouse_service` for a process that serves everything,
+ * `rowhouse_gateway`, `rowhouse_data` and `rowhouse_identity` for processes that serve one part each.
  *
  * @module
  */
@@ -14,7 +15,7 @@ do $$
 declare
   role_name text;
 begin
-  foreach role_name in array array['rowhouse_owner', 'rowhouse_tenant',
+  foreach role_name in array array['rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant',
     'rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity'] loop
     if not exists (select from pg_catalog.pg_roles where rolname = role_name) then
       begin
@@ -24,8 +25,12 @@ begin
       end;
     end if;
   end loop;
-  if not pg_has_role('rowhouse_owner', 'rowhouse_tenant', 'usage') then
-    grant rowhouse_tenant to rowhouse_owner;
+  -- What makes functions hands them to their owner; an administrator may do all that a push does.
+  if not pg_has_role('rowhouse_tables', 'rowhouse_tenant', 'usage') then
+    grant rowhouse_tenant to rowhouse_tables;
+  end if;
+  if not pg_has_role('rowhouse_owner', 'rowhouse_tables', 'usage') then
+    grant rowhouse_tables to rowhouse_owner;
   end if;
   if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
      and not pg_has_role(current_user, 'rowhouse_owner', 'usage') then
@@ -45,10 +50,13 @@ do $$ begin execute format('revoke create on database %I from rowhouse_owner', c
 -- Everything from here on belongs to rowhouse_owner.
 set local role rowhouse_owner;
 alter default privileges for role rowhouse_owner revoke execute on functions from public;
+alter default privileges for role rowhouse_tables revoke execute on functions from public;
+grant usage, create on schema data to rowhouse_tables;
+grant usage, create on schema api to rowhouse_tables, rowhouse_tenant;
 grant usage on schema data to rowhouse_tenant;
-grant usage, create on schema api to rowhouse_tenant;
 grant usage on schema api to rowhouse_service, rowhouse_data;
-grant usage on schema rowhouse to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+grant usage on schema rowhouse
+  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
 create table rowhouse.service_migrations (
   number integer primary key,
@@ -56,5 +64,6 @@ create table rowhouse.service_migrations (
   checksum text not null,
   applied_at timestamptz not null default now()
 );
-grant select on rowhouse.service_migrations to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+grant select on rowhouse.service_migrations
+  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 `;

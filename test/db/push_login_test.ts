@@ -1,0 +1,201 @@
+/** What the pushing login cannot do, tried over a connection of its own; and what `rowhouse.record_push` refuses. @module */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import postgres from "postgres";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { checksumOf } from "../../src/push/migration.ts";
+import { dumpDatabase } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const schema = defineSchema({ todos: { title: t.string().required() } });
+
+let service: TestService;
+let owner: TestApp;
+let login: postgres.Sql;
+beforeAll(async () => {
+  service = await openTestService();
+  owner = await service.makeApp(schema);
+  login = postgres(service.database.pushUrl, { max: 1, onnotice: () => undefined });
+});
+afterAll(async () => {
+  await login.end();
+  await service.close();
+});
+
+/** The SQLSTATE by which a message is refused, or "" where it is not. */
+async function refusalOf(text: string): Promise<string> {
+  try {
+    await login.unsafe(text);
+    return "";
+  } catch (error) {
+    return error instanceof postgres.PostgresError ? error.code : "no SQLSTATE";
+  }
+}
+
+describe("the pushing login cannot", () => {
+  test.each([
+    "select * from rowhouse.api_keys",
+    "select digest from rowhouse.api_keys",
+    "select email from rowhouse.users",
+    "select password_hash from rowhouse.users",
+    "select * from rowhouse.sessions",
+    "select * from rowhouse.grants",
+    "select * from rowhouse.password_links",
+    "select * from rowhouse.throttle",
+    "select * from rowhouse.audit",
+    "select * from rowhouse.targets",
+    "select created_at from rowhouse.apps",
+    "select * from rowhouse.versions",
+    "insert into rowhouse.apps (id, slug) values (gen_random_uuid(), 'mine')",
+    "insert into rowhouse.audit (actor, action) values ('operator', 'nothing')",
+    "insert into rowhouse.tables (name, owner_app_id, definition, version) values ('mine', gen_random_uuid(), '{}', 1)",
+    "update rowhouse.tables set owner_app_id = gen_random_uuid()",
+    "delete from rowhouse.tables",
+    "update rowhouse.registrations set definition = '{}'",
+    "delete from rowhouse.registrations",
+    "update rowhouse.migrations set sql = ''",
+    "delete from rowhouse.migrations",
+    "insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns) values (gen_random_uuid(), 'todos', 'index', 'x', '[]')",
+    "update rowhouse.deferred_steps set name = 'x'",
+    "delete from rowhouse.deferred_steps",
+    "update rowhouse.versions set version = 0",
+    "update rowhouse.users set console_role = 'super_admin'",
+    "select rowhouse.transfer_table('todos', 'x')",
+    "select rowhouse.use_password_link('x', 'y')",
+    "select rowhouse.raise_version()",
+    "alter table rowhouse.users owner to rowhouse_tables",
+    "create trigger spy after insert on rowhouse.users execute function rowhouse.raise_version('keys')",
+    "create or replace function rowhouse.raise_version() returns trigger language plpgsql as 'begin return null; end'",
+    "create function rowhouse.mine() returns int language sql as 'select 1'",
+    "create table rowhouse.mine (id int)",
+    "create table public.mine (id int)",
+    "create temporary table mine (id int)",
+    "create schema mine",
+    "drop schema data cascade",
+    "alter schema data owner to rowhouse_tables",
+    "drop schema rowhouse cascade",
+    "set role rowhouse_owner",
+    "set role rowhouse_service",
+    "set role postgres",
+    "grant rowhouse_owner to current_user",
+    "alter role rowhouse_tenant bypassrls",
+    "alter role current_user superuser",
+    "create role mine login",
+    "create extension pg_trgm",
+    "select pg_read_file('/etc/passwd')",
+    "copy (select 1) to program 'true'",
+    "select * from pg_catalog.pg_authid",
+  ])("%s", async (text) => {
+    const code = await refusalOf(text);
+    await login.unsafe("reset role");
+    // 42P01, 42883 and 3F000 would mean that the attack was aimed at nothing.
+    expect(code).toBe("42501");
+  });
+});
+
+test("the pushing login is a member of the owner of apps' tables, and of nothing beyond what that is", async () => {
+  const rows = await login.unsafe(
+    "select rolname from pg_roles where pg_has_role(current_user, oid, 'member') and rolname <> current_user order by 1",
+  );
+  expect(rows.map(({ rolname }) => rolname)).toEqual(["rowhouse_tables", "rowhouse_tenant"]);
+});
+
+describe("rowhouse.record_push refuses", () => {
+  type Push = {
+    app: string;
+    migration: object;
+    definitions: object[];
+    uses: object[];
+    builds: object[];
+  };
+  const sql = "-- nothing\n";
+  const makePush = async (): Promise<Push> => ({
+    app: (await service.makeApp()).id,
+    migration: { seq: 1, name: "nothing", parent: "", checksum: checksumOf("", sql), sql },
+    definitions: [],
+    uses: [],
+    builds: [],
+  });
+  const record = ({ app, migration, definitions, uses, builds }: Push) =>
+    login`select rowhouse.record_push(${app}, ${login.json({ ...migration })},
+      ${login.json(definitions as postgres.JSONValue)}, ${login.json(uses as postgres.JSONValue)},
+      ${login.json(builds as postgres.JSONValue)}) as version`;
+  const table = { name: "todos", columns: [], indexes: [], uniques: [] };
+  const build = { table: "todos", kind: "index", name: "todos__title__idx", columns: ["title"] };
+
+  test.each<{ name: string; change: (push: Push) => Partial<Push>; code: string }>([
+    {
+      name: "an app that there is none of",
+      change: () => ({ app: crypto.randomUUID() }),
+      code: "23503",
+    },
+    {
+      name: "a number that is not the next",
+      change: ({ migration }) => ({ migration: { ...migration, seq: 2 } }),
+      code: "RH002",
+    },
+    {
+      name: "a parent that is not the last",
+      change: ({ migration }) => ({ migration: { ...migration, parent: checksumOf("", "") } }),
+      code: "RH002",
+    },
+    { name: "another app's next migration", change: () => ({ app: owner.id }), code: "RH002" },
+    { name: "no migration", change: () => ({ migration: {} }), code: "RH002" },
+    {
+      name: "a text that the checksum is not of",
+      change: ({ migration }) => ({ migration: { ...migration, sql: "-- something\n" } }),
+      code: "RH007",
+    },
+    {
+      name: "a name that no file could have",
+      change: ({ migration }) => ({ migration: { ...migration, name: "../x" } }),
+      code: "RH007",
+    },
+    {
+      name: "a definition of another app's table",
+      change: () => ({ definitions: [table] }),
+      code: "RH007",
+    },
+    {
+      name: "a definition of a table that is not there",
+      change: () => ({ definitions: [{ ...table, name: "elsewhere" }] }),
+      code: "RH007",
+    },
+    { name: "a definition without a name", change: () => ({ definitions: [{}] }), code: "RH007" },
+    {
+      name: "a use of a table that is not recorded",
+      change: () => ({ uses: [{ ...table, name: "elsewhere" }] }),
+      code: "23503",
+    },
+    {
+      name: "a build on a table that is not recorded",
+      change: () => ({ builds: [{ ...build, table: "elsewhere" }] }),
+      code: "23503",
+    },
+    {
+      name: "a build of another kind",
+      change: () => ({ builds: [{ ...build, kind: "trigger" }] }),
+      code: "23514",
+    },
+  ])("$name, and changes nothing", async ({ change, code }) => {
+    const push = await makePush();
+    const before = await dumpDatabase(service.service.admin);
+    const found = await record({ ...push, ...change(push) }).catch((error) => error.code);
+    expect(found).toBe(code);
+    expect(await dumpDatabase(service.service.admin)).toBe(before);
+  });
+
+  test("a table whose name could end a quotation, though it is there", async () => {
+    const push = await makePush();
+    const name = "x$rowhouse$";
+    await login.unsafe(`set role rowhouse_tables; create table data."${name}" (); reset role`);
+    const found = await record({ ...push, definitions: [{ ...table, name }] }).catch((e) => e.code);
+    await login.unsafe(`drop table data."${name}"`);
+    expect(found).toBe("23514");
+  });
+
+  test("nothing of what a push has made", async () => {
+    const push = await makePush();
+    const rows = await record({ ...push, uses: [table], builds: [build] });
+    expect(rows.map((row) => Object.keys(row))).toEqual([["version"]]);
+  });
+});
