@@ -1,7 +1,7 @@
 /** The body of a push as it arrives: definition, journal and options, each checked whole. @module */
 import { type Definition, readDefinition } from "../dsl/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
-import type { JournalEntry } from "./journal.ts";
+import { type JournalEntry, MAX_MIGRATIONS } from "./journal.ts";
 
 export type PushBody = {
   definition: Definition;
@@ -10,7 +10,6 @@ export type PushBody = {
 };
 
 const KEYS = ["definition", "journal", "dryRun"];
-const MAX_ENTRIES = 9999;
 const CHECKSUM = /^sha256:[0-9a-f]{64}$/;
 
 /**
@@ -66,8 +65,8 @@ type Faults = { details: Detail[] };
 
 function readEntries(value: unknown): { entries: JournalEntry[] | undefined } | Faults {
   if (value === undefined) return { entries: undefined };
-  if (!Array.isArray(value) || value.length > MAX_ENTRIES) {
-    const message = `Cannot read the journal: must be a list of at most ${MAX_ENTRIES} { seq, checksum }`;
+  if (!Array.isArray(value) || value.length > MAX_MIGRATIONS) {
+    const message = `Cannot read the journal: must be a list of at most ${MAX_MIGRATIONS} { seq, checksum }`;
     return { details: [{ path: "/journal", message }] };
   }
   const wrong = value.findIndex((entry: unknown) => !isEntry(entry));
@@ -80,7 +79,7 @@ function isEntry(value: unknown): value is JournalEntry {
   if (typeof value !== "object" || value === null) return false;
   const seq: unknown = Reflect.get(value, "seq");
   const checksum: unknown = Reflect.get(value, "checksum");
-  const isSeq = Number.isInteger(seq) && Number(seq) >= 1 && Number(seq) <= MAX_ENTRIES;
+  const isSeq = Number.isInteger(seq) && Number(seq) >= 1 && Number(seq) <= MAX_MIGRATIONS;
   return isSeq && typeof checksum === "string" && CHECKSUM.test(checksum);
 }
 

@@ -6,9 +6,11 @@
  */
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
-import { checksumOf, type Migration } from "./migration.ts";
+import { checksumOf, type MigrationRecord } from "./migration.ts";
 import type { AppliedMigration } from "./state.ts";
 
+/** What four digits hold. */
+export const MAX_MIGRATIONS = 9999;
 export const JOURNAL_FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 
 export type JournalEntry = { seq: number; checksum: string };
@@ -26,7 +28,7 @@ export type JournalComparison = {
   /** Every fault; where there is one, nothing may be pushed. */
   faults: JournalFault[];
   /** Recorded migrations whose files are missing: to be written from the record. */
-  missing: Migration[];
+  missing: MigrationRecord[];
   /** What to send along with a push. */
   entries: JournalEntry[];
 };
@@ -42,7 +44,7 @@ export function journalFileName({ seq, name }: { seq: number; name: string }): s
 /** Every difference between the files of a folder and the recorded migrations of the app. */
 export function compareJournal(
   files: readonly JournalFile[],
-  recorded: readonly Migration[],
+  recorded: readonly MigrationRecord[],
 ): JournalComparison {
   const faults: JournalFault[] = [];
   const found = new Map<number, JournalFile>();
@@ -67,7 +69,7 @@ export function compareJournal(
   };
 }
 
-function findFileFault({ file, text }: JournalFile, recorded: Migration | undefined) {
+function findFileFault({ file, text }: JournalFile, recorded: MigrationRecord | undefined) {
   if (recorded === undefined) return unknown(file);
   // Checked against the recorded parent, so that one edited file does not accuse all that follow.
   if (checksumOf(recorded.parent, text) === recorded.checksum) return undefined;

@@ -3,13 +3,10 @@
 import { type RenderedPlan, renderDeferred } from "./ddl.ts";
 import type { Plan, Step } from "./step.ts";
 
-export type Migration = {
-  seq: number;
-  name: string;
-  parent: string;
-  checksum: string;
-  sql: string;
-};
+/** What tells a migration from every other one. */
+export type MigrationRecord = { seq: number; name: string; parent: string; checksum: string };
+
+export type Migration = MigrationRecord & { sql: string };
 
 /** The parent of an app's first migration. */
 export const NO_PARENT = "";

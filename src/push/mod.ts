@@ -12,7 +12,7 @@ export {
   journalFileName,
 } from "./journal.ts";
 export { readJournal, writeJournal } from "./journal_files.ts";
-export { describePlan, type Migration } from "./migration.ts";
+export { describePlan, type Migration, type MigrationRecord } from "./migration.ts";
 export { planPush } from "./plan.ts";
 export {
   findOutdatedTables,
@@ -21,5 +21,5 @@ export {
   refreshFunctions,
 } from "./refresh.ts";
 export { MAX_BYTES, type PushRouteDeps, pushRoutes } from "./routes.ts";
-export { readStatus, readTableApps, type Status, type TableApps } from "./status.ts";
+export { readMigration, readStatus, readTableApps, type Status, type TableApps } from "./status.ts";
 export type { Plan, Step } from "./step.ts";

@@ -1,36 +1,69 @@
 /** What is recorded of one app: its tables, its migrations, its deferred steps; apart from it, for operators, who else uses them. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
 import type { DeferredStep } from "./deferred.ts";
-import type { Migration } from "./migration.ts";
+import type { Migration, MigrationRecord } from "./migration.ts";
 
 export type Status = {
   app: string;
-  /** As this app declared them; `owned`: whether its pushes define the table. */
-  tables: { name: string; owned: boolean; definition: TableDefinition }[];
-  migrations: Migration[];
+  /** `owned`: whether this app's pushes define the table. */
+  tables: { name: string; owned: boolean }[];
+  /** In order, without their SQL: that is asked for one by one. */
+  migrations: MigrationRecord[];
   deferredSteps: DeferredStep[];
 };
 
-/** The status of an app, or `undefined` where there is no such app; enough to restore its journal. */
-export async function readStatus(admin: Database, appId: string): Promise<Status | undefined> {
-  const [row] = await admin.query<{ status: string }>(
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** The status of an app as JSON, or `undefined` where there is no such app. */
+export async function readStatusJson(admin: Database, appId: string): Promise<Bytes | undefined> {
+  const status = await admin.bytes(
     `select json_build_object(
       'app', slug,
-      'tables', (select coalesce(json_agg(json_build_object('name', table_name,
-          'owned', owner_app_id = $1, 'definition', registrations.definition) order by table_name), '[]')
+      'tables', (select coalesce(json_agg(json_build_object('name', table_name, 'owned', owner_app_id = $1)
+          order by table_name), '[]')
         from rowhouse.registrations join rowhouse.tables on name = table_name where app_id = $1),
       'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name, 'parent', parent,
-          'checksum', checksum, 'sql', sql) order by seq), '[]')
+          'checksum', checksum) order by seq), '[]')
         from rowhouse.migrations where app_id = $1),
       'deferredSteps', (select coalesce(json_agg(json_build_object('table', table_name, 'kind', kind, 'name', name,
           'columns', columns, 'state', state, 'fault', fault, 'attempts', attempts) order by id), '[]')
         from rowhouse.deferred_steps where app_id = $1))::text as status
     from rowhouse.apps where id = $1`,
     [appId],
-    { retry: "safe", queue: SERVICE_QUEUE },
+    { retry: "safe", queue: appId },
   );
-  return row === undefined ? undefined : (JSON.parse(row.status) as Status);
+  return status ?? undefined;
+}
+
+export async function readStatus(admin: Database, appId: string): Promise<Status | undefined> {
+  return parse<Status>(await readStatusJson(admin, appId));
+}
+
+/** One migration of an app with its SQL, as JSON, or `undefined` where there is none of that number. */
+export async function readMigrationJson(
+  admin: Database,
+  appId: string,
+  seq: number,
+): Promise<Bytes | undefined> {
+  const migration = await admin.bytes(
+    `select json_build_object('seq', seq, 'name', name, 'parent', parent, 'checksum', checksum, 'sql', sql)::text
+      as migration from rowhouse.migrations where app_id = $1 and seq = $2`,
+    [appId, seq],
+    { retry: "safe", queue: appId },
+  );
+  return migration ?? undefined;
+}
+
+export async function readMigration(
+  admin: Database,
+  appId: string,
+  seq: number,
+): Promise<Migration | undefined> {
+  return parse<Migration>(await readMigrationJson(admin, appId, seq));
+}
+
+function parse<Value>(json: Bytes | undefined): Value | undefined {
+  return json === undefined ? undefined : (JSON.parse(new TextDecoder().decode(json)) as Value);
 }
 
 /** The apps of a table, by their slugs: its owner, and who else has pushed it. */

@@ -32,6 +32,10 @@ const WANT: Readonly<Record<string, { path?: string; body?: string; want: number
   "PATCH /v1/data/db/:table/:id": { path: "/v1/data/db/todos/x", want: keyOnly(404) },
   "DELETE /v1/data/db/:table/:id": { path: "/v1/data/db/todos/x", want: keyOnly(404) },
   "GET /v1/data/schema": { want: keyOnly(200) },
+  "GET /v1/data/schema/migrations/:seq": {
+    path: "/v1/data/schema/migrations/1",
+    want: keyOnly(404),
+  },
   "POST /v1/data/schema": { want: keyOnly(415) },
   "GET /live": { want: all(200) },
   "GET /ready": { want: all(200) },

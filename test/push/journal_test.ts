@@ -11,7 +11,7 @@ import {
   readJournal,
   writeJournal,
 } from "../../src/push/mod.ts";
-import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
+import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const first = makeMigration(1, "create_table_todos", "", "-- one\ncreate table a;\n");
@@ -185,14 +185,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-async function readRecorded(): Promise<Migration[]> {
-  const answer = await service.call(app, "/v1/data/schema");
-  expect(answer.status).toBe(200);
-  return (answer.json as { migrations: Migration[] }).migrations;
-}
-
-test("GET /v1/data/schema gives enough to restore the journal, whatever a checkout does to line ends", async () => {
-  const recorded = await readRecorded();
+test("GET /v1/data/schema and what it lists are enough to restore the journal, whatever a checkout does to line ends", async () => {
+  const recorded = await readMigrations(service, app);
   const folder = await mkdtemp(join(tmpdir(), "rowhouse-journal-"));
   await writeJournal(folder, recorded);
   const files = await readJournal(folder);
@@ -201,6 +195,42 @@ test("GET /v1/data/schema gives enough to restore the journal, whatever a checko
   const crlf = files.map(({ file, text }) => ({ file, text: text.replaceAll("\n", "\r\n") }));
   expect(compareJournal(crlf, recorded).faults).toEqual([]);
   expect(recorded[0]?.sql).toContain("E'a\\r\nb\\\\''c'");
+});
+
+test("GET /v1/data/schema lists migrations without their SQL, which is got one by one", async () => {
+  const name = freshName();
+  const columns = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`column_${n}`, t.string()]));
+  const writer = await service.makeApp(defineSchema({ [name]: columns(150) }));
+  const grown = await postSchema(service, writer, defineSchema({ [name]: columns(180) }));
+
+  const status = await service.call(writer, "/v1/data/schema");
+  const got = await service.call(writer, "/v1/data/schema/migrations/2");
+
+  const { migration } = grown.json as { migration: Migration };
+  const { sql, ...listed } = migration;
+  expect(sql.length).toBeGreaterThan(20_000);
+  expect(got).toMatchObject({ status: 200, json: migration });
+  expect((status.json as { migrations: unknown[] }).migrations[1]).toEqual(listed);
+  expect(status.text.length).toBeLessThan(2000);
+});
+
+test.each([
+  { name: "a number that there is not", path: "9", want: [404, "not_found"] },
+  { name: "another app's alone", path: "2", want: [404, "not_found"] },
+  { name: "zero", path: "0", want: [400, "invalid_id"] },
+  { name: "a number past four digits", path: "10000", want: [400, "invalid_id"] },
+  { name: "no number", path: "1;2", want: [400, "invalid_id"] },
+  { name: "a query", path: "1?sql=true", want: [400, "unsupported_query"] },
+])("GET /v1/data/schema/migrations/$path, $name, answers $want", async ({ path, want }) => {
+  const [table, wider] = [freshName(), { note: t.string() }];
+  const reader = await service.makeApp(defineSchema({ [table]: {} }));
+  const other = await service.makeApp(defineSchema({ [freshName()]: {} }));
+  await service.pushSchema(other, defineSchema({ [freshName()]: wider }));
+
+  const answer = await service.call(reader, `/v1/data/schema/migrations/${path}`);
+
+  expect([answer.status, (answer.json as { error: string }).error]).toEqual(want as never);
 });
 
 const OTHER = `sha256:${"0".repeat(64)}`;
@@ -261,7 +291,7 @@ test.each([
 );
 
 test("POST /v1/data/schema with the journal as recorded applies, and chains the checksum", async () => {
-  const recorded = await readRecorded();
+  const recorded = await readMigrations(service, app);
   const journal = compareJournal([], recorded).entries.concat(
     recorded.map(({ seq, checksum }) => ({ seq, checksum })),
   );

@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { type Definition, type NamedColumn, readDefinition } from "../../src/dsl/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { findConflicts } from "../../src/push/compare.ts";
-import { planPush, push, readDrift, readStatus } from "../../src/push/mod.ts";
+import { planPush, push, readDrift } from "../../src/push/mod.ts";
 import type { PushState } from "../../src/push/state.ts";
-import { dumpDatabase } from "../support/push.ts";
+import { dumpDatabase, readDeclared } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const VALUES = ["open", "doing", "done", "it's"];
@@ -219,8 +219,7 @@ test("pushed for real: PostgreSQL has what was recorded, a refused push leaves n
         });
         expect(await dumpDatabase(admin)).toBe(after);
         expect(await readDrift(admin)).toEqual([]);
-        const status = await readStatus(admin, app.id);
-        expect(status?.tables.map((one) => sortKeys(one.definition))).toEqual(
+        expect((await readDeclared(admin, app)).map(sortKeys)).toEqual(
           definition.tables.map(sortKeys),
         );
       }

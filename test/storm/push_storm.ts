@@ -9,7 +9,7 @@ import { type Migration, readDrift } from "../../src/push/mod.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
-import { freshName, postSchema } from "../support/push.ts";
+import { freshName, postSchema, readDeclared, readMigrations } from "../support/push.ts";
 import {
   type Answer,
   openTestService,
@@ -33,11 +33,6 @@ async function pushPatiently(service: TestService, app: TestApp, schema: unknown
     expect(answer.headers.get("retry-after")).toBe("1");
     await Bun.sleep(20 + Math.random() * 80);
   }
-}
-
-async function readMigrations(service: TestService, app: TestApp): Promise<Migration[]> {
-  const answer = await service.call(app, "/v1/data/schema");
-  return (answer.json as { migrations: Migration[] }).migrations;
 }
 
 /** One history: numbers without a gap, each migration on the one before. */
@@ -495,7 +490,11 @@ const NO_SLOW_DDL = "drop event trigger storm_slow_ddl; drop function public.sto
 /** What is recorded of an app, without what differs from app to app. */
 async function readRecord(service: TestService, app: TestApp, name: string): Promise<unknown> {
   const { text } = await service.call(app, "/v1/data/schema");
-  const record = text.replaceAll(name, "one_table").replaceAll(app.slug, "one_app");
+  const migrations = await readMigrations(service, app);
+  const declared = await readDeclared(service.service.admin, app);
+  const record = JSON.stringify([JSON.parse(text), migrations, declared])
+    .replaceAll(name, "one_table")
+    .replaceAll(app.slug, "one_app");
   return JSON.parse(record, (key, value: unknown) => (key === "checksum" ? undefined : value));
 }
 

@@ -54,6 +54,7 @@ const PLAIN: Readonly<Record<string, () => Ask>> = {
     method: "DELETE",
   }),
   "GET /v1/data/schema": () => ({ path: "/v1/data/schema" }),
+  "GET /v1/data/schema/migrations/:seq": () => ({ path: "/v1/data/schema/migrations/1" }),
   "POST /v1/data/schema": () => ({
     path: "/v1/data/schema",
     method: "POST",

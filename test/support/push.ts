@@ -1,6 +1,7 @@
 /** What tests of push share: definitions in few words, and a picture of all that a push could have changed. @module */
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import type { Definition } from "../../src/dsl/mod.ts";
+import type { Definition, TableDefinition } from "../../src/dsl/mod.ts";
+import type { Migration, MigrationRecord } from "../../src/push/mod.ts";
 import type { Answer, TestApp, TestService } from "./service.ts";
 import { definitionOf } from "./service.ts";
 
@@ -27,6 +28,31 @@ export function postDefinition(
 /** A name that no other test of this run uses. */
 export function freshName(word = "t"): string {
   return `${word}_${crypto.randomUUID().replaceAll("-", "").slice(0, 12)}`;
+}
+
+/** An app's migrations with their SQL, as a caller gets them. */
+export async function readMigrations(service: TestService, app: TestApp): Promise<Migration[]> {
+  const { json } = await service.call(app, "/v1/data/schema");
+  const { migrations } = json as { migrations: MigrationRecord[] };
+  return await Promise.all(
+    migrations.map(async ({ seq }) => {
+      const answer = await service.call(app, `/v1/data/schema/migrations/${seq}`);
+      return answer.json as Migration;
+    }),
+  );
+}
+
+/** An app's tables as it declared them last, by name. */
+export async function readDeclared(
+  admin: Database,
+  { id }: Pick<TestApp, "id">,
+): Promise<TableDefinition[]> {
+  const rows = await admin.query<{ definition: string }>(
+    "select definition::text from rowhouse.registrations where app_id = $1 order by table_name",
+    [id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return rows.map(({ definition }) => JSON.parse(definition) as TableDefinition);
 }
 
 /** Everything that a push writes, as one text: the registry and what PostgreSQL has in `data` and `api`. */

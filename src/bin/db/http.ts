@@ -1,4 +1,4 @@
-/** The schema endpoint by HTTP. Its refusals become Problems again; what is no answer of Rowhouse is told apart. @module */
+/** The schema endpoints by HTTP. Its refusals become Problems again; what is no answer of Rowhouse is told apart. @module */
 import * as v from "valibot";
 import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
 import { EXIT, RefusedError } from "../cli/command.ts";
@@ -15,13 +15,16 @@ const Refusal = v.object({
 });
 
 /**
- * The endpoint's answer; with a body it is a push.
+ * The answer of the schema's endpoint, or of one below it; with a body it is a push.
  *
  * @throws {Problem} the service's own refusal
  * @throws {RefusedError} no answer, not authenticated, or not a Rowhouse
  */
-export async function callService(target: Target, body?: object): Promise<unknown> {
-  const response = await request(target, body);
+export async function callService(
+  target: Target,
+  { path = "", body }: { path?: string; body?: object } = {},
+): Promise<unknown> {
+  const response = await request(target, path, body);
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok && typeof answer === "object" && answer !== null) return answer;
   const refusal = v.safeParse(Refusal, answer);
@@ -32,9 +35,13 @@ export async function callService(target: Target, body?: object): Promise<unknow
   throw toRefusal(target, response, refusal.output);
 }
 
-async function request({ url, key, isDev }: Target, body?: object): Promise<Response> {
+async function request(
+  { url, key, isDev }: Target,
+  path: string,
+  body: object | undefined,
+): Promise<Response> {
   try {
-    return await fetch(`${url}/v1/data/schema`, {
+    return await fetch(`${url}/v1/data/schema${path}`, {
       method: body === undefined ? "GET" : "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       // A redirect would carry the key to another host.

@@ -4,12 +4,13 @@ import {
   compareJournal,
   type JournalEntry,
   type Migration,
+  type MigrationRecord,
   readJournal,
   writeJournal,
 } from "../../push/mod.ts";
 import { EXIT, RefusedError } from "../cli/command.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
-import type { Destination } from "./service.ts";
+import type { Destination, SchemaService } from "./service.ts";
 
 /** The journal of a `rowhouse dev`, in the project's folder. */
 export const DEV_JOURNAL = join(HIDDEN_FOLDER, "migrations");
@@ -22,7 +23,7 @@ export type JournalOptions = {
   journal: string | undefined;
 };
 
-export type CheckedJournal = { entries: JournalEntry[]; missing: Migration[] };
+export type CheckedJournal = { entries: JournalEntry[]; missing: MigrationRecord[] };
 
 /**
  * Where the files are: beside the schema; those of a `rowhouse dev` in the hidden folder, because each machine's
@@ -42,7 +43,7 @@ export function findJournalFolder(options: JournalOptions, destination: Destinat
  */
 export async function checkJournalFiles(
   folder: string,
-  recorded: readonly Migration[],
+  recorded: readonly MigrationRecord[],
 ): Promise<CheckedJournal> {
   const { faults, entries, missing } = compareJournal(await readJournal(folder), recorded);
   if (faults.length > 0) {
@@ -52,6 +53,16 @@ export async function checkJournalFiles(
     });
   }
   return { entries, missing };
+}
+
+/** The migrations themselves, asked for one by one: together they may be too large for an answer. */
+export async function fetchMigrations(
+  service: Pick<SchemaService, "migration">,
+  wanted: readonly MigrationRecord[],
+): Promise<Migration[]> {
+  const migrations: Migration[] = [];
+  for (const { seq } of wanted) migrations.push(await service.migration(seq));
+  return migrations;
 }
 
 /** Writes what the folder lacks; the paths of the files, as seen from the project. */

@@ -11,7 +11,12 @@ import { makePaint, type Paint } from "../cli/paint.ts";
 import { readSettings, readWhole } from "../cli/settings.ts";
 import { toDocument, toPrintable } from "../cli/terminal.ts";
 import { findSchemaFile } from "./evaluate.ts";
-import { checkJournalFiles, findJournalFolder, writeJournalFiles } from "./journal.ts";
+import {
+  checkJournalFiles,
+  fetchMigrations,
+  findJournalFolder,
+  writeJournalFiles,
+} from "./journal.ts";
 import { type Pushed, pushProject } from "./push.ts";
 import { findDestination, type Pushed as PushAnswer, withService } from "./service.ts";
 import { runStatus, showMigration } from "./status.ts";
@@ -178,8 +183,11 @@ async function runPull({ args, env, folder, terminal }: Setting): Promise<ExitCo
   const destination = findDestination(args, config, folder);
   const file = findSchemaFile(folder, args.text("schema"));
   const journal = findJournalFolder({ folder, file, journal: args.text("journal") }, destination);
-  const { migrations } = await withService(destination, config, (service) => service.status());
-  const { missing } = await checkJournalFiles(journal, migrations);
+  const missing = await withService(destination, config, async (service) => {
+    const { migrations } = await service.status();
+    const checked = await checkJournalFiles(journal, migrations);
+    return await fetchMigrations(service, checked.missing);
+  });
   const files = await writeJournalFiles({ folder, journal }, missing);
   if (args.has("json")) terminal.say(toDocument({ files }));
   else if (files.length === 0) terminal.say("Nothing to do");

@@ -5,7 +5,12 @@ import { Problem } from "../../problem.ts";
 import { EXIT, RefusedError, type Terminal } from "../cli/command.ts";
 import { openLog } from "../cli/open.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
-import { checkJournalFiles, findJournalFolder, writeJournalFiles } from "./journal.ts";
+import {
+  checkJournalFiles,
+  fetchMigrations,
+  findJournalFolder,
+  writeJournalFiles,
+} from "./journal.ts";
 import {
   type Destination,
   type Pushed as PushAnswer,
@@ -65,7 +70,8 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
     const result = await pushPatiently(service, request, { ...task, terminal: project.terminal });
     if (dryRun) return { result, definition, types: undefined, files: [] };
     const made = result.migration === null ? [] : [result.migration];
-    const files = await writeJournalFiles({ ...project, journal }, [...missing, ...made]);
+    const restored = await fetchMigrations(service, missing);
+    const files = await writeJournalFiles({ ...project, journal }, [...restored, ...made]);
     const types = writeTypes({ ...project, file, tables: toNames(definition) });
     return { result, definition, types, files };
   });

@@ -4,14 +4,17 @@ import type { Config } from "../../config.ts";
 import type { Database } from "../../db/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
 import type { Log } from "../../observe.ts";
+import { Problem } from "../../problem.ts";
 import {
   checkDefinition,
   type Difference,
   type JournalEntry,
+  type Migration,
   type PushDeps,
   type PushResult,
   push,
   readDrift,
+  readMigration,
   readStatus,
   readTableApps,
   type Status,
@@ -33,6 +36,8 @@ export type SchemaService = {
   /** `log` hears what goes wrong with what the push deferred, where this process does it. */
   readonly push: (request: PushRequest, log: Log) => Promise<Pushed>;
   readonly status: () => Promise<Status>;
+  /** One that the status lists, with its SQL. */
+  readonly migration: (seq: number) => Promise<Migration>;
   /** For operators alone: it tells of every app's tables. */
   readonly drift?: () => Promise<Difference[]>;
   /** For operators alone: no app is told of another one. */
@@ -106,6 +111,7 @@ export async function withService<Result>(
     return await task({
       push: (request, log) => pushStraight({ admin, log }, { id, slug: destination.app }, request),
       status: () => findStatus(admin, { id, slug: destination.app }),
+      migration: (seq) => findMigration(admin, id, seq),
       drift: () => readDrift(admin),
       apps: () => readTableApps(admin, id),
     });
@@ -131,9 +137,17 @@ async function findStatus(admin: Database, app: { id: string; slug: string }): P
   return status;
 }
 
+async function findMigration(admin: Database, appId: string, seq: number): Promise<Migration> {
+  const migration = await readMigration(admin, appId, seq);
+  if (migration === undefined) throw new Problem("not_found");
+  return migration;
+}
+
 function overHttp(target: Target): SchemaService {
   return {
-    push: async (request) => (await callService(target, request)) as Pushed,
+    push: async (request) => (await callService(target, { body: request })) as Pushed,
     status: async () => (await callService(target)) as Status,
+    migration: async (seq) =>
+      (await callService(target, { path: `/migrations/${seq}` })) as Migration,
   };
 }

@@ -1,7 +1,7 @@
 /** `rowhouse db status`: what is recorded of an app, what its schema would change, and to operators who else is there. @module */
 import { existsSync } from "node:fs";
 import { Problem } from "../../problem.ts";
-import type { Migration, Status, TableApps } from "../../push/mod.ts";
+import type { MigrationRecord, Status, TableApps } from "../../push/mod.ts";
 import { EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
 import { explain, toFailure } from "../cli/explain.ts";
 import { openLog } from "../cli/open.ts";
@@ -54,7 +54,7 @@ type Pending = string[] | null | RefusedError | Problem;
 type Recorded = {
   destination: Destination;
   service: SchemaService;
-  migrations: readonly Migration[];
+  migrations: readonly MigrationRecord[];
 };
 
 /** What keeps a schema from being pushed does not keep the database from being told of. */
@@ -116,6 +116,6 @@ function describeStatus(status: Status, apps: readonly TableApps[] | null): stri
 }
 
 /** A migration by its number and name, as its file is called. */
-export function showMigration({ seq, name }: Pick<Migration, "seq" | "name">): string {
+export function showMigration({ seq, name }: Pick<MigrationRecord, "seq" | "name">): string {
   return `${String(seq).padStart(4, "0")}_${name}`;
 }
