@@ -67,7 +67,7 @@ export async function push(deps: PushDeps, request: PushRequest): Promise<PushRe
     }
     if (dryRun) return { status: "planned", migration, ...told, deferred: resume(false) };
     const text = renderMessage(request.app.id, { ...prepared, migration });
-    const result = await runMessage(deps.admin, text);
+    const result = await runMessage(deps.admin, { text, queue: request.app.id });
     if (result === "applied") {
       const isLeft = plan.steps.some((step) => step.kind.startsWith("defer_"));
       return {
@@ -104,9 +104,12 @@ async function preparePush(deps: PushDeps, request: PushRequest) {
   return { ...rendered, state, migration };
 }
 
-async function runMessage(admin: Database, text: string): Promise<MessageResult> {
+async function runMessage(
+  admin: Database,
+  { text, queue }: { text: string; queue: string },
+): Promise<MessageResult> {
   try {
-    await admin.message(text, { timeoutMs: MESSAGE_TIMEOUT_MS });
+    await admin.message(text, { timeoutMs: MESSAGE_TIMEOUT_MS, queue });
     return "applied";
   } catch (error) {
     return readMessageResult(error);

@@ -24,6 +24,8 @@ const LEASE_S = 60;
 const RENEW_MS = 20_000;
 /** A build on a very large table takes hours; after this it is given up and tried by a later push. */
 const BUILD_TIMEOUT_MS = 12 * 60 * 60 * 1000;
+/** A queue of their own: what renews the lease of a build must not wait for it. */
+const BUILD = { timeoutMs: BUILD_TIMEOUT_MS, queue: "deferred steps" };
 
 /** One run at a time in a process: a build takes a connection for as long as it lasts, and pushes need the other. */
 const runs = new WeakMap<Database, () => Promise<void>>();
@@ -103,15 +105,14 @@ async function buildIndex(admin: Database, step: Claimed): Promise<End> {
   if (found?.valid === true) return DONE;
   if (found?.building === true)
     return { state: "waiting", fault: "another session is building it" };
-  if (found !== undefined)
-    await admin.message(renderDropIndex(step.name), { timeoutMs: BUILD_TIMEOUT_MS });
+  if (found !== undefined) await admin.message(renderDropIndex(step.name), BUILD);
   return await runBuild(admin, step);
 }
 
 const DONE: End = { state: "done", fault: null };
 
 async function runBuild(admin: Database, step: Claimed): Promise<End> {
-  await admin.message(renderDeferred(step), { timeoutMs: BUILD_TIMEOUT_MS });
+  await admin.message(renderDeferred(step), BUILD);
   return DONE;
 }
 

@@ -1,5 +1,5 @@
 /** What push planned against: the recorded tables and registrations that concern one app. Read in one statement. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import type { Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 
 export type RecordedUse = { appId: string; slug: string; definition: TableDefinition };
@@ -64,7 +64,7 @@ export async function readState(
           order by seq), '[]') from rowhouse.migrations where app_id = $1),
       'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))::text as state`,
     [appId, JSON.stringify(names), options.largeTablePages],
-    { retry: "safe", queue: SERVICE_QUEUE },
+    { retry: "safe", queue: appId },
   );
   if (row === undefined) throw new Error("The query of push's state gave no row");
   return JSON.parse(row.state) as PushState;

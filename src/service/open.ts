@@ -47,7 +47,9 @@ export type Service = {
   readonly close: () => Promise<void>;
 };
 
-const ADMIN_CONNECTIONS = 2;
+const ADMIN_CONNECTIONS = 4;
+/** One push of an app, and one that is told that it is busy; a build that was deferred leaves a connection to others. */
+const ADMIN_SHARE = 2;
 
 /** The database does not keep apps apart: a service over it must not serve. */
 export class IsolationError extends Error {
@@ -75,6 +77,7 @@ export function openService(options: ServiceOptions): Service {
   const admin = openDatabase({
     url: options.adminDatabaseUrl,
     connections: ADMIN_CONNECTIONS,
+    share: ADMIN_SHARE,
     prepare,
     name: "rowhouse admin",
   });

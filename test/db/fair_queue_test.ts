@@ -21,6 +21,18 @@ describe("makeFairQueue()", () => {
     expect(fairQueue.mayStart("a")).toBe(true);
   });
 
+  test("gives a queue its share and no more, of a small pool too", () => {
+    const fairQueue = makeFairQueue<string>({ ...LIMITS, connections: 2, share: 1 });
+    fairQueue.start("a");
+    fairQueue.join("a", "a2");
+    fairQueue.join("b", "b1");
+    expect([fairQueue.mayStart("a"), fairQueue.next(), fairQueue.next()]).toEqual([
+      false,
+      "b1",
+      undefined,
+    ]);
+  });
+
   test("serves queues in rotation, each in order of arrival", () => {
     const fairQueue = makeFairQueue<string>(LIMITS);
     for (const [queue, waiter] of [

@@ -48,6 +48,26 @@ test("a push to a locked table is busy soon, and other apps' pushes are not held
   expect((await postSchema(service, app, schemaAfter)).json).toMatchObject({ status: "applied" });
 });
 
+test("an app that keeps the administrative pool busy waits for itself, and no other app for it", async () => {
+  const name = freshName();
+  const schema = defineSchema({ [name]: { title: t.string() } });
+  const [busy, other] = [await service.makeApp(), await service.makeApp(schema)];
+  const work = Array.from({ length: 6 }, () =>
+    service.service.admin.query("select pg_sleep(0.6)", [], { retry: "safe", queue: busy.id }),
+  );
+
+  const [pushed, read, own] = await Promise.all([
+    time(postSchema(service, other, schema)),
+    time(service.call(other, "/v1/data/schema")),
+    time(service.call(busy, "/v1/data/schema")),
+  ]);
+
+  expect([pushed.result.status, read.result.status, own.result.status]).toEqual([200, 200, 200]);
+  expect(Math.max(pushed.ms, read.ms)).toBeLessThan(500);
+  expect(own.ms).toBeGreaterThan(1500);
+  await Promise.all(work);
+});
+
 test("a plan and a push without changes read nothing that waits for a locked table", async () => {
   const name = freshName("held");
   const schema = defineSchema({ [name]: { title: t.string() } });

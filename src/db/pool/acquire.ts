@@ -12,6 +12,8 @@ import type { Caller } from "./statement.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
 
 export type AcquirerOptions = ConnectionsOptions & {
+  /** Connections that one queue may have at once. */
+  share?: number | undefined;
   /** Milliseconds that a caller waits for a connection. */
   acquireMs: number;
   ticker: Ticker;
@@ -44,9 +46,10 @@ const MAX_WAITING_PER_QUEUE = 256;
 const MAX_WAITING = 1024;
 
 export function makeAcquirer(options: AcquirerOptions): Acquirer {
-  const { connections, ticker, acquireMs } = options;
+  const { connections, share, ticker, acquireMs } = options;
   const fairQueue = makeFairQueue<Waiter>({
     connections,
+    share,
     perQueue: MAX_WAITING_PER_QUEUE,
     total: MAX_WAITING,
   });

@@ -8,6 +8,8 @@
 export type FairQueueLimits = {
   /** Statements under way at once, of all queues. */
   connections: number;
+  /** Statements under way at once, of one queue; default: as many, but in a larger pool never the last one. */
+  share?: number | undefined;
   /** Callers waiting in one queue, and in all of them. */
   perQueue: number;
   total: number;
@@ -36,8 +38,12 @@ type Queue<Waiter> = { running: number; waiters: Set<Waiter> };
 /** From this many connections on, the last one is never one queue's alone. */
 const SHARED_FROM = 4;
 
+function defaultShare(connections: number): number {
+  return connections >= SHARED_FROM ? connections - 1 : connections;
+}
+
 export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter> {
-  const share = limits.connections >= SHARED_FROM ? limits.connections - 1 : limits.connections;
+  const share = limits.share ?? defaultShare(limits.connections);
   const queues = new Map<string, Queue<Waiter>>();
   /** Lanes with waiters, the next in turn first. */
   const rotation = new Map<string, Queue<Waiter>>();

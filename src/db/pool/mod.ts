@@ -45,17 +45,24 @@ export type Database = {
     parameters: readonly Parameter[],
     options: CallOptions,
   ) => Promise<Uint8Array<ArrayBuffer> | null>;
-  /** The last statement's rows of several statements sent as one message, which is one transaction. */
-  readonly message: <Row>(text: string, options?: { timeoutMs?: number }) => Promise<Row[]>;
+  /**
+   * The last statement's rows of several statements sent as one message, which is one transaction. Waits in
+   * {@linkcode SERVICE_QUEUE} where no other queue is named.
+   */
+  readonly message: <Row>(text: string, options?: MessageOptions) => Promise<Row[]>;
   readonly stats: () => PoolStats;
   /** Ends the pool: waits at most `timeoutS` seconds for statements under way. */
   readonly close: (timeoutS?: number) => Promise<void>;
 };
 
+export type MessageOptions = { timeoutMs?: number; queue?: string };
+
 export type DatabaseOptions = {
   url: string;
   /** Connections at the most. */
   connections: number;
+  /** Connections that one queue may have at once; default: all, but in a larger pool never the last one. */
+  share?: number;
   /** Off behind a pooler that does not know protocol-level prepared statements (PgBouncer before 1.21). */
   prepare: boolean;
   /** What the server shows as application_name. */
@@ -98,11 +105,14 @@ export function openDatabase(options: DatabaseOptions): Database {
       const [row] = await run<[Uint8Array<ArrayBuffer> | null]>(parts, work);
       return row?.[0] ?? null;
     },
-    message: async <Row>(text: string, { timeoutMs = EXECUTION_LIMIT_MS } = {}) =>
+    message: async <Row>(
+      text: string,
+      { timeoutMs = EXECUTION_LIMIT_MS, queue = SERVICE_QUEUE }: MessageOptions = {},
+    ) =>
       lastResult(
         await run<Row>(parts, {
           statement: { text, parameters: undefined, prepare: false, isRaw: false },
-          call: { retry: "unsafe", queue: SERVICE_QUEUE },
+          call: { retry: "unsafe", queue },
           limitMs: timeoutMs,
           attempts: 1,
         }),
