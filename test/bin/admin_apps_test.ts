@@ -1,0 +1,243 @@
+/** Apps, their keys and limits by way of the command: what it prints, what it does, and what the audit log holds of it. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { SCOPES } from "../../src/principal.ts";
+import { type Admin, openAdmin } from "../support/admin.ts";
+
+let admin: Admin;
+beforeAll(async () => {
+  admin = await openAdmin();
+});
+afterAll(() => admin.close());
+
+test("an app is made, listed, given a key; the key works until it is revoked", async () => {
+  const app = await admin.json(
+    "create-app",
+    "wiki",
+    "--origin",
+    "https://wiki.example.org",
+    "--redirect",
+    "https://app.example.org/callback",
+  );
+  expect(app).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/), slug: "wiki" });
+  const listed = await admin.json("list-apps");
+  expect(listed["apps"]).toContainEqual({
+    ...app,
+    createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    targets: ["https://app.example.org/callback", "https://wiki.example.org"],
+  });
+
+  const issued = await admin.json("issue-key", "wiki", "--name", "server");
+  expect(issued).toMatchObject({
+    app: "wiki",
+    name: "server",
+    scopes: ["data:read", "data:write"],
+    expiresAt: null,
+  });
+  const call = () =>
+    admin.service
+      .call(undefined, "/v1/data/db/none", { key: String(issued["key"]) })
+      .then(({ status }) => status);
+  expect(await call()).toBe(404);
+  expect(await admin.run("revoke-key", String(issued["keyId"]))).toMatchObject({
+    code: 0,
+    err: "",
+  });
+  const deadline = performance.now() + 6000;
+  while ((await call()) !== 401 && performance.now() < deadline) await Bun.sleep(100);
+  expect(await call()).toBe(401);
+  expect(await admin.run("revoke-key", String(issued["keyId"]))).toMatchObject({
+    code: 1,
+    out: "",
+  });
+});
+
+test("the command that create-app proposes gives a key that may push, read and write", async () => {
+  const { out } = await admin.run("create-app", "proposed");
+  const [, words = ""] = /: rowhouse (admin .*)\n$/.exec(out) ?? [];
+  const key = (await admin.run(...words.split(" ").slice(1))).out.trim();
+  const json = { definition: { tables: [] }, journal: [], dryRun: false };
+  const push = await admin.service.call(undefined, "/v1/data/schema", {
+    method: "POST",
+    json,
+    key,
+  });
+  expect(push.status).not.toBe(401);
+  expect(push.status).not.toBe(403);
+  const listed = await admin.json("list-keys", "proposed");
+  expect(listed["keys"]).toMatchObject([{ scopes: [...SCOPES] }]);
+});
+
+test("issue-key prints the key and nothing else", async () => {
+  await admin.run("create-app", "quiet");
+  const { code, out, err } = await admin.run(
+    "issue-key",
+    "quiet",
+    "--scope",
+    "schema:push,data:read",
+  );
+  expect([code, err]).toEqual([0, ""]);
+  expect(out).toMatch(/^rh_[a-z0-9]{16}\.[0-9A-Za-z]{49}\n$/);
+});
+
+test.each([
+  { text: "30m", ms: 30 * 60_000 },
+  { text: "90d", ms: 90 * 86_400_000 },
+])("issue-key --expires $text is that long", async ({ text, ms }) => {
+  await admin.run("create-app", `expiring-${text}`);
+  const before = Date.now();
+  const issued = await admin.json("issue-key", `expiring-${text}`, "--expires", text);
+  const at = Date.parse(String(issued["expiresAt"]));
+  expect(at).toBeGreaterThanOrEqual(before + ms);
+  expect(at).toBeLessThanOrEqual(Date.now() + ms);
+});
+
+type Entry = { actor: string; action: string; app: string; details: Record<string, unknown> };
+
+/** The audit log of an app, oldest first, as `admin audit` shows it. */
+async function readAudit(slug: string): Promise<Entry[]> {
+  const { entries } = await admin.json("audit", "--limit", "500");
+  return (entries as Entry[]).filter(({ app }) => app === slug).reverse();
+}
+
+test("what is done to apps, keys and limits is in the audit log, without a secret", async () => {
+  const slug = "audited";
+  const { json } = admin;
+  const app = await json("create-app", slug, "--origin", "https://audited.example.org");
+  const issued = await json("issue-key", slug, "--name", "server", "--expires", "90d");
+  const rolled = await json("roll-key", String(issued["keyId"]), "--grace", "1h");
+  await json("revoke-key", String(rolled["keyId"]));
+  await json("set-limit", slug, "--per-minute", "6000");
+  await json("set-limit", slug, "--per-minute", "60", "--per-key", "6");
+  const refused = [
+    await admin.run("create-app", slug),
+    await admin.run("issue-key", "nobody-here"),
+    await admin.run("roll-key", String(rolled["keyId"])),
+    await admin.run("revoke-key", String(rolled["keyId"])),
+    await admin.run("set-limit", "nobody-here", "--per-minute", "1"),
+  ];
+  expect(refused.map(({ code }) => code)).toEqual(refused.map(() => 1));
+
+  const entries = await readAudit(slug);
+  expect(entries.map(({ actor, action, details }) => ({ actor, action, details }))).toEqual([
+    {
+      actor: "operator",
+      action: "create_app",
+      details: { id: app["id"], targets: ["https://audited.example.org"] },
+    },
+    {
+      actor: "operator",
+      action: "issue_key",
+      details: {
+        keyId: issued["keyId"],
+        name: "server",
+        scopes: ["data:read", "data:write"],
+        expiresAt: expect.any(String),
+      },
+    },
+    {
+      actor: "operator",
+      action: "roll_key",
+      details: {
+        keyId: issued["keyId"],
+        newKeyId: rolled["keyId"],
+        name: "server",
+        expiresAt: expect.any(String),
+        oldExpiresAt: expect.any(String),
+      },
+    },
+    { actor: "operator", action: "revoke_key", details: { keyId: rolled["keyId"] } },
+    {
+      actor: "operator",
+      action: "set_limit",
+      details: {
+        before: { perMinute: null, perMinuteOfKey: null },
+        after: { perMinute: 6000, perMinuteOfKey: null },
+      },
+    },
+    {
+      actor: "operator",
+      action: "set_limit",
+      details: {
+        before: { perMinute: 6000, perMinuteOfKey: null },
+        after: { perMinute: 60, perMinuteOfKey: 6 },
+      },
+    },
+  ]);
+  const { out } = await admin.run("audit", "--limit", "500");
+  for (const { key } of [issued, rolled] as { key: string }[]) {
+    expect(out).not.toContain(key);
+    expect(out).not.toContain(key.split(".")[1] ?? key);
+  }
+  expect(out).toContain("operator  revoke_key  audited");
+});
+
+test("what cannot be noted in the audit log is not done", async () => {
+  const slug = "unnoted";
+  await admin.run("create-app", slug);
+  const issued = await admin.json("issue-key", slug);
+  const keyId = String(issued["keyId"]);
+  const readAll = async () =>
+    (
+      await admin.service.service.admin.query<{ text: string }>(
+        `select concat((select json_agg(a order by id)::text from rowhouse.apps a),
+          (select json_agg(t order by url)::text from rowhouse.targets t),
+          (select json_agg(k order by key_id)::text from rowhouse.api_keys k)) as text`,
+        [],
+        { retry: "safe", queue: SERVICE_QUEUE },
+      )
+    )[0]?.text;
+  const before = await readAll();
+  await admin.service.service.admin.message(
+    `create trigger refuse_insert before insert on rowhouse.audit
+    for each statement execute function rowhouse.refuse_change(); select 1`,
+  );
+  try {
+    for (const words of [
+      ["create-app", "unnoted-too", "--origin", "https://unnoted.example.org"],
+      ["issue-key", slug],
+      ["roll-key", keyId],
+      ["revoke-key", keyId],
+      ["set-limit", slug, "--per-minute", "1"],
+    ]) {
+      const { code, out } = await admin.run(...words);
+      expect([words[0], code, out]).toEqual([words[0], 1, ""]);
+    }
+    expect(await readAll()).toBe(before ?? "nothing");
+  } finally {
+    await admin.service.service.admin.message(
+      "drop trigger refuse_insert on rowhouse.audit; select 1",
+    );
+  }
+});
+
+test("a key is rolled over and listed; an app's limit is set", async () => {
+  await admin.run("create-app", "rolling");
+  const issued = await admin.json("issue-key", "rolling", "--name", "server");
+  const keyId = String(issued["keyId"]);
+  const copy = await admin.json("roll-key", keyId, "--grace", "1h");
+  expect(copy).toMatchObject({ expiresAt: null, old: { keyId } });
+  for (const key of [issued["key"], copy["key"]])
+    expect(
+      (await admin.service.call(undefined, "/v1/data/db/none", { key: String(key) })).status,
+    ).toBe(404);
+
+  const listed = await admin.json("list-keys", "rolling");
+  const common = { name: "server", scopes: ["data:read", "data:write"], status: "active" };
+  expect(listed).toMatchObject({
+    app: "rolling",
+    keys: [
+      { ...common, keyId: copy["keyId"], expiresAt: null },
+      { ...common, keyId, lastUsedAt: expect.stringMatching(/Z$/) },
+    ],
+  });
+  for (const secret of [issued["key"], copy["key"]])
+    expect(JSON.stringify(listed)).not.toContain(String(secret).split(".")[1] ?? "no key");
+
+  const set = await admin.json("set-limit", "rolling", "--per-minute", "60", "--per-key", "30");
+  expect(set).toEqual({ app: "rolling", perMinute: 60, perMinuteOfKey: 30 });
+  const reset = await admin.run("set-limit", "rolling");
+  expect(reset.out).toBe(
+    "App rolling may send 600000 requests a minute, each of its keys 600000\n",
+  );
+});

@@ -1,0 +1,118 @@
+/** Every admin command that is refused: the reason on standard error, nothing on the other, nothing done. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type Admin, openAdmin } from "../support/admin.ts";
+
+const UNKNOWN_KEY = "a".repeat(16);
+
+let admin: Admin;
+let before: string;
+beforeAll(async () => {
+  admin = await openAdmin();
+  await admin.service.makeApp(undefined, { slug: "wiki" });
+  await admin.json("create-user", "bo@example.org", "--role", "super_admin");
+  before = await readAll();
+});
+afterAll(() => admin.close());
+
+/** All that an admin command could change. */
+async function readAll(): Promise<string> {
+  const tables = ["apps", "targets", "api_keys", "users", "password_links", "grants", "audit"];
+  const rows = tables.map(
+    (table) => `(select json_agg(one order by one::text) from rowhouse.${table} one)`,
+  );
+  const [row] = await admin.service.service.admin.query<{ text: string }>(
+    `select concat(${rows.join(", ")}) as text`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.text ?? "";
+}
+
+type Case = { words: readonly string[]; says: string };
+
+/** Asked for in the right way, and not to be had. */
+const IMPOSSIBLE: readonly Case[] = [
+  { words: ["create-app", "Wiki"], says: 'Cannot name an app "Wiki"' },
+  { words: ["create-app", "a"], says: "must match" },
+  { words: ["create-app", "wiki"], says: 'Cannot create app "wiki": it exists already\n' },
+  {
+    words: ["create-app", "evil", "--origin", "https://evil.test"],
+    says: "must be a host under example.org",
+  },
+  {
+    words: ["create-app", "http", "--origin", "http://a.example.org"],
+    says: "must begin with https://",
+  },
+  { words: ["issue-key", "no-such-app"], says: 'No app has the slug "no-such-app"' },
+  { words: ["list-keys", "no-such-app"], says: 'No app has the slug "no-such-app"' },
+  {
+    words: ["set-limit", "no-such-app", "--per-minute", "5"],
+    says: 'No app has the slug "no-such-app"',
+  },
+  { words: ["roll-key", UNKNOWN_KEY], says: "no such key is in force" },
+  { words: ["revoke-key", UNKNOWN_KEY], says: "is unknown, or revoked already" },
+  { words: ["create-user", "bo@example.org"], says: "the address is taken" },
+  { words: ["create-user", "not-an-address"], says: "Cannot use the address" },
+  { words: ["set-role", "bo@example.org", "none"], says: "last super_admin" },
+  { words: ["disable", "bo@example.org"], says: "last super_admin" },
+  { words: ["grant", "bo@example.org", "wiki", "super_admin"], says: "Cannot grant the role" },
+  { words: ["grant", "bo@example.org", "no-such-app", "editor"], says: "No app has the slug" },
+  { words: ["grant", "nobody@example.org", "wiki", "editor"], says: "Nobody has the address" },
+  { words: ["sessions", "nobody@example.org"], says: "Nobody has the address" },
+];
+
+/** Words that no command takes. */
+const MISUSED: readonly Case[] = [
+  { words: ["issue-key", "wiki", "--scope", "data:all"], says: 'Unknown scope "data:all"' },
+  ...["soon", "2030-02-31", "2030-01-01T00:00:00"].map((time) => ({
+    words: ["issue-key", "wiki", "--expires", time],
+    says: "Cannot read --expires",
+  })),
+  { words: ["issue-key", "wiki", "--expires", "2001-01-01"], says: "must be in the future" },
+  ...["name", "scope", "expires"].map((flag) => ({
+    words: ["issue-key", "wiki", `--${flag}`, ""],
+    says: `Flag --${flag} lacks its value`,
+  })),
+  ...["a\nb", "a\u001b[31m"].map((name) => ({
+    words: ["issue-key", "wiki", "--name", name],
+    says: "control characters",
+  })),
+  { words: ["roll-key", UNKNOWN_KEY, "--grace", "2h"], says: "Cannot read --grace" },
+  ...["roll-key", "revoke-key"].map((command) => ({
+    words: [command, "rh_abc.secret"],
+    says: "must be the 16 characters",
+  })),
+  {
+    words: ["set-limit", "wiki", "--per-minute", "0"],
+    says: "must be a whole number",
+  },
+  {
+    words: ["create-user", "x@example.org", "--role", "king"],
+    says: "Unknown Console role",
+  },
+  { words: ["grant", "bo@example.org", "wiki"], says: "role" },
+  { words: ["audit", "--limit", "0"], says: "whole number" },
+];
+
+const CASES = [
+  ...IMPOSSIBLE.map((one) => ({ ...one, code: 1 })),
+  ...MISUSED.map((one) => ({ ...one, code: 2 })),
+].map((one) => ({ ...one, line: one.words.map(show).join(" ") }));
+
+function show(word: string): string {
+  return /^[\w@.:/-]+$/.test(word) ? word : JSON.stringify(word);
+}
+
+test.each(CASES)("admin $line exits with $code", async ({ words, code, says }) => {
+  const outcome = await admin.run(...words);
+  expect(outcome.err).toContain(says);
+  expect([outcome.code, outcome.out]).toEqual([code, ""]);
+  // A key that was given in place of its id is not repeated.
+  expect(outcome.err).not.toContain("abc.secret");
+});
+
+test("none of them changed anything", async () => {
+  expect(before).toContain("bo@example.org");
+  expect(await readAll()).toBe(before);
+});

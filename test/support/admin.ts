@@ -1,0 +1,37 @@
+/** `rowhouse admin` as an operator runs it, beside a service over the same database. @module */
+import { expect } from "bun:test";
+import { makeProject, type Outcome, runCommand } from "./command.ts";
+import { openTestService, type TestService } from "./service.ts";
+
+export type Admin = {
+  service: TestService;
+  /** Runs a command to its end. */
+  run: (...words: string[]) => Promise<Outcome>;
+  /** What a command that succeeds prints with `--json`. */
+  json: (...words: string[]) => Promise<Record<string, unknown>>;
+  close: () => Promise<void>;
+};
+
+export async function openAdmin(): Promise<Admin> {
+  const service = await openTestService();
+  const project = makeProject();
+  const env = {
+    ADMIN_DATABASE_URL: service.database.adminUrl,
+    COOKIE_DOMAIN: "example.org",
+    IDENTITY_URL: "https://id.example.org",
+  };
+  const run = (...words: string[]) => runCommand(["admin", ...words], { ...project, env });
+  return {
+    service,
+    run,
+    json: async (...words) => {
+      const { code, out, err } = await run(...words, "--json");
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+      return JSON.parse(out) as Record<string, unknown>;
+    },
+    close: async () => {
+      project.remove();
+      await service.close();
+    },
+  };
+}
