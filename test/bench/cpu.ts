@@ -2,39 +2,29 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /** CPU seconds per thousand requests. */
-export type Cpu = {
-  serverCpu?: number | undefined;
-  databaseCpu?: number | undefined;
-  loadCpu?: number | undefined;
-};
+export type Cpu = { serverCpu?: number | undefined; databaseCpu?: number | undefined };
 
 /** Clock ticks per second, which is 100 on every Linux that Bun runs on. */
 const TICKS = 100;
 
-/** Begins to count; the function that it returns ends that, with the process that was the load and how much it did. */
+/** Begins to count; the function that it returns ends that, with how many requests there were. */
 export function countCpu(server: number | undefined, postmaster: number | undefined) {
-  const read = () => [readTimes(server)?.own, familySeconds(postmaster)];
-  const before = read();
-  return (load: Bun.Subprocess, count: number): Cpu => {
-    const [serverCpu, databaseCpu] = read().map((after, index) => {
-      const from = before[index];
-      return after === undefined || from === undefined ? undefined : perThousand(after - from);
-    });
-    return { serverCpu, databaseCpu, loadCpu: perThousand(loadSeconds(load)) };
-
-    function perThousand(seconds: number): number {
-      return (seconds / count) * 1000;
-    }
+  const read = () => [readTimes(server)?.own, familySeconds(postmaster)] as const;
+  const [serverBefore, databaseBefore] = read();
+  return (count: number): Cpu => {
+    const perThousand = (before: number | undefined, after: number | undefined) =>
+      before === undefined || after === undefined ? undefined : ((after - before) / count) * 1000;
+    const [server, database] = read();
+    return {
+      serverCpu: perThousand(serverBefore, server),
+      databaseCpu: perThousand(databaseBefore, database),
+    };
   };
 }
 
 /** The parent of a process. */
 export function parentOf(pid: number): number | undefined {
   return readTimes(pid)?.parent;
-}
-
-function loadSeconds(load: Bun.Subprocess): number {
-  return Number(load.resourceUsage()?.cpuTime.total ?? 0) / 1e6;
 }
 
 /** A process, its children, and those that have ended: a whole PostgreSQL by its postmaster. */

@@ -8,7 +8,7 @@ import type { Server } from "./servers.ts";
 import type { Stage } from "./stage.ts";
 
 /** What one run reached. */
-export type Run = Cpu & { perSecond: number; p50Ms: number; p99Ms: number };
+export type Run = Cpu & { perSecond: number; p50Ms?: number; p99Ms?: number };
 /** A server and the filled database that it serves. */
 export type Served = { stage: Stage; server: Server };
 export type Lasting = Pick<BenchOptions, "connections" | "seconds">;
@@ -36,7 +36,7 @@ export async function runLoad(
   if (failures > 0)
     throw new Error(`${failures} of ${count} answers of ${server.url} were not ${plan.status}`);
   const { p50Ms, p99Ms } = result;
-  return { perSecond: count / result.seconds, p50Ms, p99Ms, ...stopCounting(child, count) };
+  return { perSecond: count / result.seconds, p50Ms, p99Ms, ...stopCounting(count) };
 }
 
 /** Runs of one kind of request, to be taken turns with; the server is warm afterwards. */

@@ -61,7 +61,7 @@ async function withContenders<Result>(
   const { stage } = served;
   const keys = Object.fromEntries(stage.apps.map(({ key, id }) => [`Bearer ${key}`, id]));
   const env = { BENCH_APPS: JSON.stringify(keys) };
-  await using plain = await startServer("plain", stage, options);
+  await using plain = await startServer("plain", stage, options, { env });
   await using bare = await startServer("bare", stage, options, { env });
   const others = { [PLAIN]: { stage, server: plain }, [BARE]: { stage, server: bare } };
   return await use({ [ROWHOUSE]: served, ...others });

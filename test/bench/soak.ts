@@ -36,7 +36,7 @@ export async function benchSoak(options: BenchOptions) {
       run(["create"], 201, CREATORS),
       watch({ stage, server }, seconds),
     ]);
-    const storm = await measureStorm({ stage, server }, options);
+    const storm = await measureStorm({ stage, server }, options.seconds);
     return { seconds, connections, pool, reads, creates, ...watched, storm };
   });
 }

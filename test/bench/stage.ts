@@ -139,9 +139,7 @@ async function makePlainLogin(admin: Database, database: TestDatabase): Promise<
     if not exists (select from pg_roles where rolname = '${PLAIN_LOGIN}') then
       create role ${PLAIN_LOGIN} login password '${PLAIN_PASSWORD}';
     end if; end $$;
-    grant rowhouse_tenant to ${PLAIN_LOGIN};
-    grant usage on schema rowhouse to ${PLAIN_LOGIN};
-    grant select on rowhouse.api_keys to ${PLAIN_LOGIN}; select 1`);
+    grant rowhouse_tenant to ${PLAIN_LOGIN}; select 1`);
   return Object.assign(new URL(database.servingUrl), {
     username: PLAIN_LOGIN,
     password: PLAIN_PASSWORD,
