@@ -30,10 +30,7 @@ import { makeFailures } from "./failures.ts";
  *
  * @throws {Problem} unauthenticated; rate_limited
  */
-export type Authenticate = (
-  request: Request,
-  readAddress: () => string,
-) => Principal | Promise<Principal>;
+export type Authenticate = (request: Request, readAddress: () => string) => Promise<Principal>;
 
 export type AuthenticateDeps = {
   db: Database;
@@ -84,14 +81,14 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
     }
   }
 
-  return (request, readAddress) => {
+  return async (request, readAddress) => {
     const text = BEARER.exec(request.headers.get("authorization") ?? "")?.[1];
-    if (text === undefined) return verifyFrom(readAddress(), { text, digest: "" });
+    if (text === undefined) return await verifyFrom(readAddress(), { text, digest: "" });
     // Found by its digest: no secret stays in memory, and a look-up's time tells nothing of one.
     const digest = Bun.CryptoHasher.hash("sha256", text, "base64");
     const cached = cache.get(digest);
     if (cached !== undefined && isCurrent(cached, deps)) return checkExpiry(cached, deps.now());
-    return verifyFrom(readAddress(), { text, digest });
+    return await verifyFrom(readAddress(), { text, digest });
   };
 }
 

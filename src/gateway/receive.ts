@@ -29,10 +29,7 @@ export type Received = {
 };
 
 /** The request as the service goes on with it, or the answer to one that goes no further. */
-export type Receive = (
-  request: Request,
-  peer: Peer,
-) => Received | Response | Promise<Received | Response>;
+export type Receive = (request: Request, peer: Peer) => Promise<Received | Response>;
 
 /** What `Host` names. */
 export type ReadVirtualHost = (host: string | null) => VirtualHost;
@@ -45,7 +42,7 @@ export type OpenDeps = {
 
 /** Takes requests from anybody. */
 export function makeOpenReceive(deps: OpenDeps): Receive {
-  return (request, peer) => ({
+  return async (request, peer) => ({
     request,
     requestId: deps.makeRequestId(),
     get address() {

@@ -81,8 +81,7 @@ export function makeFetch<Deps extends FetchDeps>(
     deps.traffic.inFlight++;
     try {
       peer.timeout?.(incoming, WORK_TIMEOUT_S);
-      const received = deps.receive(incoming, peer);
-      const entry = received instanceof Promise ? await received : received;
+      const entry = await deps.receive(incoming, peer);
       if (entry instanceof Response) return entry;
       const { request, requestId, virtualHost } = entry;
       const { path, query } = splitTarget(request.url);
@@ -176,34 +175,27 @@ function toErrorFormat(virtualHost: VirtualHost, path: string): ErrorFormat {
   return virtualHost === "both" && PAGE_PATHS.has(path) ? "page" : "api";
 }
 
-/** Checks what the route's access asks for, then lets the room handle it. What is known at once is not waited for. */
-function enter<Deps extends FetchDeps>(
+/** Checks what the route's access asks for, then lets the room handle it. */
+async function enter<Deps extends FetchDeps>(
   deps: Deps,
   route: Route<Deps>,
   { context, state }: Omit<RoutedRequest<Deps>, "match">,
-): Response | Promise<Response> {
-  if (route.access !== "key") return route.handle(deps, context);
-  const goOn = (principal: Principal): Response | Promise<Response> => {
-    state.principal = principal;
-    state.quota = deps.callers?.takeQuota(principal);
-    if (!principal.scopes.includes(route.scope))
-      throw new Problem("forbidden", { message: `This key lacks the scope ${route.scope}` });
-    // Not a copy, which would read the address.
-    return route.handle(deps, Object.assign(context, { principal }));
-  };
-  const identify = () => state.principal ?? authenticate(deps, context);
-  const guarded = deps.guard.check();
-  const principal = guarded === undefined ? identify() : guarded.then(identify);
-  return principal instanceof Promise ? principal.then(goOn) : goOn(principal);
+): Promise<Response> {
+  if (route.access !== "key") return await route.handle(deps, context);
+  await deps.guard.check();
+  const principal = state.principal ?? (await authenticate(deps, context));
+  state.principal = principal;
+  state.quota = deps.callers?.takeQuota(principal);
+  if (!principal.scopes.includes(route.scope))
+    throw new Problem("forbidden", { message: `This key lacks the scope ${route.scope}` });
+  // Not a copy, which would read the address.
+  return await route.handle(deps, Object.assign(context, { principal }));
 }
 
 /** A key that the gateway did not vouch for counts for nothing in a service behind it. */
-function authenticate(
-  { callers }: FetchDeps,
-  context: RequestContext,
-): Principal | Promise<Principal> {
+async function authenticate({ callers }: FetchDeps, context: RequestContext): Promise<Principal> {
   if (callers === undefined) throw new Problem("unauthenticated");
-  return callers.authenticate(context.request, () => context.address);
+  return await callers.authenticate(context.request, () => context.address);
 }
 
 /** A CONNECT has no path; every method that is none of ours is refused by its path. */

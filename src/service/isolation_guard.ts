@@ -17,7 +17,7 @@ export type Guard = {
    *
    * @throws {Problem} unavailable — the database does not keep apps apart, or it cannot be found out whether it does
    */
-  readonly check: () => void | Promise<void>;
+  readonly check: () => Promise<void>;
   readonly stop: () => void;
 };
 
@@ -49,10 +49,10 @@ export function makeGuard({ db, log, now }: GuardDeps): Guard {
   timer.unref();
   return {
     look,
-    check: () =>
-      faults === undefined || now() - foundAt > MAX_AGE_MS
-        ? look().then(refuseBroken, refuseUnknown)
-        : refuseBroken(faults),
+    check: async () => {
+      const isUnknown = faults === undefined || now() - foundAt > MAX_AGE_MS;
+      refuseBroken(isUnknown ? await look().catch(refuseUnknown) : (faults ?? []));
+    },
     stop: () => clearInterval(timer),
   };
 }
