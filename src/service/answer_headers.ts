@@ -1,0 +1,72 @@
+/** The headers that every answer carries, and those that let pages of another origin read it. @module */
+import type { Origins } from "../accounts/mod.ts";
+import type { Quota } from "../gateway/mod.ts";
+import {
+  answerEmpty,
+  corsHeaders,
+  hasUnreadBody,
+  preflightHeaders,
+  type RequestContext,
+} from "../http/mod.ts";
+import { authCorsHeaders } from "../identity/mod.ts";
+import type { Principal } from "../principal.ts";
+import type { ErrorFormat } from "./error_format.ts";
+
+/** What of a request its answer's headers tell. */
+export type AnsweredRequest = {
+  response: Response;
+  context: RequestContext;
+  state: { errorFormat: ErrorFormat; principal: Principal | undefined; quota: Quota | undefined };
+};
+
+/** Adds them; `origins` are those of all apps, absent where the gateway in front decides who may read. */
+export function addAnswerHeaders(
+  origins: Origins | undefined,
+  { response, context, state }: AnsweredRequest,
+): void {
+  response.headers.set("x-request-id", context.requestId);
+  response.headers.set("x-content-type-options", "nosniff");
+  if (hasUnreadBody(context.request)) response.headers.set("connection", "close");
+  addHeaders(response, state.quota);
+  if (origins !== undefined) addHeaders(response, toCorsHeaders(origins, { context, state }));
+}
+
+/** The answer to OPTIONS: the path's methods, and to a registered origin what it may send. */
+export function answerPreflight(
+  origins: Origins | undefined,
+  { request, allow }: { request: Request; allow: string },
+): Response {
+  const origin = request.headers.get("origin");
+  const isPreflight = request.headers.has("access-control-request-method");
+  const isAllowed = origin !== null && origins?.isRegistered(origin) === true;
+  return answerEmpty({ headers: preflightHeaders(allow, isPreflight && isAllowed) });
+}
+
+function addHeaders({ headers }: Response, more: Readonly<Record<string, string>> = {}): void {
+  for (const name in more) headers.set(name, more[name] ?? "");
+}
+
+/** Who may read an answer from another origin; of the pages, nobody. */
+function toCorsHeaders(
+  origins: Origins,
+  { context, state }: Omit<AnsweredRequest, "response">,
+): Record<string, string> {
+  const origin = context.request.headers.get("origin");
+  if (state.errorFormat === "page") return {};
+  if (state.errorFormat === "auth")
+    return authCorsHeaders({ origins }, { origin, query: context.query });
+  return keyCorsHeaders(origins, { origin, principal: state.principal });
+}
+
+type CorsRequest = { origin: string | null; principal: Principal | undefined };
+
+/** A refusal before the key is known tells nothing of an app: any registered origin may read it. */
+function keyCorsHeaders(
+  origins: Origins,
+  { origin, principal }: CorsRequest,
+): Record<string, string> {
+  if (origin === null) return {};
+  const isAllowed =
+    principal === undefined ? origins.isRegistered(origin) : origins.isOf(origin, principal.appId);
+  return corsHeaders(origin, isAllowed, { credentials: false });
+}
