@@ -5,14 +5,16 @@
  *
  * @module
  */
-import { type RequestContext, readBody, splitTarget, type VirtualHost } from "../http/mod.ts";
+import { type RequestContext, splitTarget, toTarget, type VirtualHost } from "../http/mod.ts";
 import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import { isConnectFailure } from "../std/error_code.ts";
 import { toCallerHeaders, toServiceHeaders } from "./forward_headers.ts";
+import { makeNonce } from "./nonces.ts";
 import { type Audience, SIGNED_HEADERS, sign } from "./signature.ts";
 import { writeSignedContext } from "./signed_context.ts";
+import { takeBody } from "./take_body.ts";
 import { writes } from "./verify.ts";
 
 export type Upstream = {
@@ -41,7 +43,7 @@ const EMPTY = new Uint8Array();
 /** A forwarder to one service. @throws {Problem} bad_gateway; unavailable; timeout */
 export function makeForward(upstream: Upstream): Forward {
   return async (context, options) => {
-    const { body, oversize } = await takeBody(context.request, options.maxBytes);
+    const { body, oversize } = await takeSignable(context.request, options.maxBytes);
     const call = toCall(upstream, context, { ...options, body, oversize });
     const response = await send(upstream, context, call);
     // The rest of a body that was too large is never read: the connection cannot be used again.
@@ -50,20 +52,16 @@ export function makeForward(upstream: Upstream): Forward {
   };
 }
 
-/** The body of a request that has one; one that is too large stays behind, for the service to refuse in its turn. */
-async function takeBody(
+/** The body of a request; one that is too large stays behind, for the service to refuse in its turn. */
+async function takeSignable(
   request: Request,
-  most: number,
+  maxBytes: number,
 ): Promise<{ body: Uint8Array<ArrayBuffer>; oversize: boolean }> {
-  const { method } = request;
-  if (!writes(method) || method === "DELETE") return { body: EMPTY, oversize: false };
-  try {
-    return { body: await readBody(request, most), oversize: false };
-  } catch (error) {
-    if (error instanceof Problem && error.code === "body_too_large")
-      return { body: EMPTY, oversize: true };
-    throw error;
-  }
+  // No route that deletes reads a body.
+  const taken = request.method === "DELETE" ? EMPTY : await takeBody(request, maxBytes);
+  if (!(taken instanceof Problem)) return { body: taken, oversize: false };
+  if (taken.code === "body_too_large") return { body: EMPTY, oversize: true };
+  throw taken;
 }
 
 type Call = { url: string; method: string; headers: Headers; body: Uint8Array<ArrayBuffer> };
@@ -113,15 +111,10 @@ function setTrace(headers: Headers, trace: Trace | undefined): void {
  * @throws {Problem} unknown_route — a client would send another path than was routed
  */
 function readTarget(requestUrl: string): string {
-  const { path, query } = splitTarget(requestUrl);
-  const target = query === "" ? path : `${path}?${query}`;
+  const target = toTarget(splitTarget(requestUrl));
   const url = new URL(`http://service${target}`);
   if (url.pathname + url.search === target) return target;
   throw new Problem("unknown_route");
-}
-
-function makeNonce(): string {
-  return Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("base64url");
 }
 
 /** The service's answer, or what kept it. */

@@ -5,6 +5,16 @@ export type Nonces = {
   readonly use: (nonce: string, timestamp: number) => "new" | "used" | "full";
 };
 
+/** A nonce: 128 random bits. */
+export function makeNonce(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("base64url");
+}
+
+/** Whether a text has the form of one. */
+export function isNonce(text: string): boolean {
+  return /^[\w-]{22}$/.test(text);
+}
+
 /** Nonces are dropped by the slice of time that they were signed in. */
 const SLICE_MS = 10_000;
 const MAX_NONCES = 1_000_000;

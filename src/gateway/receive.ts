@@ -4,13 +4,14 @@
  *
  * @module
  */
-import { answerJson, readBody, splitTarget, type VirtualHost } from "../http/mod.ts";
+import { answerJson, splitTarget, toTarget, type VirtualHost } from "../http/mod.ts";
 import type { Log } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { ReadAddress } from "./client_address.ts";
 import type { SignedContext } from "./signed_context.ts";
-import { type Verify, writes } from "./verify.ts";
+import { takeBody } from "./take_body.ts";
+import type { Verify } from "./verify.ts";
 
 /** Where a request's bytes came from, as far as the server tells. */
 export type Peer = {
@@ -53,24 +54,27 @@ export function makeOpenReceive(deps: OpenDeps): Receive {
   });
 }
 
-export type SignedDeps = { verify: Verify; log: Log; makeRequestId: () => string };
-
-/** More than any route takes: the gateway has measured the body before. */
-const MAX_BYTES = 2_097_152;
-const EMPTY = new Uint8Array();
+export type SignedDeps = {
+  verify: Verify;
+  log: Log;
+  makeRequestId: () => string;
+  /** Bytes that any route takes at the most: the gateway has measured the body before. */
+  maxBytes: number;
+};
 
 /** Takes requests that the gateway signed, and of others only the question whether the process lives. */
 export function makeSignedReceive(deps: SignedDeps): Receive {
   return async (request) => {
-    const { path, query } = splitTarget(request.url);
-    if (path === "/live") return toUnsigned(request, deps.makeRequestId());
-    const body = await takeBody(request);
+    const target = splitTarget(request.url);
+    if (target.path === "/live") return toUnsigned(request, deps.makeRequestId());
+    const taken = await takeBody(request, deps.maxBytes);
+    const body = taken instanceof Problem ? undefined : taken;
     const verdict =
       body === undefined
         ? { reason: "body unreadable" }
         : deps.verify({
             method: request.method,
-            target: query === "" ? path : `${path}?${query}`,
+            target: toTarget(target),
             headers: request.headers,
             body,
           });
@@ -98,17 +102,6 @@ function refuse(requestId: string): Response {
       },
     },
   );
-}
-
-/** The whole body, or `undefined` where there is none to be had. */
-async function takeBody(request: Request): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  if (!writes(request.method) || request.body === null) return EMPTY;
-  try {
-    return await readBody(request, MAX_BYTES);
-  } catch (error) {
-    if (error instanceof Problem) return undefined;
-    throw error;
-  }
 }
 
 /** The caller's request: its body, and its `Host`; a body that stayed behind is announced as larger than any route takes. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { makeNonces } from "./nonces.ts";
+import { isNonce, makeNonces } from "./nonces.ts";
 import { type Audience, isSignedBy, SIGNED_HEADERS } from "./signature.ts";
 import { readSignedContext, type SignedContext } from "./signed_context.ts";
 
@@ -48,7 +48,7 @@ export function makeVerify({ audience, secrets, now }: VerifyOptions): Verify {
   };
 
   function useNonce(nonce: string, timestamp: number): string | undefined {
-    if (!/^[\w-]{22}$/.test(nonce)) return "nonce missing";
+    if (!isNonce(nonce)) return "nonce missing";
     const use = nonces.use(nonce, timestamp);
     return use === "new" ? undefined : `nonce ${use}`;
   }

@@ -33,5 +33,6 @@ export {
   type Route,
   type Router,
   splitTarget,
+  toTarget,
 } from "./router.ts";
 export { VIRTUAL_HOSTS, type VirtualHost } from "./virtual_host.ts";

@@ -127,3 +127,8 @@ export function splitTarget(url: string): { path: string; query: string } {
   if (mark === -1 || mark > end) return { path: url.slice(start, end), query: "" };
   return { path: url.slice(start, mark), query: url.slice(mark + 1, end) };
 }
+
+/** The request target of a path and a query, as {@linkcode splitTarget} takes it apart. */
+export function toTarget({ path, query }: { path: string; query: string }): string {
+  return query === "" ? path : `${path}?${query}`;
+}

@@ -32,6 +32,7 @@ import {
   type DataServiceDeps,
   IDENTITY_TABLES,
   type IdentityServiceDeps,
+  MAX_REQUEST_BYTES,
   toForwardedTables,
 } from "./routes.ts";
 import { checkForwards, makeForwards, readSecrets, type UpstreamOptions } from "./upstreams.ts";
@@ -149,7 +150,12 @@ function makeSignedDeps({ options, shared }: Parts, audience: Audience): FetchDe
   const verify = makeVerify({ audience, secrets: readSecrets(options), now: shared.now });
   return {
     ...shared,
-    receive: makeSignedReceive({ verify, log: shared.log, makeRequestId: makeId }),
+    receive: makeSignedReceive({
+      verify,
+      log: shared.log,
+      makeRequestId: makeId,
+      maxBytes: MAX_REQUEST_BYTES,
+    }),
     callers: undefined,
   };
 }

@@ -26,6 +26,9 @@ export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
 export const pages: readonly Route<IdentityServiceDeps>[] = pageRoutes;
 export const PAGE_PATHS: ReadonlySet<string> = new Set(pages.map((page) => page.path));
 
+/** Bytes of a body that any of these takes at the most. */
+export const MAX_REQUEST_BYTES = Math.max(MAX_BODY, MAX_BYTES);
+
 /** Routes by what the `Host` header names. */
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
 

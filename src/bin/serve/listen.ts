@@ -5,7 +5,7 @@ import type { Service } from "../../service/mod.ts";
 import { errorCode } from "../../std/error_code.ts";
 import { RefusedError } from "../cli/command.ts";
 
-/** Seconds that a socket may be silent before its request is whole; a request under way gets more from app.ts. */
+/** Seconds that a socket may be silent before its request is whole; a request under way gets more from fetch.ts. */
 const IDLE_TIMEOUT_S = 10;
 /** Bodies past their limit are refused by the routes themselves, in the contract's words; this is only the outer wall. */
 const WALL_BYTES = 16 * MAX_BYTES;

@@ -1,0 +1,20 @@
+/** The whole body of a request, for whoever signs it or checks its signature. @module */
+import { readBody } from "../http/mod.ts";
+import { Problem } from "../problem.ts";
+import { writes } from "./verify.ts";
+
+const EMPTY = new Uint8Array();
+
+/** The body, empty where there is none; or the problem with it: too large, cut short, or not there in time. */
+export async function takeBody(
+  request: Request,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer> | Problem> {
+  if (!writes(request.method) || request.body === null) return EMPTY;
+  try {
+    return await readBody(request, maxBytes);
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
