@@ -14,12 +14,12 @@ export const PROBLEMS = {
     status: 400,
     when: "the body is not JSON, not UTF-8, nested deeper than 64, or not an object",
   },
-  invalid_query: { status: 400, when: "a query parameter is not readable or given twice" },
+  invalid_query: { status: 400, when: "a query parameter cannot be read, or is given twice" },
   unsupported_query: {
     status: 400,
-    when: "a query parameter is not served: filters, sorting and joins are roadmap",
+    when: "a query parameter is not supported: filters, sorting and joins are on the roadmap",
   },
-  invalid_id: { status: 400, when: "the id in the path is not a uuid" },
+  invalid_id: { status: 400, when: "the id in the path is not a UUID" },
   invalid_request: {
     status: 400,
     when: "a parameter of an identity endpoint is malformed or given twice",
@@ -30,7 +30,7 @@ export const PROBLEMS = {
   },
   invalid_signature: {
     status: 401,
-    when: "a service in a role of its own got a request that the gateway did not sign",
+    when: "a service behind a gateway got a request that the gateway did not sign",
   },
   forbidden: {
     status: 403,
@@ -42,10 +42,10 @@ export const PROBLEMS = {
   unknown_app: { status: 404, when: "no app has that slug" },
   method_not_allowed: {
     status: 405,
-    when: "the path exists, not for this method; `Allow` names those that do",
+    when: "the path exists, but not for this method; `Allow` lists the methods that it has",
   },
-  not_acceptable: { status: 406, when: "`Accept` does not admit `application/json`" },
-  unique_violation: { status: 409, when: "another row of this app has these values" },
+  not_acceptable: { status: 406, when: "`Accept` does not allow `application/json`" },
+  unique_violation: { status: 409, when: "another row of this app already has these values" },
   still_referenced: { status: 409, when: "a row that other rows point to cannot be deleted" },
   incompatible_schema: {
     status: 409,
@@ -53,7 +53,7 @@ export const PROBLEMS = {
   },
   edited_migration: { status: 409, when: "an applied migration differs from its record" },
   push_busy: { status: 409, when: "another push is under way; retry after `Retry-After` seconds" },
-  body_too_large: { status: 413, when: "the body passes the limit of the route" },
+  body_too_large: { status: 413, when: "the body is larger than the route allows" },
   unsupported_media_type: { status: 415, when: "the body is not plain `application/json`" },
   validation_failed: {
     status: 422,
@@ -66,10 +66,10 @@ export const PROBLEMS = {
   rate_limited: { status: 429, when: "too many requests; retry after `Retry-After` seconds" },
   request_failed: {
     status: 500,
-    when: "a fault of the service; the log has it under the request id",
+    when: "an internal error; the log has it under the request id",
   },
   not_implemented: { status: 501, when: "a roadmap feature, such as event streams" },
-  bad_gateway: { status: 502, when: "a split service cut its answer" },
+  bad_gateway: { status: 502, when: "a service behind the gateway broke off its answer" },
   unavailable: {
     status: 503,
     when: "the database cannot be reached",
@@ -78,9 +78,9 @@ export const PROBLEMS = {
   overloaded: { status: 503, when: "the queue is full; nothing was started" },
   unknown_outcome: {
     status: 503,
-    when: "the connection died after a write was sent: it may or may not have happened",
+    when: "the connection was lost after a write was sent: it may or may not have happened",
   },
-  timeout: { status: 504, when: "execution passed 30 s; the statement was cancelled" },
+  timeout: { status: 504, when: "execution took longer than 30 s; the statement was cancelled" },
 } as const;
 
 export type ProblemCode = keyof typeof PROBLEMS;

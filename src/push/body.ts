@@ -57,7 +57,7 @@ function refuseSharedUnique(body: Readonly<Record<string, unknown>>): void {
   if (body["sharedUnique"] === undefined || body["sharedUnique"] === false) return;
   throw new Problem("forbidden", {
     message:
-      "Only an operator may add a unique to a table that other apps use: rowhouse db push --app <slug> --shared-unique",
+      "Only an operator may add a unique constraint to a table that other apps use: run rowhouse db push --app <slug> --shared-unique",
   });
 }
 

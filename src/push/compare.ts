@@ -15,6 +15,8 @@ export type Conflict = {
   wanted: string;
   found: string;
   remedy: string;
+  /** Who has what was found; default: the table. */
+  holder?: "an app";
 };
 
 /** What of a column must be the same wherever it is declared. */
@@ -23,9 +25,16 @@ const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[
     name: "type",
     show: (column) => (column.kind === "ref" ? `ref(${column.table})` : column.kind),
   },
-  { name: "required", show: (column) => (column.required ? "required" : "optional") },
+  {
+    name: "required",
+    show: (column) => (column.required ? "a required column" : "an optional column"),
+  },
   { name: "default", show: showDefault },
-  { name: "onDelete", show: (column) => column.onDelete ?? "no onDelete" },
+  {
+    name: "onDelete",
+    show: (column) =>
+      column.onDelete === undefined ? "no onDelete" : `onDelete ${column.onDelete}`,
+  },
 ];
 
 /** Everything that keeps a further app's declaration from using the table as it is. */
@@ -55,7 +64,7 @@ function findLeftOut(
       table,
       column: column.name,
       wanted: "no such column",
-      found: "a required column without default",
+      found: "a required column without a default",
       remedy,
     },
   ];
@@ -90,10 +99,10 @@ function findExtraKeys(
   return [...keysOf(declared), ...indexesOf(declared)]
     .filter((one) => !found.has(one.name))
     .map(({ kind, columns }) => {
-      const word = kind === "key" ? "unique" : "index";
+      const [article, word] = kind === "key" ? ["a", "unique constraint"] : ["an", "index"];
       return {
         table: table.name,
-        wanted: `${word} (${columns.join(", ")})`,
+        wanted: `${article} ${word} on (${columns.join(", ")})`,
         found: `no such ${word}`,
         remedy,
       };
@@ -101,11 +110,13 @@ function findExtraKeys(
 }
 
 export function showDefault(column: NamedColumn): string {
-  return column.default === undefined ? "no default" : `default ${canonicalJson(column.default)}`;
+  return column.default === undefined
+    ? "no default"
+    : `the default ${canonicalJson(column.default)}`;
 }
 
 export function showValues(column: NamedColumn): string {
-  return `values ${JSON.stringify(column.values ?? [])}`;
+  return `the values ${JSON.stringify(column.values ?? [])}`;
 }
 
 /** Whether `part` stands in `whole` in the same order, gaps allowed. */

@@ -137,7 +137,7 @@ function toEnd(error: unknown): End {
     const fault =
       error.violation.kind === "too_large"
         ? "a row holds a value that is too long for the index"
-        : "rows that are there break it";
+        : "existing rows break it";
     return { state: "failed", fault };
   }
   const state = readSqlState(error);

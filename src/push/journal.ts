@@ -78,17 +78,17 @@ function findFileFault({ file, text }: JournalFile, recorded: MigrationRecord | 
 }
 
 function stray(file: string): JournalFault {
-  const message = `Cannot read ${quote(file)} as a migration: the folder holds only files that push wrote, NNNN_name.sql; move it elsewhere`;
+  const message = `Cannot read ${quote(file)} as a migration: this folder may hold only files that push wrote (NNNN_name.sql); move it elsewhere`;
   return { code: "stray", file, message };
 }
 
 function twice(file: string, other: string): JournalFault {
-  const message = `Cannot take ${file}: ${other} has the same number; remove the one that push did not write`;
+  const message = `Cannot use ${file}: ${other} has the same number; remove the one that push did not write`;
   return { code: "twice", file, message };
 }
 
 function unknown(file: string): JournalFault {
-  const message = `Cannot push: ${file} is unknown to this database, which never applied it; push to the database that it came from, or remove the file`;
+  const message = `Cannot push: ${file} was never applied to this database; push to the database it came from, or remove the file`;
   return { code: "unknown", file, message };
 }
 
@@ -98,7 +98,7 @@ function edited(file: string): JournalFault {
 }
 
 function otherContent(file: string, expected: string): JournalFault {
-  const message = `Cannot push: ${file} has the number of ${expected}, which is what this database applied; remove ${file} and run rowhouse db pull`;
+  const message = `Cannot push: ${file} has the same number as ${expected}, which this database applied; remove ${file} and run rowhouse db pull`;
   return { code: "other_content", file, message };
 }
 
@@ -116,9 +116,9 @@ export function checkJournal(
     const path = `/journal/${index}`;
     const migration = bySeq.get(seq);
     if (migration === undefined)
-      return [{ path, message: `Migration ${seq} is unknown to this database` }];
+      return [{ path, message: `Migration ${seq} was never applied to this database` }];
     if (migration.checksum === checksum) return [];
-    return [{ path, message: `${journalFileName(migration)} is not as it was applied` }];
+    return [{ path, message: `${journalFileName(migration)} differs from what was applied` }];
   });
   if (details.length === 0) return;
   const [first] = details;

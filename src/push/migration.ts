@@ -77,7 +77,7 @@ export function makeMigration(
   const header = [
     `-- rowhouse migration ${String(seq).padStart(4, "0")} of app ${app}`,
     ...describePlan(plan).map((line) => `--   ${line}`),
-    "-- applied by push; never edited by hand: its checksum is recorded",
+    "-- applied by push; do not edit: its checksum is recorded",
   ];
   const sql = normalise(`${header.join("\n")}\n${changes.join("")}${later.join("")}`);
   return { seq, name: nameMigration(plan), parent, checksum: checksumOf(parent, sql), sql };

@@ -10,7 +10,7 @@ export function noteRemovals(declared: TableDefinition, recorded: TableDefinitio
     .filter((column) => !isDeclared(column.name))
     .map(
       (column) =>
-        `KEPT: ${declared.name}.${column.name} is no longer declared; it stays and stays served`,
+        `KEPT: ${declared.name}.${column.name} is no longer declared; it is kept and still served`,
     );
   const constraints = [
     ...findGone(keysOf(recorded), keysOf(declared)),
@@ -18,7 +18,7 @@ export function noteRemovals(declared: TableDefinition, recorded: TableDefinitio
   ]
     .filter((one) => one.columns.every(isDeclared))
     .map(
-      (one) => `KEPT: ${showConstraint(one)} of ${declared.name} is no longer declared; it stays`,
+      (one) => `KEPT: ${showConstraint(one)} of ${declared.name} is no longer declared; it is kept`,
     );
   return [...columns, ...constraints];
 }
@@ -33,7 +33,8 @@ export function noteRemovedTables(
   return state.tables
     .filter((table) => table.uses.some((use) => use.appId === appId) && !declared.has(table.name))
     .map(
-      (table) => `KEPT: ${table.name} is no longer declared; it stays registered and stays served`,
+      (table) =>
+        `KEPT: ${table.name} is no longer declared; it stays registered and is still served`,
     );
 }
 
@@ -44,8 +45,8 @@ export function noteAddedDefaults(next: TableDefinition, recorded: TableDefiniti
     .filter((column) => column.default !== undefined)
     .map((column) =>
       column.kind === "timestamp" && column.default === "now"
-        ? `FILLED: rows that are there get the time of this push as ${next.name}.${column.name}`
-        : `FILLED: rows that are there get the default as ${next.name}.${column.name}`,
+        ? `FILLED: existing rows get the time of this push as ${next.name}.${column.name}`
+        : `FILLED: existing rows get the default as ${next.name}.${column.name}`,
     );
 }
 

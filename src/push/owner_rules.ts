@@ -51,7 +51,7 @@ function findLeftOut(declared: TableDefinition, column: NamedColumn): Conflict[]
       table: declared.name,
       column: column.name,
       wanted: "no such column",
-      found: "a required column without default, which every create must fill",
+      found: "a required column without a default, which every create must fill",
       remedy: "declare it again, or give it a default or make it optional before you leave it out",
     },
   ];
@@ -63,8 +63,8 @@ function findUnfillable(table: string, column: NamedColumn): Conflict[] {
     {
       table,
       column: column.name,
-      wanted: "a new required column without default",
-      found: "a table whose rows would lack it",
+      wanted: "a new required column without a default",
+      found: "no value for it in existing rows",
       remedy: "give it a default, or make it optional",
     },
   ];
@@ -77,7 +77,7 @@ function findOtherType(table: string, column: NamedColumn, before: NamedColumn):
     return [{ ...place, wanted: showType(column), found: showType(before), remedy }];
   }
   if (isSubsequence(before.values ?? [], column.values ?? [])) return [];
-  const remedy = "keep every value in its order; new ones may stand anywhere";
+  const remedy = "keep every existing value in its order; new ones may go anywhere";
   return [{ ...place, wanted: showValues(column), found: showValues(before), remedy }];
 }
 
@@ -111,8 +111,8 @@ function findDemand({ table, column, before }: Columns, shared: boolean): Confli
     {
       table,
       column: column.name,
-      wanted: "required",
-      found: "optional, on a table that other apps use",
+      wanted: "a required column",
+      found: "an optional column and other apps using it",
       remedy: "an optional column can become required only while no other app uses the table",
     },
   ];
@@ -122,14 +122,15 @@ function findDemand({ table, column, before }: Columns, shared: boolean): Confli
 function findOvergrowth(next: TableDefinition): Conflict[] {
   const conflicts: Conflict[] = [];
   const indexes = keysOf(next).length + indexesOf(next).length;
-  const remedy = "columns and indexes that were pushed once stay and count: use another table";
+  const remedy =
+    "columns and indexes that were pushed once stay and count towards the limit: use another table";
   if (next.columns.length > QUOTAS.columnsPerTable) {
     const wanted = `${next.columns.length} columns`;
-    const found = `a limit of ${QUOTAS.columnsPerTable}, kept ones included`;
+    const found = `a limit of ${QUOTAS.columnsPerTable}, including those no longer declared`;
     conflicts.push({ table: next.name, wanted, found, remedy });
   }
   if (indexes > QUOTAS.indexesPerTable) {
-    const found = `a limit of ${QUOTAS.indexesPerTable}, kept ones included`;
+    const found = `a limit of ${QUOTAS.indexesPerTable}, including those no longer declared`;
     conflicts.push({ table: next.name, wanted: `${indexes} indexes`, found, remedy });
   }
   return [...conflicts, ...findSameFolded(next)];
@@ -146,7 +147,7 @@ function findSameFolded(next: TableDefinition): Conflict[] {
         table: next.name,
         column: other,
         wanted: "this column",
-        found: `the column ${name}, which differs in upper and lower case alone`,
+        found: `the column ${name}, which differs only in case`,
         remedy: `declare ${name}, which stays, or use another name`,
       },
     ];
@@ -161,10 +162,10 @@ function findLateKeys(next: TableDefinition, found: TableState): Conflict[] {
     .filter((key) => !before.has(key.name))
     .map((key) => ({
       table: next.name,
-      wanted: `unique (${key.columns.join(", ")})`,
-      found: "a table that other apps use",
+      wanted: `a unique constraint on (${key.columns.join(", ")})`,
+      found: "other apps using it",
       remedy:
-        "a unique can be added only while no other app uses the table, or by an operator with --shared-unique",
+        "a unique constraint can be added only while no other app uses the table, or by an operator with --shared-unique",
     }));
 }
 

@@ -86,7 +86,7 @@ function planForeignTable(appId: string, declared: TableDefinition, found: Table
   return {
     steps: planRegistration(appId, declared, found),
     conflicts,
-    notes: isNews ? [`SHARED: ${declared.name} is there already; you use it as it is`] : [],
+    notes: isNews ? [`SHARED: ${declared.name} already exists; you use it as it is`] : [],
   };
 }
 
@@ -125,7 +125,8 @@ function findTooManyTables(appId: string, definition: Definition, state: PushSta
     {
       table: fresh.name,
       wanted: `${names.size} tables`,
-      found: `a limit of ${QUOTAS.tables}, those no longer declared included`,
+      found: `at most ${QUOTAS.tables}, including those no longer declared`,
+      holder: "an app",
       remedy: "use fewer tables",
     },
   ];

@@ -73,7 +73,7 @@ async function refreshTable(admin: Database, name: string): Promise<boolean> {
     await Bun.sleep(TRY_AGAIN_MS * (0.5 + Math.random()));
   }
   throw new Problem("push_busy", {
-    message: `Cannot make the functions of table ${name} again: pushes hold it; run rowhouse migrate once more`,
+    message: `Cannot renew the functions of table ${name}: pushes keep it locked; run rowhouse migrate again`,
     headers: { "retry-after": "1" },
   });
 }

@@ -47,9 +47,9 @@ export function incompatible(conflicts: readonly Conflict[]): Problem {
   const count = conflicts.length;
   return new Problem("incompatible_schema", {
     message: `Cannot push: ${count} ${count === 1 ? "declaration does" : "declarations do"} not fit the tables; nothing was written`,
-    details: conflicts.map(({ table, column, wanted, found, remedy }) => ({
+    details: conflicts.map(({ table, column, wanted, found, remedy, holder = "the table" }) => ({
       path: column === undefined ? `/${table}` : `/${table}/${column}`,
-      message: `The schema wants ${wanted}, the table has ${found}: ${remedy}`,
+      message: `The schema wants ${wanted}, ${holder} has ${found}: ${remedy}`,
     })),
   });
 }
@@ -59,16 +59,16 @@ export function busy(): Problem {
 }
 
 const BROKEN: Readonly<Record<string, string>> = {
-  unique: "share values that a new unique would keep apart",
-  required: "lack a value that would be required",
-  too_large: "hold a value that is too long for a new index",
+  unique: "share values that a new unique constraint would forbid",
+  required: "lack a value that would become required",
+  too_large: "hold a value too long for a new index",
 };
 
 /** Rows that are there break what the push asks for. Which rows, and whose, is never told. */
 function brokenByRows(error: ViolationError): Problem {
   const what = BROKEN[error.violation.kind] ?? "break a rule of this push";
   return new Problem("incompatible_schema", {
-    message: `Cannot push: rows that are there ${what}; nothing was written`,
+    message: `Cannot push: existing rows ${what}; nothing was written`,
     cause: error,
   });
 }
@@ -76,7 +76,7 @@ function brokenByRows(error: ViolationError): Problem {
 function drifted(cause: unknown): Problem {
   return new Problem("incompatible_schema", {
     message:
-      "Cannot push: the database is not as push recorded it; nothing was written. An operator sees the differences with rowhouse db status",
+      "Cannot push: the database differs from what pushes recorded; nothing was written. An operator can list the differences with rowhouse db status",
     cause,
   });
 }

@@ -143,14 +143,14 @@ const ROWS: readonly Row[] = [
     name: "a method of a list",
     call: () => ({ path: LIST, method: "PUT" }),
     code: "method_not_allowed",
-    message: "The path exists, not for this method; `Allow` names those that do",
+    message: "The path exists, but not for this method; `Allow` lists the methods that it has",
     headers: { allow: "GET, HEAD, POST, OPTIONS" },
   },
   {
     name: "a method of a row",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "POST" }),
     code: "method_not_allowed",
-    message: "The path exists, not for this method; `Allow` names those that do",
+    message: "The path exists, but not for this method; `Allow` lists the methods that it has",
     headers: { allow: "GET, HEAD, PATCH, DELETE, OPTIONS" },
   },
   ...["text/xml", "text/html, image/*", "application/json;q=0", "application/json;q=0, */*"].map(
@@ -165,14 +165,14 @@ const ROWS: readonly Row[] = [
     name: "a value that another row has",
     call: () => post({ name: "p" }, "/v1/data/db/projects"),
     code: "unique_violation",
-    message: "Another row of this app has these values",
+    message: "Another row of this app already has these values",
     details: [{ path: "/name", message: "Must be unique: another row has this name" }],
   },
   {
     name: "two values that another row has",
     call: () => post({ title: "u", project, tag: "x" }),
     code: "unique_violation",
-    message: "Another row of this app has these values",
+    message: "Another row of this app already has these values",
     details: [
       { path: "/project", message: "Must be unique: another row has this project, tag" },
       { path: "/tag", message: "Must be unique: another row has this project, tag" },
@@ -292,7 +292,7 @@ test("a bug of the service is a 500 that tells its id and nothing of PostgreSQL;
     500,
     {
       error: "request_failed",
-      message: "A fault of the service; the log has it under the request id",
+      message: "An internal error; the log has it under the request id",
       requestId,
     },
   ]);

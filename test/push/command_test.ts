@@ -136,9 +136,9 @@ test("a file that was edited, renamed, added or strewn is refused by its name; a
       says: "was edited after it was applied",
       files: { [name]: text.replace("create", "Create") },
     },
-    { says: "which is what this database applied", files: { [`0001_mine.sql`]: "select 1;\n" } },
+    { says: "which this database applied", files: { [`0001_mine.sql`]: "select 1;\n" } },
     {
-      says: "is unknown to this database",
+      says: "was never applied to this database",
       files: { [name]: text, "0002_later.sql": "select 1;\n" },
     },
     { says: "has the same number", files: { [name]: text, "0001_zz.sql": text } },

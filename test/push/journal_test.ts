@@ -247,7 +247,7 @@ test.each([
     journal: [{ seq: 7, checksum: OTHER }],
     status: 409,
     error: "edited_migration",
-    says: "Migration 7 is unknown",
+    says: "Migration 7 was never applied",
   },
   {
     name: "a journal that is no list",

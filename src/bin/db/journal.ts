@@ -39,7 +39,7 @@ export function findJournalFolder(options: JournalOptions, destination: Destinat
 /**
  * What a push sends of the journal, and which files it lacks.
  *
- * @throws {RefusedError} a file is not as it was applied; every one is named, with its way out
+ * @throws {RefusedError} a file differs from what was applied; every one is named, with its way out
  */
 export async function checkJournalFiles(
   folder: string,
