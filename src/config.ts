@@ -54,6 +54,13 @@ function list(isItem: (text: string) => boolean, message: string) {
   );
 }
 
+const HmacSecrets = v.optional(
+  list(
+    (text) => Buffer.byteLength(text) >= MIN_SECRET_BYTES,
+    `must be one secret, or several with commas between, each of at least ${MIN_SECRET_BYTES} bytes`,
+  ),
+);
+
 const DURATION_UNIT_S = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 const YEAR_S = 31_536_000;
 
@@ -125,14 +132,19 @@ export const SETTINGS = {
     about: "Where the gateway finds the identity service. Needed by ROLE=gateway.",
   },
   INTERNAL_HMAC_SECRET: {
-    form: v.optional(
-      list(
-        (text) => Buffer.byteLength(text) >= MIN_SECRET_BYTES,
-        `must be one secret, or several with commas between, each of at least ${MIN_SECRET_BYTES} bytes`,
-      ),
-    ),
+    form: HmacSecrets,
     about:
-      "What gateway and services share: the first signs, all verify. Needed by every ROLE but all.",
+      "What the gateway and this service share, or the gateway and both: the first signs, all verify. Needed by every ROLE but all.",
+  },
+  INTERNAL_HMAC_SECRET_DATA: {
+    form: HmacSecrets,
+    about:
+      "The gateway's for the data service, whose INTERNAL_HMAC_SECRET it is. Default: INTERNAL_HMAC_SECRET.",
+  },
+  INTERNAL_HMAC_SECRET_IDENTITY: {
+    form: HmacSecrets,
+    about:
+      "The gateway's for the identity service, whose INTERNAL_HMAC_SECRET it is. Default: INTERNAL_HMAC_SECRET.",
   },
   TRUSTED_PROXIES: {
     form: list(isProxy, "must be addresses or networks such as 10.0.0.0/8, with commas between"),
@@ -227,18 +239,36 @@ export function readConfig(env: Environment): { config: Config } | { faults: str
   return faults.length > 0 ? { faults } : { config: config as Config };
 }
 
-/** What a role cannot do without. */
-const NEEDED: Readonly<Record<string, readonly SettingName[]>> = {
-  gateway: ["INTERNAL_HMAC_SECRET", "UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"],
-  data: ["INTERNAL_HMAC_SECRET"],
-  identity: ["INTERNAL_HMAC_SECRET"],
+/** What the gateway shares with each service, where that is not one secret for both. */
+const AUDIENCE_SECRETS = ["INTERNAL_HMAC_SECRET_DATA", "INTERNAL_HMAC_SECRET_IDENTITY"] as const;
+
+type RoleNeeds = { needed: readonly SettingName[]; foreign: readonly SettingName[] };
+
+/** What a role cannot do without, and what it must not know: a service that knew another's secret could sign for it. */
+const ROLE_NEEDS: Readonly<Record<string, RoleNeeds>> = {
+  gateway: { needed: ["UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"], foreign: [] },
+  data: { needed: ["INTERNAL_HMAC_SECRET"], foreign: AUDIENCE_SECRETS },
+  identity: { needed: ["INTERNAL_HMAC_SECRET"], foreign: AUDIENCE_SECRETS },
 };
 
 function findRoleFaults(env: Environment): string[] {
   const role = readVariable(env, "ROLE") ?? "all";
-  return (NEEDED[role] ?? [])
-    .filter((name) => readVariable(env, name) === undefined)
-    .map((name) => `${name} must be set where ROLE is ${role}`);
+  const isUnset = (name: string) => readVariable(env, name) === undefined;
+  const { needed, foreign } = ROLE_NEEDS[role] ?? { needed: [], foreign: [] };
+  // A gateway has a secret for each service, its own or the one for both.
+  const secret =
+    role === "gateway" && AUDIENCE_SECRETS.some(isUnset) && isUnset("INTERNAL_HMAC_SECRET")
+      ? [
+          `INTERNAL_HMAC_SECRET must be set where ROLE is gateway, or ${AUDIENCE_SECRETS.join(" and ")}`,
+        ]
+      : [];
+  return [
+    ...secret,
+    ...needed.filter(isUnset).map((name) => `${name} must be set where ROLE is ${role}`),
+    ...foreign
+      .filter((name) => !isUnset(name))
+      .map((name) => `${name} must not be set where ROLE is ${role}: it is the gateway's alone`),
+  ];
 }
 
 /** An empty variable is an unset one. */

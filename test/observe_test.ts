@@ -4,7 +4,7 @@ import { SESSION_COOKIE } from "../src/identity/mod.ts";
 import { readTrace, toLogFields, toTraceparent } from "../src/observe.ts";
 import { makePerson, PASSWORD, signInAs } from "./support/people.ts";
 import { openTestService, type TestService } from "./support/service.ts";
-import { TEST_SECRET } from "./support/shape.ts";
+import { TEST_SECRETS } from "./support/shape.ts";
 
 describe("toLogFields()", () => {
   const KEY = `rh_abcdefghijklmnop.${"S3cret".repeat(8)}x`;
@@ -186,7 +186,7 @@ describe("a service's log that held a secret fails the file that wrote it", () =
       },
     },
     { name: "a connection string", leak: async ({ database }: TestService) => database.servingUrl },
-    { name: "the services' secret", leak: async () => TEST_SECRET },
+    { name: "the services' secret", leak: async () => TEST_SECRETS.identity },
   ])("$name", async ({ leak }) => {
     const service = await openTestService();
     const secret = await leak(service);

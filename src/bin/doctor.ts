@@ -1,8 +1,16 @@
 /** `rowhouse doctor`: what is well, what is not and what to do about it. @module */
 import { type Config, type Environment, readConfig } from "../config.ts";
 import { isDriverPatched, openDatabase } from "../db/mod.ts";
-import { examine, examineAdmin, type Finding, judgeDriver, judgeSettings } from "../service/mod.ts";
+import {
+  examine,
+  examineAdmin,
+  type Finding,
+  judgeDriver,
+  judgeSecrets,
+  judgeSettings,
+} from "../service/mod.ts";
 import { type Command, EXIT, type ExitCode, type Setting } from "./cli/command.ts";
+import { readSharedSecrets } from "./cli/open.ts";
 import { readSettings } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
 import { readDevFile } from "./dev/file.ts";
@@ -25,10 +33,21 @@ Prints { findings: [{ about, level, says, remedy }] } with --json.`,
 
 async function runDoctor({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
   const { faults, config } = readSound(env, folder);
-  const findings = [...judgeSettings(faults), ...(await examineOver(config))];
+  const findings = [
+    ...judgeSettings(faults),
+    ...examineSecrets(env),
+    ...(await examineOver(config)),
+  ];
   if (args.has("json")) terminal.say(toDocument({ findings }));
   else for (const line of findings.flatMap(toLines)) terminal.say(line);
   return findings.some(({ level }) => level === "fail") ? EXIT.refused : EXIT.done;
+}
+
+/** Of a gateway, which alone shares secrets with two. */
+function examineSecrets(env: Environment): Finding[] {
+  const read = readConfig(env);
+  if ("faults" in read || read.config.ROLE !== "gateway") return [];
+  return [judgeSecrets(readSharedSecrets(read.config))];
 }
 
 /** Every fault of the settings, and those settings of the doctor's own that have none. */

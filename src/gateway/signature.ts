@@ -12,7 +12,7 @@
  * eyJyZXF1ZXN0SWQiOiJ…                       identity context, base64url
  * ```
  *
- * The signature is `v1=` and HMAC-SHA-256 of that text under the first of `INTERNAL_HMAC_SECRET`, hexadecimal; any of
+ * The signature is `v1=` and HMAC-SHA-256 of that text under the first of the audience's secrets, hexadecimal; any of
  * them verifies, so that a secret is changed without a gap. Test vector: the secret `0123456789abcdef0123456789abcdef`,
  * audience `data`, `POST /v1/data/db/todos?x=1`, timestamp `1767225600000`, nonce `bm9uY2Utbm9uY2Utbm9uYw`, body
  * `{"title":"Milk"}`, context `e30` give

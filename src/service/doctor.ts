@@ -17,6 +17,7 @@ import {
   quoteName,
   SERVICE_QUEUE,
 } from "../db/mod.ts";
+import type { Audience } from "../gateway/mod.ts";
 import { Problem } from "../problem.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
 import { errorCode } from "../std/error_code.ts";
@@ -99,6 +100,20 @@ export function judgeSettings(faults: readonly string[]): Finding[] {
   if (faults.length === 0) return [{ about, level: "ok", says: "are all readable" }];
   const remedy = "correct it where the process is started: .env.example tells every setting";
   return faults.map((says) => ({ about, level: "fail", says, remedy }));
+}
+
+/** What a gateway shares with each service: a secret that both know lets one sign as the gateway to the other. */
+export function judgeSecrets(secrets: Readonly<Record<Audience, readonly string[]>>): Finding {
+  const about = "secrets";
+  if (!secrets.data.some((one) => secrets.identity.includes(one)))
+    return { about, level: "ok", says: "of data and identity are apart" };
+  return {
+    about,
+    level: "warn",
+    says: "are the same for data and identity: whoever has one of these services can sign requests to the other",
+    remedy:
+      "set INTERNAL_HMAC_SECRET_DATA and INTERNAL_HMAC_SECRET_IDENTITY, and each as INTERNAL_HMAC_SECRET of its service",
+  };
 }
 
 export function judgeDriver(isPatched: boolean): Finding {

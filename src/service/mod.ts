@@ -5,6 +5,7 @@ export {
   examineLogin,
   type Finding,
   judgeDriver,
+  judgeSecrets,
   judgeSettings,
 } from "./doctor.ts";
 export { IsolationError, openService, type Service, type ServiceOptions } from "./open.ts";

@@ -147,7 +147,7 @@ function makeCallers({ options, identity, db, shared }: Parts, watch: VersionWat
 
 /** What a service of its own has instead: it takes what the gateway signed, and knows no key. */
 function makeSignedDeps({ options, shared }: Parts, audience: Audience): FetchDeps {
-  const verify = makeVerify({ audience, secrets: readSecrets(options), now: shared.now });
+  const verify = makeVerify({ audience, secrets: readSecrets(options, audience), now: shared.now });
   return {
     ...shared,
     receive: makeSignedReceive({

@@ -1,4 +1,4 @@
-/** What a gateway has behind it: the services' addresses, the secret that it shares with them, whether they are ready. @module */
+/** What a gateway has behind it: the services' addresses, the secret that it shares with each, whether they are ready. @module */
 import { EXECUTION_LIMIT_MS } from "../db/mod.ts";
 import { AUDIENCES, type Audience, type Forward, makeForward } from "../gateway/mod.ts";
 import { Problem } from "../problem.ts";
@@ -8,8 +8,11 @@ export type UpstreamOptions = {
   limitMs?: number;
   /** The services' origins, for a gateway. */
   upstreams?: Readonly<Record<Audience, string | undefined>>;
-  /** Shared with the other roles: the first signs, all verify. Needed by every role but `all`. */
-  secrets?: readonly string[];
+  /**
+   * What the gateway shares with each service, so that no service can sign for another: the first signs, all verify.
+   * A gateway needs both, a service its own.
+   */
+  secrets?: Readonly<Partial<Record<Audience, readonly string[]>>>;
 };
 
 /** How much longer than the service a gateway waits, so that the service's own answer comes first. */
@@ -19,9 +22,9 @@ export type Forwards = Readonly<Record<Audience, Forward>>;
 
 /** A forwarder to each service. */
 export function makeForwards(options: UpstreamOptions, now: () => number): Forwards {
-  const [secret = ""] = readSecrets(options);
   const deadlineMs = (options.limitMs ?? EXECUTION_LIMIT_MS) + MARGIN_MS;
   const to = (audience: Audience) => {
+    const [secret = ""] = readSecrets(options, audience);
     const url = options.upstreams?.[audience];
     if (url !== undefined) return makeForward({ audience, url, secret, deadlineMs, now });
     throw new Error(`Cannot open a gateway: no address of ${audience} is set`);
@@ -29,9 +32,11 @@ export function makeForwards(options: UpstreamOptions, now: () => number): Forwa
   return { data: to("data"), identity: to("identity") };
 }
 
-export function readSecrets({ secrets = [] }: UpstreamOptions): readonly string[] {
-  if (secrets.length > 0) return secrets;
-  throw new Error("Cannot open a part of a service: it needs a shared secret");
+/** The secrets of one service, of which there is at least one. */
+export function readSecrets({ secrets }: UpstreamOptions, audience: Audience): readonly string[] {
+  const shared = secrets?.[audience] ?? [];
+  if (shared.length > 0) return shared;
+  throw new Error(`Cannot open a part of a service: no secret for ${audience} is set`);
 }
 
 /** @throws {Problem} unavailable — a service behind is not ready */

@@ -15,7 +15,7 @@ function readRole() {
   const { BENCH_ROLE, BENCH_DATA_URL, BENCH_SECRET = "" } = process.env;
   const role = ROLES.find((name) => name === BENCH_ROLE) ?? "all";
   const upstreams = { data: BENCH_DATA_URL, identity: BENCH_DATA_URL };
-  return { role, upstreams, secrets: [BENCH_SECRET] };
+  return { role, upstreams, secrets: { data: [BENCH_SECRET], identity: [BENCH_SECRET] } };
 }
 
 const log = openSync("/dev/null", "a");

@@ -24,7 +24,8 @@ const VALUES = Object.fromEntries(
 );
 const ENV = {
   ...VALUES,
-  INTERNAL_HMAC_SECRET: "s".repeat(32),
+  INTERNAL_HMAC_SECRET_DATA: "d".repeat(32),
+  INTERNAL_HMAC_SECRET_IDENTITY: "i".repeat(32),
   COOKIE_DOMAIN: "example.org",
   IDENTITY_URL: "https://id.example.org",
 };
@@ -129,11 +130,24 @@ test.each(OURS)("$name sets only settings, and they are a configuration", ({ env
 test.each(OURS.filter(({ environment }) => environment["ROLE"] !== undefined))(
   "$name refuses to start without the secret that Compose cannot ask for",
   ({ environment }) => {
-    expect(readConfig(fillIn(environment, { ...ENV, INTERNAL_HMAC_SECRET: "" }))).toEqual({
+    const without = { INTERNAL_HMAC_SECRET_DATA: "", INTERNAL_HMAC_SECRET_IDENTITY: "" };
+    expect(readConfig(fillIn(environment, { ...ENV, ...without }))).toEqual({
       faults: [expect.stringContaining("INTERNAL_HMAC_SECRET")],
     });
   },
 );
+
+test.each([
+  { name: "data", knows: "d", not: "i" },
+  { name: "identity", knows: "i", not: "d" },
+  { name: "migrate-data", knows: "d", not: "i" },
+  { name: "migrate-identity", knows: "i", not: "d" },
+])("$name knows the secret of no other service", ({ name, knows, not }) => {
+  const { environment = {} } = SERVICES.find((one) => one.name === name) ?? {};
+  const values = Object.values(fillIn(environment, ENV));
+  expect(values).toContain(knows.repeat(32));
+  expect(values).not.toContain(not.repeat(32));
+});
 
 test.each(CONNECTED)("$name connects as the login of its role", ({ environment, command }) => {
   const { DATABASE_URL, ROLE, ADMIN_DATABASE_URL } = fillIn(environment, ENV);

@@ -12,6 +12,7 @@ import {
 } from "../support/command.ts";
 
 const SECRET = "a secret of the processes - 32 bytes or more";
+const IDENTITY_SECRET = "a secret of identity's own - 32 bytes or more";
 const LIST = "/v1/data/db/todos";
 
 let project: ReturnType<typeof makeProject>;
@@ -64,9 +65,10 @@ test("gateway, data and identity serve together, change their secret without a g
       ADMIN_DATABASE_URL: database.pushUrl,
       INTERNAL_HMAC_SECRET: `next ${SECRET},${SECRET}`,
     }),
-    start("identity"),
+    start("identity", { INTERNAL_HMAC_SECRET: IDENTITY_SECRET }),
   ]);
   const gateway = await start("gateway", {
+    INTERNAL_HMAC_SECRET_IDENTITY: IDENTITY_SECRET,
     UPSTREAM_DATA_URL: data,
     UPSTREAM_IDENTITY_URL: identity,
   });
@@ -90,7 +92,8 @@ test("gateway, data and identity serve together, change their secret without a g
   }
   const codes = await Promise.all(running.map((one) => one.kill("SIGTERM")));
   expect(codes).toEqual([0, 0, 0]);
-  expect(running.map((one) => one.output()).join()).not.toContain(SECRET);
+  for (const secret of [SECRET, IDENTITY_SECRET])
+    expect(running.map((one) => one.output()).join()).not.toContain(secret);
 }, 60_000);
 
 describe("a role refuses to start", () => {
@@ -123,6 +126,25 @@ describe("a role refuses to start", () => {
       name: "a trailing comma",
       env: { ...complete, INTERNAL_HMAC_SECRET: `${SECRET},` },
       faults: ["INTERNAL_HMAC_SECRET"],
+    },
+    {
+      name: "a gateway's secret for one service alone",
+      env: { ...complete, INTERNAL_HMAC_SECRET: "", INTERNAL_HMAC_SECRET_DATA: SECRET },
+      faults: ["INTERNAL_HMAC_SECRET"],
+    },
+    {
+      name: "a short secret for one service",
+      env: { ...complete, INTERNAL_HMAC_SECRET_IDENTITY: SHORT },
+      faults: ["INTERNAL_HMAC_SECRET_IDENTITY"],
+    },
+    {
+      name: "what would sign for data at the identity service",
+      env: {
+        ROLE: "identity",
+        INTERNAL_HMAC_SECRET: IDENTITY_SECRET,
+        INTERNAL_HMAC_SECRET_DATA: SECRET,
+      },
+      faults: ["INTERNAL_HMAC_SECRET_DATA"],
     },
     {
       name: "an upstream with a path",

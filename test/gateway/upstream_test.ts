@@ -9,7 +9,7 @@ import { makePrincipal } from "../../src/principal.ts";
 import { openService } from "../../src/service/open.ts";
 import { sendRaw } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
-import { serve, TEST_SECRET } from "../support/shape.ts";
+import { serve, TEST_SECRETS } from "../support/shape.ts";
 
 const LIST = "/v1/data/db/todos";
 const OTHER_APP = "0190a0a0-0000-7000-8000-000000000002";
@@ -265,7 +265,7 @@ describe("a service of its own", () => {
       ...options,
       databaseUrl: roleUrls.data,
       role: "data",
-      secrets: [TEST_SECRET],
+      secrets: { data: [TEST_SECRETS.data] },
       log: (level, event, fields) => void log.push(JSON.stringify({ level, event, ...fields })),
     });
     ({ url, close } = await serve(alone));
@@ -279,6 +279,8 @@ describe("a service of its own", () => {
     signed?: Partial<Signed>;
     /** Another service than the one of data. */
     at?: string;
+    /** Another secret than the one that the gateway shares with the audience. */
+    secret?: string;
     sent?: { method?: string; target?: string; body?: string; headers?: Record<string, string> };
   };
 
@@ -286,6 +288,7 @@ describe("a service of its own", () => {
     signed = {},
     sent = {},
     at = url,
+    secret,
   }: Change = {}): Promise<{ status: number; text: string }> {
     const whole: Signed = {
       audience: "data",
@@ -301,7 +304,7 @@ describe("a service of its own", () => {
       [SIGNED_HEADERS.timestamp]: whole.timestamp,
       [SIGNED_HEADERS.nonce]: whole.nonce,
       [SIGNED_HEADERS.context]: whole.context,
-      [SIGNED_HEADERS.signature]: sign(TEST_SECRET, whole),
+      [SIGNED_HEADERS.signature]: sign(secret ?? TEST_SECRETS[whole.audience], whole),
       ...sent.headers,
     };
     const response = await fetch(at + (sent.target ?? whole.target), {
@@ -338,7 +341,7 @@ describe("a service of its own", () => {
         keyPrefix: "rh",
         databaseUrl: roleUrls.identity,
         role: "identity",
-        secrets: [TEST_SECRET],
+        secrets: { identity: [TEST_SECRETS.identity] },
         log: () => undefined,
       }),
     );
@@ -364,6 +367,10 @@ describe("a service of its own", () => {
     { name: "a re-encoded target", change: { sent: { target: "/v1/data/db/t%6fdos" } } },
     { name: "another method", change: { sent: { method: "DELETE" } } },
     { name: "another audience", change: { signed: { audience: "identity" as const } } },
+    {
+      name: "a signature by what the identity service knows",
+      change: { secret: TEST_SECRETS.identity },
+    },
     { name: "a stale timestamp", change: { signed: { timestamp: String(Date.now() - 70_000) } } },
     {
       name: "a timestamp of the future",
@@ -444,7 +451,7 @@ describe("a service of its own", () => {
       "nonce used",
     ])
       expect(reasons).toContain(`"reason":"${reason}"`);
-    expect(reasons).not.toContain(TEST_SECRET);
+    for (const one of Object.values(TEST_SECRETS)) expect(reasons).not.toContain(one);
   });
 });
 

@@ -5,6 +5,7 @@ import {
   judgeLogin,
   judgeMigrations,
   judgeParameterLog,
+  judgeSecrets,
   judgeTemp,
   judgeVersion,
   type Session,
@@ -55,6 +56,16 @@ describe("judge", () => {
       name: "a log with the values of parameters",
       findings: [judgeParameterLog({ ...WELL, logsParameters: true })],
       want: ["warn"],
+    },
+    {
+      name: "one secret for two services",
+      findings: [judgeSecrets({ data: ["new", "one"], identity: ["one"] })],
+      want: ["warn"],
+    },
+    {
+      name: "a secret for each service",
+      findings: [judgeSecrets({ data: ["new", "one"], identity: ["other"] })],
+      want: ["ok"],
     },
     { name: "a clock an hour off", findings: [judgeClock(WELL, 4_600_000)], want: ["warn"] },
     { name: "a clock that agrees", findings: [judgeClock(WELL, 1_000_500)], want: ["ok"] },
@@ -151,6 +162,26 @@ describe("rowhouse doctor", () => {
     expect(code).toBe(0);
     expect(out).toContain("warn parameters: ");
     expect(out).toContain("log_parameter_max_length = 0");
+  });
+
+  test.each([
+    { name: "one secret", more: {}, says: "warn secrets: are the same" },
+    {
+      name: "a secret for each",
+      more: { INTERNAL_HMAC_SECRET_IDENTITY: "i".repeat(32) },
+      says: "ok   secrets: of data and identity are apart",
+    },
+  ])("tells of a gateway with $name, and never shows it", async ({ more, says }) => {
+    const env = {
+      ROLE: "gateway",
+      UPSTREAM_DATA_URL: "http://data:8787",
+      UPSTREAM_IDENTITY_URL: "http://identity:8787",
+      INTERNAL_HMAC_SECRET: "s".repeat(32),
+      ...more,
+    };
+    const { out } = await runCommand(["doctor"], { ...project, env });
+    expect(out).toContain(says);
+    expect(out).not.toMatch(/s{32}|i{32}/);
   });
 
   type Told = { about: string; level: string; says: string };

@@ -10,7 +10,7 @@ import type { Service, ServiceOptions } from "../../src/service/open.ts";
 import { type ClusterUrls, makeDatabase, type TestDatabase } from "./cluster.ts";
 import { testDeps } from "./deps.ts";
 import { makeSecrets, type Secrets } from "./secrets.ts";
-import { openShape, type Shape, TEST_SECRET } from "./shape.ts";
+import { openShape, type Shape, TEST_SECRETS } from "./shape.ts";
 
 export type TestApp = { id: string; slug: string; key: string };
 
@@ -88,7 +88,7 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
     lines.push(JSON.stringify({ level, event, ...fields }));
   };
   const secrets = makeSecrets();
-  for (const one of [TEST_SECRET, ...(options.service?.secrets ?? [])]) secrets.add(one);
+  for (const one of Object.values(TEST_SECRETS)) secrets.add(one);
   for (const one of [database.adminUrl, database.servingUrl, database.pushUrl]) secrets.addUrl(one);
   const { service, url, pushing, close } = await openShape(options, database, log);
   const pushTo = (app: TestApp, schema: unknown) =>

@@ -9,7 +9,10 @@ import type { TestServiceOptions } from "./service.ts";
 export const SHAPES = ["one", "split"] as const;
 export type Shape = (typeof SHAPES)[number];
 
-export const TEST_SECRET = "a secret of the tests, 32 bytes or more";
+export const TEST_SECRETS = {
+  data: "a secret of the tests for data, 32 bytes or more",
+  identity: "a secret of the tests for identity, 32 bytes or more",
+} as const;
 
 /** The shape that TEST_SHAPE gives to every service that does not name one. */
 export function shapeOfRun(): Shape {
@@ -75,7 +78,7 @@ async function openServices(
       databaseUrl: toUrl(role),
       identity: settings,
       role,
-      secrets: [TEST_SECRET],
+      secrets: { data: [TEST_SECRETS.data], identity: [TEST_SECRETS.identity] },
       ...more,
     });
   if (shape === "one") return await face.serve(open("all"));

@@ -28,7 +28,8 @@ const PASSWORDS = Object.fromEntries(
 const VALUES = {
   ...PASSWORDS,
   ADMIN_PASSWORD,
-  INTERNAL_HMAC_SECRET: crypto.randomUUID(),
+  INTERNAL_HMAC_SECRET_DATA: crypto.randomUUID(),
+  INTERNAL_HMAC_SECRET_IDENTITY: crypto.randomUUID(),
   COOKIE_DOMAIN: "example.org",
   IDENTITY_URL: "https://id.example.org",
 };

@@ -23,10 +23,19 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     },
     log: options.log,
     role: config.ROLE,
-    secrets: config.INTERNAL_HMAC_SECRET ?? [],
+    secrets: readSharedSecrets(config),
     trustedProxies: config.TRUSTED_PROXIES,
     upstreams: { data: config.UPSTREAM_DATA_URL, identity: config.UPSTREAM_IDENTITY_URL },
   });
+}
+
+/** What a gateway shares with each service; a service has its own alone. */
+export function readSharedSecrets(config: Config) {
+  const { INTERNAL_HMAC_SECRET: common = [] } = config;
+  return {
+    data: config.INTERNAL_HMAC_SECRET_DATA ?? common,
+    identity: config.INTERNAL_HMAC_SECRET_IDENTITY ?? common,
+  };
 }
 
 /** A log of JSON lines from `LOG_LEVEL` on. */

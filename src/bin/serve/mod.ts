@@ -33,7 +33,7 @@ With WORKERS above 1 that many processes share the port; one that dies is replac
 them one by one without refusing a request.
 
 A role other than all serves a part, each a process of its own: gateway authenticates callers and forwards,
-signed with INTERNAL_HMAC_SECRET, to data and identity (UPSTREAM_DATA_URL, UPSTREAM_IDENTITY_URL), which take
+signed with what it shares with each, to data and identity (UPSTREAM_DATA_URL, UPSTREAM_IDENTITY_URL), which take
 nothing else.`,
   positionals: [],
   flags: {
