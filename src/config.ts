@@ -8,6 +8,7 @@ import * as v from "valibot";
 import { KEY_PREFIX } from "./accounts/mod.ts";
 import { isProxy, MIN_SECRET_BYTES } from "./gateway/mod.ts";
 import { LOG_LEVELS } from "./observe.ts";
+import { PUSH_LIMITS } from "./push/mod.ts";
 import { ROLES } from "./role.ts";
 
 const PostgresUrl = v.pipe(
@@ -99,6 +100,18 @@ export const SETTINGS = {
     initial: "8388608",
     about:
       "Bytes of a list at the most, give or take a row: what is left out comes with the next page.",
+  },
+  PUSHES_PER_HOUR: {
+    form: whole(1, 1_000_000),
+    initial: String(PUSH_LIMITS.pushesPerHour),
+    about:
+      "Pushes and dry runs of an app in an hour, at the most; each counts once, whatever comes of it, and the allowance flows back evenly.",
+  },
+  JOURNAL_BYTES: {
+    form: whole(65_536, Number.MAX_SAFE_INTEGER),
+    initial: String(PUSH_LIMITS.journalBytes),
+    about:
+      "Bytes of all migrations of an app, at the most. A push by an operator (--app) is bound by neither.",
   },
   DATABASE_PREPARE: {
     form: v.pipe(

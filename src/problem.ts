@@ -54,6 +54,10 @@ export const PROBLEMS = {
   edited_migration: { status: 409, when: "an applied migration differs from its record" },
   push_busy: { status: 409, when: "another push is under way; retry after `Retry-After` seconds" },
   body_too_large: { status: 413, when: "the body is larger than the route allows" },
+  journal_full: {
+    status: 413,
+    when: "the migrations of this app would be more than they may; an operator can allow more (`JOURNAL_BYTES`)",
+  },
   unsupported_media_type: { status: 415, when: "the body is not plain `application/json`" },
   validation_failed: {
     status: 422,

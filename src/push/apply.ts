@@ -7,14 +7,15 @@
 import type { Database } from "../db/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import type { Log } from "../observe.ts";
+import { Problem } from "../problem.ts";
 import { renderPlan } from "./ddl.ts";
 import { resumeDeferredSteps } from "./deferred.ts";
-import { checkJournal, type JournalEntry } from "./journal.ts";
+import { checkJournal, type JournalEntry, MAX_MIGRATIONS } from "./journal.ts";
 import { MESSAGE_TIMEOUT_MS, renderMessage } from "./message.ts";
 import { describePlan, type Migration, makeMigration } from "./migration.ts";
 import { planPush } from "./plan.ts";
 import { busy, incompatible, type MessageResult, readMessageResult } from "./refusals.ts";
-import { LARGE_TABLE_PAGES, readState } from "./state.ts";
+import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
 
 /** `log` hears what goes wrong after the push is told as done. */
 export type PushDeps = { admin: Database; log: Log };
@@ -29,6 +30,8 @@ export type PushRequest = {
     sharedUnique?: boolean;
     /** From how many pages on a build is put off; a test's tables are small. */
     largeTablePages?: number;
+    /** Bytes that the app's migrations may have together; absent where an operator pushes. */
+    journalBytes?: number;
   };
 };
 export type PushResult = {
@@ -50,7 +53,7 @@ const TRY_AGAIN_MS = 150;
  * Makes an app's definition true, or says what it would do.
  *
  * @throws {Problem} incompatible_schema — with every conflict; edited_migration — the journal is not the recorded
- * one; push_busy — another push is under way, or the tables are in use
+ * one; push_busy — another push is under way, or the tables are in use; journal_full
  */
 export async function push(deps: PushDeps, request: PushRequest): Promise<PushResult> {
   const { dryRun } = request.options;
@@ -101,7 +104,24 @@ async function preparePush(deps: PushDeps, request: PushRequest) {
     plan.steps.length === 0
       ? null
       : makeMigration(rendered, { app: app.slug, previous: state.migrations.at(-1) });
+  if (migration !== null) checkRoom(migration, { ...options, state });
   return { ...rendered, state, migration };
+}
+
+/** Nobody adds to the journal between this and the message, which is refused where the app's migrations have moved. */
+function checkRoom(
+  { seq, sql }: Migration,
+  { journalBytes = Infinity, state }: { journalBytes?: number; state: PushState },
+): void {
+  if (seq > MAX_MIGRATIONS)
+    throw new Problem("journal_full", {
+      message: `Cannot push: this app has ${MAX_MIGRATIONS} migrations, and no number is left for another one`,
+    });
+  const bytes = state.journalBytes + Buffer.byteLength(sql);
+  if (bytes <= journalBytes) return;
+  throw new Problem("journal_full", {
+    message: `Cannot push: with this migration the journal of the app would have ${bytes} bytes, and it may have ${journalBytes}; nothing was written`,
+  });
 }
 
 async function runMessage(

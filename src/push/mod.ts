@@ -20,6 +20,12 @@ export {
   type OutdatedTable,
   refreshFunctions,
 } from "./refresh.ts";
-export { MAX_BYTES, type PushRouteDeps, pushRoutes } from "./routes.ts";
+export {
+  MAX_BYTES,
+  PUSH_LIMITS,
+  type PushLimits,
+  type PushRouteDeps,
+  pushRoutes,
+} from "./routes.ts";
 export { readMigration, readStatus, readTableApps, type Status, type TableApps } from "./status.ts";
 export type { Plan, Step } from "./step.ts";

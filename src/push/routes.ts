@@ -28,7 +28,17 @@ export type PushRouteDeps = {
   admin: Database;
   catalog: { refresh: () => Promise<void> };
   log: Log;
+  pushLimits: PushLimits;
 };
+
+/** What the keys of one app may push. */
+export type PushLimits = {
+  /** Pushes and dry runs an hour: each counts once, whatever comes of it. */
+  pushesPerHour: number;
+  /** Bytes that all migrations of the app may have together. */
+  journalBytes: number;
+};
+export const PUSH_LIMITS: PushLimits = { pushesPerHour: 300, journalBytes: 67_108_864 };
 
 /** Definitions are larger than rows: 500 tables × 200 columns do not fit into 100 KB. */
 export const MAX_BYTES = 1_048_576;
@@ -63,8 +73,9 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
   checkJsonBody(context.request);
   const body = checkObject(parseJson(await readText(context.request, MAX_BYTES)));
   const request = readPushBody(body);
-  const app = await findApp(deps.admin, context.principal.appId);
-  const { deferred: _, ...result } = await push(deps, { app, ...request });
+  const app = await beginPush(deps, context.principal.appId);
+  const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
+  const { deferred: _, ...result } = await push(deps, { app, ...request, options });
   // The push is committed: if this look-up fails, the next one finds it, and the answer is still true.
   if (result.status === "applied")
     await deps.catalog.refresh().catch(noteFault(deps.log, "the look at a pushed table"));
@@ -94,12 +105,25 @@ function readSeq(text: string): number {
   });
 }
 
-async function findApp(admin: Database, id: string): Promise<{ id: string; slug: string }> {
-  const [row] = await admin.query<{ slug: string }>(
-    "select slug from rowhouse.apps where id = $1",
-    [id],
+/**
+ * The app that pushes, whose push is counted.
+ *
+ * @throws {Problem} rate_limited
+ */
+async function beginPush(
+  { admin, pushLimits: { pushesPerHour } }: PushRouteDeps,
+  id: string,
+): Promise<{ id: string; slug: string }> {
+  const [row] = await admin.query<{ app_slug: string | null; wait_s: number | null }>(
+    "select app_slug, wait_s from rowhouse.begin_push($1, $2)",
+    [id, pushesPerHour],
+    // Counted twice where the connection breaks: that harms nobody.
     { retry: "safe", queue: id },
   );
-  if (row === undefined) throw new Problem("unauthenticated");
-  return { id, slug: row.slug };
+  if (row == null || row.app_slug === null) throw new Problem("unauthenticated");
+  if (row.wait_s === null) return { id, slug: row.app_slug };
+  throw new Problem("rate_limited", {
+    message: `This app may push ${pushesPerHour} times an hour, dry runs included`,
+    headers: { "retry-after": String(row.wait_s) },
+  });
 }

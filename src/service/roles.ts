@@ -22,6 +22,7 @@ import {
   type Peer,
 } from "../gateway/mod.ts";
 import { type IdentitySettings, makeHashing, toVirtualHost } from "../identity/mod.ts";
+import { PUSH_LIMITS, type PushLimits } from "../push/mod.ts";
 import type { Role } from "../role.ts";
 import { systemRandomBytes } from "../std/random_text.ts";
 import { type FetchDeps, makeFetch } from "./fetch.ts";
@@ -42,6 +43,8 @@ export type RoleOptions = UpstreamOptions & {
   keyPrefix: string;
   /** Bytes of a list at the most, give or take a row; default: {@linkcode LIST_BYTES}. */
   maxResponseBytes?: number;
+  /** Default: {@linkcode PUSH_LIMITS}. */
+  pushLimits?: PushLimits;
   /** Proxies whose `X-Forwarded-For` is believed. */
   trustedProxies?: readonly string[];
 };
@@ -162,8 +165,9 @@ function makeSignedDeps({ options, shared }: Parts, audience: Audience): FetchDe
 
 function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
   const { db, admin, options, checkReady, shared } = parts;
-  const { maxResponseBytes = LIST_BYTES } = options;
-  return { db, admin, catalog, makeId, maxResponseBytes, checkReady, log: shared.log };
+  const { maxResponseBytes = LIST_BYTES, pushLimits = PUSH_LIMITS } = options;
+  const { log } = shared;
+  return { db, admin, catalog, makeId, maxResponseBytes, pushLimits, checkReady, log };
 }
 
 function makeIdentityDeps(

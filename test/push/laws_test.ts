@@ -107,7 +107,7 @@ function grow(before: Definition | undefined, drawn: Definition): Definition {
   return "definition" in read ? read.definition : drawn;
 }
 
-const EMPTY: PushState = { tables: [], migrations: [], hasDeferredSteps: false };
+const EMPTY: PushState = { tables: [], migrations: [], journalBytes: 0, hasDeferredSteps: false };
 
 /** The state after an accepted plan, as `apply` would record it. */
 function applyPlan(state: PushState, appId: string, plan: ReturnType<typeof planPush>): PushState {

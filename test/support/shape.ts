@@ -2,6 +2,7 @@
 
 import { type Database, openDatabase } from "../../src/db/mod.ts";
 import type { Log } from "../../src/observe.ts";
+import { PUSH_LIMITS } from "../../src/push/mod.ts";
 import { openService, type Service, type ServiceOptions } from "../../src/service/open.ts";
 import type { SplitRole, TestDatabase } from "./cluster.ts";
 import type { TestServiceOptions } from "./service.ts";
@@ -66,6 +67,8 @@ async function openServices(
     prepare: options.prepare ?? database.prepare,
     keyPrefix: "rh",
     log,
+    // Laws and storms push more often than an app may.
+    pushLimits: { ...PUSH_LIMITS, pushesPerHour: 1_000_000 },
     ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
     ...options.service,
   };

@@ -68,5 +68,10 @@ function toRefusal(
   if (error === "unavailable" || error === "overloaded")
     return new RefusedError(`${url} cannot push now: ${message}`, EXIT.unreachable);
   const code = Object.keys(PROBLEMS).find((known): known is ProblemCode => known === error);
-  return new Problem(code ?? "request_failed", { message, ...(details ? { details } : {}) });
+  const retryAfter = response.headers.get("retry-after");
+  return new Problem(code ?? "request_failed", {
+    message,
+    ...(details ? { details } : {}),
+    ...(retryAfter === null ? {} : { headers: { "retry-after": retryAfter } }),
+  });
 }

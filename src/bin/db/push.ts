@@ -84,7 +84,7 @@ function toNames(definition: Definition): string[] {
 const POLL_LEAST_MS = 200;
 const POLL_SPREAD_MS = 600;
 
-/** Asks again while the service is busy with another push: several that wait must not ask in step. */
+/** Asks again while the service is busy with another push, or the app has used up its pushes. */
 async function pushPatiently(
   service: SchemaService,
   request: PushRequest,
@@ -97,16 +97,35 @@ async function pushPatiently(
     try {
       return await service.push(request, log);
     } catch (error) {
-      if (!(error instanceof Problem) || error.code !== "push_busy") throw error;
-      if (performance.now() >= deadline)
-        throw new RefusedError(
-          `Another push is under way, also after ${waitS} s: try again, or wait longer with --wait`,
-          EXIT.refused,
-          { code: "push_busy" },
-        );
-      if (!isTold) terminal.warn("Waiting: another push is under way, or the tables are in use");
+      const wait = readWait(error);
+      if (wait === undefined) throw error;
+      if (performance.now() + wait.ms > deadline) throw wait.isOver(waitS);
+      if (!isTold) terminal.warn(`Waiting: ${wait.why}`);
       isTold = true;
-      await Bun.sleep(POLL_LEAST_MS + Math.random() * POLL_SPREAD_MS);
+      await Bun.sleep(wait.ms);
     }
   }
+}
+
+type Wait = { ms: number; why: string; isOver: (waitS: number) => Error };
+
+/** How a refusal is waited out; `undefined` where waiting does not help. */
+function readWait(error: unknown): Wait | undefined {
+  if (!(error instanceof Problem)) return undefined;
+  if (error.code === "rate_limited") {
+    const ms = Number(error.headers["retry-after"] ?? Number.NaN) * 1000;
+    return Number.isNaN(ms) ? undefined : { ms, why: error.message, isOver: () => error };
+  }
+  if (error.code !== "push_busy") return undefined;
+  return {
+    // Several that wait must not ask in step.
+    ms: POLL_LEAST_MS + Math.random() * POLL_SPREAD_MS,
+    why: "another push is under way, or the tables are in use",
+    isOver: (waitS) =>
+      new RefusedError(
+        `Another push is under way, also after ${waitS} s: try again, or wait longer with --wait`,
+        EXIT.refused,
+        { code: "push_busy" },
+      ),
+  };
 }

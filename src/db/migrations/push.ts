@@ -61,6 +61,43 @@ create table rowhouse.deferred_steps (
 grant select on rowhouse.deferred_steps to rowhouse_tables, rowhouse_service, rowhouse_data;
 grant update (state, fault, attempts, lease_until, finished_at) on rowhouse.deferred_steps to rowhouse_tables;
 
+-- What is left of an app's pushes, at the time of the last one.
+create table rowhouse.push_allowances (
+  app_id uuid primary key references rowhouse.apps (id) on delete cascade,
+  pushes double precision not null,
+  counted_at timestamptz not null
+);
+
+create function rowhouse.refill_pushes(allowance rowhouse.push_allowances, per_hour integer, moment timestamptz)
+returns double precision language sql stable set search_path = pg_catalog, pg_temp as $$
+  select least(per_hour, allowance.pushes
+    + greatest(0, extract(epoch from moment - allowance.counted_at)) * per_hour / 3600.0)
+$$;
+
+-- Before a push of an app's key is looked at: counts it, or says how long to wait. The allowance flows back evenly. No
+-- slug: there is no such app.
+create function rowhouse.begin_push(app uuid, per_hour integer, out app_slug text, out wait_s integer)
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  moment timestamptz := clock_timestamp();
+begin
+  select slug into app_slug from rowhouse.apps where id = app;
+  if not found then
+    return;
+  end if;
+  insert into rowhouse.push_allowances as allowance (app_id, pushes, counted_at) values (app, per_hour - 1, moment)
+  on conflict (app_id) do update set counted_at = greatest(allowance.counted_at, moment),
+    pushes = rowhouse.refill_pushes(allowance, per_hour, moment) - 1
+  where rowhouse.refill_pushes(allowance, per_hour, moment) >= 1;
+  if found then
+    return;
+  end if;
+  select greatest(1, ceil((1 - rowhouse.refill_pushes(allowance, per_hour, moment)) * 3600 / per_hour))
+  into wait_s from rowhouse.push_allowances as allowance where app_id = app;
+end
+$$;
+grant execute on function rowhouse.begin_push(uuid, integer) to rowhouse_tables;
+
 -- First statement of a push: takes its locks without waiting, and refuses a plan made on another state of its tables
 -- (stamps: the highest version recorded of each, 0 for a table that is not there) or of the app's migrations.
 create function rowhouse.lock_push(names text[], stamps jsonb, app uuid, head integer) returns void language plpgsql

@@ -1,0 +1,149 @@
+/** What one app may push: how often, and how much of it is kept. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { push } from "../../src/push/mod.ts";
+import { makeProject, runCommand, schemaText } from "../support/command.ts";
+import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
+import {
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+
+const PUSHES_PER_HOUR = 3;
+const JOURNAL_BYTES = 20_000;
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService({
+    service: { pushLimits: { pushesPerHour: PUSHES_PER_HOUR, journalBytes: JOURNAL_BYTES } },
+  });
+});
+afterAll(() => service.close());
+
+/** As if the last push of an app were that long ago. */
+async function passTime(app: TestApp, seconds: number): Promise<void> {
+  await service.service.admin.query(
+    "update rowhouse.push_allowances set counted_at = counted_at - make_interval(secs => $2) where app_id = $1",
+    [app.id, seconds],
+    { retry: "safe", queue: "test" },
+  );
+}
+
+test("pushes, dry runs, pushes without changes and refused ones count once each, and flow back", async () => {
+  const [name, taken] = [freshName(), freshName()];
+  const [app, other] = [await service.makeApp(), await service.makeApp()];
+  await service.pushSchema(other, defineSchema({ [taken]: { title: t.number() } }));
+  const schema = defineSchema({ [name]: { title: t.string() } });
+  const statuses = [
+    (await postSchema(service, app, schema, { dryRun: true })).status,
+    (await postSchema(service, app, schema)).status,
+    (await postSchema(service, app, defineSchema({ [taken]: { title: t.string() } }))).status,
+  ];
+  expect(statuses).toEqual([200, 200, 409]);
+  const before = await dumpDatabase(service.service.admin);
+
+  for (const dryRun of [false, true]) {
+    const refused = await postSchema(service, app, schema, { dryRun });
+    expect(refused).toMatchObject({ status: 429, json: { error: "rate_limited" } });
+    const wait = Number(refused.headers.get("retry-after"));
+    expect(wait).toBeGreaterThan(1190 - 60);
+    expect(wait).toBeLessThanOrEqual(1200);
+  }
+  expect(await dumpDatabase(service.service.admin)).toBe(before);
+  // Another app has its own, and status is no push.
+  expect((await postSchema(service, other, defineSchema({}), { dryRun: true })).status).toBe(200);
+  expect((await service.call(app, "/v1/data/schema")).status).toBe(200);
+
+  await passTime(app, 1200);
+  expect((await postSchema(service, app, schema)).json).toMatchObject({ status: "unchanged" });
+  expect((await postSchema(service, app, schema)).status).toBe(429);
+  await passTime(app, 100_000);
+  const again: number[] = [];
+  for (let n = 0; n <= PUSHES_PER_HOUR; n++)
+    again.push((await postSchema(service, app, schema)).status);
+  expect(again).toEqual([200, 200, 200, 429]);
+});
+
+test("pushes at the same time are counted one by one", async () => {
+  const app = await service.makeApp();
+  const schema = defineSchema({});
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => postSchema(service, app, schema, { dryRun: true })),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([
+    ...Array.from({ length: PUSHES_PER_HOUR }, () => 200),
+    ...Array.from({ length: 8 - PUSHES_PER_HOUR }, () => 429),
+  ]);
+});
+
+test("what is refused before it is looked at does not count", async () => {
+  const app = await service.makeApp();
+  const invalid = { definition: { version: 1, tables: [{}] } };
+  for (let n = 0; n <= PUSHES_PER_HOUR; n++) {
+    const answer = await service.call(app, "/v1/data/schema", { method: "POST", json: invalid });
+    expect(answer.status).toBe(422);
+  }
+  expect((await postSchema(service, app, defineSchema({}))).status).toBe(200);
+});
+
+const wide = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`column_${n}`, t.string()]));
+
+test("a journal grows to its bound: the push that would pass it is refused, planned or not", async () => {
+  const name = freshName();
+  const app = await service.makeApp();
+  const small = defineSchema({ [name]: wide(2) });
+  expect((await postSchema(service, app, small)).json).toMatchObject({ status: "applied" });
+  const before = await dumpDatabase(service.service.admin);
+
+  const large = defineSchema({ [name]: wide(150) });
+  const refused = await postSchema(service, app, large);
+  const planned = await postSchema(service, app, large, { dryRun: true });
+
+  for (const answer of [refused, planned]) {
+    expect(answer).toMatchObject({ status: 413, json: { error: "journal_full" } });
+    expect(answer.text).toContain(String(JOURNAL_BYTES));
+  }
+  expect(await dumpDatabase(service.service.admin)).toBe(before);
+  // What an operator pushes is not bound, and nothing to do is no migration.
+  const { admin } = service.service;
+  const request = { app, definition: definitionOf(large), options: { dryRun: false } };
+  await push({ admin, log: () => undefined }, request);
+  await passTime(app, 3600);
+  expect((await postSchema(service, app, large)).json).toMatchObject({ status: "unchanged" });
+});
+
+test("there is a last number of a migration", async () => {
+  const name = freshName();
+  const app = await service.makeApp(defineSchema({ [name]: {} }));
+  await service.service.admin.message(
+    `update rowhouse.migrations set seq = 9999 where app_id = '${app.id}'; select 1`,
+  );
+  const { admin } = service.service;
+  const definition = definitionOf(defineSchema({ [name]: { title: t.string() } }));
+  const request = { app, definition, options: { dryRun: false } };
+
+  const error = await push({ admin, log: () => undefined }, request).catch((caught) => caught);
+
+  expect(error).toMatchObject({ code: "journal_full", status: 413 });
+});
+
+test("rowhouse db plan waits for its turn as long as --wait says, and tells why", async () => {
+  const app = await service.makeApp();
+  for (let n = 0; n < PUSHES_PER_HOUR; n++) await postSchema(service, app, defineSchema({}));
+  const project = makeProject({ "schema/mod.ts": schemaText("{}") });
+  const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key };
+  const plan = (wait: string) =>
+    runCommand(["db", "plan", "--wait", wait], { folder: project.folder, env });
+
+  const impatient = await plan("1");
+  await passTime(app, 1197);
+  const patient = await plan("30");
+
+  expect(impatient.code).toBe(1);
+  expect(impatient.err).toContain(`may push ${PUSHES_PER_HOUR} times an hour`);
+  expect(patient).toMatchObject({ code: 0 });
+  expect(patient.err).toContain("Waiting: ");
+  project.remove();
+});
