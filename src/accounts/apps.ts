@@ -37,7 +37,7 @@ export async function createApp(
     await insertApp(deps.admin, { id, slug: options.slug }, targets);
   } catch (error) {
     if (error instanceof ViolationError)
-      throw refusal(`Cannot create app "${options.slug}": it exists already`);
+      throw refusal(`Cannot create app "${options.slug}": it already exists`);
     throw error;
   }
   return { id, slug: options.slug };

@@ -20,6 +20,6 @@ export function readEmail(text: string): string {
   const email = toCanonicalEmail(text);
   if (email.length <= EMAIL_MAX_CHARS && EMAIL.test(email)) return email;
   throw new Problem("invalid_request", {
-    message: `Cannot use the address ${quote(text)}: must be such as ada@example.org`,
+    message: `Cannot use the address ${quote(text)}: must look like ada@example.org`,
   });
 }

@@ -42,7 +42,7 @@ export async function rollKey(deps: IssueDeps, keyId: string, grace: Grace): Pro
   );
   if (row === undefined) {
     throw new Problem("not_found", {
-      message: `Cannot roll key ${quote(keyId)}: no such key is in force`,
+      message: `Cannot roll key ${quote(keyId)}: no active key has this id`,
     });
   }
   return {

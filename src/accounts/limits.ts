@@ -89,6 +89,6 @@ export async function setLimit(
 function checkLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_PER_MINUTE) return;
   throw new Problem("invalid_request", {
-    message: `Cannot set a limit of ${limit} requests a minute: must be a whole number from 1 to ${MAX_PER_MINUTE}`,
+    message: `Cannot set a limit of ${limit} requests per minute: must be a whole number from 1 to ${MAX_PER_MINUTE}`,
   });
 }

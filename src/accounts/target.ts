@@ -42,9 +42,9 @@ function findFault(url: URL, { kind, text, cookieDomain }: Wanted): string | und
     (url.protocol === "http:" && /(^|\.)localhost$/.test(cookieDomain ?? ""));
   if (cookieDomain === undefined) return "set COOKIE_DOMAIN first, the parent domain of all apps";
   if (!secure) return "must begin with https://";
-  if (text.includes("*")) return "a wildcard is not served: register each origin";
+  if (text.includes("*")) return "wildcards are not supported: register each origin";
   if (!`.${url.hostname}`.endsWith(`.${cookieDomain}`))
     return `must be a host under ${cookieDomain}`;
-  if (text !== canonical) return `must be written ${JSON.stringify(canonical)}`;
+  if (text !== canonical) return `write it as ${JSON.stringify(canonical)}`;
   return undefined;
 }

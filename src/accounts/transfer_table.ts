@@ -10,7 +10,7 @@ const REFUSALS: Readonly<Record<string, { code: ProblemCode; message: string }>>
   RH004: { code: "unknown_table", message: "No table has that name" },
   RH006: {
     code: "invalid_request",
-    message: "That app does not use the table: it pushes its declaration first",
+    message: "That app does not use the table: it must push its own declaration first",
   },
 };
 

@@ -184,7 +184,7 @@ async function run(admin: Database, email: string, { text, parameters }: Change)
 const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {
   RH010: (email) =>
     refusal(
-      `Cannot take the Console from ${email}: must not be the last super_admin, so make another one first`,
+      `Cannot disable or demote ${email}: this is the last super_admin; appoint another one first`,
     ),
   RH011: unknownUser,
 };

@@ -8,7 +8,7 @@ export const MAX_ROWS = 1000;
 const MAX_OFFSET = 2_147_483_647;
 /** Why no data endpoint takes another parameter. */
 export const ONLY_PAGES =
-  "filters, sorting and joins are not served, only limit and offset on a list";
+  "filters, sorting and joins are not supported, only limit and offset on a list";
 
 export type Page = { limit: number; offset: number };
 
@@ -39,7 +39,7 @@ export function readPage(query: string): Page {
 
 function readWhole(name: string, text: string | undefined, most: number): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d+$/.test(text)) throw notWhole(name, text, "a whole number of digits only");
+  if (!/^\d+$/.test(text)) throw notWhole(name, text, "a whole number");
   const value = Number(text);
   // A limit has no upper bound of its own: any larger one means the most there is.
   if (value > most && name !== "limit") throw notWhole(name, text, `at most ${most}`);

@@ -131,7 +131,7 @@ function findTable(
   const accept = request.headers.get("accept");
   if (acceptsEventStream(accept) && !acceptsJson(accept)) {
     throw new Problem("not_implemented", {
-      message: "Event streams are not served yet: read the list instead",
+      message: "Event streams are not supported yet: read the list instead",
     });
   }
   return catalog.find(principal.appId, params["table"] ?? "");
@@ -222,7 +222,8 @@ function toCallError(error: unknown): unknown {
   if (error instanceof SignalError && error.signal === KEY_REFUSED) return keyRefused(error);
   if (readSqlState(error) !== NO_SUCH_FUNCTION) return error;
   return new Problem("unavailable", {
-    message: "The tables' functions are of another release: the operator must run rowhouse migrate",
+    message:
+      "The tables' functions were made by another release: the operator must run rowhouse migrate",
     headers: { "retry-after": "5" },
     cause: error,
   });

@@ -17,10 +17,10 @@ export type Read = { value: Json } | { fault: string };
 
 /** Digits of a number inside JSON at the most: jsonb keeps `1e131071` in a few bytes and prints them all. */
 const MAX_PLAIN_DIGITS = 40;
-const INEXACT_FAULT = "This number does not survive as a JavaScript number: use t.decimal() for it";
+const INEXACT_FAULT = "A JavaScript number cannot hold this value exactly: use t.decimal()";
 const INEXACT_JSON_FAULT =
-  "This number does not survive as a JavaScript number: send it as a string";
-const TEXT_FAULT = "Cannot hold U+0000 or half of a surrogate pair";
+  "A JavaScript number cannot hold this value exactly: send it as a string";
+const TEXT_FAULT = "Must not contain U+0000 or a lone surrogate";
 
 const READERS: Readonly<Record<Kind, (value: unknown, column: NamedColumn) => Read>> = {
   string: readString,
@@ -29,8 +29,7 @@ const READERS: Readonly<Record<Kind, (value: unknown, column: NamedColumn) => Re
     typeof value === "string" && isDecimal(value)
       ? { value }
       : {
-          fault:
-            'Must be a decimal number in a string, such as "12.50", of at most 400 characters: send a string',
+          fault: 'Must be a decimal number as a string, such as "12.50", of at most 400 characters',
         },
   boolean: (value) => (typeof value === "boolean" ? { value } : { fault: "Must be true or false" }),
   uuid: readUuid,
@@ -72,7 +71,7 @@ function readTime(value: unknown): Read {
   if (text !== undefined) return { value: text };
   return {
     fault:
-      'Must be a date and time in ISO 8601 with an offset or Z, such as "2026-01-02T03:04:05.123456Z"',
+      'Must be an ISO 8601 date and time with Z or an offset, such as "2026-01-02T03:04:05.123456Z"',
   };
 }
 
@@ -98,5 +97,5 @@ function findNumberFault(value: number): string | undefined {
   if (Math.abs(value) < 1e15 && Number.isInteger(value)) return undefined;
   const parts = decimalParts(String(value));
   if (parts !== undefined && plainLength(parts) <= MAX_PLAIN_DIGITS) return undefined;
-  return `Cannot hold a number of more than ${MAX_PLAIN_DIGITS} digits: send it as a string`;
+  return `Must not have more than ${MAX_PLAIN_DIGITS} digits: send it as a string`;
 }

@@ -20,7 +20,7 @@ const MESSAGES: Readonly<Record<Violation["kind"], (columns: string) => string>>
   unique: (columns) => `Must be unique: another row has this ${columns}`,
   reference: () => "No row has this id",
   required: () => "Must not be null: the column is required",
-  too_large: () => "Is too long for the index on it",
+  too_large: () => "Is too long for its index",
   value: () => "Does not fit the column",
 };
 

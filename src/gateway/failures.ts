@@ -26,7 +26,7 @@ export function makeFailures(now: () => number): Failures {
       if (bucket.tokens >= 1) return;
       const seconds = Math.max(1, Math.ceil(waitFor(bucket, 1, FAILURES_PER_MINUTE) / 1000));
       throw new Problem("rate_limited", {
-        message: "Too many requests of this address failed to authenticate",
+        message: "Too many requests from this address failed to authenticate",
         headers: { "retry-after": String(seconds) },
       });
     },

@@ -196,13 +196,13 @@ function toProblem(
   return new Problem(code, { ...options, message, cause: error });
 }
 
-const PERHAPS = ": what was asked may or may not have happened";
+const PERHAPS = "; the request may or may not have taken effect";
 
 function toUpstreamFault(error: unknown, audience: Audience): UpstreamFault {
   if (error instanceof DeadlineError)
     return { code: "timeout", message: `The ${audience} service did not answer in time` };
   if (!isConnectFailure(error))
-    return { code: "bad_gateway", message: `The ${audience} service cut its answer` };
+    return { code: "bad_gateway", message: `The ${audience} service broke off its answer` };
   return {
     code: "unavailable",
     message: `The ${audience} service cannot be reached`,

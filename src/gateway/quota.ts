@@ -50,7 +50,7 @@ function toState({ name, perMinute, bucket }: Meter): string {
 function rateLimited({ name, perMinute, bucket }: Meter, quota: Quota): Problem {
   const seconds = Math.max(1, Math.ceil(waitFor(bucket, 1, perMinute) / 1000));
   return new Problem("rate_limited", {
-    message: `This ${name} may send ${perMinute} requests a minute`,
+    message: `This ${name} may send ${perMinute} requests per minute`,
     headers: { "retry-after": String(seconds), ...quota },
   });
 }

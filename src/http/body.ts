@@ -78,7 +78,7 @@ export async function readBody(
  */
 export function checkDepth(text: string): void {
   if (jsonDepth(text) <= MAX_DEPTH) return;
-  throw new Problem("invalid_json", { message: `The body nests deeper than ${MAX_DEPTH}` });
+  throw new Problem("invalid_json", { message: `The body is nested deeper than ${MAX_DEPTH}` });
 }
 
 /**

@@ -39,7 +39,9 @@ export function makeCheckReady(deps: {
     if (missing.length > 0)
       throw unready("The database lacks migrations: its operator must run rowhouse migrate");
     if (deps.servesRows && (await findUncallableTables(deps.db)).length > 0)
-      throw unready("Functions are of another release: the operator must run rowhouse migrate");
+      throw unready(
+        "The tables' functions were made by another release: the operator must run rowhouse migrate",
+      );
     await deps.guard.look();
     await deps.guard.check();
   });

@@ -68,7 +68,7 @@ function refuseUnknown(error: unknown): never {
 
 function stopped(cause: unknown): Problem {
   return new Problem("unavailable", {
-    message: "The service has stopped itself: its operator must look at the log",
+    message: "The service has stopped serving: its operator must look at the log",
     headers: { "retry-after": "60" },
     cause,
   });

@@ -35,7 +35,7 @@ type Case = { words: readonly string[]; says: string };
 const IMPOSSIBLE: readonly Case[] = [
   { words: ["create-app", "Wiki"], says: 'Cannot name an app "Wiki"' },
   { words: ["create-app", "a"], says: "must match" },
-  { words: ["create-app", "wiki"], says: 'Cannot create app "wiki": it exists already\n' },
+  { words: ["create-app", "wiki"], says: 'Cannot create app "wiki": it already exists\n' },
   {
     words: ["create-app", "evil", "--origin", "https://evil.test"],
     says: "must be a host under example.org",
@@ -50,7 +50,7 @@ const IMPOSSIBLE: readonly Case[] = [
     words: ["set-limit", "no-such-app", "--per-minute", "5"],
     says: 'No app has the slug "no-such-app"',
   },
-  { words: ["roll-key", UNKNOWN_KEY], says: "no such key is in force" },
+  { words: ["roll-key", UNKNOWN_KEY], says: "no active key has this id" },
   { words: ["revoke-key", UNKNOWN_KEY], says: "is unknown, or revoked already" },
   { words: ["create-user", "bo@example.org"], says: "the address is taken" },
   { words: ["create-user", "not-an-address"], says: "Cannot use the address" },

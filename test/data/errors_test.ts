@@ -40,13 +40,13 @@ type Row = Refusal & {
 
 const post = (json: unknown, path = LIST) => ({ path, method: "POST", json });
 const NO_LIMIT_HERE =
-  'Cannot use the query parameter "limit": filters, sorting and joins are not served, only limit and offset on a list';
+  'Cannot use the query parameter "limit": filters, sorting and joins are not supported, only limit and offset on a list';
 const ROWS: readonly Row[] = [
   {
     name: "a limit of letters",
     call: () => ({ path: `${LIST}?limit=ten` }),
     code: "invalid_query",
-    message: 'Cannot read limit "ten": must be a whole number of digits only',
+    message: 'Cannot read limit "ten": must be a whole number',
   },
   {
     name: "an offset past 2^31",
@@ -76,7 +76,7 @@ const ROWS: readonly Row[] = [
       name: query,
       call: () => ({ path: `${LIST}?${query}` }),
       code: "unsupported_query",
-      message: `Cannot use the query parameter "${query.split("=")[0]}": filters, sorting and joins are not served, only limit and offset on a list`,
+      message: `Cannot use the query parameter "${query.split("=")[0]}": filters, sorting and joins are not supported, only limit and offset on a list`,
     }),
   ),
   {
@@ -200,7 +200,7 @@ const ROWS: readonly Row[] = [
         headers: { accept: "text/event-stream" },
       }),
       code: "not_implemented",
-      message: "Event streams are not served yet: read the list instead",
+      message: "Event streams are not supported yet: read the list instead",
     }),
   ),
 ];

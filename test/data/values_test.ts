@@ -214,15 +214,14 @@ const GOOD: readonly Good[] = [
 
 type Bad = { name: string; column: string; sent: string; fault: string };
 const STRING = "Must be a string";
-const TEXT = "Cannot hold U+0000 or half of a surrogate pair";
+const TEXT = "Must not contain U+0000 or a lone surrogate";
 const NUMBER = "Must be a number";
-const INEXACT_JSON = "This number does not survive as a JavaScript number: send it as a string";
-const INEXACT = "This number does not survive as a JavaScript number: use t.decimal() for it";
-const DECIMAL =
-  'Must be a decimal number in a string, such as "12.50", of at most 400 characters: send a string';
+const INEXACT_JSON = "A JavaScript number cannot hold this value exactly: send it as a string";
+const INEXACT = "A JavaScript number cannot hold this value exactly: use t.decimal()";
+const DECIMAL = 'Must be a decimal number as a string, such as "12.50", of at most 400 characters';
 const TIME =
-  'Must be a date and time in ISO 8601 with an offset or Z, such as "2026-01-02T03:04:05.123456Z"';
-const DIGITS = "Cannot hold a number of more than 40 digits: send it as a string";
+  'Must be an ISO 8601 date and time with Z or an offset, such as "2026-01-02T03:04:05.123456Z"';
+const DIGITS = "Must not have more than 40 digits: send it as a string";
 const ENUM = 'Must be one of "open", "it\'s", "naïve 🙂", "say \\"hi\\"", "back\\\\slash", " "';
 
 function bad(column: string, fault: string, sent: readonly string[]): Bad[] {
@@ -462,7 +461,7 @@ describe("a value that is too long for its index is refused with its column", ()
     const answer = await create("long", JSON.stringify(body));
     expect([answer.status, answer.json.details as unknown]).toEqual([
       422,
-      columns.map((path) => ({ path, message: "Is too long for the index on it" })),
+      columns.map((path) => ({ path, message: "Is too long for its index" })),
     ]);
     expect(answer.json["error"]).toBe("validation_failed");
   });

@@ -165,7 +165,7 @@ for (const shape of SHAPES) {
         );
         if (state === "revoked") await revokeKey(deps, key.keyId);
         const id = state === "unknown" ? "a".repeat(16) : key.keyId;
-        await expect(rollKey(deps, id, "1h")).rejects.toThrow("no such key is in force");
+        await expect(rollKey(deps, id, "1h")).rejects.toThrow("no active key has this id");
       },
     );
 
@@ -213,7 +213,7 @@ for (const shape of SHAPES) {
         const refused = first.find(({ status }) => status === 429);
         expect(refused?.json).toMatchObject({
           error: "rate_limited",
-          message: "This key may send 3 requests a minute",
+          message: "This key may send 3 requests per minute",
         });
         expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
         expect(refused?.headers.get("ratelimit")).toMatch(/^"key";r=0;t=\d+$/);

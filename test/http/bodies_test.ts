@@ -123,7 +123,7 @@ const BAD_BODIES: readonly (Refusal & { bodies: readonly Bad[] })[] = [
   },
   {
     code: "invalid_json",
-    message: "The body nests deeper than 64",
+    message: "The body is nested deeper than 64",
     bodies: [
       { name: "nested 65 deep", body: nested(65) },
       { name: "nested 50,000 deep", body: nested(50_000) },

@@ -142,7 +142,7 @@ test("a file that was edited, renamed, added or strewn is refused by its name; a
       files: { [name]: text, "0002_later.sql": "select 1;\n" },
     },
     { says: "has the same number", files: { [name]: text, "0001_zz.sql": text } },
-    { says: "holds only files that push wrote", files: { [name]: text, "notes.md": "" } },
+    { says: "only files that push wrote", files: { [name]: text, "notes.md": "" } },
   ];
   for (const { says, files } of rows) {
     rmSync(dirname(path), { recursive: true });

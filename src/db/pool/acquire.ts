@@ -161,9 +161,15 @@ export function makeAcquirer(options: AcquirerOptions): Acquirer {
 }
 
 const REFUSALS = {
-  queue_full: { code: "rate_limited", message: "Too many requests of this app wait already" },
-  full: { code: "overloaded", message: "Too many requests wait already; nothing was started" },
-  waited: { code: "overloaded", message: "No connection came free in time; nothing was started" },
+  queue_full: {
+    code: "rate_limited",
+    message: "Too many requests of this app are waiting already",
+  },
+  full: {
+    code: "overloaded",
+    message: "Too many requests are waiting already; nothing was started",
+  },
+  waited: { code: "overloaded", message: "No connection became free in time; nothing was started" },
 } as const;
 
 function tooBusy(reason: keyof typeof REFUSALS): Problem {
