@@ -2,10 +2,12 @@
 import { type Database, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
+import { SLUG_PATTERN } from "../stored_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { readTarget, type Target } from "./target.ts";
+import { toUtcText } from "./utc_text.ts";
 
-export const APP_SLUG = /^[a-z][a-z0-9-]{0,38}[a-z0-9]$/;
+export const APP_SLUG = new RegExp(SLUG_PATTERN);
 
 export type App = { id: string; slug: string; createdAt: string; targets: string[] };
 export type CreateAppOptions = {
@@ -96,7 +98,7 @@ export async function listApps(deps: { admin: Database }): Promise<App[]> {
     created_at: string;
     targets: string;
   }>(
-    `select id, slug, to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created_at,
+    `select id, slug, ${toUtcText("created_at")} as created_at,
       coalesce((select json_agg(url order by url) from rowhouse.targets where app_id = id), '[]')::text as targets
     from rowhouse.apps order by slug`,
     [],

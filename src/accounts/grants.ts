@@ -2,12 +2,13 @@
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
+import { ROLE_PATTERN } from "../stored_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
 import { unknownApp } from "./keys.ts";
 import { unknownUser } from "./users.ts";
 
-export const ROLE = /^[a-z][a-z0-9_-]{0,31}$/;
+export const ROLE = new RegExp(ROLE_PATTERN);
 
 export type GrantOptions = { email: string; slug: string; role: string };
 

@@ -12,6 +12,7 @@ import { OPERATOR } from "./audit.ts";
 import { toProof, toProofDigest } from "./key_proof.ts";
 import { makeKeyText } from "./key_text.ts";
 import { type IssueDeps, unknownApp } from "./keys.ts";
+import { toUtcText } from "./utc_text.ts";
 
 /** How long a rolled key goes on working beside its copy, in seconds. */
 export const GRACES = { "0": 0, "1h": 3600, "24h": 86_400, "7d": 604_800 } as const;
@@ -76,8 +77,8 @@ export async function listKeys(deps: { admin: Database }, slug: string): Promise
         'keyId', key_id, 'name', name, 'scopes', scopes,
         'status', case when revoked_at is not null then 'revoked'
           when expires_at <= now() then 'expired' else 'active' end,
-        'createdAt', ${moment("created_at")}, 'expiresAt', ${moment("expires_at")},
-        'revokedAt', ${moment("revoked_at")}, 'lastUsedAt', ${moment("last_used_at")}
+        'createdAt', ${toUtcText("api_keys.created_at")}, 'expiresAt', ${toUtcText("api_keys.expires_at")},
+        'revokedAt', ${toUtcText("api_keys.revoked_at")}, 'lastUsedAt', ${toUtcText("api_keys.last_used_at")}
       ) order by created_at desc, key_id)
       from rowhouse.api_keys where app_id = apps.id), '[]')::text as keys
     from rowhouse.apps where slug = $1`,
@@ -90,10 +91,4 @@ export async function listKeys(deps: { admin: Database }, slug: string): Promise
     ...key,
     scopes: SCOPES.filter((scope) => key.scopes.includes(scope)),
   }));
-}
-
-type Column = "created_at" | "expires_at" | "revoked_at" | "last_used_at";
-
-function moment(column: Column): string {
-  return `to_char(api_keys.${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
 }

@@ -6,14 +6,15 @@
  */
 import { BASE62, toBase62 } from "../std/base62.ts";
 import { type RandomBytes, randomText } from "../std/random_text.ts";
-import { ID_LENGTH, ID_PATTERN, makeIdText } from "./secret_text.ts";
+import { ID_LENGTH } from "../stored_text.ts";
+import { ID_CHARS, makeIdText } from "./secret_text.ts";
 
 const PREFIX_MAX_LENGTH = 16;
 const PREFIX_PATTERN = `[A-Za-z0-9-]{1,${PREFIX_MAX_LENGTH}}`;
 const RANDOM_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const KEY = new RegExp(
-  `^(${PREFIX_PATTERN})_(${ID_PATTERN})\\.([0-9A-Za-z]{${RANDOM_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
+  `^(${PREFIX_PATTERN})_(${ID_CHARS})\\.([0-9A-Za-z]{${RANDOM_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
 
 /** What a key may begin with. */

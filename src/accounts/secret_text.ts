@@ -6,18 +6,18 @@
  */
 import { BASE62 } from "../std/base62.ts";
 import { type RandomBytes, randomText } from "../std/random_text.ts";
+import { ID_LENGTH, ID_PATTERN } from "../stored_text.ts";
 
 const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
-export const ID_LENGTH = 16;
 /** 190 random bits. */
 const SECRET_LENGTH = 32;
 
-/** As part of a regular expression. */
-export const ID_PATTERN = `[a-z0-9]{${ID_LENGTH}}`;
-export const SECRET_PATTERN = `[0-9A-Za-z]{${SECRET_LENGTH}}`;
+/** As parts of a regular expression. */
+export const ID_CHARS = ID_PATTERN.slice(1, -1);
+export const SECRET_CHARS = `[0-9A-Za-z]{${SECRET_LENGTH}}`;
 
-const ID = new RegExp(`^${ID_PATTERN}$`);
-const SECRET = new RegExp(`^${SECRET_PATTERN}$`);
+const ID = new RegExp(ID_PATTERN);
+const SECRET = new RegExp(`^${SECRET_CHARS}$`);
 
 /** The id of a key or a session. */
 export function makeIdText(randomBytes: RandomBytes): string {

@@ -5,16 +5,10 @@
  * @module
  */
 import type { RandomBytes } from "../std/random_text.ts";
-import {
-  ID_LENGTH,
-  ID_PATTERN,
-  makeIdText,
-  makeSecret,
-  SECRET_PATTERN,
-  toDigest,
-} from "./secret_text.ts";
+import { ID_LENGTH } from "../stored_text.ts";
+import { ID_CHARS, makeIdText, makeSecret, SECRET_CHARS, toDigest } from "./secret_text.ts";
 
-const SESSION_TEXT = new RegExp(`^${ID_PATTERN}\\.${SECRET_PATTERN}$`);
+const SESSION_TEXT = new RegExp(`^${ID_CHARS}\\.${SECRET_CHARS}$`);
 /** More different ones than any browser sends by accident: they are not looked at. */
 export const MAX_PRESENTED = 16;
 

@@ -41,17 +41,20 @@ export type PageSession = Presence & {
   apps: VisitorApp[];
 };
 
+/** The `id` and `hash` of each presented session, from the text that `toPresented` made of them. */
+function presentedIn(parameter: "$1" | "$2" | "$3"): string {
+  return `(select distinct split_part(text, '.', 1) as id, decode(split_part(text, '.', 2), 'hex') as hash
+    from unnest(string_to_array(${parameter}, ',')) as text)`;
+}
+
 /**
  * `$1` the presented `<id>.<digest>` list, `$2` the idle limit in seconds. `one` is the session that counts: live,
  * and the only live one. Its use is noted at most once a minute; two live ones are noted in the audit log.
  */
-const LIVE = `presented as (
-    select split_part(pair, '.', 1) as id, decode(split_part(pair, '.', 2), 'hex') as secret_hash
-    from unnest(string_to_array($1, ',')) as pair
-  ), live as materialized (
+const LIVE = `live as materialized (
     select sessions.id, sessions.user_id, sessions.identity_hash
-    from presented
-    join rowhouse.sessions on sessions.id = presented.id and sessions.secret_hash = presented.secret_hash
+    from ${presentedIn("$1")} as presented
+    join rowhouse.sessions on sessions.id = presented.id and sessions.secret_hash = presented.hash
     join rowhouse.users on users.id = sessions.user_id
     where users.disabled_at is null and sessions.expires_at > now()
       and sessions.last_seen_at > now() - make_interval(secs => $2::int4)
@@ -110,8 +113,7 @@ export async function readPageSession(
   }>(
     `with ${LIVE}, visitor as (
       select users.* from one
-      join unnest(string_to_array($3, ',')) as pair on split_part(pair, '.', 1) = one.id
-        and decode(split_part(pair, '.', 2), 'hex') = one.identity_hash
+      join ${presentedIn("$3")} as pair on pair.id = one.id and pair.hash = one.identity_hash
       join (select id, email, display_name, console_role from rowhouse.users) as users on users.id = one.user_id
     )
     select (select count(*)::int4 from live) as live,
@@ -140,11 +142,8 @@ export async function readPageSession(
 /** Ends every session that is presented with either of its secrets; nothing of it is left but the entry in the audit log. */
 export async function endSessions(deps: { db: Database }, presented: string): Promise<void> {
   await deps.db.query(
-    `with presented as (
-      select distinct split_part(pair, '.', 1) as id, decode(split_part(pair, '.', 2), 'hex') as hash
-      from unnest(string_to_array($1, ',')) as pair
-    ), ended as (
-      delete from rowhouse.sessions using presented
+    `with ended as (
+      delete from rowhouse.sessions using ${presentedIn("$1")} as presented
       where sessions.id = presented.id and presented.hash in (sessions.secret_hash, sessions.identity_hash)
       returning sessions.user_id
     )
@@ -162,10 +161,8 @@ export async function endSessionsEverywhere(
   await deps.db.query(
     `with visitor as (
       select sessions.user_id from rowhouse.sessions
-      join unnest(string_to_array($1, ',')) as shared on split_part(shared, '.', 1) = sessions.id
-        and decode(split_part(shared, '.', 2), 'hex') = sessions.secret_hash
-      join unnest(string_to_array($2, ',')) as pair on split_part(pair, '.', 1) = sessions.id
-        and decode(split_part(pair, '.', 2), 'hex') = sessions.identity_hash
+      join ${presentedIn("$1")} as shared on shared.id = sessions.id and shared.hash = sessions.secret_hash
+      join ${presentedIn("$2")} as pair on pair.id = sessions.id and pair.hash = sessions.identity_hash
     ), ended as (
       delete from rowhouse.sessions where user_id in (select user_id from visitor) returning user_id
     )

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, quoteLiteral, SERVICE_QUEUE } from "../db/mod.ts";
+import { type Database, quoteLiteral, SERVICE_QUEUE, SERVING_ROLES } from "../db/mod.ts";
 import { TENANT_POLICY } from "./tenant_policy.ts";
 
 const POLICY = quoteLiteral(TENANT_POLICY.printed);
@@ -37,7 +37,7 @@ functions as (
 ),
 serving as (
   select oid, rolname from pg_catalog.pg_roles
-  where rolname in ('rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity')
+  where rolname in (${Object.values(SERVING_ROLES).map(quoteLiteral).join(", ")})
 ),
 tenant as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tenant'),
 owner as (select * from pg_catalog.pg_roles where rolname = 'rowhouse_tables'),

@@ -36,6 +36,7 @@ import {
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
+import { TABLE_PATTERN } from "../stored_text.ts";
 import { ONLY_PAGES, readPage } from "./query.ts";
 import { readJsonObject } from "./read_json.ts";
 import { type ReadRow, readRow } from "./read_row.ts";
@@ -149,7 +150,7 @@ async function findNewTable(
   return table;
 }
 
-const TABLE_NAME = /^[a-z][a-z0-9_]{0,47}$/;
+const TABLE_NAME = new RegExp(TABLE_PATTERN);
 
 function checkAccept(request: Request): void {
   if (acceptsJson(request.headers.get("accept"))) return;

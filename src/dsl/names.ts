@@ -1,5 +1,6 @@
 /** Which names tables and columns may have. Says why not; never corrects a name. @module */
 import { quote } from "../std/quote.ts";
+import { TABLE_PATTERN } from "../stored_text.ts";
 
 /** Tables that are reserved organisation-wide. */
 export const RESERVED_TABLES = ["users", "files", "notifications", "audit_log"] as const;
@@ -19,7 +20,7 @@ export const TRAP_COLUMNS = [
   "then",
 ] as const;
 
-const TABLE = /^[a-z][a-z0-9_]{0,47}$/;
+const TABLE = new RegExp(TABLE_PATTERN);
 const COLUMN = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 
 type Rule = { readonly refuses: (name: string) => boolean; readonly reason: string };

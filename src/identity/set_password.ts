@@ -4,7 +4,8 @@
  */
 import { findPasswordLink, isSecretText, usePasswordLink } from "../accounts/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
-import { answerPage, answerSeeOther, html, renderField, renderForm } from "../pages/mod.ts";
+import { answerPage, answerSeeOther, html, renderForm } from "../pages/mod.ts";
+import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { findPasswordFaults, MIN_CODE_POINTS, toPasswordForm } from "./password.ts";
@@ -86,27 +87,21 @@ ${renderForm({
   fields: [
     // In the body: what stands in an address stands in the logs of every proxy.
     html`<input type="hidden" name="${LINK_FIELD}" value="${secret}">`,
-    renderField({
-      name: "email",
-      label: "Email address",
-      type: "email",
-      autocomplete: "username",
+    renderEmailField({
       value: link.email,
       isFixed: true,
     }),
-    renderField({
+    renderPasswordField({
       name: "password",
       label: "New password",
-      type: "password",
       autocomplete: "new-password",
       hint: `At least ${MIN_CODE_POINTS} characters. A few unrelated words are easy to remember and hard to guess.`,
       faults: faults.password,
       isFirst: true,
     }),
-    renderField({
+    renderPasswordField({
       name: "password_again",
       label: "New password again",
-      type: "password",
       autocomplete: "new-password",
       faults: faults.again,
     }),

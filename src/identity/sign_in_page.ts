@@ -5,10 +5,10 @@ import {
   answerSeeOther,
   type Html,
   html,
-  renderField,
   renderForm,
   renderNotice,
 } from "../pages/mod.ts";
+import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { clearPages } from "./cookies.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
@@ -109,19 +109,14 @@ function renderLead({ app }: SignInTarget): Html {
 function renderFields({ email, faults }: FormState): Html[] {
   const isEmailGiven = email !== undefined && email !== "";
   return [
-    renderField({
-      name: "email",
-      label: "Email address",
-      type: "email",
-      autocomplete: "username",
+    renderEmailField({
       value: email,
       faults: faults?.email ?? [],
       isFirst: !isEmailGiven,
     }),
-    renderField({
+    renderPasswordField({
       name: "password",
       label: "Password",
-      type: "password",
       autocomplete: "current-password",
       faults: faults?.password ?? [],
       isFirst: isEmailGiven,

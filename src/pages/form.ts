@@ -6,6 +6,8 @@ export type Field = {
   label: string;
   type: "email" | "password";
   autocomplete: "username" | "current-password" | "new-password";
+  /** Characters at the most. */
+  maxLength: number;
   value?: string | undefined;
   /** What is asked for, said before anything is wrong. */
   hint?: string;
@@ -29,7 +31,7 @@ export function renderField(field: Field): Html {
   return html`<div class="field">
 <label for="${name}">${field.label}</label>
 ${field.hint !== undefined && html`<p class="hint" id="${name}-hint">${field.hint}</p>`}
-<input id="${name}" name="${name}" type="${field.type}" autocomplete="${field.autocomplete}" value="${field.value ?? ""}" maxlength="${field.type === "email" ? 254 : 1024}" spellcheck="false" autocapitalize="none" required${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}>
+<input id="${name}" name="${name}" type="${field.type}" autocomplete="${field.autocomplete}" value="${field.value ?? ""}" maxlength="${field.maxLength}" spellcheck="false" autocapitalize="none" required${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}>
 ${faults.length > 0 && renderFaults(name, faults)}
 </div>`;
 }

@@ -16,6 +16,7 @@ import {
   OTHER_BASELINE,
   quoteName,
   SERVICE_QUEUE,
+  SERVING_ROLES,
 } from "../db/mod.ts";
 import type { Audience } from "../gateway/mod.ts";
 import { Problem } from "../problem.ts";
@@ -298,7 +299,7 @@ async function readSession(db: Database): Promise<Session> {
       'isOwner', pg_catalog.to_regrole('rowhouse_owner') is not null
         and pg_catalog.pg_has_role(current_user, pg_catalog.to_regrole('rowhouse_owner')::oid, 'member'),
       'isMember', exists (select from pg_catalog.pg_roles as r
-        where r.rolname in ('rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity')
+        where r.rolname = any (string_to_array($1, ','))
         and pg_catalog.pg_has_role(current_user, r.oid, 'member')),
       'publicTemp', (select datacl is null or exists (select from pg_catalog.aclexplode(datacl)
           where grantee = 0 and privilege_type = 'TEMPORARY')
@@ -316,7 +317,7 @@ async function readSession(db: Database): Promise<Session> {
       'port', pg_catalog.inet_server_port(),
       'epochMs', extract(epoch from pg_catalog.clock_timestamp()) * 1000)::text as session
     from pg_catalog.pg_roles where rolname = current_user`,
-    [],
+    [Object.values(SERVING_ROLES).join(",")],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
   return JSON.parse(row?.session ?? "null") as Session;

@@ -32,6 +32,7 @@ test("a field names its hint and its faults, which are text", () => {
     label: "A <label>",
     type: "email",
     autocomplete: "username",
+    maxLength: 254,
     value: '" onfocus="alert(1)',
     hint: "Hint",
     faults: ["One", "<Two>"],

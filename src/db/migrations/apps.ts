@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { SLUG_PATTERN } from "../../stored_text.ts";
+
 export const APPS = `
 create table rowhouse.versions (
   name text primary key,
@@ -22,7 +24,7 @@ $$;
 -- A limit that is null is the service's own.
 create table rowhouse.apps (
   id uuid primary key,
-  slug text not null unique check (slug ~ '^[a-z][a-z0-9-]{0,38}[a-z0-9]$'),
+  slug text not null unique check (slug ~ '${SLUG_PATTERN}'),
   created_at timestamptz not null default now(),
   requests_per_minute integer check (requests_per_minute > 0),
   key_requests_per_minute integer check (key_requests_per_minute > 0)

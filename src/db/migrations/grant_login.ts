@@ -6,7 +6,7 @@ import { type Database, EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../pool/mod.ts
 export class GrantLoginError extends Error {}
 
 /** What a login is made a member of, by the role of the process that uses it. */
-const GROUPS = {
+export const SERVING_ROLES = {
   all: "rowhouse_service",
   gateway: "rowhouse_gateway",
   data: "rowhouse_data",
@@ -38,7 +38,7 @@ export async function grantLogin(
   const database = quoteName(found.database);
   await admin.message(`
 do $$ begin perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0)); end $$;
-grant ${GROUPS[role]} to ${quoteName(login)};
+grant ${SERVING_ROLES[role]} to ${quoteName(login)};
 alter role ${quoteName(login)} in database ${database} set statement_timeout = '${EXECUTION_LIMIT_MS}ms';
 alter role ${quoteName(login)} in database ${database} set client_connection_check_interval = '1s';
 select 1`);

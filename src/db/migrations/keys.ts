@@ -8,12 +8,14 @@
  *
  * @module
  */
+
+import { ID_PATTERN } from "../../stored_text.ts";
 import { KEY_REFUSED } from "../sqlstate.ts";
 
 export const KEYS = `
 -- No serving login reads keys: rowhouse.use_key() hands out one at a time, to who knows its proof.
 create table rowhouse.api_keys (
-  key_id text primary key check (key_id ~ '^[a-z0-9]{16}$'),
+  key_id text primary key check (key_id ~ '${ID_PATTERN}'),
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
   name text not null,
   digest bytea not null check (length(digest) = 32),

@@ -6,10 +6,12 @@
  *
  * @module
  */
+import { EMAIL_MAX_CHARS, ID_PATTERN, ROLE_PATTERN } from "../../stored_text.ts";
+
 export const PEOPLE = `
 create table rowhouse.users (
   id uuid primary key,
-  email text not null unique check (email = lower(email) and length(email) between 3 and 254),
+  email text not null unique check (email = lower(email) and length(email) between 3 and ${EMAIL_MAX_CHARS}),
   display_name text check (length(display_name) between 1 and 200),
   avatar_url text check (length(avatar_url) <= 2048),
   console_role text check (console_role in ('admin', 'super_admin')),
@@ -23,7 +25,7 @@ grant select (id, email, display_name, avatar_url, console_role, disabled_at) on
 create table rowhouse.grants (
   user_id uuid not null references rowhouse.users (id) on delete cascade,
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
-  role text not null check (role ~ '^[a-z][a-z0-9_-]{0,31}$' and role <> 'super_admin'),
+  role text not null check (role ~ '${ROLE_PATTERN}' and role <> 'super_admin'),
   granted_at timestamptz not null default now(),
   primary key (user_id, app_id)
 );
@@ -32,7 +34,7 @@ grant select on rowhouse.grants to rowhouse_service, rowhouse_identity;
 
 -- secret_hash is of the cookie that all hosts of the domain receive, identity_hash of the one that only the pages get.
 create table rowhouse.sessions (
-  id text primary key check (id ~ '^[a-z0-9]{16}$'),
+  id text primary key check (id ~ '${ID_PATTERN}'),
   secret_hash bytea not null,
   identity_hash bytea not null,
   user_id uuid not null references rowhouse.users (id) on delete cascade,

@@ -1,0 +1,6 @@
+/** Times in the answers of SQL, as people and programs read them. @module */
+
+/** SQL that writes a column's time in UTC, to the second: `2030-01-31T12:00:00Z`. `column` is a constant of the code. */
+export function toUtcText(column: string): string {
+  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
+}
