@@ -50,9 +50,9 @@ function readAuthorizeQuery(query: string): AuthorizeQuery {
   const [slug, ...moreSlugs] = parameters.getAll("app");
   const [redirectUri, ...moreUris] = parameters.getAll("redirect_uri");
   if (slug === undefined || moreSlugs.length > 0 || !APP_SLUG.test(slug))
-    throw refuse("It does not say, in the one way it must, which app you come from.");
+    throw refuse("The link does not say clearly which app you came from.");
   if (redirectUri === undefined || moreUris.length > 0)
-    throw refuse("It does not say, in the one way it must, where you are to go back to.");
+    throw refuse("The link does not say clearly where to send you back to.");
   return { slug, redirectUri };
 }
 
@@ -69,7 +69,7 @@ function checkAuthorizeQuery(
 
 function refuseReturn(): Problem {
   return refuse(
-    "The address that it would send you back to is not one that the app has registered. You are not signed in by it, and nothing was sent there.",
+    "The app has not registered the address that this link would send you back to. You have not been signed in, and nothing was sent there.",
   );
 }
 
@@ -125,9 +125,9 @@ function answerLoop(
   const { host, protocol } = new URL(href);
   const body = html`
 <h1>${slug} keeps sending you back</h1>
-<p>You are signed in, but <strong>${slug}</strong> at ${host} does not notice and asks again and again.</p>
-<p>Most often its page is open at an address that does not get the sign-in cookie, or the browser blocks cookies for it${protocol === "http:" && html`, or it should be opened with https`}. If it goes on, tell whoever runs the app.</p>
+<p>You are signed in, but <strong>${slug}</strong> at ${host} does not notice, and keeps asking.</p>
+<p>Usually its page is open at an address that does not receive the sign-in cookie, or your browser blocks cookies for it${protocol === "http:" && html`, or it should be opened with https`}. If this keeps happening, tell whoever runs the app.</p>
 <p><a class="button button-primary" href="${href}">Try ${slug} again</a></p>
 <p><a href="/login">Your account</a></p>`;
-  return answerPage({ title: "Too many returns", body }, { status: 409, cookies });
+  return answerPage({ title: "Too many redirects", body }, { status: 409, cookies });
 }

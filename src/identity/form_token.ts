@@ -51,7 +51,7 @@ export function checkForm(
   )
     return;
   throw new Problem("forbidden", {
-    message: "This form was not sent from its own page, or it has been open for too long",
+    message: "This form was not sent from its own page, or it was open for too long",
   });
 }
 

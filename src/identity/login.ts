@@ -62,7 +62,7 @@ ${renderSignOut(token, { isEverywhere: true })}
 }
 
 function renderNoApps(): Html {
-  return html`<p class="empty">You have no role on any app yet. Ask whoever runs the one that you need.</p>`;
+  return html`<p class="empty">You do not have access to any app yet. Ask whoever runs the one you need.</p>`;
 }
 
 function renderApp({ slug, role, url }: VisitorApp): Html {

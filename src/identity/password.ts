@@ -44,7 +44,7 @@ export function findPasswordFaults(text: string, names: readonly string[]): stri
   const length = [...password].length;
   if (length < MIN_CODE_POINTS) {
     return [
-      `Use at least ${MIN_CODE_POINTS} characters: this has ${length}. A few unrelated words do well.`,
+      `Use at least ${MIN_CODE_POINTS} characters: this has ${length}. A few unrelated words work well.`,
     ];
   }
   if (new TextEncoder().encode(password).length > MAX_BYTES)
@@ -56,16 +56,16 @@ type Rule = { reason: string; isBroken: (password: string, names: readonly strin
 
 const RULES: readonly Rule[] = [
   {
-    reason: "This is one of the passwords that are tried first. Use words of your own.",
+    reason: "This is one of the passwords that attackers try first. Use words of your own.",
     isBroken: isCommon,
   },
   {
-    reason: "This is little more than your address, your name, or the name of an app.",
+    reason: "This is little more than your email address, your name, or the name of an app.",
     isBroken: isMadeOfNames,
   },
   { reason: "This repeats the same few characters.", isBroken: isRepetition },
   {
-    reason: "This follows the alphabet, the digits or the rows of a keyboard.",
+    reason: "This follows the alphabet, the digits or a row of the keyboard.",
     isBroken: (password) => countSurprises(password) < MIN_SURPRISES,
   },
 ];

@@ -7,32 +7,32 @@ type Words = { title: string; text: string };
 const RETRY_S = "5";
 const AWAY: Words = {
   title: "Back in a moment",
-  text: "Signing in does not work right now. You are neither signed in nor signed out by this. Please try again shortly.",
+  text: "Signing in does not work right now. This has neither signed you in nor signed you out. Please try again shortly.",
 };
 const WORDS: Partial<Record<ProblemCode, Words>> = {
   unknown_app: {
     title: "There is no such app",
-    text: "The link that brought you here names an app that does not exist, or no longer does. Open the app again, or ask whoever runs it.",
+    text: "The link that brought you here names an app that does not exist, or no longer exists. Open the app again, or ask whoever runs it.",
   },
   unknown_route: {
-    title: "There is nothing here",
-    text: "This address leads nowhere. Your apps are on your account's page.",
+    title: "Page not found",
+    text: "This page does not exist. Your apps are on your account page.",
   },
   forbidden: {
-    title: "This form cannot be taken",
-    text: "It was not sent from its own page, or the page was open for too long. Go to your account's page and start again; the browser must allow cookies.",
+    title: "This form was not accepted",
+    text: "It was not sent from its own page, or the page was open for too long. Go to your account page and start again. Your browser must allow cookies.",
   },
   rate_limited: {
     title: "Too many requests",
     text: "Please wait a little, then try again.",
   },
   method_not_allowed: {
-    title: "This address works another way",
-    text: "It cannot be used like this. Start again from your account's page.",
+    title: "This link cannot be used like that",
+    text: "Please start again from your account page.",
   },
   request_failed: {
     title: "Something went wrong",
-    text: "The fault is ours, and it was written down. Please try again.",
+    text: "The fault is ours, and it has been logged. Please try again.",
   },
   unavailable: AWAY,
   overloaded: AWAY,
@@ -53,7 +53,7 @@ export function answerProblemPage(
 <h1>${title}</h1>
 <p>${text}</p>
 <p><a class="button button-primary" href="/login">Your account</a></p>
-<p class="code">Error ${problem.status}, written down as ${requestId}</p>`;
+<p class="code">Error ${problem.status}, reference ${requestId}</p>`;
   const retry = problem.status >= 503 ? { "retry-after": RETRY_S } : {};
   return answerPage(
     { title, body },
@@ -64,7 +64,7 @@ export function answerProblemPage(
 /** A request that cannot be read: the problem's own sentence says what of it. */
 function toWords({ message }: Problem, method: string): Words {
   return {
-    title: method === "POST" ? "This form cannot be taken" : "This link does not work",
+    title: method === "POST" ? "This form was not accepted" : "This link does not work",
     text: message,
   };
 }

@@ -40,9 +40,7 @@ export async function answerSetPasswordForm(
   const faults = {
     password: findPasswordFaults(password, toNames(link)),
     again:
-      (fields.get("password_again") ?? password) === password
-        ? []
-        : ["This differs from the first."],
+      (fields.get("password_again") ?? password) === password ? [] : ["The two passwords differ."],
   };
   if (faults.password.length + faults.again.length > 0)
     return answerForm(deps, context, { secret, link, faults });
@@ -56,7 +54,7 @@ export async function answerSetPasswordForm(
 export function answerPasswordSet(): Response {
   const body = html`
 <h1>Your password is set</h1>
-<p class="lead">The link that you used is spent. Wherever you were signed in before, you are signed out.</p>
+<p class="lead">The link that you used cannot be used again. Wherever you were signed in, you have been signed out.</p>
 <p><a class="button button-primary" href="/login">Sign in</a></p>`;
   return answerPage({ title: "Your password is set", body });
 }
@@ -117,12 +115,12 @@ ${renderForm({
 function answerUnusable(query: string): Response {
   const why =
     query === ""
-      ? "It was cut off: a link that sets a password ends with a token."
-      : "It was used before, a newer one took its place, or its time is over. A link sets a password once.";
+      ? "It is incomplete: its end is missing."
+      : "It has been used already, was replaced by a newer one, or has expired. Each link works once.";
   const body = html`
 <h1>This link cannot be used</h1>
 <p>${why}</p>
-<p>Ask whoever gave it to you for another one. If you have set your password already, just sign in.</p>
+<p>Ask whoever gave it to you for a new one. If you have set your password already, just sign in.</p>
 <p><a class="button button-primary" href="/login">Sign in</a></p>`;
   return answerPage({ title: "This link cannot be used", body }, { status: 404 });
 }

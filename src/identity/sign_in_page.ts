@@ -62,7 +62,7 @@ function toTrouble(result: Exclude<SignIn, { kind: "done" }>): Trouble {
   if (result.kind === "wrong") {
     return {
       status: 422,
-      notice: "The email address or the password is not right. Please check both and try again.",
+      notice: "The email address or the password is not correct. Please check both and try again.",
     };
   }
   return {

@@ -90,7 +90,7 @@ const PAGES: readonly { name: string; heading: string; open: (page: Page) => Pro
       heading: "There is no such app",
       open: (page) => go(page, "/authorize?app=no-such-app&redirect_uri=x"),
     },
-    { name: "nothing", heading: "There is nothing here", open: (page) => go(page, "/nowhere") },
+    { name: "nothing", heading: "Page not found", open: (page) => go(page, "/nowhere") },
   ];
 
 async function go(page: Page, path: string): Promise<void> {

@@ -257,7 +257,7 @@ test("a sibling's form posted across origins is refused, with and without the to
       { action: `${site.identityUrl}/sign-out`, value },
     );
     await sibling.waitForURL(`${site.identityUrl}/sign-out`);
-    expect(await sibling.textContent("h1")).toBe("This form cannot be taken");
+    expect(await sibling.textContent("h1")).toBe("This form was not accepted");
   }
   expect((await sessionIn(page)).status).toBe("authenticated");
   // Logging somebody out is not for an origin that nobody registered, though it is a sibling.

@@ -323,7 +323,7 @@ describe("a form is refused", () => {
     const twice = await post("email=a&email=b");
     expect([twice.status, twice.text]).toEqual([
       400,
-      expect.stringContaining("<h1>This form cannot be taken</h1>"),
+      expect.stringContaining("<h1>This form was not accepted</h1>"),
     ]);
     expect((await post("{}", "application/json")).status).toBe(415);
     expect((await post(`email=${"a".repeat(17_000)}`)).status).toBe(413);
@@ -402,10 +402,10 @@ describe("/set-password", () => {
     const { email, path } = await makeLink();
     const weak = await choose(path, email);
     expect(weak.status).toBe(422);
-    expect(weak.text).toContain("This is little more than your address");
+    expect(weak.text).toContain("This is little more than your email address");
     expect(weak.text).toContain('aria-invalid="true"');
     const differs = await choose(path, NEW, `${NEW}!`);
-    expect(differs.text).toContain("This differs from the first.");
+    expect(differs.text).toContain("The two passwords differ.");
     expect((await choose(path, NEW)).status).toBe(303);
   });
 

@@ -33,10 +33,14 @@ describe("findPasswordFaults() of", () => {
     { name: "the alphabet", text: "abcdefghijklmnop", want: /follows/ },
     { name: "the alphabet backwards", text: "ponmlkjihgfedcba", want: /follows/ },
     { name: "a row of keys", text: "qwertyuiopasdfghjkl", want: /follows/ },
-    { name: "a common one", text: "CorrectHorseBatteryStaple", want: /tried first/ },
-    { name: "a common one dressed up", text: "C0rrect-H0rse-B@ttery-St@ple!", want: /tried first/ },
-    { name: "a common one with digits", text: "thisismypassword2026", want: /tried first/ },
-    { name: "common words in a row", text: "Password-Welcome-2026", want: /tried first/ },
+    { name: "a common one", text: "CorrectHorseBatteryStaple", want: /attackers try first/ },
+    {
+      name: "a common one dressed up",
+      text: "C0rrect-H0rse-B@ttery-St@ple!",
+      want: /attackers try first/,
+    },
+    { name: "a common one with digits", text: "thisismypassword2026", want: /attackers try first/ },
+    { name: "common words in a row", text: "Password-Welcome-2026", want: /attackers try first/ },
     {
       name: "the address",
       text: "ada.lovelace@engine-works.example.org",
