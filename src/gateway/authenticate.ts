@@ -43,6 +43,8 @@ export type AuthenticateDeps = {
 const RECORD_LIFE_MS = 60_000;
 /** How old the confirmation of the keys' version may be: well under the 5 s in which a revocation must hold. */
 const CONFIRMATION_LIFE_MS = 3000;
+/** How long a key that was proven is looked up again whatever else came from its address. */
+const PROVEN_LIFE_MS = 600_000;
 const MAX_RECORDS = 10_000;
 /** Anything longer is not worth a look. */
 const BEARER = new RegExp(`^Bearer +([\\w.-]{1,${KEY_MAX_LENGTH}})$`, "i");
@@ -72,11 +74,16 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
     address: string,
     key: { text: string | undefined; digest: string },
   ): Promise<Principal> {
-    failures.check(address);
+    const proven = cache.get(key.digest);
+    if (proven === undefined || deps.now() - proven.readAt > PROVEN_LIFE_MS)
+      failures.check(address);
     try {
       return await verify(key.text, key.digest);
     } catch (error) {
-      if (error instanceof Problem && error.code === "unauthenticated") failures.note(address);
+      if (error instanceof Problem && error.code === "unauthenticated") {
+        cache.delete(key.digest);
+        failures.note(address);
+      }
       throw error;
     }
   }

@@ -1,6 +1,6 @@
 /**
  * Failed authentications by client address: who keeps guessing is answered 429 before anything is looked up. Keys
- * that this process knows are good are never refused for it.
+ * that this process found good in the last minutes are never refused for it.
  *
  * @module
  */

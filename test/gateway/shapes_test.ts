@@ -288,5 +288,31 @@ for (const shape of SHAPES) {
       expect((await service.call(undefined, "/live")).status).toBe(200);
       await service.close();
     });
+
+    test("refuses no key that was good a moment ago, though it is to be looked up again", async () => {
+      const service = await openTestService({ shape });
+      const app = await service.makeApp(SCHEMA);
+      const other = await service.makeApp(SCHEMA);
+      for (const one of [app, other]) expect((await service.call(one, LIST)).status).toBe(200);
+      const guess = () => service.call(app, LIST, { key: "rh_guess" });
+      await Promise.all(Array.from({ length: FAILURES_PER_MINUTE + 50 }, guess));
+
+      // Every key is looked up again once one of them has changed.
+      await revokeKey({ admin: service.service.admin }, other.key.slice(3, 19));
+      const known: number[] = [];
+      let revoked: number;
+      const end = performance.now() + 10_000;
+      do {
+        const guesses = Promise.all(Array.from({ length: 20 }, guess));
+        known.push((await service.call(app, LIST)).status);
+        revoked = (await service.call(other, LIST)).status;
+        await guesses;
+      } while (revoked !== 429 && performance.now() < end);
+      known.push((await service.call(app, LIST)).status);
+
+      expect(new Set(known)).toEqual(new Set([200]));
+      expect(revoked).toBe(429);
+      await service.close();
+    });
   });
 }
