@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { coalesce, compareMigrations, type Database } from "../db/mod.ts";
+import { compareMigrations, type Database } from "../db/mod.ts";
 import { answerJson, answerProblem, type Route } from "../http/mod.ts";
 import { type Log, toLogFields } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { findUncallableTables } from "../push/mod.ts";
-import type { Guard } from "./isolation_guard.ts";
+import { type Guard, LOOK_INTERVAL_MS, MAX_AGE_MS } from "./isolation_guard.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** @throws {Problem} unavailable — says what is missing; overloaded, timeout — the database does not answer */
@@ -26,29 +26,72 @@ export const healthRoutes: readonly Route<HealthDeps>[] = [
   },
 ];
 
-/** A check that those who ask at the same time share: asking often costs the database nothing more. */
-export function makeCheckReady(deps: {
+export type ReadyDeps = {
   db: Database;
-  guard: Guard;
+  guard: Pick<Guard, "check">;
   /** Whether this process calls the functions of tables. */
   servesRows: boolean;
   isDraining: () => boolean;
-}): CheckReady {
-  const check = coalesce(async () => {
-    const { missing } = await compareMigrations(deps.db);
-    if (missing.length > 0)
-      throw unready("The database lacks migrations: its operator must run rowhouse migrate");
-    if (deps.servesRows && (await findUncallableTables(deps.db)).length > 0)
-      throw unready(
-        "The tables' functions were made by another release: the operator must run rowhouse migrate",
-      );
-    await deps.guard.look();
-    await deps.guard.check();
-  });
+  /** Whether the database is known to be away. */
+  isAway: () => boolean;
+  /** Of a clock that nobody sets. */
+  now: () => number;
+  /** How long a verdict is fresh; default {@linkcode LOOK_INTERVAL_MS}. */
+  lookIntervalMs?: number | undefined;
+};
+
+/** How soon what is not ready is looked at again. */
+const RETRY_INTERVAL_MS = 1000;
+
+type Verdict = { foundAt: number; error: unknown };
+
+/**
+ * A check that anybody may ask for: it answers with the last verdict, and asking costs the database one look in ten
+ * seconds at the most. Only where there is no verdict, or one that nobody asked for in a minute, is the look waited for.
+ */
+export function makeCheckReady(deps: ReadyDeps): CheckReady {
+  const { now, lookIntervalMs = LOOK_INTERVAL_MS } = deps;
+  let verdict: Verdict | undefined;
+  let looking: Promise<Verdict> | undefined;
+  const findOut = async (): Promise<Verdict> => {
+    const foundAt = now();
+    const error = await lookAtDatabase(deps).then(
+      () => undefined,
+      (caught: unknown) => caught,
+    );
+    verdict = { foundAt, error };
+    looking = undefined;
+    return verdict;
+  };
+  const look = (): Promise<Verdict> => {
+    looking ??= findOut();
+    return looking;
+  };
+  const findVerdict = (): Verdict | Promise<Verdict> => {
+    if (verdict === undefined) return look();
+    const age = now() - verdict.foundAt;
+    if (age > MAX_AGE_MS) return look();
+    const freshMs = verdict.error === undefined ? lookIntervalMs : RETRY_INTERVAL_MS;
+    if (age > Math.min(freshMs, lookIntervalMs)) void look();
+    return verdict;
+  };
   return async () => {
     if (deps.isDraining()) throw unready("The process is stopping");
-    await check();
+    const { error } = await findVerdict();
+    if (error !== undefined) throw error;
+    if (deps.isAway()) throw new Problem("unavailable", { headers: { "retry-after": "1" } });
+    await deps.guard.check();
   };
+}
+
+async function lookAtDatabase({ db, servesRows }: ReadyDeps): Promise<void> {
+  const { missing } = await compareMigrations(db);
+  if (missing.length > 0)
+    throw unready("The database lacks migrations: its operator must run rowhouse migrate");
+  if (servesRows && (await findUncallableTables(db)).length > 0)
+    throw unready(
+      "The tables' functions were made by another release: the operator must run rowhouse migrate",
+    );
 }
 
 /** What the port for operators answers. It is for their network alone: nobody is asked for a key. */

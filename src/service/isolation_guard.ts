@@ -21,15 +21,21 @@ export type Guard = {
   readonly stop: () => void;
 };
 
-const LOOK_INTERVAL_MS = 10_000;
+export const LOOK_INTERVAL_MS = 10_000;
 /** How long a verdict counts: six looks that failed. After that the database is not known to keep apps apart. */
 export const MAX_AGE_MS = 60_000;
 
 /** What a guard works with; `now` is of a clock that nobody sets. */
-export type GuardDeps = { db: Database; log: Log; now: () => number };
+export type GuardDeps = {
+  db: Database;
+  log: Log;
+  now: () => number;
+  /** Default {@linkcode LOOK_INTERVAL_MS}. */
+  lookIntervalMs?: number | undefined;
+};
 
 /** A guard that looks on demand and every ten seconds. */
-export function makeGuard({ db, log, now }: GuardDeps): Guard {
+export function makeGuard({ db, log, now, lookIntervalMs = LOOK_INTERVAL_MS }: GuardDeps): Guard {
   let faults: readonly string[] | undefined;
   let foundAt = Number.NEGATIVE_INFINITY;
   const look = coalesce(async () => {
@@ -45,7 +51,7 @@ export function makeGuard({ db, log, now }: GuardDeps): Guard {
   });
   const timer = setInterval(() => {
     look().catch(noteFault(log, "the look at the isolation"));
-  }, LOOK_INTERVAL_MS);
+  }, lookIntervalMs);
   timer.unref();
   return {
     look,

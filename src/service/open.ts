@@ -26,6 +26,8 @@ export type ServiceOptions = RoleOptions & {
   role?: Role;
   /** The clock by which keys, limits and signatures are judged; default: the machine's. */
   now?: () => number;
+  /** How often the isolation is looked at, and what makes the service ready; default: every ten seconds. */
+  lookIntervalMs?: number;
   /** Hosts, cookies and sessions; default: one host for everything, no single sign-on. */
   identity?: Partial<IdentitySettings>;
 };
@@ -50,6 +52,9 @@ export type Service = {
 const ADMIN_CONNECTIONS = 4;
 /** One push of an app, and one that is told that it is busy; a build that was deferred leaves a connection to others. */
 const ADMIN_SHARE = 2;
+
+/** A database that is looked at each second, and has not answered for so long, is away. */
+const SILENCE_LIMIT_MS = 3000;
 
 /** The database does not keep apps apart: a service over it must not serve. */
 export class IsolationError extends Error {
@@ -81,7 +86,9 @@ export function openService(options: ServiceOptions): Service {
     prepare,
     name: "rowhouse admin",
   });
-  const guard = makeGuard({ db, log: options.log, now: () => performance.now() });
+  const now = options.now ?? Date.now;
+  const looks = { now: () => performance.now(), lookIntervalMs: options.lookIntervalMs };
+  const guard = makeGuard({ db, log: options.log, ...looks });
   let isDraining = false;
   const traffic = { inFlight: 0 };
   const metrics = makeMetrics({
@@ -98,6 +105,8 @@ export function openService(options: ServiceOptions): Service {
       guard,
       servesRows: servesRows(role),
       isDraining: () => isDraining,
+      isAway: () => outage.isUnderWay() || now() - watch.confirmedAt() > SILENCE_LIMIT_MS,
+      ...looks,
     }),
     shared: {
       guard,
@@ -109,7 +118,7 @@ export function openService(options: ServiceOptions): Service {
         outage.note(answer);
       },
       makeSpanId: () => Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex"),
-      now: options.now ?? Date.now,
+      now,
     },
   });
   return {

@@ -11,6 +11,7 @@ export type Outage = {
   readonly begin: (cause: unknown) => void;
   /** A connection was made. */
   readonly end: () => void;
+  readonly isUnderWay: () => boolean;
   /** Counts an answer that was given while it lasted. */
   readonly note: (answer: AnswerRecord) => void;
 };
@@ -32,6 +33,7 @@ export function makeOutage({ log, now }: { log: Log; now: () => number }): Outag
       log("warn", "database there", { ms: Math.round(now() - beganAt), refused });
       beganAt = undefined;
     },
+    isUnderWay: () => beganAt !== undefined,
     note: ({ code }) => {
       if (beganAt !== undefined && code === "unavailable") refused++;
     },

@@ -1,0 +1,63 @@
+/** What `/ready` costs whoever serves it: strangers may ask it as often as they like. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { eventually } from "../support/command.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let proxy: PostgresProxy;
+let service: TestService;
+async function open(lookIntervalMs?: number): Promise<void> {
+  service = await openTestService({
+    shape: "one",
+    toServingUrl: proxy.toUrl,
+    ...(lookIntervalMs === undefined ? {} : { service: { lookIntervalMs } }),
+  });
+}
+beforeEach(async () => {
+  proxy = await openPostgresProxy();
+});
+afterEach(async () => {
+  await proxy.heal();
+  await service.close();
+  await proxy.close();
+});
+
+const ask = async () => (await service.call(undefined, "/ready")).status;
+
+test("/ready answers from the last verdict: asking again costs the database nothing", async () => {
+  await open();
+  expect(await ask()).toBe(200);
+  const count = () => proxy.count("service_migrations") + proxy.count("pg_policy");
+  const before = count();
+
+  const answers = await Promise.all(Array.from({ length: 200 }, ask));
+
+  expect(new Set(answers)).toEqual(new Set([200]));
+  expect(count()).toBe(before);
+  expect(before).toBeGreaterThan(0);
+});
+
+test("/ready tells of a change within the time of a look, and of its end", async () => {
+  await open(100);
+  expect(await ask()).toBe(200);
+  const rename = (from: string, to: string) =>
+    service.service.admin.message(
+      `update rowhouse.service_migrations set name = '${to}', number = -number where name = '${from}'; select 1`,
+    );
+
+  await rename("baseline", "gone");
+  await eventually(async () => (await ask()) === 503);
+  await rename("gone", "baseline");
+  await eventually(async () => (await ask()) === 200);
+});
+
+test("/ready tells soon of a database that has gone silent, whatever the last verdict was", async () => {
+  await open();
+  expect(await ask()).toBe(200);
+
+  proxy.freeze();
+
+  const startedAt = performance.now();
+  await eventually(async () => (await ask()) === 503);
+  expect(performance.now() - startedAt).toBeLessThan(8000);
+});
