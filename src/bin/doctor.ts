@@ -1,6 +1,7 @@
 /** `rowhouse doctor`: what is well, what is not and what to do about it. @module */
 import { type Config, type Environment, readConfig } from "../config.ts";
 import { isDriverPatched, openDatabase } from "../db/mod.ts";
+import { servesRows } from "../role.ts";
 import {
   examine,
   examineAdmin,
@@ -32,11 +33,11 @@ Prints { findings: [{ about, level, says, remedy }] } with --json.`,
 };
 
 async function runDoctor({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
-  const { faults, config } = readSound(env, folder);
+  const { faults, config, pushes } = readSound(env, folder);
   const findings = [
     ...judgeSettings(faults),
     ...examineSecrets(env),
-    ...(await examineOver(config)),
+    ...(await examineOver(config, pushes)),
   ];
   if (args.has("json")) terminal.say(toDocument({ findings }));
   else for (const line of findings.flatMap(toLines)) terminal.say(line);
@@ -50,23 +51,31 @@ function examineSecrets(env: Environment): Finding[] {
   return [judgeSecrets(readSharedSecrets(read.config))];
 }
 
+type Sound = {
+  faults: string[];
+  config: Config;
+  /** Whether a process with these settings pushes. */
+  pushes: boolean;
+};
+
 /** Every fault of the settings, and those settings of the doctor's own that have none. */
-function readSound(env: Environment, folder: string): { faults: string[]; config: Config } {
+function readSound(env: Environment, folder: string): Sound {
   const read = readConfig(env);
   const faults = "faults" in read ? [...read.faults] : [];
   const isUnset = !env["DATABASE_URL"] && !env["ADMIN_DATABASE_URL"];
   const dev = isUnset ? readDevFile(folder) : undefined;
   if (dev !== undefined)
-    return { faults, config: readSettings({ ADMIN_DATABASE_URL: dev.databaseUrl }) };
+    return { faults, config: readSettings({ ADMIN_DATABASE_URL: dev.databaseUrl }), pushes: false };
   if (!env["DATABASE_URL"]) faults.push("DATABASE_URL is not set");
   const isSound = (name: string) => !faults.some((fault) => fault.startsWith(`${name} `));
   const names = ["DATABASE_URL", "ADMIN_DATABASE_URL", "DATABASE_PREPARE"].filter(isSound);
   const sound = Object.fromEntries(names.map((name) => [name, env[name]]));
-  return { faults, config: readSettings(sound) };
+  const pushes = "faults" in read || servesRows(read.config.ROLE);
+  return { faults, config: readSettings(sound), pushes };
 }
 
 /** What can be found out over the addresses that there are. */
-async function examineOver(config: Config): Promise<Finding[]> {
+async function examineOver(config: Config, pushes: boolean): Promise<Finding[]> {
   const open = (url: string) =>
     openDatabase({
       url,
@@ -80,9 +89,9 @@ async function examineOver(config: Config): Promise<Finding[]> {
   const db = databaseUrl === undefined ? undefined : open(databaseUrl);
   try {
     if (db === undefined || databaseUrl === undefined)
-      return [judgeDriver(isDriverPatched()), ...(await examineAdmin(admin))];
+      return [judgeDriver(isDriverPatched()), ...(await examineAdmin(admin, { pushes }))];
     const prepare = config.DATABASE_PREPARE;
-    return await examine({ db, admin, databaseUrl, prepare, now: Date.now });
+    return await examine({ db, admin, databaseUrl, prepare, pushes, now: Date.now });
   } finally {
     await Promise.all([db?.close(), admin.close()]);
   }

@@ -24,7 +24,7 @@ import { MAX_MIGRATIONS } from "./journal.ts";
 import { readMigrationJson, readStatusJson } from "./status.ts";
 
 export type PushRouteDeps = {
-  /** Absent where this process serves without administrator's rights. */
+  /** Of the login that pushes. */
   admin: Database;
   catalog: { refresh: () => Promise<void> };
   log: Log;

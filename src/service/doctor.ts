@@ -16,20 +16,19 @@ import {
   OTHER_BASELINE,
   quoteName,
   SERVICE_QUEUE,
-  SERVING_ROLES,
 } from "../db/mod.ts";
 import type { Audience } from "../gateway/mod.ts";
 import { Problem } from "../problem.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
 import { errorCode } from "../std/error_code.ts";
-
-export type Finding = {
-  about: string;
-  level: "ok" | "warn" | "fail";
-  says: string;
-  /** What to do; only where something is to be done. */
-  remedy?: string;
-};
+import type { Finding } from "./finding.ts";
+import {
+  findPushingExcess,
+  findServingExcess,
+  judgePushingLogin,
+  judgeServingLogin,
+  readLogin,
+} from "./logins.ts";
 
 export type DoctorDeps = {
   db: Database;
@@ -37,6 +36,8 @@ export type DoctorDeps = {
   /** Connection strings: only their ports and names are looked at. */
   databaseUrl: string;
   prepare: boolean;
+  /** Whether the process that is examined pushes. */
+  pushes: boolean;
   now: () => number;
 };
 
@@ -45,13 +46,8 @@ export type Session = {
   version: number;
   login: string;
   database: string;
-  isSuperuser: boolean;
-  bypassesRls: boolean;
-  isOwner: boolean;
-  isMember: boolean;
   /** Whether everybody may make temporary tables in this database. */
   publicTemp: boolean;
-  statementTimeoutMs: number;
   /** Whether the server writes the values of statements' parameters into its log: rows, and proofs of keys. */
   logsParameters: boolean;
   port: number | null;
@@ -67,26 +63,35 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   const session = await readSession(deps.db).catch(toAway);
   if (!("login" in session)) return [...findings, session];
   findings.push({ about: "database", level: "ok", says: `answers ${session.login}` });
-  findings.push(judgeVersion(session), ...judgeLogin(session), judgeTemp(session));
+  findings.push(judgeVersion(session), ...judgeServingLogin(await readLogin(deps.db)));
+  findings.push(judgeTemp(session));
   findings.push(judgeParameterLog(session));
   findings.push(judgeClock(session, deps.now()));
   findings.push(await judgePooler(deps, session));
-  return [...findings, ...(await examineAdmin(deps.admin))];
+  return [...findings, ...(await examineAdmin(deps.admin, { pushes: deps.pushes }))];
 }
 
-/** What the serving login may do beyond what serving needs. */
-export async function examineLogin(db: Database): Promise<Finding[]> {
-  const findings = judgeLogin(await readSession(db));
-  return findings.filter(({ about, level }) => about === "login" && level === "warn");
+/**
+ * What the logins of a process that serves may do beyond what it needs: of the one that serves, and of the one that
+ * pushes where the process does.
+ */
+export async function examineLogins(db: Database, admin: Database | undefined): Promise<Finding[]> {
+  const serving = findServingExcess(await readLogin(db));
+  const pushing = admin === undefined ? undefined : findPushingExcess(await readLogin(admin));
+  return [serving, pushing].filter((finding) => finding !== undefined);
 }
 
 /** What can be found out without the serving login. */
-export async function examineAdmin(admin: Database): Promise<Finding[]> {
+export async function examineAdmin(
+  admin: Database,
+  { pushes }: { pushes: boolean },
+): Promise<Finding[]> {
   const answer = await admin
     .query("select 1", [], { retry: "safe", queue: SERVICE_QUEUE })
     .catch(toAway);
   if ("about" in answer) return [{ ...answer, about: "admin database" }];
   const findings: Finding[] = [{ about: "admin database", level: "ok", says: "answers" }];
+  if (pushes) findings.push(judgePushingLogin(await readLogin(admin)));
   const migrations = judgeMigrations(await compareMigrations(admin));
   findings.push(migrations);
   if (migrations.level !== "ok") return findings;
@@ -137,42 +142,6 @@ export function judgeVersion({ version }: Session): Finding {
     says,
     remedy: `upgrade to ${MIN_POSTGRES_VERSION} or newer`,
   };
-}
-
-export function judgeLogin(session: Session): Finding[] {
-  const about = "login";
-  const { login, isSuperuser, bypassesRls, isOwner, isMember, statementTimeoutMs } = session;
-  const remedy = `create a role with LOGIN alone, put it into DATABASE_URL and run rowhouse migrate with ADMIN_DATABASE_URL set`;
-  const rights = [
-    isSuperuser && "is a superuser",
-    bypassesRls && !isSuperuser && "bypasses row security",
-    isOwner && !isSuperuser && "is a member of rowhouse_owner",
-  ].filter((right) => right !== false);
-  const findings: Finding[] = [];
-  if (rights.length > 0)
-    findings.push({
-      about,
-      level: "warn",
-      says: `${login} ${rights.join(", ")}: more than serving needs`,
-      remedy,
-    });
-  else if (!isMember)
-    findings.push({
-      about,
-      level: "fail",
-      says: `${login} may not serve`,
-      remedy: "run rowhouse migrate with this DATABASE_URL",
-    });
-  else
-    findings.push({ about, level: "ok", says: `${login} may do what serving needs and no more` });
-  if (statementTimeoutMs === 0)
-    findings.push({
-      about: "time limit",
-      level: "warn",
-      says: `statements of ${login} have no limit of the database's own`,
-      remedy: `alter role ${quoteName(login)} in database ${quoteName(session.database)} set statement_timeout = '30s'`,
-    });
-  return findings;
 }
 
 /** A hostile type in a temporary schema is what a careless function would find first. */
@@ -295,16 +264,9 @@ async function readSession(db: Database): Promise<Session> {
     `select pg_catalog.json_build_object(
       'version', ${MAJOR_VERSION},
       'login', current_user, 'database', current_database(),
-      'isSuperuser', rolsuper, 'bypassesRls', rolbypassrls,
-      'isOwner', pg_catalog.to_regrole('rowhouse_owner') is not null
-        and pg_catalog.pg_has_role(current_user, pg_catalog.to_regrole('rowhouse_owner')::oid, 'member'),
-      'isMember', exists (select from pg_catalog.pg_roles as r
-        where r.rolname = any (string_to_array($1, ','))
-        and pg_catalog.pg_has_role(current_user, r.oid, 'member')),
       'publicTemp', (select datacl is null or exists (select from pg_catalog.aclexplode(datacl)
           where grantee = 0 and privilege_type = 'TEMPORARY')
         from pg_catalog.pg_database where datname = current_database()),
-      'statementTimeoutMs', (select setting::int8 from pg_catalog.pg_settings where name = 'statement_timeout'),
       'logsParameters', (select pg_catalog.bool_or(name = 'log_parameter_max_length_on_error') or (
           pg_catalog.bool_or(name = 'log_parameter_max_length')
           and pg_catalog.bool_or(name like 'log_min_duration%' or name = 'log_statement'))
@@ -315,9 +277,8 @@ async function readSession(db: Database): Promise<Session> {
           when 'log_min_duration_sample' then setting <> '-1'
           when 'log_statement' then setting not in ('none', 'ddl') else false end) is true,
       'port', pg_catalog.inet_server_port(),
-      'epochMs', extract(epoch from pg_catalog.clock_timestamp()) * 1000)::text as session
-    from pg_catalog.pg_roles where rolname = current_user`,
-    [Object.values(SERVING_ROLES).join(",")],
+      'epochMs', extract(epoch from pg_catalog.clock_timestamp()) * 1000)::text as session`,
+    [],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
   return JSON.parse(row?.session ?? "null") as Session;

@@ -2,10 +2,10 @@
 export {
   examine,
   examineAdmin,
-  examineLogin,
-  type Finding,
+  examineLogins,
   judgeDriver,
   judgeSecrets,
   judgeSettings,
 } from "./doctor.ts";
+export type { Finding } from "./finding.ts";
 export { IsolationError, openService, type Service, type ServiceOptions } from "./open.ts";

@@ -169,12 +169,22 @@ async function untilLock(state: "granted" | "not granted"): Promise<void> {
   );
 }
 
-test("a login with more rights than serving needs is served, and told in the log", async () => {
-  const serving = await startServing({ DATABASE_URL: shop.database.superuserUrl });
-  await serving.until(/"event":"login with too many rights".*is a superuser/);
+test("logins with more rights than serving and pushing need are served, and told in the log", async () => {
+  const serving = await startServing({
+    DATABASE_URL: shop.database.superuserUrl,
+    ADMIN_DATABASE_URL: shop.database.adminUrl,
+  });
+  await serving.until(/"event":"login with too many rights".*is a superuser: more than serving/);
+  await serving.until(/"event":"login with too many rights".*is a superuser: more than pushing/);
   expect((await listTodos(serving.url)).status).toBe(200);
   await serving.kill("SIGTERM");
   expect(serving.output()).not.toContain(new URL(shop.database.superuserUrl).password);
+});
+
+test("nothing is told of logins that may do what they need and no more", async () => {
+  const serving = await startServing();
+  await serving.kill("SIGTERM");
+  expect(serving.output()).not.toContain("too many rights");
 });
 
 test("health tells that a service lives", async () => {

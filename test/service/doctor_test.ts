@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   judgeClock,
   judgeDriver,
-  judgeLogin,
   judgeMigrations,
   judgeParameterLog,
   judgeSecrets,
@@ -10,6 +9,8 @@ import {
   judgeVersion,
   type Session,
 } from "../../src/service/doctor.ts";
+import type { Finding } from "../../src/service/finding.ts";
+import { judgePushingLogin, judgeServingLogin, type Login } from "../../src/service/logins.ts";
 import {
   makeDatabase,
   makeEmptyDatabase,
@@ -22,31 +23,71 @@ const WELL: Session = {
   version: 18,
   login: "login",
   database: "rowhouse",
-  isSuperuser: false,
-  bypassesRls: false,
-  isOwner: false,
-  isMember: true,
   publicTemp: false,
-  statementTimeoutMs: 30_000,
   logsParameters: false,
   port: 5432,
   epochMs: 1_000_000,
 };
 
+const GATEWAY = {
+  ROLE: "gateway",
+  UPSTREAM_DATA_URL: "http://data:8787",
+  UPSTREAM_IDENTITY_URL: "http://identity:8787",
+  INTERNAL_HMAC_SECRET: "s".repeat(32),
+};
+
+const SERVING: Login = {
+  login: "login",
+  database: "rowhouse",
+  isSuperuser: false,
+  bypassesRls: false,
+  createsRoles: false,
+  memberOf: ["rowhouse_data"],
+  statementTimeoutMs: 30_000,
+};
+const PUSHING: Login = {
+  ...SERVING,
+  memberOf: ["rowhouse_tables", "rowhouse_tenant"],
+  statementTimeoutMs: 0,
+};
+
 describe("judge", () => {
-  test.each([
+  test.each<{ name: string; findings: Finding[]; want: string[] }>([
     { name: "an unpatched driver", findings: [judgeDriver(false)], want: ["warn"] },
     { name: "PostgreSQL 14", findings: [judgeVersion({ ...WELL, version: 14 })], want: ["fail"] },
-    { name: "a login of least rights", findings: judgeLogin(WELL), want: ["ok"] },
-    { name: "a superuser", findings: judgeLogin({ ...WELL, isSuperuser: true }), want: ["warn"] },
-    { name: "BYPASSRLS", findings: judgeLogin({ ...WELL, bypassesRls: true }), want: ["warn"] },
-    { name: "the owner", findings: judgeLogin({ ...WELL, isOwner: true }), want: ["warn"] },
-    { name: "nobody's member", findings: judgeLogin({ ...WELL, isMember: false }), want: ["fail"] },
-    {
-      name: "no time limit",
-      findings: judgeLogin({ ...WELL, statementTimeoutMs: 0 }),
-      want: ["ok", "warn"],
-    },
+    ...[
+      { name: "of least rights", login: {}, want: ["ok"] },
+      { name: "of a superuser", login: { isSuperuser: true }, want: ["warn"] },
+      { name: "with BYPASSRLS", login: { bypassesRls: true }, want: ["warn"] },
+      { name: "with CREATEROLE", login: { createsRoles: true }, want: ["warn"] },
+      ...["rowhouse_owner", "rowhouse_tables", "rowhouse_tenant"].map((role) => ({
+        name: `in ${role}`,
+        login: { memberOf: ["rowhouse_data", role] },
+        want: ["warn"],
+      })),
+      { name: "that is nobody's member", login: { memberOf: [] }, want: ["fail"] },
+      { name: "without a time limit", login: { statementTimeoutMs: 0 }, want: ["ok", "warn"] },
+    ].map(({ name, login, want }) => ({
+      name: `a serving login ${name}`,
+      findings: judgeServingLogin({ ...SERVING, ...login }),
+      want,
+    })),
+    ...[
+      { name: "of least rights", login: {}, want: "ok" },
+      { name: "of a superuser", login: { isSuperuser: true, memberOf: [] }, want: "warn" },
+      { name: "with BYPASSRLS", login: { bypassesRls: true }, want: "warn" },
+      { name: "with CREATEROLE", login: { createsRoles: true }, want: "warn" },
+      ...["rowhouse_owner", "rowhouse_service", "rowhouse_data"].map((role) => ({
+        name: `in ${role}`,
+        login: { memberOf: [role, "rowhouse_tables"] },
+        want: "warn",
+      })),
+      { name: "that is nobody's member", login: { memberOf: [] }, want: "warn" },
+    ].map(({ name, login, want }) => ({
+      name: `a pushing login ${name}`,
+      findings: [judgePushingLogin({ ...PUSHING, ...login })],
+      want: [want],
+    })),
     {
       name: "temporary tables",
       findings: [judgeTemp({ ...WELL, publicTemp: true })],
@@ -80,7 +121,7 @@ describe("judge", () => {
       want: ["fail"],
     },
   ])("$name", ({ findings, want }) => {
-    expect(findings.map(({ level }) => level)).toEqual([...want]);
+    expect(findings.map(({ level }) => String(level))).toEqual(want);
     for (const { level, remedy } of findings) expect(remedy === undefined).toBe(level === "ok");
   });
 });
@@ -102,7 +143,7 @@ describe("rowhouse doctor", () => {
       ...project,
       env: {
         DATABASE_URL: url,
-        ADMIN_DATABASE_URL: database.adminUrl,
+        ADMIN_DATABASE_URL: database.pushUrl,
         DATABASE_PREPARE: database.prepare ? "on" : "off",
       },
     });
@@ -123,10 +164,30 @@ describe("rowhouse doctor", () => {
       "clock",
       "pooler",
       "admin database",
+      "pushing login",
       "migrations",
       "functions",
       "isolation",
     ]);
+  });
+
+  test.each([
+    { name: "an administrator", url: () => database.superuserUrl, says: "is a superuser" },
+    { name: "the serving login", url: () => "", says: "may not push" },
+    { name: "the serving login", role: "gateway", url: () => "", says: undefined },
+  ])("tells where $name is to push", async ({ role, url, says }) => {
+    const { code, out } = await runCommand(["doctor"], {
+      ...project,
+      env: {
+        DATABASE_URL: database.servingUrl,
+        ADMIN_DATABASE_URL: url(),
+        DATABASE_PREPARE: database.prepare ? "on" : "off",
+        ...(role === undefined ? {} : GATEWAY),
+      },
+    });
+    expect(code).toBe(0);
+    if (says === undefined) expect(out).not.toContain("pushing login");
+    else expect(out).toMatch(new RegExp(`^warn pushing login: .*${says}`, "m"));
   });
 
   test("warns of a login with too many rights, and never shows a password", async () => {
@@ -172,13 +233,7 @@ describe("rowhouse doctor", () => {
       says: "ok   secrets: of data and identity are apart",
     },
   ])("tells of a gateway with $name, and never shows it", async ({ more, says }) => {
-    const env = {
-      ROLE: "gateway",
-      UPSTREAM_DATA_URL: "http://data:8787",
-      UPSTREAM_IDENTITY_URL: "http://identity:8787",
-      INTERNAL_HMAC_SECRET: "s".repeat(32),
-      ...more,
-    };
+    const env = { ...GATEWAY, ...more };
     const { out } = await runCommand(["doctor"], { ...project, env });
     expect(out).toContain(says);
     expect(out).not.toMatch(/s{32}|i{32}/);

@@ -6,7 +6,7 @@ import { makeProject, runCommand, type Settings, schemaText } from "./command.ts
 export type Shop = {
   folder: string;
   database: TestDatabase;
-  /** What the commands are run with. */
+  /** What a process that serves is given: logins that serve and push, and may do no more. */
   env: Settings;
   key: string;
   close: () => Promise<void>;
@@ -19,14 +19,15 @@ export async function openShop(settings: Settings = {}): Promise<Shop> {
   const database = await makeDatabase();
   const env = {
     DATABASE_URL: database.servingUrl,
-    ADMIN_DATABASE_URL: database.adminUrl,
+    ADMIN_DATABASE_URL: database.pushUrl,
     DATABASE_PREPARE: database.prepare ? "on" : "off",
     PORT: "0",
     HOST: "127.0.0.1",
     ...settings,
   };
   const run = async (...words: string[]) => {
-    const { code, out, err } = await runCommand(words, { ...project, env });
+    const operator = { ...env, ADMIN_DATABASE_URL: database.adminUrl };
+    const { code, out, err } = await runCommand(words, { ...project, env: operator });
     expect([code, err]).toEqual([0, ""]);
     return out;
   };

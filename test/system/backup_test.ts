@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import schema from "../../schema/mod.ts";
-import { openDatabase } from "../../src/db/mod.ts";
+import { type Database, openDatabase } from "../../src/db/mod.ts";
 import { push } from "../../src/push/mod.ts";
 import { examine } from "../../src/service/doctor.ts";
 import { openService, type Service } from "../../src/service/open.ts";
@@ -32,6 +32,7 @@ let first: DebianCluster;
 let second: DebianCluster;
 let original: TestService;
 let copy: Service;
+let pushing: Database;
 /** Another database of the same cluster, for the matrix of isolation: its tables have names of the schema's too. */
 let crowded: TestService;
 let crowdedWorld: World;
@@ -66,9 +67,11 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     writeFileSync(join(folder, "roles.sql"), rest);
     runTool("psql", ["-v", "ON_ERROR_STOP=1", "-q", "-f", join(folder, "roles.sql"), second.url]);
     copy = copyOf(original);
+    const url = withPlace(original.database.pushUrl, second.url);
+    pushing = openDatabase({ url, connections: 1, prepare: true, name: "test" });
   }, 60_000);
   afterAll(async () => {
-    await copy?.close();
+    await Promise.all([copy?.close(), pushing?.close()]);
     await Promise.all([original?.close(), crowded?.close()]);
     await Promise.all([first.stop(), second.stop()]);
     rmSync(folder, { recursive: true, force: true });
@@ -139,7 +142,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
 
   test("has the journal and the catalog: the same schema is nothing new", async () => {
     const same = await push(
-      { admin: copy.admin, log: () => undefined },
+      { admin: pushing, log: () => undefined },
       { app: one, definition: definitionOf(schema), options: { dryRun: true } },
     );
     expect(same.status).toBe("unchanged");
@@ -149,9 +152,10 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     const { servingUrl } = original.database;
     const findings = await examine({
       db: copy.db,
-      admin: copy.admin,
+      admin: pushing,
       databaseUrl: withPlace(servingUrl, second.url),
       prepare: true,
+      pushes: true,
       now: Date.now,
     });
     expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
@@ -174,6 +178,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
       admin,
       databaseUrl: serving,
       prepare: true,
+      pushes: false,
       now: Date.now,
     });
     await Promise.all([db.close(), admin.close()]);

@@ -3,7 +3,7 @@ import type { Config } from "../../config.ts";
 import { isDriverPatched } from "../../db/mod.ts";
 import type { Log } from "../../observe.ts";
 import { type Role, servesRows } from "../../role.ts";
-import { examineLogin, IsolationError, judgeDriver, type Service } from "../../service/mod.ts";
+import { examineLogins, IsolationError, judgeDriver, type Service } from "../../service/mod.ts";
 import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
 import {
   checkFunctions,
@@ -68,7 +68,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     const isThere = await checkService(service, config.ROLE);
     held.release();
     // Once, by the first of several workers.
-    if (isThere && (worker ?? "0") === "0") await warnOfLogin(service, log);
+    if (isThere && (worker ?? "0") === "0") await warnOfLogins(service, { role: config.ROLE, log });
     const serving = listen(service, toListenOptions(config, worker));
     log("info", "listening", { host: config.HOST, port: serving.port, role: config.ROLE, worker });
     if (worker !== undefined) tellListening();
@@ -106,9 +106,16 @@ function warnOfDriver(log: Log): void {
   log("warn", "driver not patched", { message: `The ${about} ${says}: ${remedy}` });
 }
 
-async function warnOfLogin({ db }: Service, log: Log): Promise<void> {
-  for (const { says, remedy } of await examineLogin(db))
-    log("warn", "login with too many rights", { message: `The login ${says}: ${remedy}` });
+/** A part that pushes nothing never uses the other login. */
+async function warnOfLogins(
+  { db, admin }: Service,
+  { role, log }: { role: Role; log: Log },
+): Promise<void> {
+  for (const { about, says, remedy } of await examineLogins(
+    db,
+    servesRows(role) ? admin : undefined,
+  ))
+    log("warn", "login with too many rights", { message: `The ${about} ${says}: ${remedy}` });
 }
 
 function toListenOptions(

@@ -1,0 +1,9 @@
+/** What an examination finds, with its remedy. @module */
+
+export type Finding = {
+  about: string;
+  level: "ok" | "warn" | "fail";
+  says: string;
+  /** What to do; only where something is to be done. */
+  remedy?: string;
+};

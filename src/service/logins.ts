@@ -1,0 +1,118 @@
+/**
+ * What the serving and the pushing login may do, and what they need: each is a member of the roles that its work takes
+ * and of nothing else, so that whoever steals one gets no more. Reads PostgreSQL's catalogs alone.
+ *
+ * @module
+ */
+import { type Database, quoteName, SERVICE_QUEUE, SERVING_ROLES } from "../db/mod.ts";
+import type { Finding } from "./finding.ts";
+
+/** A login's rights, as far as they are more or less than what serving and pushing take. */
+export type Login = {
+  login: string;
+  database: string;
+  isSuperuser: boolean;
+  bypassesRls: boolean;
+  createsRoles: boolean;
+  /** The roles of the service that it is a member of, directly or through another; every one for a superuser. */
+  memberOf: readonly string[];
+  statementTimeoutMs: number;
+};
+
+const SERVING: readonly string[] = Object.values(SERVING_ROLES);
+/** From the most powerful on: a member of the first is one of all three. */
+const OWNERS = ["rowhouse_owner", "rowhouse_tables", "rowhouse_tenant"];
+
+export async function readLogin(db: Database): Promise<Login> {
+  const [row] = await db.query<{ login: string }>(
+    `select pg_catalog.json_build_object('login', current_user, 'database', current_database(),
+      'isSuperuser', rolsuper, 'bypassesRls', rolbypassrls, 'createsRoles', rolcreaterole,
+      'memberOf', (select coalesce(pg_catalog.json_agg(role.rolname), '[]') from pg_catalog.pg_roles as role
+        where role.rolname in (select pg_catalog.jsonb_array_elements_text($1::text::jsonb))
+          and pg_catalog.pg_has_role(current_user, role.oid, 'member')),
+      'statementTimeoutMs', (select setting::int8 from pg_catalog.pg_settings where name = 'statement_timeout'))::text as login
+    from pg_catalog.pg_roles where rolname = current_user`,
+    [JSON.stringify([...SERVING, ...OWNERS])],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return JSON.parse(row?.login ?? "null") as Login;
+}
+
+/** The login of DATABASE_URL. */
+export function judgeServingLogin(found: Login): Finding[] {
+  const { login, database, memberOf, statementTimeoutMs } = found;
+  const limit: Finding = {
+    about: "time limit",
+    level: "warn",
+    says: `statements of ${login} have no limit of the database's own`,
+    remedy: `alter role ${quoteName(login)} in database ${quoteName(database)} set statement_timeout = '30s'`,
+  };
+  const refused: Finding = {
+    about: "login",
+    level: "fail",
+    says: `${login} may not serve`,
+    remedy: "run rowhouse migrate with this DATABASE_URL",
+  };
+  const enough: Finding = {
+    about: "login",
+    level: "ok",
+    says: `${login} may do what serving needs and no more`,
+  };
+  const mayServe = memberOf.some((role) => SERVING.includes(role));
+  const finding = findServingExcess(found) ?? (mayServe ? enough : refused);
+  return statementTimeoutMs > 0 ? [finding] : [finding, limit];
+}
+
+/** The login of ADMIN_DATABASE_URL, as a process that serves uses it. */
+export function judgePushingLogin(found: Login): Finding {
+  const { login, memberOf } = found;
+  const about = "pushing login";
+  if (!found.isSuperuser && !memberOf.includes("rowhouse_tables"))
+    return {
+      about,
+      level: "warn",
+      says: `${login} may not push`,
+      remedy:
+        "set ADMIN_DATABASE_URL to a login that may: grant rowhouse_tables to a role with LOGIN alone",
+    };
+  const says = `${login} may do what pushing needs and no more`;
+  return findPushingExcess(found) ?? { about, level: "ok", says };
+}
+
+/** What the serving login may do beyond serving. */
+export function findServingExcess(found: Login): Finding | undefined {
+  const member = OWNERS.find((role) => found.memberOf.includes(role));
+  const rights = describeExcess(found, member);
+  if (rights === "") return undefined;
+  return {
+    about: "login",
+    level: "warn",
+    says: `${found.login} ${rights}: more than serving needs`,
+    remedy:
+      "create a role with LOGIN alone, put it into DATABASE_URL and run rowhouse migrate with ADMIN_DATABASE_URL set",
+  };
+}
+
+/** What the pushing login may do beyond pushing. */
+export function findPushingExcess(found: Login): Finding | undefined {
+  const member = ["rowhouse_owner", ...SERVING].find((role) => found.memberOf.includes(role));
+  const rights = describeExcess(found, member);
+  if (rights === "") return undefined;
+  return {
+    about: "pushing login",
+    level: "warn",
+    says: `${found.login} ${rights}: more than pushing needs`,
+    remedy:
+      "serve with an ADMIN_DATABASE_URL whose login is a member of rowhouse_tables alone; only migrate and admin need an administrator",
+  };
+}
+
+function describeExcess(found: Login, member: string | undefined): string {
+  if (found.isSuperuser) return "is a superuser";
+  const rights = [
+    found.bypassesRls && "bypasses row security",
+    found.createsRoles && "may create roles",
+    member !== undefined && `is a member of ${member}`,
+  ];
+  return rights.filter((right) => right !== false).join(", ");
+}
