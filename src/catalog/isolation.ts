@@ -4,8 +4,13 @@
  *
  * @module
  */
-import { type Database, quoteLiteral, SERVICE_QUEUE, SERVING_ROLES } from "../db/mod.ts";
-import { TENANT_POLICY } from "./tenant_policy.ts";
+import {
+  type Database,
+  quoteLiteral,
+  SERVICE_QUEUE,
+  SERVING_ROLES,
+  TENANT_POLICY,
+} from "../db/mod.ts";
 
 const POLICY = quoteLiteral(TENANT_POLICY.printed);
 const MAX_FAULTS = 50;

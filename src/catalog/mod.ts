@@ -28,4 +28,3 @@ export {
   keysOf,
   referencesOf,
 } from "./names.ts";
-export { APP_SETTING, TENANT_POLICY } from "./tenant_policy.ts";

@@ -34,6 +34,7 @@ export {
   type Violation,
   ViolationError,
 } from "./sqlstate.ts";
+export { APP_SETTING, TENANT_POLICY } from "./tenant_policy.ts";
 export {
   coalesce,
   type VersionKind,

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { deriveName, enumTypeName, TENANT_POLICY } from "../catalog/mod.ts";
-import { quoteLiteral, quoteName } from "../db/mod.ts";
+import { deriveName, enumTypeName } from "../catalog/mod.ts";
+import { quoteLiteral, quoteName, TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { renderFunctions } from "./functions.ts";
 import type { Plan, Step } from "./step.ts";

@@ -15,8 +15,8 @@ import {
   printedArguments,
   referencesOf,
   TABLE_OWNER,
-  TENANT_POLICY,
 } from "../catalog/mod.ts";
+import { TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { toDefaultText } from "./default_text.ts";
 import { renderBody } from "./functions.ts";

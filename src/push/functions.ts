@@ -7,7 +7,6 @@
  */
 
 import {
-  APP_SETTING,
   ENDPOINTS,
   type Endpoint,
   FUNCTION_CALLERS,
@@ -16,7 +15,7 @@ import {
   placeholdersOf,
   SCOPE_BIT,
 } from "../catalog/mod.ts";
-import { quoteBody, quoteLiteral, quoteName } from "../db/mod.ts";
+import { APP_SETTING, quoteBody, quoteLiteral, quoteName } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { sqlDefault, sqlType } from "./types.ts";
 

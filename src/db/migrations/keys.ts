@@ -11,6 +11,7 @@
 
 import { ID_PATTERN } from "../../stored_text.ts";
 import { KEY_REFUSED } from "../sqlstate.ts";
+import { APP_SETTING, TENANT_POLICY } from "../tenant_policy.ts";
 
 export const KEYS = `
 -- No serving login reads keys: rowhouse.use_key() hands out one at a time, to who knows its proof.
@@ -40,8 +41,8 @@ create table rowhouse.proofs (
 alter table rowhouse.proofs enable row level security;
 alter table rowhouse.proofs force row level security;
 create policy tenant on rowhouse.proofs for all to public
-  using (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid)
-  with check (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid);
+  using (${TENANT_POLICY.written})
+  with check (${TENANT_POLICY.written});
 grant usage on schema rowhouse to rowhouse_tenant;
 grant select on rowhouse.proofs to rowhouse_tenant;
 
@@ -72,7 +73,7 @@ begin
   if app is null then
     return false;
   end if;
-  perform set_config('rowhouse.app_id', app::text, true);
+  perform set_config('${APP_SETTING}', app::text, true);
   insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)
   values (new_key_id, app, key_name, new_digest, key_scopes, key_expires_at);
   insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
@@ -98,7 +99,7 @@ begin
   end if;
   old_expires_at := least(old.expires_at, now() + make_interval(secs => grace_s));
   new_expires_at := now() + (old.expires_at - old.created_at);
-  perform set_config('rowhouse.app_id', old.app_id::text, true);
+  perform set_config('${APP_SETTING}', old.app_id::text, true);
   update rowhouse.api_keys set expires_at = old_expires_at where key_id = old.key_id;
   update rowhouse.proofs set expires_at = old_expires_at where app_id = old.app_id and digest = old.digest;
   insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)
@@ -123,7 +124,7 @@ begin
   if old.key_id is null then
     return false;
   end if;
-  perform set_config('rowhouse.app_id', old.app_id::text, true);
+  perform set_config('${APP_SETTING}', old.app_id::text, true);
   delete from rowhouse.proofs where app_id = old.app_id and digest = old.digest;
   insert into rowhouse.audit (actor, action, app, details)
   select actor, 'revoke_key', slug, jsonb_build_object('keyId', old.key_id) from rowhouse.apps where id = old.app_id;
