@@ -6,10 +6,13 @@
  */
 import * as v from "valibot";
 import { KEY_PREFIX } from "./accounts/mod.ts";
+import { LIST_BYTES } from "./data/mod.ts";
 import { isProxy, MIN_SECRET_BYTES } from "./gateway/mod.ts";
+import { DEFAULT_SETTINGS } from "./identity/mod.ts";
 import { LOG_LEVELS } from "./observe.ts";
 import { PUSH_LIMITS } from "./push/mod.ts";
 import { ROLES } from "./role.ts";
+import { DAY_S, HOUR_S, readDuration } from "./std/duration.ts";
 
 const PostgresUrl = v.pipe(
   v.string(),
@@ -62,16 +65,12 @@ const HmacSecrets = v.optional(
   ),
 );
 
-const DURATION_UNIT_S = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
-const YEAR_S = 31_536_000;
+const YEAR_S = 365 * DAY_S;
 
 /** Seconds of a duration such as 90s, 30m, 24h or 7d. */
 const Duration = v.pipe(
   v.string(),
-  v.transform((text) => {
-    const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-    return Number(count) * DURATION_UNIT_S[unit as keyof typeof DURATION_UNIT_S];
-  }),
+  v.transform((text) => readDuration(text) ?? 0),
   v.check(
     (seconds) => seconds >= 1 && seconds <= YEAR_S,
     "must be a duration such as 30m, 24h or 7d, at most a year",
@@ -97,7 +96,7 @@ export const SETTINGS = {
   },
   MAX_RESPONSE_BYTES: {
     form: whole(65_536, 268_435_456),
-    initial: "8388608",
+    initial: String(LIST_BYTES),
     about:
       "Bytes of a list at the most, give or take a row: what is left out comes with the next page.",
   },
@@ -183,12 +182,12 @@ export const SETTINGS = {
   },
   SESSION_IDLE: {
     form: Duration,
-    initial: "24h",
+    initial: `${DEFAULT_SETTINGS.sessionIdleS / HOUR_S}h`,
     about: "How long a session lasts without being used, such as 30m, 24h or 7d.",
   },
   SESSION_MAX: {
     form: Duration,
-    initial: "7d",
+    initial: `${DEFAULT_SETTINGS.sessionMaxS / DAY_S}d`,
     about: "How long a session lasts however much it is used.",
   },
   COOKIE_DOMAIN: {

@@ -7,6 +7,7 @@
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
+import { DAY_S, HOUR_S } from "../std/duration.ts";
 import { quote } from "../std/quote.ts";
 import { OPERATOR } from "./audit.ts";
 import { toProof, toProofDigest } from "./key_proof.ts";
@@ -15,7 +16,7 @@ import { type IssueDeps, unknownApp } from "./keys.ts";
 import { toUtcText } from "./utc_text.ts";
 
 /** How long a rolled key goes on working beside its copy, in seconds. */
-export const GRACES = { "0": 0, "1h": 3600, "24h": 86_400, "7d": 604_800 } as const;
+export const GRACES = { "0": 0, "1h": HOUR_S, "24h": DAY_S, "7d": 7 * DAY_S } as const;
 export type Grace = keyof typeof GRACES;
 
 export type RolledKey = {

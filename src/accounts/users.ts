@@ -1,6 +1,7 @@
 /** People, as an operator makes and changes them. What one does is in the audit log in the same statement. @module */
 import { type Database, SERVICE_QUEUE, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
+import { DAY_S } from "../std/duration.ts";
 import { quote } from "../std/quote.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import { OPERATOR } from "./audit.ts";
@@ -11,7 +12,7 @@ export const CONSOLE_ROLES = ["admin", "super_admin"] as const;
 export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
 
 /** How long a set-password link can be used. */
-export const LINK_LIFE_S = 3 * 86_400;
+export const LINK_LIFE_S = 3 * DAY_S;
 
 type MakeDeps = { admin: Database; makeId: () => string; randomBytes: RandomBytes };
 

@@ -1,5 +1,6 @@
 /** What the identity room is set to: hosts, the cookies' domain, how long a session lasts. @module */
 import type { VirtualHost } from "../http/mod.ts";
+import { DAY_S } from "../std/duration.ts";
 
 export type IdentitySettings = {
   /** The gateway's origin as browsers see it; unset where it does not matter. */
@@ -18,8 +19,8 @@ export const DEFAULT_SETTINGS: IdentitySettings = {
   publicUrl: undefined,
   identityUrl: undefined,
   cookieDomain: undefined,
-  sessionIdleS: 86_400,
-  sessionMaxS: 604_800,
+  sessionIdleS: DAY_S,
+  sessionMaxS: 7 * DAY_S,
 };
 
 /** Which of the service's hosts a request is for, by the `Host` header alone: nothing that a caller forwards is believed. With

@@ -10,6 +10,7 @@ import {
   rollKey,
 } from "../../accounts/mod.ts";
 import { SCOPES, type Scope } from "../../principal.ts";
+import { readDuration } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { readTimestamp } from "../../std/timestamp.ts";
 import { RefusedError, UsageError } from "../cli/command.ts";
@@ -17,7 +18,6 @@ import { toPrintableLine } from "../cli/terminal.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 
 const DEFAULT_SCOPES = "data:read,data:write";
-const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
 const issueKeyTask: AdminTask = async (deps, args) => {
   const [slug = ""] = args.positionals;
@@ -169,12 +169,12 @@ function readName(text: string): string {
 
 /** A moment to come: a duration from now, or a date (its begin in UTC) or time with offset. */
 function readExpiry(text: string, now: Date): Date {
-  const [, count, unit] = /^([1-9]\d{0,5})([mhdw])$/.exec(text) ?? [];
+  const seconds = readDuration(text);
   const moment = readTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
   const at =
-    count !== undefined
-      ? new Date(now.getTime() + Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS])
-      : new Date(moment ?? Number.NaN);
+    seconds === undefined
+      ? new Date(moment ?? Number.NaN)
+      : new Date(now.getTime() + seconds * 1000);
   if (Number.isNaN(at.getTime()))
     throw new UsageError(
       `Cannot read --expires ${quote(text)}: must be such as 90d, 2030-01-31 or 2030-01-31T12:00:00Z`,

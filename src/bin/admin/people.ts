@@ -14,12 +14,12 @@ import {
   setDisabled,
 } from "../../accounts/mod.ts";
 import type { Config } from "../../config.ts";
+import { DAY_S } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { RefusedError, UsageError } from "../cli/command.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 
 const ROLES = CONSOLE_ROLES.join(", ");
-const DAY_S = 86_400;
 
 const createUserTask: AdminTask = async (deps, args) => {
   const role = args.text("role");
