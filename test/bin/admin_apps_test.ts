@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SCOPES } from "../../src/principal.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
+import { eventually } from "../support/eventually.ts";
 
 let admin: Admin;
 beforeAll(async () => {
@@ -43,9 +44,7 @@ test("an app is made, listed, given a key; the key works until it is revoked", a
     code: 0,
     err: "",
   });
-  const deadline = performance.now() + 6000;
-  while ((await call()) !== 401 && performance.now() < deadline) await Bun.sleep(100);
-  expect(await call()).toBe(401);
+  await eventually(async () => (await call()) === 401, { patienceMs: 6000 });
   expect(await admin.run("revoke-key", String(issued["keyId"]))).toMatchObject({
     code: 1,
     out: "",

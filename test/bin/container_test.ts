@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
-import { eventually, makeProject, ROOT } from "../support/command.ts";
+import { makeProject, ROOT } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 
 // There is no container engine in every place where the tests run: the Dockerfile's own steps are replayed instead.
 const dockerfile = readFileSync(join(ROOT, "Dockerfile"), "utf8");
@@ -64,10 +65,9 @@ test("the Dockerfile's steps give a service that serves, is healthy and stops", 
   void (async () => {
     for await (const chunk of service.stdout) log += new TextDecoder().decode(chunk);
   })();
-  await eventually(
-    () => log.includes('"event":"listening"') || service.exitCode !== null,
-    () => log,
-  );
+  await eventually(() => log.includes('"event":"listening"') || service.exitCode !== null, {
+    describe: () => log,
+  });
   const port = log.match(/"port":(\d+)/)?.[1] ?? "";
   const health = run(readHealthCheck(), { PORT: port });
   expect([await health.exited, await new Response(health.stderr).text()]).toEqual([0, ""]);

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import {
-  eventually,
   makeProject,
   ROOT,
   runCommand,
@@ -10,6 +9,7 @@ import {
   startCommand,
   startOnTerminal,
 } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import {
-  eventually,
   makeProject,
   type Running,
   runCommand,
   schemaText,
   startCommand,
 } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 
 const TODOS = "{ todos: { title: t.string().required() } }";
 const LIMIT_MS = 60_000;

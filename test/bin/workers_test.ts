@@ -1,13 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
-import {
-  eventually,
-  type Running,
-  runCommand,
-  type Settings,
-  startCommand,
-} from "../support/command.ts";
+import { type Running, runCommand, type Settings, startCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 import { findFreePort } from "../support/free_port.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 
@@ -27,7 +22,7 @@ afterAll(() => shop.close());
 
 async function startServing(settings: Settings = {}): Promise<Running> {
   const serving = startCommand(["serve"], { ...shop, env: { ...shop.env, ...settings } });
-  await eventually(() => countOf(serving, "listening") === 2, serving.output);
+  await eventually(() => countOf(serving, "listening") === 2, { describe: serving.output });
   return serving;
 }
 
@@ -99,9 +94,9 @@ test("a worker that is killed is replaced, and the others serve on", async () =>
   const serving = await startServing();
   const [victim = 0] = await childrenOf(serving.pid);
   process.kill(victim, "SIGKILL");
-  await eventually(() => countOf(serving, "worker died") === 1, serving.output);
+  await eventually(() => countOf(serving, "worker died") === 1, { describe: serving.output });
   expect(await list()).toBe(200);
-  await eventually(() => countOf(serving, "listening") === 3, serving.output);
+  await eventually(() => countOf(serving, "listening") === 3, { describe: serving.output });
   expect((await childrenOf(serving.pid)).length).toBe(2);
   expect(await serving.kill("SIGTERM")).toBe(0);
 });
@@ -118,7 +113,7 @@ test("SIGHUP replaces every worker under load and loses no request", async () =>
     }
   });
   process.kill(serving.pid, "SIGHUP");
-  await eventually(() => countOf(serving, "reloaded") === 1, serving.output);
+  await eventually(() => countOf(serving, "reloaded") === 1, { describe: serving.output });
   isRunning = false;
   await Promise.all(callers);
   const after = await childrenOf(serving.pid);

@@ -6,6 +6,7 @@ import { KEY_REFUSED, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { proofOf } from "../support/proof.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { sqlstateOf } from "../support/sqlstate.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required().unique() },
@@ -39,16 +40,6 @@ afterAll(async () => {
   await login.end();
   await service.close();
 });
-
-/** The SQLSTATE by which a message is refused, or "" where it is not. */
-async function refusalOf(text: string): Promise<string> {
-  try {
-    await login.unsafe(text);
-    return "";
-  } catch (error) {
-    return error instanceof postgres.PostgresError ? error.code : "no SQLSTATE";
-  }
-}
 
 const DENIED = "42501";
 
@@ -123,7 +114,7 @@ describe("the serving login cannot", () => {
     "select lo_import('/etc/passwd')",
     "select * from pg_catalog.pg_statistic",
   ])("%s", async (text) => {
-    const code = await refusalOf(text);
+    const code = await sqlstateOf(login, text);
     await login.unsafe("reset all; reset role");
     // 42P01, 42883 and 3F000 would mean that the attack was aimed at nothing.
     expect(code).toBe(DENIED);
@@ -176,10 +167,12 @@ describe("hostile state of a session", () => {
   test("row security that is switched off makes the functions refuse, not tell", async () => {
     await login.unsafe("set row_security = off");
     const codes = [
-      await refusalOf(
+      await sqlstateOf(
+        login,
         `select api.todos_list('${mine.id}', ${proofOf(mine.key)}, 1000, 0, 8388608)`,
       ),
-      await refusalOf(
+      await sqlstateOf(
+        login,
         `select api.todos_create('${mine.id}', ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}')`,
       ),
     ];
@@ -195,13 +188,17 @@ describe("hostile state of a session", () => {
 
   test("no tenant at all reads nothing, a malformed one is refused", async () => {
     expect(
-      await refusalOf(`select api.todos_list(null, ${proofOf(mine.key)}, 1000, 0, 8388608)`),
+      await sqlstateOf(
+        login,
+        `select api.todos_list(null, ${proofOf(mine.key)}, 1000, 0, 8388608)`,
+      ),
     ).toBe(KEY_REFUSED);
     expect(
-      await refusalOf(`select api.todos_list('%', ${proofOf(mine.key)}, 1000, 0, 8388608)`),
+      await sqlstateOf(login, `select api.todos_list('%', ${proofOf(mine.key)}, 1000, 0, 8388608)`),
     ).toBe("22P02");
     expect(
-      await refusalOf(
+      await sqlstateOf(
+        login,
         `select api.todos_create(null, ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}')`,
       ),
     ).toBe(KEY_REFUSED);

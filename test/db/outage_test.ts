@@ -1,10 +1,13 @@
 /** A database that goes away, comes back, hangs or is busy: what callers are told, and that the pool heals. @module */
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import postgres from "postgres";
+import type { TransactionSql } from "postgres";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { whileRowLocked } from "../support/held_lock.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { codeOf } from "../support/problem.ts";
 import {
   type Answer,
   openTestService,
@@ -14,8 +17,6 @@ import {
 
 const LIST = "/v1/data/db/todos";
 const LIMIT_MS = 700;
-
-type Session = postgres.TransactionSql;
 
 let proxy: PostgresProxy;
 let service: TestService;
@@ -37,12 +38,11 @@ afterEach(async () => {
 });
 
 const create = (json: object) => service.call(app, LIST, { method: "POST", json });
-const errorOf = (answer: Answer) => (answer.json as { error?: string } | undefined)?.error;
 const idOf = (location: string) => location.slice(location.lastIndexOf("/") + 1);
 
 /** Asks until the answer is a good one: the pool must find the database again. */
 async function untilServed(): Promise<void> {
-  while ((await service.call(app, LIST)).status !== 200) await Bun.sleep(50);
+  await eventually(async () => (await service.call(app, LIST)).status === 200);
 }
 
 /** The next create is run; then the database goes away, and its answer with it. */
@@ -67,7 +67,7 @@ async function countSessions(state: string): Promise<number> {
 }
 
 async function untilWaiting(): Promise<void> {
-  while ((await countSessions("wait_event_type = 'Lock'")) === 0) await Bun.sleep(10);
+  await eventually(async () => (await countSessions("wait_event_type = 'Lock'")) > 0);
 }
 
 describe("a database that is away", () => {
@@ -83,7 +83,7 @@ describe("a database that is away", () => {
       await service.call(app, row, { method: "PATCH", json: { title: "never" } }),
     ];
     for (const answer of [...reads, ...writes]) {
-      expect([answer.status, errorOf(answer), answer.headers.get("retry-after")]).toEqual([
+      expect([answer.status, codeOf(answer.text), answer.headers.get("retry-after")]).toEqual([
         503,
         "unavailable",
         "1",
@@ -100,7 +100,7 @@ describe("a database that is away", () => {
   test("is 503 unknown_outcome to a write that was under way", async () => {
     loseAnswerOfCreate();
     const answer = await create({ title: "perhaps" });
-    expect([answer.status, errorOf(answer), answer.headers.get("retry-after")]).toEqual([
+    expect([answer.status, codeOf(answer.text), answer.headers.get("retry-after")]).toEqual([
       503,
       "unknown_outcome",
       "1",
@@ -117,7 +117,7 @@ describe("a database that is away", () => {
     proxy.freeze();
     const startedAt = performance.now();
     const read = await service.call(app, row);
-    expect([read.status, errorOf(read)]).toEqual([504, "timeout"]);
+    expect([read.status, codeOf(read.text)]).toEqual([504, "timeout"]);
     expect(performance.now() - startedAt).toBeLessThan(LIMIT_MS + 4000);
   });
 });
@@ -174,29 +174,20 @@ describe("an outage in the log", () => {
 });
 
 describe("a row that another session holds", () => {
-  /** Runs `use` while another session holds a lock on the row. */
-  async function whileHeld(id: string, use: (session: Session) => Promise<void>): Promise<void> {
-    const sql = postgres(service.database.adminUrl, { max: 1, onnotice: () => undefined });
-    await sql.begin(async (session) => {
-      // Of two sessions that wait for each other, the service's is to find out first.
-      await session.unsafe("set local deadlock_timeout = '30s'");
-      await session.unsafe(`select id from data.todos where id = '${id}' for update`);
-      await use(session);
-    });
-    await sql.end();
-  }
+  const whileLocked = <Result>(id: string, use: (session: TransactionSql) => Promise<Result>) =>
+    whileRowLocked(service.database.adminUrl, id, use);
 
   test("is 504 at the limit, and the statement is cancelled in the database", async () => {
-    await whileHeld(idOf(row), async () => {
+    await whileLocked(idOf(row), async () => {
       const answer = await service.call(app, row, { method: "PATCH", json: { title: "late" } });
-      expect([answer.status, errorOf(answer)]).toEqual([504, "timeout"]);
+      expect([answer.status, codeOf(answer.text)]).toEqual([504, "timeout"]);
       expect(await countSessions("state = 'active'")).toBe(0);
     });
     expect((await service.call(app, row)).text).toContain('"first"');
   });
 
   test("is waited for no longer when the caller leaves", async () => {
-    await whileHeld(idOf(row), async () => {
+    await whileLocked(idOf(row), async () => {
       const leaving = new AbortController();
       const asked = fetch(service.url + row, {
         method: "PATCH",
@@ -207,7 +198,7 @@ describe("a row that another session holds", () => {
       await untilWaiting();
       leaving.abort();
       expect(await asked).toBe("left");
-      while ((await countSessions("wait_event_type = 'Lock'")) > 0) await Bun.sleep(10);
+      await eventually(async () => (await countSessions("wait_event_type = 'Lock'")) === 0);
     });
     expect((await service.call(app, row)).text).toContain('"first"');
   });
@@ -223,7 +214,7 @@ describe("a row that another session holds", () => {
     const parent = idOf((await create({ title: "parent" })).headers.get("location") ?? "");
     const child = idOf((await create({ title: "child", parent })).headers.get("location") ?? "");
     let answered: Promise<Answer> | undefined;
-    await whileHeld(child, async (session) => {
+    await whileLocked(child, async (session) => {
       answered = service.call(app, `${LIST}/${parent}`, { method: "DELETE" });
       await untilWaiting();
       await session.unsafe(`select id from data.todos where id = '${parent}' for update`);
@@ -255,7 +246,7 @@ describe("a database that takes no writes", () => {
       await service.call(app, row, { method: "PATCH", json: { title: "never" } }),
       await service.call(app, row, { method: "DELETE" }),
     ]) {
-      expect([refused.status, errorOf(refused), refused.headers.get("retry-after")]).toEqual([
+      expect([refused.status, codeOf(refused.text), refused.headers.get("retry-after")]).toEqual([
         503,
         "unavailable",
         "5",

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { eventually } from "../support/eventually.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
 
 const CONNECTIONS = 4;
@@ -110,7 +111,7 @@ test("a statement whose caller has gone is cancelled in the database", async () 
       ...READ,
       caller,
     });
-    while ((await countRunning(mark)) === 0) await Bun.sleep(5);
+    await eventually(async () => (await countRunning(mark)) > 0);
     caller.abort();
     expect(await codeOf(call)).toBe("timeout");
     expect(await countRunning(mark)).toBe(0);
@@ -184,7 +185,7 @@ test("a database that refuses connections is answered at once, and found again w
     expect([...new Set(ends)]).toEqual(["unavailable"]);
     expect(performance.now() - startedAt).toBeLessThan(500);
     await proxy.heal();
-    while ((await codeOf(pool.query("select 1", [], READ))) !== "done") await Bun.sleep(10);
+    await eventually(async () => (await codeOf(pool.query("select 1", [], READ))) === "done");
   });
   await proxy.close();
 });
@@ -198,7 +199,7 @@ test("a database that takes connections and says nothing is answered by the dead
     expect([code, performance.now() - startedAt < 4000]).toEqual([expect.any(String), true]);
     expect(["unavailable", "overloaded"]).toContain(code);
     await proxy.heal();
-    while ((await codeOf(pool.query("select 1", [], READ))) !== "done") await Bun.sleep(10);
+    await eventually(async () => (await codeOf(pool.query("select 1", [], READ))) === "done");
   });
   await proxy.close();
 });

@@ -5,6 +5,7 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { checksumOf } from "../../src/push/migration.ts";
 import { dumpDatabase } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { sqlstateOf } from "../support/sqlstate.ts";
 
 const schema = defineSchema({ todos: { title: t.string().required() } });
 
@@ -20,16 +21,6 @@ afterAll(async () => {
   await login.end();
   await service.close();
 });
-
-/** The SQLSTATE by which a message is refused, or "" where it is not. */
-async function refusalOf(text: string): Promise<string> {
-  try {
-    await login.unsafe(text);
-    return "";
-  } catch (error) {
-    return error instanceof postgres.PostgresError ? error.code : "no SQLSTATE";
-  }
-}
 
 describe("the pushing login cannot", () => {
   test.each([
@@ -85,7 +76,7 @@ describe("the pushing login cannot", () => {
     "copy (select 1) to program 'true'",
     "select * from pg_catalog.pg_authid",
   ])("%s", async (text) => {
-    const code = await refusalOf(text);
+    const code = await sqlstateOf(login, text);
     await login.unsafe("reset role");
     // 42P01, 42883 and 3F000 would mean that the attack was aimed at nothing.
     expect(code).toBe("42501");

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { revokeKey } from "../../src/accounts/mod.ts";
-import { eventually } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 import { type Jar, makePerson, sharedCookie, signInAs } from "../support/people.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 

@@ -5,8 +5,8 @@ import SCHEMA from "../../schema/mod.ts";
 import { issueKey, revokeKey } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { toBase62 } from "../../src/std/base62.ts";
-import { eventually } from "../support/command.ts";
 import { testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import {
   callService,

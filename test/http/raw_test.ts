@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { codeOf } from "../support/problem.ts";
 import { type RawOptions, sendRaw, writeRequest } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -27,8 +28,6 @@ const request = (start: string, headers: readonly string[] = [], body = "") =>
 const JSON_TYPE = "Content-Type: application/json";
 const send = (bytes: string | Uint8Array, options: RawOptions = { untilAnswer: true }) =>
   sendRaw(service.url, bytes, options);
-const codeOf = (body: string): unknown =>
-  body === "" ? "" : (JSON.parse(body) as { error?: string }).error;
 
 describe("requests that are framed badly", () => {
   test.each([

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import schema from "../../schema/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const DAWDLERS = 200;
@@ -129,12 +130,12 @@ test("a caller who leaves has his statement cancelled in the database", async ()
     );
     return rows.length;
   };
-  while ((await countLocked()) === 0) await Bun.sleep(5);
+  await eventually(async () => (await countLocked()) > 0);
   const head = `GET /v1/data/db/todos HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${app.key}\r\n\r\n`;
   const socket = await openSocket(head);
-  while ((await countWaiting()) === 0) await Bun.sleep(5);
+  await eventually(async () => (await countWaiting()) > 0);
   socket.destroy();
-  while ((await countWaiting()) > 0) await Bun.sleep(5);
+  await eventually(async () => (await countWaiting()) === 0);
   // He has left the queue while the table was still locked: the lock's end did not let him through.
   expect(await countLocked()).toBe(1);
   await lock;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   makePerson,
   PASSWORD,
@@ -157,10 +158,8 @@ test.each([
 
 /** Waits until the pool has found the database again. */
 async function untilBack(): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  await eventually(async () => {
     const { status } = await service.call(undefined, "/v1/auth/me", { headers: { cookie: DEAD } });
-    if (status === 401) return;
-    await Bun.sleep(25);
-  }
-  throw new Error("The service did not find its database again");
+    return status === 401;
+  });
 }

@@ -281,39 +281,6 @@ test.each(NASTY.map((text) => ({ text, name: JSON.stringify(text) })))(
   },
 );
 
-test("columns named as SQL words, variables and aliases are served", async () => {
-  const name = freshName();
-  const columns = [
-    "select",
-    "app",
-    "lim",
-    "off",
-    "body",
-    "t",
-    "row",
-    "user",
-    "order",
-    "null",
-    "row_to_json",
-    "v0",
-    "_",
-    "a__b",
-    "a".repeat(63),
-  ].map((column) => string(column, { index: column.length < 4 }));
-  expect(
-    await postDefinition(
-      service,
-      app,
-      one({ name, columns, indexes: [["select", "user"]], uniques: [["a__b", "_"]] }),
-    ),
-  ).toMatchObject({ json: { status: "applied" } });
-
-  const values = Object.fromEntries(columns.map((column) => [column.name, column.name]));
-  const created = await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: values });
-
-  expect(created.json).toMatchObject(values);
-});
-
 test("an app's key cannot put a unique on rows of other apps, by whatever flag", async () => {
   const name = freshName();
   const columns = [string("label")];

@@ -11,6 +11,7 @@ import {
   readJournal,
   writeJournal,
 } from "../../src/push/mod.ts";
+import { codeOf } from "../support/problem.ts";
 import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -230,7 +231,7 @@ test.each([
 
   const answer = await service.call(reader, `/v1/data/schema/migrations/${path}`);
 
-  expect([answer.status, (answer.json as { error: string }).error]).toEqual(want as never);
+  expect([answer.status, codeOf(answer.text)]).toEqual(want as never);
 });
 
 const OTHER = `sha256:${"0".repeat(64)}`;

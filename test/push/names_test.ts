@@ -81,7 +81,12 @@ const HOSTILE = [
   "requestId",
   "__defineGetter__",
   "isPrototypeOf",
+  "row_to_json",
+  "a__b",
+  "a".repeat(63),
 ];
+/** Those that have an index too, whose name holds theirs. */
+const INDEXED = ["app", "lim", "off", "t", "row", "v0", "_"];
 const LONG = `${"long_column_name_".repeat(4).slice(0, 62)}`;
 const NAMES = [...HOSTILE, `${LONG}a`, `${LONG}b`];
 const TABLE = "t".repeat(48);
@@ -94,7 +99,13 @@ let service: TestService;
 let app: TestApp;
 let other: TestApp;
 const schema = defineSchema({
-  hostile: columns(() => t.string()),
+  hostile: t
+    .model({
+      ...columns(() => t.string()),
+      ...Object.fromEntries(INDEXED.map((name) => [name, t.string().index()])),
+    })
+    .index("select", "user")
+    .unique("a__b", "_"),
   select: { table: t.string().unique() },
   user: { user: t.string() },
   order: { limit: t.number(), offset: t.decimal() },

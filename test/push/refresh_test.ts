@@ -4,7 +4,8 @@ import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
-import { eventually, makeProject, type Outcome, runCommand } from "../support/command.ts";
+import { makeProject, type Outcome, runCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 /** A list function as another release might make it: with one argument less. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { MAX_AGE_MS, makeGuard } from "../../src/service/isolation_guard.ts";
 import { IsolationError, openService } from "../../src/service/open.ts";
-import { eventually } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;

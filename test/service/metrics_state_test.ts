@@ -1,8 +1,8 @@
 /** What /metrics says while it is so: callers in flight, connections in use, callers that wait, are shed or refused. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import postgres from "postgres";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { eventually } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { whileRowLocked } from "../support/held_lock.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -69,7 +69,7 @@ async function untilMetrics(wanted: Wanted): Promise<void> {
         return value >= least && value <= most;
       });
     },
-    () => JSON.stringify({ wanted, found }),
+    { describe: () => JSON.stringify({ wanted, found }) },
   );
 }
 
@@ -79,18 +79,10 @@ const shed = (reason: string) => `rowhouse_shed_total{pool="serving",reason="${r
 const errors = (code: string) => `rowhouse_errors_total{code="${code}"}`;
 const QUIET = { [IN_FLIGHT]: 0, [pool("busy")]: 0, [pool("waiting")]: 0 };
 
-/** Runs `use` while another session holds the row; what it gives is waited for after the row is free again. */
+/** Runs `use` while another session has locked the row; waits for what it gives when the row is free again. */
 async function whileHeld<Result>(use: () => Promise<Promise<Result>[]>): Promise<Result[]> {
-  const sql = postgres(service.database.adminUrl, { max: 1, onnotice: () => undefined });
-  let answers: Promise<Result>[] = [];
-  await sql.begin(async (session) => {
-    await session.unsafe(
-      `select id from data.todos where id = '${row.split("/").at(-1)}' for update`,
-    );
-    answers = await use();
-  });
-  await sql.end();
-  return await Promise.all(answers);
+  const id = row.slice(row.lastIndexOf("/") + 1);
+  return await Promise.all(await whileRowLocked(service.database.adminUrl, id, use));
 }
 
 /** A change of the row, without a socket: so many at once as no client opens. */

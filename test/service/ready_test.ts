@@ -1,6 +1,6 @@
 /** What `/ready` costs whoever serves it: strangers may ask it as often as they like. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { eventually } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 

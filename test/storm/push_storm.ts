@@ -7,6 +7,7 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { LOCK_BUDGET_MS } from "../../src/push/message.ts";
 import { type Migration, readDrift } from "../../src/push/mod.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";
+import { eventually } from "../support/eventually.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { freshName, postSchema, readDeclared, readMigrations } from "../support/push.ts";
@@ -45,24 +46,16 @@ async function expectLinear(service: TestService, app: TestApp, count: number): 
   ]);
 }
 
-async function eventually(check: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (!(await check())) {
-    if (performance.now() > deadline) throw new Error("It did not come to pass");
-    await Bun.sleep(20);
-  }
-}
-
 describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   let pooler: Pooler | undefined;
   let service: TestService;
   beforeAll(async () => {
     if (isPooled) {
-      const { adminUrl, servingUrl, drop } = await makeDatabase();
+      const { adminUrl, servingUrl, pushUrl, drop } = await makeDatabase();
       pooler = await startPooler(adminUrl, {
         poolSize: 20,
         clients: 200,
-        users: Object.fromEntries([adminUrl, servingUrl].map(readLogin)),
+        users: Object.fromEntries([adminUrl, servingUrl, pushUrl].map(readLogin)),
       });
       await drop();
     }
@@ -142,7 +135,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   test(
     "a service that is killed at any message of a push leaves all of it or nothing",
     async () => {
-      const { adminUrl, servingUrl } = service.database;
+      const { pushUrl, servingUrl } = service.database;
       const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
       let isWhole = false;
       for (let stopAfter = 1; !isWhole; stopAfter++) {
@@ -154,16 +147,13 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         const proxy = await openPostgresProxy();
         const { child, port } = await startService({
           databaseUrl: toUrl(servingUrl),
-          adminDatabaseUrl: proxy.toUrl(toUrl(adminUrl)),
+          adminDatabaseUrl: proxy.toUrl(toUrl(pushUrl)),
           prepare: !isPooled,
         });
         const isStopped = freezeAfter(proxy, stopAfter);
         const pushing = postAt(service, port, app, schema).catch(() => undefined);
         const answered = pushing.then((answer) => answer !== undefined);
-        isWhole = await Promise.race([
-          answered,
-          eventually(async () => isStopped()).then(() => false),
-        ]);
+        isWhole = await Promise.race([answered, eventually(isStopped).then(() => false)]);
         child.kill("SIGKILL");
         await child.exited;
         await proxy.close();
@@ -182,7 +172,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   test(
     "a service that is killed while the statements of a push run leaves nothing, and the next push all of it",
     async () => {
-      const { adminUrl, servingUrl } = service.database;
+      const { pushUrl, servingUrl } = service.database;
       const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
       const makeSchema = (name: string) =>
         defineSchema({ [name]: { title: t.string().unique(), kind: t.enum(["a", "b"]) } });
@@ -198,7 +188,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
           const proxy = await openPostgresProxy();
           const { child, port } = await startService({
             databaseUrl: toUrl(servingUrl),
-            adminDatabaseUrl: proxy.toUrl(toUrl(adminUrl)),
+            adminDatabaseUrl: proxy.toUrl(toUrl(pushUrl)),
             prepare: !isPooled,
           });
           const answered: string[] = [];
@@ -432,7 +422,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
       const { child, port } = await startService({
         databaseUrl: toUrl(service.database.servingUrl),
-        adminDatabaseUrl: toUrl(service.database.adminUrl),
+        adminDatabaseUrl: toUrl(service.database.pushUrl),
         prepare: !isPooled,
       });
       const name = freshName();

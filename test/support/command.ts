@@ -2,10 +2,10 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { eventually } from "./eventually.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 const SCRIPT = join(ROOT, "src/bin/rowhouse.ts");
-const PATIENCE_MS = 20_000;
 
 export type Outcome = { code: number; out: string; err: string };
 export type Settings = Readonly<Record<string, string>>;
@@ -76,7 +76,9 @@ function toRunning(child: Bun.Subprocess, output: () => string): Running {
     pid: child.pid,
     output,
     until: async (wanted) => {
-      await eventually(() => wanted.test(output()) || child.exitCode !== null, output);
+      await eventually(() => wanted.test(output()) || child.exitCode !== null, {
+        describe: output,
+      });
       const match = output().match(wanted);
       if (match === null)
         throw new Error(`Ended (${child.exitCode}) without ${wanted}:\n${output()}`);
@@ -104,18 +106,6 @@ function spawn(words: readonly string[], folder: string, env: Settings) {
 function toEnvironment(env: Settings): Settings {
   const { PATH = "", HOME = "" } = process.env;
   return { PATH, HOME, ...env };
-}
-
-/** Waits for a condition; fails with what `describe` tells. */
-export async function eventually(
-  condition: () => boolean | Promise<boolean>,
-  describe: () => string = () => "",
-): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`Waited in vain: ${describe()}`);
-    await Bun.sleep(20);
-  }
 }
 
 /** A project's folder with these files. The account of an embedded PostgreSQL may enter it. */

@@ -1,7 +1,8 @@
-/** A session that holds a table as an operator's forgotten transaction would. @module */
+/** Another session that holds a table or a row, as an operator's forgotten transaction would. @module */
+import postgres from "postgres";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "./cluster.ts";
-import { eventually } from "./command.ts";
+import { eventually } from "./eventually.ts";
 
 const LONGEST_S = 60;
 
@@ -30,13 +31,32 @@ export async function whileLocked<Result>(
         [mark, `data."${name}"`],
         { retry: "safe", queue: SERVICE_QUEUE },
       );
-    await eventually(
-      async () => (await ask("true")).length > 0,
-      () => `the lock of ${name}`,
-    );
+    await eventually(async () => (await ask("true")).length > 0, {
+      describe: () => `the lock of ${name}`,
+    });
     const result = await use().finally(() => ask("pg_terminate_backend(pid)"));
     const early = await held;
     if (early !== undefined) throw early;
     return result;
   });
+}
+
+/** Runs `use` while another session has locked a row of `data.todos`; ends its transaction then. */
+export async function whileRowLocked<Result>(
+  adminUrl: string,
+  id: string,
+  use: (session: postgres.TransactionSql) => Promise<Result>,
+): Promise<Result> {
+  const sql = postgres(adminUrl, { max: 1, onnotice: () => undefined });
+  const lock = async (session: postgres.TransactionSql) => {
+    // Of two sessions that wait for each other, the service's is to find out first.
+    await session.unsafe("set local deadlock_timeout = '30s'");
+    await session.unsafe("select id from data.todos where id = $1 for update", [id]);
+    return { result: await use(session) };
+  };
+  try {
+    return (await sql.begin(lock)).result;
+  } finally {
+    await sql.end();
+  }
 }

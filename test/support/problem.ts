@@ -10,6 +10,11 @@ export type Refusal = {
   headers?: Readonly<Record<string, string>>;
 };
 
+/** The code of a refusal, from the text of its body; none where that is something else. */
+export function codeOf(body: string): string | undefined {
+  return body === "" ? undefined : (JSON.parse(body) as { error?: string }).error;
+}
+
 type Refused = {
   status: number;
   headers: { get: (name: string) => string | null | undefined };

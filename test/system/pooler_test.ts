@@ -4,8 +4,10 @@ import schema from "../../schema/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { clusterUrls } from "../support/cluster.ts";
 import { makeProject, runCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { codeOf } from "../support/problem.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const CLIENTS = 12;
@@ -93,16 +95,16 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     const callers = Array.from({ length: 8 }, async () => {
       while (isRunning) {
         const title = crypto.randomUUID();
-        const { status, json } = await create(title);
-        const isUnknown = (json as { error?: string }).error === "unknown_outcome";
+        const { status, text } = await create(title);
+        const isUnknown = codeOf(text) === "unknown_outcome";
         if (!isUnknown) titles.set(title, status);
       }
     });
-    await until(() => titles.size > 50);
+    await eventually(() => titles.size > 50);
     await pooler.kill();
     await pooler.start();
     const seen = titles.size;
-    await until(() => titles.size > seen + 50);
+    await eventually(() => titles.size > seen + 50);
     isRunning = false;
     await Promise.all(callers);
     const there = new Set(
@@ -172,14 +174,10 @@ async function tour(): Promise<void> {
 
 /** Until every caller is served again, as many at once as the service has connections. */
 async function heals(): Promise<void> {
-  await until(async () => {
+  await eventually(async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => list()));
     return answers.every(({ status }) => status === 200);
   });
-}
-
-async function until(check: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await check())) await Bun.sleep(20);
 }
 
 /** A client that has signed in and stays. */

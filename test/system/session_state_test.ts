@@ -7,14 +7,14 @@ import { createUser } from "../../src/accounts/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { pages, routes } from "../../src/service/routes.ts";
-import { LOGIN, PASSWORD as LOGIN_PASSWORD, withDatabase } from "../support/cluster.ts";
-import { eventually } from "../support/command.ts";
+import { LOGIN, PASSWORD as LOGIN_PASSWORD, PUSH_LOGIN, withDatabase } from "../support/cluster.ts";
 import {
   type DebianCluster,
   hasDebianPostgres,
   startDebianCluster,
 } from "../support/debian_cluster.ts";
 import { testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   type Jar,
   readHidden,
@@ -48,7 +48,7 @@ let cluster: DebianCluster;
 let pooler: Pooler;
 let service: TestService;
 let app: TestApp;
-/** Through the pooler, as the serving login and as the administrator of pushes. */
+/** Through the pooler: as the serving login, as the pushing one and as the administrator. */
 let sharers: Database[];
 
 /** Statements that were looked at already. */
@@ -140,7 +140,11 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
     pooler = await startPooler(cluster.url, {
       poolSize: POOL,
       clients: 60,
-      users: { [admin.username]: ADMIN_PASSWORD, [LOGIN]: LOGIN_PASSWORD },
+      users: {
+        [admin.username]: ADMIN_PASSWORD,
+        [LOGIN]: LOGIN_PASSWORD,
+        [PUSH_LOGIN]: LOGIN_PASSWORD,
+      },
     });
     service = await openTestService({
       shape: "one",
@@ -149,7 +153,8 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
       toAdminUrl: pooler.toUrl,
       identity: () => ({ cookieDomain: "example.org" }),
     });
-    sharers = [service.database.servingUrl, service.database.adminUrl].map((url) =>
+    const { servingUrl, pushUrl, adminUrl } = service.database;
+    sharers = [servingUrl, pushUrl, adminUrl].map((url) =>
       openDatabase({ url: pooler.toUrl(url), connections: 5, prepare: false, name: "sharer" }),
     );
     app = await service.makeApp(undefined, { origins: ["https://app.example.org"] });
@@ -194,7 +199,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
   ])("would have told of $text", async ({ text, tells, asAdmin = false }) => {
     seen = (await readStatements()).length;
     expect(await findSessionUse()).toEqual([]);
-    await sharers[asAdmin ? 1 : 0]?.message(text);
+    await sharers[asAdmin ? 2 : 0]?.message(text);
     await eventually(async () => (await readStatements()).slice(seen).includes(text));
     expect((await findSessionUse()).join("\n")).toContain(tells);
     await withDatabase(service.database.adminUrl, (admin) =>
@@ -231,7 +236,7 @@ async function tour(): Promise<Answer[]> {
 
   for (const columns of [{ title: t.string() }, { title: t.string(), note: t.string().index() }])
     await ask(() => postSchema(service, app, defineSchema({ todos: columns })));
-  await call("/v1/data/schema");
+  for (const path of ["/v1/data/schema", "/v1/data/schema/migrations/1"]) await call(path);
   const made = await call("/v1/data/db/todos", "POST", { title: "tour" });
   const row = made.headers.get("location") ?? "";
   await call(row);
