@@ -53,7 +53,7 @@ test("an app that keeps the administrative pool busy waits for itself, and no ot
   const schema = defineSchema({ [name]: { title: t.string() } });
   const [busy, other] = [await service.makeApp(), await service.makeApp(schema)];
   const work = Array.from({ length: 6 }, () =>
-    service.service.admin.query("select pg_sleep(0.6)", [], { retry: "safe", queue: busy.id }),
+    service.pushing.query("select pg_sleep(0.6)", [], { retry: "safe", queue: busy.id }),
   );
 
   const [pushed, read, own] = await Promise.all([
