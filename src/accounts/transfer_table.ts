@@ -1,14 +1,17 @@
 /** The hand-over of a table: the one way by which ownership moves, noted in the audit log in the same statement. @module */
-import { type Database, SERVICE_QUEUE, SignalError } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE, SIGNALS, SignalError } from "../db/mod.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import { OPERATOR } from "./audit.ts";
 import { unknownApp } from "./keys.ts";
 
-/** Raised by `rowhouse.transfer_table`; the new owner's slug is `RH005`. */
+/** By what `rowhouse.transfer_table` raises. */
 const REFUSALS: Readonly<Record<string, { code: ProblemCode; message: string }>> = {
-  RH001: { code: "push_busy", message: "A push of that table is under way: try again" },
-  RH004: { code: "unknown_table", message: "No table has that name" },
-  RH006: {
+  [SIGNALS.pushBusy]: {
+    code: "push_busy",
+    message: "A push of that table is under way: try again",
+  },
+  [SIGNALS.unknownTable]: { code: "unknown_table", message: "No table has that name" },
+  [SIGNALS.notItsTable]: {
     code: "invalid_request",
     message: "That app does not use the table: it must push its own declaration first",
   },
@@ -41,7 +44,7 @@ export async function transferTable(
 
 function toRefusal(error: unknown, slug: string): unknown {
   if (!(error instanceof SignalError)) return error;
-  if (error.signal === "RH005") return unknownApp(slug);
+  if (error.signal === SIGNALS.unknownApp) return unknownApp(slug);
   const refusal = REFUSALS[error.signal];
   return refusal === undefined ? error : new Problem(refusal.code, { message: refusal.message });
 }

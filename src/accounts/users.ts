@@ -1,5 +1,5 @@
 /** People, as an operator makes and changes them. What one does is in the audit log in the same statement. @module */
-import { type Database, SERVICE_QUEUE, SignalError, ViolationError } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { DAY_S } from "../std/duration.ts";
 import { quote } from "../std/quote.ts";
@@ -183,11 +183,11 @@ async function run(admin: Database, email: string, { text, parameters }: Change)
 }
 
 const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {
-  RH010: (email) =>
+  [SIGNALS.lastSuperAdmin]: (email) =>
     refusal(
       `Cannot disable or demote ${email}: this is the last super_admin; appoint another one first`,
     ),
-  RH011: unknownUser,
+  [SIGNALS.unknownUser]: unknownUser,
 };
 
 function toRefusal(error: unknown, email: string): unknown {

@@ -16,8 +16,8 @@ import {
 import {
   type CallOptions,
   type Database,
-  KEY_REFUSED,
   readSqlState,
+  SIGNALS,
   SignalError,
   ViolationError,
 } from "../db/mod.ts";
@@ -220,7 +220,7 @@ const NO_SUCH_FUNCTION = "42883";
  * another release than the functions says so; whoever waits for the deploy to end is served.
  */
 function toCallError(error: unknown): unknown {
-  if (error instanceof SignalError && error.signal === KEY_REFUSED) return keyRefused(error);
+  if (error instanceof SignalError && error.signal === SIGNALS.keyRefused) return keyRefused(error);
   if (readSqlState(error) !== NO_SUCH_FUNCTION) return error;
   return new Problem("unavailable", {
     message:

@@ -27,8 +27,8 @@ export {
   MIN_POSTGRES_VERSION,
   readMajorVersion,
 } from "./server_version.ts";
+export { SIGNALS } from "./signals.ts";
 export {
-  KEY_REFUSED,
   readSqlState,
   SignalError,
   type Violation,

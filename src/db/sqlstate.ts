@@ -6,6 +6,7 @@
  */
 import { Problem, type ProblemCode } from "../problem.ts";
 import { errorCode, isConnectFailure } from "../std/error_code.ts";
+import { SIGNAL_START } from "./signals.ts";
 
 /** A rule of the tables that a statement broke: what the caller needs to blame the right field. */
 export type Violation = {
@@ -27,7 +28,7 @@ export class ViolationError extends Error {
   }
 }
 
-/** A statement that the service's own SQL raised on purpose, by its SQLSTATE `RH…`. */
+/** A statement that the service's own SQL raised on purpose, by its SQLSTATE of `SIGNALS`. */
 export class SignalError extends Error {
   readonly signal: string;
   constructor(signal: string) {
@@ -44,9 +45,6 @@ export class SilenceError extends Error {
     this.name = "SilenceError";
   }
 }
-
-/** Raised by a generated function to which no live proof of its app with its scope was presented. */
-export const KEY_REFUSED = "RH401";
 
 const VIOLATIONS: Readonly<Record<string, Violation["kind"]>> = {
   "23505": "unique",
@@ -131,7 +129,7 @@ export function toDatabaseError(
   if (error instanceof SilenceError && call.retry === "unsafe") return unknownOutcome(error);
   if (call.isTimedOut && (code === CANCELLED || error instanceof SilenceError))
     return new Problem("timeout", { cause: error });
-  if (code.startsWith("RH")) return new SignalError(code);
+  if (code.startsWith(SIGNAL_START)) return new SignalError(code);
   const kind = VIOLATIONS[code];
   if (kind !== undefined) return new ViolationError(toViolation(kind, error), code);
   if (isConnectFailure(error)) return away(error);

@@ -1,11 +1,7 @@
 /** What keeps a push from happening, as Problems: every conflict at once, and never a value of a row. @module */
-import { readSqlState, SignalError, ViolationError } from "../db/mod.ts";
+import { readSqlState, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Conflict } from "./compare.ts";
-
-/** Raised by `rowhouse.lock_push`; the second by `rowhouse.record_push` too. */
-const BUSY = "RH001";
-const MOVED = "RH002";
 
 /**
  * What came of a message. `applied`: nothing failed. `moved`: planned on a state that is no more. `held`:
@@ -14,8 +10,8 @@ const MOVED = "RH002";
 export type MessageResult = "applied" | "moved" | "held" | "locked";
 
 const RESULTS: Readonly<Record<string, MessageResult>> = {
-  [BUSY]: "held",
-  [MOVED]: "moved",
+  [SIGNALS.pushBusy]: "held",
+  [SIGNALS.catalogMoved]: "moved",
   "55P03": "locked",
   "40P01": "locked",
   "40001": "locked",

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { issueKey, revokeKey, rollKey } from "../../src/accounts/mod.ts";
 import { ENDPOINTS, SCOPE_BIT } from "../../src/catalog/functions.ts";
-import { KEY_REFUSED, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import type { Scope } from "../../src/principal.ts";
 import { proofOf } from "../support/proof.ts";
@@ -102,7 +102,7 @@ describe.each(ENDPOINTS)("api.notes_%s", (endpoint) => {
         () => "done",
         (error: { code: string }) => error.code,
       );
-      expect(code).toBe(KEY_REFUSED);
+      expect(code).toBe(SIGNALS.keyRefused);
     }
   });
 
@@ -141,6 +141,6 @@ test("nothing that is stored of a key can be presented", async () => {
   for (const digest of digests)
     for (const login of logins) {
       const call = `select api.notes_list('${mine.id}', decode('${digest}', 'hex'), 10, 0, 8388608)`;
-      await expect(login.unsafe(call)).rejects.toMatchObject({ code: KEY_REFUSED });
+      await expect(login.unsafe(call)).rejects.toMatchObject({ code: SIGNALS.keyRefused });
     }
 });

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { KEY_REFUSED, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { proofOf } from "../support/proof.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -192,7 +192,7 @@ describe("hostile state of a session", () => {
         login,
         `select api.todos_list(null, ${proofOf(mine.key)}, 1000, 0, 8388608)`,
       ),
-    ).toBe(KEY_REFUSED);
+    ).toBe(SIGNALS.keyRefused);
     expect(
       await sqlstateOf(login, `select api.todos_list('%', ${proofOf(mine.key)}, 1000, 0, 8388608)`),
     ).toBe("22P02");
@@ -201,7 +201,7 @@ describe("hostile state of a session", () => {
         login,
         `select api.todos_create(null, ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}')`,
       ),
-    ).toBe(KEY_REFUSED);
+    ).toBe(SIGNALS.keyRefused);
   });
 });
 

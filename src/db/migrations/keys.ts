@@ -10,7 +10,7 @@
  */
 
 import { ID_PATTERN } from "../../stored_text.ts";
-import { KEY_REFUSED } from "../sqlstate.ts";
+import { SIGNALS } from "../signals.ts";
 import { APP_SETTING, TENANT_POLICY } from "../tenant_policy.ts";
 
 export const KEYS = `
@@ -50,7 +50,7 @@ grant select on rowhouse.proofs to rowhouse_tenant;
 create function rowhouse.refuse_key() returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception 'no live key of this app' using errcode = '${KEY_REFUSED}';
+  raise exception 'no live key of this app' using errcode = '${SIGNALS.keyRefused}';
 end
 $$;
 grant execute on function rowhouse.refuse_key() to rowhouse_tenant;

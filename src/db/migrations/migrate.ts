@@ -6,11 +6,10 @@
  */
 import { quoteLiteral } from "../literal.ts";
 import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+import { SIGNALS } from "../signals.ts";
 import { readSqlState, SignalError } from "../sqlstate.ts";
 import { MIGRATIONS, type ServiceMigration } from "./mod.ts";
 
-/** SQLSTATE by which a message says that another process applied this migration meanwhile. */
-const ALREADY_APPLIED = "RH003";
 /** Roles are shared by all databases of a cluster: two that are set up at once meet on their catalog rows. */
 const COLLISIONS = new Set(["XX000", "23505", "40001", "40P01"]);
 const ATTEMPTS = 8;
@@ -84,7 +83,7 @@ async function apply(admin: Database, migration: ServiceMigration): Promise<bool
       await admin.message(text);
       return true;
     } catch (error) {
-      if (error instanceof SignalError && error.signal === ALREADY_APPLIED) return false;
+      if (error instanceof SignalError && error.signal === SIGNALS.alreadyMigrated) return false;
       if (attempt === ATTEMPTS || !isCollision(error)) throw error;
       await Bun.sleep(50 * attempt);
     }
@@ -104,7 +103,7 @@ begin
     where nspname = 'rowhouse' and relname = 'service_migrations'
   ) then
     if exists (select from rowhouse.service_migrations where number = ${migration.number}) then
-      raise exception 'already applied' using errcode = '${ALREADY_APPLIED}';
+      raise exception 'already applied' using errcode = '${SIGNALS.alreadyMigrated}';
     end if;
   end if;
 end

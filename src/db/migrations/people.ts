@@ -7,6 +7,7 @@
  * @module
  */
 import { EMAIL_MAX_CHARS, ID_PATTERN, ROLE_PATTERN } from "../../stored_text.ts";
+import { SIGNALS } from "../signals.ts";
 
 export const PEOPLE = `
 create table rowhouse.users (
@@ -70,7 +71,7 @@ grant insert on rowhouse.audit to rowhouse_service, rowhouse_identity;
 create function rowhouse.refuse_change() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception 'the audit log only grows' using errcode = 'RH012';
+  raise exception 'the audit log only grows' using errcode = '${SIGNALS.auditOnlyGrows}';
 end
 $$;
 create trigger refuse_change before update or delete or truncate on rowhouse.audit
@@ -150,7 +151,7 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('rowhouse super_admin', 0));
   select * into person from rowhouse.users where email = mail for no key update;
   if person.id is null then
-    raise exception 'unknown user' using errcode = 'RH011';
+    raise exception 'unknown user' using errcode = '${SIGNALS.unknownUser}';
   end if;
   return person;
 end
@@ -163,7 +164,7 @@ begin
   end if;
   if not exists (select from rowhouse.users
     where console_role = 'super_admin' and disabled_at is null and id <> person.id) then
-    raise exception 'the last super_admin stays' using errcode = 'RH010';
+    raise exception 'the last super_admin stays' using errcode = '${SIGNALS.lastSuperAdmin}';
   end if;
 end
 $$;

@@ -8,6 +8,7 @@
  * @module
  */
 import { TABLE_PATTERN } from "../../stored_text.ts";
+import { SIGNALS } from "../signals.ts";
 
 export const PUSH = `
 create table rowhouse.tables (
@@ -109,7 +110,7 @@ declare
 begin
   foreach lock_name in array names loop
     if not pg_try_advisory_xact_lock(hashtextextended('rowhouse push ' || lock_name, 0)) then
-      raise exception 'another push is under way' using errcode = 'RH001';
+      raise exception 'another push is under way' using errcode = '${SIGNALS.pushBusy}';
     end if;
   end loop;
   if (select coalesce(max(seq), 0) from rowhouse.migrations where app_id = app) <> head
@@ -119,7 +120,7 @@ begin
         coalesce((select version from rowhouse.tables where tables.name = seen.name), 0),
         coalesce((select max(version) from rowhouse.registrations where table_name = seen.name), 0)))
   then
-    raise exception 'the catalog has moved on' using errcode = 'RH002';
+    raise exception 'the catalog has moved on' using errcode = '${SIGNALS.catalogMoved}';
   end if;
 end
 $$;
@@ -157,7 +158,7 @@ begin
   if (migration ->> 'seq')::integer is distinct from coalesce(head.seq, 0) + 1
     or migration ->> 'parent' is distinct from coalesce(head.checksum, '')
   then
-    raise exception 'the catalog has moved on' using errcode = 'RH002';
+    raise exception 'the catalog has moved on' using errcode = '${SIGNALS.catalogMoved}';
   end if;
   if (migration ->> 'name' ~ '^[a-z0-9_]{1,40}$') is not true
     or migration ->> 'checksum' is distinct from 'sha256:' ||
@@ -169,7 +170,7 @@ begin
           select from pg_class where relname = made ->> 'name' and relkind in ('r', 'p')
             and relnamespace = 'data'::regnamespace and relowner = 'rowhouse_tables'::regrole))
   then
-    raise exception 'not what a push of this app can have made' using errcode = 'RH007';
+    raise exception 'not what a push of this app can have made' using errcode = '${SIGNALS.notItsPush}';
   end if;
   insert into rowhouse.tables (name, owner_app_id, definition, version)
   select made ->> 'name', app, made, next_version from jsonb_array_elements(definitions) as defined (made)
@@ -198,18 +199,18 @@ declare
   new_id uuid;
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('rowhouse push table ' || wanted_table, 0)) then
-    raise exception 'a push is under way' using errcode = 'RH001';
+    raise exception 'a push is under way' using errcode = '${SIGNALS.pushBusy}';
   end if;
   select slug into old_slug from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id where name = wanted_table;
   if not found then
-    raise exception 'no such table' using errcode = 'RH004';
+    raise exception 'no such table' using errcode = '${SIGNALS.unknownTable}';
   end if;
   select id into new_id from rowhouse.apps where slug = new_slug;
   if not found then
-    raise exception 'no such app' using errcode = 'RH005';
+    raise exception 'no such app' using errcode = '${SIGNALS.unknownApp}';
   end if;
   if not exists (select from rowhouse.registrations where app_id = new_id and table_name = wanted_table) then
-    raise exception 'not a user of the table' using errcode = 'RH006';
+    raise exception 'not a user of the table' using errcode = '${SIGNALS.notItsTable}';
   end if;
   update rowhouse.versions set version = version + 1 where name = 'catalog';
   update rowhouse.tables set owner_app_id = new_id,

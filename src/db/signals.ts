@@ -1,0 +1,24 @@
+/** What the service's own SQL raises on purpose: an SQLSTATE for each reason, for who raises it and who answers it. @module */
+
+/** All begin with these letters, which PostgreSQL uses for nothing. */
+export const SIGNAL_START = "RH";
+
+export const SIGNALS = {
+  /** Another push has the tables, or their owner. */
+  pushBusy: "RH001",
+  /** A push was planned on a catalog that is no more. */
+  catalogMoved: "RH002",
+  /** Another process has applied the migration meanwhile. */
+  alreadyMigrated: "RH003",
+  unknownTable: "RH004",
+  unknownApp: "RH005",
+  /** The app has not pushed the table. */
+  notItsTable: "RH006",
+  /** The record of a push is not one that a push of this app can have made. */
+  notItsPush: "RH007",
+  lastSuperAdmin: "RH010",
+  unknownUser: "RH011",
+  auditOnlyGrows: "RH012",
+  /** A generated function was called without a live proof of its app with its scope. */
+  keyRefused: "RH401",
+} as const;
