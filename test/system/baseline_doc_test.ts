@@ -81,7 +81,7 @@ describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline"
     expect(answer.json).toMatchObject({ rows: [{ title: "Milk" }] });
     expect(await moved.pushSchema(app, schema)).toMatchObject({ steps: [], migration: null });
     // A push that changes a table must record a version that no push before it recorded.
-    const [catalog] = await moved.pushing.query<{ isAhead: boolean }>(
+    const [catalog] = await moved.service.db.query<{ isAhead: boolean }>(
       `select version > (select max(version) from rowhouse.registrations) as "isAhead"
         from rowhouse.versions where name = 'catalog'`,
       [],
