@@ -178,6 +178,102 @@ test.each(SERVICES)("$name names no secret", ({ environment }) => {
   }
 });
 
+test.each(SERVICES)("$name writes to nothing of its image and has no capability", (service) => {
+  expect(service).toMatchObject({
+    read_only: true,
+    tmpfs: expect.arrayContaining(["/tmp"]),
+    cap_drop: ["ALL"],
+    cap_add: [],
+    security_opt: ["no-new-privileges:true"],
+    privileged: false,
+  });
+});
+
+test.each([
+  { image: "postgres:", writes: ["/tmp", "/var/run/postgresql"], volumes: 1 },
+  { image: "edoburu/pgbouncer:", writes: ["/tmp", "/etc/pgbouncer"], volumes: 0 },
+  { image: undefined, writes: ["/tmp"], volumes: 0 },
+])(
+  "containers of $image have what they write to in memory, and what is kept in a volume",
+  (one) => {
+    const services = SERVICES.filter(({ image }) =>
+      one.image === undefined ? image === undefined : image?.startsWith(one.image),
+    );
+    expect(services.length).toBeGreaterThan(0);
+    for (const { tmpfs, volumes } of services)
+      expect({ tmpfs, volumes: volumes.length }).toEqual({
+        tmpfs: [...one.writes],
+        volumes: one.volumes,
+      });
+  },
+);
+
+test("nothing runs as root: what the image would start so names its account", () => {
+  expect(SERVICES.find(({ name }) => name === "postgres")?.user).toBe("postgres");
+  expect(readFileSync(join(ROOT, "Dockerfile"), "utf8")).toMatch(/^USER 1000:1000$/m);
+});
+
+describe("networks", () => {
+  const networksOf = (name: string) => SERVICES.find((one) => one.name === name)?.networks ?? [];
+  const members = (network: string) =>
+    SERVICES.filter(({ networks }) => networks.includes(network)).map(({ name }) => name);
+
+  test("the outside reaches what faces callers, and nothing else", () => {
+    const open = Object.entries(COMPOSE.networks).filter(([, { internal }]) => !internal);
+    expect(open.map(([name]) => name)).toEqual(["outside"]);
+    expect(members("outside").sort()).toEqual(["gateway", "rowhouse"]);
+    expect(SERVICES.filter(({ ports }) => ports.length > 0).map(({ name }) => name)).toEqual(
+      members("outside"),
+    );
+  });
+
+  test("PostgreSQL is reached by what pools, pushes, migrates or administers alone", () => {
+    expect(networksOf("postgres")).toEqual(["database"]);
+    expect(members("database").sort()).toEqual([
+      "admin",
+      "data",
+      "migrate",
+      "migrate-data",
+      "migrate-gateway",
+      "migrate-identity",
+      "pgbouncer",
+      "pooler",
+      "postgres",
+      "rowhouse",
+    ]);
+  });
+
+  test("data and identity share none", () => {
+    const shared = networksOf("data").filter((name) => networksOf("identity").includes(name));
+    expect(shared).toEqual([]);
+    expect(members("data").sort()).toEqual(["data", "gateway", "pooler"]);
+    expect(members("identity").sort()).toEqual(["gateway", "identity", "pooler"]);
+  });
+
+  // A one-shot's DATABASE_URL names a login; it connects as the administrator.
+  const addressed = SERVICES.flatMap(({ name, environment, command }) =>
+    Object.entries(fillIn(environment, ENV))
+      .filter(([key]) => !(command?.includes("migrate") && key !== "ADMIN_DATABASE_URL"))
+      .flatMap(([, value]) => {
+        const host = /^(?:http:\/\/|postgres:\/\/.*@)([a-z]+):\d+/.exec(value)?.[1];
+        return host === undefined ? [] : [{ name, host }];
+      }),
+  );
+  test.each(addressed)("$name reaches $host, which it is told the address of", ({ name, host }) => {
+    expect(networksOf(name).some((network) => networksOf(host).includes(network))).toBe(true);
+  });
+
+  test("a pooler reaches the database", () => {
+    for (const { networks } of SERVICES.filter(({ image }) => image?.includes("pgbouncer")))
+      expect(networks).toContain("database");
+  });
+});
+
+test("an image is named by its version", () => {
+  for (const { image } of SERVICES)
+    if (image !== undefined) expect(image).toMatch(/:v?\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$/);
+});
+
 test("a pooler is never the administrator", () => {
   const poolers = SERVICES.filter(({ image }) => image?.includes("pgbouncer"));
   expect(poolers.map(({ name }) => name)).toEqual(["pgbouncer", "pooler"]);

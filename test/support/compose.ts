@@ -21,10 +21,20 @@ const ComposeService = v.object({
   ports: v.optional(v.array(v.string()), []),
   depends_on: v.optional(v.record(v.string(), v.object({ condition: Condition })), {}),
   deploy: v.optional(v.object({ replicas: v.number() })),
+  networks: v.array(v.string()),
+  user: v.optional(v.string()),
+  volumes: v.optional(v.array(v.string()), []),
+  read_only: v.optional(v.boolean()),
+  tmpfs: v.optional(v.array(v.string()), []),
+  cap_drop: v.optional(v.array(v.string()), []),
+  cap_add: v.optional(v.array(v.string()), []),
+  security_opt: v.optional(v.array(v.string()), []),
+  privileged: v.optional(v.boolean(), false),
 });
 const File = v.object({
   services: v.record(v.string(), ComposeService),
   configs: v.record(v.string(), v.object({ file: v.string() })),
+  networks: v.record(v.string(), v.object({ internal: v.optional(v.boolean(), false) })),
 });
 export type ComposeService = v.InferOutput<typeof ComposeService> & { name: string };
 
