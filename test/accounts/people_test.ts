@@ -52,12 +52,12 @@ describe("readEmail() of", () => {
 });
 
 describe("people", () => {
-  test("have one account an address, however it is written", async () => {
+  test("have one account per address, however it is written", async () => {
     await make("once@example.org");
     await expect(make(" ONCE@example.org")).rejects.toMatchObject({ code: "invalid_request" });
   });
 
-  test("hold one role an app, in place of the one before", async () => {
+  test("have one role per app; a new one replaces the one before", async () => {
     const person = await makePerson(service, { app, role: "reader" });
     await grantRole(deps(), { email: person.email, slug: app.slug, role: "editor" });
     const jar = await signInAs(service, person);
@@ -109,7 +109,7 @@ describe("the last super_admin", () => {
     return row?.count;
   };
 
-  test("can be neither removed nor disabled, also when two try at once", async () => {
+  test("can be neither demoted nor disabled, even if two try at once", async () => {
     for (const act of [
       (email: string) => setDisabled(deps(), email, true),
       (email: string) => setConsoleRole(deps(), email, undefined),
@@ -131,7 +131,7 @@ describe("the last super_admin", () => {
     }
   });
 
-  test("may go once there is another", async () => {
+  test("can be demoted once there is another", async () => {
     const [first, second] = [
       await makePerson(service, { consoleRole: "super_admin" }),
       await makePerson(service),
@@ -170,7 +170,7 @@ describe("the audit log", () => {
     "update rowhouse.audit set actor = 'x'",
     "delete from rowhouse.audit",
     "truncate rowhouse.audit",
-  ])("refuses %s to the serving login and to the owner alike", async (text) => {
+  ])("refuses %s by the serving login and by its owner alike", async (text) => {
     await expect(
       service.service.db.query(text, [], { retry: "unsafe", queue: SERVICE_QUEUE }),
     ).rejects.toThrow();

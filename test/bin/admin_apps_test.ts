@@ -1,4 +1,4 @@
-/** Apps, their keys and limits by way of the command: what it prints, what it does, and what the audit log holds of it. */
+/** `rowhouse admin` for apps, keys and limits: what it prints, what it does, and what the audit log says of it. @module */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SCOPES } from "../../src/principal.ts";
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => admin.close());
 
-test("an app is made, listed, given a key; the key works until it is revoked", async () => {
+test("an app is created, listed and given a key, which works until it is revoked", async () => {
   const app = await admin.json(
     "create-app",
     "wiki",
@@ -51,7 +51,7 @@ test("an app is made, listed, given a key; the key works until it is revoked", a
   });
 });
 
-test("the command that create-app proposes gives a key that may push, read and write", async () => {
+test("the command that create-app suggests issues a key that may push, read and write", async () => {
   const { out } = await admin.run("create-app", "proposed");
   const [, words = ""] = /: rowhouse (admin .*)\n$/.exec(out) ?? [];
   const key = (await admin.run(...words.split(" ").slice(1))).out.trim();
@@ -82,7 +82,7 @@ test("issue-key prints the key and nothing else", async () => {
 test.each([
   { text: "30m", ms: 30 * 60_000 },
   { text: "90d", ms: 90 * 86_400_000 },
-])("issue-key --expires $text is that long", async ({ text, ms }) => {
+])("issue-key --expires $text issues a key that lasts that long", async ({ text, ms }) => {
   await admin.run("create-app", `expiring-${text}`);
   const before = Date.now();
   const issued = await admin.json("issue-key", `expiring-${text}`, "--expires", text);
@@ -99,7 +99,7 @@ async function readAudit(slug: string): Promise<Entry[]> {
   return (entries as Entry[]).filter(({ app }) => app === slug).reverse();
 }
 
-test("what is done to apps, keys and limits is in the audit log, without a secret", async () => {
+test("changes of apps, keys and limits are in the audit log, without a secret", async () => {
   const slug = "audited";
   const { json } = admin;
   const app = await json("create-app", slug, "--origin", "https://audited.example.org");
@@ -171,7 +171,7 @@ test("what is done to apps, keys and limits is in the audit log, without a secre
   expect(out).toContain("operator  revoke_key  audited");
 });
 
-test("what cannot be noted in the audit log is not done", async () => {
+test("a change that cannot be written to the audit log is not made", async () => {
   const slug = "unnoted";
   await admin.run("create-app", slug);
   const issued = await admin.json("issue-key", slug);

@@ -1,4 +1,4 @@
-/** People by way of the command: made, let in, given roles, put out. */
+/** `rowhouse admin` for people: accounts, passwords, roles and sessions. @module */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { type Jar, readHidden, sharedCookie, submitSignIn, visit } from "../support/people.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => admin.close());
 
-test("a person is made, sets a password by the link, gets a role, loses it, and is disabled", async () => {
+test("a person is created, sets a password by the link, gets a role, loses it, and is disabled", async () => {
   const email = "ada@example.org";
   const user = await json("create-user", "Ada@Example.org", "--name", "Ada");
   expect(user).toEqual({
@@ -72,7 +72,7 @@ test("a person is made, sets a password by the link, gets a role, loses it, and 
   ]);
 });
 
-test("create-user prints the link for people too, and a new link replaces it", async () => {
+test("create-user prints the link as text too, and a new link replaces it", async () => {
   const made = await admin.run("create-user", "bo@example.org", "--role", "super_admin");
   expect(made).toMatchObject({ code: 0, err: "" });
   expect(made.out).toContain("https://id.example.org/set-password?token=");

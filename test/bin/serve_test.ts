@@ -24,7 +24,7 @@ async function startServing(settings: Settings = {}) {
 const listTodos = (url: string) =>
   fetch(`${url}/v1/data/db/todos`, { headers: { authorization: `Bearer ${shop.key}` } });
 
-test("SIGTERM: requests under way are finished, idle and half-open sockets are not waited for", async () => {
+test("SIGTERM finishes requests in progress and does not wait for idle and half-open sockets", async () => {
   const serving = await startServing();
   expect((await listTodos(serving.url)).status).toBe(200);
   const sockets = [await openSocket(serving.port, ""), await openSocket(serving.port, "GET / HT")];
@@ -43,7 +43,7 @@ test("SIGTERM: requests under way are finished, idle and half-open sockets are n
   expect(serving.output()).not.toContain(shop.key);
 });
 
-test("SIGTERM: what can be finished in time is, what cannot does not keep the process", async () => {
+test("SIGTERM finishes what can be finished in time, and the rest does not keep the process alive", async () => {
   const serving = await startServing({ DATABASE_POOL: "40" });
   const sockets = [await openSocket(serving.port, ""), await openSocket(serving.port, "GET / HT")];
   const ids = await Promise.all(Array.from({ length: 21 }, (_, n) => createTodo(serving.url, n)));
@@ -127,7 +127,7 @@ test.each([
   { signal: "SIGINT", code: 130 },
   { signal: "SIGHUP", code: 129 },
 ] as const)(
-  "a second signal, $signal, ends the process at once with $code, its log written",
+  "a second signal, $signal, ends the process at once with $code, after its log was written",
   async ({ signal, code }) => {
     const serving = await startServing();
     await withDatabase(shop.database.adminUrl, async (admin) => {
@@ -188,7 +188,7 @@ test("nothing is told of logins that may do what they need and no more", async (
   expect(serving.output()).not.toContain("too many rights");
 });
 
-test("health tells that a service lives", async () => {
+test("health succeeds for a service that is alive", async () => {
   const serving = await startServing();
   const health = await runCommand(["health"], {
     ...shop,
@@ -198,7 +198,7 @@ test("health tells that a service lives", async () => {
   expect(await serving.kill("SIGINT")).toBe(0);
 });
 
-test("a body over its limit gets the contract's 413", async () => {
+test("a body over the limit is answered 413", async () => {
   const serving = await startServing();
   const response = await fetch(`${serving.url}/v1/data/db/todos`, {
     method: "POST",
@@ -212,7 +212,7 @@ test("a body over its limit gets the contract's 413", async () => {
   await serving.kill("SIGTERM");
 });
 
-test("a port that is in use is one clear message", async () => {
+test("a port that is in use is reported in one clear message", async () => {
   const serving = await startServing();
   const second = await runCommand(["serve"], {
     ...shop,
@@ -226,7 +226,7 @@ test("a port that is in use is one clear message", async () => {
   await serving.kill("SIGTERM");
 });
 
-test("a database that is not migrated is refused with the way out", async () => {
+test("a database that is not migrated is refused with the command that helps", async () => {
   const empty = await makeEmptyDatabase();
   const urls = { ADMIN_DATABASE_URL: empty.url, DATABASE_URL: empty.url };
   const { code, out, err } = await runCommand(["serve"], {
@@ -238,7 +238,7 @@ test("a database that is not migrated is refused with the way out", async () => 
   expect([code, out]).toEqual([1, ""]);
 });
 
-test("a driver without its patch is warned of once, by one process as by several workers; a patched one is not", async () => {
+test("an unpatched driver is warned of once, by one process or several workers; a patched one is not", async () => {
   const unpatched = { BUN_OPTIONS: `--preload ${join(ROOT, "test/support/unpatched.ts")}` };
   const countWarnings = async (settings: Settings): Promise<number> => {
     const serving = await startServing(settings);
@@ -252,7 +252,7 @@ test("a driver without its patch is warned of once, by one process as by several
   expect(await countWarnings({ ...unpatched, WORKERS: "2", PORT })).toBe(1);
 }, 30_000);
 
-test("a database away at the start: 503 with Retry-After, served as soon as it is there", async () => {
+test("with the database away at the start, it answers 503 with Retry-After, and serves once the database is there", async () => {
   const proxy = await openPostgresProxy();
   const DATABASE_URL = proxy.toUrl(shop.database.adminUrl);
   proxy.refuse();
@@ -269,7 +269,7 @@ test("a database away at the start: 503 with Retry-After, served as soon as it i
   await proxy.close();
 });
 
-test("a database away at the start is no obstacle to stopping", async () => {
+test("with the database away at the start, it can still be stopped", async () => {
   const serving = await startServing({ DATABASE_URL: "postgres://a:b@127.0.0.1:1/c" });
   await serving.until(/"event":"database away"/);
   expect(await serving.kill("SIGTERM")).toBe(0);

@@ -43,7 +43,7 @@ const NO_LIMIT_HERE =
   'Cannot use the query parameter "limit": filters, sorting and joins are not supported, only limit and offset on a list';
 const ROWS: readonly Row[] = [
   {
-    name: "a limit of letters",
+    name: "a limit that is not a number",
     call: () => ({ path: `${LIST}?limit=ten` }),
     code: "invalid_query",
     message: 'Cannot read limit "ten": must be a whole number',
@@ -55,7 +55,7 @@ const ROWS: readonly Row[] = [
     message: 'Cannot read offset "2147483648": must be at most 2147483647',
   },
   {
-    name: "a limit twice",
+    name: "two limits",
     call: () => ({ path: `${LIST}?limit=1&limit=1` }),
     code: "invalid_query",
     message: "Cannot read limit: it is given twice",
@@ -80,19 +80,19 @@ const ROWS: readonly Row[] = [
     }),
   ),
   {
-    name: "a limit on one row",
+    name: "a limit for one row",
     call: () => ({ path: `${LIST}/${MISSING}?limit=1` }),
     code: "unsupported_query",
     message: NO_LIMIT_HERE,
   },
   {
-    name: "a limit on create",
+    name: "a limit for a create",
     call: () => post({}, `${LIST}?limit=1`),
     code: "unsupported_query",
     message: NO_LIMIT_HERE,
   },
   {
-    name: "an id that is no uuid",
+    name: "an id that is not a uuid",
     call: () => ({ path: `${LIST}/1` }),
     code: "invalid_id",
     message: "The id in the path must be a uuid",
@@ -104,31 +104,31 @@ const ROWS: readonly Row[] = [
     message: "This key lacks the scope data:write",
   },
   {
-    name: "a table of nobody",
+    name: "a table that nobody has",
     call: () => ({ path: "/v1/data/db/nothing" }),
     code: "unknown_table",
     message: "This app has not pushed a table of that name",
   },
   {
-    name: "a missing row, read",
+    name: "reading a missing row",
     call: () => ({ path: `${LIST}/${MISSING}` }),
     code: "not_found",
     message: "This app has no row with that id",
   },
   {
-    name: "a missing row, changed",
+    name: "changing a missing row",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "PATCH", json: { title: "x" } }),
     code: "not_found",
     message: "This app has no row with that id",
   },
   {
-    name: "a missing row, changed in nothing",
+    name: "an empty change of a missing row",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "PATCH", json: {} }),
     code: "not_found",
     message: "This app has no row with that id",
   },
   {
-    name: "a missing row, deleted",
+    name: "deleting a missing row",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "DELETE" }),
     code: "not_found",
     message: "This app has no row with that id",
@@ -140,14 +140,14 @@ const ROWS: readonly Row[] = [
     message: "No endpoint has that path",
   },
   {
-    name: "a method of a list",
+    name: "a method that lists do not have",
     call: () => ({ path: LIST, method: "PUT" }),
     code: "method_not_allowed",
     message: "The path exists, but not for this method; `Allow` lists the methods that it has",
     headers: { allow: "GET, HEAD, POST, OPTIONS" },
   },
   {
-    name: "a method of a row",
+    name: "a method that rows do not have",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "POST" }),
     code: "method_not_allowed",
     message: "The path exists, but not for this method; `Allow` lists the methods that it has",
@@ -205,7 +205,7 @@ const ROWS: readonly Row[] = [
   ),
 ];
 
-describe("an event stream is not what is answered where JSON will do too", () => {
+describe("JSON is served where it is accepted beside an event stream:", () => {
   test.each([
     "application/json, text/event-stream",
     "text/event-stream, application/json;q=0.1",
@@ -231,7 +231,7 @@ describe("an error", () => {
     expectRefusal({ ...answer, body: answer.text }, refusal);
   });
 
-  test("a clash that was refused changed nothing, and the same row passes after the other is gone", async () => {
+  test("a refused duplicate changes nothing, and is accepted once the other row is gone", async () => {
     const own = await service.makeApp(schema);
     const first = await service.call(own, "/v1/data/db/projects", post({ name: "n" }));
     const again = () => service.call(own, "/v1/data/db/projects", post({ name: "n" }));
@@ -276,7 +276,7 @@ test.each(Object.entries(ELSEWHERE))("%s is expected by %s", (code, file) => {
   expect(lines.filter((line) => !isTable(line)).join("\n")).toContain(`"${code}"`);
 });
 
-test("a bug of the service is a 500 that tells its id and nothing of PostgreSQL; the log tells the rest", async () => {
+test("a bug of the service is a 500 with its request id and nothing of PostgreSQL's; the log has the rest", async () => {
   const own = await service.makeApp(
     defineSchema({ broken_things: { secret_column: t.string().required() } }),
   );

@@ -1,4 +1,4 @@
-/** Lists: pages and their edges, order, negotiation; and what other processes push, seen at once and asked for once. @module */
+/** Lists: pages and their limits, order, negotiation; that what other processes push is seen at once; and how many queries it all costs. @module */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { issueKey, revokeKey } from "../../src/accounts/mod.ts";
@@ -116,7 +116,7 @@ describe("a page", () => {
     "id=eq.1",
     "or=(a.eq.1)",
     "limit=1&select=*",
-  ])("of ?%s is not served", async (query) => {
+  ])("of ?%s is not supported", async (query) => {
     const answer = await service.call(app, `${LIST}?${query}`);
     expect([answer.status, codeOf(answer.text)]).toEqual([400, "unsupported_query"]);
   });
@@ -126,7 +126,7 @@ describe("a page", () => {
     expect(answer.text).toBe('{"rows":[],"limit":1000,"offset":0,"hasMore":false}');
   });
 
-  test("lists rows in the order of their creation", async () => {
+  test("holds rows in the order in which they were created", async () => {
     const made: string[] = [];
     for (let index = 0; index < 20; index++) {
       const answer = await service.call(app, "/v1/data/db/empty", { method: "POST", json: {} });
@@ -143,7 +143,7 @@ describe("a page", () => {
     "APPLICATION/JSON; q=0.1",
     "text/html, */*;q=0.1",
     "text/xml;q=0.9, application/json",
-  ])("is served to Accept: %s", async (accept) => {
+  ])("is served for Accept: %s", async (accept) => {
     const answer = await service.call(app, `${LIST}?limit=1`, { headers: { accept } });
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
   });
@@ -155,7 +155,7 @@ describe("an update", () => {
     { nothing: 1 },
     { id: "x", app_id: "y" },
     { nothing: "\u0000", deep: { title: 1 } },
-  ])("of no known column, %j, answers with the row as it is", async (json) => {
+  ])("of no known column, %j, returns the row unchanged", async (json) => {
     const path = `${LIST}/${ids[0]}`;
     const before = await service.call(app, path);
     const answer = await service.call(app, path, { method: "PATCH", json });
@@ -192,7 +192,7 @@ describe("another process", () => {
       { requestIP: () => null },
     );
 
-  test("finds a table and keeps a column that this one has just pushed", async () => {
+  test("serves a table, and stores a column, that this one has only just pushed", async () => {
     await withSecond(async (second) => {
       expect((await ask(second, LIST)).status).toBe(200);
       await service.pushSchema(
@@ -237,7 +237,7 @@ describe("another process", () => {
     });
   });
 
-  test("takes a new key at once and refuses a revoked one at once, as this one does", async () => {
+  test("accepts a new key and refuses a revoked one at once, as this one does", async () => {
     await withSecond(async (second) => {
       const key = await issueKey(testDeps(service.service), {
         slug: app.slug,
@@ -258,7 +258,7 @@ describe("another process", () => {
 
 const PROCESSES = shapeOfRun() === "split" ? 3 : 1;
 
-describe("what costs a query", () => {
+describe("queries:", () => {
   const LOOK = "select name, version";
 
   /** Two hundred requests at one moment, as the server hands them to the service. */
@@ -274,7 +274,7 @@ describe("what costs a query", () => {
       ),
     );
 
-  test("a storm of unknown tables shares its look-ups", async () => {
+  test("requests for many unknown tables share their look-ups", async () => {
     await list("?limit=1");
     await service.service.warm();
     const before = proxy.count(LOOK);
@@ -289,7 +289,7 @@ describe("what costs a query", () => {
     expect(looks).toBeLessThanOrEqual(most + (performance.now() - startedAt) / 900);
   });
 
-  test("a storm with a key that must be read again reads it once", async () => {
+  test("many requests with a key that must be read again read it once", async () => {
     await service.service.admin.message(
       `update rowhouse.api_keys set scopes = scopes where app_id = '${app.id}' returning key_id`,
     );

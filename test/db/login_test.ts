@@ -121,7 +121,7 @@ describe("the serving login cannot", () => {
   });
 });
 
-describe("hostile state of a session", () => {
+describe("hostile session state:", () => {
   const listOf = async (app: TestApp) => {
     const [row] = await login.unsafe(
       `select api.todos_list('${app.id}', ${proofOf(app.key)}, 1000, 0, 8388608) as body`,
@@ -164,7 +164,7 @@ describe("hostile state of a session", () => {
     await service.service.admin.message("delete from data.todos where title = 'made' returning id");
   });
 
-  test("row security that is switched off makes the functions refuse, not tell", async () => {
+  test("with row security off, the functions fail instead of returning rows", async () => {
     await login.unsafe("set row_security = off");
     const codes = [
       await sqlstateOf(
@@ -186,7 +186,7 @@ describe("hostile state of a session", () => {
     expect(row?.["app"] ?? "").toBe("");
   });
 
-  test("no tenant at all reads nothing, a malformed one is refused", async () => {
+  test("without a tenant nothing is read, and a malformed one is refused", async () => {
     expect(
       await sqlstateOf(
         login,
@@ -209,7 +209,7 @@ describe("the database", () => {
   const read = async <Row>(text: string): Promise<Row[]> =>
     await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
 
-  test("has roles without rights that look past row security", async () => {
+  test("has no role that could bypass row security", async () => {
     expect(
       await read(
         "select rolname, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolcanlogin from pg_roles where rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_service') order by 1",
@@ -300,7 +300,7 @@ describe("the database", () => {
     ).toEqual([]);
   });
 
-  test("refuses the attack by a temporary type even to a login that may make one", async () => {
+  test("resists an attack by a temporary type even from a login that may make one", async () => {
     await service.service.admin.message(
       `do $$ begin execute format('grant temporary on database %I to rowhouse_test_login', current_database()); end $$; select 1`,
     );

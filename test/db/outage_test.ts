@@ -1,4 +1,4 @@
-/** A database that goes away, comes back, hangs or is busy: what callers are told, and that the pool heals. @module */
+/** A database that goes away, comes back, hangs or is busy: what callers are told, and that the pool recovers. @module */
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { TransactionSql } from "postgres";
@@ -70,8 +70,8 @@ async function untilWaiting(): Promise<void> {
   await eventually(async () => (await countSessions("wait_event_type = 'Lock'")) > 0);
 }
 
-describe("a database that is away", () => {
-  test("is 503 unavailable with Retry-After on every endpoint, and is served again when it is back", async () => {
+describe("while the database is away,", () => {
+  test("every endpoint answers 503 unavailable with Retry-After, and works again once it is back", async () => {
     proxy.refuse();
     const reads = [
       await service.call(app, LIST),
@@ -97,7 +97,7 @@ describe("a database that is away", () => {
     expect((await service.call(app, row)).text).toContain('"first"');
   });
 
-  test("is 503 unknown_outcome to a write that was under way", async () => {
+  test("a write that was in progress is answered 503 unknown_outcome", async () => {
     loseAnswerOfCreate();
     const answer = await create({ title: "perhaps" });
     expect([answer.status, codeOf(answer.text), answer.headers.get("retry-after")]).toEqual([
@@ -113,7 +113,7 @@ describe("a database that is away", () => {
     expect(rows.map(({ title }) => title)).toEqual(["first", "perhaps"]);
   });
 
-  test("is 504 to a read by the limit when it answers nothing at all", async () => {
+  test("a read that gets no answer at all ends in 504 at the time limit", async () => {
     proxy.freeze();
     const startedAt = performance.now();
     const read = await service.call(app, row);
@@ -122,14 +122,14 @@ describe("a database that is away", () => {
   });
 });
 
-describe("an outage in the log", () => {
+describe("in the log, an outage", () => {
   type Line = Record<string, unknown> & { event: string };
   const linesSince = (start: number) =>
     service.log.slice(start).map((line) => JSON.parse(line) as Line);
   const named = (lines: readonly Line[], event: string) =>
     lines.filter((line) => line.event === event);
 
-  test("is told once when it begins and once when it ends, and each request once, without a stack", async () => {
+  test("is reported once when it begins and once when it ends, and each request once, without a stack", async () => {
     const start = service.log.length;
     proxy.refuse();
     // Which request finds it out is of no matter: before, its outcome may be another.
@@ -161,7 +161,7 @@ describe("an outage in the log", () => {
     expect(ids).toEqual([...new Set(ids)]);
   });
 
-  test("is not told where a single connection is lost", async () => {
+  test("is not reported when a single connection is lost", async () => {
     await service.service.admin.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and application_name = 'rowhouse'`,
@@ -173,11 +173,11 @@ describe("an outage in the log", () => {
   });
 });
 
-describe("a row that another session holds", () => {
+describe("a request for a row that another session has locked", () => {
   const whileLocked = <Result>(id: string, use: (session: TransactionSql) => Promise<Result>) =>
     whileRowLocked(service.database.adminUrl, id, use);
 
-  test("is 504 at the limit, and the statement is cancelled in the database", async () => {
+  test("is answered 504 at the time limit, and its statement is cancelled in the database", async () => {
     await whileLocked(idOf(row), async () => {
       const answer = await service.call(app, row, { method: "PATCH", json: { title: "late" } });
       expect([answer.status, codeOf(answer.text)]).toEqual([504, "timeout"]);
@@ -186,7 +186,7 @@ describe("a row that another session holds", () => {
     expect((await service.call(app, row)).text).toContain('"first"');
   });
 
-  test("is waited for no longer when the caller leaves", async () => {
+  test("stops waiting when the caller leaves", async () => {
     await whileLocked(idOf(row), async () => {
       const leaving = new AbortController();
       const asked = fetch(service.url + row, {
@@ -203,7 +203,7 @@ describe("a row that another session holds", () => {
     expect((await service.call(app, row)).text).toContain('"first"');
   });
 
-  test("and that waits for ours too is a deadlock: lost, tried again, never told", async () => {
+  test("is tried again after losing a deadlock, and the caller never notices", async () => {
     await service.close();
     service = await openTestService({ connections: 2 });
     app = await service.makeApp(
@@ -224,7 +224,7 @@ describe("a row that another session holds", () => {
   });
 });
 
-describe("a database that takes no writes", () => {
+describe("while the database is read-only,", () => {
   // A pooler's connection has no name yet while nobody has used it.
   const setReadOnly = async (value: "on" | "off"): Promise<void> => {
     const { admin } = service.service;
@@ -238,7 +238,7 @@ describe("a database that takes no writes", () => {
     );
   };
 
-  test("is 503 unavailable with Retry-After to writes, serves reads, and takes writes again", async () => {
+  test("writes are answered 503 unavailable with Retry-After and reads are served; then writes work again", async () => {
     await setReadOnly("on");
     await untilServed();
     for (const refused of [

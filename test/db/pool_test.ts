@@ -71,15 +71,20 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   }
 }
 
-describe("a statement that the database gave up is", () => {
+describe("a statement that failed in the database is", () => {
   test.each([
     { name: "sent again after a serialization failure", state: "40001", times: 2, want: "done" },
     { name: "sent again after a deadlock", state: "40P01", times: 2, want: "done" },
-    { name: "sent three times at the most", state: "40001", times: 3, want: "unavailable" },
+    { name: "sent three times at most", state: "40001", times: 3, want: "unavailable" },
     { name: "sent again after one stray cancellation", state: "57014", times: 1, want: "done" },
     { name: "not sent a third time after two of them", state: "57014", times: 2, want: "timeout" },
     { name: "not sent again for lack of space", state: "53100", times: 1, want: "unavailable" },
-    { name: "unknown where the server crashed", state: "57P02", times: 1, want: "unknown_outcome" },
+    {
+      name: "of unknown outcome if the server crashed",
+      state: "57P02",
+      times: 1,
+      want: "unknown_outcome",
+    },
   ])("$name", async ({ state, times, want }) => {
     await admin.query("select setval('public.attempts', 1, false)", [], WRITE);
     const call = admin.query("select public.fail_first($1::int4, $2)", [times, state], WRITE);
@@ -87,12 +92,12 @@ describe("a statement that the database gave up is", () => {
   });
 });
 
-test("a write is done only when it is committed: a refusal at commit is a refusal", async () => {
+test("a write that is refused at its commit is refused", async () => {
   const call = admin.query("insert into public.checked values ($1::int4) returning id", [1], WRITE);
   await expect(call).rejects.toMatchObject({ violation: { kind: "value" } });
 });
 
-test("a statement past its limit is cancelled in the database, and its connection replaced", async () => {
+test("a statement past its time limit is cancelled in the database, and its connection is replaced", async () => {
   await withPool({ limitMs: 200 }, async (pool) => {
     const mark = crypto.randomUUID();
     const startedAt = performance.now();
@@ -103,7 +108,7 @@ test("a statement past its limit is cancelled in the database, and its connectio
   });
 });
 
-test("a statement whose caller has gone is cancelled in the database", async () => {
+test("a statement whose caller has left is cancelled in the database", async () => {
   await withPool({}, async (pool) => {
     const mark = crypto.randomUUID();
     const caller = new AbortController();
@@ -118,7 +123,7 @@ test("a statement whose caller has gone is cancelled in the database", async () 
   });
 });
 
-test("callers who leave never have another's statement cancelled", async () => {
+test("callers who leave never cause the cancellation of another caller's statement", async () => {
   await withPool({}, async (pool) => {
     const ends = await Promise.all(
       Array.from({ length: 200 }, async (_, index) => {
@@ -146,7 +151,7 @@ test("nobody waits behind a slow statement while a connection is free", async ()
   });
 });
 
-test("who gets no connection in time is told so, and holds nothing", async () => {
+test("a caller who gets no connection in time is told so, and holds nothing", async () => {
   await withPool({ connections: 1 }, async (pool) => {
     const slow = pool.query("select pg_sleep(4)", [], READ);
     const late = pool.query("select 1", [], READ);
@@ -160,7 +165,7 @@ test("who gets no connection in time is told so, and holds nothing", async () =>
   });
 });
 
-test("one queue's flood is refused with 429, another queue is served", async () => {
+test("a flood in one queue is refused with 429, while another queue is served", async () => {
   await withPool({}, async (pool) => {
     const flood = Array.from({ length: 400 }, () =>
       codeOf(pool.query("select pg_sleep(0.01)", [], { ...READ, queue: "flood" })),
@@ -173,7 +178,7 @@ test("one queue's flood is refused with 429, another queue is served", async () 
   });
 });
 
-test("a database that refuses connections is answered at once, and found again when it is back", async () => {
+test("while the database refuses connections, calls fail at once; they work again when it is back", async () => {
   const proxy = await openPostgresProxy();
   const url = proxy.toUrl(database.adminUrl);
   await withPool({ url }, async (pool) => {
@@ -190,7 +195,7 @@ test("a database that refuses connections is answered at once, and found again w
   await proxy.close();
 });
 
-test("a database that takes connections and says nothing is answered by the deadline", async () => {
+test("when the database accepts connections and says nothing, calls fail by the deadline", async () => {
   const proxy = await openPostgresProxy();
   await withPool({ url: proxy.toUrl(database.adminUrl) }, async (pool) => {
     proxy.freeze();

@@ -1,4 +1,4 @@
-/** Everything that is not a good API key, as it stands in the request: one answer to all of it, in one process as behind a gateway. */
+/** Requests without a good API key, however it is missing or wrong: all get the same answer, in one process as behind a gateway. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { issueKey, revokeKey } from "../../src/accounts/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

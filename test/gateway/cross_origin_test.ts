@@ -1,4 +1,4 @@
-/** What scripts of other origins may read: answers to a key, for the origins of that key's app; the same in one process as behind a gateway. */
+/** What scripts of other origins may read: answers to a key, from the origins of that key's app; the same in one process as behind a gateway. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type RawAnswer, sendRaw, writeRequest } from "../support/raw_http.ts";

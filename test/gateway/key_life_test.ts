@@ -1,4 +1,4 @@
-/** Keys where several processes serve one database: known at once, forgotten in time, and cheap to guess at. */
+/** Keys where several processes serve one database: accepted at once, refused in time, and cheap to refuse. @module */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import SCHEMA from "../../schema/mod.ts";
@@ -62,14 +62,14 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
     return answers.map(({ status }) => status);
   };
 
-  test("a new key works at once in each", async () => {
+  test("a new key works at once in both", async () => {
     for (let count = 0; count < 5; count++) {
       const { text } = await issue();
       expect(await ask(text)).toEqual([200, 200]);
     }
   });
 
-  test("a key that was unknown when it was first sent works at once in each when it is there", async () => {
+  test("a key that was unknown when first sent works in both as soon as it exists", async () => {
     const { text, keyId } = await issue();
     const admin = service.service.admin;
     const [row] = await admin.query<{ row: string }>(
@@ -86,7 +86,7 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
     expect(await ask(text)).toEqual([200, 200]);
   });
 
-  test("a revoked key is refused in each within 5 s, though each has just served it", async () => {
+  test("a revoked key is refused by both within 5 s, even though both have just served it", async () => {
     const { text, keyId } = await issue();
     expect(await ask(text)).toEqual([200, 200]);
     const revokedAt = performance.now();
@@ -95,7 +95,7 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
     expect(performance.now() - revokedAt).toBeLessThan(REVOKED_WITHIN_MS);
   });
 
-  test("a storm of unknown keys shares its look-ups, and each alone costs one", async () => {
+  test("many unknown keys at once share their look-ups; one alone costs one", async () => {
     const guess = (index: number) =>
       service.service.fetch(
         new Request(`http://storm.example${LIST}`, {

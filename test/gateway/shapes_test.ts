@@ -1,4 +1,4 @@
-/** What callers see is the same whether one process does everything or a gateway stands in front of services. */
+/** Callers see the same whether one process does everything or a gateway stands in front of services. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import SCHEMA from "../../schema/mod.ts";
 import {
@@ -93,7 +93,7 @@ for (const shape of SHAPES) {
       ]);
     });
 
-    test("a key lacks a scope: 403 before anything of the table is told", async () => {
+    test("a key without the scope is 403 before anything is said of the table", async () => {
       const { text } = await issue(["data:read"]);
       expect((await list(text)).status).toBe(200);
       const answer = await service.call(app, "/v1/data/db/nothing", {
@@ -104,14 +104,14 @@ for (const shape of SHAPES) {
       expect([answer.status, answer.json]).toMatchObject([403, { error: "forbidden" }]);
     });
 
-    test("a new key works at once, a revoked one nowhere after 5 s", async () => {
+    test("a new key works at once, and a revoked one stops working within 5 s", async () => {
       const key = await issue(["data:read"]);
       expect((await list(key.text)).status).toBe(200);
       expect(await revokeKey({ admin: service.service.admin }, key.keyId)).toBe(true);
       await untilRefused(key.text);
     });
 
-    test("a key expires while it is known", async () => {
+    test("a key that the service remembers still expires", async () => {
       const { text } = await issue(["data:read"], new Date(Date.now() + 1500));
       expect((await list(text)).status).toBe(200);
       await untilRefused(text);
@@ -137,7 +137,7 @@ for (const shape of SHAPES) {
       expect(Math.abs(left - GRACES[grace])).toBeLessThan(60);
     });
 
-    test("a rolled key ends no later than it would have, and its copy lives as long as it was given", async () => {
+    test("a rolled key expires no later than it would have, and its copy lasts as long as the old one was given", async () => {
       const deps = testDeps(service.service);
       const expiresAt = new Date(Date.now() + 600_000);
       const old = await issue(["data:read"], expiresAt);
@@ -149,7 +149,7 @@ for (const shape of SHAPES) {
     });
 
     test.each(["revoked", "expired", "unknown"])(
-      "a key that is %s is not rolled",
+      "a key that is %s cannot be rolled",
       async (state) => {
         const deps = testDeps(service.service);
         const key = await issue(
@@ -162,7 +162,7 @@ for (const shape of SHAPES) {
       },
     );
 
-    test("a use is noted for who knows the secret, and for nobody else", async () => {
+    test("only a request with the whole secret counts as the last use of a key", async () => {
       const key = await issue(["data:read"]);
       const other = await issue(["data:read"]);
       const lastUse = async () =>
@@ -177,7 +177,7 @@ for (const shape of SHAPES) {
     });
 
     describe("limits", () => {
-      test("a request says what is left, and scripts may read it", async () => {
+      test("an answer says what is left, and scripts may read it", async () => {
         const { headers } = await service.call(app, LIST, { headers: { origin: ORIGIN } });
         expect(headers.get("ratelimit-policy")).toBe('"app";q=600000;w=60, "key";q=600000;w=60');
         expect(headers.get("ratelimit")).toMatch(/^"(app|key)";r=\d+;t=\d+$/);
@@ -186,7 +186,7 @@ for (const shape of SHAPES) {
         );
       });
 
-      test("an app's limit is met by all of its keys together, a key's by that key alone", async () => {
+      test("all keys of an app share its limit; a key's own limit is for that key alone", async () => {
         const limited = await service.makeApp(SCHEMA);
         const admin = service.service.admin;
         const second = await issueKey(testDeps({ admin }), {
@@ -248,7 +248,7 @@ for (const shape of SHAPES) {
       expect([answer.status, answer.body]).toEqual([200, plain.text]);
     });
 
-    test("the identity pages' host serves no rows", async () => {
+    test("the host of the identity pages serves no rows", async () => {
       const answer = await send(LIST, [`Authorization: Bearer ${app.key}`], "ID.example.org");
       expect([answer.status, answer.body]).toEqual([404, expect.stringContaining("<html")]);
       expect((await send("/live", [], "id.example.org")).status).toBe(200);
@@ -258,7 +258,7 @@ for (const shape of SHAPES) {
       expect((await service.call(undefined, "/ready")).json).toEqual({ status: "ready" });
     });
 
-    test("keys and secrets are in no line of the log", () => {
+    test("the log holds no key and no secret", () => {
       const text = service.log.join("\n");
       expect(text).not.toContain(app.key.split(".")[1] ?? "no key");
       expect(text).not.toContain("a secret of the tests");
@@ -266,8 +266,8 @@ for (const shape of SHAPES) {
   });
 
   // Last and apart: it uses up what this address may get wrong.
-  describe(`guessing at a service of the shape "${shape}"`, () => {
-    test("ends in 429 for what is not known to be good, and in nothing else", async () => {
+  describe(`guessing keys of a service of the shape "${shape}"`, () => {
+    test("ends in 429 for every key that is not known to be good", async () => {
       const service = await openTestService({ shape });
       const app = await service.makeApp(SCHEMA);
       expect((await service.call(app, LIST)).status).toBe(200);
@@ -281,7 +281,7 @@ for (const shape of SHAPES) {
       await service.close();
     });
 
-    test("refuses no key that was good a moment ago, though it is to be looked up again", async () => {
+    test("does not lock out a key that was good a moment ago, even if it must be looked up again", async () => {
       const service = await openTestService({ shape });
       const app = await service.makeApp(SCHEMA);
       const other = await service.makeApp(SCHEMA);

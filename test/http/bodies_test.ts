@@ -1,4 +1,4 @@
-/** Bodies, byte for byte: which are taken, which are refused and how, and that a refused one costs little and changes nothing. */
+/** Bodies, byte for byte: which are accepted, which are refused and how; a refused one costs little and changes nothing. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -149,21 +149,21 @@ describe("a body", () => {
     "application/json",
     "Application/JSON;charset=UTF-8",
     'application/json; charset="utf-8"',
-  ])("of the type %s is taken", async (type) => {
+  ])("of the type %s is accepted", async (type) => {
     expect((await create([`Content-Type: ${type}`], "{}")).status).toBe(201);
   });
 
-  test("of just the limit is taken", async () => {
+  test("of exactly the limit is accepted", async () => {
     const body = JSON.stringify({ title: "x".repeat(MAX_BYTES - 12) });
     expect(body.length).toBe(MAX_BYTES);
     expect((await create([JSON_TYPE], body)).status).toBe(201);
   });
 
-  test("nested as deep as the limit is taken", async () => {
+  test("nested as deep as the limit is accepted", async () => {
     expect((await create([JSON_TYPE], nested(64))).status).toBe(201);
   });
 
-  test("with keys that are traps of JavaScript loses them, and they change nothing", async () => {
+  test("with keys that are special in JavaScript loses them, and they change nothing", async () => {
     const body =
       '{"title":"t","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"hasOwnProperty":1,"toJSON":"x"}';
     const answer = await create([JSON_TYPE], body);
@@ -192,7 +192,7 @@ describe("a body", () => {
     expect(service.log.slice(seen).filter((line) => line.includes('"bug"'))).toEqual([]);
   });
 
-  test("that stops coming is given up", async () => {
+  test("that stops arriving is given up", async () => {
     const slow = await stalled;
     expect(slow.closed).toBe(true);
     expect(slow.ms).toBeLessThan(15_000);
@@ -201,7 +201,7 @@ describe("a body", () => {
 });
 
 describe("an endless chunked body", () => {
-  test.each(["POST", "PATCH"])("to %s is refused, and the connection ended", async (method) => {
+  test.each(["POST", "PATCH"])("to %s is refused, and the connection is closed", async (method) => {
     const path = method === "POST" ? LIST : `${LIST}/${crypto.randomUUID()}`;
     const before = process.memoryUsage().rss;
     const answer = await send(`${method} ${path}`, [JSON_TYPE, CHUNKED], "", { more: floodChunks });
@@ -236,7 +236,7 @@ describe("an endless chunked body", () => {
       status: 401,
       code: "unauthenticated",
     },
-  ])("to $name is ended", async ({ start, key = app.key, status, code, maxMiB = 32 }) => {
+  ])("to $name is cut off", async ({ start, key = app.key, status, code, maxMiB = 32 }) => {
     let written = 0;
     const answer = await send(start, [JSON_TYPE, CHUNKED], "", {
       key,

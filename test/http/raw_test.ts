@@ -29,7 +29,7 @@ const JSON_TYPE = "Content-Type: application/json";
 const send = (bytes: string | Uint8Array, options: RawOptions = { untilAnswer: true }) =>
   sendRaw(service.url, bytes, options);
 
-describe("requests that are framed badly", () => {
+describe("a badly framed request:", () => {
   test.each([
     {
       name: "Content-Length with Transfer-Encoding",
@@ -37,15 +37,15 @@ describe("requests that are framed badly", () => {
       body: "0\r\n\r\n",
     },
     { name: "two lengths", headers: ["Content-Length: 2", "Content-Length: 3"], body: "{}" },
-    { name: "a length of letters", headers: ["Content-Length: two"], body: "{}" },
+    { name: "a length that is not a number", headers: ["Content-Length: two"], body: "{}" },
     { name: "a negative length", headers: ["Content-Length: -1"], body: "{}" },
     {
-      name: "a chunk size that is no number",
+      name: "a chunk size that is not a number",
       headers: ["Transfer-Encoding: chunked"],
       body: "zz\r\n{}\r\n0\r\n\r\n",
     },
     { name: "an unknown transfer encoding", headers: ["Transfer-Encoding: gzip"], body: "{}" },
-  ])("$name is refused and the connection ended", async ({ headers, body }) => {
+  ])("$name is refused, and the connection is closed", async ({ headers, body }) => {
     const answer = await send(request(`POST ${LIST}`, [JSON_TYPE, ...headers], body), {
       waitMs: 3000,
     });
@@ -67,7 +67,7 @@ describe("requests that are framed badly", () => {
           Array.from({ length: 300 }, (_, i) => `X-${i}: 1`),
         ),
     },
-  ])("$name never runs", async ({ request }) => {
+  ])("$name is never run", async ({ request }) => {
     const answer = await send(request(), { waitMs: 2000, untilAnswer: true });
     expect([431, 414, 400]).toContain(answer.status);
   });
@@ -84,7 +84,7 @@ describe("requests that are framed badly", () => {
       start: "GET http://evil.example/live HTTP/1.1\r\nHost: evil.example\r\n\r\n",
     },
     { name: "no path", start: "GET * HTTP/1.1\r\nHost: evil.example\r\n\r\n" },
-  ])("$name is no fault of the service and is not reflected", async ({ start }) => {
+  ])("$name never causes a 5xx and is not reflected", async ({ start }) => {
     const answer = await send(start, { waitMs: 2000, untilAnswer: true });
     expect(answer.status).toBeLessThan(500);
     expect(answer.text).not.toMatch(/evil|script/);
@@ -163,7 +163,7 @@ describe("paths", () => {
     "/V1/data/db/todos",
     "/v1/data/db/todos/",
     "/v1/data/db/todos/x/y",
-  ])("%s is 404 and costs no query", async (path) => {
+  ])("%s is 404 without a query", async (path) => {
     const before = countQueries();
     const answer = await send(request(`GET ${path}`));
     expect(answer.status).toBe(404);
@@ -184,7 +184,7 @@ describe("paths", () => {
     "'",
     "..",
     "null",
-  ])("the id %s is 400 or 404 and costs no query", async (id) => {
+  ])("the id %s is 400 or 404 without a query", async (id) => {
     const before = countQueries();
     const answer = await send(request(`GET ${LIST}/${id}`));
     expect([400, 404]).toContain(answer.status);
@@ -198,7 +198,7 @@ describe("paths", () => {
     "/v1/data/db/../../../live",
     "/v1/data/db/%2e%2e/schema",
     "/live/..;/v1/data/db/todos",
-  ])("%s does not reach another route than the one whose rules were checked", async (path) => {
+  ])("%s does not reach a route whose rules were not checked", async (path) => {
     const answer = await send(writeRequest(`GET ${path}`));
     // What the server takes the path for decides; without a key no route that needs one may answer.
     expect([200, 401, 404]).toContain(answer.status);

@@ -1,4 +1,4 @@
-/** Those who dawdle and those who leave: neither holds a connection to the database. */
+/** Slow callers and callers who leave: neither keeps a connection to the database. @module */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { once } from "node:events";
@@ -27,7 +27,7 @@ async function openSocket(start: string): Promise<Socket> {
   return socket;
 }
 
-test("three bytes and silence are closed in time, and hold nothing meanwhile", async () => {
+test("sockets that send three bytes and stop are closed in time, and keep nobody waiting until then", async () => {
   const sockets = await Promise.all(Array.from({ length: DAWDLERS }, () => openSocket("GET")));
   const openedAt = performance.now();
   const closed = Promise.all(sockets.map((socket) => once(socket, "close")));
@@ -44,7 +44,7 @@ test("three bytes and silence are closed in time, and hold nothing meanwhile", a
 const TRICKLERS = 100;
 const MAX_HEAD = 16_384;
 
-test("headers that trickle hold no connection to the database, and are cut at 16 KB", async () => {
+test("headers that arrive slowly hold no connection to the database, and are cut off at 16 KB", async () => {
   const sockets = await Promise.all(
     Array.from({ length: TRICKLERS }, () => openSocket("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ")),
   );
@@ -111,7 +111,7 @@ function p99(times: readonly number[]): number {
   return [...times].sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0;
 }
 
-test("a caller who leaves has his statement cancelled in the database", async () => {
+test("the statement of a caller who leaves is cancelled in the database", async () => {
   const { admin } = service.service;
   const lock = admin.message("lock table data.todos; select pg_sleep(3)", { timeoutMs: 10_000 });
   const countWaiting = async (): Promise<number> => {

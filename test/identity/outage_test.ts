@@ -49,9 +49,9 @@ test.each([
   },
   { name: "me of a dead session", method: "GET", path: "/v1/auth/me", cookie: DEAD },
   { name: "logout", method: "POST", path: "/v1/auth/logout", cookie: "live" },
-  { name: "logout of nobody", method: "POST", path: "/v1/auth/logout", cookie: undefined },
+  { name: "logout without a session", method: "POST", path: "/v1/auth/logout", cookie: undefined },
 ])(
-  "$name without the database is a readable request_failed and clears nothing",
+  "without the database, $name answers a readable request_failed and clears no cookie",
   async ({ method, path, cookie }) => {
     const call = () =>
       service.call(undefined, typeof path === "string" ? path : path(), {
@@ -82,7 +82,7 @@ test.each([
   { name: "no cookie", cookie: undefined },
   { name: "a malformed cookie", cookie: `${SESSION_COOKIE}=x` },
   { name: "seventeen cookies", cookie: () => manyCookies(17) },
-])("me of $name is 401 without asking the database, in an outage too", async ({ cookie }) => {
+])("me with $name is 401 without a query, even in an outage", async ({ cookie }) => {
   const headers = {
     origin: ORIGIN,
     ...(cookie === undefined ? {} : { cookie: typeof cookie === "string" ? cookie : cookie() }),
@@ -115,7 +115,7 @@ function manyCookies(count: number): string {
   return texts.map((text) => `${SESSION_COOKIE}=${text}`).join("; ");
 }
 
-test("the pages without the database say so, keep the cookies and let in afterwards", async () => {
+test("without the database, the pages say so and keep the cookies, which work afterwards", async () => {
   const headers = { cookie: toCookieHeader(jar) };
   const paths = [
     "/login",
@@ -145,9 +145,9 @@ test("the pages without the database say so, keep the cookies and let in afterwa
 test.each([
   { name: "me", path: () => "/v1/auth/me", method: "GET" },
   { name: "me of an app", path: () => `/v1/auth/me?app=${app.slug}`, method: "GET" },
-  { name: "the page of one's apps", path: () => "/login", method: "GET" },
+  { name: "the list of a person's apps", path: () => "/login", method: "GET" },
   { name: "logout", path: () => "/v1/auth/logout", method: "POST" },
-])("$name is one statement", async ({ path, method }) => {
+])("$name costs one statement", async ({ path, method }) => {
   await untilBack();
   const count = () => proxy.count("with presented as");
   const all = () => proxy.count("rowhouse.sessions");

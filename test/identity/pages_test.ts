@@ -54,7 +54,7 @@ describe("/authorize", () => {
     expect((await whoAmI(jar)).json).toMatchObject({ id: person.id });
   });
 
-  test("sends who is signed in back at once", async () => {
+  test("sends a person who is signed in back at once", async () => {
     const jar = await signInAs(service, person);
     const answer = await visit(service, jar, authorize("https://wiki.example.org/a?b=c#d"));
     expect(answer.status).toBe(303);
@@ -62,12 +62,12 @@ describe("/authorize", () => {
     expect(answer.headers.get("cache-control")).toBe("no-store");
   });
 
-  test("sends back without a role too: the app says forbidden, not the sign-in", async () => {
+  test("sends back a person without a role too: forbidden is for the app to say", async () => {
     const jar = await signInAs(service, await makePerson(service));
     expect((await visit(service, jar, authorize(CALLBACK))).status).toBe(303);
   });
 
-  test("ends a loop between it and an app on a page that explains", async () => {
+  test("ends a redirect loop with an app on a page that explains it", async () => {
     const jar = await signInAs(service, person);
     const statuses: number[] = [];
     for (let round = 0; round < 6; round++)
@@ -113,15 +113,15 @@ describe("/authorize", () => {
   test.each([
     { name: "no app", path: () => `/authorize?redirect_uri=${CALLBACK}`, want: 400 },
     { name: "no redirect_uri", path: () => `/authorize?app=${app.slug}`, want: 400 },
-    { name: "app twice", path: () => `${authorize(CALLBACK)}&app=${app.slug}`, want: 400 },
+    { name: "two apps", path: () => `${authorize(CALLBACK)}&app=${app.slug}`, want: 400 },
     {
-      name: "redirect_uri twice",
+      name: "two redirect_uris",
       path: () => `${authorize(CALLBACK)}&redirect_uri=${CALLBACK}`,
       want: 400,
     },
     { name: "a malformed app", path: () => authorize(CALLBACK, "A B"), want: 400 },
     { name: "an unknown app", path: () => authorize(CALLBACK, "no-such-app"), want: 404 },
-  ])("answers $name with a page of $want without a form", async ({ path, want }) => {
+  ])("answers $name with a $want page without a form", async ({ path, want }) => {
     const answer = await visit(service, new Map(), path());
     expect(answer.status).toBe(want);
     expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -130,7 +130,7 @@ describe("/authorize", () => {
 });
 
 describe("both cookies", () => {
-  test("the shared one alone, or with another session's, opens no page", async () => {
+  test("are needed: the shared one alone, or with another session's, opens no page", async () => {
     const [mine, theirs] = await Promise.all([
       signInAs(service, person),
       signInAs(service, await makePerson(service)),
@@ -147,7 +147,7 @@ describe("both cookies", () => {
     }
   });
 
-  test("a second live shared cookie is cleared from every path, and a sign-in after it works", async () => {
+  test("a second live shared cookie is cleared on every path, and signing in works afterwards", async () => {
     const [mine, theirs] = await Promise.all([
       signInAs(service, person),
       signInAs(service, await makePerson(service)),
@@ -165,7 +165,7 @@ describe("both cookies", () => {
       expect(cleared.some((line) => line.includes(`Path=${path};`))).toBe(true);
   });
 
-  test("a sign-in ends the sessions that were presented", async () => {
+  test("signing in ends the sessions whose cookies were sent", async () => {
     const jar = await signInAs(service, person);
     const before = new Map(jar);
     await submitForm(jar, { email: person.email, password: PASSWORD });
@@ -183,7 +183,7 @@ describe("both cookies", () => {
 });
 
 describe("/login", () => {
-  test("lists the apps that the person may open, and what people typed is text", async () => {
+  test("lists the apps that the person may open, with the person's name escaped", async () => {
     const jar = await signInAs(service, person);
     const page = await visit(service, jar, "/login");
     expect(page.status).toBe(200);
@@ -193,7 +193,7 @@ describe("/login", () => {
     expect(page.text.match(/class="app"/g)).toHaveLength(1);
   });
 
-  test("lists every app to the Console's people", async () => {
+  test("lists every app for people with a Console role", async () => {
     const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
     await service.makeApp();
     const page = await visit(service, jar, "/login");
@@ -205,7 +205,7 @@ describe("/login", () => {
     expect(page.text.match(/class="app"/g)).toHaveLength(row?.count ?? -1);
   });
 
-  test("signs out here, and everywhere", async () => {
+  test("signs out here, or everywhere", async () => {
     const [here, there] = [await signInAs(service, person), await signInAs(service, person)];
     const token = readToken((await visit(service, here, "/login")).text);
     const out = await visit(service, here, "/sign-out", { fields: { form_token: token } });
@@ -220,14 +220,14 @@ describe("/login", () => {
     expect((await whoAmI(there)).status).toBe(401);
   });
 
-  test("a second press on sign out is no error", async () => {
+  test("signing out twice is not an error", async () => {
     const answer = await visit(service, new Map(), "/sign-out", { fields: { form_token: "x" } });
     expect([answer.status, answer.headers.get("location")]).toEqual([303, "/login"]);
   });
 });
 
-describe("one answer", () => {
-  test("for an unknown address, a wrong password, a disabled person and one without a password", async () => {
+describe("the same answer is given", () => {
+  test("to an unknown address, a wrong password, a disabled person and one without a password", async () => {
     const disabled = await makePerson(service);
     await setDisabled({ admin: service.service.admin }, disabled.email, true);
     const invited = `invited-${crypto.randomUUID().slice(-6)}@example.org`;
@@ -255,7 +255,7 @@ describe("one answer", () => {
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
   });
 
-  test("says beside the field what is missing, and keeps the address but never the password", async () => {
+  test("says next to the field what is missing, and keeps the address but never the password", async () => {
     const missing = await submitSignIn(service, new Map(), { email: " ", password: "" });
     expect(missing.status).toBe(422);
     expect(missing.text).toContain('aria-describedby="email-fault"');
@@ -298,7 +298,7 @@ describe("a form is refused", () => {
       token: async () => readToken((await visit(service, new Map(), "/login")).text),
     },
     {
-      name: "with a token of another form",
+      name: "with a malformed token",
       token: async () =>
         readToken((await visit(service, await signInAs(service, person), "/login")).text),
     },
@@ -330,7 +330,7 @@ describe("a form is refused", () => {
   });
 });
 
-test("two tabs that sign in at once are both signed in, by whichever cookie stays", async () => {
+test("two tabs that sign in at once are both signed in, whichever cookie stays", async () => {
   const jar: Jar = new Map();
   const [first, second] = [
     await visit(service, jar, "/login"),
@@ -378,7 +378,7 @@ describe("/set-password", () => {
     expect((await submitSignIn(service, new Map(), { email, password: NEW })).status).toBe(303);
   });
 
-  test("never puts the link into an address again", async () => {
+  test("takes the link from the form that is sent, not from its address", async () => {
     const { path } = await makeLink();
     const jar: Jar = new Map();
     const page = await visit(service, jar, path);
@@ -390,7 +390,7 @@ describe("/set-password", () => {
     expect((await choose(path, NEW)).status).toBe(303);
   });
 
-  test("takes one of two who use it at the same time", async () => {
+  test("accepts one of two people who use it at the same time", async () => {
     const { path } = await makeLink();
     const answers = await Promise.all(
       Array.from({ length: 4 }, (_, i) => choose(path, `${NEW} ${i}`)),
@@ -398,7 +398,7 @@ describe("/set-password", () => {
     expect(answers.map((answer) => answer.status).sort()).toEqual([303, 404, 404, 404]);
   });
 
-  test("says beside the field why a password is refused, and keeps the link", async () => {
+  test("says next to the field why a password is refused, and keeps the link", async () => {
     const { email, path } = await makeLink();
     const weak = await choose(path, email);
     expect(weak.status).toBe(422);
@@ -409,7 +409,7 @@ describe("/set-password", () => {
     expect((await choose(path, NEW)).status).toBe(303);
   });
 
-  test("ends the sessions of before", async () => {
+  test("ends all earlier sessions", async () => {
     const someone = await makePerson(service);
     const jar = await signInAs(service, someone);
     const { linkSecret } = await makePasswordLink(deps(), someone.email);
@@ -417,7 +417,7 @@ describe("/set-password", () => {
     expect((await whoAmI(jar)).status).toBe(401);
   });
 
-  test("a newer link ends the older, a disabled person's and an expired one cannot be used", async () => {
+  test("refuses a link that was replaced, has expired, or belongs to a disabled person", async () => {
     const { email, path } = await makeLink();
     const { linkSecret } = await makePasswordLink(deps(), email);
     expect((await visit(service, new Map(), path)).status).toBe(404);
@@ -443,12 +443,12 @@ describe("/set-password", () => {
     `?token=${"A".repeat(32)}`,
     `?token=${"A".repeat(32)}&token=${"A".repeat(32)}`,
     "?token=%00",
-  ])("%s is no link", async (query) => {
+  ])("%s is not a link", async (query) => {
     expect((await visit(service, new Map(), `/set-password${query}`)).status).toBe(404);
   });
 });
 
-test("a password whose hash is old is hashed anew at the next sign-in", async () => {
+test("a password with an outdated hash is hashed again at the next sign-in", async () => {
   const someone = await makePerson(service);
   const hashOf = async () => {
     const [row] = await service.service.admin.query<{ password_hash: string }>(
@@ -481,7 +481,7 @@ describe("every page", () => {
     { path: "/authorize", status: 400 },
     { path: "/set-password", status: 404 },
     { path: "/password-set", status: 200 },
-  ])("$path keeps itself to itself", async ({ path, status }) => {
+  ])("$path forbids framing, caching and foreign content", async ({ path, status }) => {
     const answer = await visit(service, new Map(), path);
     expect(answer.status).toBe(status);
     expect(answer.headers.get("content-security-policy")).toBe(
@@ -494,7 +494,7 @@ describe("every page", () => {
     expect(answer.text).not.toMatch(/<script|<style| style=| on[a-z]+=/i);
   });
 
-  test("has a stylesheet that is kept for good under its digest", async () => {
+  test("has a stylesheet whose address holds its digest, cached for good", async () => {
     const page = await visit(service, new Map(), "/login");
     const path = /href="(\/assets\/style\.[0-9a-f]{16}\.css)"/.exec(page.text)?.[1] ?? "";
     const answer = await visit(service, new Map(), path);

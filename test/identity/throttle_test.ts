@@ -17,7 +17,7 @@ async function tryWrong(email: string): Promise<{ status: number; wait: number }
 }
 
 describe("sign-in attempts", () => {
-  test("for an address, known or not, end in the same 429 with a wait, whatever the password", async () => {
+  test("for one address, known or not, end in the same 429 with a wait, whatever the password", async () => {
     const person = await makePerson(service);
     for (const email of [person.email, "nobody@example.org"]) {
       for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
@@ -32,7 +32,7 @@ describe("sign-in attempts", () => {
     expect(right.text).toContain("too many attempts");
   });
 
-  test("by somebody else keep nobody out, until many do it", async () => {
+  test("by one stranger lock nobody out; those by many do", async () => {
     const person = await makePerson(service);
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong(person.email);
     expect((await tryWrong(person.email)).status).toBe(429);
@@ -66,7 +66,7 @@ describe("sign-in attempts", () => {
     expect((await submitSignIn(service, new Map(), again)).status).toBe(303);
   });
 
-  test("of one client are bounded over all addresses", async () => {
+  test("of one client are limited over all addresses together", async () => {
     await tryWrong("nobody-1@example.org");
     await service.service.admin.query(
       "update rowhouse.throttle set attempts = $1 where key like 'client %'",
@@ -77,7 +77,7 @@ describe("sign-in attempts", () => {
     expect((await tryWrong("nobody-3@example.org")).status).toBe(429);
   });
 
-  test("take as long for an address that nobody has as for one that somebody has", async () => {
+  test("take as long for an unknown address as for a known one", async () => {
     const person = await makePerson(service);
     await tryWrong("nobody@example.org");
     // In turns, and the fastest of each: other work on the machine only ever adds time.
@@ -90,7 +90,7 @@ describe("sign-in attempts", () => {
     expect(known).toBeGreaterThan(unknown / 2);
   });
 
-  test("that are right do not count, and free the address", async () => {
+  test("that succeed do not count, and reset the address", async () => {
     const person = await makePerson(service);
     for (let round = 0; round < 3; round++) {
       for (let count = 0; count < 4; count++) await tryWrong(person.email);
@@ -99,7 +99,7 @@ describe("sign-in attempts", () => {
     }
   });
 
-  test("sent at the same time cannot slip past the bound", async () => {
+  test("sent at the same time cannot get past the limit", async () => {
     const answers = await Promise.all(
       Array.from({ length: SIGN_IN_LIMITS.pair + 8 }, () => tryWrong("nobody@example.org")),
     );
@@ -107,7 +107,7 @@ describe("sign-in attempts", () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(8);
   });
 
-  test("are let in again when the window is over", async () => {
+  test("are accepted again when the window is over", async () => {
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong("nobody@example.org");
     expect((await tryWrong("nobody@example.org")).status).toBe(429);
     await service.service.admin.query("update rowhouse.throttle set ends_at = now()", [], {
@@ -117,7 +117,7 @@ describe("sign-in attempts", () => {
     expect((await tryWrong("nobody@example.org")).status).toBe(422);
   });
 
-  test("past the bound of all together are slowed, never shut out", async () => {
+  test("past the limit for all clients together are limited more strictly, but nobody is locked out", async () => {
     await tryWrong("nobody@example.org");
     await service.service.admin.query(
       "update rowhouse.throttle set attempts = $1, ends_at = now() + interval '1 hour' where key = 'all'",
@@ -132,7 +132,7 @@ describe("sign-in attempts", () => {
     expect((await tryWrong("other@example.org")).status).toBe(429);
   });
 
-  test("leave no address behind, and counters go when their time is over", async () => {
+  test("leave no address in the database, and counters are deleted when they expire", async () => {
     await tryWrong("typed-into-the-form@example.org");
     const read = async () => {
       const [row] = await service.service.admin.query<{ text: string; count: number }>(
@@ -152,7 +152,7 @@ describe("sign-in attempts", () => {
     expect((await read())?.count).toBe(4);
   });
 
-  test("are refused fast: a flood costs no hash", async () => {
+  test("that are refused cost no password hash", async () => {
     for (let count = 0; count < SIGN_IN_LIMITS.pair; count++) await tryWrong("nobody@example.org");
     const verified = await measure(() => tryWrong("somebody@example.org"));
     const refused = await measure(() => tryWrong("nobody@example.org"));

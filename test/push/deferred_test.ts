@@ -45,7 +45,7 @@ function run(text: string): Promise<unknown[]> {
   return service.service.admin.message(`${text}; select 1`);
 }
 
-test("an index and a reference on a large table are built after the push, and status tells", async () => {
+test("an index and a reference on a large table are built after the push, as its status says", async () => {
   const { name, app } = await makeTable(3);
 
   const result = await pushLarge(
@@ -71,7 +71,7 @@ test("an index and a reference on a large table are built after the push, and st
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("a table that grew since it was made, and was never analysed, is large too", async () => {
+test("a table that has grown and was never analysed counts as large too", async () => {
   const { name, app } = await makeTable(0);
   // As a dump is loaded: without row security, by a session that ends.
   await withDatabase(service.database.superuserUrl, (loader) =>
@@ -90,7 +90,7 @@ test("a table that grew since it was made, and was never analysed, is large too"
   expect(json).toMatchObject({ steps: [`add index (title) to ${name}, after the push`] });
 });
 
-test("a unique on a large table is never put off, and one that rows break is refused without their values", async () => {
+test("a unique on a large table is never deferred; if rows break it, it is refused without their values", async () => {
   const { name, app } = await makeTable(0);
   for (const title of ["same secret", "same secret"])
     await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title } });
@@ -111,7 +111,7 @@ test("a unique on a large table is never put off, and one that rows break is ref
 
 test.each([
   {
-    name: "an optional column that rows lack becomes required",
+    name: "an optional column, empty in some rows, becomes required",
     rows: [{ note: "x" }],
     schema: { title: t.string().required() },
     says: "lack a value",
@@ -123,7 +123,7 @@ test.each([
     says: "too long for a new index",
   },
 ])(
-  "rows that keep a push from happening: $name → 409 without values",
+  "a push that existing rows prevent is 409 without their values: $name",
   async ({ rows, schema, says }) => {
     const { name, app } = await makeTable(0);
     for (const json of rows)
@@ -142,7 +142,7 @@ test.each([
   },
 );
 
-test("an invalid index that a cut-off build left is dropped and built by a later push", async () => {
+test("an invalid index left by an interrupted build is dropped and rebuilt by a later push", async () => {
   const { name, app } = await makeTable(2);
   const index = `${name}__title__idx`;
   const schema = defineSchema({ [name]: { title: t.string().index() } });
@@ -158,7 +158,7 @@ test("an invalid index that a cut-off build left is dropped and built by a later
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("a step that another process works on is left to it, by every app's push", async () => {
+test("a step that another process is working on is left to it by pushes of every app", async () => {
   const { name, app } = await makeTable(1);
   const schema = defineSchema({ [name]: { title: t.string().index() } });
   await pushLarge(app, schema);
@@ -178,7 +178,7 @@ test("a step that another process works on is left to it, by every app's push", 
   expect(await readSteps(app)).toMatchObject([{ state: "done", attempts: 2 }]);
 });
 
-test("a deferred index that rows cannot have is told as failed, and tried again by a later push", async () => {
+test("a deferred index that the rows do not allow is reported as failed, and tried again by a later push", async () => {
   const { name, app } = await makeTable(0);
   const long = randomText(9000);
   const created = await service.call(app, `/v1/data/db/${name}`, {

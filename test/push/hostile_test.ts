@@ -109,7 +109,10 @@ const REFUSED: { name: string; definition: unknown }[] = [
     definition: one(table([string("a", { kind: "constructor" })])),
   },
   { name: "a key that no column has", definition: one(table([string("a", { sql: "x" })])) },
-  { name: "a flag that is no boolean", definition: one(table([string("a", { required: "yes" })])) },
+  {
+    name: "a flag that is not a boolean",
+    definition: one(table([string("a", { required: "yes" })])),
+  },
   { name: "a default of another type", definition: one(table([string("a", { default: 1 })])) },
   { name: "a default with U+0000", definition: one(table([string("a", { default: "\u0000" })])) },
   {
@@ -133,7 +136,7 @@ const REFUSED: { name: string; definition: unknown }[] = [
     definition: one(table([{ name: "a", kind: "enum", ...FLAGS, values: ["x".repeat(64)] }])),
   },
   {
-    name: "an enum value twice",
+    name: "a repeated enum value",
     definition: one(table([{ name: "a", kind: "enum", ...FLAGS, values: ["a", "a"] }])),
   },
   {
@@ -187,7 +190,7 @@ test.each(REFUSED)(
   },
 );
 
-test("every fault is told at once, each with its table and column", async () => {
+test("all faults are reported at once, each with its table and column", async () => {
   const answer = await postDefinition(
     service,
     app,
@@ -218,7 +221,7 @@ test.each([
     error: "body_too_large",
   },
   { name: "an array", body: "[]", status: 400, error: "invalid_json" },
-  { name: "no JSON", body: "drop", status: 400, error: "invalid_json" },
+  { name: "something other than JSON", body: "drop", status: 400, error: "invalid_json" },
 ])("a push of $name answers $status", async ({ body, status, error }) => {
   const before = await dumpDatabase(service.service.admin);
   const startedAt = performance.now();
@@ -255,7 +258,7 @@ const NASTY = [
 ];
 
 test.each(NASTY.map((text) => ({ text, name: JSON.stringify(text) })))(
-  "a default and a label $name come back byte for byte",
+  "a default and an enum value $name come back byte for byte",
   async ({ text }) => {
     const name = freshName();
     const label = text.trim() === "" ? "x" : text;
@@ -281,7 +284,7 @@ test.each(NASTY.map((text) => ({ text, name: JSON.stringify(text) })))(
   },
 );
 
-test("an app's key cannot put a unique on rows of other apps, by whatever flag", async () => {
+test("an app's key cannot add a unique to other apps' rows, whatever flag it sends", async () => {
   const name = freshName();
   const columns = [string("label")];
   const schema = (more: object) => one(table([{ ...columns[0], ...more }], { name }));

@@ -1,4 +1,4 @@
-/** Tables whose columns have hostile names, and names that collide or pass PostgreSQL's 63 bytes: full use over HTTP. @module */
+/** Tables and columns whose names are SQL words, collide, or are longer than PostgreSQL's 63 bytes: everything works over HTTP. @module */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
@@ -135,8 +135,8 @@ afterAll(() => service.close());
 
 const post = (json: object) => ({ method: "POST", json });
 
-describe("a table of hostile column names", () => {
-  test("is created, read, listed, changed and deleted, for one app beside another", async () => {
+describe("a table with hostile column names", () => {
+  test("has its rows created, read, listed, changed and deleted by one app beside another", async () => {
     const values = Object.fromEntries(NAMES.map((name) => [name, `value of ${name}`]));
     await service.call(
       other,
@@ -177,7 +177,7 @@ describe("a table of hostile column names", () => {
     "a",
     "a_",
     TABLE,
-  ])("the table %s is one of its own", async (table) => {
+  ])("the table %s is a table like any other", async (table) => {
     const made = await service.call(app, `/v1/data/db/${table}`, post({}));
     expect(made.status).toBe(201);
     const path = made.headers.get("location") ?? "";
@@ -186,7 +186,7 @@ describe("a table of hostile column names", () => {
     expect((await service.call(app, path, { method: "DELETE" })).status).toBe(204);
   });
 
-  test("clashes name the columns of cut and of joined names", async () => {
+  test("violations name the right columns where derived names were cut or joined", async () => {
     const [a, b] = [`${LONG}a`, `${LONG}b`];
     const clash = async (table: string, first: object, second: object) => {
       await service.call(app, `/v1/data/db/${table}`, post(first));
@@ -211,7 +211,7 @@ describe("a table of hostile column names", () => {
   });
 });
 
-test("derived names fit 63 bytes and never meet", () => {
+test("derived names fit 63 bytes and never collide", () => {
   const column = fc.oneof(
     fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/),
     fc.stringMatching(/^[a-c_]{1,4}$/),

@@ -1,4 +1,4 @@
-/** What /metrics says while it is so: callers in flight, connections in use, callers that wait, are shed or refused. */
+/** What /metrics says at the very moment: requests in flight, connections in use, requests that wait, are shed or refused. @module */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
@@ -98,7 +98,7 @@ async function change(by = app, path = row): Promise<number> {
 
 const changes = (count: number, by = app) => Array.from({ length: count }, () => change(by));
 
-test("a held row: who is in flight, who has a connection, who waits; then nobody", async () => {
+test("while a row is locked, it counts who is in flight, has a connection or waits; then nobody", async () => {
   await untilMetrics(QUIET);
   const statuses = await whileHeld(async () => {
     const asked = changes(6);
@@ -114,7 +114,7 @@ test("a held row: who is in flight, who has a connection, who waits; then nobody
   await untilMetrics(QUIET);
 });
 
-test("who waits too long is shed for that reason, and refused by its code", async () => {
+test("a request that waits too long is counted as shed for that, and under its error code", async () => {
   const statuses = await whileHeld(async () => {
     const asked = changes(5);
     await untilMetrics({ [shed("waited")]: [3, 4], [errors("overloaded")]: 3, [IN_FLIGHT]: 2 });
@@ -123,7 +123,7 @@ test("who waits too long is shed for that reason, and refused by its code", asyn
   expect(statuses.sort()).toEqual([200, 200, 503, 503, 503]);
 });
 
-test("an app whose queue is full is shed for that, another one is not", async () => {
+test("requests of an app whose queue is full are counted as shed for that; those of another app are not", async () => {
   const statuses = await whileHeld(async () => {
     const asked = changes(CONNECTIONS + LANE_QUEUE + 7);
     await untilMetrics({ [shed("queue_full")]: 7, [errors("rate_limited")]: 7, [shed("full")]: 0 });
@@ -132,7 +132,7 @@ test("an app whose queue is full is shed for that, another one is not", async ()
   expect(statuses.filter((status) => status === 429).length).toBe(7);
 });
 
-test("a service whose queues are all full sheds for that", async () => {
+test("requests beyond the limit of all queues together are counted as shed for that", async () => {
   const others: TestApp[] = [];
   for (let n = 0; n < 5; n++) others.push(await service.makeApp(SCHEMA));
   // Their keys are known before nobody gets a connection.
@@ -158,7 +158,7 @@ test("a service whose queues are all full sheds for that", async () => {
   expect(count(404) + count(503)).toBe(statuses.length - CONNECTIONS);
 });
 
-test("a database that is away: who is refused is shed for that, and has its code", async () => {
+test("requests refused because the database is away are counted as shed for that, and under their error code", async () => {
   proxy.refuse();
   await untilMetrics({ [pool("open")]: 0 });
   const before = await readSamples([errors("unavailable")]);

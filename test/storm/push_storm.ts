@@ -99,7 +99,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "twenty parallel pushes of one app all end, on one line of history",
+    "twenty parallel pushes of one app all succeed, in one linear history",
     async () => {
       const app = await service.makeApp();
       const names = Array.from({ length: 20 }, () => freshName());
@@ -133,7 +133,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "a service that is killed at any message of a push leaves all of it or nothing",
+    "a service that is killed after any message of a push leaves all of it or nothing",
     async () => {
       const { pushUrl, servingUrl } = service.database;
       const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
@@ -291,7 +291,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "a push that waits for a long transaction is busy, and holds up nobody longer than its budget",
+    "a push that waits for a long transaction ends as busy, and delays nobody longer than its budget",
     async () => {
       const [held, free] = [freshName(), freshName()];
       const owner = await service.makeApp(defineSchema({ [held]: { title: t.string() } }));
@@ -417,7 +417,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "a row that holds a column pushed a moment ago by way of another process keeps its value",
+    "a value for a column pushed a moment ago through another process is stored",
     async () => {
       const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
       const { child, port } = await startService({

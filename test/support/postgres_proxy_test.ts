@@ -1,4 +1,4 @@
-/** The proxy itself: what it does to one message, seen by a client of PostgreSQL. */
+/** The proxy itself: what it does to a message, as a client of PostgreSQL sees it. @module */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import postgres, { type Sql } from "postgres";
 import { makeEmptyDatabase } from "./cluster.ts";
@@ -102,7 +102,7 @@ test.each(["client", "server"] as const)("from the %s: a message is delayed", as
 
 describe("a connection", () => {
   test.each(["cut", "reset"] as const)(
-    "is %s behind a message, and a new one works",
+    "is %s after a message, and a new one works",
     async (fault) => {
       onFirst("server", "D", () => ({ fault }));
       await expect(ask()).rejects.toThrow();
@@ -113,7 +113,7 @@ describe("a connection", () => {
     },
   );
 
-  test("is frozen behind a message, and ended when the proxy is healed", async () => {
+  test("is frozen after a message, and ended when the proxy is healed", async () => {
     onFirst("server", "D", () => ({ fault: "freeze" }));
     const answer = ask();
     expect(await orNothing(answer)).toBe("nothing");

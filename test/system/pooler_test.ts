@@ -1,4 +1,4 @@
-/** The service behind PgBouncer in transaction mode with two connections: everything works, and its faults heal. */
+/** The service behind PgBouncer in transaction mode with two connections: everything works, and it recovers from every fault. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -68,7 +68,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     (text) => expect(SESSION_WORDS.some((word) => word.test(text))).toBe(true),
   );
 
-  test("a pause is waited for or refused in time, and then over", async () => {
+  test("during a PAUSE requests are refused in time; after it they are served", async () => {
     await pooler.command("PAUSE");
     const startedAt = performance.now();
     const answers = await Promise.all(Array.from({ length: 8 }, () => list()));
@@ -79,7 +79,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     await heals();
   }, 20_000);
 
-  test("killed, it is answered at once; started again, it is found", async () => {
+  test("while PgBouncer is dead requests fail at once; they work again once it is back", async () => {
     await pooler.kill();
     const startedAt = performance.now();
     const { status, headers } = await list();
@@ -89,7 +89,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     await heals();
   });
 
-  test("killed under load, it loses no row that was acknowledged and makes none that was refused", async () => {
+  test("killed under load, it loses no acknowledged row and leaves no refused one", async () => {
     const titles = new Map<string, number>();
     let isRunning = true;
     const callers = Array.from({ length: 8 }, async () => {
@@ -124,7 +124,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     { name: "a wrong password", part: { password: "wrong" }, says: "refuses the password of" },
     { name: "an unknown role", part: { username: "nobody" }, says: 'the role "nobody"' },
     { name: "no such database", part: { pathname: "/none" }, says: 'no database "none"' },
-  ])("$name is told as by PostgreSQL itself, not as an outage", async ({ part, says }) => {
+  ])("$name is reported as by PostgreSQL itself, not as an outage", async ({ part, says }) => {
     const { href: DATABASE_URL } = Object.assign<URL, object>(
       new URL(pooler.toUrl(service.database.adminUrl)),
       part,
@@ -139,7 +139,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     expect(err).toContain(says);
   });
 
-  test("full of other clients, it is answered 503 until there is room", async () => {
+  test("while PgBouncer is full of other clients, requests are answered 503", async () => {
     proxy.refuse();
     const holders = await Promise.all(
       Array.from({ length: CLIENTS }, () => holdSlot(pooler.toUrl(service.database.adminUrl))),

@@ -196,7 +196,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
     { text: "prepare mine as select 1", tells: "statement mine" },
     { text: "create temporary table mine (id int)", tells: "table mine", asAdmin: true },
     { text: "begin", tells: "idle in transaction" },
-  ])("would have told of $text", async ({ text, tells, asAdmin = false }) => {
+  ])("the check would have found $text", async ({ text, tells, asAdmin = false }) => {
     seen = (await readStatements()).length;
     expect(await findSessionUse()).toEqual([]);
     await sharers[asAdmin ? 2 : 0]?.message(text);
@@ -213,7 +213,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
   });
 
   test.each(["set statement_timeout = 1", "listen x", "begin", "select pg_advisory_lock(1)"])(
-    "would have told of %p by the statement alone",
+    "the check would have found %p by the statement alone",
     (text) => expect(needsSession(text)).toBe(true),
   );
 });
