@@ -5,7 +5,7 @@
  * @module
  */
 import * as v from "valibot";
-import { KEY_PREFIX } from "./accounts/mod.ts";
+import { AUDIT_RETENTION_S, KEY_PREFIX, MIN_AUDIT_RETENTION_S } from "./accounts/mod.ts";
 import { LIST_BYTES } from "./data/mod.ts";
 import { isProxy, MIN_SECRET_BYTES } from "./gateway/mod.ts";
 import { DEFAULT_SETTINGS } from "./identity/mod.ts";
@@ -74,6 +74,16 @@ const Duration = v.pipe(
   v.check(
     (seconds) => seconds >= 1 && seconds <= YEAR_S,
     "must be a duration such as 30m, 24h or 7d, at most a year",
+  ),
+);
+
+/** Seconds of a duration of thirty days or more, or 0. */
+const Retention = v.pipe(
+  v.string(),
+  v.transform((text) => (text === "0" ? 0 : (readDuration(text) ?? -1))),
+  v.check(
+    (seconds) => seconds === 0 || (seconds >= MIN_AUDIT_RETENTION_S && seconds <= 10 * YEAR_S),
+    "must be 0, or a duration such as 400d, from 30d to 3650d",
   ),
 );
 
@@ -189,6 +199,12 @@ export const SETTINGS = {
     form: Duration,
     initial: `${DEFAULT_SETTINGS.sessionMaxS / DAY_S}d`,
     about: "How long a session lasts however much it is used.",
+  },
+  AUDIT_RETENTION: {
+    form: Retention,
+    initial: `${AUDIT_RETENTION_S / DAY_S}d`,
+    about:
+      "How long the audit log keeps an entry, 30d at the least; 0 keeps all for ever. The processes that serve identity sweep it.",
   },
   COOKIE_DOMAIN: {
     form: v.optional(

@@ -7,3 +7,8 @@ export type Role = (typeof ROLES)[number];
 export function servesRows(role: Role): boolean {
   return role === "all" || role === "data";
 }
+
+/** Whether a process in this role reaches people, their sessions and the audit log. */
+export function servesPeople(role: Role): boolean {
+  return role === "all" || role === "identity";
+}

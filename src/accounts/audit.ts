@@ -1,4 +1,9 @@
-/** The audit log, newest first. Written by the statements that change something, never from here. @module */
+/**
+ * The audit log, newest first, and the end of its oldest entries. Written by the statements that change something, never
+ * from here.
+ *
+ * @module
+ */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 
 /** Whom the audit log names for what the command line does. */
@@ -28,4 +33,21 @@ export async function listAudit(deps: { admin: Database }, limit: number): Promi
     { retry: "safe", queue: SERVICE_QUEUE },
   );
   return JSON.parse(row?.entries ?? "[]") as AuditEntry[];
+}
+
+/** Entries younger than this stay, whatever the retention: 30 days. */
+export const MIN_AUDIT_RETENTION_S = 2_592_000;
+/** 400 days. */
+export const AUDIT_RETENTION_S = 34_560_000;
+/** What one step deletes at the most, as `rowhouse.sweep_audit` has it. */
+const SWEEP_STEP = 1000;
+
+/** Deletes some of the entries that are older than `keepS` seconds; whether there may be more of them. */
+export async function sweepAudit(deps: { db: Database }, keepS: number): Promise<boolean> {
+  const [row] = await deps.db.query<{ swept: number }>(
+    "select rowhouse.sweep_audit($1) as swept",
+    [keepS],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return (row?.swept ?? 0) >= SWEEP_STEP;
 }

@@ -1,6 +1,12 @@
 /** Apps, keys and people: functions over the database, shared by the rooms above. @module */
 export { APP_SLUG, type App, addOrigin, createApp, findAppId, listApps } from "./apps.ts";
-export { type AuditEntry, listAudit } from "./audit.ts";
+export {
+  AUDIT_RETENTION_S,
+  type AuditEntry,
+  listAudit,
+  MIN_AUDIT_RETENTION_S,
+  sweepAudit,
+} from "./audit.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
 export { type GrantOptions, grantRole, ROLE, revokeRole } from "./grants.ts";
 export {

@@ -49,7 +49,8 @@ function presentedIn(parameter: "$1" | "$2" | "$3"): string {
 
 /**
  * `$1` the presented `<id>.<digest>` list, `$2` the idle limit in seconds. `one` is the session that counts: live,
- * and the only live one. Its use is noted at most once a minute; two live ones are noted in the audit log.
+ * and the only live one. Its use is noted at most once a minute; that two are live, in the audit log, once an hour for
+ * each pair.
  */
 const LIVE = `live as materialized (
     select sessions.id, sessions.user_id, sessions.identity_hash
@@ -63,11 +64,27 @@ const LIVE = `live as materialized (
   ), touched as (
     update rowhouse.sessions set last_seen_at = now() from one
     where sessions.id = one.id and sessions.last_seen_at < now() - interval '1 minute'
+  ), pairs as (
+    select low.id as first_id, high.id as second_id from live as low join live as high on low.id < high.id
+  ), conflicts as (
+    insert into rowhouse.session_conflicts as seen (first_id, second_id)
+    select first_id, second_id from pairs where not exists (
+      select from rowhouse.session_conflicts as recent where recent.noted_at > now() - interval '1 hour'
+        and recent.first_id = pairs.first_id and recent.second_id = pairs.second_id)
+    order by first_id, second_id
+    on conflict (first_id, second_id) do update set noted_at = now() where seen.noted_at <= now() - interval '1 hour'
+    returning first_id
   ), noted as (
     insert into rowhouse.audit (actor, action, user_id, details)
     select 'browser', 'session_conflict', case when count(distinct user_id) = 1 then min(user_id::text)::uuid end,
       jsonb_build_object('sessions', count(*))
-    from live having count(*) > 1
+    from live where exists (select from conflicts) having count(*) > 1
+  ), swept as (
+    delete from rowhouse.session_conflicts where (first_id, second_id) in (
+      select first_id, second_id from rowhouse.session_conflicts as old
+      where exists (select from conflicts) and noted_at <= now() - interval '1 hour'
+        and not exists (select from pairs where pairs.first_id = old.first_id and pairs.second_id = old.second_id)
+      order by noted_at limit 200 for update skip locked)
   )`;
 
 /** A Console role opens every app as its admin. */

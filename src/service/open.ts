@@ -5,11 +5,13 @@
  * @module
  */
 
+import { AUDIT_RETENTION_S } from "../accounts/mod.ts";
 import { type Database, openDatabase } from "../db/mod.ts";
 import type { Peer } from "../gateway/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import type { AnswerRecord, Log } from "../observe.ts";
-import { type Role, servesRows } from "../role.ts";
+import { type Role, servesPeople, servesRows } from "../role.ts";
+import { startAuditSweep } from "./audit_sweep.ts";
 import { makeAdminFetch, makeCheckReady } from "./health.ts";
 import { makeGuard } from "./isolation_guard.ts";
 import { makeMetrics } from "./metrics.ts";
@@ -28,6 +30,8 @@ export type ServiceOptions = RoleOptions & {
   now?: () => number;
   /** How often the isolation is looked at, and what makes the service ready; default: every ten seconds. */
   lookIntervalMs?: number;
+  /** Seconds that entries of the audit log are kept, 0 for ever; default: {@linkcode AUDIT_RETENTION_S}. */
+  auditRetentionS?: number;
   /** Hosts, cookies and sessions; default: one host for everything, no single sign-on. */
   identity?: Partial<IdentitySettings>;
 };
@@ -121,6 +125,11 @@ export function openService(options: ServiceOptions): Service {
       now,
     },
   });
+  const { auditRetentionS = AUDIT_RETENTION_S } = options;
+  const stopSweep =
+    auditRetentionS > 0 && servesPeople(role)
+      ? startAuditSweep({ db, log: options.log, keepS: auditRetentionS })
+      : () => undefined;
   return {
     fetch,
     adminFetch: makeAdminFetch({ checkReady, metrics, log: options.log }),
@@ -137,6 +146,7 @@ export function openService(options: ServiceOptions): Service {
     close: async () => {
       watch.stop();
       guard.stop();
+      stopSweep();
       await Promise.all([db.close(), admin.close()]);
     },
   };

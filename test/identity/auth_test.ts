@@ -247,6 +247,37 @@ describe("the cookie", () => {
     });
     expect((await me(sharedCookie(jar))).status).toBe(200);
   });
+
+  test("of the same two live sessions is in the audit log once an hour, however often it is sent", async () => {
+    const [one, two, three] = [
+      await signInAs(service, person),
+      await signInAs(service, person),
+      await signInAs(service, person),
+    ];
+    const count = async () =>
+      (await listAudit({ admin: service.service.admin }, 1000)).filter(
+        ({ action }) => action === "session_conflict",
+      ).length;
+    const send = (...jars: Jar[]) => me(jars.map(sharedCookie).join("; "));
+    const before = await count();
+
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? send(one, two) : send(two, one))),
+    );
+    await visit(service, one, "/login");
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+    expect(await count()).toBe(before + 1);
+
+    // Another pair is another entry; both again after an hour.
+    await send(one, three);
+    expect(await count()).toBe(before + 2);
+    await service.service.admin.message(
+      "update rowhouse.session_conflicts set noted_at = noted_at - interval '1 hour'; select 1",
+    );
+    await send(one, two, three);
+    await send(two, one);
+    expect(await count()).toBe(before + 3);
+  });
 });
 
 describe("CORS", () => {

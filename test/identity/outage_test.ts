@@ -149,7 +149,7 @@ test.each([
   { name: "logout", path: () => "/v1/auth/logout", method: "POST" },
 ])("$name costs one statement", async ({ path, method }) => {
   await untilBack();
-  const count = () => proxy.count("with presented as");
+  const count = () => proxy.count("as presented");
   const all = () => proxy.count("rowhouse.sessions");
   const before = [count(), all()];
   await service.call(undefined, path(), { method, headers: { cookie: toCookieHeader(jar) } });

@@ -22,6 +22,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
       sessionIdleS: config.SESSION_IDLE,
       sessionMaxS: config.SESSION_MAX,
     },
+    auditRetentionS: config.AUDIT_RETENTION,
     log: options.log,
     role: config.ROLE,
     secrets: readSharedSecrets(config),

@@ -2,7 +2,8 @@
  * People: users, their grants on apps, sessions, links that set a password, and the audit log.
  *
  * A serving login reads users without their password hashes, and touches or ends sessions. Whatever reads a hash, or
- * keeps a rule across rows, is a function that locks first. The audit log only grows, whoever writes.
+ * keeps a rule across rows, is a function that locks first. The audit log
+ * only grows, whoever writes, but for what its retention ends.
  *
  * @module
  */
@@ -47,6 +48,17 @@ create index sessions__user_id__idx on rowhouse.sessions (user_id);
 create index sessions__expires_at__idx on rowhouse.sessions (expires_at);
 grant select, delete, update (last_seen_at) on rowhouse.sessions to rowhouse_service, rowhouse_identity;
 
+-- When two live sessions were last presented together: it is in the audit log once an hour. No references, which a
+-- sign-out at the same time would break.
+create table rowhouse.session_conflicts (
+  first_id text not null,
+  second_id text not null,
+  noted_at timestamptz not null default now(),
+  primary key (first_id, second_id)
+);
+create index session_conflicts__noted_at__idx on rowhouse.session_conflicts (noted_at);
+grant select, insert, update, delete on rowhouse.session_conflicts to rowhouse_service, rowhouse_identity;
+
 -- One link per person: a new one ends the one before.
 create table rowhouse.password_links (
   user_id uuid primary key references rowhouse.users (id) on delete cascade,
@@ -67,15 +79,37 @@ create table rowhouse.audit (
   details jsonb not null default '{}'
 );
 create index audit__user_id__idx on rowhouse.audit (user_id);
+create index audit__at__idx on rowhouse.audit (at);
 grant insert on rowhouse.audit to rowhouse_service, rowhouse_identity;
 create function rowhouse.refuse_change() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
+  if tg_op = 'DELETE' and current_setting('rowhouse.sweeps_audit', true) = 'on' then
+    return null;
+  end if;
   raise exception 'the audit log only grows' using errcode = '${SIGNALS.auditOnlyGrows}';
 end
 $$;
 create trigger refuse_change before update or delete or truncate on rowhouse.audit
   for each statement execute function rowhouse.refuse_change();
+
+-- Deletes some of the oldest entries that were kept for so long: how many. Never younger ones than thirty days, whatever
+-- is asked for: whoever steals the login may not remove the traces.
+create function rowhouse.sweep_audit(keep_s integer) returns integer language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+declare
+  swept integer;
+begin
+  perform set_config('rowhouse.sweeps_audit', 'on', true);
+  delete from rowhouse.audit where id in (
+    select id from rowhouse.audit where at < now() - greatest(make_interval(secs => keep_s), interval '30 days')
+    order by at limit 1000 for update skip locked);
+  get diagnostics swept = row_count;
+  perform set_config('rowhouse.sweeps_audit', 'off', true);
+  return swept;
+end
+$$;
+grant execute on function rowhouse.sweep_audit(integer) to rowhouse_service, rowhouse_identity;
 
 -- After the password was right: a new session in place of those presented. False where the person was disabled, or
 -- was given another password, in between.

@@ -1,0 +1,31 @@
+/**
+ * The retention of the audit log: old entries go in small steps, once an hour and soon after the start, so that a
+ * process that never lives for an hour sweeps too. Several processes at once take different entries.
+ *
+ * @module
+ */
+import { sweepAudit } from "../accounts/mod.ts";
+import type { Database } from "../db/mod.ts";
+import { type Log, noteFault } from "../observe.ts";
+
+const FIRST_MS = 1000;
+const INTERVAL_MS = 3_600_000;
+/** Between two steps: a log that has grown for years is no reason to keep the database busy. */
+const PAUSE_MS = 200;
+
+/** Sweeps from now on; ended by what it returns. */
+export function startAuditSweep(deps: { db: Database; log: Log; keepS: number }): () => void {
+  let isStopped = false;
+  const sweep = async (): Promise<void> => {
+    while (!isStopped && (await sweepAudit(deps, deps.keepS))) await Bun.sleep(PAUSE_MS);
+  };
+  const run = (): void => void sweep().catch(noteFault(deps.log, "the sweep of the audit log"));
+  const first = setTimeout(run, FIRST_MS);
+  const timer = setInterval(run, INTERVAL_MS);
+  for (const one of [first, timer]) one.unref();
+  return () => {
+    isStopped = true;
+    clearTimeout(first);
+    clearInterval(timer);
+  };
+}

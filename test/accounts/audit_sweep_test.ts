@@ -1,0 +1,56 @@
+/** The retention of the audit log: what is old goes by itself, in steps, and nothing else can be made to go. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { listAudit, sweepAudit } from "../../src/accounts/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+const DAY_S = 86_400;
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService({ service: { auditRetentionS: 0 } });
+});
+afterAll(() => service.close());
+
+async function addEntries(to: TestService, count: number, days: number): Promise<void> {
+  await to.service.admin.message(
+    `insert into rowhouse.audit (actor, action, at)
+    select 'test', 'of ${days} days', now() - interval '${days} days' from generate_series(1, ${count}); select 1`,
+  );
+}
+
+async function countEntries(of: TestService): Promise<Record<string, number>> {
+  const entries = await listAudit({ admin: of.service.admin }, 10_000);
+  const mine = entries.filter(({ actor }) => actor === "test");
+  return Object.fromEntries(
+    [...Map.groupBy(mine, ({ action }) => action)].map(([action, all]) => [action, all.length]),
+  );
+}
+
+test("a service deletes what is older than the retention, all of it in steps; 0 keeps everything", async () => {
+  // By itself, soon after the start.
+  const fresh = await openTestService({ service: { auditRetentionS: 100 * DAY_S } });
+  const keeping = await openTestService({ service: { auditRetentionS: 0 } });
+  for (const one of [keeping, fresh]) {
+    await addEntries(one, 2500, 101);
+    await addEntries(one, 3, 99);
+  }
+  await eventually(async () => (await countEntries(fresh))["of 101 days"] === undefined);
+
+  expect(await countEntries(fresh)).toEqual({ "of 99 days": 3 });
+  expect(await countEntries(keeping)).toEqual({ "of 99 days": 3, "of 101 days": 2500 });
+  await fresh.close();
+  await keeping.close();
+});
+
+test("a step is bounded, and the serving login removes nothing younger than thirty days", async () => {
+  const deps = { db: service.service.db };
+  while (await sweepAudit(deps, 30 * DAY_S));
+  await addEntries(service, 1500, 31);
+  await addEntries(service, 5, 29);
+
+  expect(await sweepAudit(deps, 1)).toBe(true);
+  expect(await countEntries(service)).toEqual({ "of 31 days": 500, "of 29 days": 5 });
+  for (const keepS of [0, -1_000_000_000, 1]) expect(await sweepAudit(deps, keepS)).toBe(false);
+
+  expect(await countEntries(service)).toEqual({ "of 29 days": 5 });
+});
