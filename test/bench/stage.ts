@@ -13,6 +13,7 @@ import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, type TableDefinition, t } from "../../src/dsl/mod.ts";
 import { push } from "../../src/push/mod.ts";
 import { clusterUrls, makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
+import { testDeps } from "../support/deps.ts";
 import { definitionOf } from "../support/service.ts";
 import { parentOf } from "./cpu.ts";
 import { appId, appIdSql, rowIdSql, type Size } from "./names.ts";
@@ -148,14 +149,13 @@ async function makePlainLogin(admin: Database, database: TestDatabase): Promise<
 
 /** Keys for apps spread over all of them. */
 async function makeKeys(admin: Database, size: Size): Promise<StageApp[]> {
-  const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length));
   const scopes = ["data:read", "data:write"] as const;
   const count = Math.min(size.apps, MAX_KEYS);
   const made: StageApp[] = [];
   for (let index = 0; index < count; index++) {
     const number = 1 + Math.floor((index * size.apps) / count);
     const order = { slug: `bench-${number}`, name: "bench", scopes, expiresAt: undefined };
-    const { text } = await issueKey({ admin, randomBytes, keyPrefix: "rh" }, order);
+    const { text } = await issueKey(testDeps({ admin }), order);
     made.push({ number, id: appId(number), key: text });
   }
   return made;

@@ -6,6 +6,7 @@ import { ENDPOINTS, SCOPE_BIT } from "../../src/catalog/functions.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import type { Scope } from "../../src/principal.ts";
+import { testDeps } from "../support/deps.ts";
 import { proofOf } from "../support/proof.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -29,11 +30,7 @@ afterAll(async () => {
   await service.close();
 });
 
-const deps = () => ({
-  admin: service.service.admin,
-  randomBytes: (length: number) => crypto.getRandomValues(new Uint8Array(length)),
-  keyPrefix: "rh",
-});
+const deps = () => testDeps(service.service);
 
 async function issue(scopes: readonly Scope[], expiresAt?: Date) {
   const key = await issueKey(deps(), { slug: mine.slug, name: "own", scopes, expiresAt });
