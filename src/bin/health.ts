@@ -1,6 +1,7 @@
 /** `rowhouse health`: whether the service on this machine lives; what a container's health check runs. @module */
 import { type Command, EXIT, RefusedError } from "./cli/command.ts";
 import { readSettings } from "./cli/settings.ts";
+import { readDevFile } from "./dev/file.ts";
 import { toLocalUrl } from "./serve/listen.ts";
 
 const PATIENCE_MS = 3000;
@@ -9,12 +10,14 @@ export const healthCommand: Command = {
   name: "health",
   summary: "asks the service on this machine (HOST, PORT) whether it lives",
   example: "rowhouse health",
-  about: "Asks GET /live, which does not depend on the database. Exits with 69 without an answer.",
+  about: `Asks GET /live, which does not depend on the database. Exits with 69 without an answer.
+Where neither HOST nor PORT is set, a running rowhouse dev in this folder is asked (.rowhouse/dev.json).`,
   positionals: [],
   flags: {},
-  run: async ({ env, terminal }) => {
+  run: async ({ env, folder, terminal }) => {
     const { HOST, PORT } = readSettings(env);
-    const url = `${toLocalUrl(HOST, PORT)}/live`;
+    const dev = env["HOST"] || env["PORT"] ? undefined : readDevFile(folder);
+    const url = `${dev?.baseUrl ?? toLocalUrl(HOST, PORT)}/live`;
     const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => {
       throw new RefusedError(`No answer from ${url}`, EXIT.unreachable);
     });

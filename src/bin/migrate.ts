@@ -3,9 +3,10 @@ import type { Config } from "../config.ts";
 import { type Database, grantLogin, migrate } from "../db/mod.ts";
 import { refreshFunctions } from "../push/mod.ts";
 import { type Command, EXIT, type ExitCode, type Setting, UsageError } from "./cli/command.ts";
-import { findAdminAddress, withDatabase } from "./cli/database.ts";
+import { type Address, findAdminAddress, withDatabase } from "./cli/database.ts";
 import { readSettings } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
+import { readDevFile } from "./dev/file.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
@@ -27,15 +28,16 @@ rowhouse_login that of DATABASE_URL.
 ADMIN_DATABASE_URL goes straight to PostgreSQL; only DATABASE_URL may go through a pooler.
 Where gateway, data and identity are processes of their own, each has a login of its own: run it once for
 each with its DATABASE_URL and ROLE, and the login gets the rights of that role only.
+Where neither is set, the database of a running rowhouse dev in this folder is meant (.rowhouse/dev.json).
 A database that cannot be reached exits with 69, any other trouble with 1.`,
   positionals: [],
   flags: { json: { about: "one JSON document on standard output: { applied, refreshed, login }" } },
   run: runMigrate,
 };
 
-async function runMigrate({ args, env, terminal }: Setting): Promise<ExitCode> {
+async function runMigrate({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
   const config = readSettings(env);
-  const address = findAdminAddress(config);
+  const address = findAdminAddress(config) ?? findDevAddress(folder);
   if (address === undefined)
     throw new UsageError("Rowhouse migrate lacks ADMIN_DATABASE_URL or DATABASE_URL: set one");
   const isJson = args.has("json");
@@ -48,6 +50,12 @@ async function runMigrate({ args, env, terminal }: Setting): Promise<ExitCode> {
     if (login !== undefined) terminal.say(`The role "${login}" may serve`);
   }
   return EXIT.done;
+}
+
+/** The database of a `dev` that runs in this folder. */
+function findDevAddress(folder: string): Address | undefined {
+  const dev = readDevFile(folder);
+  return dev && { url: dev.databaseUrl, variable: ".rowhouse/dev.json" };
 }
 
 /** Applies what is missing, admits the serving login where that is another one, and renews functions; says what it did. */

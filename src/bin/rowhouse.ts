@@ -1,13 +1,16 @@
 #!/usr/bin/env bun
 /** The command `rowhouse`: finds the subcommand, runs it, turns how it ended into an exit code. @module */
+import { findNearest } from "../std/find_nearest.ts";
 import { quote } from "../std/quote.ts";
 import { adminCommands } from "./admin/mod.ts";
 import { readArguments } from "./cli/arguments.ts";
 import { type Command, EXIT, type ExitCode, UsageError } from "./cli/command.ts";
+import { makeCompletionCommand } from "./cli/completion.ts";
 import { explain, toExitCode, toFailure } from "./cli/explain.ts";
 import { describeCommand, overview } from "./cli/help.ts";
 import { makePaint } from "./cli/paint.ts";
 import { openTerminal, toDocument, toPrintable } from "./cli/terminal.ts";
+import { VERSION } from "./cli/version.ts";
 import { dbCommands } from "./db/mod.ts";
 import { devCommand } from "./dev/mod.ts";
 import { doctorCommand } from "./doctor.ts";
@@ -26,6 +29,7 @@ const COMMANDS: readonly Command[] = [
   ...adminCommands,
   healthCommand,
   doctorCommand,
+  makeCompletionCommand(() => COMMANDS),
 ];
 
 const terminal = openTerminal(process.env);
@@ -40,41 +44,55 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
     // Before the words are understood: a word that is not is a failure too.
     if (argv.includes("--json")) terminal.say(toDocument(toFailure(error)));
     const paint = makePaint(process.env, process.stderr.isTTY === true);
-    terminal.warn(paint("red", toPrintable(explain(error))));
+    terminal.warn(paint("red", toPrintable(explain(error, findCommand(argv)?.name))));
     return toExitCode(error);
   }
 }
 
 async function runCommand(argv: readonly string[]): Promise<ExitCode> {
+  if (argv[0] === "--version" || argv[0] === "-v") {
+    terminal.say(VERSION);
+    return EXIT.done;
+  }
   const wantsHelp = argv.some((word) => word === "--help" || word === "-h") || argv[0] === "help";
   const words = argv.filter((word) => !["--help", "-h", "help"].includes(word));
   const command = findCommand(wantsHelp ? words : argv);
-  if (wantsHelp || argv.length === 0) {
+  if (wantsHelp || isBare(argv)) {
     terminal.say(command === undefined ? describeGroup(words[0]) : describeCommand(command));
-    return argv.length === 0 ? EXIT.usage : EXIT.done;
+    return wantsHelp ? EXIT.done : EXIT.usage;
   }
   if (command === undefined) throw unknownCommand(argv);
   const args = readArguments(command, argv.slice(command.name.split(" ").length));
   return await command.run({ args, env: process.env, folder: process.cwd(), terminal });
 }
 
+/** Whether nothing was typed, or the first word alone of commands that have two. */
+function isBare(argv: readonly string[]): boolean {
+  return argv.length === 0 || (argv.length === 1 && findGroup(argv[0]).length > 0);
+}
+
 /** The commands that begin with a word; all of them where none does. */
 function describeGroup(word: string | undefined): string {
-  const group = COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
+  const group = findGroup(word);
   return group.length === 0 ? overview(COMMANDS) : overview(group, word);
+}
+
+function findGroup(word: string | undefined): Command[] {
+  return COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
 }
 
 function findCommand(argv: readonly string[]): Command | undefined {
   return COMMANDS.find(({ name }) => name.split(" ").every((word, index) => argv[index] === word));
 }
 
-/** Names the subcommands where the first word is one that has some. */
+/** Names the nearest command; where none is near, those that begin with the first word, or all. */
 function unknownCommand(argv: readonly string[]): UsageError {
   const [first = ""] = argv;
-  const siblings = COMMANDS.filter(({ name }) => name.startsWith(`${first} `));
-  const wanted = siblings.length > 0 ? siblings : COMMANDS;
-  const typed = siblings.length > 0 ? argv.slice(0, 2).join(" ") : first;
-  return new UsageError(
-    `Unknown command ${quote(typed)}: wanted one of ${wanted.map(({ name }) => name).join(", ")}`,
-  );
+  const group = findGroup(first);
+  const typed = group.length > 0 ? argv.slice(0, 2).join(" ") : first;
+  const names = (group.length > 0 ? group : COMMANDS).map(({ name }) => name);
+  const near = findNearest(argv.slice(0, 2).join(" "), names) ?? findNearest(typed, names);
+  const says =
+    near === undefined ? `wanted one of ${names.join(", ")}` : `did you mean rowhouse ${near}?`;
+  return new UsageError(`Unknown command ${quote(typed)}: ${says}`);
 }

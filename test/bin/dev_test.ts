@@ -78,6 +78,10 @@ test(
     expect(JSON.parse(listed.out)).toMatchObject({ apps: [{ slug: "todo" }] });
     expect((await runCommand(["db", "check"], project)).code).toBe(0);
 
+    const health = await runCommand(["health"], project);
+    expect(health.out).toBe(`${readDev()["baseUrl"]}/live lives\n`);
+    expect((await runCommand(["migrate"], project)).out).toBe("Nothing to apply\n");
+
     expect(await dev.kill("SIGINT")).toBe(0);
     expect(existsSync(devFile())).toBe(false);
     expect(processesOf(project.folder)).toEqual([]);

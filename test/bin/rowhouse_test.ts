@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { makeProject, runCommand } from "../support/command.ts";
+import { join } from "node:path";
+import { makeProject, ROOT, runCommand } from "../support/command.ts";
 
 let project: ReturnType<typeof makeProject>;
 beforeAll(() => {
@@ -36,6 +37,37 @@ test("rowhouse db --help lists the commands that begin so, and no others", async
   expect(out).not.toMatch(/^ {2}(dev|admin|serve)/m);
 });
 
+test("rowhouse db alone prints that help too, and exits as for words that are missing", async () => {
+  const { out } = await runCommand(["db", "--help"], project);
+  expect(await runCommand(["db"], project)).toEqual({ code: 2, out, err: "" });
+});
+
+test("rowhouse --version prints the package's version", async () => {
+  const { version } = await Bun.file(join(ROOT, "package.json")).json();
+  const printed = { code: 0, out: `${version}\n`, err: "" };
+  expect(await runCommand(["--version"], project)).toEqual(printed);
+});
+
+test.each([
+  { typed: ["d"], wanted: ["dev", "db", "doctor"] },
+  { typed: ["db", "pu"], wanted: ["push", "pull"] },
+  { typed: ["db", "push", "--sch"], wanted: ["--schema"] },
+  { typed: ["serve", "--r"], wanted: ["--role"] },
+  { typed: ["admin", "list-k"], wanted: ["list-keys"] },
+])("bash completes rowhouse $typed", async ({ typed, wanted }) => {
+  const { out } = await runCommand(["completion", "bash"], project);
+  const script = `${out}\nCOMP_WORDS=(rowhouse "$@"); COMP_CWORD=$#; _rowhouse; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const shell = Bun.spawnSync(["bash", "-c", script, "bash", ...typed]);
+  expect(shell.stdout.toString().trim().split("\n").sort()).toEqual(wanted.toSorted());
+});
+
+test.each(["zsh", "fish"])("rowhouse completion %s names every command and flag", async (shell) => {
+  const { code, out } = await runCommand(["completion", shell], project);
+  expect(code).toBe(0);
+  for (const word of [...COMMANDS.flatMap((name) => name.split(" ")), "shared-unique"])
+    expect(out).toContain(word);
+});
+
 test("rowhouse --help opens with an example and lists every command", async () => {
   const { code, out } = await runCommand(["--help"], project);
   expect(code).toBe(0);
@@ -45,10 +77,15 @@ test("rowhouse --help opens with an example and lists every command", async () =
 
 describe("usage faults exit with 2 and say what is wanted", () => {
   test.each([
-    { words: ["migrte"], says: 'Unknown command "migrte": wanted one of dev, serve, migrate' },
-    { words: ["admin", "creat-app"], says: "wanted one of admin create-app, admin list-apps" },
-    { words: ["db"], says: "wanted one of db push, db plan" },
-    { words: ["serve", "--prot", "1"], says: 'Unknown flag "--prot" of rowhouse serve' },
+    { words: ["migrte"], says: 'Unknown command "migrte": did you mean rowhouse migrate?' },
+    { words: ["banana"], says: 'Unknown command "banana": wanted one of dev, serve, migrate' },
+    { words: ["admin", "creat-app"], says: "did you mean rowhouse admin create-app?" },
+    { words: ["dp", "push"], says: 'Unknown command "dp": did you mean rowhouse db push?' },
+    { words: ["db", "x"], says: 'Unknown command "db x": wanted one of db push, db plan' },
+    { words: ["serve", "--rloe", "1"], says: '"--rloe" of rowhouse serve: did you mean --role?' },
+    { words: ["serve", "--prot", "1"], says: "\nrowhouse serve --help tells more\n" },
+    { words: ["migrte"], says: "\nrowhouse --help lists what there is\n" },
+    { words: ["completion", "tcsh"], says: 'Unknown shell "tcsh": wanted bash, zsh, fish' },
     { words: ["dev", "-p", "1"], says: 'Unknown flag "-p" of rowhouse dev: wanted --port <port>' },
     { words: ["dev", "--port"], says: "Flag --port lacks its value: wanted --port <port>" },
     { words: ["dev", "--port", "x"], says: "Cannot read --port: must be a whole number from 0" },

@@ -1,5 +1,6 @@
 /** Arguments: what was typed, checked against a command's flags. Never guesses: the first fault is a usage error. @module */
 import { parseArgs } from "node:util";
+import { findNearest } from "../../std/find_nearest.ts";
 import { quote } from "../../std/quote.ts";
 import { type Arguments, type Command, type Flag, type Flags, UsageError } from "./command.ts";
 
@@ -35,9 +36,10 @@ function findFlag(command: Command, typed: string): Flag {
   const name = typed.replace(/^--/, "");
   const flag = Object.hasOwn(command.flags, name) ? command.flags[name] : undefined;
   if (flag !== undefined && typed.startsWith("--")) return flag;
-  throw new UsageError(
-    `Unknown flag ${quote(typed)} of rowhouse ${command.name}: wanted ${listFlags(command.flags)}`,
-  );
+  const near = findNearest(name, Object.keys(command.flags));
+  const says =
+    near === undefined ? `wanted ${listFlags(command.flags)}` : `did you mean --${near}?`;
+  throw new UsageError(`Unknown flag ${quote(typed)} of rowhouse ${command.name}: ${says}`);
 }
 
 function listFlags(flags: Flags): string {

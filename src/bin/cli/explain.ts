@@ -2,13 +2,19 @@
 import { type Detail, Problem } from "../../problem.ts";
 import { EXIT, type ExitCode, RefusedError, UsageError } from "./command.ts";
 
-/** What the person reads; a stack only where the fault is ours. */
-export function explain(error: unknown): string {
-  if (error instanceof UsageError) return `${error.message}\nrowhouse --help lists what there is`;
+/** What the person reads, of the command that was typed; a stack only where the fault is ours. */
+export function explain(error: unknown, command?: string): string {
+  if (error instanceof UsageError) return `${error.message}\n${toHint(command)}`;
   if (error instanceof RefusedError) return error.message;
   if (error instanceof Problem) return [error.message, ...toLines(error)].join("\n");
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return `This is a fault of rowhouse itself:\n${stack}`;
+}
+
+function toHint(command: string | undefined): string {
+  return command === undefined
+    ? "rowhouse --help lists what there is"
+    : `rowhouse ${command} --help tells more`;
 }
 
 function toLines({ details = [] }: Problem): string[] {

@@ -1,0 +1,98 @@
+/** `rowhouse completion`: what a shell needs to complete commands and flags, made from the table of commands. Pure but for its printing. @module */
+import { quote } from "../../std/quote.ts";
+import { type Command, EXIT, UsageError } from "./command.ts";
+
+type Render = (commands: readonly Command[]) => string;
+
+/** The command; the table that it completes is given when it runs, because it is a row of it. */
+export function makeCompletionCommand(listCommands: () => readonly Command[]): Command {
+  return {
+    name: "completion",
+    summary: "prints the completion of commands and flags for bash, zsh or fish",
+    example: 'eval "$(rowhouse completion bash)"\nrowhouse completion fish | source',
+    about: "Put the line for your shell into its startup file.",
+    positionals: ["shell"],
+    flags: {},
+    run: async ({ args, terminal }) => {
+      const [shell = ""] = args.positionals;
+      const render = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+      if (render === undefined)
+        throw new UsageError(
+          `Unknown shell ${quote(shell)}: wanted ${Object.keys(SHELLS).join(", ")}`,
+        );
+      terminal.say(render(listCommands()));
+      return EXIT.done;
+    },
+  };
+}
+
+const SHELLS: Readonly<Record<string, Render>> = {
+  bash: renderBash,
+  zsh: (commands) =>
+    `autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n${renderBash(commands)}`,
+  fish: renderFish,
+};
+
+const toFlags = ({ flags }: Command): string[] =>
+  ["help", ...Object.keys(flags)].map((name) => `--${name}`);
+
+/** The second words of commands that begin with this one. */
+function toSeconds(commands: readonly Command[], first: string): string[] {
+  return commands
+    .filter(({ name }) => name.startsWith(`${first} `))
+    .map(({ name }) => name.slice(first.length + 1));
+}
+
+function toFirsts(commands: readonly Command[]): string[] {
+  return [...new Set(commands.map(({ name }) => name.split(" ")[0] ?? ""))];
+}
+
+function renderBash(commands: readonly Command[]): string {
+  const firsts = toFirsts(commands);
+  const groups = firsts.filter((first) => toSeconds(commands, first).length > 0);
+  const ofGroups = groups.map(
+    (first) => `    ${first}) words="${toSeconds(commands, first).join(" ")}" ;;`,
+  );
+  const ofCommands = commands.map(
+    (command) =>
+      `    "${command.name}"${command.name.includes(" ") ? "" : "*"}) words="${toFlags(command).join(" ")}" ;;`,
+  );
+  return `_rowhouse() {
+  local words="${firsts.join(" ")} --version"
+  [ "$COMP_CWORD" -gt 1 ] && case "\${COMP_WORDS[1]}" in
+${ofGroups.join("\n")}
+    *) words="" ;;
+  esac
+  [ "$COMP_CWORD" -gt 1 ] && case "\${COMP_WORDS[1]} $([ "$COMP_CWORD" -gt 2 ] && echo "\${COMP_WORDS[2]}")" in
+${ofCommands.join("\n")}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _rowhouse rowhouse`;
+}
+
+function renderFish(commands: readonly Command[]): string {
+  const firsts = toFirsts(commands);
+  return [
+    ...firsts.map((first) => toFishLine("__fish_use_subcommand", `-f -a '${first}'`)),
+    ...firsts.flatMap((first) => toFishGroup(first, toSeconds(commands, first))),
+    ...commands.flatMap(toFishFlags),
+  ].join("\n");
+}
+
+function toFishLine(condition: string, rest: string): string {
+  return `complete -c rowhouse -n '${condition}' ${rest}`;
+}
+
+function toFishGroup(first: string, seconds: readonly string[]): string[] {
+  const seen = "__fish_seen_subcommand_from";
+  const condition = `${seen} ${first}; and not ${seen} ${seconds.join(" ")}`;
+  return seconds.map((second) => toFishLine(condition, `-f -a '${second}'`));
+}
+
+function toFishFlags({ name, flags }: Command): string[] {
+  const words = name.split(" ").map((word) => `__fish_seen_subcommand_from ${word}`);
+  return Object.entries(flags).map(([flag, { value }]) =>
+    toFishLine(words.join("; and "), `-l ${flag}${value === undefined ? "" : " -r"}`),
+  );
+}

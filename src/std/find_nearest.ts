@@ -1,0 +1,43 @@
+/** The word that was probably meant by one that was typed. @module */
+
+/** One edit for every so many characters. */
+const CHARACTERS_PER_EDIT = 3;
+
+/**
+ * The word nearest to what was typed; none where that takes more than one edit for every three characters.
+ *
+ * @example
+ * ```ts
+ * import { findNearest } from "./find_nearest.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(findNearest("migrte", ["serve", "migrate"])).toBe("migrate");
+ * expect(findNearest("psuh", ["pull", "push"])).toBe("push");
+ * expect(findNearest("banana", ["serve", "migrate"])).toBeUndefined();
+ * ```
+ */
+export function findNearest(typed: string, words: readonly string[]): string | undefined {
+  const most = Math.max(1, Math.floor(typed.length / CHARACTERS_PER_EDIT));
+  const near = words
+    .map((word) => ({ word, edits: countEdits(typed, word) }))
+    .filter(({ edits }) => edits <= most);
+  return near.sort((a, b) => a.edits - b.edits)[0]?.word;
+}
+
+/** Characters inserted, removed, replaced or swapped with the next one, to make one text the other. */
+function countEdits(from: string, to: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const [above = 0, left = 0, diagonal = 0] = [last[j], row[j - 1], last[j - 1]];
+      const isSame = from[i - 1] === to[j - 1];
+      const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const swapped = isSwapped ? (beforeLast[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY;
+      row[j] = Math.min(above + 1, left + 1, diagonal + (isSame ? 0 : 1), swapped);
+    }
+    [beforeLast, last] = [last, row];
+  }
+  return last[to.length] ?? 0;
+}
