@@ -1,0 +1,104 @@
+/**
+ * What each login may do with each thing in the database, against grants.json, where all that is allowed is written down,
+ * and docs/security.md, which shows it. After a change that is meant: UPDATE_GRANTS=1 bun test test/db/grants_test.ts
+ * writes both, and the difference is read before it is committed.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { PUSH_LOGIN, LOGIN as SERVING_LOGIN, toLogin } from "../support/cluster.ts";
+import { ROOT } from "../support/command.ts";
+import { type Grants, readGrants, renderGrants } from "../support/grants.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+const LIST = join(ROOT, "test/db/grants.json");
+const PAGE = join(ROOT, "docs/security.md");
+const BLOCK = /(<!-- grants -->\n)[\s\S]*?(\n<!-- \/grants -->)/;
+const NOBODY = "rowhouse_test_nobody";
+/** The page's columns: logins as migrate makes them, the role that functions run as, and a login that may nothing. */
+const LOGINS = {
+  all: SERVING_LOGIN,
+  gateway: toLogin("gateway"),
+  data: toLogin("data"),
+  identity: toLogin("identity"),
+  push: PUSH_LOGIN,
+  functions: "rowhouse_tenant",
+  nobody: NOBODY,
+} as const;
+
+let service: TestService;
+let grants: Grants;
+beforeAll(async () => {
+  service = await openTestService();
+  await service.makeApp(
+    defineSchema({
+      projects: { name: t.string().required().unique() },
+      todos: { title: t.string(), kind: t.enum(["a", "b"]), project: t.ref("projects") },
+    }),
+  );
+  const { admin } = service.service;
+  await admin.message(`do $$ begin
+    if pg_catalog.to_regrole('${NOBODY}') is null then create role ${NOBODY} login; end if;
+  exception when duplicate_object or unique_violation then null; end $$; select 1`);
+  grants = await readGrants(admin, LOGINS);
+  if (process.env["UPDATE_GRANTS"] !== "1") return;
+  writeFileSync(LIST, `${JSON.stringify(grants, null, 2)}\n`);
+  writeFileSync(PAGE, withTable(readFileSync(PAGE, "utf8"), grants));
+});
+afterAll(() => service.close());
+
+function withTable(page: string, shown: Grants): string {
+  return page.replace(
+    BLOCK,
+    (_, start, end) => start + renderGrants(shown, Object.keys(LOGINS)) + end,
+  );
+}
+
+test("what is allowed in the database is what grants.json allows, and nothing else", () => {
+  expect(grants).toEqual(JSON.parse(readFileSync(LIST, "utf8")));
+});
+
+test("docs/security.md shows it", () => {
+  const page = readFileSync(PAGE, "utf8");
+  expect(page).toMatch(BLOCK);
+  expect(page).toBe(withTable(page, JSON.parse(readFileSync(LIST, "utf8"))));
+});
+
+test("every table and function of the service's own is in it, and apps' as one of each kind", () => {
+  const kinds = Object.keys(grants).map((thing) => thing.split(" ")[0]);
+  for (const kind of ["database", "schema", "table", "function", "sequence", "each"])
+    expect(kinds).toContain(kind);
+  expect(Object.keys(grants)).toEqual(
+    expect.arrayContaining(["each table of data", "each type of data", "each function of api"]),
+  );
+});
+
+test.each([
+  { hurt: "grant select on rowhouse.users to public", thing: "table rowhouse.users" },
+  {
+    hurt: "grant update (sql) on rowhouse.migrations to rowhouse_data",
+    thing: "table rowhouse.migrations",
+  },
+  { hurt: "create table rowhouse.mine (id int)", thing: "table rowhouse.mine" },
+  { hurt: "grant select on data.todos to rowhouse_service", thing: "each table of data" },
+  { hurt: "grant execute on all functions in schema api to public", thing: "each function of api" },
+  {
+    hurt: "create function rowhouse.mine() returns int language sql as 'select 1'",
+    thing: "function rowhouse.mine()",
+  },
+  {
+    hurt: "alter table rowhouse.sessions owner to rowhouse_tables",
+    thing: "table rowhouse.sessions",
+  },
+  { hurt: "grant create on schema rowhouse to rowhouse_identity", thing: "schema rowhouse" },
+])("it would tell of: $hurt", async ({ hurt, thing }) => {
+  const { admin } = service.service;
+  const before = await readGrants(admin, LOGINS);
+  await admin.message(`${hurt}; select 1`);
+  const after = await readGrants(admin, LOGINS);
+  const changed = Object.keys(after).filter(
+    (name) => JSON.stringify(after[name]) !== JSON.stringify(before[name]),
+  );
+  expect(changed).toEqual([thing]);
+});

@@ -1,0 +1,103 @@
+/**
+ * What each login may do with each thing in the database, read from PostgreSQL's catalogs by asking for each right, so
+ * that what comes by membership, by ownership or by way of everybody counts too.
+ *
+ * @module
+ */
+import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+
+/** By thing and then by login; no entry where a login may do nothing with it. */
+export type Grants = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+type Right = { thing: string; login: string; rights: string };
+
+/** The rights of logins, given as what they are called and the roles that they stand for. */
+export async function readGrants(
+  admin: Database,
+  logins: Readonly<Record<string, string>>,
+): Promise<Grants> {
+  const rows = await admin.query<Right>(RIGHTS, [JSON.stringify(logins)], {
+    retry: "safe",
+    queue: SERVICE_QUEUE,
+  });
+  const things = [...new Set(rows.map(({ thing }) => thing))];
+  return Object.fromEntries(
+    things.map((thing) => [
+      thing,
+      Object.fromEntries(
+        rows.flatMap((row) => (row.thing === thing && row.rights ? [[row.login, row.rights]] : [])),
+      ),
+    ]),
+  );
+}
+
+/** What each kind of thing allows, as rows of `thing, login, rights`; each asks for `role`, what a login stands for. */
+const KINDS = {
+  database: `
+    select 'database', login, concat_ws(', ',
+      case when has_database_privilege(role, current_database(), 'CONNECT') then 'connect' end,
+      case when has_database_privilege(role, current_database(), 'CREATE') then 'create' end,
+      case when has_database_privilege(role, current_database(), 'TEMPORARY') then 'temporary' end)
+    from logins`,
+  schemas: `
+    select 'schema ' || nspname, login, case when pg_has_role(role, nspowner, 'usage') then 'owns' else concat_ws(', ',
+      case when has_schema_privilege(role, pg_namespace.oid, 'USAGE') then 'usage' end,
+      case when has_schema_privilege(role, pg_namespace.oid, 'CREATE') then 'create' end) end
+    from pg_namespace cross join logins where nspname !~ '^pg_' and nspname <> 'information_schema'`,
+  tables: `
+    select case when relnamespace = 'data'::regnamespace then 'each table of data'
+        else 'table ' || pg_class.oid::regclass end, login,
+      case when pg_has_role(role, relowner, 'usage') then 'owns' else (
+        select string_agg(case when has_table_privilege(role, pg_class.oid, kind) then lower(kind) else (
+            select lower(kind) || ' (' || string_agg(attname, ', ' order by attnum) || ')' from pg_attribute
+            where attrelid = pg_class.oid and attnum > 0 and not attisdropped
+              and kind in ('SELECT', 'INSERT', 'UPDATE', 'REFERENCES')
+              and has_column_privilege(role, pg_class.oid, attname, kind)) end, ', ' order by place)
+        from unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER'])
+          with ordinality as kinds (kind, place)) end
+    from pg_class cross join logins where relkind in ('r', 'p', 'v', 'm', 'f')
+      and relnamespace in ('rowhouse'::regnamespace, 'data'::regnamespace, 'api'::regnamespace)`,
+  sequences: `
+    select 'sequence ' || pg_class.oid::regclass, login,
+      case when has_sequence_privilege(role, pg_class.oid, 'USAGE, SELECT, UPDATE') then 'uses' end
+    from pg_class cross join logins where relkind = 'S'
+      and relnamespace in ('rowhouse'::regnamespace, 'data'::regnamespace, 'api'::regnamespace)`,
+  types: `
+    select 'each type of data', login, case when pg_has_role(role, typowner, 'usage') then 'owns'
+      when has_type_privilege(role, pg_type.oid, 'USAGE') then 'usage' end
+    from pg_type cross join logins where typnamespace = 'data'::regnamespace and typtype = 'e'`,
+  functions: `
+    select case when pronamespace = 'api'::regnamespace then 'each function of api'
+        else 'function ' || pg_proc.oid::regprocedure end, login,
+      case when pg_has_role(role, proowner, 'usage') then 'owns'
+        when has_function_privilege(role, pg_proc.oid, 'EXECUTE') then 'executes' end
+    from pg_proc cross join logins
+    where pronamespace in ('rowhouse'::regnamespace, 'data'::regnamespace, 'api'::regnamespace)`,
+};
+
+// Tables, types and functions of apps stand for all of their kind: where one differs, both are told.
+const RIGHTS = `
+with logins as (select key as login, value::regrole::oid as role from jsonb_each_text($1::text::jsonb)),
+found (thing, login, rights) as (${Object.values(KINDS).join("\n    union all")}),
+told as (
+  select thing, login, string_agg(distinct coalesce(nullif(rights, ''), 'nothing'), ' or ') as rights
+  from found group by thing, login
+)
+select thing, login, case rights when 'nothing' then '' else rights end as rights from told order by thing, login`;
+
+/** The table of a page: a thing a row, a login a column. */
+export function renderGrants(grants: Grants, logins: readonly string[]): string {
+  const rows = Object.entries(grants).map(
+    ([thing, rights]) =>
+      `| ${toCode(thing)} | ${logins.map((login) => rights[login] ?? "").join(" | ")} |`,
+  );
+  return [`| | ${logins.join(" | ")} |`, `|---|${logins.map(() => "---|").join("")}`, ...rows].join(
+    "\n",
+  );
+}
+
+/** `each table of data` is prose, `table rowhouse.users` names a thing. */
+function toCode(thing: string): string {
+  const [, kind = "", name = ""] = /^(table|function|schema|sequence) (.*)$/.exec(thing) ?? [];
+  return name === "" ? thing : `${kind} \`${name}\``;
+}
