@@ -13,6 +13,7 @@ import { LOG_LEVELS } from "./observe.ts";
 import { PUSH_LIMITS } from "./push/mod.ts";
 import { ROLES } from "./role.ts";
 import { DAY_S, HOUR_S, readDuration } from "./std/duration.ts";
+import { isHttpOrigin } from "./std/is_http_origin.ts";
 
 const PostgresUrl = v.pipe(
   v.string(),
@@ -29,10 +30,7 @@ const PostgresUrl = v.pipe(
 const HttpUrl = v.pipe(
   v.string(),
   v.check(
-    (text) =>
-      URL.canParse(text) &&
-      /^https?:$/.test(new URL(text).protocol) &&
-      new URL(text).origin === text,
+    isHttpOrigin,
     "must be an origin such as https://api.example.org, without a path or a final slash",
   ),
 );

@@ -14,7 +14,7 @@ import { type Command, EXIT, type ExitCode, type Setting } from "./cli/command.t
 import { readSharedSecrets } from "./cli/open.ts";
 import { readSettings } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
-import { readDevFile } from "./dev/file.ts";
+import { DEV_FILE, readDevFile } from "./dev/file.ts";
 
 const CONNECTIONS = 4;
 const MARKS = { ok: "ok  ", warn: "warn", fail: "FAIL" } as const;
@@ -25,7 +25,7 @@ export const doctorCommand: Command = {
   example: "rowhouse doctor --json",
   about: `Changes nothing. Exits with 1 where something fails; warnings do not count. Settings that are at fault are
 listed, and the rest is looked at over those that are not. Without DATABASE_URL and ADMIN_DATABASE_URL the database
-of a running rowhouse dev in this folder is looked at (.rowhouse/dev.json), as its administrator.
+of a running rowhouse dev in this folder is looked at (${DEV_FILE}), as its administrator.
 Prints { findings: [{ about, level, says, remedy }] } with --json.`,
   positionals: [],
   flags: { json: { about: "one JSON document on standard output" } },

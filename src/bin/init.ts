@@ -4,6 +4,7 @@ import { readIfThere, writeAtomically } from "../std/files.ts";
 import { type Command, EXIT, type ExitCode, type Setting } from "./cli/command.ts";
 import { toDocument } from "./cli/terminal.ts";
 import { writeIgnore } from "./db/types.ts";
+import { HIDDEN_FOLDER } from "./dev/file.ts";
 
 const SCHEMA = [
   "/** The tables of this app: rowhouse db push makes them true. */",
@@ -24,6 +25,8 @@ ROWHOUSE_URL=
 ROWHOUSE_API_KEY=
 `;
 
+const TYPES_ENTRY = `${HIDDEN_FOLDER}/*.d.ts`;
+
 const TSCONFIG = {
   compilerOptions: {
     target: "ESNext",
@@ -34,10 +37,8 @@ const TSCONFIG = {
     noEmit: true,
     skipLibCheck: true,
   },
-  include: ["**/*", ".rowhouse/*.d.ts"],
+  include: ["**/*", TYPES_ENTRY],
 };
-
-const TYPES_ENTRY = ".rowhouse/*.d.ts";
 
 export const initCommand: Command = {
   name: "init",

@@ -1,11 +1,12 @@
 /** Defaults of columns: one of the column's own kind, in one spelling. Never makes a value up. @module */
 import { isDecimal } from "../std/is_decimal.ts";
+import { isObject } from "../std/is_object.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { readTimestamp } from "../std/timestamp.ts";
 import { utf8Length } from "../std/utf8_length.ts";
 import { type Json, type Kind, QUOTAS } from "./definition.ts";
-import { describe, isObject } from "./read_parts.ts";
+import { describe } from "./read_parts.ts";
 
 /** What a column with a default looks like, as far as its default is concerned. */
 type Column = { readonly kind: Kind; readonly values: readonly string[] };

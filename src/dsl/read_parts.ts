@@ -1,4 +1,6 @@
 /** The small parts of a definition, read from values of any type. Never trusts a prototype or a length. @module */
+
+import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
 import type { FaultLocation, Faults } from "./faults.ts";
 
@@ -38,11 +40,6 @@ export function readList(
     return undefined;
   }
   return value;
-}
-
-/** Whether a value is an object with keys: not null, not an array. */
-export function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A value as a message may show it. */

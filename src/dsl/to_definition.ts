@@ -1,10 +1,12 @@
 /** From the default export of an app's schema to its definition. Never looks at classes, symbols or identity. @module */
+
+import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
 import { KINDS, type Reading } from "./definition.ts";
 import { type FaultLocation, type Faults, makeFaults } from "./faults.ts";
 import { toStandIn } from "./read_column.ts";
 import { readDefinitionInto } from "./read_definition.ts";
-import { describe, isObject } from "./read_parts.ts";
+import { describe } from "./read_parts.ts";
 
 const MODIFIERS = ["required", "unique", "index", "default"];
 

@@ -7,6 +7,7 @@
 import * as v from "valibot";
 import { VIRTUAL_HOSTS, type VirtualHost } from "../http/mod.ts";
 import { makePrincipal, type Principal, SCOPES } from "../principal.ts";
+import { tryParseJson } from "../std/try_parse_json.ts";
 
 export type SignedContext = {
   readonly requestId: string;
@@ -55,7 +56,7 @@ export function writeSignedContext({ principal, oversize, host, ...rest }: Signe
 
 /** The context of a header's text, or `undefined` where it is none. */
 export function readSignedContext(text: string): SignedContext | undefined {
-  const read = v.safeParse(Wire, parse(Buffer.from(text, "base64url").toString()));
+  const read = v.safeParse(Wire, tryParseJson(Buffer.from(text, "base64url").toString()));
   if (!read.success) return undefined;
   const { key, oversize = false, ...rest } = read.output;
   return { ...rest, oversize, principal: key === undefined ? undefined : toPrincipal(key) };
@@ -63,12 +64,4 @@ export function readSignedContext(text: string): SignedContext | undefined {
 
 function toPrincipal({ proof, ...key }: NonNullable<v.InferOutput<typeof Wire>["key"]>): Principal {
   return makePrincipal({ ...key, proof: Buffer.from(proof, "base64url") });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // no context: the schema refuses it
-  }
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import { Problem } from "../problem.ts";
+import { isObject } from "../std/is_object.ts";
 import { jsonDepth } from "../std/json_depth.ts";
 
 export const MAX_DEPTH = 64;
@@ -104,10 +105,6 @@ export function parseJson(
 export function checkObject(value: unknown): Readonly<Record<string, unknown>> {
   if (isObject(value)) return value;
   throw new Problem("invalid_json", { message: "The body is not a JSON object" });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A body whose length is announced and was checked: read whole, at a tenth of what a stream of chunks costs. */

@@ -15,17 +15,16 @@ import {
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { clearSession, readSessionCookie, withCookies } from "./cookies.ts";
+import { LOGOUT_PATH, ME_PATH } from "./paths.ts";
 import type { IdentitySettings } from "./settings.ts";
 
 export type AuthDeps = { db: Database; origins: Origins; identity: IdentitySettings };
 
 const NO_STORE = { "cache-control": "no-store" };
-/** The path that all endpoints of this room begin with: what lies under it answers in their form. */
-export const AUTH_PATH = "/v1/auth/";
 
 export const authRoutes: readonly Route<AuthDeps>[] = [
-  { method: "GET", path: "/v1/auth/me", access: "session", handle: answerMe },
-  { method: "POST", path: "/v1/auth/logout", access: "session", handle: answerLogout },
+  { method: "GET", path: ME_PATH, access: "session", handle: answerMe },
+  { method: "POST", path: LOGOUT_PATH, access: "session", handle: answerLogout },
 ];
 
 async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {

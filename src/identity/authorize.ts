@@ -9,6 +9,7 @@ import { type RequestContext, readCookies, readForm, toSetCookie } from "../http
 import { answerPage, answerSeeOther, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
+import { AUTHORIZE_PATH, LOGIN_PATH } from "./paths.ts";
 import { readRedirectUri } from "./redirect_uri.ts";
 import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
@@ -93,7 +94,7 @@ function toSignInTarget(
   const siblings =
     identity.cookieDomain === undefined ? [] : [`${protocol}//*.${identity.cookieDomain}:*`];
   return {
-    action: `/authorize?${action}`,
+    action: `${AUTHORIZE_PATH}?${action}`,
     app: { slug, host },
     location: href,
     formTargets: [origin, ...siblings],
@@ -128,6 +129,6 @@ function answerLoop(
 <p>You are signed in, but <strong>${slug}</strong> at ${host} does not notice, and keeps asking.</p>
 <p>Usually its page is open at an address that does not receive the sign-in cookie, or your browser blocks cookies for it${protocol === "http:" && html`, or it should be opened with https`}. If this keeps happening, tell whoever runs the app.</p>
 <p><a class="button button-primary" href="${href}">Try ${slug} again</a></p>
-<p><a href="/login">Your account</a></p>`;
+<p><a href="${LOGIN_PATH}">Your account</a></p>`;
   return answerPage({ title: "Too many redirects", body }, { status: 409, cookies });
 }

@@ -6,6 +6,15 @@
  */
 import { type NewSession, toPresented } from "../accounts/mod.ts";
 import { readCookies, toSetCookie } from "../http/mod.ts";
+import {
+  AUTHORIZE_PATH,
+  LOGIN_PATH,
+  LOGOUT_PATH,
+  ME_PATH,
+  SET_PASSWORD_PATH,
+  SIGN_OUT_PATH,
+  withParents,
+} from "./paths.ts";
 import type { IdentitySettings } from "./settings.ts";
 
 /** Seen by every host under `COOKIE_DOMAIN`. */
@@ -14,8 +23,8 @@ export const SESSION_COOKIE = "__Secure-rowhouse_session";
 export const IDENTITY_COOKIE = "__Host-rowhouse_identity";
 
 /** Every path that a planted cookie would have to stand on to be sent to an endpoint or a page. */
-const PATHS = ["/", "/v1", "/v1/", "/v1/auth", "/v1/auth/", "/v1/auth/me", "/v1/auth/logout"];
-const PAGE_PATHS = ["/", "/authorize", "/login", "/sign-out", "/set-password"];
+const PATHS = withParents([ME_PATH, LOGOUT_PATH]);
+const PAGE_PATHS = withParents([AUTHORIZE_PATH, LOGIN_PATH, SIGN_OUT_PATH, SET_PASSWORD_PATH]);
 
 /** The presented sessions of the shared cookie, as the database is asked about them. */
 export function readSessionCookie(request: Request): string {

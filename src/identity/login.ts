@@ -10,9 +10,10 @@ import { answerPage, answerSeeOther, type Html, html, renderForm } from "../page
 import { clearPages, IDENTITY_COOKIE, readPageCookies } from "./cookies.ts";
 import { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
 import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
+import { LOGIN_PATH, SIGN_OUT_PATH } from "./paths.ts";
 import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
-const OWN_TARGET: SignInTarget = { action: "/login", location: "/login" };
+const OWN_TARGET: SignInTarget = { action: LOGIN_PATH, location: LOGIN_PATH };
 
 /** The apps of who is signed in, else the form. */
 export async function answerLogin(deps: PageDeps, context: RequestContext): Promise<Response> {
@@ -36,12 +37,12 @@ export async function answerSignOut(
   const fields = await readForm(request);
   // A second tab, or a second press: there is nothing left to end.
   if (readCookies(request.headers.get("cookie"), IDENTITY_COOKIE).length === 0)
-    return answerSeeOther("/login");
+    return answerSeeOther(LOGIN_PATH);
   checkForm(request, deps.identity, { fields, binding: "session" });
   const cookies = readPageCookies(request);
   if (fields.get("everywhere") === "yes") await endSessionsEverywhere(deps, cookies);
   else await endSessions(deps, [cookies.session, cookies.identity].join(","));
-  return answerSeeOther("/login", { cookies: clearPages(deps.identity) });
+  return answerSeeOther(LOGIN_PATH, { cookies: clearPages(deps.identity) });
 }
 
 function answerAccount(
@@ -76,7 +77,7 @@ function renderApp({ slug, role, url }: VisitorApp): Html {
 
 function renderSignOut(token: string, { isEverywhere }: { isEverywhere: boolean }): Html {
   return renderForm({
-    action: "/sign-out",
+    action: SIGN_OUT_PATH,
     token: { name: TOKEN_FIELD, value: token },
     fields: isEverywhere && html`<input type="hidden" name="everywhere" value="yes">`,
     button: isEverywhere ? "Sign out everywhere" : "Sign out",

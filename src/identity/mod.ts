@@ -1,6 +1,5 @@
 /** Identity: who is signed in, the pages that sign people in and out, and passwords. Grants nothing by itself. @module */
 export {
-  AUTH_PATH,
   type AuthDeps,
   answerAuthProblem,
   authCorsHeaders,
@@ -11,6 +10,7 @@ export { type Hashing, makeHashing } from "./hashing.ts";
 export type { PageDeps } from "./page_deps.ts";
 export { pageRoutes } from "./page_routes.ts";
 export { findPasswordFaults } from "./password.ts";
+export { AUTH_PATH } from "./paths.ts";
 export { answerProblemPage } from "./problem_page.ts";
 export {
   DEFAULT_SETTINGS,

@@ -1,6 +1,7 @@
 /** A refusal as a page: what happened, what to do now, and the id under which the log has it. Never a form. @module */
 import { answerPage, html } from "../pages/mod.ts";
 import type { Problem, ProblemCode } from "../problem.ts";
+import { LOGIN_PATH } from "./paths.ts";
 
 type Words = { title: string; text: string };
 
@@ -52,7 +53,7 @@ export function answerProblemPage(
   const body = html`
 <h1>${title}</h1>
 <p>${text}</p>
-<p><a class="button button-primary" href="/login">Your account</a></p>
+<p><a class="button button-primary" href="${LOGIN_PATH}">Your account</a></p>
 <p class="code">Error ${problem.status}, reference ${requestId}</p>`;
   const retry = problem.status >= 503 ? { "retry-after": RETRY_S } : {};
   return answerPage(

@@ -9,6 +9,7 @@ import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { findPasswordFaults, MIN_CODE_POINTS, toPasswordForm } from "./password.ts";
+import { LOGIN_PATH, PASSWORD_SET_PATH, SET_PASSWORD_PATH } from "./paths.ts";
 
 const LINK_FIELD = "link";
 
@@ -46,7 +47,7 @@ export async function answerSetPasswordForm(
     return answerForm(deps, context, { secret, link, faults });
   const hash = await deps.hashing.make(toPasswordForm(password));
   return (await usePasswordLink(deps, secret, hash))
-    ? answerSeeOther("/password-set")
+    ? answerSeeOther(PASSWORD_SET_PATH)
     : answerUnusable("token");
 }
 
@@ -55,7 +56,7 @@ export function answerPasswordSet(): Response {
   const body = html`
 <h1>Your password is set</h1>
 <p class="lead">The link that you used cannot be used again. Wherever you were signed in, you have been signed out.</p>
-<p><a class="button button-primary" href="/login">Sign in</a></p>`;
+<p><a class="button button-primary" href="${LOGIN_PATH}">Sign in</a></p>`;
   return answerPage({ title: "Your password is set", body });
 }
 
@@ -80,7 +81,7 @@ function answerForm(
 <h1>Choose a password</h1>
 <p class="lead">for the account that signs you in to all your apps</p>
 ${renderForm({
-  action: "/set-password",
+  action: SET_PASSWORD_PATH,
   token: { name: TOKEN_FIELD, value: token },
   fields: [
     // In the body: what stands in an address stands in the logs of every proxy.
@@ -121,6 +122,6 @@ function answerUnusable(query: string): Response {
 <h1>This link cannot be used</h1>
 <p>${why}</p>
 <p>Ask whoever gave it to you for a new one. If you have set your password already, just sign in.</p>
-<p><a class="button button-primary" href="/login">Sign in</a></p>`;
+<p><a class="button button-primary" href="${LOGIN_PATH}">Sign in</a></p>`;
   return answerPage({ title: "This link cannot be used", body }, { status: 404 });
 }

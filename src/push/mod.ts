@@ -26,6 +26,7 @@ export {
   type PushLimits,
   type PushRouteDeps,
   pushRoutes,
+  SCHEMA_PATH,
 } from "./routes.ts";
 export { readMigration, readStatus, readTableApps, type Status, type TableApps } from "./status.ts";
 export type { Plan, Step } from "./step.ts";

@@ -43,24 +43,26 @@ export const PUSH_LIMITS: PushLimits = { pushesPerHour: 300, journalBytes: 67_10
 /** Definitions are larger than rows: 500 tables × 200 columns do not fit into 100 KB. */
 export const MAX_BYTES = 1_048_576;
 
+export const SCHEMA_PATH = "/v1/data/schema";
+
 export const pushRoutes: readonly Route<PushRouteDeps>[] = [
   {
     method: "POST",
-    path: "/v1/data/schema",
+    path: SCHEMA_PATH,
     access: "key",
     scope: "schema:push",
     handle: handlePush,
   },
   {
     method: "GET",
-    path: "/v1/data/schema",
+    path: SCHEMA_PATH,
     access: "key",
     scope: "schema:push",
     handle: handleStatus,
   },
   {
     method: "GET",
-    path: "/v1/data/schema/migrations/:seq",
+    path: `${SCHEMA_PATH}/migrations/:seq`,
     access: "key",
     scope: "schema:push",
     handle: handleMigration,

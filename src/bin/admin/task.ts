@@ -13,7 +13,7 @@ import {
 import { type Address, checkMigrated, findAdminAddress, withDatabase } from "../cli/database.ts";
 import { readSettings } from "../cli/settings.ts";
 import { toDocument } from "../cli/terminal.ts";
-import { readDevFile } from "../dev/file.ts";
+import { DEV_FILE, readDevFile, toDevAddress } from "../dev/file.ts";
 
 export type AdminDeps = {
   admin: Database;
@@ -26,8 +26,7 @@ export type AdminDeps = {
 export type AdminResult = { document: unknown; lines: readonly string[] };
 export type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<AdminResult>;
 
-const ABOUT =
-  "Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of a running rowhouse dev (.rowhouse/dev.json).";
+const ABOUT = `Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of a running rowhouse dev (${DEV_FILE}).`;
 
 /** A command from a task over the administrator's connection. */
 export function makeAdminCommand(
@@ -84,7 +83,7 @@ function findAddress(config: Config, folder: string): Found {
       "No database to administer: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
     );
   return {
-    address: { url: dev.databaseUrl, variable: ".rowhouse/dev.json" },
+    address: toDevAddress(dev),
     cookieDomain: DEV_COOKIE_DOMAIN,
     identityUrl: dev.identityUrl,
   };

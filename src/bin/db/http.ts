@@ -1,6 +1,7 @@
 /** The schema endpoints by HTTP. Its refusals become Problems again; what is no answer of Rowhouse is told apart. @module */
 import * as v from "valibot";
 import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
+import { SCHEMA_PATH } from "../../push/mod.ts";
 import { EXIT, RefusedError } from "../cli/command.ts";
 
 export type Target = { url: string; key: string; isDev?: boolean };
@@ -41,7 +42,7 @@ async function request(
   body: object | undefined,
 ): Promise<Response> {
   try {
-    return await fetch(`${url}/v1/data/schema${path}`, {
+    return await fetch(url + SCHEMA_PATH + path, {
       method: body === undefined ? "GET" : "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       // A redirect would carry the key to another host.

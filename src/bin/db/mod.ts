@@ -10,6 +10,7 @@ import {
 import { makePaint, type Paint } from "../cli/paint.ts";
 import { readSettings, readWhole } from "../cli/settings.ts";
 import { toDocument, toPrintable } from "../cli/terminal.ts";
+import { DEV_FILE } from "../dev/file.ts";
 import { findSchemaFile } from "./evaluate.ts";
 import {
   checkJournalFiles,
@@ -47,7 +48,7 @@ const SCHEMA_FLAGS: Flags = {
 };
 
 const ABOUT = `The key is read from ROWHOUSE_API_KEY (scope schema:push), never from a flag. Without --url, ROWHOUSE_URL
-and --app, the service of a running rowhouse dev in this folder is used (.rowhouse/dev.json).`;
+and --app, the service of a running rowhouse dev in this folder is used (${DEV_FILE}).`;
 
 export const dbCommands: readonly Command[] = [
   {

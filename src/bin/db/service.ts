@@ -20,9 +20,10 @@ import {
   type Status,
   type TableApps,
 } from "../../push/mod.ts";
+import { isHttpOrigin } from "../../std/is_http_origin.ts";
 import { type Arguments, UsageError } from "../cli/command.ts";
 import { type Address, checkMigrated, findAdminAddress, withDatabase } from "../cli/database.ts";
-import { readDevFile } from "../dev/file.ts";
+import { readDevFile, toDevAddress } from "../dev/file.ts";
 import { callService, type Target } from "./http.ts";
 
 export type PushRequest = {
@@ -84,16 +85,15 @@ function findDatabase(app: string, config: Config, folder: string): Destination 
     );
   return {
     kind: "database",
-    address: { url: dev.databaseUrl, variable: ".rowhouse/dev.json" },
+    address: toDevAddress(dev),
     app,
     isDev: true,
   };
 }
 
 function readUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url !== undefined && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, ""))
-    return url.origin;
+  const origin = text.replace(/\/$/, "");
+  if (isHttpOrigin(origin)) return origin;
   throw new UsageError("Cannot read --url: must be an origin such as https://api.example.org");
 }
 

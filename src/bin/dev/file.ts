@@ -5,6 +5,7 @@ import * as v from "valibot";
 import { writeAtomically } from "../../std/files.ts";
 
 export const HIDDEN_FOLDER = ".rowhouse";
+export const DEV_FILE = `${HIDDEN_FOLDER}/dev.json`;
 
 const DevFile = v.object({
   baseUrl: v.string(),
@@ -22,7 +23,7 @@ const DevFile = v.object({
 export type DevFile = v.InferOutput<typeof DevFile>;
 
 function toPath(folder: string): string {
-  return join(folder, HIDDEN_FOLDER, "dev.json");
+  return join(folder, DEV_FILE);
 }
 
 /** The file of a project's folder; none where it is missing or not what `dev` writes. */
@@ -32,6 +33,11 @@ export function readDevFile(folder: string): DevFile | undefined {
   } catch {
     return undefined; // no dev here: the caller says what to set
   }
+}
+
+/** Its database, as its administrator reaches it; troubles with it name the file. */
+export function toDevAddress({ databaseUrl }: DevFile): { url: string; variable: string } {
+  return { url: databaseUrl, variable: DEV_FILE };
 }
 
 /** Only its owner may read it: it holds a key and a password. */

@@ -24,7 +24,14 @@ import { STOP_SIGNALS, untilSignal } from "../serve/signals.ts";
 import { DEMO_APP, openDemoApp } from "./app.ts";
 import { DATA_DIR, type DevDatabase, openDevDatabase } from "./database.ts";
 import { type ExampleOptions, hasExample, openExample, withExample } from "./example.ts";
-import { type DevFile, HIDDEN_FOLDER, readDevFile, removeDevFile, writeDevFile } from "./file.ts";
+import {
+  DEV_FILE,
+  type DevFile,
+  HIDDEN_FOLDER,
+  readDevFile,
+  removeDevFile,
+  writeDevFile,
+} from "./file.ts";
 import { type Lock, takeLock } from "./lock.ts";
 import { openDevPeople } from "./people.ts";
 import { confirmReset, removeDevFiles } from "./reset.ts";
@@ -38,7 +45,7 @@ export const devCommand: Command = {
   example: "rowhouse dev\nrowhouse dev --port 9000",
   about: `Keeps an embedded PostgreSQL and its secrets under .rowhouse/ (with DATABASE_URL set, that database is
 used instead), makes the app "${DEMO_APP}" with a key that has every scope, and prints commands to paste.
-Listens on 127.0.0.1 unless HOST is set. .rowhouse/dev.json tells other commands where it runs.
+Listens on 127.0.0.1 unless HOST is set. ${DEV_FILE} tells other commands where it runs.
 Ctrl-C stops everything; what is stored is there at the next start. With --reset it starts over with nothing
 stored: the database of one release may be of no use to another.`,
   positionals: [],

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { makeSecret } from "../../accounts/mod.ts";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { systemRandomBytes } from "../../std/random_text.ts";
+import { tryParseJson } from "../../std/try_parse_json.ts";
 import { HIDDEN_FOLDER } from "./file.ts";
 
 const Person = v.object({ email: v.string(), password: v.string() });
@@ -21,7 +22,7 @@ function toPath(folder: string): string {
 
 /** The kept ones, or new ones where nothing readable is kept. */
 export function openSecrets(folder: string): Secrets {
-  const kept = v.safeParse(Secrets, parse(readIfThere(toPath(folder)) ?? ""));
+  const kept = v.safeParse(Secrets, tryParseJson(readIfThere(toPath(folder)) ?? ""));
   if (kept.success) return kept.output;
   const secrets = {
     loginPassword: makeSecret(systemRandomBytes),
@@ -34,12 +35,4 @@ export function openSecrets(folder: string): Secrets {
 /** Only their owner may read them. */
 export function keepSecrets(folder: string, secrets: Secrets): void {
   writeAtomically(toPath(folder), `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // none yet, or spoilt: new ones are drawn
-  }
 }

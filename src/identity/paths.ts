@@ -1,0 +1,22 @@
+/** Where the endpoints and the pages stand. @module */
+
+/** What all endpoints begin with: what lies under it answers in their form. */
+export const AUTH_PATH = "/v1/auth/";
+export const ME_PATH = `${AUTH_PATH}me`;
+export const LOGOUT_PATH = `${AUTH_PATH}logout`;
+
+export const AUTHORIZE_PATH = "/authorize";
+export const LOGIN_PATH = "/login";
+export const SIGN_OUT_PATH = "/sign-out";
+export const SET_PASSWORD_PATH = "/set-password";
+export const PASSWORD_SET_PATH = "/password-set";
+
+/** Paths with all that lie above them, with and without a final slash: wherever a cookie for them may stand. */
+export function withParents(paths: readonly string[]): string[] {
+  const all = paths.flatMap((path) => {
+    const parts = path.split("/").slice(1, -1);
+    const above = parts.map((_, index) => `/${parts.slice(0, index + 1).join("/")}`);
+    return ["/", ...above.flatMap((parent) => [parent, `${parent}/`]), path];
+  });
+  return [...new Set(all)];
+}

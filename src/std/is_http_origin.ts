@@ -1,0 +1,20 @@
+/** Origins of services. @see https://url.spec.whatwg.org/#origin @module */
+
+/**
+ * Whether a text is an origin of HTTP as browsers write it: no path, no final slash, no default port.
+ *
+ * @example
+ * ```ts
+ * import { isHttpOrigin } from "./is_http_origin.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(isHttpOrigin("https://api.example.org")).toBe(true);
+ * expect(isHttpOrigin("https://api.example.org/")).toBe(false);
+ * expect(isHttpOrigin("ftp://api.example.org")).toBe(false);
+ * ```
+ */
+export function isHttpOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, origin } = new URL(text);
+  return /^https?:$/.test(protocol) && origin === text;
+}
