@@ -90,7 +90,7 @@ export const SETTINGS = {
   DATABASE_URL: {
     form: v.optional(PostgresUrl),
     about:
-      "The serving login's connection string; may go through a transaction pooler. Needed by serve.",
+      "The serving login's connection string; may go through a transaction pooler. Required by serve.",
   },
   ADMIN_DATABASE_URL: {
     form: v.optional(PostgresUrl),
@@ -100,13 +100,13 @@ export const SETTINGS = {
   DATABASE_POOL: {
     form: whole(1, 500),
     initial: "20",
-    about: "Connections of the shared pool, at the most.",
+    about: "Maximum number of connections in the pool.",
   },
   MAX_RESPONSE_BYTES: {
     form: whole(65_536, 268_435_456),
     initial: String(LIST_BYTES),
     about:
-      "Bytes of a list at the most, give or take a row: what is left out comes with the next page.",
+      "Maximum size of a list in bytes, give or take a row: the rest comes with the next page.",
   },
   PUSHES_PER_HOUR: {
     form: whole(1, 1_000_000),
@@ -126,7 +126,8 @@ export const SETTINGS = {
       v.transform((text) => text === "on"),
     ),
     initial: "on",
-    about: "Prepared statements; off behind PgBouncer before 1.21 in transaction mode.",
+    about:
+      "Whether to use prepared statements; off behind PgBouncer before 1.21 in transaction mode.",
   },
   HOST: {
     form: v.pipe(v.string(), v.regex(/^[\w.:-]+$/, "must be a host name or address")),
@@ -141,15 +142,16 @@ export const SETTINGS = {
   ROLE: {
     form: v.picklist([...ROLES], `must be one of ${ROLES.join(", ")}`),
     initial: "all",
-    about: "What this process does: everything, or one part of a service in several processes.",
+    about:
+      "What this process does: everything, or one part of a service that is split into several processes.",
   },
   UPSTREAM_DATA_URL: {
     form: v.optional(HttpUrl),
-    about: "Where the gateway finds the data service. Needed by ROLE=gateway.",
+    about: "Where the gateway finds the data service. Required by ROLE=gateway.",
   },
   UPSTREAM_IDENTITY_URL: {
     form: v.optional(HttpUrl),
-    about: "Where the gateway finds the identity service. Needed by ROLE=gateway.",
+    about: "Where the gateway finds the identity service. Required by ROLE=gateway.",
   },
   INTERNAL_HMAC_SECRET: {
     form: HmacSecrets,
@@ -169,18 +171,18 @@ export const SETTINGS = {
   TRUSTED_PROXIES: {
     form: list(isProxy, "must be addresses or networks such as 10.0.0.0/8, with commas between"),
     initial: "",
-    about: "Proxies in front whose X-Forwarded-For is believed; nobody's by default.",
+    about: "Proxies whose X-Forwarded-For is trusted; none by default.",
   },
   ADMIN_PORT: {
     form: v.optional(whole(1, 65_535)),
     about:
-      "A port for operators alone: /live, /ready and /metrics. With several WORKERS each has its own, from this one on. Unset: none.",
+      "A port for operators only: /live, /ready and /metrics. With several WORKERS each has its own, counting up from this one. Unset: none.",
   },
   WORKERS: {
     form: whole(1, 64),
     initial: "1",
     about:
-      "Processes that share the port, each with a pool of DATABASE_POOL connections. SIGHUP replaces them one by one.",
+      "Number of processes that share the port, each with a pool of DATABASE_POOL connections. SIGHUP replaces them one by one.",
   },
   PUBLIC_URL: { form: v.optional(HttpUrl), about: "The gateway's origin as callers see it." },
   IDENTITY_URL: {
@@ -196,13 +198,13 @@ export const SETTINGS = {
   SESSION_MAX: {
     form: Duration,
     initial: `${DEFAULT_SETTINGS.sessionMaxS / DAY_S}d`,
-    about: "How long a session lasts however much it is used.",
+    about: "How long a session lasts at most.",
   },
   AUDIT_RETENTION: {
     form: Retention,
     initial: `${AUDIT_RETENTION_S / DAY_S}d`,
     about:
-      "How long the audit log keeps an entry, 30d at the least; 0 keeps all for ever. The processes that serve identity sweep it.",
+      "How long the audit log keeps an entry, at least 30d; 0 keeps them forever. The processes that serve identity delete older ones.",
   },
   COOKIE_DOMAIN: {
     form: v.optional(
@@ -227,12 +229,12 @@ export const SETTINGS = {
   LOG_LEVEL: {
     form: v.picklist([...LOG_LEVELS], `must be one of ${LOG_LEVELS.join(", ")}`),
     initial: "info",
-    about: "The least level that is logged.",
+    about: "The lowest level that is logged.",
   },
   ROWHOUSE_URL: { form: v.optional(HttpUrl), about: "Where `rowhouse db` finds the service." },
   ROWHOUSE_API_KEY: {
     form: v.optional(v.string()),
-    about: "The key of `rowhouse db`, with the scope schema:push.",
+    about: "The API key that `rowhouse db` uses, with the scope schema:push.",
   },
 } as const satisfies Record<string, Setting>;
 
@@ -285,12 +287,12 @@ function findRoleFaults(env: Environment): string[] {
   const secret =
     role === "gateway" && AUDIENCE_SECRETS.some(isUnset) && isUnset("INTERNAL_HMAC_SECRET")
       ? [
-          `INTERNAL_HMAC_SECRET must be set where ROLE is gateway, or ${AUDIENCE_SECRETS.join(" and ")}`,
+          `INTERNAL_HMAC_SECRET must be set when ROLE is gateway, or ${AUDIENCE_SECRETS.join(" and ")}`,
         ]
       : [];
   return [
     ...secret,
-    ...needed.filter(isUnset).map((name) => `${name} must be set where ROLE is ${role}`),
+    ...needed.filter(isUnset).map((name) => `${name} must be set when ROLE is ${role}`),
     ...foreign
       .filter((name) => !isUnset(name))
       .map((name) => `${name} must not be set where ROLE is ${role}: it is the gateway's alone`),

@@ -21,11 +21,11 @@ const MARKS = { ok: "ok  ", warn: "warn", fail: "FAIL" } as const;
 
 export const doctorCommand: Command = {
   name: "doctor",
-  summary: "looks at settings, database, roles and clock, and says what to mend",
+  summary: "checks settings, database, roles and clock, and says what to fix",
   example: "rowhouse doctor --json",
-  about: `Changes nothing. Exits with 1 where something fails; warnings do not count. Settings that are at fault are
-listed, and the rest is looked at over those that are not. Without DATABASE_URL and ADMIN_DATABASE_URL the database
-of a running rowhouse dev in this folder is looked at (${DEV_FILE}), as its administrator.
+  about: `Changes nothing. Exits with 1 if something fails; warnings do not count. Settings with faults are
+listed, and everything else is checked with those that have none. Without DATABASE_URL and ADMIN_DATABASE_URL the database
+of a running rowhouse dev in this folder is checked (${DEV_FILE}), as its administrator.
 Prints { findings: [{ about, level, says, remedy }] } with --json.`,
   positionals: [],
   flags: { json: { about: "one JSON document on standard output" } },

@@ -8,10 +8,10 @@ const PATIENCE_MS = 3000;
 
 export const healthCommand: Command = {
   name: "health",
-  summary: "asks the service on this machine (HOST, PORT) whether it lives",
+  summary: "asks the service on this machine (HOST, PORT) whether it is alive",
   example: "rowhouse health",
-  about: `Asks GET /live, which does not depend on the database. Exits with 69 without an answer.
-Where neither HOST nor PORT is set, a running rowhouse dev in this folder is asked (.rowhouse/dev.json).`,
+  about: `Asks GET /live, which does not depend on the database. Exits with 69 if there is no answer.
+If neither HOST nor PORT is set, asks a running rowhouse dev in this folder (.rowhouse/dev.json).`,
   positionals: [],
   flags: {},
   run: async ({ env, folder, terminal }) => {
@@ -21,8 +21,8 @@ Where neither HOST nor PORT is set, a running rowhouse dev in this folder is ask
     const response = await fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => {
       throw new RefusedError(`No answer from ${url}`, EXIT.unreachable);
     });
-    if (!response.ok) throw new RefusedError(`${url} answers ${response.status}`);
-    terminal.say(`${url} lives`);
+    if (!response.ok) throw new RefusedError(`${url} answered ${response.status}`);
+    terminal.say(`${url} is alive`);
     return EXIT.done;
   },
 };

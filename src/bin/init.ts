@@ -42,7 +42,7 @@ const TSCONFIG = {
 
 export const initCommand: Command = {
   name: "init",
-  summary: "starts a project: a schema, settings and where the types are found",
+  summary: "starts a project: a schema, settings, and where TypeScript finds the types",
   example: "rowhouse init",
   about: `Writes schema/mod.ts, .env.example and tsconfig.json where they are missing; to an .env.example that is there it
 adds the lines that it lacks. Nothing that is there is overwritten. Prints { written, kept, todo } with --json.`,

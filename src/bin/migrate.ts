@@ -10,26 +10,27 @@ import { readDevFile } from "./dev/file.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
-  summary: "makes or updates Rowhouse's own tables, and lets the login of DATABASE_URL serve",
+  summary: "creates or updates Rowhouse's own tables and lets the login of DATABASE_URL serve",
   example: `ADMIN_DATABASE_URL=postgres://admin:…@db.example.org/rowhouse \\
 DATABASE_URL=postgres://rowhouse_login:…@db.example.org/rowhouse rowhouse migrate`,
-  about: `May be run at every start and by several machines at once: what is applied stays as it is. Run it at each
-deploy, before the processes of the new release start: it also makes the functions of apps' tables again where this
-release writes them otherwise, a table at a time and without touching a row. Processes of the release before go on.
+  about: `Safe to run at every start and on several machines at once: what has been applied is left alone. Run it at each
+deploy, before the processes of the new release start: it also renews the functions of apps' tables where this
+release generates them differently, one table at a time and without touching a row. Processes of the previous
+release keep working.
 
-On a managed PostgreSQL no superuser is needed. Once, as the provider's administrator:
+A managed PostgreSQL needs no superuser. Once, as the provider's administrator:
   create role rowhouse_admin login createrole password '…';
   create database rowhouse owner rowhouse_admin;
-and as rowhouse_admin, so that it may grant rights to the login:
+and then as rowhouse_admin, so that it may grant rights to the login:
   create role rowhouse_login login password '…';
-rowhouse_admin (role attribute CREATEROLE, owner of the database) is the role of ADMIN_DATABASE_URL,
-rowhouse_login that of DATABASE_URL.
+rowhouse_admin (role attribute CREATEROLE, owner of the database) is the role in ADMIN_DATABASE_URL,
+rowhouse_login the one in DATABASE_URL.
 
 ADMIN_DATABASE_URL goes straight to PostgreSQL; only DATABASE_URL may go through a pooler.
-Where gateway, data and identity are processes of their own, each has a login of its own: run it once for
-each with its DATABASE_URL and ROLE, and the login gets the rights of that role only.
-Where neither is set, the database of a running rowhouse dev in this folder is meant (.rowhouse/dev.json).
-A database that cannot be reached exits with 69, any other trouble with 1.`,
+If gateway, data and identity are separate processes, each has a login of its own: run it once for each, with its
+DATABASE_URL and ROLE, and the login gets the rights of that role only.
+If neither is set, uses the database of a running rowhouse dev in this folder (.rowhouse/dev.json).
+Exits with 69 if the database cannot be reached, and with 1 for any other failure.`,
   positionals: [],
   flags: { json: { about: "one JSON document on standard output: { applied, refreshed, login }" } },
   run: runMigrate,
@@ -39,7 +40,9 @@ async function runMigrate({ args, env, folder, terminal }: Setting): Promise<Exi
   const config = readSettings(env);
   const address = findAdminAddress(config) ?? findDevAddress(folder);
   if (address === undefined)
-    throw new UsageError("Rowhouse migrate lacks ADMIN_DATABASE_URL or DATABASE_URL: set one");
+    throw new UsageError(
+      "rowhouse migrate needs ADMIN_DATABASE_URL or DATABASE_URL: set one of them",
+    );
   const isJson = args.has("json");
   const { applied, refreshed, login } = await withDatabase(address, config, (admin) =>
     setUpDatabase(admin, config, isJson ? undefined : terminal.say),
@@ -68,7 +71,7 @@ export async function setUpDatabase(
   for (const name of applied) say(`Applied ${name}`);
   const login = await grantServingLogin(admin, config);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
-    say(`Made the functions of table ${name} again (${index} of ${count})`),
+    say(`Renewed the functions of table ${name} (${index} of ${count})`),
   );
   return { applied, refreshed, login };
 }

@@ -93,6 +93,6 @@ function unknownCommand(argv: readonly string[]): UsageError {
   const names = (group.length > 0 ? group : COMMANDS).map(({ name }) => name);
   const near = findNearest(argv.slice(0, 2).join(" "), names) ?? findNearest(typed, names);
   const says =
-    near === undefined ? `wanted one of ${names.join(", ")}` : `did you mean rowhouse ${near}?`;
+    near === undefined ? `expected one of ${names.join(", ")}` : `did you mean rowhouse ${near}?`;
   return new UsageError(`Unknown command ${quote(typed)}: ${says}`);
 }

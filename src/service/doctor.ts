@@ -103,8 +103,8 @@ export async function examineAdmin(
 /** Each fault names its variable and what is wanted, never the value. */
 export function judgeSettings(faults: readonly string[]): Finding[] {
   const about = "settings";
-  if (faults.length === 0) return [{ about, level: "ok", says: "are all readable" }];
-  const remedy = "correct it where the process is started: .env.example tells every setting";
+  if (faults.length === 0) return [{ about, level: "ok", says: "are valid" }];
+  const remedy = "correct it where the process is started: .env.example lists every setting";
   return faults.map((says) => ({ about, level: "fail", says, remedy }));
 }
 
@@ -112,7 +112,7 @@ export function judgeSettings(faults: readonly string[]): Finding[] {
 export function judgeSecrets(secrets: Readonly<Record<Audience, readonly string[]>>): Finding {
   const about = "secrets";
   if (!secrets.data.some((one) => secrets.identity.includes(one)))
-    return { about, level: "ok", says: "of data and identity are apart" };
+    return { about, level: "ok", says: "of data and identity differ" };
   return {
     about,
     level: "warn",
@@ -128,7 +128,7 @@ export function judgeDriver(isPatched: boolean): Finding {
   return {
     about,
     level: "warn",
-    says: "is not patched: a write that an orderly shutdown of the database cuts off is reported as unknown, not tried again",
+    says: "is not patched: a write that an orderly shutdown of the database cuts off is reported as unknown instead of being tried again",
     remedy: "copy patches/ of the package and list it under patchedDependencies, then bun install",
   };
 }
@@ -147,11 +147,11 @@ export function judgeVersion({ version }: Session): Finding {
 /** A hostile type in a temporary schema is what a careless function would find first. */
 export function judgeTemp({ publicTemp, database }: Session): Finding {
   const about = "temporary tables";
-  if (!publicTemp) return { about, level: "ok", says: "are not for everybody" };
+  if (!publicTemp) return { about, level: "ok", says: "cannot be created by everybody" };
   return {
     about,
     level: "warn",
-    says: "every login may make them in this database, as after a restore without --create",
+    says: "every login can create them in this database, as after a restore without --create",
     remedy: `revoke temporary on database ${quoteName(database)} from public`,
   };
 }
@@ -159,11 +159,11 @@ export function judgeTemp({ publicTemp, database }: Session): Finding {
 /** A log of slow statements holds what they were called with, unless it is told not to. */
 export function judgeParameterLog({ logsParameters }: Session): Finding {
   const about = "parameters";
-  if (!logsParameters) return { about, level: "ok", says: "are not in the database's log" };
+  if (!logsParameters) return { about, level: "ok", says: "are not written to the database's log" };
   return {
     about,
     level: "warn",
-    says: "of statements are written into the database's log: values of rows, and what proves a key",
+    says: "of statements are written to the database's log: values of rows, and proofs of keys",
     remedy: "set log_parameter_max_length = 0 and log_parameter_max_length_on_error = 0",
   };
 }
@@ -177,7 +177,7 @@ export function judgeClock({ epochMs }: Session, nowMs: number): Finding {
     level: "warn",
     says: `differs from the database's by ${skewMs} ms`,
     remedy:
-      "let both machines follow a time server: signatures and sessions are checked by the clock",
+      "synchronise both machines with a time server: signatures and sessions are checked by the clock",
   };
 }
 
@@ -207,13 +207,12 @@ async function examineFunctions(admin: Database): Promise<Finding> {
 /** Of tables whose functions another release made: how many there are, and how many this one cannot call. */
 export function judgeFunctions(outdated: number, uncallable: number): Finding {
   const about = "functions";
-  if (outdated === 0)
-    return { about, level: "ok", says: "of all tables are those of this release" };
+  if (outdated === 0) return { about, level: "ok", says: "of all tables are from this release" };
   const tables = `${outdated} ${outdated === 1 ? "table" : "tables"}`;
   return {
     about,
     level: uncallable > 0 ? "fail" : "warn",
-    says: `of ${tables} are not those of this release${uncallable > 0 ? ": it cannot serve their rows" : ""}`,
+    says: `of ${tables} are from another release${uncallable > 0 ? ": it cannot serve their rows" : ""}`,
     remedy: "run rowhouse migrate",
   };
 }
@@ -226,7 +225,7 @@ export function judgeIsolation(faults: readonly string[]): Finding[] {
     about,
     level: "fail",
     says,
-    remedy: "set it back as the sentence says: the service does not serve before",
+    remedy: "restore what the finding names: until then the service refuses to serve",
   }));
 }
 
@@ -237,7 +236,7 @@ async function judgePooler(
 ): Promise<Finding> {
   const about = "pooler";
   const isDirect = port === Number(new URL(databaseUrl).port || 5432);
-  if (isDirect) return { about, level: "ok", says: "none: straight to PostgreSQL" };
+  if (isDirect) return { about, level: "ok", says: "none: connected straight to PostgreSQL" };
   const probes = Array.from({ length: PROBES }, (_, index) =>
     db.query("select $1::int4 as number, pg_catalog.pg_sleep(0.01)", [index], {
       retry: "safe",
@@ -249,12 +248,12 @@ async function judgePooler(
     return {
       about,
       level: "ok",
-      says: `there is one, and DATABASE_PREPARE=${prepare ? "on" : "off"} suits it`,
+      says: `there is one, and DATABASE_PREPARE=${prepare ? "on" : "off"} works with it`,
     };
   return {
     about,
     level: "fail",
-    says: `there is one, and ${failed.length} of ${PROBES} calls failed through it`,
+    says: `there is one, and ${failed.length} of ${PROBES} calls through it failed`,
     remedy: "set DATABASE_PREPARE=off behind PgBouncer before 1.21 in transaction mode",
   };
 }

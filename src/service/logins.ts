@@ -44,19 +44,19 @@ export function judgeServingLogin(found: Login): Finding[] {
   const limit: Finding = {
     about: "time limit",
     level: "warn",
-    says: `statements of ${login} have no limit of the database's own`,
+    says: `statements of ${login} have no time limit in the database`,
     remedy: `alter role ${quoteName(login)} in database ${quoteName(database)} set statement_timeout = '30s'`,
   };
   const refused: Finding = {
     about: "login",
     level: "fail",
-    says: `${login} may not serve`,
+    says: `${login} lacks the rights to serve`,
     remedy: "run rowhouse migrate with this DATABASE_URL",
   };
   const enough: Finding = {
     about: "login",
     level: "ok",
-    says: `${login} may do what serving needs and no more`,
+    says: `${login} has the rights that serving needs, and no more`,
   };
   const mayServe = memberOf.some((role) => SERVING.includes(role));
   const finding = findServingExcess(found) ?? (mayServe ? enough : refused);
@@ -71,11 +71,11 @@ export function judgePushingLogin(found: Login): Finding {
     return {
       about,
       level: "warn",
-      says: `${login} may not push`,
+      says: `${login} lacks the rights to push`,
       remedy:
-        "set ADMIN_DATABASE_URL to a login that may: grant rowhouse_tables to a role with LOGIN alone",
+        "set ADMIN_DATABASE_URL to a login that may: grant rowhouse_tables to a role with LOGIN and nothing else",
     };
-  const says = `${login} may do what pushing needs and no more`;
+  const says = `${login} has the rights that pushing needs, and no more`;
   return findPushingExcess(found) ?? { about, level: "ok", says };
 }
 
@@ -89,7 +89,7 @@ export function findServingExcess(found: Login): Finding | undefined {
     level: "warn",
     says: `${found.login} ${rights}: more than serving needs`,
     remedy:
-      "create a role with LOGIN alone, put it into DATABASE_URL and run rowhouse migrate with ADMIN_DATABASE_URL set",
+      "create a role with LOGIN and nothing else, put it into DATABASE_URL and run rowhouse migrate with ADMIN_DATABASE_URL set",
   };
 }
 

@@ -51,7 +51,7 @@ const IMPOSSIBLE: readonly Case[] = [
     says: 'No app has the slug "no-such-app"',
   },
   { words: ["roll-key", UNKNOWN_KEY], says: "no active key has this id" },
-  { words: ["revoke-key", UNKNOWN_KEY], says: "is unknown, or revoked already" },
+  { words: ["revoke-key", UNKNOWN_KEY], says: "is unknown, or already revoked" },
   { words: ["create-user", "bo@example.org"], says: "the address is taken" },
   { words: ["create-user", "not-an-address"], says: "Cannot use the address" },
   { words: ["set-role", "bo@example.org", "none"], says: "last super_admin" },
@@ -72,7 +72,7 @@ const MISUSED: readonly Case[] = [
   { words: ["issue-key", "wiki", "--expires", "2001-01-01"], says: "must be in the future" },
   ...["name", "scope", "expires"].map((flag) => ({
     words: ["issue-key", "wiki", `--${flag}`, ""],
-    says: `Flag --${flag} lacks its value`,
+    says: `Flag --${flag} needs a value`,
   })),
   ...["a\nb", "a\u001b[31m"].map((name) => ({
     words: ["issue-key", "wiki", "--name", name],

@@ -119,7 +119,7 @@ test.each([
   project.write("tsconfig.json", tsconfig);
   project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
   const { code, err } = await db("push");
-  expect([code, err.includes("does not reach .rowhouse/types.d.ts")]).toEqual([0, remark]);
+  expect([code, err.includes("does not include .rowhouse/types.d.ts")]).toEqual([0, remark]);
 });
 
 test("what a schema prints is kept apart", async () => {
@@ -159,11 +159,15 @@ describe("a schema that is none is told with file and place, and changes nothing
       text: 'import none from "no-such-package";\nexport default none;\n',
       says: "Cannot read schema/mod.ts: Cannot find package 'no-such-package' at schema/mod.ts:1:18",
     },
-    { name: "exports nothing", text: "const a = 1;\n", says: "wanted export default defineSchema" },
+    {
+      name: "exports nothing",
+      text: "const a = 1;\n",
+      says: "expected export default defineSchema",
+    },
     {
       name: "exports by name",
       text: "export const schema = {};\n",
-      says: "it exports schema; wanted export default",
+      says: "it exports schema; expected export default",
     },
     {
       name: "exports a number",
@@ -186,7 +190,7 @@ describe("a schema that is none is told with file and place, and changes nothing
     const { code, err } = await db("push");
     expect([code, err]).toEqual([
       1,
-      "Cannot read schema/mod.ts: it was not done after 10 s; a schema must not wait or loop for ever\n",
+      "Cannot read schema/mod.ts: it had not finished after 10 s; a schema must not wait or loop forever\n",
     ]);
   }, 30_000);
 
@@ -270,7 +274,7 @@ describe("who cannot push is told why", () => {
     });
     expect([code, err]).toEqual([
       69,
-      "No answer from http://127.0.0.1:1: check the URL and that it runs\n",
+      "No answer from http://127.0.0.1:1: check the URL, and that the service is running\n",
     ]);
   });
   test("a server that is no Rowhouse is told apart", async () => {
@@ -280,7 +284,7 @@ describe("who cannot push is told why", () => {
       ROWHOUSE_API_KEY: app.key,
     });
     await other.stop(true);
-    expect([code, err.includes("not as a Rowhouse does")]).toEqual([1, true]);
+    expect([code, err.includes("not as Rowhouse does")]).toEqual([1, true]);
   });
 });
 
@@ -317,7 +321,7 @@ describe("status", () => {
     expect((await readStatus()).pending).toBe(null);
     project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
     expect((await readStatus()).pending).toEqual([`create table ${name}`]);
-    expect((await db("status")).out).toContain("Pending: 1 step; rowhouse db plan tells them\n");
+    expect((await db("status")).out).toContain("Pending: 1 step; see rowhouse db plan\n");
     expect((await db("push")).code).toBe(0);
     expect((await readStatus()).pending).toEqual([]);
     expect((await db("status")).out).toContain("The schema is up to date\n");

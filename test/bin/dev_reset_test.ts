@@ -111,7 +111,10 @@ describe("changes nothing", () => {
       const dev = startDev();
       await dev.until(READY);
       const { code, err } = await runCommand(["dev", "--reset", "--yes"], project);
-      expect([code, err]).toEqual([1, expect.stringContaining("Another rowhouse dev has this")]);
+      expect([code, err]).toEqual([
+        1,
+        expect.stringContaining("Another rowhouse dev is using this"),
+      ]);
       await dev.kill("SIGTERM");
       await expectKept();
     },

@@ -79,7 +79,7 @@ test(
     expect((await runCommand(["db", "check"], project)).code).toBe(0);
 
     const health = await runCommand(["health"], project);
-    expect(health.out).toBe(`${readDev()["baseUrl"]}/live lives\n`);
+    expect(health.out).toBe(`${readDev()["baseUrl"]}/live is alive\n`);
     expect((await runCommand(["migrate"], project)).out).toBe("Nothing to apply\n");
 
     expect(await dev.kill("SIGINT")).toBe(0);
@@ -141,7 +141,7 @@ test(
     );
     const file = join(server?.folder ?? "", "postmaster.pid");
     process.kill(Number(readFileSync(file, "utf8").split("\n")[0]), "SIGKILL");
-    await dev.until(/The embedded PostgreSQL has ended: start rowhouse dev again/);
+    await dev.until(/The embedded PostgreSQL has stopped: start rowhouse dev again/);
     await eventually(() => processesOf(project.folder).length === 0);
   },
   LIMIT_MS,
@@ -161,7 +161,7 @@ test(
     expect(second).toEqual({
       code: 1,
       out: "",
-      err: "The database in .rowhouse/postgres was set up by another release of Rowhouse and cannot be upgraded by this one: run rowhouse dev --reset to throw it away and start over\n",
+      err: "The database in .rowhouse/postgres was set up by another release of Rowhouse and cannot be upgraded by this one: run rowhouse dev --reset to delete it and start over\n",
     });
     expect(processesOf(other.folder)).toEqual([]);
     const third = startCommand(["dev", "--port", "0", "--reset", "--yes"], other);

@@ -194,7 +194,7 @@ test("health succeeds for a service that is alive", async () => {
     ...shop,
     env: { ...shop.env, PORT: String(serving.port) },
   });
-  expect(health).toEqual({ code: 0, out: `${serving.url}/live lives\n`, err: "" });
+  expect(health).toEqual({ code: 0, out: `${serving.url}/live is alive\n`, err: "" });
   expect(await serving.kill("SIGINT")).toBe(0);
 });
 

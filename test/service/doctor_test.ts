@@ -173,7 +173,7 @@ describe("rowhouse doctor", () => {
 
   test.each([
     { name: "an administrator", url: () => database.superuserUrl, says: "is a superuser" },
-    { name: "the serving login", url: () => "", says: "may not push" },
+    { name: "the serving login", url: () => "", says: "lacks the rights to push" },
     { name: "the serving login", role: "gateway", url: () => "", says: undefined },
   ])("tells where $name is to push", async ({ role, url, says }) => {
     const { code, out } = await runCommand(["doctor"], {
@@ -230,7 +230,7 @@ describe("rowhouse doctor", () => {
     {
       name: "a secret for each",
       more: { INTERNAL_HMAC_SECRET_IDENTITY: "i".repeat(32) },
-      says: "ok   secrets: of data and identity are apart",
+      says: "ok   secrets: of data and identity differ",
     },
   ])("tells of a gateway with $name, and never shows it", async ({ more, says }) => {
     const env = { ...GATEWAY, ...more };
@@ -250,7 +250,7 @@ describe("rowhouse doctor", () => {
     {
       name: "a role without what it needs",
       hurt: { ROLE: "data" },
-      faults: ["INTERNAL_HMAC_SECRET must be set where ROLE is data"],
+      faults: ["INTERNAL_HMAC_SECRET must be set when ROLE is data"],
       still: ["driver", "database", "admin database", "isolation"],
     },
     {

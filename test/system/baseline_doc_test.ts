@@ -69,7 +69,7 @@ describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline"
     const refused = await runCommand(["migrate"], { folder, env });
     expect(refused.err).toContain("was set up by another release of Rowhouse");
     const { code, said } = run(steps, env);
-    expect(said).toContain("Made the functions of table todos again");
+    expect(said).toContain("Renewed the functions of table todos");
     expect(code).toBe(0);
 
     const moved = await openTestService({

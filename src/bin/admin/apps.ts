@@ -22,7 +22,7 @@ const createAppTask: AdminTask = async (deps, args) => {
     document: app,
     lines: [
       `Created app ${app.slug} (${app.id})`,
-      `Next, a key that may push its schema too: rowhouse admin issue-key ${app.slug} --scope ${SCOPES.join(",")}`,
+      `Next, issue a key that may also push its schema: rowhouse admin issue-key ${app.slug} --scope ${SCOPES.join(",")}`,
     ],
   };
 };
@@ -32,7 +32,7 @@ const listAppsTask: AdminTask = async (deps) => {
   const lines = apps.map(({ id, slug, createdAt, targets }) =>
     [slug, id, createdAt, ...targets].join("  "),
   );
-  return { document: { apps }, lines: lines.length === 0 ? ["There is no app yet"] : lines };
+  return { document: { apps }, lines: lines.length === 0 ? ["There are no apps yet"] : lines };
 };
 
 const setLimitTask: AdminTask = async (deps, args) => {
@@ -44,7 +44,7 @@ const setLimitTask: AdminTask = async (deps, args) => {
   const key = perMinuteOfKey ?? app;
   return {
     document: { app: slug, perMinute: app, perMinuteOfKey: key },
-    lines: [`App ${slug} may send ${app} requests a minute, each of its keys ${key}`],
+    lines: [`App ${slug} may send ${app} requests per minute, each of its keys ${key}`],
   };
 };
 
@@ -56,15 +56,23 @@ export const adminAppCommands = [
   makeAdminCommand(
     {
       name: "admin create-app",
-      summary: "makes an app, with the places its people come from",
+      summary: "creates an app, with the origins and redirects it may use",
       example: `rowhouse admin create-app wiki --origin https://wiki.example.org
 rowhouse admin create-app shop --redirect https://shop.example.org/callback`,
       about: `A slug is 2 to 40 of a-z, 0-9 and -, beginning with a letter. Origins and redirects need COOKIE_DOMAIN.
 Prints { id, slug } with --json.`,
       positionals: ["slug"],
       flags: {
-        origin: { value: "url", many: true, about: "an origin; any path of it may be returned to" },
-        redirect: { value: "url", many: true, about: "exactly this URL may be returned to" },
+        origin: {
+          value: "url",
+          many: true,
+          about: "an origin: people may be sent back to any path of it",
+        },
+        redirect: {
+          value: "url",
+          many: true,
+          about: "a URL: people may be sent back to exactly this one",
+        },
       },
     },
     createAppTask,
@@ -82,15 +90,15 @@ Prints { id, slug } with --json.`,
   makeAdminCommand(
     {
       name: "admin set-limit",
-      summary: "sets how many requests a minute an app and its keys may send",
+      summary: "sets how many requests per minute an app and its keys may send",
       example: `rowhouse admin set-limit wiki --per-minute 6000
 rowhouse admin set-limit wiki --per-minute 6000 --per-key 600`,
-      about: `Each serving process counts for itself. What is left out is the default again: ${DEFAULT_PER_MINUTE} for the app,
+      about: `Each serving process counts for itself. A limit that is left out goes back to the default: ${DEFAULT_PER_MINUTE} for the app,
 and the app's limit for each key. Prints { app, perMinute, perMinuteOfKey } with --json.`,
       positionals: ["slug"],
       flags: {
-        "per-minute": { value: "number", about: "requests a minute of the whole app" },
-        "per-key": { value: "number", about: "requests a minute of each key" },
+        "per-minute": { value: "number", about: "requests per minute of the whole app" },
+        "per-key": { value: "number", about: "requests per minute of each key" },
       },
     },
     setLimitTask,

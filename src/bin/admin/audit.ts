@@ -14,7 +14,10 @@ const auditTask: AdminTask = async (deps, args) => {
       .filter((part) => part !== "")
       .join("  "),
   );
-  return { document: { entries }, lines: lines.length === 0 ? ["Nothing was done yet"] : lines };
+  return {
+    document: { entries },
+    lines: lines.length === 0 ? ["Nothing has been done yet"] : lines,
+  };
 };
 
 export const adminAuditCommands = [
@@ -23,7 +26,7 @@ export const adminAuditCommands = [
       name: "admin audit",
       summary: "shows the audit log, newest first",
       example: "rowhouse admin audit --limit 200 --json",
-      about: `Only grows: no command and no login changes an entry. An actor is a user's id, operator (this command line),
+      about: `The log only grows: no command and no login can change an entry. An actor is a user's id, operator (this command line),
 sign-in or browser. Prints { entries: [{ id, at, actor, action, userId, email, app, details }] } with --json.`,
       positionals: [],
       flags: { limit: { value: "count", about: `1 to ${MOST}; default ${DEFAULT_LIMIT}` } },

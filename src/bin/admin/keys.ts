@@ -46,7 +46,9 @@ const issueKeyTask: AdminTask = async (deps, args) => {
 const revokeKeyTask: AdminTask = async (deps, args) => {
   const keyId = readKeyId(args.positionals[0] ?? "");
   if (!(await revokeKey(deps, keyId)))
-    throw new RefusedError(`No key ${quote(keyId)} is in force: it is unknown, or revoked already`);
+    throw new RefusedError(
+      `No active key has the id ${quote(keyId)}: it is unknown, or already revoked`,
+    );
   return { document: { keyId, revoked: true }, lines: [`Revoked key ${keyId}`] };
 };
 
@@ -74,7 +76,7 @@ const listKeysTask: AdminTask = async (deps, args) => {
   const lines = keys.map(toLine);
   return {
     document: { app: slug, keys },
-    lines: lines.length === 0 ? [`App ${slug} has no key yet`] : lines,
+    lines: lines.length === 0 ? [`App ${slug} has no keys yet`] : lines,
   };
 };
 
@@ -95,7 +97,7 @@ export const adminKeyCommands = [
   makeAdminCommand(
     {
       name: "admin issue-key",
-      summary: "makes an API key of an app and prints it once",
+      summary: "creates an API key for an app and prints it once",
       example: `rowhouse admin issue-key wiki --name server
 rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       about: "Prints { app, keyId, key, name, scopes, expiresAt } with --json.",
@@ -111,10 +113,10 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
   makeAdminCommand(
     {
       name: "admin revoke-key",
-      summary: "ends an API key: within 5 s no process accepts it",
+      summary: "revokes an API key: within 5 s no process accepts it",
       example: "rowhouse admin revoke-key k3x9q0m2w8z5t1ab",
       about:
-        "Takes the key's id: what stands between the first _ and the dot. Prints { keyId, revoked } with --json.",
+        "Takes the key's id: the part between the first _ and the dot. Prints { keyId, revoked } with --json.",
       positionals: ["key_id"],
     },
     revokeKeyTask,
@@ -122,11 +124,11 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
   makeAdminCommand(
     {
       name: "admin roll-key",
-      summary: "makes a copy of an API key, prints it once, and ends the old one after a grace",
+      summary: "replaces an API key: prints a copy once, and ends the old one after a grace period",
       example: `rowhouse admin roll-key k3x9q0m2w8z5t1ab
 rowhouse admin roll-key k3x9q0m2w8z5t1ab --grace 0`,
-      about: `The copy has the old key's name and scopes, and a life as long as the old one was given. The old key works
-until the grace is over, and never longer than it would have.
+      about: `The copy has the old key's name and scopes, and the lifetime that the old one was given. The old key works
+until the grace period is over, and never longer than it would have.
 Prints { keyId, key, expiresAt, old: { keyId, expiresAt } } with --json.`,
       positionals: ["key_id"],
       flags: {
@@ -141,9 +143,9 @@ Prints { keyId, key, expiresAt, old: { keyId, expiresAt } } with --json.`,
   makeAdminCommand(
     {
       name: "admin list-keys",
-      summary: "lists the API keys of an app, the newest first",
+      summary: "lists the API keys of an app, newest first",
       example: "rowhouse admin list-keys wiki --json",
-      about: `Shows nothing of a secret.
+      about: `Never shows a secret.
 Prints { app, keys: [{ keyId, name, scopes, status, createdAt, expiresAt, revokedAt, lastUsedAt }] } with --json.`,
       positionals: ["slug"],
     },
@@ -156,7 +158,7 @@ function readScopes(text: string): Scope[] {
   const scopes = SCOPES.filter((scope) => words.includes(scope));
   const unknown = words.find((word) => !SCOPES.some((scope) => scope === word));
   if (unknown === undefined) return scopes;
-  throw new UsageError(`Unknown scope ${quote(unknown)}: wanted some of ${SCOPES.join(",")}`);
+  throw new UsageError(`Unknown scope ${quote(unknown)}: expected some of ${SCOPES.join(",")}`);
 }
 
 /** What a key is for, on one line. */
@@ -177,7 +179,7 @@ function readExpiry(text: string, now: Date): Date {
       : new Date(now.getTime() + seconds * 1000);
   if (Number.isNaN(at.getTime()))
     throw new UsageError(
-      `Cannot read --expires ${quote(text)}: must be such as 90d, 2030-01-31 or 2030-01-31T12:00:00Z`,
+      `Cannot read --expires ${quote(text)}: must look like 90d, 2030-01-31 or 2030-01-31T12:00:00Z`,
     );
   if (at <= now) throw new UsageError(`Cannot use --expires ${quote(text)}: must be in the future`);
   return at;

@@ -48,7 +48,7 @@ const setRoleTask: AdminTask = async (deps, args) => {
   await setConsoleRole(deps, email, role);
   return {
     document: { email, consoleRole: role ?? null },
-    lines: [`${email} ${role === undefined ? "has no Console role" : `is ${role}`} now`],
+    lines: [`${email} now ${role === undefined ? "has no Console role" : `is ${role}`}`],
   };
 };
 
@@ -56,7 +56,7 @@ const grantTask: AdminTask = async (deps, args) => {
   const [text = "", slug = "", role = ""] = args.positionals;
   const email = readEmail(text);
   await grantRole(deps, { email, slug, role });
-  return { document: { email, app: slug, role }, lines: [`${email} is ${role} on ${slug} now`] };
+  return { document: { email, app: slug, role }, lines: [`${email} is now ${role} on ${slug}`] };
 };
 
 const revokeTask: AdminTask = async (deps, args) => {
@@ -66,7 +66,7 @@ const revokeTask: AdminTask = async (deps, args) => {
     throw new RefusedError(`Nothing to revoke: ${email} has no role on ${slug}`);
   return {
     document: { email, app: slug, role: null },
-    lines: [`${email} has no role on ${slug} now`],
+    lines: [`${email} now has no role on ${slug}`],
   };
 };
 
@@ -84,7 +84,10 @@ const sessionsTask: AdminTask = async (deps, args) => {
   const email = readEmail(args.positionals[0] ?? "");
   if (args.has("end")) {
     const ended = await endSessionsOf(deps, email);
-    return { document: { email, ended }, lines: [`Ended ${ended} sessions of ${email}`] };
+    return {
+      document: { email, ended },
+      lines: [`Ended ${ended} ${ended === 1 ? "session" : "sessions"} of ${email}`],
+    };
   }
   const sessions = await listSessions(deps, email);
   const lines = sessions.map(
@@ -93,7 +96,7 @@ const sessionsTask: AdminTask = async (deps, args) => {
   );
   return {
     document: { email, sessions },
-    lines: lines.length === 0 ? [`${email} is signed in nowhere`] : lines,
+    lines: lines.length === 0 ? [`${email} is not signed in anywhere`] : lines,
   };
 };
 
@@ -101,10 +104,10 @@ export const adminPeopleCommands = [
   makeAdminCommand(
     {
       name: "admin create-user",
-      summary: "makes a person's account and prints the link that sets its password",
+      summary: "creates an account and prints the link that sets its password",
       example: `rowhouse admin create-user ada@example.org --name 'Ada Lovelace'
 rowhouse admin create-user grace@example.org --role super_admin`,
-      about: `A person without a role can sign in and open nothing: see rowhouse admin grant.
+      about: `A person without a role can sign in but open no app: see rowhouse admin grant.
 The link works once, for ${LINK_LIFE_S / DAY_S} days. Prints { id, email, consoleRole, passwordLink } with --json.`,
       positionals: ["email"],
       flags: {
@@ -117,9 +120,9 @@ The link works once, for ${LINK_LIFE_S / DAY_S} days. Prints { id, email, consol
   makeAdminCommand(
     {
       name: "admin password-link",
-      summary: "prints a new link that sets a person's password; an older link ends",
+      summary: "prints a new link that sets a person's password, and ends an older one",
       example: "rowhouse admin password-link ada@example.org",
-      about: "Sessions go on until the link is used. Prints { email, passwordLink } with --json.",
+      about: "Sessions last until the link is used. Prints { email, passwordLink } with --json.",
       positionals: ["email"],
     },
     passwordLinkTask,
@@ -130,7 +133,7 @@ The link works once, for ${LINK_LIFE_S / DAY_S} days. Prints { id, email, consol
       summary: "gives or takes a Console role: admin on every app",
       example:
         "rowhouse admin set-role ada@example.org admin\nrowhouse admin set-role ada@example.org none",
-      about: `The role is one of ${ROLES}, or none. The last super_admin stays. Prints { email, consoleRole } with --json.`,
+      about: `The role is one of ${ROLES}, or none. The last super_admin cannot be removed. Prints { email, consoleRole } with --json.`,
       positionals: ["email", "role"],
     },
     setRoleTask,
@@ -140,7 +143,7 @@ The link works once, for ${LINK_LIFE_S / DAY_S} days. Prints { id, email, consol
       name: "admin grant",
       summary: "lets a person use an app, in a role",
       example: "rowhouse admin grant ada@example.org wiki editor",
-      about: `A person has one role an app: another one takes its place, at once. Prints { email, app, role } with --json.`,
+      about: `A person has one role per app: a new one replaces it at once. Prints { email, app, role } with --json.`,
       positionals: ["email", "app", "role"],
     },
     grantTask,
@@ -148,7 +151,7 @@ The link works once, for ${LINK_LIFE_S / DAY_S} days. Prints { id, email, consol
   makeAdminCommand(
     {
       name: "admin revoke",
-      summary: "takes a person's role on an app, at once",
+      summary: "takes away a person's role on an app, at once",
       example: "rowhouse admin revoke ada@example.org wiki",
       about: "Prints { email, app, role: null } with --json.",
       positionals: ["email", "app"],
@@ -158,9 +161,9 @@ The link works once, for ${LINK_LIFE_S / DAY_S} days. Prints { id, email, consol
   makeAdminCommand(
     {
       name: "admin disable",
-      summary: "signs a person out everywhere and lets nobody in by that account",
+      summary: "signs a person out everywhere and locks the account",
       example: "rowhouse admin disable ada@example.org",
-      about: "The last super_admin stays. Prints { email, disabled } with --json.",
+      about: "The last super_admin cannot be removed. Prints { email, disabled } with --json.",
       positionals: ["email"],
     },
     makeDisableTask(true),
@@ -178,12 +181,12 @@ The link works once, for ${LINK_LIFE_S / DAY_S} days. Prints { id, email, consol
   makeAdminCommand(
     {
       name: "admin sessions",
-      summary: "lists where a person is signed in, or ends it all",
+      summary: "lists a person's sessions, or ends them all",
       example:
         "rowhouse admin sessions ada@example.org\nrowhouse admin sessions ada@example.org --end",
       about: "Prints { email, sessions } or { email, ended } with --json.",
       positionals: ["email"],
-      flags: { end: { about: "ends them, at once" } },
+      flags: { end: { about: "ends all of them at once" } },
     },
     sessionsTask,
   ),
@@ -192,7 +195,7 @@ The link works once, for ${LINK_LIFE_S / DAY_S} days. Prints { id, email, consol
 function readConsoleRole(text: string): ConsoleRole {
   const role = CONSOLE_ROLES.find((one) => one === text);
   if (role !== undefined) return role;
-  throw new UsageError(`Unknown Console role ${quote(text)}: wanted one of ${ROLES}`);
+  throw new UsageError(`Unknown Console role ${quote(text)}: expected one of ${ROLES}`);
 }
 
 /** Where the pages stand; without a setting for it only the path is known. */
@@ -202,7 +205,7 @@ function toLink({ IDENTITY_URL, PUBLIC_URL }: Config, secret: string): string {
 
 function describeLink(link: string): string[] {
   const remark = link.startsWith("/")
-    ? ["On the identity pages' origin; with IDENTITY_URL set the whole link is printed"]
+    ? ["This path is on the identity pages' origin; set IDENTITY_URL to get the whole link"]
     : [];
-  return [`Sets the password once, within ${LINK_LIFE_S / DAY_S} days:`, link, ...remark];
+  return [`This link sets the password once, within ${LINK_LIFE_S / DAY_S} days:`, link, ...remark];
 }

@@ -7,7 +7,7 @@ const transferTableTask: AdminTask = async (deps, args) => {
   const from = await transferTable(deps, { table, slug });
   return {
     document: { table, from, to: slug },
-    lines: [`${table} belongs to ${slug} now; before, it belonged to ${from}`],
+    lines: [`${table} now belongs to ${slug}; before, it belonged to ${from}`],
   };
 };
 
@@ -17,7 +17,7 @@ export const adminTableCommands = [
       name: "admin transfer-table",
       summary: "makes another app the owner of a table that it uses",
       example: "rowhouse admin transfer-table todos wiki",
-      about: `The owner's pushes define the table; rows stay where they are. The new owner has pushed the table before.
+      about: `The owner's pushes define the table; rows stay where they are. The new owner must have pushed the table before.
 Prints { table, from, to } with --json.`,
       positionals: ["table", "slug"],
     },

@@ -80,7 +80,7 @@ function findAddress(config: Config, folder: string): Found {
   const dev = readDevFile(folder);
   if (dev === undefined)
     throw new UsageError(
-      "No database to administer: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
+      "There is no database to administer: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
     );
   return {
     address: toDevAddress(dev),

@@ -38,13 +38,13 @@ function findFlag(command: Command, typed: string): Flag {
   if (flag !== undefined && typed.startsWith("--")) return flag;
   const near = findNearest(name, Object.keys(command.flags));
   const says =
-    near === undefined ? `wanted ${listFlags(command.flags)}` : `did you mean --${near}?`;
-  throw new UsageError(`Unknown flag ${quote(typed)} of rowhouse ${command.name}: ${says}`);
+    near === undefined ? `expected ${listFlags(command.flags)}` : `did you mean --${near}?`;
+  throw new UsageError(`Unknown flag ${quote(typed)} for rowhouse ${command.name}: ${says}`);
 }
 
 function listFlags(flags: Flags): string {
   const names = Object.entries(flags).map(([name, flag]) => showFlag(name, flag));
-  return names.length === 0 ? "no flag" : names.join(", ");
+  return names.length === 0 ? "no flags" : names.join(", ");
 }
 
 /** A flag as it is typed. */
@@ -57,7 +57,7 @@ function checkValue(typed: string, flag: Flag, value: string | undefined): strin
     throw new UsageError(`Flag ${typed} takes no value`);
   // An empty text is most often a variable that is not set: it must not become a default.
   if (flag.value !== undefined && (!value || value.startsWith("--")))
-    throw new UsageError(`Flag ${typed} lacks its value: wanted ${typed} <${flag.value}>`);
+    throw new UsageError(`Flag ${typed} needs a value: ${typed} <${flag.value}>`);
   return value ?? "";
 }
 
@@ -68,14 +68,14 @@ function checkCounts(
 ): void {
   for (const [name, given] of values) {
     if (given.length > 1 && command.flags[name]?.many !== true)
-      throw new UsageError(`Flag --${name} is given ${given.length} times: wanted once`);
+      throw new UsageError(`Flag --${name} is given ${given.length} times: expected once`);
   }
   const wanted = command.positionals;
   if (positionals.length < wanted.length)
     throw new UsageError(
-      `Rowhouse ${command.name} lacks <${wanted.slice(positionals.length).join("> <")}>`,
+      `Missing <${wanted.slice(positionals.length).join("> <")}> after rowhouse ${command.name}`,
     );
   const extra = positionals[wanted.length];
   if (extra !== undefined)
-    throw new UsageError(`Unknown word ${quote(extra)} after rowhouse ${command.name}`);
+    throw new UsageError(`Unexpected argument ${quote(extra)} after rowhouse ${command.name}`);
 }

@@ -18,7 +18,7 @@ export function makeCompletionCommand(listCommands: () => readonly Command[]): C
       const render = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
       if (render === undefined)
         throw new UsageError(
-          `Unknown shell ${quote(shell)}: wanted ${Object.keys(SHELLS).join(", ")}`,
+          `Unknown shell ${quote(shell)}: expected ${Object.keys(SHELLS).join(", ")}`,
         );
       terminal.say(render(listCommands()));
       return EXIT.done;

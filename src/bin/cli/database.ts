@@ -84,7 +84,7 @@ export async function checkFunctions(database: Database): Promise<void> {
   const tables = await findUncallableTables(database);
   if (tables.length === 0) return;
   throw new RefusedError(
-    `The functions of ${tables.length} ${tables.length === 1 ? "table" : "tables"} are of another release: run rowhouse migrate first`,
+    `The functions of ${tables.length} ${tables.length === 1 ? "table" : "tables"} are from another release: run rowhouse migrate first`,
   );
 }
 
@@ -109,8 +109,8 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
     `There is no database "${database}": create it, or correct ${variable}`,
   "42501": ({ role, database, variable }) =>
     `The role "${role}" of ${variable} lacks rights: migrate, push and admin need a superuser, or a role with CREATEROLE that owns the database "${database}" (rowhouse migrate --help); serving needs rowhouse migrate once with this DATABASE_URL`,
-  "42P01": () => "The database lacks Rowhouse's tables: run rowhouse migrate first",
-  "3F000": () => "The database lacks Rowhouse's tables: run rowhouse migrate first",
+  "42P01": () => "The database does not have Rowhouse's tables: run rowhouse migrate first",
+  "3F000": () => "The database does not have Rowhouse's tables: run rowhouse migrate first",
 };
 
 /** A refusal with the way out for every trouble that is the database's; anything else as it came. */

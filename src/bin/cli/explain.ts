@@ -8,13 +8,11 @@ export function explain(error: unknown, command?: string): string {
   if (error instanceof RefusedError) return error.message;
   if (error instanceof Problem) return [error.message, ...toLines(error)].join("\n");
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return `This is a fault of rowhouse itself:\n${stack}`;
+  return `This is a bug in rowhouse itself:\n${stack}`;
 }
 
 function toHint(command: string | undefined): string {
-  return command === undefined
-    ? "rowhouse --help lists what there is"
-    : `rowhouse ${command} --help tells more`;
+  return command === undefined ? "see rowhouse --help" : `rowhouse ${command} --help says more`;
 }
 
 function toLines({ details = [] }: Problem): string[] {
@@ -50,5 +48,5 @@ export function toFailure(error: unknown): Failure {
     const [opening = ""] = error.message.split("\n");
     return { error: code, message: details.length > 0 ? opening : error.message, details };
   }
-  return { error: "internal", message: "This is a fault of rowhouse itself", details: [] };
+  return { error: "internal", message: "This is a bug in rowhouse itself", details: [] };
 }

@@ -24,12 +24,13 @@ ${variables.join("\n")}`;
 /** What compose.yaml reads and the command does not. */
 export const COMPOSE = {
   ADMIN_PASSWORD:
-    "That of the database's administrator. Passwords are of letters and digits: openssl rand -hex 24.",
-  LOGIN_PASSWORD: "That of the one process's login, or of the pooler's where there are several.",
-  GATEWAY_PASSWORD: "That of the gateway's login.",
-  DATA_PASSWORD: "That of the data services' login.",
-  IDENTITY_PASSWORD: "That of the identity service's login.",
-  PUSH_PASSWORD: "That of the login by which the one process, or the data services, push.",
+    "Password of the database administrator. Use letters and digits only, as from openssl rand -hex 24.",
+  LOGIN_PASSWORD:
+    "Password of the one process's login, or of the pooler's when there are several processes.",
+  GATEWAY_PASSWORD: "Password of the gateway's login.",
+  DATA_PASSWORD: "Password of the data services' login.",
+  IDENTITY_PASSWORD: "Password of the identity service's login.",
+  PUSH_PASSWORD: "Password of the login with which the one process, or the data services, push.",
 } as const satisfies Record<string, string>;
 
 const BLOCKS: Readonly<Record<string, () => string>> = {

@@ -3,7 +3,7 @@ import { showFlag } from "./arguments.ts";
 import type { Command } from "./command.ts";
 
 const EXIT_CODES =
-  "Exit codes: 0 done or nothing to do, 1 refused or failed, 2 usage, 3 changes pending (db check),\n4 not authenticated, 69 service or database unreachable (try again later)\nWith --json a failure is a document too: { error, message, details: [{ path, message }] }";
+  "Exit codes: 0 done or nothing to do, 1 refused or failed, 2 usage, 3 changes are pending (db check),\n4 not authenticated, 69 service or database unreachable (try again later)\nWith --json a failure is a document too: { error, message, details: [{ path, message }] }";
 
 /** The help of several commands: of all, or of those that begin with one word. */
 export function overview(commands: readonly Command[], group?: string): string {
@@ -16,7 +16,7 @@ export function overview(commands: readonly Command[], group?: string): string {
       : `rowhouse ${group} <command>\n`,
     "Commands:",
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
-    "\nrowhouse <command> --help tells more; settings are read from the environment and .env (see .env.example)",
+    "\nrowhouse <command> --help says more; settings are read from the environment and .env (see .env.example)",
     EXIT_CODES,
   ].join("\n");
 }

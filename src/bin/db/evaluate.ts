@@ -60,12 +60,12 @@ export async function evaluateSchema(options: EvaluateOptions): Promise<Definiti
   const { text, ending } = await runEvaluation(options);
   if (ending === "limit")
     throw invalid(
-      `Cannot read ${location}: it was not done after ${EVALUATION_LIMIT_MS / 1000} s; a schema must not wait or loop for ever`,
+      `Cannot read ${location}: it had not finished after ${EVALUATION_LIMIT_MS / 1000} s; a schema must not wait or loop forever`,
     );
   const report = readReport(text);
   if (report === undefined)
     throw invalid(
-      `Cannot read ${location}: its process ended (${ending}) before the schema was there; a schema must not exit`,
+      `Cannot read ${location}: its process ended (${ending}) before it reported the schema; a schema must not exit`,
     );
   if ("failure" in report)
     throw invalid(`Cannot read ${location}: ${explainFailure(report.failure)}`);
@@ -82,7 +82,7 @@ export async function evaluateSchema(options: EvaluateOptions): Promise<Definiti
 /** A package that was added as a folder is there, but nothing is built in it. */
 function explainFailure(failure: string): string {
   if (!/Cannot find (package|module) 'rowhouse\b/.test(failure)) return failure;
-  return `${failure}; add the packed package (bun pm pack in its repository, then bun add the .tgz), a folder of sources is not built`;
+  return `${failure}; add the packed package (bun pm pack in its repository, then bun add the .tgz): a folder of sources is not built`;
 }
 
 function invalid(message: string, details: readonly Detail[] = []): RefusedError {

@@ -28,7 +28,7 @@ async function evaluate(): Promise<object> {
     if (Object.hasOwn(module, "default")) return toDefinition(module["default"]);
     const names = Object.keys(module);
     const found = names.length === 0 ? "it exports nothing" : `it exports ${names.join(", ")}`;
-    return { failure: `${found}; wanted export default defineSchema({ … })` };
+    return { failure: `${found}; expected export default defineSchema({ … })` };
   } catch (error) {
     return { failure: explain(error) };
   }

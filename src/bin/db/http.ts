@@ -31,7 +31,7 @@ export async function callService(
   const refusal = v.safeParse(Refusal, answer);
   if (!refusal.success)
     throw new RefusedError(
-      `${target.url} answers ${response.status} and not as a Rowhouse does: check the URL`,
+      `${target.url} answered ${response.status}, but not as Rowhouse does: check the URL`,
     );
   throw toRefusal(target, response, refusal.output);
 }
@@ -51,7 +51,8 @@ async function request(
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   } catch {
-    const remedy = isDev === true ? "start rowhouse dev" : "check the URL and that it runs";
+    const remedy =
+      isDev === true ? "start rowhouse dev" : "check the URL, and that the service is running";
     throw new RefusedError(`No answer from ${url}: ${remedy}`, EXIT.unreachable);
   }
 }
@@ -67,7 +68,7 @@ function toRefusal(
       EXIT.unauthenticated,
     );
   if (error === "unavailable" || error === "overloaded")
-    return new RefusedError(`${url} cannot push now: ${message}`, EXIT.unreachable);
+    return new RefusedError(`${url} cannot push right now: ${message}`, EXIT.unreachable);
   const code = Object.keys(PROBLEMS).find((known): known is ProblemCode => known === error);
   const retryAfter = response.headers.get("retry-after");
   return new Problem(code ?? "request_failed", {

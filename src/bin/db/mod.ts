@@ -26,10 +26,10 @@ const WAIT_S = 60;
 const MAX_WAIT_S = 3600;
 
 const PLACE_FLAGS: Flags = {
-  url: { value: "url", about: "the service; default ROWHOUSE_URL" },
+  url: { value: "url", about: "the service's URL; default: ROWHOUSE_URL" },
   app: {
     value: "slug",
-    about: "push straight to ADMIN_DATABASE_URL (else DATABASE_URL) as this app",
+    about: "push straight to the database (ADMIN_DATABASE_URL, else DATABASE_URL) as this app",
   },
   json: { about: "one JSON document on standard output" },
 };
@@ -42,7 +42,7 @@ const FILE_FLAGS = {
 } as const satisfies Flags;
 const SCHEMA_FLAGS: Flags = {
   ...FILE_FLAGS,
-  "shared-unique": { about: "add uniques also to tables that other apps use" },
+  "shared-unique": { about: "also add unique constraints to tables that other apps use" },
   ...PLACE_FLAGS,
   wait: { value: "seconds", about: `how long to wait for another push; default ${WAIT_S}` },
 };
@@ -53,20 +53,20 @@ and --app, the service of a running rowhouse dev in this folder is used (${DEV_F
 export const dbCommands: readonly Command[] = [
   {
     name: "db push",
-    summary: "makes the tables of this folder's schema true and writes their types",
+    summary: "creates or updates the tables of this folder's schema and writes their types",
     example: `ROWHOUSE_URL=https://api.example.org ROWHOUSE_API_KEY=… rowhouse db push
 rowhouse db push --schema app/schema.ts --app wiki`,
     about: `${ABOUT}
-Writes schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts, after the push is committed; the migrations of a
+Writes schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts, after the push is committed; the migrations of
 rowhouse dev go to .rowhouse/migrations. A push that changes nothing touches no file.
 Prints { status, migration, steps, notes, types, files } with --json.`,
     positionals: [],
-    flags: { ...SCHEMA_FLAGS, "dry-run": { about: "as db plan: tells what it would do" } },
+    flags: { ...SCHEMA_FLAGS, "dry-run": { about: "like db plan: shows what it would do" } },
     run: (setting) => runPush(setting, { dryRun: setting.args.has("dry-run") }, () => EXIT.done),
   },
   {
     name: "db plan",
-    summary: "tells what db push would do, and writes nothing",
+    summary: "shows what db push would do, and writes nothing",
     example: "rowhouse db plan",
     about: ABOUT,
     positionals: [],
@@ -75,7 +75,7 @@ Prints { status, migration, steps, notes, types, files } with --json.`,
   },
   {
     name: "db check",
-    summary: "as db plan, and exits with 3 where changes are pending",
+    summary: "like db plan, but exits with 3 if changes are pending",
     example: "rowhouse db check",
     about: ABOUT,
     positionals: [],
@@ -87,10 +87,11 @@ Prints { status, migration, steps, notes, types, files } with --json.`,
   },
   {
     name: "db pull",
-    summary: "writes the migrations that this folder lacks, as the database recorded them",
+    summary:
+      "writes the migrations that are missing from this folder, as the database recorded them",
     example: "rowhouse db pull",
     about: `${ABOUT}
-Overwrites nothing: a file that was edited is refused. Prints { files } with --json.`,
+Overwrites nothing: if a file was edited, it is refused. Prints { files } with --json.`,
     positionals: [],
     flags: { ...FILE_FLAGS, ...PLACE_FLAGS },
     run: runPull,
@@ -100,11 +101,11 @@ Overwrites nothing: a file that was edited is refused. Prints { files } with --j
     summary: "lists what is recorded for the app, and how many steps of the schema are pending",
     example: "rowhouse db status --json",
     about: `${ABOUT}
-Without a schema in this folder, what is pending is not told (null). With --app it also names the apps of each table,
-and where the database is not as pushes recorded it, and then exits with 1. So it does where the schema has faults
-or a migration was edited: they are told after what the database has.
+Without a schema in this folder, nothing is said about pending steps (null). With --app it also names the apps that
+use each table, and lists where the database differs from what pushes recorded. Exits with 1 if there is such a
+difference, if the schema has faults, or if a migration was edited: these are shown after what the database has.
 Prints { app, tables, pending, migrations, deferredSteps, apps, drift, schema } with --json; schema is null, or
-{ error, message, details } of what keeps it from being pushed.`,
+{ error, message, details } of what prevents a push.`,
     positionals: [],
     flags: { ...FILE_FLAGS, ...PLACE_FLAGS },
     run: runStatus,

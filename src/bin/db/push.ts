@@ -123,7 +123,7 @@ function readWait(error: unknown): Wait | undefined {
     why: "another push is under way, or the tables are in use",
     isOver: (waitS) =>
       new RefusedError(
-        `Another push is under way, also after ${waitS} s: try again, or wait longer with --wait`,
+        `Another push is still under way after ${waitS} s: try again, or wait longer with --wait`,
         EXIT.refused,
         { code: "push_busy" },
       ),

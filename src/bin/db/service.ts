@@ -56,7 +56,7 @@ export function findDestination(args: Arguments, config: Config, folder: string)
   const url = args.text("url");
   if (app !== undefined && url !== undefined)
     throw new UsageError(
-      "Flags --app and --url exclude each other: push by the service or to the database",
+      "Flags --app and --url exclude each other: push through the service or straight to the database",
     );
   if (app !== undefined) return findDatabase(app, config, folder);
   const key = config.ROWHOUSE_API_KEY;
@@ -64,14 +64,14 @@ export function findDestination(args: Arguments, config: Config, folder: string)
   if (service !== undefined && key !== undefined)
     return { kind: "service", target: { url: service, key } };
   if (service !== undefined)
-    throw new UsageError("ROWHOUSE_API_KEY is not set: wanted a key with the scope schema:push");
+    throw new UsageError("ROWHOUSE_API_KEY is not set: use a key with the scope schema:push");
   if (key !== undefined)
-    throw new UsageError("ROWHOUSE_URL is not set, and no --url given: where is the service?");
+    throw new UsageError("ROWHOUSE_URL is not set, and no --url given: say where the service is");
   const dev = readDevFile(folder);
   if (dev !== undefined)
     return { kind: "service", target: { url: dev.baseUrl, key: dev.apiKey, isDev: true } };
   throw new UsageError(
-    "Nowhere to push to: set ROWHOUSE_URL and ROWHOUSE_API_KEY, or start rowhouse dev in this folder, or name --app <slug> with ADMIN_DATABASE_URL",
+    "There is nowhere to push to: set ROWHOUSE_URL and ROWHOUSE_API_KEY, start rowhouse dev in this folder, or use --app <slug> with ADMIN_DATABASE_URL",
   );
 }
 
@@ -81,7 +81,7 @@ function findDatabase(app: string, config: Config, folder: string): Destination 
   const dev = readDevFile(folder);
   if (dev === undefined)
     throw new UsageError(
-      "Flag --app lacks a database: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
+      "Flag --app needs a database: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
     );
   return {
     kind: "database",

@@ -43,7 +43,7 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
     if (pending instanceof Error) terminal.warn(toPrintable(explain(pending)));
     else if (pending !== null) terminal.say(describePending(pending));
     for (const { thing, wanted, found } of drift ?? [])
-      terminal.say(toPrintable(`Drift: ${thing}: wanted ${wanted}, found ${found}`));
+      terminal.say(toPrintable(`Drift: ${thing}: expected ${wanted}, found ${found}`));
   }
   const isWell = faulty === null && (drift ?? []).length === 0;
   return isWell ? EXIT.done : EXIT.refused;
@@ -93,7 +93,7 @@ async function planSchema(
 
 function describePending(steps: readonly string[]): string {
   if (steps.length === 0) return "The schema is up to date";
-  return `Pending: ${steps.length} ${steps.length === 1 ? "step" : "steps"}; rowhouse db plan tells them`;
+  return `Pending: ${steps.length} ${steps.length === 1 ? "step" : "steps"}; see rowhouse db plan`;
 }
 
 function describeStatus(status: Status, apps: readonly TableApps[] | null): string[] {

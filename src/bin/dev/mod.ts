@@ -41,20 +41,21 @@ import { watchSchema } from "./watch.ts";
 
 export const devCommand: Command = {
   name: "dev",
-  summary: "runs everything on this machine: database, demo app, service; pushes schema/ on change",
+  summary:
+    "runs everything on this machine: database, demo app, service; pushes schema/ when it changes",
   example: "rowhouse dev\nrowhouse dev --port 9000",
-  about: `Keeps an embedded PostgreSQL and its secrets under .rowhouse/ (with DATABASE_URL set, that database is
+  about: `Keeps an embedded PostgreSQL and its secrets under .rowhouse/ (if DATABASE_URL is set, that database is
 used instead), makes the app "${DEMO_APP}" with a key that has every scope, and prints commands to paste.
 Listens on 127.0.0.1 unless HOST is set. ${DEV_FILE} tells other commands where it runs.
-Ctrl-C stops everything; what is stored is there at the next start. With --reset it starts over with nothing
-stored: the database of one release may be of no use to another.`,
+Ctrl-C stops everything; stored data is kept for the next start. --reset starts over with an empty
+database: one that was set up by another release may not be usable.`,
   positionals: [],
   flags: {
     port: { value: "port", about: "default PORT, else 8787; 0 takes any free one" },
     schema: { value: "path", about: "the schema's file, or a folder with mod.ts; default schema/" },
     "data-dir": { value: "folder", about: "the embedded database; default .rowhouse/postgres" },
-    reset: { about: "throws away the embedded database, its journal and types first; asks before" },
-    yes: { about: "with --reset: does not ask" },
+    reset: { about: "first deletes the embedded database, its journal and types; asks before" },
+    yes: { about: "with --reset: do not ask" },
   },
   run: runDev,
 };
@@ -105,14 +106,14 @@ function takeLocks(folder: string, dataDir: string | undefined): Lock[] {
   if (project === undefined) {
     const url = readDevFile(folder)?.baseUrl;
     const where = url === undefined ? "it is starting" : `it runs at ${url}`;
-    throw new RefusedError(`Another rowhouse dev has this folder: ${where}`);
+    throw new RefusedError(`Another rowhouse dev is using this folder: ${where}`);
   }
   if (dataDir === undefined) return [project];
   const data = takeLock(`${dataDir}.lock`);
   if (data !== undefined) return [project, data];
   project.release();
   throw new RefusedError(
-    `Another rowhouse dev has the database in ${dataDir}: use another --data-dir`,
+    `Another rowhouse dev is using the database in ${dataDir}: choose another --data-dir`,
   );
 }
 
@@ -144,7 +145,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     const origin = toOrigin(DEMO_APP, config);
     const app = await example.open({ ...file, origin, localUrl: target.url, env: setting.env });
     if (app !== undefined) terminal.say(app);
-    terminal.say("Pushes the schema on change; Ctrl-C stops everything");
+    terminal.say("Pushes the schema when it changes; Ctrl-C stops everything");
     const schema = findSchemaFile(folder, setting.args.text("schema"));
     const watch = watchSchema(schema, async () => void (await push()));
     try {
@@ -161,7 +162,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
 /** @throws {RefusedError} the embedded database has died: nothing here can serve any more */
 async function refuseDeath({ died }: DevDatabase): Promise<never> {
   await died;
-  throw new RefusedError("The embedded PostgreSQL has ended: start rowhouse dev again");
+  throw new RefusedError("The embedded PostgreSQL has stopped: start rowhouse dev again");
 }
 
 /** The three hosts of one machine: the gateway, the identity pages and the demo app. */

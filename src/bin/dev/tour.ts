@@ -39,7 +39,7 @@ function describePeople({ identityUrl, admin, user }: DevFile): string[] {
     "Sign in:",
     `  ${identityUrl}/login`,
     `  as ${user.email} with ${user.password}`,
-    `  as ${admin.email} with ${admin.password} (may open everything)`,
+    `  as ${admin.email} with ${admin.password} (may open every app)`,
     "",
   ];
 }

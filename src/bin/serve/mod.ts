@@ -25,20 +25,20 @@ export const serveCommand: Command = {
   name: "serve",
   summary: "serves the API until SIGTERM or SIGINT",
   example: "DATABASE_URL=postgres://rowhouse_login:…@127.0.0.1:6432/rowhouse rowhouse serve",
-  about: `Needs DATABASE_URL; pushes use ADMIN_DATABASE_URL (default: the same). Run rowhouse migrate first.
-Logs JSON lines to standard output. While the database is away every request that needs it is answered
+  about: `Requires DATABASE_URL; pushes use ADMIN_DATABASE_URL (default: the same). Run rowhouse migrate first.
+Logs JSON lines to standard output. While the database is away, every request that needs it is answered
 503 with Retry-After, and served again as soon as the database is back. On a signal to stop, requests
-under way are finished (at most 10 s); a second signal ends the process at once.
-With WORKERS above 1 that many processes share the port; one that dies is replaced, and SIGHUP replaces
+under way are finished (within 10 s); a second signal ends the process at once.
+With WORKERS above 1, that many processes share the port: one that dies is replaced, and SIGHUP replaces
 them one by one without refusing a request.
 
-A role other than all serves a part, each a process of its own: gateway authenticates callers and forwards,
-signed with what it shares with each, to data and identity (UPSTREAM_DATA_URL, UPSTREAM_IDENTITY_URL), which take
+Any other role than all serves a part, as a separate process: gateway authenticates callers and forwards requests,
+signed with what it shares with each, to data and identity (UPSTREAM_DATA_URL, UPSTREAM_IDENTITY_URL), which accept
 nothing else.`,
   positionals: [],
   flags: {
     role: { value: "role", about: "all, gateway, data or identity; default: ROLE, else all" },
-    worker: { value: "number", about: "as one of WORKERS: serve itself starts these" },
+    worker: { value: "number", about: "which of the WORKERS this is; set by serve itself" },
   },
   run: runServe,
 };
