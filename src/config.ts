@@ -5,7 +5,12 @@
  * @module
  */
 import * as v from "valibot";
-import { AUDIT_RETENTION_S, KEY_PREFIX, MIN_AUDIT_RETENTION_S } from "./accounts/mod.ts";
+import {
+  AUDIT_RETENTION_S,
+  KEY_PREFIX,
+  MIN_AUDIT_RETENTION_S,
+  MIN_IDENTITY_SECRET_BYTES,
+} from "./accounts/mod.ts";
 import { LIST_BYTES } from "./data/mod.ts";
 import { isProxy, MIN_SECRET_BYTES } from "./gateway/mod.ts";
 import { DEFAULT_SETTINGS } from "./identity/mod.ts";
@@ -56,12 +61,16 @@ function list(isItem: (text: string) => boolean, message: string) {
   );
 }
 
-const HmacSecrets = v.optional(
-  list(
-    (text) => Buffer.byteLength(text) >= MIN_SECRET_BYTES,
-    `must be one secret, or several with commas between, each of at least ${MIN_SECRET_BYTES} bytes`,
-  ),
-);
+function secrets(leastBytes: number) {
+  return v.optional(
+    list(
+      (text) => Buffer.byteLength(text) >= leastBytes,
+      `must be one secret, or several with commas between, each of at least ${leastBytes} bytes`,
+    ),
+  );
+}
+
+const HmacSecrets = secrets(MIN_SECRET_BYTES);
 
 const YEAR_S = 365 * DAY_S;
 
@@ -168,6 +177,11 @@ export const SETTINGS = {
     about:
       "The gateway's for the identity service, whose INTERNAL_HMAC_SECRET it is. Default: INTERNAL_HMAC_SECRET.",
   },
+  IDENTITY_SECRET: {
+    form: secrets(MIN_IDENTITY_SECRET_BYTES),
+    about:
+      "What sessions, links and passwords depend on, and no database holds: the first makes, all verify. Losing it loses every password. Needed by serve where ROLE is all or identity, and by admin create-user and password-link.",
+  },
   TRUSTED_PROXIES: {
     form: list(isProxy, "must be addresses or networks such as 10.0.0.0/8, with commas between"),
     initial: "",
@@ -270,19 +284,28 @@ export function readConfig(env: Environment): { config: Config } | { faults: str
 /** What the gateway shares with each service, where that is not one secret for both. */
 const AUDIENCE_SECRETS = ["INTERNAL_HMAC_SECRET_DATA", "INTERNAL_HMAC_SECRET_IDENTITY"] as const;
 
-type RoleNeeds = { needed: readonly SettingName[]; foreign: readonly SettingName[] };
+type RoleNeeds = {
+  needed: readonly SettingName[];
+  /** Whose it is alone, by setting. */
+  foreign: Readonly<Partial<Record<SettingName, string>>>;
+};
 
 /** What a role cannot do without, and what it must not know: a service that knew another's secret could sign for it. */
+const OF_GATEWAY = {
+  INTERNAL_HMAC_SECRET_DATA: "the gateway's",
+  INTERNAL_HMAC_SECRET_IDENTITY: "the gateway's",
+};
+const OF_IDENTITY = { IDENTITY_SECRET: "the identity service's" };
 const ROLE_NEEDS: Readonly<Record<string, RoleNeeds>> = {
-  gateway: { needed: ["UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"], foreign: [] },
-  data: { needed: ["INTERNAL_HMAC_SECRET"], foreign: AUDIENCE_SECRETS },
-  identity: { needed: ["INTERNAL_HMAC_SECRET"], foreign: AUDIENCE_SECRETS },
+  gateway: { needed: ["UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"], foreign: OF_IDENTITY },
+  data: { needed: ["INTERNAL_HMAC_SECRET"], foreign: { ...OF_GATEWAY, ...OF_IDENTITY } },
+  identity: { needed: ["INTERNAL_HMAC_SECRET"], foreign: OF_GATEWAY },
 };
 
 function findRoleFaults(env: Environment): string[] {
   const role = readVariable(env, "ROLE") ?? "all";
   const isUnset = (name: string) => readVariable(env, name) === undefined;
-  const { needed, foreign } = ROLE_NEEDS[role] ?? { needed: [], foreign: [] };
+  const { needed, foreign } = ROLE_NEEDS[role] ?? { needed: [], foreign: {} };
   // A gateway has a secret for each service, its own or the one for both.
   const secret =
     role === "gateway" && AUDIENCE_SECRETS.some(isUnset) && isUnset("INTERNAL_HMAC_SECRET")
@@ -293,9 +316,9 @@ function findRoleFaults(env: Environment): string[] {
   return [
     ...secret,
     ...needed.filter(isUnset).map((name) => `${name} must be set when ROLE is ${role}`),
-    ...foreign
-      .filter((name) => !isUnset(name))
-      .map((name) => `${name} must not be set where ROLE is ${role}: it is the gateway's alone`),
+    ...Object.entries(foreign)
+      .filter(([name]) => !isUnset(name))
+      .map(([name, whose]) => `${name} must not be set when ROLE is ${role}: it is ${whose} alone`),
   ];
 }
 

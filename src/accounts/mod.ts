@@ -10,6 +10,13 @@ export {
 export { readEmail, toCanonicalEmail } from "./email.ts";
 export { type GrantOptions, grantRole, ROLE, revokeRole } from "./grants.ts";
 export {
+  findIdentitySecret,
+  type IdentitySecret,
+  type IdentitySecrets,
+  MIN_IDENTITY_SECRET_BYTES,
+  makeIdentitySecrets,
+} from "./identity_secrets.ts";
+export {
   GRACES,
   type Grace,
   type ListedKey,
@@ -39,8 +46,27 @@ export {
   setLimit,
 } from "./limits.ts";
 export { makeOrigins, type Origins } from "./origins.ts";
+export {
+  findPasswordLink,
+  LINK_LIFE_S,
+  type LinkDeps,
+  type PasswordLink,
+  usePasswordLink,
+} from "./password_links.ts";
+export {
+  type PasswordRecord,
+  proveSignIn,
+  toKeyedPassword,
+  toPasswordRecord,
+} from "./passwords.ts";
 export { isIdText, isSecretText, makeSecret, toDigest } from "./secret_text.ts";
-export { MAX_PRESENTED, makeSession, type NewSession, toPresented } from "./session_text.ts";
+export {
+  type CookieKind,
+  MAX_PRESENTED,
+  makeSession,
+  type NewSession,
+  toPresented,
+} from "./session_text.ts";
 export {
   type AppTargets,
   endSessions,
@@ -58,10 +84,9 @@ export {
   type Attempt,
   type AttemptFrom,
   beginSignIn,
-  findPasswordLink,
   finishSignIn,
+  type KnownUser,
   SIGN_IN_LIMITS,
-  usePasswordLink,
 } from "./sign_in_attempts.ts";
 export { readTarget, type Target } from "./target.ts";
 export { transferTable } from "./transfer_table.ts";
@@ -71,7 +96,6 @@ export {
   type CreateUserOptions,
   createUser,
   endSessionsOf,
-  LINK_LIFE_S,
   listSessions,
   makePasswordLink,
   type SessionRecord,

@@ -1,47 +1,77 @@
 /**
- * The texts that stand for a session: `<id>.<secret>` in a cookie, `<id>.<digest>` towards the database. Never hands
- * a secret on: past this file there are only digests.
+ * The texts that stand for a session or a link: `<id>.<secret>` in a cookie or an address, `<id>.<proof>` towards the
+ * database. Never hands a secret on: past this file there are only proofs and digests.
  *
  * @module
  */
 import type { RandomBytes } from "../std/random_text.ts";
 import { ID_LENGTH } from "../stored_text.ts";
-import { ID_CHARS, makeIdText, makeSecret, SECRET_CHARS, toDigest } from "./secret_text.ts";
+import { type IdentitySecret, type IdentitySecrets, toStoredDigest } from "./identity_secrets.ts";
+import { ID_CHARS, makeIdText, makeSecret, SECRET_CHARS } from "./secret_text.ts";
 
-const SESSION_TEXT = new RegExp(`^${ID_CHARS}\\.${SECRET_CHARS}$`);
+const ID_AND_SECRET = new RegExp(`^${ID_CHARS}\\.${SECRET_CHARS}$`);
 /** More different ones than any browser sends by accident: they are not looked at. */
 export const MAX_PRESENTED = 16;
+
+/** The two cookies of a session: one that every host under the cookie's domain sees, one for the pages alone. */
+export type CookieKind = "session" | "identity";
 
 /** What the database gets of a new session, and the cookies' values. */
 export type NewSession = {
   id: string;
-  secretHash: string;
-  identityHash: string;
+  secretId: string;
+  sessionDigest: string;
+  identityDigest: string;
   sessionText: string;
   identityText: string;
 };
 
-/** A new session with two secrets: one that every host under the cookie's domain sees, one for the pages alone. */
-export function makeSession(randomBytes: RandomBytes): NewSession {
-  const id = makeIdText(randomBytes);
-  const [secret, identity] = [makeSecret(randomBytes), makeSecret(randomBytes)];
+/** A new session of a person, with a secret for each cookie. */
+export function makeSession(
+  deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
+  userId: string,
+): NewSession {
+  const { current } = deps.identitySecrets;
+  const id = makeIdText(deps.randomBytes);
+  const [session, identity] = [makeSecret(deps.randomBytes), makeSecret(deps.randomBytes)];
+  const toDigest = (kind: CookieKind, secret: string) =>
+    toStoredDigest(proveCookie(current, kind, { id, secret }), userId);
   return {
     id,
-    secretHash: toDigest(secret),
-    identityHash: toDigest(identity),
-    sessionText: `${id}.${secret}`,
+    secretId: current.id,
+    sessionDigest: toDigest("session", session),
+    identityDigest: toDigest("identity", identity),
+    sessionText: `${id}.${session}`,
     identityText: `${id}.${identity}`,
   };
 }
 
 /**
- * What the database is asked about: each different well-formed text once, as `<id>.<digest>` with commas between.
- * Malformed ones are nothing; of too many none is looked at.
+ * What the database is asked about: each different well-formed text once, as `<id>.<proof>` with commas between, by
+ * every secret that may have made it. Malformed ones are nothing; of too many none is looked at.
  */
-export function toPresented(texts: readonly string[]): string {
-  const wellFormed = [...new Set(texts)].filter((text) => SESSION_TEXT.test(text));
+export function toPresented(
+  { all }: IdentitySecrets,
+  kind: CookieKind,
+  texts: readonly string[],
+): string {
+  const wellFormed = [...new Set(texts)].flatMap((text) => splitSecretText(text) ?? []);
   if (wellFormed.length > MAX_PRESENTED) return "";
   return wellFormed
-    .map((text) => `${text.slice(0, ID_LENGTH)}.${toDigest(text.slice(ID_LENGTH + 1))}`)
+    .flatMap((one) =>
+      all.map((by) => `${one.id}.${Buffer.from(proveCookie(by, kind, one)).toString("hex")}`),
+    )
     .join(",");
+}
+
+export type SecretText = { id: string; secret: string };
+
+/** The parts of a well-formed text; anything else costs no query. */
+export function splitSecretText(text: string): SecretText | undefined {
+  if (!ID_AND_SECRET.test(text)) return undefined;
+  return { id: text.slice(0, ID_LENGTH), secret: text.slice(ID_LENGTH + 1) };
+}
+
+function proveCookie(by: IdentitySecret, kind: CookieKind, { id, secret }: SecretText): Uint8Array {
+  return by.prove(`${kind} cookie`, id, secret);
 }

@@ -1,6 +1,6 @@
 /**
  * Sessions: found by what a browser presents, ended by sign-out. Nothing is cached, so a revocation holds at once; of
- * a secret only its digest is known here.
+ * a secret only what it proves is known here.
  *
  * @module
  */
@@ -41,21 +41,26 @@ export type PageSession = Presence & {
   apps: VisitorApp[];
 };
 
-/** The `id` and `hash` of each presented session, from the text that `toPresented` made of them. */
+/** The `id` and `proof` of each presented session, from the text that `toPresented` made of them. */
 function presentedIn(parameter: "$1" | "$2" | "$3"): string {
-  return `(select distinct split_part(text, '.', 1) as id, decode(split_part(text, '.', 2), 'hex') as hash
+  return `(select distinct split_part(text, '.', 1) as id, decode(split_part(text, '.', 2), 'hex') as proof
     from unnest(string_to_array(${parameter}, ',')) as text)`;
 }
 
+/** What a session stores of a cookie that is its own, where `presented` names what was presented. */
+function digestOf(presented: string, session = "sessions"): string {
+  return `sha256(${presented}.proof || uuid_send(${session}.user_id))`;
+}
+
 /**
- * `$1` the presented `<id>.<digest>` list, `$2` the idle limit in seconds. `one` is the session that counts: live,
- * and the only live one. Its use is noted at most once a minute; that two are live, in the audit log, once an hour for
- * each pair.
+ * `$1` the presented `<id>.<proof>` list, `$2` the idle limit in seconds. `live` are those that are proven, so that a row
+ * which proves nothing counts no more than none. `one` is the session that counts: the only live one. Its use is noted at
+ * most once a minute; that two are live, in the audit log, once an hour for each pair.
  */
 const LIVE = `live as materialized (
-    select sessions.id, sessions.user_id, sessions.identity_hash
+    select sessions.id, sessions.user_id, sessions.identity_digest
     from ${presentedIn("$1")} as presented
-    join rowhouse.sessions on sessions.id = presented.id and sessions.secret_hash = presented.hash
+    join rowhouse.sessions on sessions.id = presented.id and sessions.session_digest = ${digestOf("presented")}
     join rowhouse.users on users.id = sessions.user_id
     where users.disabled_at is null and sessions.expires_at > now()
       and sessions.last_seen_at > now() - make_interval(secs => $2::int4)
@@ -130,7 +135,7 @@ export async function readPageSession(
   }>(
     `with ${LIVE}, visitor as (
       select users.* from one
-      join ${presentedIn("$3")} as pair on pair.id = one.id and pair.hash = one.identity_hash
+      join ${presentedIn("$3")} as pair on pair.id = one.id and one.identity_digest = ${digestOf("pair", "one")}
       join (select id, email, display_name, console_role from rowhouse.users) as users on users.id = one.user_id
     )
     select (select count(*)::int4 from live) as live,
@@ -161,7 +166,8 @@ export async function endSessions(deps: { db: Database }, presented: string): Pr
   await deps.db.query(
     `with ended as (
       delete from rowhouse.sessions using ${presentedIn("$1")} as presented
-      where sessions.id = presented.id and presented.hash in (sessions.secret_hash, sessions.identity_hash)
+      where sessions.id = presented.id
+        and ${digestOf("presented")} in (sessions.session_digest, sessions.identity_digest)
       returning sessions.user_id
     )
     insert into rowhouse.audit (actor, action, user_id) select user_id::text, 'sign_out', user_id from ended`,
@@ -178,8 +184,8 @@ export async function endSessionsEverywhere(
   await deps.db.query(
     `with visitor as (
       select sessions.user_id from rowhouse.sessions
-      join ${presentedIn("$1")} as shared on shared.id = sessions.id and shared.hash = sessions.secret_hash
-      join ${presentedIn("$2")} as pair on pair.id = sessions.id and pair.hash = sessions.identity_hash
+      join ${presentedIn("$1")} as shared on shared.id = sessions.id and sessions.session_digest = ${digestOf("shared")}
+      join ${presentedIn("$2")} as pair on pair.id = sessions.id and sessions.identity_digest = ${digestOf("pair")}
     ), ended as (
       delete from rowhouse.sessions where user_id in (select user_id from visitor) returning user_id
     )

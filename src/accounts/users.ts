@@ -1,20 +1,15 @@
 /** People, as an operator makes and changes them. What one does is in the audit log in the same statement. @module */
 import { type Database, SERVICE_QUEUE, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
-import { DAY_S } from "../std/duration.ts";
 import { quote } from "../std/quote.ts";
-import type { RandomBytes } from "../std/random_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
-import { makeSecret, toDigest } from "./secret_text.ts";
+import { type LinkDeps, makeLink } from "./password_links.ts";
 
 export const CONSOLE_ROLES = ["admin", "super_admin"] as const;
 export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
 
-/** How long a set-password link can be used. */
-export const LINK_LIFE_S = 3 * DAY_S;
-
-type MakeDeps = { admin: Database; makeId: () => string; randomBytes: RandomBytes };
+type MakeDeps = LinkDeps & { admin: Database; makeId: () => string };
 
 export type CreateUserOptions = {
   email: string;
@@ -23,33 +18,35 @@ export type CreateUserOptions = {
 };
 
 /**
- * A new person without a password, and the secret of the link that sets one: told once, stored as a digest.
+ * A new person without a password, and the text of the link that sets one: told once, stored as a digest.
  *
  * @throws {Problem} invalid_request — the address is none, or is taken
  */
 export async function createUser(
   deps: MakeDeps,
   options: CreateUserOptions,
-): Promise<{ id: string; email: string; linkSecret: string }> {
+): Promise<{ id: string; email: string; linkText: string }> {
   const email = readEmail(options.email);
-  const [id, linkSecret] = [deps.makeId(), makeSecret(deps.randomBytes)];
+  const [id, link] = [deps.makeId(), makeLink(deps)];
   try {
     await deps.admin.query(
       `with made as (
         insert into rowhouse.users (id, email, display_name, console_role) values ($1, $2, $3, $4) returning id
       ), link as (
-        insert into rowhouse.password_links (user_id, secret_hash, expires_at)
-        select id, decode($5, 'hex'), now() + make_interval(secs => $6::int4) from made
+        insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at)
+        select id, $5, sha256(decode($6, 'hex') || uuid_send(id)), $7, to_timestamp($8) from made
       )
       insert into rowhouse.audit (actor, action, user_id, details)
-      select $7, 'create_user', id, jsonb_build_object('consoleRole', $4::text) from made`,
+      select $9, 'create_user', id, jsonb_build_object('consoleRole', $4::text) from made`,
       [
         id,
         email,
         options.displayName ?? null,
         options.consoleRole ?? null,
-        toDigest(linkSecret),
-        LINK_LIFE_S,
+        link.id,
+        link.proof,
+        link.secretId,
+        link.expiresAtS,
         OPERATOR,
       ],
       { retry: "unsafe", queue: SERVICE_QUEUE },
@@ -57,34 +54,35 @@ export async function createUser(
   } catch (error) {
     throw toRefusal(error, email);
   }
-  return { id, email, linkSecret };
+  return { id, email, linkText: link.text };
 }
 
 /**
- * The secret of a new set-password link; an older link ends.
+ * The text of a new set-password link; an older link ends.
  *
  * @throws {Problem} invalid_request — nobody has this address
  */
 export async function makePasswordLink(
   deps: Omit<MakeDeps, "makeId">,
   text: string,
-): Promise<{ email: string; linkSecret: string }> {
+): Promise<{ email: string; linkText: string }> {
   const email = readEmail(text);
-  const linkSecret = makeSecret(deps.randomBytes);
+  const link = makeLink(deps);
   const rows = await deps.admin.query(
     `with link as (
-      insert into rowhouse.password_links (user_id, secret_hash, expires_at)
-      select id, decode($2, 'hex'), now() + make_interval(secs => $3::int4) from rowhouse.users where email = $1
-      on conflict (user_id) do update set
-        secret_hash = excluded.secret_hash, created_at = now(), expires_at = excluded.expires_at
+      insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at)
+      select id, $2, sha256(decode($3, 'hex') || uuid_send(id)), $4, to_timestamp($5)
+      from rowhouse.users where email = $1
+      on conflict (user_id) do update set id = excluded.id, digest = excluded.digest,
+        secret_id = excluded.secret_id, created_at = now(), expires_at = excluded.expires_at
       returning user_id
     )
-    insert into rowhouse.audit (actor, action, user_id) select $4, 'make_password_link', user_id from link returning id`,
-    [email, toDigest(linkSecret), LINK_LIFE_S, OPERATOR],
+    insert into rowhouse.audit (actor, action, user_id) select $6, 'make_password_link', user_id from link returning id`,
+    [email, link.id, link.proof, link.secretId, link.expiresAtS, OPERATOR],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   if (rows.length === 0) throw unknownUser(email);
-  return { email, linkSecret };
+  return { email, linkText: link.text };
 }
 
 /**

@@ -12,7 +12,7 @@ import {
 } from "../service/mod.ts";
 import { type Command, EXIT, type ExitCode, type Setting } from "./cli/command.ts";
 import { readSharedSecrets } from "./cli/open.ts";
-import { readSettings } from "./cli/settings.ts";
+import { hasPeople, readSettings } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
 import { DEV_FILE, readDevFile } from "./dev/file.ts";
 
@@ -65,10 +65,23 @@ function readSound(env: Environment, folder: string): Sound {
   const isUnset = !env["DATABASE_URL"] && !env["ADMIN_DATABASE_URL"];
   const dev = isUnset ? readDevFile(folder) : undefined;
   if (dev !== undefined)
-    return { faults, config: readSettings({ ADMIN_DATABASE_URL: dev.databaseUrl }), pushes: false };
+    return {
+      faults,
+      config: readSettings({
+        ADMIN_DATABASE_URL: dev.databaseUrl,
+        IDENTITY_SECRET: dev.identitySecrets.join(","),
+      }),
+      pushes: false,
+    };
   if (!env["DATABASE_URL"]) faults.push("DATABASE_URL is not set");
+  if (hasPeople(env) && !env["IDENTITY_SECRET"]) faults.push("IDENTITY_SECRET is not set");
   const isSound = (name: string) => !faults.some((fault) => fault.startsWith(`${name} `));
-  const names = ["DATABASE_URL", "ADMIN_DATABASE_URL", "DATABASE_PREPARE"].filter(isSound);
+  const names = [
+    "DATABASE_URL",
+    "ADMIN_DATABASE_URL",
+    "DATABASE_PREPARE",
+    ...(hasPeople(env) ? ["IDENTITY_SECRET"] : []),
+  ].filter(isSound);
   const sound = Object.fromEntries(names.map((name) => [name, env[name]]));
   const pushes = "faults" in read || servesRows(read.config.ROLE);
   return { faults, config: readSettings(sound), pushes };
@@ -84,14 +97,26 @@ async function examineOver(config: Config, pushes: boolean): Promise<Finding[]> 
       name: "rowhouse doctor",
     });
   const { DATABASE_URL: databaseUrl, ADMIN_DATABASE_URL: adminUrl = databaseUrl } = config;
+  const { IDENTITY_SECRET: identitySecrets } = config;
   if (adminUrl === undefined) return [judgeDriver(isDriverPatched())];
   const admin = open(adminUrl);
   const db = databaseUrl === undefined ? undefined : open(databaseUrl);
   try {
     if (db === undefined || databaseUrl === undefined)
-      return [judgeDriver(isDriverPatched()), ...(await examineAdmin(admin, { pushes }))];
+      return [
+        judgeDriver(isDriverPatched()),
+        ...(await examineAdmin(admin, { pushes, identitySecrets })),
+      ];
     const prepare = config.DATABASE_PREPARE;
-    return await examine({ db, admin, databaseUrl, prepare, pushes, now: Date.now });
+    return await examine({
+      db,
+      admin,
+      databaseUrl,
+      prepare,
+      pushes,
+      identitySecrets,
+      now: Date.now,
+    });
   } finally {
     await Promise.all([db?.close(), admin.close()]);
   }

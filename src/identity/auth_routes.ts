@@ -4,7 +4,13 @@
  *
  * @module
  */
-import { APP_SLUG, endSessions, type Origins, readMe } from "../accounts/mod.ts";
+import {
+  APP_SLUG,
+  endSessions,
+  type IdentitySecrets,
+  type Origins,
+  readMe,
+} from "../accounts/mod.ts";
 import type { Database } from "../db/mod.ts";
 import {
   answerEmpty,
@@ -18,7 +24,12 @@ import { clearSession, readSessionCookie, withCookies } from "./cookies.ts";
 import { LOGOUT_PATH, ME_PATH } from "./paths.ts";
 import type { IdentitySettings } from "./settings.ts";
 
-export type AuthDeps = { db: Database; origins: Origins; identity: IdentitySettings };
+export type AuthDeps = {
+  db: Database;
+  origins: Origins;
+  identity: IdentitySettings;
+  identitySecrets: IdentitySecrets;
+};
 
 const NO_STORE = { "cache-control": "no-store" };
 
@@ -29,7 +40,7 @@ export const authRoutes: readonly Route<AuthDeps>[] = [
 
 async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {
   const slug = readSlug(query);
-  const presented = readSessionCookie(request);
+  const presented = readSessionCookie(request, deps.identitySecrets);
   // Nobody, whatever the database would say: who sends no session costs no query.
   if (presented === "") throw new Problem("unauthenticated");
   const me = await readMe(
@@ -51,7 +62,7 @@ async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Pro
 async function answerLogout(deps: AuthDeps, { request }: RequestContext): Promise<Response> {
   const origin = request.headers.get("origin");
   if (origin !== null && !isLogoutOrigin(deps, origin)) throw new Problem("forbidden");
-  await endSessions(deps, readSessionCookie(request));
+  await endSessions(deps, readSessionCookie(request, deps.identitySecrets));
   return withCookies(answerEmpty({ headers: NO_STORE }), clearSession(deps.identity));
 }
 

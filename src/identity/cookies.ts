@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type NewSession, toPresented } from "../accounts/mod.ts";
+import { type IdentitySecrets, type NewSession, toPresented } from "../accounts/mod.ts";
 import { readCookies, toSetCookie } from "../http/mod.ts";
 import {
   AUTHORIZE_PATH,
@@ -27,16 +27,23 @@ const PATHS = withParents([ME_PATH, LOGOUT_PATH]);
 const PAGE_PATHS = withParents([AUTHORIZE_PATH, LOGIN_PATH, SIGN_OUT_PATH, SET_PASSWORD_PATH]);
 
 /** The presented sessions of the shared cookie, as the database is asked about them. */
-export function readSessionCookie(request: Request): string {
-  return toPresented(readCookies(request.headers.get("cookie"), SESSION_COOKIE));
+export function readSessionCookie(request: Request, secrets: IdentitySecrets): string {
+  return toPresented(
+    secrets,
+    "session",
+    readCookies(request.headers.get("cookie"), SESSION_COOKIE),
+  );
 }
 
 /** Both cookies, for the pages. */
-export function readPageCookies(request: Request): { session: string; identity: string } {
+export function readPageCookies(
+  request: Request,
+  secrets: IdentitySecrets,
+): { session: string; identity: string } {
   const header = request.headers.get("cookie");
   return {
-    session: toPresented(readCookies(header, SESSION_COOKIE)),
-    identity: toPresented(readCookies(header, IDENTITY_COOKIE)),
+    session: toPresented(secrets, "session", readCookies(header, SESSION_COOKIE)),
+    identity: toPresented(secrets, "identity", readCookies(header, IDENTITY_COOKIE)),
   };
 }
 

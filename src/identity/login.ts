@@ -39,7 +39,7 @@ export async function answerSignOut(
   if (readCookies(request.headers.get("cookie"), IDENTITY_COOKIE).length === 0)
     return answerSeeOther(LOGIN_PATH);
   checkForm(request, deps.identity, { fields, binding: "session" });
-  const cookies = readPageCookies(request);
+  const cookies = readPageCookies(request, deps.identitySecrets);
   if (fields.get("everywhere") === "yes") await endSessionsEverywhere(deps, cookies);
   else await endSessions(deps, [cookies.session, cookies.identity].join(","));
   return answerSeeOther(LOGIN_PATH, { cookies: clearPages(deps.identity) });

@@ -10,6 +10,7 @@ export { type Hashing, makeHashing } from "./hashing.ts";
 export type { PageDeps } from "./page_deps.ts";
 export { pageRoutes } from "./page_routes.ts";
 export { findPasswordFaults } from "./password.ts";
+export { type PasswordDeps, setPasswordByLink } from "./password_record.ts";
 export { AUTH_PATH } from "./paths.ts";
 export { answerProblemPage } from "./problem_page.ts";
 export {

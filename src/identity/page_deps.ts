@@ -1,5 +1,5 @@
 /** What the identity pages need, and how one of them learns who visits. @module */
-import { type PageSession, readPageSession } from "../accounts/mod.ts";
+import { type IdentitySecrets, type PageSession, readPageSession } from "../accounts/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import type { RandomBytes } from "../std/random_text.ts";
@@ -10,19 +10,20 @@ import type { IdentitySettings } from "./settings.ts";
 export type PageDeps = {
   db: Database;
   identity: IdentitySettings;
+  identitySecrets: IdentitySecrets;
   hashing: Hashing;
   randomBytes: RandomBytes;
 };
 
 /** Who visits, by both cookies; the app by its slug, where one is named. One statement. */
 export function readSessionOfPage(
-  { db, identity }: PageDeps,
+  { db, identity, identitySecrets }: PageDeps,
   { request }: RequestContext,
   slug?: string,
 ): Promise<PageSession> {
   return readPageSession(
     { db, sessionIdleS: identity.sessionIdleS },
-    readPageCookies(request),
+    readPageCookies(request, identitySecrets),
     slug,
   );
 }

@@ -2,28 +2,27 @@
  * `/set-password`: a link that an operator hands over sets a password once. Looking at the page does not use it up, so
  * that whoever previews links does no harm. @module
  */
-import { findPasswordLink, isSecretText, usePasswordLink } from "../accounts/mod.ts";
+import { findPasswordLink, type PasswordLink, usePasswordLink } from "../accounts/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import { answerPage, answerSeeOther, html, renderForm } from "../pages/mod.ts";
 import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
-import { findPasswordFaults, MIN_CODE_POINTS, toPasswordForm } from "./password.ts";
+import { findPasswordFaults, MIN_CODE_POINTS } from "./password.ts";
+import { makePasswordRecord } from "./password_record.ts";
 import { LOGIN_PATH, PASSWORD_SET_PATH, SET_PASSWORD_PATH } from "./paths.ts";
 
 const LINK_FIELD = "link";
-
-type Link = NonNullable<Awaited<ReturnType<typeof findPasswordLink>>>;
 
 /** The form for who holds a link. */
 export async function answerSetPassword(
   deps: PageDeps,
   context: RequestContext,
 ): Promise<Response> {
-  const secret = readSecret(new URLSearchParams(context.query).getAll("token"));
-  const link = secret === undefined ? undefined : await findPasswordLink(deps, secret);
-  if (secret === undefined || link === undefined) return answerUnusable(context.query);
-  return answerForm(deps, context, { secret, link, faults: { password: [], again: [] } });
+  const text = readLinkText(new URLSearchParams(context.query).getAll("token"));
+  const link = await findPasswordLink(deps, text);
+  if (link === undefined) return answerUnusable(context.query);
+  return answerForm(deps, context, { text, link, faults: { password: [], again: [] } });
 }
 
 /** Sets the password, or says all that speaks against it. @throws {Problem} forbidden */
@@ -33,10 +32,10 @@ export async function answerSetPasswordForm(
 ): Promise<Response> {
   const fields = await readForm(context.request);
   checkForm(context.request, deps.identity, { fields, binding: "form" });
-  const secret = readSecret([fields.get(LINK_FIELD) ?? ""]);
+  const text = fields.get(LINK_FIELD) ?? "";
   // Checked before anything is hashed: only who holds a link may make the service work.
-  const link = secret === undefined ? undefined : await findPasswordLink(deps, secret);
-  if (secret === undefined || link === undefined) return answerUnusable("token");
+  const link = await findPasswordLink(deps, text);
+  if (link === undefined) return answerUnusable("token");
   const password = fields.get("password") ?? "";
   const faults = {
     password: findPasswordFaults(password, toNames(link)),
@@ -44,9 +43,9 @@ export async function answerSetPasswordForm(
       (fields.get("password_again") ?? password) === password ? [] : ["The two passwords differ."],
   };
   if (faults.password.length + faults.again.length > 0)
-    return answerForm(deps, context, { secret, link, faults });
-  const hash = await deps.hashing.make(toPasswordForm(password));
-  return (await usePasswordLink(deps, secret, hash))
+    return answerForm(deps, context, { text, link, faults });
+  const record = await makePasswordRecord(deps, link.userId, password);
+  return (await usePasswordLink(deps, link, record))
     ? answerSeeOther(PASSWORD_SET_PATH)
     : answerUnusable("token");
 }
@@ -60,20 +59,21 @@ export function answerPasswordSet(): Response {
   return answerPage({ title: "Your password is set", body });
 }
 
-function readSecret([secret, ...more]: readonly string[]): string | undefined {
-  return secret !== undefined && more.length === 0 && isSecretText(secret) ? secret : undefined;
+/** Given twice it is none. */
+function readLinkText([text = "", ...more]: readonly string[]): string {
+  return more.length === 0 ? text : "";
 }
 
-function toNames({ email, displayName, appSlugs }: Link): string[] {
+function toNames({ email, displayName, appSlugs }: PasswordLink): string[] {
   return [email, ...(displayName === undefined ? [] : [displayName]), ...appSlugs];
 }
 
-type State = { secret: string; link: Link; faults: { password: string[]; again: string[] } };
+type State = { text: string; link: PasswordLink; faults: { password: string[]; again: string[] } };
 
 function answerForm(
   deps: PageDeps,
   { request }: RequestContext,
-  { secret, link, faults }: State,
+  { text, link, faults }: State,
 ): Response {
   const { token, cookies } = makeFormToken(request, deps.randomBytes);
   const isRefused = faults.password.length + faults.again.length > 0;
@@ -85,7 +85,7 @@ ${renderForm({
   token: { name: TOKEN_FIELD, value: token },
   fields: [
     // In the body: what stands in an address stands in the logs of every proxy.
-    html`<input type="hidden" name="${LINK_FIELD}" value="${secret}">`,
+    html`<input type="hidden" name="${LINK_FIELD}" value="${text}">`,
     renderEmailField({
       value: link.email,
       isFixed: true,

@@ -4,19 +4,13 @@
  *
  * @module
  */
-import {
-  type Attempt,
-  beginSignIn,
-  finishSignIn,
-  makeSession,
-  toCanonicalEmail,
-} from "../accounts/mod.ts";
+import { beginSignIn, finishSignIn, makeSession, toCanonicalEmail } from "../accounts/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { toClientNetwork } from "../std/client_network.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { readPageCookies, toSessionCookies } from "./cookies.ts";
 import type { PageDeps } from "./page_deps.ts";
-import { toPasswordForm } from "./password.ts";
+import { makePasswordRecord, verifyPassword } from "./password_record.ts";
 
 export type Typed = { email: string; password: string };
 export type SignIn =
@@ -39,16 +33,16 @@ export async function signIn(
   const from = { email, client: toClientNetwork(address) };
   const attempt = await beginSignIn(deps, from);
   if (!("isDisabled" in attempt)) return { kind: "throttled", waitS: attempt.waitS };
-  const password = toPasswordForm(typed.password);
-  const found = await verify(deps, attempt, password);
-  if (found === undefined) return { kind: "wrong" };
-  const session = makeSession(deps.randomBytes);
-  const cookies = readPageCookies(request);
+  const right = await verifyPassword(deps, attempt.known, typed.password);
+  if (right === undefined || attempt.known === undefined || attempt.isDisabled)
+    return { kind: "wrong" };
+  const { userId } = attempt.known;
+  const session = makeSession(deps, userId);
+  const cookies = readPageCookies(request, deps.identitySecrets);
   const isDone = await finishSignIn(deps, {
-    ...found,
-    freshHash: deps.hashing.isCurrent(found.seenHash)
-      ? undefined
-      : await deps.hashing.make(password),
+    userId,
+    proof: right.proof,
+    fresh: right.isCurrent ? undefined : await makePasswordRecord(deps, userId, typed.password),
     presented: [cookies.session, cookies.identity].filter((text) => text !== "").join(","),
     session,
     sessionMaxS: deps.identity.sessionMaxS,
@@ -65,18 +59,4 @@ function findGaps({ email, password }: Typed): { email: string[]; password: stri
     email: email.trim() === "" ? ["Enter your email address."] : [],
     password: password === "" ? ["Enter your password."] : [],
   };
-}
-
-type Checked = Extract<Attempt, { isDisabled: boolean }>;
-
-/** One hash whoever it is: an unknown or a disabled person costs as much as a wrong password. */
-async function verify(
-  { hashing }: PageDeps,
-  { userId, passwordHash, isDisabled }: Checked,
-  password: string,
-): Promise<{ userId: string; seenHash: string } | undefined> {
-  const isRight = await hashing.verify(password, passwordHash);
-  if (!isRight || isDisabled || userId === undefined || passwordHash === undefined)
-    return undefined;
-  return { userId, seenHash: passwordHash };
 }

@@ -22,6 +22,7 @@ import { Problem } from "../problem.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
 import { errorCode } from "../std/error_code.ts";
 import type { Finding } from "./finding.ts";
+import { examineIdentitySecrets } from "./identity_values.ts";
 import {
   findPushingExcess,
   findServingExcess,
@@ -38,6 +39,8 @@ export type DoctorDeps = {
   prepare: boolean;
   /** Whether the process that is examined pushes. */
   pushes: boolean;
+  /** Where people sign in. */
+  identitySecrets?: readonly string[] | undefined;
   now: () => number;
 };
 
@@ -68,7 +71,9 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   findings.push(judgeParameterLog(session));
   findings.push(judgeClock(session, deps.now()));
   findings.push(await judgePooler(deps, session));
-  return [...findings, ...(await examineAdmin(deps.admin, { pushes: deps.pushes }))];
+  const isSound = findings.every(({ level }) => level !== "fail");
+  const identitySecrets = isSound ? deps.identitySecrets : undefined;
+  return [...findings, ...(await examineAdmin(deps.admin, { ...deps, identitySecrets }))];
 }
 
 /**
@@ -81,10 +86,13 @@ export async function examineLogins(db: Database, admin: Database | undefined): 
   return [serving, pushing].filter((finding) => finding !== undefined);
 }
 
+/** `db` is the serving login's, where there is one: those who push read nothing of people. */
+type AdminOptions = Pick<DoctorDeps, "pushes" | "identitySecrets"> & { db?: Database };
+
 /** What can be found out without the serving login. */
 export async function examineAdmin(
   admin: Database,
-  { pushes }: { pushes: boolean },
+  { pushes, db = admin, identitySecrets }: AdminOptions,
 ): Promise<Finding[]> {
   const answer = await admin
     .query("select 1", [], { retry: "safe", queue: SERVICE_QUEUE })
@@ -97,6 +105,8 @@ export async function examineAdmin(
   if (migrations.level !== "ok") return findings;
   findings.push(await examineFunctions(admin));
   findings.push(...judgeIsolation(await findIsolationFaults(admin)));
+  if (identitySecrets !== undefined)
+    findings.push(...(await examineIdentitySecrets(db, identitySecrets)));
   return findings;
 }
 

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { makeLimits, makeOrigins, type Origins } from "../accounts/mod.ts";
+import { makeIdentitySecrets, makeLimits, makeOrigins, type Origins } from "../accounts/mod.ts";
 import { type Catalog, makeCatalog } from "../catalog/mod.ts";
 import { LIST_BYTES } from "../data/mod.ts";
 import { type Database, type Versions, type VersionWatch, watchVersions } from "../db/mod.ts";
@@ -45,6 +45,8 @@ export type RoleOptions = UpstreamOptions & {
   maxResponseBytes?: number;
   /** Default: {@linkcode PUSH_LIMITS}. */
   pushLimits?: PushLimits;
+  /** Sessions, links and passwords are made with the first and verified with all. Needed where people sign in. */
+  identitySecrets?: readonly string[] | undefined;
   /** Proxies whose `X-Forwarded-For` is believed. */
   trustedProxies?: readonly string[];
 };
@@ -171,11 +173,18 @@ function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
 }
 
 function makeIdentityDeps(
-  { db, identity, checkReady }: Parts,
+  { db, identity, checkReady, options }: Parts,
   origins: Origins,
 ): IdentityServiceDeps {
-  const hashing = makeHashing();
-  return { db, identity, origins, hashing, randomBytes: systemRandomBytes, checkReady };
+  return {
+    db,
+    identity,
+    origins,
+    identitySecrets: makeIdentitySecrets(options.identitySecrets ?? []),
+    hashing: makeHashing(),
+    randomBytes: systemRandomBytes,
+    checkReady,
+  };
 }
 
 function makeId(): string {

@@ -190,7 +190,7 @@ test.each([
   "update rowhouse.users set console_role = 'super_admin'",
   "insert into rowhouse.users (id, email) values (gen_random_uuid(), 'x@example.org')",
   "insert into rowhouse.grants (user_id, app_id, role) select users.id, apps.id, 'admin' from rowhouse.users, rowhouse.apps",
-  "insert into rowhouse.sessions (id, secret_hash, identity_hash, user_id, expires_at) select 'aaaaaaaaaaaaaaaa', '', '', id, now() from rowhouse.users",
+  "insert into rowhouse.sessions (id, session_digest, identity_digest, secret_id, user_id, expires_at) select 'aaaaaaaaaaaaaaaa', '', '', '', id, now() from rowhouse.users",
   "update rowhouse.sessions set expires_at = now() + interval '1 year'",
   "select * from rowhouse.throttle",
   "select * from rowhouse.audit",

@@ -4,11 +4,13 @@
  *
  * @module
  */
+
 import { closeSync, openSync } from "node:fs";
 import { bufferLines } from "../../src/bin/cli/terminal.ts";
 import { makeLog } from "../../src/observe.ts";
 import { ROLES } from "../../src/role.ts";
 import { openService } from "../../src/service/open.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
 /** What the gateway's bench sets; one process that does everything otherwise. */
 function readRole() {
@@ -26,6 +28,7 @@ const service = openService({
   connections: Number(process.env["DATABASE_POOL"]),
   prepare: process.env["DATABASE_PREPARE"] !== "off",
   keyPrefix: "rh",
+  identitySecrets: [TEST_IDENTITY_SECRET],
   ...readRole(),
   log: makeLog("info", { write: lines.write, now: () => new Date() }),
 });

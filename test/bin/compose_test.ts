@@ -26,6 +26,7 @@ const ENV = {
   ...VALUES,
   INTERNAL_HMAC_SECRET_DATA: "d".repeat(32),
   INTERNAL_HMAC_SECRET_IDENTITY: "i".repeat(32),
+  IDENTITY_SECRET: "p".repeat(32),
   COOKIE_DOMAIN: "example.org",
   IDENTITY_URL: "https://id.example.org",
 };
@@ -115,9 +116,13 @@ test("every variable is a setting, or one of those that .env.example tells of", 
 test("what one shape alone needs is not asked for: Compose reads the variables of both", () => {
   for (const [, name = "", rest = ""] of COMPOSE.text.matchAll(/\$\{([A-Z_]+)([^}]*)\}/g)) {
     if (rest.startsWith(":?"))
-      expect(["ADMIN_PASSWORD", "LOGIN_PASSWORD", "PUSH_PASSWORD", "COOKIE_DOMAIN"]).toContain(
-        name,
-      );
+      expect([
+        "ADMIN_PASSWORD",
+        "LOGIN_PASSWORD",
+        "PUSH_PASSWORD",
+        "COOKIE_DOMAIN",
+        "IDENTITY_SECRET",
+      ]).toContain(name);
     if (/PASSWORD|SECRET/.test(name)) expect([`:?set ${name}`, ":-"]).toContain(rest);
   }
 });

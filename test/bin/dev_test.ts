@@ -58,6 +58,7 @@ test(
       "app",
       "apiKey",
       "databaseUrl",
+      "identitySecrets",
       "admin",
       "user",
     ]);

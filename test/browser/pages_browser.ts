@@ -22,12 +22,12 @@ beforeAll(async () => {
   [site, browser] = await Promise.all([openSite(), openBrowser()]);
   wiki = await openAppHost(site, "wiki");
   person = await makePerson(site.service, { name: "Ada Lovelace", app: wiki, role: "editor" });
-  const { linkSecret } = await createUser(testDeps(site.service.service), {
+  const { linkText } = await createUser(testDeps(site.service.service), {
     email: "new.person@example.org",
     displayName: undefined,
     consoleRole: undefined,
   });
-  link = `/set-password?token=${linkSecret}`;
+  link = `/set-password?token=${linkText}`;
 }, 60_000);
 afterAll(async () => {
   await browser.close();

@@ -5,7 +5,7 @@ import { issueKey, revokeKey } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openService } from "../../src/service/open.ts";
-import { testDeps } from "../support/deps.ts";
+import { TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { codeOf } from "../support/problem.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -172,6 +172,7 @@ describe("another process", () => {
       connections: 2,
       prepare: service.database.prepare,
       keyPrefix: "rh",
+      identitySecrets: [TEST_IDENTITY_SECRET],
       log: () => undefined,
     });
     await second.warm();

@@ -51,7 +51,7 @@ describe("the pushing login cannot", () => {
     "update rowhouse.versions set version = 0",
     "update rowhouse.users set console_role = 'super_admin'",
     "select rowhouse.transfer_table('todos', 'x')",
-    "select rowhouse.use_password_link('x', 'y')",
+    "select rowhouse.use_password_link('x', '', 'y', '', 'z')",
     "select rowhouse.raise_version()",
     "alter table rowhouse.users owner to rowhouse_tables",
     "create trigger spy after insert on rowhouse.users execute function rowhouse.raise_version('keys')",

@@ -11,6 +11,8 @@ import {
   startCommand,
 } from "../support/command.ts";
 
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+
 const SECRET = "a secret of the processes - 32 bytes or more";
 const IDENTITY_SECRET = "a secret of identity's own - 32 bytes or more";
 const LIST = "/v1/data/db/todos";
@@ -65,7 +67,10 @@ test("gateway, data and identity serve together, change their secret without a g
       ADMIN_DATABASE_URL: database.pushUrl,
       INTERNAL_HMAC_SECRET: `next ${SECRET},${SECRET}`,
     }),
-    start("identity", { INTERNAL_HMAC_SECRET: IDENTITY_SECRET }),
+    start("identity", {
+      INTERNAL_HMAC_SECRET: IDENTITY_SECRET,
+      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+    }),
   ]);
   const gateway = await start("gateway", {
     INTERNAL_HMAC_SECRET_IDENTITY: IDENTITY_SECRET,
@@ -92,7 +97,7 @@ test("gateway, data and identity serve together, change their secret without a g
   }
   const codes = await Promise.all(running.map((one) => one.kill("SIGTERM")));
   expect(codes).toEqual([0, 0, 0]);
-  for (const secret of [SECRET, IDENTITY_SECRET])
+  for (const secret of [SECRET, IDENTITY_SECRET, TEST_IDENTITY_SECRET])
     expect(running.map((one) => one.output()).join()).not.toContain(secret);
 }, 60_000);
 
@@ -145,6 +150,25 @@ describe("a role refuses to start", () => {
         INTERNAL_HMAC_SECRET_DATA: SECRET,
       },
       faults: ["INTERNAL_HMAC_SECRET_DATA"],
+    },
+    {
+      name: "what people's sessions depend on at a gateway",
+      env: { ...complete, IDENTITY_SECRET: TEST_IDENTITY_SECRET },
+      faults: ["IDENTITY_SECRET"],
+    },
+    {
+      name: "what people's sessions depend on at a data service",
+      env: {
+        ROLE: "data",
+        INTERNAL_HMAC_SECRET: SECRET,
+        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+      },
+      faults: ["IDENTITY_SECRET"],
+    },
+    {
+      name: "a short secret of people",
+      env: { IDENTITY_SECRET: SHORT },
+      faults: ["IDENTITY_SECRET"],
     },
     {
       name: "an upstream with a path",

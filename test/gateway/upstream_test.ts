@@ -1,4 +1,5 @@
 /** A gateway in front of services that are down, slow, cut their answers or are somebody else; and services alone. */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
 import schema from "../../schema/mod.ts";
@@ -7,6 +8,7 @@ import { SIGNED_HEADERS, type Signed, sign } from "../../src/gateway/signature.t
 import { writeSignedContext } from "../../src/gateway/signed_context.ts";
 import { makePrincipal } from "../../src/principal.ts";
 import { openService } from "../../src/service/open.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { sendRaw } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { serve, TEST_SECRETS } from "../support/shape.ts";
@@ -339,6 +341,7 @@ describe("a service of its own", () => {
         connections: 2,
         prepare,
         keyPrefix: "rh",
+        identitySecrets: [TEST_IDENTITY_SECRET],
         databaseUrl: roleUrls.identity,
         role: "identity",
         secrets: { identity: [TEST_SECRETS.identity] },

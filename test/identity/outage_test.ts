@@ -120,7 +120,7 @@ test("without the database, the pages say so and keep the cookies, which work af
   const paths = [
     "/login",
     `/authorize?app=${app.slug}&redirect_uri=${ORIGIN}/`,
-    `/set-password?token=${"A".repeat(32)}`,
+    `/set-password?token=${"a".repeat(16)}.${"A".repeat(32)}`,
   ];
   await untilBack();
   proxy.refuse();

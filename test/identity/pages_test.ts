@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createUser, listAudit, makePasswordLink, setDisabled } from "../../src/accounts/mod.ts";
+import {
+  createUser,
+  listAudit,
+  makePasswordLink,
+  setDisabled,
+  toKeyedPassword,
+  toPasswordRecord,
+} from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
-import { testDeps } from "../support/deps.ts";
+import { IDENTITY_SECRETS, testDeps } from "../support/deps.ts";
 import {
   type Jar,
   makePerson,
@@ -352,12 +359,12 @@ describe("/set-password", () => {
 
   async function makeLink() {
     const email = `new-${crypto.randomUUID().slice(-8)}@example.org`;
-    const { linkSecret } = await createUser(deps(), {
+    const { linkText } = await createUser(deps(), {
       email,
       displayName: "Bo",
       consoleRole: undefined,
     });
-    return { email, path: `/set-password?token=${linkSecret}` };
+    return { email, path: `/set-password?token=${linkText}` };
   }
 
   async function choose(path: string, password: string, again = password) {
@@ -412,16 +419,16 @@ describe("/set-password", () => {
   test("ends all earlier sessions", async () => {
     const someone = await makePerson(service);
     const jar = await signInAs(service, someone);
-    const { linkSecret } = await makePasswordLink(deps(), someone.email);
-    expect((await choose(`/set-password?token=${linkSecret}`, NEW)).status).toBe(303);
+    const { linkText } = await makePasswordLink(deps(), someone.email);
+    expect((await choose(`/set-password?token=${linkText}`, NEW)).status).toBe(303);
     expect((await whoAmI(jar)).status).toBe(401);
   });
 
   test("refuses a link that was replaced, has expired, or belongs to a disabled person", async () => {
     const { email, path } = await makeLink();
-    const { linkSecret } = await makePasswordLink(deps(), email);
+    const { linkText } = await makePasswordLink(deps(), email);
     expect((await visit(service, new Map(), path)).status).toBe(404);
-    const newer = `/set-password?token=${linkSecret}`;
+    const newer = `/set-password?token=${linkText}`;
     expect((await visit(service, new Map(), newer)).status).toBe(200);
     await service.service.admin.query(
       "update rowhouse.password_links set expires_at = now() where user_id = (select id from rowhouse.users where email = $1)",
@@ -432,7 +439,7 @@ describe("/set-password", () => {
     const renewed = await makePasswordLink(deps(), email);
     await setDisabled(deps(), email, true);
     expect(
-      (await visit(service, new Map(), `/set-password?token=${renewed.linkSecret}`)).status,
+      (await visit(service, new Map(), `/set-password?token=${renewed.linkText}`)).status,
     ).toBe(404);
   });
 
@@ -441,6 +448,7 @@ describe("/set-password", () => {
     "?token=",
     "?token=short",
     `?token=${"A".repeat(32)}`,
+    `?token=${"a".repeat(16)}.${"A".repeat(32)}`,
     `?token=${"A".repeat(32)}&token=${"A".repeat(32)}`,
     "?token=%00",
   ])("%s is not a link", async (query) => {
@@ -458,14 +466,13 @@ test("a password with an outdated hash is hashed again at the next sign-in", asy
     );
     return row?.password_hash ?? "";
   };
-  const old = await Bun.password.hash(PASSWORD, {
-    algorithm: "argon2id",
-    memoryCost: 1024,
-    timeCost: 1,
-  });
+  const { current } = IDENTITY_SECRETS;
+  const keyed = toKeyedPassword(current, someone.id, PASSWORD);
+  const cheap = { algorithm: "argon2id", memoryCost: 1024, timeCost: 1 } as const;
+  const old = toPasswordRecord(current, someone.id, await Bun.password.hash(keyed, cheap));
   await service.service.admin.query(
-    "update rowhouse.users set password_hash = $2 where id = $1",
-    [someone.id, old],
+    "update rowhouse.users set password_hash = $2, password_digest = decode($3, 'hex') where id = $1",
+    [someone.id, old.hash, old.digest],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   await signInAs(service, someone);

@@ -55,8 +55,8 @@ describe("sign-in attempts", () => {
     const person = await makePerson(service);
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong(person.email);
     expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(429);
-    const { linkSecret } = await makePasswordLink(testDeps(service.service), person.email);
-    const path = `/set-password?token=${linkSecret}`;
+    const { linkText } = await makePasswordLink(testDeps(service.service), person.email);
+    const path = `/set-password?token=${linkText}`;
     const jar: Jar = new Map();
     const hidden = readHidden((await visit(service, jar, path)).text);
     await visit(service, jar, "/set-password", {

@@ -10,6 +10,7 @@ import {
   type Session,
 } from "../../src/service/doctor.ts";
 import type { Finding } from "../../src/service/finding.ts";
+import { judgeIdentitySecrets } from "../../src/service/identity_values.ts";
 import { judgePushingLogin, judgeServingLogin, type Login } from "../../src/service/logins.ts";
 import {
   makeDatabase,
@@ -18,6 +19,7 @@ import {
   withDatabase,
 } from "../support/cluster.ts";
 import { makeProject, type Outcome, runCommand } from "../support/command.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
 const WELL: Session = {
   version: 18,
@@ -50,6 +52,7 @@ const PUSHING: Login = {
   memberOf: ["rowhouse_tables", "rowhouse_tenant"],
   statementTimeoutMs: 0,
 };
+const made = (secretId: string) => ({ secretId, passwords: 2, sessions: 1, links: 0 });
 
 describe("judge", () => {
   test.each<{ name: string; findings: Finding[]; want: string[] }>([
@@ -111,6 +114,26 @@ describe("judge", () => {
     { name: "a clock an hour off", findings: [judgeClock(WELL, 4_600_000)], want: ["warn"] },
     { name: "a clock that agrees", findings: [judgeClock(WELL, 1_000_500)], want: ["ok"] },
     {
+      name: "an older identity secret that passwords need",
+      findings: judgeIdentitySecrets(["new", "old"], [made("new"), made("old")]),
+      want: ["warn"],
+    },
+    {
+      name: "an older identity secret that nothing needs",
+      findings: judgeIdentitySecrets(["new", "old"], [made("new")]),
+      want: ["ok"],
+    },
+    {
+      name: "an identity secret that was taken out too early",
+      findings: judgeIdentitySecrets(["new"], [made("new"), made("old")]),
+      want: ["warn"],
+    },
+    {
+      name: "one identity secret",
+      findings: judgeIdentitySecrets(["new"], [made("new")]),
+      want: ["ok"],
+    },
+    {
       name: "a missing migration",
       findings: [judgeMigrations({ missing: [3], isOtherBaseline: false })],
       want: ["fail"],
@@ -145,6 +168,7 @@ describe("rowhouse doctor", () => {
         DATABASE_URL: url,
         ADMIN_DATABASE_URL: database.pushUrl,
         DATABASE_PREPARE: database.prepare ? "on" : "off",
+        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
       },
     });
 
@@ -168,6 +192,7 @@ describe("rowhouse doctor", () => {
       "migrations",
       "functions",
       "isolation",
+      "identity secret",
     ]);
   });
 
@@ -182,7 +207,7 @@ describe("rowhouse doctor", () => {
         DATABASE_URL: database.servingUrl,
         ADMIN_DATABASE_URL: url(),
         DATABASE_PREPARE: database.prepare ? "on" : "off",
-        ...(role === undefined ? {} : GATEWAY),
+        ...(role === undefined ? { IDENTITY_SECRET: TEST_IDENTITY_SECRET } : GATEWAY),
       },
     });
     expect(code).toBe(0);
@@ -195,6 +220,22 @@ describe("rowhouse doctor", () => {
     expect(code).toBe(0);
     expect(out).toContain("warn login: ");
     expect(out).not.toContain(new URL(database.superuserUrl).password);
+  });
+
+  test("counts what an older identity secret is needed for, and never shows one", async () => {
+    await withDatabase(database.adminUrl, (admin) =>
+      admin.message(`insert into rowhouse.users (id, email, password_hash, password_digest, password_secret_id)
+        values (gen_random_uuid(), 'ada@example.org', 'x', 'x', '0a1b2c3d'); select 1`),
+    );
+    const { code, out } = await run(database.servingUrl);
+    await withDatabase(database.adminUrl, (admin) =>
+      admin.message("delete from rowhouse.users; select 1"),
+    );
+    expect(code).toBe(0);
+    expect(out).toContain(
+      "warn identity secret: 0a1b2c3d is not in IDENTITY_SECRET, and 1 password can be used only with it",
+    );
+    expect(out).not.toContain(TEST_IDENTITY_SECRET);
   });
 
   test("fails over an isolation that is broken, and names the place", async () => {
@@ -249,8 +290,14 @@ describe("rowhouse doctor", () => {
     },
     {
       name: "a role without what it needs",
-      hurt: { ROLE: "data" },
+      hurt: { ROLE: "data", IDENTITY_SECRET: "" },
       faults: ["INTERNAL_HMAC_SECRET must be set when ROLE is data"],
+      still: ["driver", "database", "admin database", "isolation"],
+    },
+    {
+      name: "no secret where people sign in",
+      hurt: { IDENTITY_SECRET: "" },
+      faults: ["IDENTITY_SECRET is not set"],
       still: ["driver", "database", "admin database", "isolation"],
     },
     {
@@ -272,6 +319,7 @@ describe("rowhouse doctor", () => {
         DATABASE_URL: database.servingUrl,
         ADMIN_DATABASE_URL: database.adminUrl,
         DATABASE_PREPARE: database.prepare ? "on" : "off",
+        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
         ...hurt,
       },
     });
@@ -292,6 +340,7 @@ describe("rowhouse doctor", () => {
       app: "todo",
       apiKey: "",
       databaseUrl: database.adminUrl,
+      identitySecrets: [TEST_IDENTITY_SECRET],
       admin: { email: "", password: "" },
       user: { email: "", password: "" },
     };
@@ -311,6 +360,7 @@ describe("rowhouse doctor", () => {
       "ok migrations",
       "ok functions",
       "ok isolation",
+      "ok identity secret",
     ]);
     expect(set.code).toBe(1);
     expect(set.out).toContain("does not answer (ECONNREFUSED)");

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { MAX_AGE_MS, makeGuard } from "../../src/service/isolation_guard.ts";
 import { IsolationError, openService } from "../../src/service/open.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -143,6 +144,7 @@ async function warmAnother(): Promise<void> {
     connections: 1,
     prepare: true,
     keyPrefix: "rh",
+    identitySecrets: [TEST_IDENTITY_SECRET],
     log: () => undefined,
   });
   try {

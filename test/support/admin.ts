@@ -1,6 +1,7 @@
 /** `rowhouse admin` as an operator runs it, beside a service over the same database. @module */
 import { expect } from "bun:test";
 import { makeProject, type Outcome, runCommand } from "./command.ts";
+import { TEST_IDENTITY_SECRET } from "./deps.ts";
 import { openTestService, type TestService } from "./service.ts";
 
 export type Admin = {
@@ -19,6 +20,7 @@ export async function openAdmin(): Promise<Admin> {
     ADMIN_DATABASE_URL: service.database.adminUrl,
     COOKIE_DOMAIN: "example.org",
     IDENTITY_URL: "https://id.example.org",
+    IDENTITY_SECRET: TEST_IDENTITY_SECRET,
   };
   const run = (...words: string[]) => runCommand(["admin", ...words], { ...project, env });
   return {

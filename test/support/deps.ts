@@ -1,12 +1,20 @@
 /** What makes apps, keys and people in tests: the service's own sources of chance, and its prefix of keys. @module */
+import { type IdentitySecrets, makeIdentitySecrets } from "../../src/accounts/mod.ts";
 import type { Database } from "../../src/db/mod.ts";
 import { type RandomBytes, systemRandomBytes } from "../../src/std/random_text.ts";
+
+/** What every service of a test makes its sessions, links and passwords with. */
+export const TEST_IDENTITY_SECRET =
+  "a secret of the tests that no database holds: 32 bytes or more";
+export const IDENTITY_SECRETS = makeIdentitySecrets([TEST_IDENTITY_SECRET]);
 
 export type TestDeps = {
   admin: Database;
   makeId: () => string;
   randomBytes: RandomBytes;
   keyPrefix: string;
+  identitySecrets: IdentitySecrets;
+  now: () => Date;
 };
 
 export function testDeps({ admin }: { admin: Database }): TestDeps {
@@ -15,5 +23,7 @@ export function testDeps({ admin }: { admin: Database }): TestDeps {
     makeId: () => Bun.randomUUIDv7(),
     randomBytes: systemRandomBytes,
     keyPrefix: "rh",
+    identitySecrets: IDENTITY_SECRETS,
+    now: () => new Date(),
   };
 }

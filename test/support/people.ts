@@ -1,11 +1,11 @@
 /** People of a test: made as an operator makes them, signed in as a browser signs in. @module */
+import { type ConsoleRole, createUser, grantRole } from "../../src/accounts/mod.ts";
 import {
-  type ConsoleRole,
-  createUser,
-  grantRole,
-  usePasswordLink,
-} from "../../src/accounts/mod.ts";
-import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+  IDENTITY_COOKIE,
+  makeHashing,
+  SESSION_COOKIE,
+  setPasswordByLink,
+} from "../../src/identity/mod.ts";
 import { testDeps } from "./deps.ts";
 import type { Answer, TestApp, TestService } from "./service.ts";
 
@@ -18,33 +18,31 @@ export type PeopleService = {
 export type VisitedService = Pick<TestService, "url" | "call">;
 
 export const PASSWORD = "three brown cups of tea";
-/** Hashed once, fast to verify as any: what is hashed is not what most tests are about. */
-const HASH = await Bun.password.hash(PASSWORD, {
-  algorithm: "argon2id",
-  memoryCost: 19_456,
-  timeCost: 2,
-});
+const hashing = makeHashing();
 
 export type Person = { id: string; email: string };
 
-/** A new person with {@linkcode PASSWORD}, a Console role or a role on an app. */
+/** A new person with a password, {@linkcode PASSWORD} by default, a Console role or a role on an app. */
 export async function makePerson(
   { service, secrets }: PeopleService,
   options: {
     name?: string;
+    password?: string;
     consoleRole?: ConsoleRole;
     app?: Pick<TestApp, "slug">;
     role?: string;
   } = {},
 ): Promise<Person> {
   const email = `person-${crypto.randomUUID().slice(-12)}@example.org`;
-  const { id, linkSecret } = await createUser(testDeps(service), {
+  const deps = { ...testDeps(service), db: service.db, hashing };
+  const { id, linkText } = await createUser(deps, {
     email,
     displayName: options.name,
     consoleRole: options.consoleRole,
   });
-  for (const secret of [PASSWORD, HASH, linkSecret]) secrets?.add(secret);
-  if (!(await usePasswordLink(service, linkSecret, HASH)))
+  const { password = PASSWORD } = options;
+  for (const secret of [password, linkText]) secrets?.add(secret);
+  if (!(await setPasswordByLink(deps, linkText, password)))
     throw new Error("The link was not taken");
   if (options.app !== undefined) {
     const { slug } = options.app;

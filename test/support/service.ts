@@ -8,7 +8,7 @@ import type { Scope } from "../../src/principal.ts";
 import { type PushDeps, push } from "../../src/push/mod.ts";
 import type { Service, ServiceOptions } from "../../src/service/open.ts";
 import { type ClusterUrls, makeDatabase, type TestDatabase } from "./cluster.ts";
-import { testDeps } from "./deps.ts";
+import { TEST_IDENTITY_SECRET, testDeps } from "./deps.ts";
 import { makeSecrets, type Secrets } from "./secrets.ts";
 import { openShape, type Shape, TEST_SECRETS } from "./shape.ts";
 
@@ -88,7 +88,7 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
     lines.push(JSON.stringify({ level, event, ...fields }));
   };
   const secrets = makeSecrets();
-  for (const one of Object.values(TEST_SECRETS)) secrets.add(one);
+  for (const one of [...Object.values(TEST_SECRETS), TEST_IDENTITY_SECRET]) secrets.add(one);
   for (const one of [database.adminUrl, database.servingUrl, database.pushUrl]) secrets.addUrl(one);
   const { service, url, pushing, close } = await openShape(options, database, log);
   const pushTo = (app: TestApp, schema: unknown) =>

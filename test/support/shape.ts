@@ -5,6 +5,7 @@ import type { Log } from "../../src/observe.ts";
 import { PUSH_LIMITS } from "../../src/push/mod.ts";
 import { openService, type Service, type ServiceOptions } from "../../src/service/open.ts";
 import type { SplitRole, TestDatabase } from "./cluster.ts";
+import { TEST_IDENTITY_SECRET } from "./deps.ts";
 import type { TestServiceOptions } from "./service.ts";
 
 export const SHAPES = ["one", "split"] as const;
@@ -81,6 +82,7 @@ async function openServices(
       databaseUrl: toUrl(role),
       identity: settings,
       role,
+      identitySecrets: [TEST_IDENTITY_SECRET],
       secrets: { data: [TEST_SECRETS.data], identity: [TEST_SECRETS.identity] },
       ...more,
     });

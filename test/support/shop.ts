@@ -2,6 +2,7 @@
 import { expect } from "bun:test";
 import { makeDatabase, type TestDatabase } from "./cluster.ts";
 import { makeProject, runCommand, type Settings, schemaText } from "./command.ts";
+import { TEST_IDENTITY_SECRET } from "./deps.ts";
 
 export type Shop = {
   folder: string;
@@ -23,6 +24,7 @@ export async function openShop(settings: Settings = {}): Promise<Shop> {
     DATABASE_PREPARE: database.prepare ? "on" : "off",
     PORT: "0",
     HOST: "127.0.0.1",
+    IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     ...settings,
   };
   const run = async (...words: string[]) => {

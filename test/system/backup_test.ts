@@ -1,4 +1,5 @@
 /** docs/backup.md, done: saved from one cluster, restored into a fresh one, and asked the same questions. */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,6 +15,7 @@ import {
   runTool,
   startDebianCluster,
 } from "../support/debian_cluster.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { checkEndpoint, endpoints, makeWorld, type World } from "../support/isolation.ts";
 import {
   callService,
@@ -88,6 +90,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
       connections: 3,
       prepare: true,
       keyPrefix: "rh",
+      identitySecrets: [TEST_IDENTITY_SECRET],
       log: () => undefined,
     });
   };

@@ -30,6 +30,7 @@ const VALUES = {
   ADMIN_PASSWORD,
   INTERNAL_HMAC_SECRET_DATA: crypto.randomUUID(),
   INTERNAL_HMAC_SECRET_IDENTITY: crypto.randomUUID(),
+  IDENTITY_SECRET: crypto.randomUUID(),
   COOKIE_DOMAIN: "example.org",
   IDENTITY_URL: "https://id.example.org",
 };

@@ -4,6 +4,7 @@ import schema from "../../schema/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { clusterUrls } from "../support/cluster.ts";
 import { makeProject, runCommand } from "../support/command.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
@@ -132,7 +133,12 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     const project = makeProject({});
     const { code, out, err } = await runCommand(["serve"], {
       ...project,
-      env: { DATABASE_URL, DATABASE_PREPARE: "off", PORT: "0" },
+      env: {
+        DATABASE_URL,
+        DATABASE_PREPARE: "off",
+        PORT: "0",
+        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+      },
     });
     project.remove();
     expect([code, out]).toEqual([1, ""]);

@@ -272,11 +272,11 @@ async function tour(): Promise<Answer[]> {
 /** Somebody who may open the app, and the link by which a password is set. */
 async function makeInvited(): Promise<{ email: string; link: string }> {
   const email = "invited@example.org";
-  const { linkSecret } = await createUser(testDeps(service.service), {
+  const { linkText } = await createUser(testDeps(service.service), {
     email,
     displayName: undefined,
     consoleRole: "admin",
   });
-  service.secrets.add(linkSecret);
-  return { email, link: `/set-password?token=${linkSecret}` };
+  service.secrets.add(linkText);
+  return { email, link: `/set-password?token=${linkText}` };
 }

@@ -17,18 +17,22 @@ import type { Config } from "../../config.ts";
 import { DAY_S } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { RefusedError, UsageError } from "../cli/command.ts";
-import { type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
 
 const ROLES = CONSOLE_ROLES.join(", ");
 
 const createUserTask: AdminTask = async (deps, args) => {
   const role = args.text("role");
-  const user = await createUser(deps, {
-    email: args.positionals[0] ?? "",
-    displayName: args.text("name"),
-    consoleRole: role === undefined ? undefined : readConsoleRole(role),
-  });
-  const link = toLink(deps.config, user.linkSecret);
+  const identitySecrets = readIdentitySecrets(deps.config);
+  const user = await createUser(
+    { ...deps, identitySecrets },
+    {
+      email: args.positionals[0] ?? "",
+      displayName: args.text("name"),
+      consoleRole: role === undefined ? undefined : readConsoleRole(role),
+    },
+  );
+  const link = toLink(deps.config, user.linkText);
   return {
     document: { id: user.id, email: user.email, consoleRole: role ?? null, passwordLink: link },
     lines: [`Created user ${user.email} (${user.id})`, ...describeLink(link)],
@@ -36,8 +40,10 @@ const createUserTask: AdminTask = async (deps, args) => {
 };
 
 const passwordLinkTask: AdminTask = async (deps, args) => {
-  const { email, linkSecret } = await makePasswordLink(deps, args.positionals[0] ?? "");
-  const link = toLink(deps.config, linkSecret);
+  const identitySecrets = readIdentitySecrets(deps.config);
+  const who = args.positionals[0] ?? "";
+  const { email, linkText } = await makePasswordLink({ ...deps, identitySecrets }, who);
+  const link = toLink(deps.config, linkText);
   return { document: { email, passwordLink: link }, lines: describeLink(link) };
 };
 
@@ -199,8 +205,8 @@ function readConsoleRole(text: string): ConsoleRole {
 }
 
 /** Where the pages stand; without a setting for it only the path is known. */
-function toLink({ IDENTITY_URL, PUBLIC_URL }: Config, secret: string): string {
-  return `${IDENTITY_URL ?? PUBLIC_URL ?? ""}/set-password?token=${secret}`;
+function toLink({ IDENTITY_URL, PUBLIC_URL }: Config, text: string): string {
+  return `${IDENTITY_URL ?? PUBLIC_URL ?? ""}/set-password?token=${text}`;
 }
 
 function describeLink(link: string): string[] {

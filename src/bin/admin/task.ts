@@ -1,4 +1,5 @@
 /** What every `admin` command has in common: the administrator's connection, `--json`, and whom to ask for it. @module */
+import { type IdentitySecrets, makeIdentitySecrets } from "../../accounts/mod.ts";
 import type { Config } from "../../config.ts";
 import type { Database } from "../../db/mod.ts";
 import { type RandomBytes, systemRandomBytes } from "../../std/random_text.ts";
@@ -46,11 +47,12 @@ async function runTask(
   task: AdminTask,
 ): Promise<ExitCode> {
   const config = readSettings(env);
-  const { address, cookieDomain, identityUrl } = findAddress(config, folder);
+  const { address, cookieDomain, identityUrl, identitySecrets } = findAddress(config, folder);
   const settled = {
     ...config,
     COOKIE_DOMAIN: config.COOKIE_DOMAIN ?? cookieDomain,
     IDENTITY_URL: config.IDENTITY_URL ?? identityUrl,
+    IDENTITY_SECRET: config.IDENTITY_SECRET ?? identitySecrets,
   };
   const { document, lines } = await withDatabase(address, config, async (admin) => {
     await checkMigrated(admin);
@@ -65,6 +67,14 @@ async function runTask(
   return EXIT.done;
 }
 
+/** @throws {UsageError} there is no secret to make links with */
+export function readIdentitySecrets({ IDENTITY_SECRET }: Config): IdentitySecrets {
+  if (IDENTITY_SECRET !== undefined) return makeIdentitySecrets(IDENTITY_SECRET);
+  throw new UsageError(
+    "Cannot make a link that sets a password: set IDENTITY_SECRET to that of the service that will take the link",
+  );
+}
+
 /** In the database of `dev`, origins are registered under the domain that `dev` serves. */
 export const DEV_COOKIE_DOMAIN = "rowhouse.localhost";
 
@@ -72,11 +82,18 @@ type Found = {
   address: Address;
   cookieDomain: string | undefined;
   identityUrl: string | undefined;
+  identitySecrets: string[] | undefined;
 };
 
 function findAddress(config: Config, folder: string): Found {
   const address = findAdminAddress(config);
-  if (address !== undefined) return { address, cookieDomain: undefined, identityUrl: undefined };
+  if (address !== undefined)
+    return {
+      address,
+      cookieDomain: undefined,
+      identityUrl: undefined,
+      identitySecrets: undefined,
+    };
   const dev = readDevFile(folder);
   if (dev === undefined)
     throw new UsageError(
@@ -86,6 +103,7 @@ function findAddress(config: Config, folder: string): Found {
     address: toDevAddress(dev),
     cookieDomain: DEV_COOKIE_DOMAIN,
     identityUrl: dev.identityUrl,
+    identitySecrets: dev.identitySecrets,
   };
 }
 

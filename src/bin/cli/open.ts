@@ -26,6 +26,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     log: options.log,
     role: config.ROLE,
     secrets: readSharedSecrets(config),
+    identitySecrets: config.IDENTITY_SECRET,
     trustedProxies: config.TRUSTED_PROXIES,
     upstreams: { data: config.UPSTREAM_DATA_URL, identity: config.UPSTREAM_IDENTITY_URL },
   });

@@ -25,6 +25,11 @@ export function readSettings<Wanted extends SettingName = never>(
   );
 }
 
+/** Whether people sign in at a process with this environment, which then needs IDENTITY_SECRET. */
+export function hasPeople(env: Environment): boolean {
+  return ["all", "identity"].includes(env["ROLE"] || "all");
+}
+
 /** The text of a flag as a whole number. */
 export function readWhole(flag: string, text: string, [least, most]: [number, number]): number {
   if (/^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);

@@ -15,6 +15,7 @@ const DevFile = v.object({
   apiKey: v.string(),
   /** The administrator's. */
   databaseUrl: v.string(),
+  identitySecrets: v.array(v.string()),
   /** May do everything, on every app. */
   admin: v.object({ email: v.string(), password: v.string() }),
   /** Has a role on the demo app. */

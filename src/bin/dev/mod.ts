@@ -1,5 +1,6 @@
 /** `rowhouse dev`: everything on one machine with one command: database, demo app, service, pushes on change. @module */
 import { join, resolve } from "node:path";
+import { makeIdentitySecrets } from "../../accounts/mod.ts";
 import type { Config, Environment } from "../../config.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import {
@@ -62,15 +63,16 @@ database: one that was set up by another release may not be usable.`,
 
 async function runDev(setting: Setting): Promise<ExitCode> {
   const { args, env, folder } = setting;
-  const config = readSettings(toDevEnvironment(env, args));
+  const settings = readSettings(toDevEnvironment(env, args));
   const typedDataDir = args.text("data-dir");
   const dataDir = resolve(folder, typedDataDir ?? DATA_DIR);
-  const locks = takeLocks(folder, config.DATABASE_URL === undefined ? dataDir : undefined);
+  const locks = takeLocks(folder, settings.DATABASE_URL === undefined ? dataDir : undefined);
   try {
-    const isReset = await confirmReset(setting, config);
+    const isReset = await confirmReset(setting, settings);
     const stopped = untilSignal(STOP_SIGNALS, setting.terminal.flush);
     writeIgnore(folder);
-    const { loginPassword, pushPassword } = openSecrets(folder);
+    const { loginPassword, pushPassword, identitySecret } = openSecrets(folder);
+    const config = { ...settings, IDENTITY_SECRET: settings.IDENTITY_SECRET ?? [identitySecret] };
     const options = { config, dataDir, typedDataDir, loginPassword, pushPassword, isReset };
     const database = await openDevDatabase(options);
     try {
@@ -207,13 +209,17 @@ type Demo = { folder: string; config: Config; database: DevDatabase; port: numbe
 async function openDemo({ folder, config, database, port }: Demo): Promise<DevFile> {
   const domain = config.COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN;
   const secrets = openSecrets(folder);
+  const identitySecrets = config.IDENTITY_SECRET ?? [secrets.identitySecret];
   const { apiKey, people } = await withDatabase(database.admin, config, async (admin) => ({
     apiKey: await openDemoApp(admin, {
       config,
       origin: toOrigin(DEMO_APP, config),
       keptKey: secrets.apiKey,
     }),
-    people: await openDevPeople(admin, { domain, app: DEMO_APP, kept: secrets.people }),
+    people: await openDevPeople(
+      { admin, identitySecrets: makeIdentitySecrets(identitySecrets) },
+      { domain, app: DEMO_APP, kept: secrets.people },
+    ),
   }));
   keepSecrets(folder, { ...secrets, apiKey, people });
   const file = {
@@ -223,6 +229,7 @@ async function openDemo({ folder, config, database, port }: Demo): Promise<DevFi
     app: DEMO_APP,
     apiKey,
     databaseUrl: database.admin.url,
+    identitySecrets,
     ...people,
   };
   writeDevFile(folder, file);

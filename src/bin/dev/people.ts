@@ -1,7 +1,13 @@
 /** The people of `dev`: an administrator, and a plain user with a role on the demo app; their passwords are kept between runs. @module */
-import { createUser, grantRole, makePasswordLink, usePasswordLink } from "../../accounts/mod.ts";
+import {
+  createUser,
+  grantRole,
+  type IdentitySecrets,
+  type LinkDeps,
+  makePasswordLink,
+} from "../../accounts/mod.ts";
 import type { Database } from "../../db/mod.ts";
-import { makeHashing } from "../../identity/mod.ts";
+import { makeHashing, setPasswordByLink } from "../../identity/mod.ts";
 import { Problem } from "../../problem.ts";
 import { randomText, systemRandomBytes } from "../../std/random_text.ts";
 
@@ -10,6 +16,10 @@ export type DevPeople = { admin: DevPerson; user: DevPerson };
 
 const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
 const USER_ROLE = "member";
+const SYSTEM: Pick<LinkDeps, "randomBytes" | "now"> = {
+  randomBytes: systemRandomBytes,
+  now: () => new Date(),
+};
 
 export type DevPeopleOptions = {
   domain: string;
@@ -18,9 +28,11 @@ export type DevPeopleOptions = {
   kept: DevPeople | undefined;
 };
 
+type PeopleDeps = { admin: Database; identitySecrets: IdentitySecrets };
+
 /** Makes who is missing; a person who was there keeps the password that was kept with them. */
 export async function openDevPeople(
-  admin: Database,
+  deps: PeopleDeps,
   options: DevPeopleOptions,
 ): Promise<DevPeople> {
   const { domain, app, kept } = options;
@@ -29,45 +41,47 @@ export async function openDevPeople(
     user: kept?.user ?? { email: `person@${domain}`, password: makePassword() },
   };
   const isNewKept = kept === undefined;
-  await openPerson(admin, { ...people.admin, name: "Dev Admin", isAdmin: true, isNewKept });
+  await openPerson(deps, { ...people.admin, name: "Dev Admin", isAdmin: true, isNewKept });
   const user = { ...people.user, name: "Dev Person", isAdmin: false, isNewKept };
   // Once: what an administrator takes away later stays away.
-  if (await openPerson(admin, user))
-    await grantRole({ admin }, { email: user.email, slug: app, role: USER_ROLE });
+  if (await openPerson(deps, user))
+    await grantRole(deps, { email: user.email, slug: app, role: USER_ROLE });
   return people;
 }
 
 type Wanted = DevPerson & { name: string; isAdmin: boolean; isNewKept: boolean };
 
 /** Whether the person is new. A password is set for a new one, or where no kept one can be right. */
-async function openPerson(admin: Database, wanted: Wanted): Promise<boolean> {
-  const made = await makePerson(admin, wanted);
-  const secret = made ?? (await renewLink(admin, wanted));
-  if (secret !== undefined)
-    await usePasswordLink({ db: admin }, secret, await makeHashing().make(wanted.password));
+async function openPerson(deps: PeopleDeps, wanted: Wanted): Promise<boolean> {
+  const made = await makePerson(deps, wanted);
+  const link = made ?? (await renewLink(deps, wanted));
+  if (link !== undefined)
+    await setPasswordByLink(
+      { ...deps, db: deps.admin, hashing: makeHashing() },
+      link,
+      wanted.password,
+    );
   return made !== undefined;
 }
 
-async function makePerson(admin: Database, wanted: Wanted): Promise<string | undefined> {
-  const deps = { admin, makeId: () => Bun.randomUUIDv7(), randomBytes: systemRandomBytes };
+async function makePerson(deps: PeopleDeps, wanted: Wanted): Promise<string | undefined> {
+  const makeId = () => Bun.randomUUIDv7();
   const consoleRole = wanted.isAdmin ? ("super_admin" as const) : undefined;
   try {
-    const made = await createUser(deps, {
-      email: wanted.email,
-      displayName: wanted.name,
-      consoleRole,
-    });
-    return made.linkSecret;
+    const made = await createUser(
+      { ...deps, ...SYSTEM, makeId },
+      { email: wanted.email, displayName: wanted.name, consoleRole },
+    );
+    return made.linkText;
   } catch (error) {
     if (error instanceof Problem && error.code === "invalid_request") return undefined; // already there
     throw error;
   }
 }
 
-async function renewLink(admin: Database, wanted: Wanted): Promise<string | undefined> {
+async function renewLink(deps: PeopleDeps, wanted: Wanted): Promise<string | undefined> {
   if (!wanted.isNewKept) return undefined;
-  return (await makePasswordLink({ admin, randomBytes: systemRandomBytes }, wanted.email))
-    .linkSecret;
+  return (await makePasswordLink({ ...deps, ...SYSTEM }, wanted.email)).linkText;
 }
 
 /** Five groups of four: 98 bits, and easy to type on a phone. */

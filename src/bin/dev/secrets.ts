@@ -11,6 +11,7 @@ const Person = v.object({ email: v.string(), password: v.string() });
 const Secrets = v.object({
   loginPassword: v.string(),
   pushPassword: v.string(),
+  identitySecret: v.string(),
   apiKey: v.optional(v.string()),
   people: v.optional(v.object({ admin: Person, user: Person })),
 });
@@ -27,6 +28,7 @@ export function openSecrets(folder: string): Secrets {
   const secrets = {
     loginPassword: makeSecret(systemRandomBytes),
     pushPassword: makeSecret(systemRandomBytes),
+    identitySecret: makeSecret(systemRandomBytes),
   };
   keepSecrets(folder, secrets);
   return secrets;

@@ -1,5 +1,5 @@
 /** `rowhouse serve`: the service on a port, until it is told to stop. @module */
-import type { Config } from "../../config.ts";
+import type { Config, Environment } from "../../config.ts";
 import { isDriverPatched } from "../../db/mod.ts";
 import type { Log } from "../../observe.ts";
 import { type Role, servesRows } from "../../role.ts";
@@ -13,7 +13,7 @@ import {
   isAway,
 } from "../cli/database.ts";
 import { openFrom, openLog } from "../cli/open.ts";
-import { readSettings, readWhole } from "../cli/settings.ts";
+import { hasPeople, readSettings, readWhole } from "../cli/settings.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import { STOP_SIGNALS, untilSignal } from "./signals.ts";
 import { superviseWorkers, tellListening, untilToldToStop } from "./workers.ts";
@@ -45,7 +45,7 @@ nothing else.`,
 
 async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   const role = args.text("role");
-  const config = readSettings(role === undefined ? env : { ...env, ROLE: role }, "DATABASE_URL");
+  const config = readServeSettings(role === undefined ? env : { ...env, ROLE: role });
   const log = openLog(config, terminal.say);
   const worker = args.text("worker");
   const sayLastWords = async () => {
@@ -85,6 +85,13 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     if (error instanceof IsolationError) throw new RefusedError(error.message);
     throw explainTrouble(error, address);
   }
+}
+
+/** @throws {RefusedError} a setting is at fault, or is missing for what this process does */
+function readServeSettings(env: Environment) {
+  return hasPeople(env)
+    ? readSettings(env, "DATABASE_URL", "IDENTITY_SECRET")
+    : readSettings(env, "DATABASE_URL");
 }
 
 /** A log whose lines wait until it is known that the service is served: a refusal to start tells of itself. */

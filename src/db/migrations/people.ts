@@ -5,6 +5,10 @@
  * keeps a rule across rows, is a function that locks first. The audit log
  * only grows, whoever writes, but for what its retention ends.
  *
+ * What proves a session, a link or a password follows from a secret that is in no database. Stored is a digest of the
+ * proof and of the person's id, and beside it the id of the secret: a row that is written by hand, or copied to another
+ * person, proves nothing.
+ *
  * @module
  */
 import { EMAIL_MAX_CHARS, ID_PATTERN, ROLE_PATTERN } from "../../stored_text.ts";
@@ -18,10 +22,13 @@ create table rowhouse.users (
   avatar_url text check (length(avatar_url) <= 2048),
   console_role text check (console_role in ('admin', 'super_admin')),
   password_hash text,
+  password_digest bytea,
+  password_secret_id text,
   disabled_at timestamptz,
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  check (num_nulls(password_hash, password_digest, password_secret_id) in (0, 3))
 );
-grant select (id, email, display_name, avatar_url, console_role, disabled_at) on rowhouse.users
+grant select (id, email, display_name, avatar_url, console_role, disabled_at, password_secret_id) on rowhouse.users
   to rowhouse_service, rowhouse_identity;
 
 create table rowhouse.grants (
@@ -34,11 +41,13 @@ create table rowhouse.grants (
 create index grants__app_id__idx on rowhouse.grants (app_id);
 grant select on rowhouse.grants to rowhouse_service, rowhouse_identity;
 
--- secret_hash is of the cookie that all hosts of the domain receive, identity_hash of the one that only the pages get.
+-- session_digest is of the cookie that all hosts of the domain receive, identity_digest of the one that only the pages
+-- get. Both are sha256(proof || uuid_send(user_id)): a row with another person's id in it is nobody's session.
 create table rowhouse.sessions (
   id text primary key check (id ~ '${ID_PATTERN}'),
-  secret_hash bytea not null,
-  identity_hash bytea not null,
+  session_digest bytea not null check (length(session_digest) = 32),
+  identity_digest bytea not null check (length(identity_digest) = 32),
+  secret_id text not null,
   user_id uuid not null references rowhouse.users (id) on delete cascade,
   created_at timestamptz not null default now(),
   last_seen_at timestamptz not null default now(),
@@ -62,7 +71,9 @@ grant select, insert, update, delete on rowhouse.session_conflicts to rowhouse_s
 -- One link per person: a new one ends the one before.
 create table rowhouse.password_links (
   user_id uuid primary key references rowhouse.users (id) on delete cascade,
-  secret_hash bytea not null unique,
+  id text not null unique check (id ~ '${ID_PATTERN}'),
+  digest bytea not null check (length(digest) = 32),
+  secret_id text not null,
   created_at timestamptz not null default now(),
   expires_at timestamptz not null
 );
@@ -112,10 +123,11 @@ $$;
 grant execute on function rowhouse.sweep_audit(integer) to rowhouse_service, rowhouse_identity;
 
 -- After the password was right: a new session in place of those presented. False where the person was disabled, or
--- was given another password, in between.
+-- was given another password, in between; and for whoever cannot show what follows from the hash and the service's
+-- secret: a serving login by itself makes no session, and puts no hash in place of another.
 create function rowhouse.finish_sign_in(
-  who uuid, seen_hash text, fresh_hash text, presented text,
-  new_id text, new_secret_hash text, new_identity_hash text, most_s integer,
+  who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text, presented text,
+  new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text, most_s integer,
   address_key text, client_key text
 ) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -123,19 +135,21 @@ declare
   person rowhouse.users;
 begin
   select * into person from rowhouse.users where id = who for no key update;
-  if person.id is null or person.disabled_at is not null or person.password_hash is distinct from seen_hash then
+  if person.id is null or person.disabled_at is not null
+     or person.password_digest is distinct from sha256(shown || uuid_send(who)) then
     return false;
   end if;
   if fresh_hash is not null then
-    update rowhouse.users set password_hash = fresh_hash where id = who;
+    update rowhouse.users
+    set password_hash = fresh_hash, password_digest = fresh_digest, password_secret_id = fresh_secret_id where id = who;
   end if;
   delete from rowhouse.sessions as old using unnest(string_to_array(presented, ',')) as pair
-  where old.id = split_part(pair, '.', 1) and decode(split_part(pair, '.', 2), 'hex') in (old.secret_hash, old.identity_hash);
+  where old.id = split_part(pair, '.', 1)
+    and sha256(decode(split_part(pair, '.', 2), 'hex') || uuid_send(old.user_id)) in (old.session_digest, old.identity_digest);
   delete from rowhouse.sessions where id in (
     select id from rowhouse.sessions where expires_at < now() order by expires_at limit 20 for update skip locked);
-  insert into rowhouse.sessions (id, secret_hash, identity_hash, user_id, expires_at)
-  values (new_id, decode(new_secret_hash, 'hex'), decode(new_identity_hash, 'hex'), who,
-    now() + make_interval(secs => most_s));
+  insert into rowhouse.sessions (id, session_digest, identity_digest, secret_id, user_id, expires_at)
+  values (new_id, new_session_digest, new_identity_digest, new_secret_id, who, now() + make_interval(secs => most_s));
   delete from rowhouse.throttle where key = rowhouse.pair_key(address_key, client_key);
   delete from rowhouse.throttle where key = address_key;
   update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
@@ -145,23 +159,28 @@ begin
 end
 $$;
 grant execute on function
-  rowhouse.finish_sign_in(uuid, text, text, text, text, text, text, integer, text, text)
+  rowhouse.finish_sign_in(uuid, bytea, text, bytea, text, text, text, bytea, bytea, text, integer, text, text)
   to rowhouse_service, rowhouse_identity;
 
 -- A link sets a password once: of two uses at the same time the second finds no row. Earlier sessions end, and so does
 -- the wait of a person who could not sign in: attempts at the old password say nothing about the new one.
-create function rowhouse.use_password_link(link_hash text, new_hash text) returns boolean
+create function rowhouse.use_password_link(
+  link_id text, shown bytea, new_hash text, new_digest bytea, new_secret_id text
+) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   who uuid;
   address_key text;
 begin
-  delete from rowhouse.password_links where secret_hash = decode(link_hash, 'hex') and expires_at > now()
+  delete from rowhouse.password_links
+  where id = link_id and digest = sha256(shown || uuid_send(user_id)) and expires_at > now()
   returning user_id into who;
   if who is null then
     return false;
   end if;
-  update rowhouse.users set password_hash = new_hash where id = who and disabled_at is null
+  update rowhouse.users
+  set password_hash = new_hash, password_digest = new_digest, password_secret_id = new_secret_id
+  where id = who and disabled_at is null
   returning 'address ' || encode(sha256(convert_to(email, 'UTF8')), 'hex') into address_key;
   if address_key is null then
     return false;
@@ -173,7 +192,7 @@ begin
   return true;
 end
 $$;
-grant execute on function rowhouse.use_password_link(text, text) to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.use_password_link(text, bytea, text, bytea, text) to rowhouse_service, rowhouse_identity;
 
 -- For administrators only. Whoever changes who may do everything waits here for the others: two super_admins who
 -- remove each other at the same time would both still see the other one.

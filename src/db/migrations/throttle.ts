@@ -23,7 +23,7 @@ $$;
 create function rowhouse.begin_sign_in(
   typed text, address_key text, client_key text,
   most_pair integer, most_client integer, most_global integer, window_s integer
-) returns table (wait_s integer, user_id uuid, password_hash text, is_disabled boolean)
+) returns table (wait_s integer, user_id uuid, password_hash text, password_secret_id text, is_disabled boolean)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -49,7 +49,7 @@ begin
      or (key = address_key and attempts >= greatest(1, most_address / share))
      or (key = client_key and attempts >= greatest(1, most_client / share));
   if ends is not null then
-    return query select greatest(1, ceil(extract(epoch from ends - moment))::integer), null::uuid, null::text, false;
+    return query select greatest(1, ceil(extract(epoch from ends - moment))::integer), null::uuid, null::text, null::text, false;
     return;
   end if;
   update rowhouse.throttle set attempts = attempts + 1 where key in (pair, address_key, client_key, 'all');
@@ -60,7 +60,8 @@ begin
   where (key = pair and attempts = most_pair) or (key = address_key and attempts = most_address);
   delete from rowhouse.throttle where key in (
     select key from rowhouse.throttle where ends_at < moment order by ends_at limit 20 for update skip locked);
-  return query select 0, found_user.id, found_user.password_hash, found_user.disabled_at is not null
+  return query select 0, found_user.id, found_user.password_hash, found_user.password_secret_id,
+    found_user.disabled_at is not null
   from (values (typed)) as asked (email) left join rowhouse.users as found_user on found_user.email = asked.email;
 end
 $$;

@@ -1,0 +1,68 @@
+/**
+ * The secrets that sessions, links and passwords depend on. Such a secret is in no database: whoever reads or writes
+ * every table of one can still make nothing that the service would take for a session, a link or a password.
+ *
+ * A value gives a proof, by a MAC with the secret; the database stores a digest of the proof and of the person's id.
+ * So it can compare without knowing the secret, what it stores cannot be presented, and a digest that is copied to
+ * another person is a digest of nothing.
+ *
+ * @module
+ */
+import { timingSafeEqual } from "node:crypto";
+
+export const MIN_IDENTITY_SECRET_BYTES = 32;
+
+/** What a proof is for: the same text proves nothing anywhere else. */
+type Purpose = "session cookie" | "identity cookie" | "set-password link" | "password" | "sign-in";
+
+export type IdentitySecret = {
+  /** Stands beside each value that was made with the secret, and tells nothing of it. */
+  readonly id: string;
+  /** 32 bytes that nobody can make without the secret. */
+  readonly prove: (purpose: Purpose, ...parts: readonly string[]) => Uint8Array;
+};
+
+export type IdentitySecrets = {
+  /** Makes whatever is new. */
+  readonly current: IdentitySecret;
+  readonly all: readonly IdentitySecret[];
+};
+
+/** The first makes, all verify. */
+export function makeIdentitySecrets(texts: readonly string[]): IdentitySecrets {
+  const [current, ...older] = texts.map(makeIdentitySecret);
+  if (current === undefined) throw new Error("Cannot serve identity: no IDENTITY_SECRET is set");
+  return { current, all: [current, ...older] };
+}
+
+function makeIdentitySecret(text: string): IdentitySecret {
+  return {
+    id: mac(text, "rowhouse identity secret id").toString("hex", 0, 4),
+    // As JSON, so that no two lists of parts are the same text.
+    prove: (purpose, ...parts) => mac(text, JSON.stringify(["rowhouse v1", purpose, ...parts])),
+  };
+}
+
+/** The secret that a value was made with; none where it was taken out of the settings. */
+export function findIdentitySecret(
+  { all }: IdentitySecrets,
+  id: string,
+): IdentitySecret | undefined {
+  return all.find((secret) => secret.id === id);
+}
+
+/** What is stored of a person's proof, in hexadecimal. In SQL: `sha256(proof || uuid_send(user_id))`. */
+export function toStoredDigest(proof: Uint8Array, userId: string): string {
+  const id = Buffer.from(userId.replaceAll("-", ""), "hex");
+  return new Bun.CryptoHasher("sha256").update(proof).update(id).digest("hex");
+}
+
+/** Whether a stored digest is of this proof and this person. */
+export function isDigestOf(digest: string, proof: Uint8Array, userId: string): boolean {
+  const [stored, wanted] = [Buffer.from(digest), Buffer.from(toStoredDigest(proof, userId))];
+  return stored.length === wanted.length && timingSafeEqual(stored, wanted);
+}
+
+function mac(secret: string, text: string): Buffer {
+  return new Bun.CryptoHasher("sha256", secret).update(text).digest();
+}

@@ -1,0 +1,121 @@
+/**
+ * Links that set a password: `<id>.<secret>`, of which the database stores a digest that covers whose it is, what it is
+ * for and until when. A link is proven where it is used up, in the database.
+ *
+ * @module
+ */
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { DAY_S } from "../std/duration.ts";
+import type { RandomBytes } from "../std/random_text.ts";
+import {
+  findIdentitySecret,
+  type IdentitySecret,
+  type IdentitySecrets,
+  isDigestOf,
+} from "./identity_secrets.ts";
+import type { PasswordRecord } from "./passwords.ts";
+import { makeIdText, makeSecret } from "./secret_text.ts";
+import { type SecretText, splitSecretText } from "./session_text.ts";
+
+/** How long a set-password link can be used. */
+export const LINK_LIFE_S = 3 * DAY_S;
+
+export type LinkDeps = {
+  randomBytes: RandomBytes;
+  identitySecrets: IdentitySecrets;
+  now: () => Date;
+};
+/** What the database gets of a new link, and the text in its address. */
+export type NewLink = {
+  id: string;
+  secretId: string;
+  proof: string;
+  expiresAtS: number;
+  text: string;
+};
+
+/** A new link, whosever it will be: the database adds the person to what it stores. */
+export function makeLink({ randomBytes, identitySecrets, now }: LinkDeps): NewLink {
+  const { current } = identitySecrets;
+  const parts = { id: makeIdText(randomBytes), secret: makeSecret(randomBytes) };
+  const expiresAtS = Math.floor(now().getTime() / 1000) + LINK_LIFE_S;
+  const proof = Buffer.from(proveLink(current, parts, expiresAtS)).toString("hex");
+  const { id, secret } = parts;
+  return { id, secretId: current.id, proof, expiresAtS, text: `${id}.${secret}` };
+}
+
+/** A link that can be used, and whose it is. */
+export type PasswordLink = {
+  id: string;
+  userId: string;
+  /** What uses it up. */
+  proof: Uint8Array;
+  email: string;
+  displayName: string | undefined;
+  appSlugs: string[];
+};
+
+type LinkRow = {
+  user_id: string;
+  digest: string;
+  secret_id: string;
+  expires_at_s: number;
+  email: string;
+  display_name: string | null;
+  slugs: string;
+};
+
+/** Whom a link is for, while it can be used; looking does not use it up. */
+export async function findPasswordLink(
+  { db, identitySecrets }: { db: Database; identitySecrets: IdentitySecrets },
+  text: string,
+): Promise<PasswordLink | undefined> {
+  const parts = splitSecretText(text);
+  if (parts === undefined) return undefined;
+  const [row] = await db.query<LinkRow>(
+    `select user_id::text, encode(digest, 'hex') as digest, secret_id,
+      extract(epoch from expires_at)::float8 as expires_at_s, users.email, users.display_name,
+      (select coalesce(json_agg(slug), '[]')::text
+        from rowhouse.apps join rowhouse.grants on grants.app_id = apps.id where grants.user_id = users.id) as slugs
+    from rowhouse.password_links join rowhouse.users on users.id = password_links.user_id
+    where password_links.id = $1 and expires_at > now() and disabled_at is null`,
+    [parts.id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  const by = row && findIdentitySecret(identitySecrets, row.secret_id);
+  if (row === undefined || by === undefined) return undefined;
+  const proof = proveLink(by, parts, row.expires_at_s);
+  if (!isDigestOf(row.digest, proof, row.user_id)) return undefined;
+  return {
+    id: parts.id,
+    userId: row.user_id,
+    proof,
+    email: row.email,
+    displayName: row.display_name ?? undefined,
+    appSlugs: JSON.parse(row.slugs) as string[],
+  };
+}
+
+/** Sets the password and uses the link up; false where it cannot be used, or was a moment ago. */
+export async function usePasswordLink(
+  deps: { db: Database },
+  link: PasswordLink,
+  password: PasswordRecord,
+): Promise<boolean> {
+  const [row] = await deps.db.query<{ is_done: boolean }>(
+    "select rowhouse.use_password_link($1, decode($2, 'hex'), $3, decode($4, 'hex'), $5) as is_done",
+    [
+      link.id,
+      Buffer.from(link.proof).toString("hex"),
+      password.hash,
+      password.digest,
+      password.secretId,
+    ],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+  return row?.is_done === true;
+}
+
+function proveLink(by: IdentitySecret, parts: SecretText, expiresAtS: number): Uint8Array {
+  return by.prove("set-password link", parts.id, parts.secret, String(expiresAtS));
+}

@@ -1,0 +1,211 @@
+/**
+ * What the identity secret is for: whoever writes the database's rows, or has the serving login, signs in as nobody.
+ * Rows are copied here with an administrator's rights, so that what holds is the secret and not a grant.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { makePasswordLink } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { openService } from "../../src/service/open.ts";
+import { TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  sharedCookie,
+  signInAs,
+  submitSignIn,
+  type VisitedService,
+  visit,
+} from "../support/people.ts";
+import { callService, openTestService, type TestService } from "../support/service.ts";
+import { type Opened, serve } from "../support/shape.ts";
+
+const THIEFS_PASSWORD = "nine quiet brass lamps";
+
+let service: TestService;
+let victim: Person;
+let thief: Person;
+let jar: Jar;
+beforeAll(async () => {
+  service = await openTestService();
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  victim = await makePerson(service, { consoleRole: "super_admin" });
+  thief = await makePerson(service, { password: THIEFS_PASSWORD });
+  jar = new Map();
+  await submitSignIn(service, jar, { email: thief.email, password: THIEFS_PASSWORD });
+});
+
+const OPTIONS = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
+const write = (text: string, parameters: string[] = []) =>
+  service.service.admin.query<Record<string, unknown>>(text, parameters, OPTIONS);
+const steal = (text: string, parameters: (string | number | null)[] = []) =>
+  service.service.db.query<Record<string, unknown>>(text, parameters, OPTIONS);
+const me = async (of: Jar) =>
+  (await service.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(of) } })).status;
+const signsIn = async (email: string, password?: string) =>
+  (
+    await submitSignIn(service, new Map(), {
+      email,
+      ...(password === undefined ? {} : { password }),
+    })
+  ).status;
+
+describe("copied to another person", () => {
+  test("a session is nobody's, on the pages too", async () => {
+    expect(await me(jar)).toBe(200);
+    await write(
+      "update rowhouse.sessions set user_id = $1::text::uuid where user_id = $2::text::uuid",
+      [victim.id, thief.id],
+    );
+    expect(await me(jar)).toBe(401);
+    const page = await visit(service, jar, "/login");
+    expect(page.text).toContain('name="password"');
+    expect(page.text).not.toContain(victim.email);
+  });
+
+  test("a session does not even conflict with a live one", async () => {
+    const own = await signInAs(service, victim);
+    await write(
+      "update rowhouse.sessions set user_id = $1::text::uuid where user_id = $2::text::uuid",
+      [victim.id, thief.id],
+    );
+    const answer = await service.call(undefined, "/v1/auth/me", {
+      headers: { cookie: `${sharedCookie(jar)}; ${sharedCookie(own)}` },
+    });
+    expect(answer.json).toMatchObject({ id: victim.id });
+  });
+
+  test("a session's digests prove nothing in each other's place", async () => {
+    await write(
+      "update rowhouse.sessions set session_digest = identity_digest where user_id = $1::text::uuid",
+      [thief.id],
+    );
+    expect(await me(jar)).toBe(401);
+  });
+
+  test("a password is wrong", async () => {
+    await write(
+      `update rowhouse.users set password_hash = own.password_hash, password_digest = own.password_digest
+      from rowhouse.users as own where own.id = $2::text::uuid and users.id = $1::text::uuid`,
+      [victim.id, thief.id],
+    );
+    expect(await signsIn(victim.email, THIEFS_PASSWORD)).toBe(422);
+    expect(await signsIn(thief.email, THIEFS_PASSWORD)).toBe(303);
+  });
+
+  test.each([
+    { name: "another's", set: "user_id = $1::text::uuid", isOther: true },
+    { name: "good for longer", set: "expires_at = expires_at + interval '1 year'", isOther: false },
+  ])("a link that was made $name is none", async ({ set, isOther }) => {
+    const { linkText } = await makePasswordLink(testDeps(service.service), thief.email);
+    const path = `/set-password?token=${linkText}`;
+    expect((await visit(service, new Map(), path)).status).toBe(200);
+    await write(
+      `update rowhouse.password_links set ${set} where user_id = $${isOther ? 2 : 1}::text::uuid`,
+      isOther ? [victim.id, thief.id] : [thief.id],
+    );
+    expect((await visit(service, new Map(), path)).status).toBe(404);
+  });
+});
+
+describe("the serving login by itself", () => {
+  const FINISH = `select rowhouse.finish_sign_in($1::text::uuid, decode($2, 'hex'), $3, decode($4, 'hex'), 'secret', '',
+    'aaaaaaaaaaaaaaaa', decode($4, 'hex'), decode($4, 'hex'), 'secret', 600, 'address', 'client') as is_done`;
+  const zeros = "00".repeat(32);
+
+  test("reads a password's hash, and neither signs in with it nor puts another in its place", async () => {
+    const [row] = await steal(
+      "select password_hash from rowhouse.begin_sign_in($1, 'address x', 'client x', 10, 60, 600, 900)",
+      [victim.email],
+    );
+    const hash = String(row?.["password_hash"]);
+    expect(hash).toStartWith("$argon2id$");
+    const digestOf = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("hex");
+    for (const shown of [zeros, "", digestOf(hash), Buffer.from(hash).toString("hex")])
+      for (const fresh of [null, "$argon2id$v=19$m=8,t=1,p=1$YWFhYWFhYWE$YWFhYWFhYWE"])
+        expect(await steal(FINISH, [victim.id, shown, fresh, zeros])).toEqual([{ is_done: false }]);
+    await write("delete from rowhouse.throttle");
+    expect(await signsIn(victim.email)).toBe(303);
+    expect(await steal("select from rowhouse.sessions where id = 'aaaaaaaaaaaaaaaa'")).toEqual([]);
+  });
+
+  test("reads a link's digest, and cannot use the link", async () => {
+    const { linkText } = await makePasswordLink(testDeps(service.service), victim.email);
+    const [row] = await steal(
+      "select id, encode(digest, 'hex') as digest from rowhouse.password_links where user_id = $1::text::uuid",
+      [victim.id],
+    );
+    for (const shown of [String(row?.["digest"]), zeros])
+      expect(
+        await steal(
+          "select rowhouse.use_password_link($1, decode($2, 'hex'), 'hash', decode($2, 'hex'), 'x') as is_done",
+          [String(row?.["id"]), shown],
+        ),
+      ).toEqual([{ is_done: false }]);
+    expect(await signsIn(victim.email)).toBe(303);
+    expect((await visit(service, new Map(), `/set-password?token=${linkText}`)).status).toBe(200);
+  });
+
+  test("reads sessions' digests, and no cookie follows from one", async () => {
+    await signInAs(service, victim);
+    const [row] = await steal(
+      "select id, encode(session_digest, 'hex') as digest from rowhouse.sessions where user_id = $1::text::uuid",
+      [victim.id],
+    );
+    const made: Jar = new Map(jar);
+    for (const secret of [String(row?.["digest"]), String(row?.["digest"]).slice(0, 32)]) {
+      made.set("__Secure-rowhouse_session", `${row?.["id"]}.${secret}`);
+      expect(await me(made)).toBe(401);
+    }
+  });
+});
+
+describe("a secret that takes another's place", () => {
+  const NEXT = "another secret of the tests: 32 bytes or more";
+  const open = (...identitySecrets: string[]) =>
+    serve(
+      openService({
+        databaseUrl: service.database.servingUrl,
+        adminDatabaseUrl: service.database.pushUrl,
+        connections: 2,
+        prepare: service.database.prepare,
+        keyPrefix: "rh",
+        identitySecrets,
+        log: () => undefined,
+      }),
+    );
+  const visited = ({ url }: Opened): VisitedService => ({
+    url,
+    call: (app, path, call) => callService({ url, secrets: service.secrets }, app, path, call),
+  });
+  const askMe = async (over: Opened) =>
+    (
+      await visited(over).call(undefined, "/v1/auth/me", {
+        headers: { cookie: sharedCookie(jar) },
+      })
+    ).status;
+  const signIn = async (over: Opened, email: string) =>
+    (await submitSignIn(visited(over), new Map(), { email, password: THIEFS_PASSWORD })).status;
+  const secretIdOf = async (id: string) =>
+    (
+      await write("select password_secret_id as id from rowhouse.users where id = $1::text::uuid", [
+        id,
+      ])
+    )[0]?.["id"];
+
+  test("takes over passwords as people sign in; until then both are needed", async () => {
+    const [both, alone] = [await open(NEXT, TEST_IDENTITY_SECRET), await open(NEXT)];
+    try {
+      expect([await askMe(both), await askMe(alone)]).toEqual([200, 401]);
+      expect(await signIn(alone, thief.email)).toBe(422);
+      const before = await secretIdOf(thief.id);
+      expect(await signIn(both, thief.email)).toBe(303);
+      expect(await secretIdOf(thief.id)).not.toBe(before);
+      expect(await signIn(alone, thief.email)).toBe(303);
+    } finally {
+      await Promise.all([both.close(), alone.close()]);
+    }
+  });
+});
