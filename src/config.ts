@@ -121,13 +121,13 @@ export const SETTINGS = {
     form: whole(1, 1_000_000),
     initial: String(PUSH_LIMITS.pushesPerHour),
     about:
-      "Pushes and dry runs of an app in an hour, at the most; each counts once, whatever comes of it, and the allowance flows back evenly.",
+      "How many pushes and dry runs an app may make per hour; each counts once, whatever its outcome, and the allowance is refilled evenly.",
   },
   JOURNAL_BYTES: {
     form: whole(65_536, Number.MAX_SAFE_INTEGER),
     initial: String(PUSH_LIMITS.journalBytes),
     about:
-      "Bytes of all migrations of an app, at the most. A push by an operator (--app) is bound by neither.",
+      "Maximum size in bytes of all migrations of an app together. Pushes by an operator (--app) are bound by neither limit.",
   },
   DATABASE_PREPARE: {
     form: v.pipe(
@@ -165,17 +165,17 @@ export const SETTINGS = {
   INTERNAL_HMAC_SECRET: {
     form: HmacSecrets,
     about:
-      "What the gateway and this service share, or the gateway and both: the first signs, all verify. Needed by every ROLE but all.",
+      "The secret that the gateway shares with this service, or with both; several with commas between: the first signs, all verify. Required by every ROLE except all.",
   },
   INTERNAL_HMAC_SECRET_DATA: {
     form: HmacSecrets,
     about:
-      "The gateway's for the data service, whose INTERNAL_HMAC_SECRET it is. Default: INTERNAL_HMAC_SECRET.",
+      "On the gateway: the data service's INTERNAL_HMAC_SECRET. Default: INTERNAL_HMAC_SECRET.",
   },
   INTERNAL_HMAC_SECRET_IDENTITY: {
     form: HmacSecrets,
     about:
-      "The gateway's for the identity service, whose INTERNAL_HMAC_SECRET it is. Default: INTERNAL_HMAC_SECRET.",
+      "On the gateway: the identity service's INTERNAL_HMAC_SECRET. Default: INTERNAL_HMAC_SECRET.",
   },
   IDENTITY_SECRET: {
     form: secrets(MIN_IDENTITY_SECRET_BYTES),

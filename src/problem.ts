@@ -56,7 +56,7 @@ export const PROBLEMS = {
   body_too_large: { status: 413, when: "the body is larger than the route allows" },
   journal_full: {
     status: 413,
-    when: "the migrations of this app would be more than they may; an operator can allow more (`JOURNAL_BYTES`)",
+    when: "the migrations of this app would exceed their limit; an operator can raise it (`JOURNAL_BYTES`)",
   },
   unsupported_media_type: { status: 415, when: "the body is not plain `application/json`" },
   validation_failed: {
