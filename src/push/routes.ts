@@ -3,19 +3,21 @@
  *
  * @module
  */
-import type { Database } from "../db/mod.ts";
+import { type Database, SIGNALS, SignalError } from "../db/mod.ts";
 import {
   answerBytes,
   answerJson,
   checkJsonBody,
   checkObject,
   type KeyRequestContext,
+  keyRefused,
   parseJson,
   type Route,
   readText,
   refuseQuery,
 } from "../http/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
+import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { push } from "./apply.ts";
@@ -75,7 +77,7 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
   checkJsonBody(context.request);
   const body = checkObject(parseJson(await readText(context.request, MAX_BYTES)));
   const request = readPushBody(body);
-  const app = await beginPush(deps, context.principal.appId);
+  const app = await beginPush(deps, context.principal);
   const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
   const { deferred: _, ...result } = await push(deps, { app, ...request, options });
   // The push is committed: if this look-up fails, the next one finds it, and the answer is still true.
@@ -86,15 +88,15 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
 
 async function handleStatus(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   refuseQuery(context.query);
-  const status = await readStatusJson(deps.admin, context.principal.appId);
-  if (status === undefined) throw new Problem("unauthenticated");
+  const status = await answerKey(readStatusJson(deps.admin, context.principal));
+  if (status === undefined) throw keyRefused();
   return answerBytes(status);
 }
 
 async function handleMigration(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   refuseQuery(context.query);
   const seq = readSeq(context.params["seq"] ?? "");
-  const migration = await readMigrationJson(deps.admin, context.principal.appId, seq);
+  const migration = await answerKey(readMigrationJson(deps.admin, context.principal, seq));
   if (migration === undefined)
     throw new Problem("not_found", { message: `This app has no migration ${seq}` });
   return answerBytes(migration);
@@ -107,22 +109,33 @@ function readSeq(text: string): number {
   });
 }
 
+/** What the database answers to who proves a key that may push; a process that signs requests is not believed for it. */
+async function answerKey<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    const isRefused = error instanceof SignalError && error.signal === SIGNALS.keyRefused;
+    throw isRefused ? keyRefused(error) : error;
+  }
+}
+
 /**
  * The app that pushes, whose push is counted.
  *
- * @throws {Problem} rate_limited
+ * @throws {Problem} unauthenticated; rate_limited
  */
 async function beginPush(
   { admin, pushLimits: { pushesPerHour } }: PushRouteDeps,
-  id: string,
+  { appId: id, proof }: Principal,
 ): Promise<{ id: string; slug: string }> {
-  const [row] = await admin.query<{ app_slug: string | null; wait_s: number | null }>(
-    "select app_slug, wait_s from rowhouse.begin_push($1, $2)",
-    [id, pushesPerHour],
+  const counted = admin.query<{ app_slug: string | null; wait_s: number | null }>(
+    "select app_slug, wait_s from rowhouse.begin_push($1, $2, $3)",
+    [id, proof, pushesPerHour],
     // Counted twice where the connection breaks: that harms nobody.
     { retry: "safe", queue: id },
   );
-  if (row == null || row.app_slug === null) throw new Problem("unauthenticated");
+  const [row] = await answerKey(counted);
+  if (row == null || row.app_slug === null) throw keyRefused();
   if (row.wait_s === null) return { id, slug: row.app_slug };
   throw new Problem("rate_limited", {
     message: `This app may push ${pushesPerHour} times an hour, dry runs included`,

@@ -14,8 +14,18 @@ export type Status = {
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
+/** Whose record is read: an app's, by an operator, or by who proves a key of it that may push. */
+export type Reader = { appId: string; proof?: Uint8Array };
+
+/** One row, whatever is recorded: the app as `app`. Fails where the key is not proved, and tells nothing before. */
+function readerSql({ proof }: Reader, place: `$${number}`): string {
+  const app = proof === undefined ? "$1::uuid" : `rowhouse.check_push_key($1, ${place})`;
+  return `(select ${app} as app) as reader`;
+}
+
 /** The status of an app as JSON, or `undefined` where there is no such app. */
-export async function readStatusJson(admin: Database, appId: string): Promise<Bytes | undefined> {
+export async function readStatusJson(admin: Database, reader: Reader): Promise<Bytes | undefined> {
+  const { appId, proof } = reader;
   const status = await admin.bytes(
     `select json_build_object(
       'app', slug,
@@ -28,27 +38,29 @@ export async function readStatusJson(admin: Database, appId: string): Promise<By
       'deferredSteps', (select coalesce(json_agg(json_build_object('table', table_name, 'kind', kind, 'name', name,
           'columns', columns, 'state', state, 'fault', fault, 'attempts', attempts) order by id), '[]')
         from rowhouse.deferred_steps where app_id = $1))::text as status
-    from rowhouse.apps where id = $1`,
-    [appId],
+    from ${readerSql(reader, "$2")} join rowhouse.apps on id = reader.app`,
+    proof === undefined ? [appId] : [appId, proof],
     { retry: "safe", queue: appId },
   );
   return status ?? undefined;
 }
 
 export async function readStatus(admin: Database, appId: string): Promise<Status | undefined> {
-  return parse<Status>(await readStatusJson(admin, appId));
+  return parse<Status>(await readStatusJson(admin, { appId }));
 }
 
 /** One migration of an app with its SQL, as JSON, or `undefined` where there is none of that number. */
 export async function readMigrationJson(
   admin: Database,
-  appId: string,
+  reader: Reader,
   seq: number,
 ): Promise<Bytes | undefined> {
+  const { appId, proof } = reader;
   const migration = await admin.bytes(
-    `select json_build_object('seq', seq, 'name', name, 'parent', parent, 'checksum', checksum, 'sql', sql)::text
-      as migration from rowhouse.migrations where app_id = $1 and seq = $2`,
-    [appId, seq],
+    `select case when seq is not null then json_build_object('seq', seq, 'name', name, 'parent', parent,
+      'checksum', checksum, 'sql', sql)::text end as migration
+    from ${readerSql(reader, "$3")} left join rowhouse.migrations on app_id = reader.app and seq = $2`,
+    proof === undefined ? [appId, seq] : [appId, seq, proof],
     { retry: "safe", queue: appId },
   );
   return migration ?? undefined;
@@ -59,7 +71,7 @@ export async function readMigration(
   appId: string,
   seq: number,
 ): Promise<Migration | undefined> {
-  return parse<Migration>(await readMigrationJson(admin, appId, seq));
+  return parse<Migration>(await readMigrationJson(admin, { appId }, seq));
 }
 
 function parse<Value>(json: Bytes | undefined): Value | undefined {

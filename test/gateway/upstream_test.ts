@@ -6,7 +6,7 @@ import schema from "../../schema/mod.ts";
 import { toProof } from "../../src/accounts/mod.ts";
 import { SIGNED_HEADERS, type Signed, sign } from "../../src/gateway/signature.ts";
 import { writeSignedContext } from "../../src/gateway/signed_context.ts";
-import { makePrincipal } from "../../src/principal.ts";
+import { makePrincipal, type Scope } from "../../src/principal.ts";
 import { openService } from "../../src/service/open.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { sendRaw } from "../support/raw_http.ts";
@@ -261,8 +261,8 @@ describe("a service of its own", () => {
   beforeAll(async () => {
     service = await openTestService({ shape: "one" });
     app = await service.makeApp(schema);
-    const { roleUrls, adminUrl, prepare } = service.database;
-    const options = { adminDatabaseUrl: adminUrl, connections: 2, prepare, keyPrefix: "rh" };
+    const { roleUrls, pushUrl, prepare } = service.database;
+    const options = { adminDatabaseUrl: pushUrl, connections: 2, prepare, keyPrefix: "rh" };
     const alone = openService({
       ...options,
       databaseUrl: roleUrls.data,
@@ -419,6 +419,47 @@ describe("a service of its own", () => {
     expect(await call(change)).toEqual(REFUSED);
   });
 
+  const SCHEMA = "/v1/data/schema";
+  const PUSH = { definition: { version: 1, tables: [] }, dryRun: true };
+  const push = (context: string) =>
+    call({
+      signed: {
+        ...WRITE,
+        nonce: crypto.randomUUID().replaceAll("-", "").slice(0, 22),
+        target: SCHEMA,
+        context,
+        body: new TextEncoder().encode(JSON.stringify(PUSH)),
+      },
+      sent: { body: JSON.stringify(PUSH), headers: { "content-type": "application/json" } },
+    });
+
+  test("pushes, and tells what was pushed, for who proves a key that may", async () => {
+    const context = contextOf(app, ["schema:push"]);
+    expect((await push(context)).status).toBe(200);
+    for (const target of [SCHEMA, `${SCHEMA}/migrations/1`])
+      expect((await call({ signed: { target, context } })).status).toBe(200);
+  });
+
+  test.each([
+    { name: "no key", of: async () => ({ id: app.id, key: "rh_made.up" }) },
+    {
+      name: "another app's key",
+      of: async () => ({ id: app.id, key: (await service.makeApp()).key }),
+    },
+    {
+      name: "a key without the scope",
+      of: async () => service.makeApp(undefined, { scopes: ["data:read", "data:write"] }),
+    },
+    { name: "an app that there is none of", of: async () => ({ id: OTHER_APP, key: app.key }) },
+  ])("pushes and tells nothing for who proves $name, whatever was signed", async ({ of }) => {
+    const context = contextOf(await of(), ["schema:push"]);
+    const answers = [await push(context)];
+    for (const target of [SCHEMA, `${SCHEMA}/migrations/1`, `${SCHEMA}/migrations/99`])
+      answers.push(await call({ signed: { target, context } }));
+    for (const { status, text } of answers)
+      expect([status, JSON.parse(text).error]).toEqual([401, "unauthenticated"]);
+  });
+
   test("refuses a replayed write, and writes once", async () => {
     const headers = { "content-type": "application/json" };
     const body = JSON.stringify({ title: "once" });
@@ -459,8 +500,10 @@ describe("a service of its own", () => {
 });
 
 /** What a gateway would say of a request with a good key of this app. */
-function contextOf({ id, key }: Pick<TestApp, "id" | "key">): string {
-  const scopes = ["data:read", "data:write"] as const;
+function contextOf(
+  { id, key }: Pick<TestApp, "id" | "key">,
+  scopes: readonly Scope[] = ["data:read", "data:write"],
+): string {
   const principal = makePrincipal({
     appId: id,
     keyId: "k".repeat(16),

@@ -62,6 +62,20 @@ set search_path = pg_catalog, pg_temp as $$
     + case when 'schema:push' = any(scopes) then 4 else 0 end)::smallint
 $$;
 
+-- The app, for who proves a live key of it that may push: what a push of an app's key asks for, as rows do of theirs.
+create function rowhouse.check_push_key(app uuid, shown bytea) returns uuid language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform set_config('${APP_SETTING}', app::text, true);
+  if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(shown)
+      and scopes & rowhouse.scope_bits(array['schema:push']) <> 0 and expires_at > now()) then
+    perform rowhouse.refuse_key();
+  end if;
+  return app;
+end
+$$;
+grant execute on function rowhouse.check_push_key(uuid, bytea) to rowhouse_tables;
+
 -- A key with its proof; false where there is no such app.
 create function rowhouse.issue_key(
   app_slug text, new_key_id text, key_name text, new_digest bytea, key_scopes text[], key_expires_at timestamptz, actor text

@@ -77,17 +77,15 @@ returns double precision language sql stable set search_path = pg_catalog, pg_te
     + greatest(0, extract(epoch from moment - allowance.counted_at)) * per_hour / 3600.0)
 $$;
 
--- Before a push of an app's key is looked at: counts it, or says how long to wait. The allowance flows back evenly. No
--- slug: there is no such app.
-create function rowhouse.begin_push(app uuid, per_hour integer, out app_slug text, out wait_s integer)
+-- Before a push of an app's key is looked at: checks the key, and counts the push or says how long to wait. The
+-- allowance flows back evenly.
+create function rowhouse.begin_push(
+  app uuid, shown bytea, per_hour integer, out app_slug text, out wait_s integer)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   moment timestamptz := clock_timestamp();
 begin
-  select slug into app_slug from rowhouse.apps where id = app;
-  if not found then
-    return;
-  end if;
+  select slug into app_slug from rowhouse.apps where id = rowhouse.check_push_key(app, shown);
   insert into rowhouse.push_allowances as allowance (app_id, pushes, counted_at) values (app, per_hour - 1, moment)
   on conflict (app_id) do update set counted_at = greatest(allowance.counted_at, moment),
     pushes = rowhouse.refill_pushes(allowance, per_hour, moment) - 1
@@ -99,7 +97,7 @@ begin
   into wait_s from rowhouse.push_allowances as allowance where app_id = app;
 end
 $$;
-grant execute on function rowhouse.begin_push(uuid, integer) to rowhouse_tables;
+grant execute on function rowhouse.begin_push(uuid, bytea, integer) to rowhouse_tables;
 
 -- First statement of a push: takes its locks without waiting, and refuses a plan made on another state of its tables
 -- (stamps: the highest version recorded of each, 0 for a table that is not there) or of the app's migrations.
