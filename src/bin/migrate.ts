@@ -1,7 +1,7 @@
 /** `rowhouse migrate`: the service's own tables and roles, the functions of apps' tables, the serving login's rights. @module */
 import type { Config } from "../config.ts";
 import { type Database, grantLogin, migrate } from "../db/mod.ts";
-import { refreshFunctions } from "../push/mod.ts";
+import { refreshFunctions, sweepSets } from "../push/mod.ts";
 import { type Command, EXIT, type ExitCode, type Setting, UsageError } from "./cli/command.ts";
 import { type Address, findAdminAddress, withDatabase } from "./cli/database.ts";
 import { readSettings } from "./cli/settings.ts";
@@ -70,6 +70,7 @@ export async function setUpDatabase(
   const applied = await migrate(admin);
   for (const name of applied) say(`Applied ${name}`);
   const login = await grantServingLogin(admin, config);
+  await sweepSets(admin);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     say(`Renewed the functions of table ${name} (${index} of ${count})`),
   );

@@ -7,11 +7,13 @@
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 
-/** A physical table as its owner's pushes recorded it. A changed table is a new object. */
+/** A table as one app uses it. A changed table is a new object. */
 export type RecordedTable = {
   readonly name: string;
-  readonly ownerAppId: string;
+  /** What the app declares or has declared of it, in the table's order: all that it is served. */
   readonly definition: TableDefinition;
+  /** The whole table, with what other apps declared: for the names of its constraints, and nothing that is answered. */
+  readonly whole: TableDefinition;
 };
 
 export type Catalog = {
@@ -28,17 +30,19 @@ export type CatalogStore = Catalog & {
 
 type News = {
   version: number;
-  tables: { name: string; ownerAppId: string; definition: TableDefinition }[];
-  registrations: { appId: string; table: string }[];
+  tables: { name: string; definition: TableDefinition }[];
+  registrations: { appId: string; table: string; definition: TableDefinition }[];
 };
+
+/** A recorded table, and by app how it is used. */
+type Entry = { whole: TableDefinition; uses: Map<string, RecordedTable> };
 
 /** An empty catalog; `look` is the shared look-up of versions, which calls `follow` before it is done. */
 export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }): CatalogStore {
-  const tables = new Map<string, RecordedTable>();
-  const users = new Map<string, Set<string>>();
+  const tables = new Map<string, Entry>();
   let seen = 0;
   return {
-    find: (appId, name) => (users.get(name)?.has(appId) === true ? tables.get(name) : undefined),
+    find: (appId, name) => tables.get(name)?.uses.get(appId),
     refresh: async () => {
       await deps.look();
     },
@@ -46,18 +50,26 @@ export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }
       if (version === seen) return;
       // A version that went back is another database, such as a restored one: nothing kept is true of it.
       const news = await readNews(deps.db, version < seen ? 0 : seen);
-      if (version < seen) forget(tables, users);
-      for (const table of news.tables) tables.set(table.name, Object.freeze(table));
-      for (const { appId, table } of news.registrations)
-        users.set(table, (users.get(table) ?? new Set()).add(appId));
+      if (version < seen) tables.clear();
+      for (const { name, definition } of news.tables) changeTable(tables, name, definition);
+      for (const { appId, table, definition } of news.registrations)
+        changeUse(tables.get(table), appId, definition);
       seen = news.version;
     },
   };
 }
 
-function forget(tables: Map<string, RecordedTable>, users: Map<string, Set<string>>): void {
-  tables.clear();
-  users.clear();
+/** What each app is served stays the object it was: only what the whole table has is new. */
+function changeTable(tables: Map<string, Entry>, name: string, whole: TableDefinition): void {
+  const uses = tables.get(name)?.uses ?? new Map<string, RecordedTable>();
+  for (const [appId, use] of uses) uses.set(appId, Object.freeze({ ...use, whole }));
+  tables.set(name, { whole, uses });
+}
+
+function changeUse(entry: Entry | undefined, appId: string, definition: TableDefinition): void {
+  if (entry === undefined) return;
+  const { whole, uses } = entry;
+  uses.set(appId, Object.freeze({ name: definition.name, definition, whole }));
 }
 
 async function readNews(db: Database, since: number): Promise<News> {
@@ -65,9 +77,10 @@ async function readNews(db: Database, since: number): Promise<News> {
     `select json_build_object(
       'version', (select version from rowhouse.versions where name = 'catalog'),
       'tables', (select coalesce(json_agg(json_build_object(
-          'name', name, 'ownerAppId', owner_app_id, 'definition', definition)), '[]')
+          'name', name, 'definition', definition)), '[]')
         from rowhouse.tables where version > $1),
-      'registrations', (select coalesce(json_agg(json_build_object('appId', app_id, 'table', table_name)), '[]')
+      'registrations', (select coalesce(json_agg(json_build_object(
+          'appId', app_id, 'table', table_name, 'definition', definition)), '[]')
         from rowhouse.registrations where version > $1))::text as news`,
     [since],
     { retry: "safe", queue: SERVICE_QUEUE },

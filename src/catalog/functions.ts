@@ -1,12 +1,12 @@
 /**
- * The functions of a table as their callers know them: their names, what they take, and whether a call may be sent
+ * The functions of a set of columns as their callers know them: their names, what they take, and whether a call may be sent
  * again. Push creates the functions, drift and refresh judge them, and the data endpoints call them, each from here.
  * Pure.
  *
  * @module
  */
 import { quoteName } from "../db/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
+import { type ColumnSet, hashColumnSet } from "./column_set.ts";
 
 export const ENDPOINTS = ["list", "get", "create", "update", "delete"] as const;
 export type Endpoint = (typeof ENDPOINTS)[number];
@@ -89,18 +89,25 @@ function argumentsOf(endpoint: Endpoint): readonly Argument[] {
   return [...OF_CALLER, ...OF_ENDPOINT[endpoint]];
 }
 
-/** The name of a table's function, in the schema `api`. */
-export function functionName(table: TableDefinition, endpoint: Endpoint): string {
-  return `${table.name}_${endpoint}`;
+/** How much of a table's name a function's name holds: 32 + `__` + 16 + `_` + an endpoint fit into 63 bytes. */
+const TABLE_LENGTH = 32;
+
+/** A set of columns that is recorded, by the name of its table and its hash. */
+export type RecordedName = { readonly table: string; readonly hash: string };
+
+/** The name of a function of a set, in the schema `api`. */
+export function functionName(set: ColumnSet | RecordedName, endpoint: Endpoint): string {
+  const { table, hash } = "columns" in set ? { table: set.name, hash: hashColumnSet(set) } : set;
+  return `${table.slice(0, TABLE_LENGTH)}__${hash}_${endpoint}`;
 }
 
-/** `functionName` as an SQL expression, of a row of `rowhouse.tables` and an `endpoint`. */
-export const FUNCTION_NAME_SQL = "(tables.name || '_' || endpoint)::pg_catalog.name";
+/** `functionName` as an SQL expression, of a row of `rowhouse.column_sets` and an `endpoint`. */
+export const FUNCTION_NAME_SQL = `(pg_catalog.left(column_sets.table_name, ${TABLE_LENGTH}) || '__' || column_sets.hash || '_' || endpoint)::pg_catalog.name`;
 
 /** A function as DDL names it: qualified, with the types of its arguments. */
-export function functionSignature(table: TableDefinition, endpoint: Endpoint): string {
+export function functionSignature(set: ColumnSet | RecordedName, endpoint: Endpoint): string {
   const types = argumentsOf(endpoint).map((name) => TYPES[ARGUMENTS[name]].name);
-  return `api.${quoteName(functionName(table, endpoint))}(${types.join(", ")})`;
+  return `api.${quoteName(functionName(set, endpoint))}(${types.join(", ")})`;
 }
 
 /** The types of a function's arguments as PostgreSQL's `oidvectortypes` prints them. */
@@ -118,10 +125,10 @@ export function placeholdersOf<E extends Endpoint>(
   return Object.fromEntries(places) as Record<CallerArgument | EndpointArgument<E>, string>;
 }
 
-/** The statement that calls a table's function; its parameters are those of {@linkcode toParameters}. */
-export function callText(table: TableDefinition, endpoint: Endpoint): string {
+/** The statement that calls a function of a set; its parameters are those of {@linkcode toParameters}. */
+export function callText(set: ColumnSet, endpoint: Endpoint): string {
   const places = argumentsOf(endpoint).map((_, index) => `$${index + 1}`);
-  return `select api.${quoteName(functionName(table, endpoint))}(${places.join(", ")}) as body`;
+  return `select api.${quoteName(functionName(set, endpoint))}(${places.join(", ")}) as body`;
 }
 
 /** The parameters of a call, in the order in which the function takes them. */

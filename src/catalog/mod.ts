@@ -1,5 +1,6 @@
 /** The recorded tables: kept current, how their functions are called, whether they keep apps apart. Shared by data and push. @module */
 export { type Catalog, type CatalogStore, makeCatalog, type RecordedTable } from "./catalog.ts";
+export { type ColumnSet, hashColumnSet, toColumnSet } from "./column_set.ts";
 export {
   type Caller,
   callText,
@@ -14,6 +15,7 @@ export {
   placeholdersOf,
   printedArguments,
   RETRY,
+  type RecordedName,
   SCOPE_BIT,
   TABLE_OWNER,
   toParameters,

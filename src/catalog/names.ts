@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { TableDefinition } from "../dsl/mod.ts";
+import type { Kind, TableDefinition } from "../dsl/mod.ts";
 
 const MAX_BYTES = 63;
 const HASH_LENGTH = 10;
@@ -13,6 +13,8 @@ export type Constraint = {
   readonly kind: "key" | "idx" | "fkey";
   readonly name: string;
   readonly columns: readonly string[];
+  /** The kinds of these columns, in the same order. */
+  readonly kinds: readonly Kind[];
 };
 
 /** The derived name of something of a table. */
@@ -45,7 +47,7 @@ export function keysOf(table: TableDefinition): Constraint[] {
     ...table.columns.filter((column) => column.unique).map((column) => [column.name]),
     ...table.uniques,
   ];
-  return toConstraints(table.name, lists, "key");
+  return toConstraints(table, lists, "key");
 }
 
 /** The plain indexes of a table: declared ones, and one for each reference. */
@@ -53,7 +55,7 @@ export function indexesOf(table: TableDefinition): Constraint[] {
   const single = table.columns
     .filter((column) => column.index || column.kind === "ref")
     .map((column) => [column.name]);
-  return toConstraints(table.name, [...single, ...table.indexes], "idx");
+  return toConstraints(table, [...single, ...table.indexes], "idx");
 }
 
 /** The references of a table. */
@@ -61,7 +63,7 @@ export function referencesOf(table: TableDefinition): Constraint[] {
   const lists = table.columns
     .filter((column) => column.kind === "ref")
     .map((column) => [column.name]);
-  return toConstraints(table.name, lists, "fkey");
+  return toConstraints(table, lists, "fkey");
 }
 
 /** Which columns a broken constraint or index of this table is about. */
@@ -75,14 +77,16 @@ export function constraintColumns(
 }
 
 function toConstraints(
-  table: string,
+  table: TableDefinition,
   lists: readonly (readonly string[])[],
   kind: Constraint["kind"],
 ): Constraint[] {
+  const kindOf = new Map(table.columns.map((column) => [column.name, column.kind]));
   const byName = new Map<string, Constraint>();
   for (const columns of lists) {
-    const name = deriveName(table, columns, kind);
-    byName.set(name, { kind, name, columns });
+    const name = deriveName(table.name, columns, kind);
+    const kinds = columns.flatMap((column) => kindOf.get(column) ?? []);
+    byName.set(name, { kind, name, columns, kinds });
   }
   return [...byName.values()];
 }

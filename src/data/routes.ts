@@ -21,6 +21,7 @@ import {
   SignalError,
   ViolationError,
 } from "../db/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
 import {
   type AnswerOptions,
   acceptsEventStream,
@@ -203,17 +204,34 @@ async function callFunction(
   try {
     return await deps.db.bytes(textsOf(table)[endpoint], parameters, options);
   } catch (error) {
+    if (readSqlState(error) === NO_SUCH_FUNCTION) {
+      const newer = await findNewer(deps, appId, table);
+      if (newer !== undefined) return await callFunction(deps, context, { ...call, table: newer });
+    }
     if (!(error instanceof ViolationError)) throw toCallError(error);
     const { violation } = error;
     // A constraint that this process does not know was pushed a moment ago by another one.
-    if (!isKnown(table.definition, violation)) await deps.catalog.refresh();
-    const { definition } = deps.catalog.find(appId, table.name) ?? table;
-    const sent = "body" in call.values ? call.values.body : "{}";
-    throw toProblem(violation, { definition, sent, isDelete: endpoint === "delete" });
+    if (!isKnown(table, violation)) await deps.catalog.refresh();
+    const current = deps.catalog.find(appId, table.name) ?? table;
+    throw toProblem(violation, { table: current, isDelete: endpoint === "delete" });
   }
 }
 
 const NO_SUCH_FUNCTION = "42883";
+
+/**
+ * The table, if the app is served other columns now: then the functions that are gone are not the ones to call, and
+ * what was read of the body is still right, since an app only gains columns.
+ */
+async function findNewer(
+  { catalog }: DataDeps,
+  appId: string,
+  { name, definition }: RecordedTable,
+): Promise<RecordedTable | undefined> {
+  await catalog.refresh();
+  const current = catalog.find(appId, name);
+  return current?.definition === definition ? undefined : current;
+}
 
 /**
  * A key that ended a moment ago is refused by the database itself, as the gateway refuses it from then on. A process of
@@ -232,13 +250,13 @@ function toCallError(error: unknown): unknown {
 
 type Texts = Readonly<Record<Endpoint, string>>;
 
-/** Made once a table, because every request needs one. */
-const texts = new WeakMap<RecordedTable, Texts>();
+/** Made once a definition, because every request needs one. */
+const texts = new WeakMap<TableDefinition, Texts>();
 
-function textsOf(table: RecordedTable): Texts {
-  const found = texts.get(table);
+function textsOf({ definition }: RecordedTable): Texts {
+  const found = texts.get(definition);
   if (found !== undefined) return found;
-  const of = (endpoint: Endpoint) => callText(table.definition, endpoint);
+  const of = (endpoint: Endpoint) => callText(definition, endpoint);
   const made: Texts = {
     list: of("list"),
     get: of("get"),
@@ -246,7 +264,7 @@ function textsOf(table: RecordedTable): Texts {
     update: of("update"),
     delete: of("delete"),
   };
-  texts.set(table, made);
+  texts.set(definition, made);
   return made;
 }
 

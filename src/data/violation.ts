@@ -3,30 +3,22 @@
  *
  * @module
  */
-import { constraintColumns, indexesOf, keysOf } from "../catalog/mod.ts";
+import { constraintColumns, type RecordedTable } from "../catalog/mod.ts";
 import type { Violation } from "../db/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
-import { utf8Length } from "../std/utf8_length.ts";
 
-export type BrokenRow = {
-  definition: TableDefinition;
-  /** The JSON text of the columns that were sent. */
-  sent: string;
-  isDelete: boolean;
-};
+export type BrokenRow = { table: RecordedTable; isDelete: boolean };
 
 const MESSAGES: Readonly<Record<Violation["kind"], (columns: string) => string>> = {
   unique: (columns) => `Must be unique: another row has this ${columns}`,
   reference: () => "No row has this id",
   required: () => "Must not be null: the column is required",
-  too_large: () => "Is too long for its index",
   value: () => "Does not fit the column",
 };
 
-/** Whether the constraint that was broken, where one is named, is one of this definition. */
-export function isKnown(definition: TableDefinition, { constraint }: Violation): boolean {
-  return constraint === undefined || constraintColumns(definition, constraint) !== undefined;
+/** Whether the constraint that was broken, where one is named, is one of this table. */
+export function isKnown({ whole }: RecordedTable, { constraint }: Violation): boolean {
+  return constraint === undefined || constraintColumns(whole, constraint) !== undefined;
 }
 
 /** The problem of a broken rule. */
@@ -50,19 +42,9 @@ export function toInvalid(details: Detail[]): Problem {
   });
 }
 
-function blame({ kind, constraint, column }: Violation, row: BrokenRow): readonly string[] {
-  if (column !== undefined) return [column];
-  if (constraint !== undefined) return constraintColumns(row.definition, constraint) ?? [];
-  return kind === "too_large" ? findLongest(row) : [];
-}
-
-/** PostgreSQL names no index where a value passes a whole page: it is the one that was sent the most. */
-function findLongest({ definition, sent }: BrokenRow): readonly string[] {
-  const values = JSON.parse(sent) as Record<string, unknown>;
-  const sizeOf = (columns: readonly string[]) =>
-    columns.reduce((size, name) => size + utf8Length(String(values[name] ?? "")), 0);
-  const [longest] = [...keysOf(definition), ...indexesOf(definition)].sort(
-    (a, b) => sizeOf(b.columns) - sizeOf(a.columns),
-  );
-  return longest?.columns ?? [];
+/** The columns to blame, of those that the app is served: a constraint may stand on others beside them. */
+function blame({ constraint, column }: Violation, { table }: BrokenRow): string[] {
+  const named = constraint === undefined ? undefined : constraintColumns(table.whole, constraint);
+  const columns = column === undefined ? (named ?? []) : [column];
+  return columns.filter((name) => table.definition.columns.some((own) => own.name === name));
 }

@@ -10,7 +10,7 @@ import { SIGNAL_START } from "./signals.ts";
 
 /** A rule of the tables that a statement broke: what the caller needs to blame the right field. */
 export type Violation = {
-  kind: "unique" | "reference" | "required" | "too_large" | "value";
+  kind: "unique" | "reference" | "required" | "value";
   /** Constraint or index name, or the column where PostgreSQL names one. */
   constraint: string | undefined;
   column: string | undefined;
@@ -52,7 +52,6 @@ const VIOLATIONS: Readonly<Record<string, Violation["kind"]>> = {
   "23001": "reference",
   "23502": "required",
   "23514": "value",
-  "54000": "too_large",
   "22P02": "value",
   "22003": "value",
   "22007": "value",
@@ -162,13 +161,7 @@ function retryAfter(seconds: number | undefined): Record<string, string> {
 
 function toViolation(kind: Violation["kind"], error: unknown): Violation {
   const constraint = readField(error, "constraint_name");
-  const column = readField(error, "column_name");
-  // An index row that is too large has no field for the index: only the message names it.
-  const index =
-    kind === "too_large"
-      ? /index "([^"]+)"/.exec(readField(error, "message") ?? "")?.[1]
-      : undefined;
-  return { kind, constraint: constraint ?? index, column };
+  return { kind, constraint, column: readField(error, "column_name") };
 }
 
 function readField(error: unknown, name: string): string | undefined {

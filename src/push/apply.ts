@@ -26,8 +26,6 @@ export type PushRequest = {
   journal?: readonly JournalEntry[];
   options: {
     dryRun: boolean;
-    /** Adds a unique though other apps use the table. */
-    sharedUnique?: boolean;
     /** From how many pages on a build is put off; a test's tables are small. */
     largeTablePages?: number;
     /** Bytes that the app's migrations may have together; absent where an operator pushes. */
@@ -97,7 +95,7 @@ async function preparePush(deps: PushDeps, request: PushRequest) {
     largeTablePages: options.largeTablePages ?? LARGE_TABLE_PAGES,
   });
   if (request.journal !== undefined) checkJournal(request.journal, state.migrations);
-  const plan = planPush(app.id, definition, state, { sharedUnique: options.sharedUnique === true });
+  const plan = planPush(app.id, definition, state);
   if (plan.conflicts.length > 0) throw incompatible(plan.conflicts);
   const rendered = renderPlan(plan);
   const migration =

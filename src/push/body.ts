@@ -15,19 +15,17 @@ const CHECKSUM = /^sha256:[0-9a-f]{64}$/;
 /**
  * A push's body.
  *
- * @throws {Problem} invalid_schema — every fault at once, of the definition and of what stands beside it;
- *   forbidden — it asks for what only an operator may
+ * @throws {Problem} invalid_schema — every fault at once, of the definition and of what stands beside it
  */
 export function readPushBody(body: Readonly<Record<string, unknown>>): PushBody {
   const read = readDefinition(body["definition"]);
   const journal = readEntries(body["journal"]);
-  refuseSharedUnique(body);
   const details = [
     ...("faults" in read ? read.faults.map(toDetail) : []),
     ...("details" in journal ? journal.details : []),
     ...findFlagFaults(body),
     ...Object.keys(body)
-      .filter((key) => !KEYS.includes(key) && key !== "sharedUnique")
+      .filter((key) => !KEYS.includes(key))
       .map((key) => ({
         path: `/${key.slice(0, 100)}`,
         message: `Cannot read this key: must be one of ${KEYS.join(", ")}`,
@@ -50,15 +48,6 @@ export function checkDefinition(value: unknown): Definition {
   const read = readDefinition(value);
   if ("definition" in read) return read.definition;
   throw invalid(read.faults.map(toDetail));
-}
-
-/** A unique on rows of other apps would tell of them, and stop their writes: no app's key may ask for it. */
-function refuseSharedUnique(body: Readonly<Record<string, unknown>>): void {
-  if (body["sharedUnique"] === undefined || body["sharedUnique"] === false) return;
-  throw new Problem("forbidden", {
-    message:
-      "Only an operator may add a unique constraint to a table that other apps use: run rowhouse db push --app <slug> --shared-unique",
-  });
 }
 
 type Faults = { details: Detail[] };

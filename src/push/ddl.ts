@@ -7,7 +7,7 @@
 import { deriveName, enumTypeName } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName, TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
-import { renderFunctions } from "./functions.ts";
+import { renderDropFunctions, renderFunctions } from "./functions.ts";
 import type { Plan, Step } from "./step.ts";
 import { sqlDefault, sqlType } from "./types.ts";
 
@@ -39,7 +39,9 @@ const RENDERERS: Renderers = {
   defer_index: () => [],
   add_reference: renderReference,
   defer_reference: () => [],
-  replace_functions: ({ table }) => renderFunctions(table),
+  create_functions: ({ table }) => renderFunctions(table),
+  drop_functions: ({ table, hashes }) =>
+    hashes.flatMap((hash) => renderDropFunctions({ table, hash })),
   record_table: () => [],
   register: () => [],
 };

@@ -134,11 +134,7 @@ async function findIndex(admin: Database, { table, name }: Claimed) {
 /** Rows that do not fit need a person; whatever else went wrong may go right another time. */
 function toEnd(error: unknown): End {
   if (error instanceof ViolationError) {
-    const fault =
-      error.violation.kind === "too_large"
-        ? "a row holds a value that is too long for the index"
-        : "existing rows break it";
-    return { state: "failed", fault };
+    return { state: "failed", fault: "existing rows break it" };
   }
   const state = readSqlState(error);
   return { state: "waiting", fault: `interrupted${state === undefined ? "" : ` (${state})`}` };

@@ -1,7 +1,6 @@
 /** Drift: where PostgreSQL is not as push recorded it, each difference by name. Reads; mends nothing. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
-import { type Facts, toFacts } from "./facts.ts";
+import { type Facts, type Recorded, toFacts } from "./facts.ts";
 import { readSnapshot } from "./snapshot.ts";
 
 export type Difference = { thing: string; wanted: string; found: string };
@@ -35,19 +34,20 @@ export async function readDrift(admin: Database): Promise<Difference[]> {
   const [row] = await admin.query<{ recorded: string }>(
     `select json_build_object(
       'tables', (select coalesce(json_agg(definition), '[]') from rowhouse.tables),
+      'sets', (select coalesce(json_agg(definition), '[]') from (
+        select distinct on (table_name, hash) definition from rowhouse.column_sets) as sets),
       'unfinished', (select coalesce(json_agg(json_build_object('table', table_name, 'kind', kind, 'name', name)), '[]')
         from rowhouse.deferred_steps where state <> 'done'))::text as recorded`,
     [],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
-  const recorded = JSON.parse(row?.recorded ?? "null") as Recorded;
+  const recorded = JSON.parse(row?.recorded ?? "null") as Recorded & { unfinished: Unfinished[] };
   const unfinished = new Set(recorded.unfinished.map(toPath));
   const without = (facts: Facts) => new Map([...facts].filter(([path]) => !unfinished.has(path)));
-  return compareFacts(without(toFacts(recorded.tables)), without(await readSnapshot(admin)));
+  return compareFacts(without(toFacts(recorded)), without(await readSnapshot(admin)));
 }
 
 type Unfinished = { table: string; kind: "index" | "reference"; name: string };
-type Recorded = { tables: TableDefinition[]; unfinished: Unfinished[] };
 
 /** What is still being built is told as a deferred step, not as drift. */
 function toPath({ table, kind, name }: Unfinished): string {

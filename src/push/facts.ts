@@ -5,6 +5,7 @@
  * @module
  */
 import {
+  type ColumnSet,
   ENDPOINTS,
   enumTypeName,
   FUNCTION_CALLERS,
@@ -35,15 +36,15 @@ const TYPES: Readonly<Record<Exclude<NamedColumn["kind"], "enum">, string>> = {
   ref: "uuid",
 };
 
-/** Every fact that pushes of these tables made. */
-export function toFacts(tables: readonly TableDefinition[]): Facts {
-  return new Map(
-    tables.flatMap((table) => [
-      ...toTableFacts(table),
-      ...toTypeFacts(table),
-      ...toFunctionFacts(table),
-    ]),
-  );
+/** What pushes recorded: tables, and the sets of columns that apps are or were served of them. */
+export type Recorded = { tables: readonly TableDefinition[]; sets: readonly ColumnSet[] };
+
+/** Every fact that pushes of these made. */
+export function toFacts({ tables, sets }: Recorded): Facts {
+  return new Map([
+    ...tables.flatMap((table) => [...toTableFacts(table), ...toTypeFacts(table)]),
+    ...sets.flatMap(toFunctionFacts),
+  ]);
 }
 
 type Fact = [path: string, value: string];
@@ -122,9 +123,9 @@ function toTypeFacts(table: TableDefinition): Fact[] {
     ]);
 }
 
-function toFunctionFacts(table: TableDefinition): Fact[] {
+function toFunctionFacts(set: ColumnSet): Fact[] {
   return ENDPOINTS.flatMap((endpoint): Fact[] => {
-    const path = `function ${functionName(table, endpoint)}(${printedArguments(endpoint)})`;
+    const path = `function ${functionName(set, endpoint)}(${printedArguments(endpoint)})`;
     return [
       [path, THERE],
       [`${path} / owner`, FUNCTION_OWNER],
@@ -133,7 +134,7 @@ function toFunctionFacts(table: TableDefinition): Fact[] {
       [`${path} / settings`, "none"],
       [`${path} / argument defaults`, "none"],
       ...FUNCTION_CALLERS.map((role): Fact => [`${path} / executed by ${role}`, "allowed"]),
-      [`${path} / body`, renderBody(table, endpoint)],
+      [`${path} / body`, renderBody(set, endpoint)],
     ];
   });
 }

@@ -1,5 +1,5 @@
 /**
- * The bodies of a table's five functions: one statement each, finished JSON text out. Written for hostile column names:
+ * The bodies of the five functions of a set of columns: one statement each, finished JSON text out. Written for hostile column names:
  * parameters are `$n`, every variable and alias has a `$` in it, which no column can have, and every name, type and
  * operator is qualified, so that nothing of a session is searched.
  *
@@ -7,21 +7,24 @@
  */
 
 import {
+  type ColumnSet,
   ENDPOINTS,
   type Endpoint,
   FUNCTION_CALLERS,
   FUNCTION_OWNER,
   functionSignature,
   placeholdersOf,
+  type RecordedName,
   SCOPE_BIT,
 } from "../catalog/mod.ts";
 import { APP_SETTING, quoteBody, quoteLiteral, quoteName } from "../db/mod.ts";
-import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { sqlDefault, sqlType } from "./types.ts";
+
+type SetColumn = ColumnSet["columns"][number];
 
 const TEXT = "pg_catalog.text";
 
-const BODIES: Readonly<Record<Endpoint, (table: TableDefinition) => string>> = {
+const BODIES: Readonly<Record<Endpoint, (table: ColumnSet) => string>> = {
   list: listBody,
   get: getBody,
   create: createBody,
@@ -29,8 +32,8 @@ const BODIES: Readonly<Record<Endpoint, (table: TableDefinition) => string>> = {
   delete: deleteBody,
 };
 
-/** The statements that make or replace a table's functions and who may run them. */
-export function renderFunctions(table: TableDefinition): string[] {
+/** The statements that make or replace the functions of a set and who may run them. */
+export function renderFunctions(table: ColumnSet): string[] {
   return ENDPOINTS.flatMap((endpoint) => {
     const signature = functionSignature(table, endpoint);
     // A default may hold any text, a dollar quote too.
@@ -44,8 +47,13 @@ export function renderFunctions(table: TableDefinition): string[] {
   });
 }
 
+/** The statements that drop the functions of a set. */
+export function renderDropFunctions(set: RecordedName): string[] {
+  return ENDPOINTS.map((endpoint) => `drop function if exists ${functionSignature(set, endpoint)}`);
+}
+
 /** What a function does, as PostgreSQL keeps it between line ends. */
-export function renderBody(table: TableDefinition, endpoint: Endpoint): string {
+export function renderBody(table: ColumnSet, endpoint: Endpoint): string {
   return BODIES[endpoint](table);
 }
 
@@ -92,7 +100,7 @@ const FEW_ROWS = 50;
 const ROW_TEXT = `pg_catalog.row_to_json("$row")::${TEXT}`;
 
 /** The common page is made in one go; one that may be large row by row, up to the bound. */
-function listBody(table: TableDefinition): string {
+function listBody(table: ColumnSet): string {
   const { app, limit, offset, bytes } = placeholdersOf("list");
   const mine = `from data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} ${app} order by "$t"."id"`;
   const page = `(select ${outputs(table)} ${mine} limit ${limit} offset ${offset}) as "$row"`;
@@ -117,7 +125,7 @@ end`;
 }
 
 /** Whether the page's columns of any length take few bytes as they are stored: none is unpacked to tell. */
-function isSmall(table: TableDefinition, mine: string): string {
+function isSmall(table: ColumnSet, mine: string): string {
   const { limit, offset } = placeholdersOf("list");
   const sizes = table.columns
     .filter(({ kind }) => kind === "string" || kind === "json")
@@ -135,7 +143,7 @@ function envelope(rows: string, mine: string, counted: string): string {
       then 'true' else 'false' end, '}')`;
 }
 
-function getBody(table: TableDefinition): string {
+function getBody(table: ColumnSet): string {
   const { app, id } = placeholdersOf("get");
   return `begin
 ${setTenant(app)}
@@ -146,7 +154,7 @@ ${setTenant(app)}
 end`;
 }
 
-function createBody(table: TableDefinition): string {
+function createBody(table: ColumnSet): string {
   const { app, id, body } = placeholdersOf("create");
   const names = ["app_id", "id", ...table.columns.map((column) => column.name)].map(quoteName);
   const values = [app, id, ...table.columns.map((_, index) => variable(index))];
@@ -170,7 +178,7 @@ ${beginAs("create")}
 end`;
 }
 
-function updateBody(table: TableDefinition): string {
+function updateBody(table: ColumnSet): string {
   const { app, id, body } = placeholdersOf("update");
   const declared = table.columns.map(
     (column, index) => `  ${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
@@ -197,7 +205,7 @@ ${beginAs("update")}
 end`;
 }
 
-function deleteBody(table: TableDefinition): string {
+function deleteBody(table: ColumnSet): string {
   const { app, id } = placeholdersOf("delete");
   return `begin
 ${beginAs("delete")}
@@ -211,7 +219,7 @@ function isRow(app: string, id: string): string {
 }
 
 /** Columns as they leave: decimals as text, because JSON numbers would lose digits at the other end. */
-function outputs(table: TableDefinition): string {
+function outputs(table: ColumnSet): string {
   const own = table.columns.map((column) => {
     const name = quoteName(column.name);
     return column.kind === "decimal" ? `"$t".${name}::${TEXT} as ${name}` : `"$t".${name}`;
@@ -223,12 +231,12 @@ function variable(index: number): string {
   return `"$v${index}"`;
 }
 
-function isGiven(column: NamedColumn): string {
+function isGiven(column: SetColumn): string {
   return `"$body" operator(pg_catalog.?) ${quoteLiteral(column.name)}`;
 }
 
 /** What the body holds for a column, in the column's type; JSON null and an absent key are both SQL NULL. */
-function input(table: TableDefinition, column: NamedColumn): string {
+function input(table: ColumnSet, column: SetColumn): string {
   const text = `("$body" operator(pg_catalog.->>) ${quoteLiteral(column.name)})`;
   if (column.kind !== "json") return `${text}::${sqlType(table, column)}`;
   return `case when ${text} is not null then "$body" operator(pg_catalog.->) ${quoteLiteral(column.name)} end`;

@@ -1,18 +1,17 @@
-/** A table after its owner's push: what is declared, and what is no longer declared but stays. Drops nothing. @module */
-import type { TableDefinition } from "../dsl/mod.ts";
+/** What stays of a table when it is declared anew: everything that was recorded, in its order, and what is new after it. @module */
+import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { sortLists } from "../std/sort_lists.ts";
 
 type Lists = readonly (readonly string[])[];
 
-/** The declared columns first, in their order; then those that the database keeps. */
+/** A recorded table after a declaration: columns that it leaves out stay, and each keeps its place. */
 export function mergeTable(declared: TableDefinition, recorded: TableDefinition): TableDefinition {
-  const kept = recorded.columns.filter(
-    (column) => !declared.columns.some((other) => other.name === column.name),
-  );
-  const columns = declared.columns.map((column) => {
-    const before = recorded.columns.find((other) => other.name === column.name);
-    if (before === undefined) return column;
+  const isRecorded = ({ name }: NamedColumn) =>
+    recorded.columns.some((before) => before.name === name);
+  const kept = recorded.columns.map((before) => {
+    const column = declared.columns.find(({ name }) => name === before.name);
+    if (column === undefined) return before;
     return {
       ...column,
       unique: column.unique || before.unique,
@@ -21,10 +20,30 @@ export function mergeTable(declared: TableDefinition, recorded: TableDefinition)
   });
   return {
     name: declared.name,
-    columns: [...columns, ...kept],
+    columns: [...kept, ...declared.columns.filter((column) => !isRecorded(column))],
     indexes: mergeLists(declared.indexes, recorded.indexes),
     uniques: mergeLists(declared.uniques, recorded.uniques),
   };
+}
+
+/**
+ * All that an app declares or has declared of a table, columns and values of enums in the table's own order: what the
+ * app is served.
+ */
+export function accumulate(
+  declared: TableDefinition,
+  before: TableDefinition | undefined,
+  table: TableDefinition,
+): TableDefinition {
+  const merged = before === undefined ? declared : mergeTable(declared, before);
+  const columns = table.columns.flatMap((whole) => {
+    const column = merged.columns.find(({ name }) => name === whole.name);
+    if (column?.values === undefined) return column ?? [];
+    const used = [column, ...(before?.columns ?? []).filter(({ name }) => name === whole.name)];
+    const isUsed = (value: string) => used.some(({ values }) => values?.includes(value) === true);
+    return { ...column, values: (whole.values ?? []).filter(isUsed) };
+  });
+  return { ...merged, columns };
 }
 
 function mergeLists(declared: Lists, recorded: Lists): string[][] {

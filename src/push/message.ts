@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { TABLE_OWNER } from "../catalog/mod.ts";
+import { hashColumnSet, TABLE_OWNER, toColumnSet } from "../catalog/mod.ts";
 import { quoteLiteral } from "../db/mod.ts";
 import type { Json } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
@@ -38,8 +38,20 @@ export function renderMessage(appId: string, prepared: Prepared): string {
     ...MESSAGE_SETTINGS,
     ...renderLockTables(plan),
     ...statements,
+    ...plan.steps.flatMap((step) =>
+      step.kind === "drop_functions" ? [renderForgetSets(step)] : [],
+    ),
     renderRecord(appId, prepared),
   ].join(";\n");
+}
+
+/** An app that there is none of: what is locked is a table alone. */
+const NO_APP = "00000000-0000-0000-0000-000000000000";
+
+/** The first statement of what changes one table and no app's record; `stamp`: the version that it was planned on. */
+export function renderLockTable(name: string, stamp: number): string {
+  const seen = quoteLiteral(JSON.stringify({ [name]: stamp }));
+  return `do $rowhouse$ begin perform rowhouse.lock_push(array[${quoteLiteral(`table ${name}`)}], ${seen}, '${NO_APP}', 0); end $rowhouse$`;
 }
 
 /** The app, every table that a step touches and every table that those point to. */
@@ -88,15 +100,29 @@ function renderLockTables({ steps }: Plan): string[] {
 
 /** What the push leaves in the registry: the only statement of it that writes there, and the last. */
 function renderRecord(appId: string, { plan, migration }: Prepared): string {
-  const definitionsOf = (kind: "record_table" | "register") =>
-    plan.steps.flatMap((step) => (step.kind === kind ? [step.table] : []));
   const parts = [
     migration,
-    definitionsOf("record_table"),
-    definitionsOf("register"),
+    plan.steps.flatMap((step) => (step.kind === "record_table" ? [step.table] : [])),
+    plan.steps.flatMap(toUse),
     plan.steps.flatMap(toBuild),
   ].map((part) => `${quoteLiteral(canonicalJson(part))}::jsonb`);
   return `select rowhouse.record_push(${quoteLiteral(appId)}, ${parts.join(", ")}) as version`;
+}
+
+/** What the app is served of a table from now on, as it is recorded. */
+function toUse(step: Step): Json[] {
+  if (step.kind !== "register") return [];
+  const { table } = step;
+  return [{ definition: table, hash: hashColumnSet(table), columns: toColumnSet(table) }];
+}
+
+/** The statement that forgets sets whose functions the same message drops. */
+export function renderForgetSets({
+  table,
+  gone,
+}: Extract<Step, { kind: "drop_functions" }>): string {
+  const parts = [table, JSON.stringify(gone)].map(quoteLiteral).join(", ");
+  return `do $rowhouse$ begin perform rowhouse.forget_sets(${parts}); end $rowhouse$`;
 }
 
 /** A build that was put off, as it is recorded. */

@@ -30,7 +30,8 @@ const DESCRIPTIONS: {
     `add reference ${table.name}.${column.name} to ${column.table}`,
   defer_reference: ({ table, reference }) =>
     `validate reference (${reference.columns.join(", ")}) of ${table}, after the push`,
-  replace_functions: () => undefined,
+  create_functions: () => undefined,
+  drop_functions: () => undefined,
   record_table: () => undefined,
   register: ({ table }) => `register ${table.name}`,
 };

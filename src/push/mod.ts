@@ -30,3 +30,4 @@ export {
 } from "./routes.ts";
 export { readMigration, readStatus, readTableApps, type Status, type TableApps } from "./status.ts";
 export type { Plan, Step } from "./step.ts";
+export { sweepSets } from "./sweep_sets.ts";

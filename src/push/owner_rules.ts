@@ -10,13 +10,9 @@ import { type Conflict, findConflicts, isSubsequence, showDefault, showValues } 
 import type { TableState } from "./state.ts";
 
 type Change = { declared: TableDefinition; next: TableDefinition; found: TableState };
-export type OwnerOptions = {
-  /** Whether the owner says outright that a unique may be added under rows of other apps. */
-  sharedUnique: boolean;
-};
 
 /** Every conflict of an owner's declaration; `next` is the table that it would make. */
-export function findOwnerConflicts(change: Change, options: OwnerOptions): Conflict[] {
+export function findOwnerConflicts(change: Change): Conflict[] {
   const { declared, next, found } = change;
   const recorded = found.definition;
   const changed = next.columns.flatMap((column) => {
@@ -33,7 +29,7 @@ export function findOwnerConflicts(change: Change, options: OwnerOptions): Confl
     ...recorded.columns.flatMap((column) => findLeftOut(declared, column)),
     ...changed,
     ...findOvergrowth(next),
-    ...(options.sharedUnique ? [] : findLateKeys(next, found)),
+    ...findLateKeys(next, found),
     ...findBrokenUses(next, found),
   ];
 }
@@ -145,16 +141,16 @@ function findSameFolded(next: TableDefinition): Conflict[] {
     return [
       {
         table: next.name,
-        column: other,
+        column: name,
         wanted: "this column",
-        found: `the column ${name}, which differs only in case`,
-        remedy: `declare ${name}, which stays, or use another name`,
+        found: `the column ${other}, which differs only in case`,
+        remedy: `declare ${other}, which stays, or use another name`,
       },
     ];
   });
 }
 
-/** A unique on rows of other apps could stop them: only an owner alone may add one, or one who says so outright. */
+/** A unique on rows of other apps could stop them: only an owner alone may add one. */
 function findLateKeys(next: TableDefinition, found: TableState): Conflict[] {
   if (!isShared(found)) return [];
   const before = new Set(keysOf(found.definition).map((key) => key.name));
@@ -164,8 +160,7 @@ function findLateKeys(next: TableDefinition, found: TableState): Conflict[] {
       table: next.name,
       wanted: `a unique constraint on (${key.columns.join(", ")})`,
       found: "other apps using it",
-      remedy:
-        "a unique constraint can be added only while no other app uses the table, or by an operator with --shared-unique",
+      remedy: "a unique constraint can be added only while no other app uses the table",
     }));
 }
 

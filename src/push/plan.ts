@@ -8,10 +8,11 @@ import { indexesOf, keysOf } from "../catalog/mod.ts";
 import { type Definition, QUOTAS, type TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { type Conflict, findConflicts } from "./compare.ts";
-import { mergeTable } from "./merge_table.ts";
+import { accumulate, mergeTable } from "./merge_table.ts";
 import { noteAddedDefaults, noteRemovals, noteRemovedTables } from "./notes.ts";
-import { findOwnerConflicts, type OwnerOptions } from "./owner_rules.ts";
+import { findOwnerConflicts } from "./owner_rules.ts";
 import { planChanges } from "./plan_changes.ts";
+import { planSets, type SetsPlan } from "./plan_sets.ts";
 import type { PushState, TableState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 
@@ -27,24 +28,20 @@ const ORDER: readonly Step["kind"][] = [
   "defer_index",
   "add_reference",
   "defer_reference",
-  "replace_functions",
+  "create_functions",
+  "drop_functions",
   "record_table",
   "register",
 ];
 
 /** The plan that makes an app's definition true; no steps where it is true already. */
-export function planPush(
-  appId: string,
-  definition: Definition,
-  state: PushState,
-  options: OwnerOptions = { sharedUnique: false },
-): Plan {
+export function planPush(appId: string, definition: Definition, state: PushState): Plan {
   const found = new Map(state.tables.map((table) => [table.name, table]));
   const plans = definition.tables.map((declared) => {
     const table = found.get(declared.name);
     if (table === undefined) return planNewTable(declared);
     return table.ownerAppId === appId
-      ? planOwnTable(declared, table, options)
+      ? planOwnTable(declared, table)
       : planForeignTable(appId, declared, table);
   });
   const steps = plans.flatMap((plan) => plan.steps);
@@ -69,7 +66,7 @@ function planNewTable(declared: TableDefinition): Plan {
       ...references.map(
         (column): Step => ({ kind: "add_reference", table: declared, column, validate: "no" }),
       ),
-      { kind: "replace_functions", table: declared },
+      { kind: "create_functions", table: declared },
       { kind: "record_table", table: declared },
       { kind: "register", table: declared },
     ],
@@ -82,31 +79,40 @@ function planNewTable(declared: TableDefinition): Plan {
 function planForeignTable(appId: string, declared: TableDefinition, found: TableState): Plan {
   const remedy = `declare it as its owner "${found.ownerSlug}" does, ask "${found.ownerSlug}" to change it, or choose another table name`;
   const conflicts = findConflicts(declared, found.definition, remedy);
-  const isNews = conflicts.length === 0 && findUse(appId, found) === undefined;
+  const use = planUse(appId, declared, { found, next: found.definition });
+  const before = findUse(appId, found)?.definition;
+  const isNews = conflicts.length === 0 && before === undefined;
   return {
-    steps: planRegistration(appId, declared, found),
-    conflicts,
-    notes: isNews ? [`SHARED: ${declared.name} already exists; you use it as it is`] : [],
+    steps: use.steps,
+    conflicts: [...conflicts, ...use.conflicts],
+    notes: isNews
+      ? [`SHARED: ${declared.name} already exists; you use it as it is`]
+      : noteRemovals(declared, before ?? declared),
   };
 }
 
-function planOwnTable(declared: TableDefinition, found: TableState, options: OwnerOptions): Plan {
-  const recorded = found.definition;
+function planOwnTable(declared: TableDefinition, found: TableState): Plan {
+  const { ownerAppId, definition: recorded } = found;
   const next = mergeTable(declared, recorded);
+  const use = planUse(ownerAppId, declared, { found, next });
+  const before = findUse(ownerAppId, found)?.definition ?? declared;
   return {
-    steps: [
-      ...planChanges(next, recorded, { isLarge: found.isLarge }),
-      ...planRegistration(found.ownerAppId, declared, found),
-    ],
-    conflicts: findOwnerConflicts({ declared, next, found }, options),
-    notes: [...noteRemovals(declared, recorded), ...noteAddedDefaults(next, recorded)],
+    steps: [...planChanges(next, recorded, { isLarge: found.isLarge }), ...use.steps],
+    conflicts: [...findOwnerConflicts({ declared, next, found }), ...use.conflicts],
+    notes: [...noteRemovals(declared, before), ...noteAddedDefaults(next, recorded)],
   };
 }
 
-function planRegistration(appId: string, declared: TableDefinition, found: TableState): Step[] {
-  const use = findUse(appId, found);
-  if (use !== undefined && canonicalJson(use.definition) === canonicalJson(declared)) return [];
-  return [{ kind: "register", table: declared }];
+type Tables = { found: TableState; next: TableDefinition };
+
+/** What an app comes to be served of a table: what it declares, beside what it has declared before. */
+function planUse(appId: string, declared: TableDefinition, { found, next }: Tables): SetsPlan {
+  const before = findUse(appId, found)?.definition;
+  const used = accumulate(declared, before, next);
+  if (before !== undefined && canonicalJson(before) === canonicalJson(used))
+    return { steps: [], conflicts: [] };
+  const sets = planSets(appId, used, found.sets);
+  return { ...sets, steps: [...sets.steps, { kind: "register", table: used }] };
 }
 
 function findUse(appId: string, found: TableState) {

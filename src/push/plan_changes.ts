@@ -23,7 +23,6 @@ export function planChanges(
     ...common.flatMap(({ column, old }) => planColumn(next, column, old)),
     ...planConstraints(next, recorded, options),
     ...planReferences(next, added, options),
-    { kind: "replace_functions", table: next },
     { kind: "record_table", table: next },
   ];
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import {
+  type ColumnSet,
   ENDPOINTS,
   type Endpoint,
   FUNCTION_NAME_SQL,
@@ -12,16 +13,16 @@ import {
   printedArguments,
 } from "../catalog/mod.ts";
 import { type Database, quoteLiteral, SERVICE_QUEUE } from "../db/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import { renderBody, renderFunctions } from "./functions.ts";
-import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message.ts";
+import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS, renderLockTable } from "./message.ts";
 import { readMessageResult } from "./refusals.ts";
 
-/** A recorded table whose functions are not those of this release. */
+/** A recorded table some of whose functions are not those of this release. */
 export type OutdatedTable = {
   name: string;
-  definition: TableDefinition;
+  /** The sets of columns that apps are or were served. */
+  sets: ColumnSet[];
   /** The highest version recorded of it: its functions are made only where this still holds. */
   stamp: number;
 };
@@ -36,8 +37,6 @@ type RecordedFunction = { name: string; arguments: string; digest: string };
 /** How long a table that others are pushing is come back to. */
 const PATIENCE_MS = 60_000;
 const TRY_AGAIN_MS = 100;
-/** An app that there is none of: what is locked is a table alone. */
-const NO_APP = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Makes the functions of every outdated table again; the tables' names. Idempotent, also when several processes do it
@@ -78,12 +77,11 @@ async function refreshTable(admin: Database, name: string): Promise<boolean> {
   });
 }
 
-function renderRefresh({ name, definition, stamp }: OutdatedTable): string {
-  const seen = quoteLiteral(JSON.stringify({ [name]: stamp }));
+function renderRefresh({ name, sets, stamp }: OutdatedTable): string {
   return [
-    `do $rowhouse$ begin perform rowhouse.lock_push(array[${quoteLiteral(`table ${name}`)}], ${seen}, '${NO_APP}', 0); end $rowhouse$`,
+    renderLockTable(name, stamp),
     ...MESSAGE_SETTINGS,
-    ...renderFunctions(definition),
+    ...sets.flatMap(renderFunctions),
     `select ${quoteLiteral(name)} as name`,
   ].join(";\n");
 }
@@ -95,15 +93,20 @@ export async function findOutdatedTables(
 ): Promise<OutdatedTable[]> {
   const [row] = await db.query<{ recorded: string }>(
     `with concerned as (
-      select name, definition, greatest(version,
+      select name, greatest(version,
         (select max(version) from rowhouse.registrations where table_name = name)) as stamp
       from rowhouse.tables where name = $1::pg_catalog.text or $1::pg_catalog.text is null
+    ), sets as (
+      select distinct on (table_name, hash) table_name, hash, definition
+      from rowhouse.column_sets where table_name in (select name from concerned)
     ), wanted as (
       select ${FUNCTION_NAME_SQL} as function_name
-      from concerned as tables, jsonb_array_elements_text($2::text::jsonb) as endpoint
+      from sets as column_sets, jsonb_array_elements_text($2::text::jsonb) as endpoint
     )
     select json_build_object(
-      'tables', (select coalesce(json_agg(concerned order by name), '[]') from concerned),
+      'tables', (select coalesce(json_agg(json_build_object('name', name, 'stamp', stamp,
+          'sets', (select coalesce(json_agg(definition order by hash), '[]') from sets where table_name = name))
+        order by name), '[]') from concerned),
       'functions', (select coalesce(json_agg(json_build_object('name', proname,
           'arguments', pg_catalog.oidvectortypes(proargtypes),
           'digest', md5(trim(both E'\\n' from prosrc)))), '[]')
@@ -115,20 +118,22 @@ export async function findOutdatedTables(
   );
   const { tables, functions } = JSON.parse(row?.recorded ?? "null") as Recorded;
   const found = Map.groupBy(functions, (one) => one.name);
-  return tables.filter(({ definition }) =>
-    ENDPOINTS.some((endpoint) =>
-      isOutdated(definition, endpoint, found.get(functionName(definition, endpoint)) ?? []),
+  return tables.filter(({ sets }) =>
+    sets.some((set) =>
+      ENDPOINTS.some((endpoint) =>
+        isOutdated(set, endpoint, found.get(functionName(set, endpoint)) ?? []),
+      ),
     ),
   );
 }
 
 function isOutdated(
-  table: TableDefinition,
+  set: ColumnSet,
   endpoint: Endpoint,
   found: readonly RecordedFunction[],
 ): boolean {
   const own = found.find((one) => one.arguments === printedArguments(endpoint));
-  return own?.digest !== digestOf(renderBody(table, endpoint));
+  return own?.digest !== digestOf(renderBody(set, endpoint));
 }
 
 function digestOf(body: string): string {
@@ -142,8 +147,8 @@ export async function findUncallableTables(db: Database): Promise<string[]> {
     `with wanted as (
       select * from jsonb_to_recordset($1::text::jsonb) as wanted (endpoint text, arguments text)
     )
-    select name from rowhouse.tables
-    where exists (select from wanted where not exists (select from pg_catalog.pg_proc
+    select distinct table_name as name from rowhouse.column_sets
+    where unused_since is null and exists (select from wanted where not exists (select from pg_catalog.pg_proc
       where pronamespace = (select oid from pg_catalog.pg_namespace where nspname = 'api')
         and proname = ${FUNCTION_NAME_SQL} and pg_catalog.oidvectortypes(proargtypes) = arguments))
     order by name`,

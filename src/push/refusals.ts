@@ -57,7 +57,6 @@ export function busy(): Problem {
 const BROKEN: Readonly<Record<string, string>> = {
   unique: "share values that a new unique constraint would forbid",
   required: "lack a value that would become required",
-  too_large: "hold a value too long for a new index",
 };
 
 /** Rows that are there break what the push asks for. Which rows, and whose, is never told. */

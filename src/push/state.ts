@@ -2,7 +2,11 @@
 import type { Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 
+/** `definition`: all that the app declares or has declared. */
 export type RecordedUse = { appId: string; slug: string; definition: TableDefinition };
+
+/** A set of columns that an app is served, or was; `unusedS`: for how many seconds it has not been. */
+export type RecordedSet = { appId: string; hash: string; unusedS: number | null };
 
 /** A recorded table with every app's declaration of it. */
 export type TableState = {
@@ -15,6 +19,7 @@ export type TableState = {
   /** Whether a build on it takes long enough to be noticed. */
   isLarge: boolean;
   uses: RecordedUse[];
+  sets: RecordedSet[];
 };
 
 export type AppliedMigration = { seq: number; name: string; checksum: string };
@@ -61,7 +66,10 @@ export async function readState(
           'uses', (select coalesce(json_agg(json_build_object(
               'appId', app_id, 'slug', slug, 'definition', registrations.definition) order by slug), '[]')
             from rowhouse.registrations join rowhouse.apps on apps.id = app_id
-            where table_name = concerned.name)) order by concerned.name), '[]') from concerned),
+            where table_name = concerned.name),
+          'sets', (select coalesce(json_agg(json_build_object('appId', app_id, 'hash', hash,
+              'unusedS', extract(epoch from now() - unused_since)::pg_catalog.float8)), '[]')
+            from rowhouse.column_sets where table_name = concerned.name)) order by concerned.name), '[]') from concerned),
       'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name, 'checksum', checksum)
           order by seq), '[]') from rowhouse.migrations where app_id = $1),
       'journalBytes', (select coalesce(sum(octet_length(sql)), 0) from rowhouse.migrations where app_id = $1),

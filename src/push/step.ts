@@ -28,8 +28,18 @@ export type Step =
       validate: "no" | "now" | "later";
     }
   | { kind: "defer_reference"; table: string; reference: Constraint }
-  | { kind: "replace_functions"; table: TableDefinition }
+  /** Of the set of columns that an app is served. */
+  | { kind: "create_functions"; table: TableDefinition }
+  | {
+      kind: "drop_functions";
+      table: string;
+      /** Of the sets whose functions go. */
+      hashes: readonly string[];
+      /** The sets that apps no longer use, which go too. */
+      gone: readonly { appId: string; hash: string }[];
+    }
   | { kind: "record_table"; table: TableDefinition }
+  /** All that the app declares or has declared of the table. */
   | { kind: "register"; table: TableDefinition };
 
 /** What a push would do, why it cannot, and what a person should know of it. */

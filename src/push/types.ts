@@ -26,7 +26,10 @@ export function sqlType(
 }
 
 /** The default of a column as an expression: the time of the statement for "now" on a timestamp, else a constant. */
-export function sqlDefault(table: Pick<TableDefinition, "name">, column: NamedColumn): string {
+export function sqlDefault(
+  table: Pick<TableDefinition, "name">,
+  column: Pick<NamedColumn, "name" | "kind" | "default">,
+): string {
   if (column.kind === "timestamp" && column.default === "now") return "pg_catalog.now()";
   // Canonical, so that a default makes one text before and after it was recorded as jsonb.
   const text =

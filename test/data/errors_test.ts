@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { PROBLEMS, type ProblemCode } from "../../src/problem.ts";
+import { signatureOf } from "../support/functions.ts";
 import { codeOf, expectRefusal, type Refusal } from "../support/problem.ts";
 import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -277,14 +278,13 @@ test.each(Object.entries(ELSEWHERE))("%s is expected by %s", (code, file) => {
 });
 
 test("a bug of the service is a 500 with its request id and nothing of PostgreSQL's; the log has the rest", async () => {
-  const own = await service.makeApp(
-    defineSchema({ broken_things: { secret_column: t.string().required() } }),
-  );
+  const schema = defineSchema({ broken_things: { secret_column: t.string().required() } });
+  const own = await service.makeApp(schema);
   const path = "/v1/data/db/broken_things";
   const sent = post({ secret_column: "a private value" }, path);
   expect((await service.call(own, path, sent)).status).toBe(201);
   await service.service.admin.message(
-    `create or replace function api.broken_things_create(uuid, bytea, uuid, text) returns text
+    `create or replace function api.${signatureOf(schema, "broken_things", "create")} returns text
     language plpgsql security definer as 'begin return (select private from data.no_such_table); end'; select 1`,
   );
   const answer = await service.call(own, path, sent);

@@ -7,6 +7,7 @@ import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import type { Scope } from "../../src/principal.ts";
 import { testDeps } from "../support/deps.ts";
+import { functionOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -87,10 +88,12 @@ const ARGUMENTS = {
   delete: `'${ROW}'`,
 } as const;
 
-describe.each(ENDPOINTS)("api.notes_%s", (endpoint) => {
+describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
   const scope = SCOPE_BIT[endpoint] === 1 ? "data:read" : "data:write";
   const callWith = (login: postgres.Sql, proof: string) =>
-    login.unsafe(`select api.notes_${endpoint}('${mine.id}', ${proof}, ${ARGUMENTS[endpoint]})`);
+    login.unsafe(
+      `select api.${functionOf(schema, "notes", endpoint)}('${mine.id}', ${proof}, ${ARGUMENTS[endpoint]})`,
+    );
 
   test.each(UNPROVED)("refuses $name", async ({ makeProof }) => {
     const proof = await makeProof(scope);
@@ -137,7 +140,7 @@ test("nothing that is stored of a key can be presented", async () => {
   for (const secretText of [secret, proof]) expect(stored).not.toContain(secretText);
   for (const digest of digests)
     for (const login of logins) {
-      const call = `select api.notes_list('${mine.id}', decode('${digest}', 'hex'), 10, 0, 8388608)`;
+      const call = `select api.${functionOf(schema, "notes", "list")}('${mine.id}', decode('${digest}', 'hex'), 10, 0, 8388608)`;
       await expect(login.unsafe(call)).rejects.toMatchObject({ code: SIGNALS.keyRefused });
     }
 });

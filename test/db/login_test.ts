@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { functionOf, signatureOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { sqlstateOf } from "../support/sqlstate.ts";
@@ -16,6 +17,10 @@ const schema = defineSchema({
     project: t.ref("projects", { onDelete: "cascade" }),
   },
 });
+
+const LIST = functionOf(schema, "todos", "list");
+const CREATE = functionOf(schema, "todos", "create");
+const GET = signatureOf(schema, "todos", "get");
 
 let service: TestService;
 let mine: TestApp;
@@ -74,9 +79,9 @@ describe("the serving login cannot", () => {
     "create schema mine",
     "create function api.mine() returns int language sql as 'select 1'",
     "create function public.mine() returns int language sql as 'select 1'",
-    "create or replace function api.todos_get(uuid, bytea, uuid) returns text language sql as 'select 1'",
-    "alter function api.todos_get(uuid, bytea, uuid) security invoker",
-    "drop function api.todos_get(uuid, bytea, uuid)",
+    `create or replace function api.${GET} returns text language sql as 'select 1'`,
+    `alter function api.${GET} security invoker`,
+    `drop function api.${GET}`,
     "create operator public.= (leftarg = uuid, rightarg = uuid, function = uuid_ne)",
     "create type api.mine as enum ('x')",
     "create extension pg_trgm",
@@ -124,7 +129,7 @@ describe("the serving login cannot", () => {
 describe("hostile session state:", () => {
   const listOf = async (app: TestApp) => {
     const [row] = await login.unsafe(
-      `select api.todos_list('${app.id}', ${proofOf(app.key)}, 1000, 0, 8388608) as body`,
+      `select api.${LIST}('${app.id}', ${proofOf(app.key)}, 1000, 0, 8388608) as body`,
     );
     const body = JSON.parse(row?.["body"] ?? "{}") as { rows: { title: string }[] };
     return body.rows.map(({ title }) => title);
@@ -155,7 +160,7 @@ describe("hostile session state:", () => {
     const [mineNow, theirs] = [await listOf(mine), await listOf(other)];
     const made = await login
       .unsafe(
-        `select api.todos_create('${mine.id}', ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"made","kind":"b"}') as body`,
+        `select api.${CREATE}('${mine.id}', ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"made","kind":"b"}') as body`,
       )
       .catch((error: { code: string }) => error.code);
     await login.unsafe("reset all");
@@ -169,11 +174,11 @@ describe("hostile session state:", () => {
     const codes = [
       await sqlstateOf(
         login,
-        `select api.todos_list('${mine.id}', ${proofOf(mine.key)}, 1000, 0, 8388608)`,
+        `select api.${LIST}('${mine.id}', ${proofOf(mine.key)}, 1000, 0, 8388608)`,
       ),
       await sqlstateOf(
         login,
-        `select api.todos_create('${mine.id}', ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}')`,
+        `select api.${CREATE}('${mine.id}', ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}')`,
       ),
     ];
     await login.unsafe("reset all");
@@ -188,18 +193,15 @@ describe("hostile session state:", () => {
 
   test("without a tenant nothing is read, and a malformed one is refused", async () => {
     expect(
-      await sqlstateOf(
-        login,
-        `select api.todos_list(null, ${proofOf(mine.key)}, 1000, 0, 8388608)`,
-      ),
+      await sqlstateOf(login, `select api.${LIST}(null, ${proofOf(mine.key)}, 1000, 0, 8388608)`),
     ).toBe(SIGNALS.keyRefused);
     expect(
-      await sqlstateOf(login, `select api.todos_list('%', ${proofOf(mine.key)}, 1000, 0, 8388608)`),
+      await sqlstateOf(login, `select api.${LIST}('%', ${proofOf(mine.key)}, 1000, 0, 8388608)`),
     ).toBe("22P02");
     expect(
       await sqlstateOf(
         login,
-        `select api.todos_create(null, ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}')`,
+        `select api.${CREATE}(null, ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}')`,
       ),
     ).toBe(SIGNALS.keyRefused);
   });
@@ -319,8 +321,8 @@ create domain pg_temp.jsonb as pg_catalog.text check (pg_temp.spy(value));
 select set_config('rowhouse.app_id', '${other.id}', false);`;
     await victim.unsafe(text);
     for (const call of [
-      `api.todos_list('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, 10, 0, 8388608)`,
-      `api.todos_create('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, gen_random_uuid(), '{"title":"spied"}'::pg_catalog.text)`,
+      `api.${LIST}('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, 10, 0, 8388608)`,
+      `api.${CREATE}('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, gen_random_uuid(), '{"title":"spied"}'::pg_catalog.text)`,
     ]) {
       await victim.unsafe(`select ${call}`);
       const [row] = await victim.unsafe("select current_setting('spy.rows', true) as rows");

@@ -42,6 +42,8 @@ describe("the pushing login cannot", () => {
     "update rowhouse.tables set owner_app_id = gen_random_uuid()",
     "delete from rowhouse.tables",
     "update rowhouse.registrations set definition = '{}'",
+    "update rowhouse.column_sets set definition = '{}'",
+    "delete from rowhouse.column_sets",
     "delete from rowhouse.registrations",
     "update rowhouse.migrations set sql = ''",
     "delete from rowhouse.migrations",
@@ -111,6 +113,7 @@ describe("rowhouse.record_push refuses", () => {
       ${login.json(definitions as postgres.JSONValue)}, ${login.json(uses as postgres.JSONValue)},
       ${login.json(builds as postgres.JSONValue)}) as version`;
   const table = { name: "todos", columns: [], indexes: [], uniques: [] };
+  const use = { definition: table, hash: "0".repeat(16), columns: { name: "todos", columns: [] } };
   const build = { table: "todos", kind: "index", name: "todos__title__idx", columns: ["title"] };
 
   test.each<{ name: string; change: (push: Push) => Partial<Push>; code: string }>([
@@ -154,8 +157,13 @@ describe("rowhouse.record_push refuses", () => {
     { name: "a definition without a name", change: () => ({ definitions: [{}] }), code: "RH007" },
     {
       name: "a use of a table that is not recorded",
-      change: () => ({ uses: [{ ...table, name: "elsewhere" }] }),
+      change: () => ({ uses: [{ ...use, definition: { ...table, name: "elsewhere" } }] }),
       code: "23503",
+    },
+    {
+      name: "a set of columns whose hash is none",
+      change: () => ({ uses: [{ ...use, hash: "x" }] }),
+      code: "23514",
     },
     {
       name: "a build on a table that is not recorded",
@@ -186,7 +194,7 @@ describe("rowhouse.record_push refuses", () => {
 
   test("nothing of what a push has made", async () => {
     const push = await makePush();
-    const rows = await record({ ...push, uses: [table], builds: [build] });
+    const rows = await record({ ...push, uses: [use], builds: [build] });
     expect(rows.map((row) => Object.keys(row))).toEqual([["version"]]);
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { compareFacts, readDrift } from "../../src/push/mod.ts";
+import { signatureOf } from "../support/functions.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -36,6 +37,9 @@ test("what push made is what push recorded: no difference", async () => {
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
+const [GET, LIST, DELETE] = (["get", "list", "delete"] as const).map((endpoint) =>
+  signatureOf(SCHEMA, "todos", endpoint),
+);
 const NAME = "todos__status__due__idx";
 const CASES: { name: string; by: string; undo: string; things: string[] }[] = [
   {
@@ -202,33 +206,33 @@ const CASES: { name: string; by: string; undo: string; things: string[] }[] = [
   },
   {
     name: "a function that may be run by everybody",
-    by: "grant execute on function api.todos_get(uuid, bytea, uuid) to public",
-    undo: "revoke execute on function api.todos_get(uuid, bytea, uuid) from public",
-    things: ["function todos_get(uuid, bytea, uuid) / executed by public"],
+    by: `grant execute on function api.${GET} to public`,
+    undo: `revoke execute on function api.${GET} from public`,
+    things: [`function ${GET} / executed by public`],
   },
   {
     name: "a function that the service may not run",
-    by: "revoke execute on function api.todos_get(uuid, bytea, uuid) from rowhouse_service",
-    undo: "grant execute on function api.todos_get(uuid, bytea, uuid) to rowhouse_service",
-    things: ["function todos_get(uuid, bytea, uuid) / executed by rowhouse_service"],
+    by: `revoke execute on function api.${GET} from rowhouse_service`,
+    undo: `grant execute on function api.${GET} to rowhouse_service`,
+    things: [`function ${GET} / executed by rowhouse_service`],
   },
   {
     name: "a function of another owner",
-    by: "alter function api.todos_get(uuid, bytea, uuid) owner to postgres",
-    undo: "alter function api.todos_get(uuid, bytea, uuid) owner to rowhouse_tenant",
-    things: ["function todos_get(uuid, bytea, uuid) / owner"],
+    by: `alter function api.${GET} owner to postgres`,
+    undo: `alter function api.${GET} owner to rowhouse_tenant`,
+    things: [`function ${GET} / owner`],
   },
   {
     name: "a function that runs as its caller",
-    by: "alter function api.todos_get(uuid, bytea, uuid) security invoker",
-    undo: "alter function api.todos_get(uuid, bytea, uuid) security definer",
-    things: ["function todos_get(uuid, bytea, uuid) / security"],
+    by: `alter function api.${GET} security invoker`,
+    undo: `alter function api.${GET} security definer`,
+    things: [`function ${GET} / security`],
   },
   {
     name: "a function with a setting",
-    by: "alter function api.todos_get(uuid, bytea, uuid) set search_path = public",
-    undo: "alter function api.todos_get(uuid, bytea, uuid) reset all",
-    things: ["function todos_get(uuid, bytea, uuid) / settings"],
+    by: `alter function api.${GET} set search_path = public`,
+    undo: `alter function api.${GET} reset all`,
+    things: [`function ${GET} / settings`],
   },
   {
     name: "a function of somebody",
@@ -238,15 +242,15 @@ const CASES: { name: string; by: string; undo: string; things: string[] }[] = [
   },
   {
     name: "another body",
-    by: "create or replace function api.todos_delete(uuid, bytea, uuid) returns text language plpgsql security definer as 'begin return null; end'",
+    by: `create or replace function api.${DELETE} returns text language plpgsql security definer as 'begin return null; end'`,
     undo: "",
-    things: ["function todos_delete(uuid, bytea, uuid) / body"],
+    things: [`function ${DELETE} / body`],
   },
   {
     name: "a function dropped",
-    by: "drop function api.todos_list(uuid, bytea, integer, integer, integer)",
+    by: `drop function api.${LIST}`,
     undo: "",
-    things: ["function todos_list(uuid, bytea, integer, integer, integer)"],
+    things: [`function ${LIST}`],
   },
 ];
 

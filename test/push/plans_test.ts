@@ -7,6 +7,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { functionOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -44,24 +45,33 @@ type Node = {
 const CALLS = ({ id, key }: TestApp, fresh: string) => {
   const proof = proofOf(key);
   return [
-    { name: "list", text: `select api.todos_list('${id}', ${proof}, 1000, 0, 8388608)` },
+    {
+      name: "list",
+      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 1000, 0, 8388608)`,
+    },
     {
       name: "a page of the list",
-      text: `select api.todos_list('${id}', ${proof}, 10, 500, 8388608)`,
+      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 10, 500, 8388608)`,
     },
-    { name: "get", text: `select api.todos_get('${id}', ${proof}, '${FIRST}')` },
+    {
+      name: "get",
+      text: `select api.${functionOf(schema, "todos", "get")}('${id}', ${proof}, '${FIRST}')`,
+    },
     {
       name: "create",
-      text: `select api.todos_create('${id}', ${proof}, '${fresh}', '{"title":"${fresh}","project":"${fresh}"}')`,
+      text: `select api.${functionOf(schema, "todos", "create")}('${id}', ${proof}, '${fresh}', '{"title":"${fresh}","project":"${fresh}"}')`,
     },
     {
       name: "update",
-      text: `select api.todos_update('${id}', ${proof}, '${FIRST}', '{"title":"new ${fresh}","kind":"b"}')`,
+      text: `select api.${functionOf(schema, "todos", "update")}('${id}', ${proof}, '${FIRST}', '{"title":"new ${fresh}","kind":"b"}')`,
     },
-    { name: "delete", text: `select api.todos_delete('${id}', ${proof}, '${fresh}')` },
+    {
+      name: "delete",
+      text: `select api.${functionOf(schema, "todos", "delete")}('${id}', ${proof}, '${fresh}')`,
+    },
     {
       name: "a delete that cascades",
-      text: `select api.projects_delete('${id}', ${proof}, '${fresh}')`,
+      text: `select api.${functionOf(schema, "projects", "delete")}('${id}', ${proof}, '${fresh}')`,
     },
   ];
 };
@@ -79,7 +89,7 @@ set auto_explain.log_format = json; set auto_explain.log_level = notice; set cli
   const found: { call: string; scans: Node[] }[] = [];
   const fresh = crypto.randomUUID();
   await sql.unsafe(
-    `select api.projects_create('${of.id}', ${proofOf(of.key)}, '${fresh}', '{"name":"${fresh}"}')`,
+    `select api.${functionOf(schema, "projects", "create")}('${of.id}', ${proofOf(of.key)}, '${fresh}', '{"name":"${fresh}"}')`,
   );
   for (const { name, text } of CALLS(of, fresh)) {
     notices.length = 0;

@@ -1,23 +1,28 @@
 /** A deploy over a database whose functions another release made: what is told before, and what `rowhouse migrate` does. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import type { Endpoint } from "../../src/catalog/mod.ts";
 import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { makeProject, type Outcome, runCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
+import { functionOf, signatureOf } from "../support/functions.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-/** A list function as another release might make it: with one argument less. */
-const OTHER_LIST = "api.notes_list(uuid, integer, integer)";
+const NOTES = { notes: { text: t.string() } };
+const LIST_NAME = functionOf(defineSchema(NOTES), "notes", "list");
+const signature = (endpoint: Endpoint) =>
+  `api.${signatureOf(defineSchema(NOTES), "notes", endpoint)}`;
+/** A list function as another release might make it: with fewer arguments. */
+const OTHER_LIST = `api.${LIST_NAME}(uuid, integer, integer)`;
 const OTHER_RELEASE = `
-drop function api.notes_list(uuid, bytea, integer, integer, integer);
+drop function ${signature("list")};
 create function ${OTHER_LIST} returns text language plpgsql security definer as 'begin return ''{}''; end';
 alter function ${OTHER_LIST} owner to rowhouse_tenant;
 revoke all on function ${OTHER_LIST} from public;
 grant execute on function ${OTHER_LIST} to rowhouse_service, rowhouse_data`;
 const LIST = "/v1/data/db/notes";
-const NOTES = { notes: { text: t.string() } };
 
 let project: ReturnType<typeof makeProject>;
 let service: TestService;
@@ -72,7 +77,7 @@ function callAsOtherRelease(): { stop: () => Promise<{ calls: number; failures: 
   const run = async () => {
     while (!isOver) {
       const listed = login.query<{ body: string }>(
-        'select api."notes_list"($1, $2, $3) as body',
+        `select api.${LIST_NAME}($1, $2, $3) as body`,
         [app.id, 1000, 0],
         { retry: "safe", queue: SERVICE_QUEUE },
       );
@@ -132,7 +137,7 @@ test("migrate makes this release's beside it, under the calls of old processes: 
   expect([calls > 0, failures]).toEqual([true, []]);
   expect(await readAll()).toBe(before);
   expect((await readDrift(service.service.admin)).map(({ thing }) => thing)).toEqual([
-    "function notes_list(uuid, integer, integer)",
+    `function ${LIST_NAME}(uuid, integer, integer)`,
   ]);
   const [list, ready] = [await service.call(app, LIST), await service.call(undefined, "/ready")];
   expect([list.json, ready.status]).toEqual([listed, 200]);
@@ -141,8 +146,8 @@ test("migrate makes this release's beside it, under the calls of old processes: 
 });
 
 test.each([
-  { name: "get", dropped: "api.notes_get(uuid, bytea, uuid)", method: "GET" },
-  { name: "delete", dropped: "api.notes_delete(uuid, bytea, uuid)", method: "DELETE" },
+  { name: "get", dropped: signature("get"), method: "GET" },
+  { name: "delete", dropped: signature("delete"), method: "DELETE" },
 ])("a table that lacks its $name function cannot be served before a migrate", async (given) => {
   const row = `${LIST}/${crypto.randomUUID()}`;
   await change(`drop function ${given.dropped}`);
@@ -156,7 +161,7 @@ test.each([
 
 test("another body of any function is a warning, and migrate puts it right", async () => {
   await change(
-    `create or replace function api.notes_delete(uuid, bytea, uuid) returns text language plpgsql security definer
+    `create or replace function ${signature("delete")} returns text language plpgsql security definer
     as 'begin return null; end'`,
   );
   const { code, out } = await run(["doctor"]);
@@ -168,7 +173,7 @@ test("another body of any function is a warning, and migrate puts it right", asy
 });
 
 test("a function of somebody's own is no reason to make anything again", async () => {
-  await change("create function api.notes_list(text) returns int language sql as 'select 1'");
+  await change(`create function api.${LIST_NAME}(text) returns int language sql as 'select 1'`);
   expect((await run(["migrate"])).out).toStartWith("Nothing to apply\n");
 });
 

@@ -4,6 +4,7 @@ import { MAX_AGE_MS, makeGuard } from "../../src/service/isolation_guard.ts";
 import { IsolationError, openService } from "../../src/service/open.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
+import { functionOf, signatureOf } from "../support/functions.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -13,6 +14,9 @@ beforeAll(async () => {
   app = await service.makeApp(schema);
 });
 afterAll(() => service.close());
+
+const GET = functionOf(schema, "todos", "get");
+const GET_SIGNATURE = signatureOf(schema, "todos", "get");
 
 /** Each breaks the isolation in one place, and says how it is mended. */
 const BREAKS = [
@@ -75,21 +79,21 @@ const BREAKS = [
   },
   {
     name: "a function that runs as its caller",
-    hurt: "alter function api.todos_get(uuid, bytea, uuid) security invoker",
-    mend: "alter function api.todos_get(uuid, bytea, uuid) security definer",
-    says: "Function api.todos_get must belong to rowhouse_tenant and run as it",
+    hurt: `alter function api.${GET_SIGNATURE} security invoker`,
+    mend: `alter function api.${GET_SIGNATURE} security definer`,
+    says: `Function api.${GET} must belong to rowhouse_tenant and run as it`,
   },
   {
     name: "a function that belongs to the owner of the tables",
-    hurt: "alter function api.todos_get(uuid, bytea, uuid) owner to rowhouse_tables",
-    mend: "alter function api.todos_get(uuid, bytea, uuid) owner to rowhouse_tenant",
-    says: "Function api.todos_get must belong to rowhouse_tenant and run as it",
+    hurt: `alter function api.${GET_SIGNATURE} owner to rowhouse_tables`,
+    mend: `alter function api.${GET_SIGNATURE} owner to rowhouse_tenant`,
+    says: `Function api.${GET} must belong to rowhouse_tenant and run as it`,
   },
   {
     name: "a function granted to everybody",
-    hurt: "grant execute on function api.todos_get(uuid, bytea, uuid) to public",
-    mend: "revoke execute on function api.todos_get(uuid, bytea, uuid) from public",
-    says: "Function api.todos_get must be granted to the serving roles only",
+    hurt: `grant execute on function api.${GET_SIGNATURE} to public`,
+    mend: `revoke execute on function api.${GET_SIGNATURE} from public`,
+    says: `Function api.${GET} must be granted to the serving roles only`,
   },
   {
     name: "an app's table that belongs to the owner of the service's own",

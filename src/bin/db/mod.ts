@@ -42,7 +42,6 @@ const FILE_FLAGS = {
 } as const satisfies Flags;
 const SCHEMA_FLAGS: Flags = {
   ...FILE_FLAGS,
-  "shared-unique": { about: "also add unique constraints to tables that other apps use" },
   ...PLACE_FLAGS,
   wait: { value: "seconds", about: `how long to wait for another push; default ${WAIT_S}` },
 };
@@ -127,14 +126,12 @@ async function runPush(
     env,
     terminal,
   };
-  const sharedUnique = args.has("shared-unique");
   const stop = terminal.spin(dryRun ? "Planning" : "Pushing");
   const pushed = await pushProject(project, {
     destination,
     config,
     dryRun,
     waitS,
-    sharedUnique,
   }).finally(stop);
   if (args.has("json")) {
     const { status, migration, steps, notes } = pushed.result;

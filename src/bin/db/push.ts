@@ -34,8 +34,6 @@ export type PushTask = {
   config: Config;
   dryRun: boolean;
   waitS: number;
-  /** Adds a unique though other apps use the table. */
-  sharedUnique?: boolean;
 };
 export type Pushed = {
   definition: Definition;
@@ -65,7 +63,6 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
       definition,
       journal: entries,
       dryRun,
-      sharedUnique: task.sharedUnique === true,
     };
     const result = await pushPatiently(service, request, { ...task, terminal: project.terminal });
     if (dryRun) return { result, definition, types: undefined, files: [] };

@@ -30,7 +30,6 @@ export type PushRequest = {
   definition: Definition;
   journal: readonly JournalEntry[];
   dryRun: boolean;
-  sharedUnique: boolean;
 };
 export type Pushed = Omit<PushResult, "deferred">;
 export type SchemaService = {
@@ -122,9 +121,9 @@ export async function withService<Result>(
 async function pushStraight(
   deps: PushDeps,
   app: { id: string; slug: string },
-  { definition, journal, dryRun, sharedUnique }: PushRequest,
+  { definition, journal, dryRun }: PushRequest,
 ): Promise<Pushed> {
-  const options = { dryRun, sharedUnique };
+  const options = { dryRun };
   const request = { app, definition: checkDefinition(definition), journal, options };
   const { deferred, ...pushed } = await push(deps, request);
   await deferred;

@@ -86,7 +86,7 @@ async function planSchema(
   const journal = setting.args.text("journal");
   const folder = findJournalFolder({ folder: setting.folder, file, journal }, destination);
   const { entries } = await checkJournalFiles(folder, migrations);
-  const plan = { definition, journal: entries, dryRun: true, sharedUnique: false };
+  const plan = { definition, journal: entries, dryRun: true };
   const log = openLog(readSettings(setting.env), setting.terminal.warn);
   return (await service.push(plan, log)).steps;
 }

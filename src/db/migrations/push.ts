@@ -31,6 +31,20 @@ create index registrations__version__idx on rowhouse.registrations (version);
 create index registrations__table_name__idx on rowhouse.registrations (table_name);
 grant select on rowhouse.registrations to rowhouse_tables, rowhouse_service, rowhouse_data;
 
+-- What each app is served of a table, and was served a short while ago: each set of columns has functions of its own,
+-- named by the hash, which apps of one set share. One that its app no longer uses is still called by processes that are
+-- being replaced.
+create table rowhouse.column_sets (
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  table_name text not null references rowhouse.tables (name),
+  hash text not null check (hash ~ '^[0-9a-f]{16}$'),
+  definition jsonb not null,
+  unused_since timestamptz,
+  primary key (app_id, table_name, hash)
+);
+create index column_sets__table_name__hash__idx on rowhouse.column_sets (table_name, hash);
+grant select on rowhouse.column_sets to rowhouse_tables, rowhouse_service, rowhouse_data;
+
 create table rowhouse.migrations (
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
   seq integer not null,
@@ -143,7 +157,7 @@ $$;
 
 -- Last statement of a push: records it, and raises the catalog's version, which it gives back. Takes only what one push
 -- of one app can have made: the app's next migration, tables that are new or the app's own and are there, uses of
--- recorded tables, and builds that were put off. A push's one lock that all apps share is taken here, for a moment.
+-- recorded tables with their sets of columns, and builds that were put off. A push's one lock that all apps share is taken here, for a moment.
 create function rowhouse.record_push(app uuid, migration jsonb, definitions jsonb, uses jsonb, builds jsonb)
 returns bigint language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
@@ -174,8 +188,16 @@ begin
   select made ->> 'name', app, made, next_version from jsonb_array_elements(definitions) as defined (made)
   on conflict (name) do update set definition = excluded.definition, version = excluded.version;
   insert into rowhouse.registrations (app_id, table_name, definition, version)
-  select app, used ->> 'name', used, next_version from jsonb_array_elements(uses) as declared (used)
+  select app, used -> 'definition' ->> 'name', used -> 'definition', next_version
+  from jsonb_array_elements(uses) as declared (used)
   on conflict (app_id, table_name) do update set definition = excluded.definition, version = excluded.version;
+  update rowhouse.column_sets as kept set unused_since = now() from jsonb_array_elements(uses) as declared (used)
+  where kept.app_id = app and kept.table_name = used -> 'definition' ->> 'name'
+    and kept.hash <> used ->> 'hash' and kept.unused_since is null;
+  insert into rowhouse.column_sets (app_id, table_name, hash, definition)
+  select app, used -> 'definition' ->> 'name', used ->> 'hash', used -> 'columns'
+  from jsonb_array_elements(uses) as declared (used)
+  on conflict (app_id, table_name, hash) do update set unused_since = null;
   insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns)
   select app, build ->> 'table', build ->> 'kind', build ->> 'name', build -> 'columns'
   from jsonb_array_elements(builds) as put_off (build);
@@ -186,7 +208,14 @@ begin
 end
 $$;
 
-grant execute on function rowhouse.lock_push(text[], jsonb, uuid, integer),
+-- Forgets sets of columns that their apps no longer use. Their functions are dropped by the same message.
+create function rowhouse.forget_sets(wanted_table text, gone jsonb) returns void language sql security definer
+set search_path = pg_catalog, pg_temp as $$
+  delete from rowhouse.column_sets as sets using jsonb_to_recordset(gone) as one ("appId" uuid, hash text)
+  where table_name = wanted_table and sets.app_id = one."appId" and sets.hash = one.hash and unused_since is not null
+$$;
+
+grant execute on function rowhouse.forget_sets(text, jsonb), rowhouse.lock_push(text[], jsonb, uuid, integer),
   rowhouse.lock_tables(text[], integer), rowhouse.record_push(uuid, jsonb, jsonb, jsonb, jsonb) to rowhouse_tables;
 
 -- Hands a table to an app that uses it; the slug of the app that owned it before.

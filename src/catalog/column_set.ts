@@ -1,0 +1,35 @@
+/**
+ * Sets of columns: what of an app's declaration shapes the functions that serve it. Apps with one set of a table share
+ * its functions, and a push of another set never replaces them. Pure.
+ *
+ * @module
+ */
+import type { NamedColumn } from "../dsl/mod.ts";
+import { canonicalJson } from "../std/canonical_json.ts";
+
+/** A table's name and columns in the table's order. Whatever else a definition holds shapes no function. */
+export type ColumnSet = {
+  readonly name: string;
+  readonly columns: readonly Pick<NamedColumn, "name" | "kind" | "default">[];
+};
+
+const HASH_LENGTH = 16;
+
+/** A declaration without what shapes no function. */
+export function toColumnSet({ name, columns }: ColumnSet): ColumnSet {
+  return { name, columns: columns.map(toSetColumn) };
+}
+
+/** The hash by which functions are named. Columns are sorted: the table has one order for each set of them. */
+export function hashColumnSet({ name, columns }: ColumnSet): string {
+  const sorted = columns.map(toSetColumn).sort((a, b) => (a.name < b.name ? -1 : 1));
+  return new Bun.CryptoHasher("sha256")
+    .update(canonicalJson({ name, columns: sorted }))
+    .digest("hex")
+    .slice(0, HASH_LENGTH);
+}
+
+function toSetColumn(column: ColumnSet["columns"][number]): ColumnSet["columns"][number] {
+  const { name, kind } = column;
+  return column.default === undefined ? { name, kind } : { name, kind, default: column.default };
+}

@@ -1,0 +1,84 @@
+/**
+ * What becomes of the functions of a table when an app is served another set of columns: made where no app has them,
+ * and dropped when no process can still call them. Processes learn of a push within seconds; those of a release that is
+ * being replaced are given an hour.
+ *
+ * @module
+ */
+import { hashColumnSet } from "../catalog/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
+import type { Conflict } from "./compare.ts";
+import type { RecordedSet } from "./state.ts";
+import type { Step } from "./step.ts";
+
+/** How long a set that its app no longer uses is kept. */
+export const KEPT_S = 3600;
+/** How many sets an app has of a table at the most, those that it no longer uses included. */
+const MAX_SETS = 8;
+/** For how long at the least, also where an app has too many. */
+const KEPT_LEAST_S = 60;
+
+export type SetsPlan = { steps: Step[]; conflicts: Conflict[] };
+
+/** The steps by which an app comes to be served `used`; `recorded` are the sets of every app of that table. */
+export function planSets(
+  appId: string,
+  used: TableDefinition,
+  recorded: readonly RecordedSet[],
+): SetsPlan {
+  const hash = hashColumnSet(used);
+  const isWanted = (set: RecordedSet) => set.appId === appId && set.hash === hash;
+  const kept = recorded.filter((set) => isWanted(set) || !isExpired(set));
+  const others = kept.filter((set) => set.appId === appId && !isWanted(set));
+  const excess = others.sort(byAge).slice(0, Math.max(others.length + 1 - MAX_SETS, 0));
+  const gone = [...recorded.filter((set) => !kept.includes(set)), ...excess];
+  const left = kept.filter((set) => !excess.includes(set));
+  const make: Step = { kind: "create_functions", table: used };
+  return {
+    steps: [
+      ...(left.some((set) => set.hash === hash && set.unusedS === null) ? [] : [make]),
+      ...planDrop(used.name, gone, [...left.map((set) => set.hash), hash]),
+    ],
+    conflicts: excess.some(isYoung) ? [tooMany(used.name)] : [],
+  };
+}
+
+/** The step that drops the functions of sets which no app has any more, and forgets the sets; none where none are gone. */
+export function planDrop(
+  table: string,
+  gone: readonly RecordedSet[],
+  left: readonly string[],
+): Extract<Step, { kind: "drop_functions" }>[] {
+  if (gone.length === 0) return [];
+  const hashes = [...new Set(gone.map(({ hash }) => hash))].filter((hash) => !left.includes(hash));
+  return [
+    {
+      kind: "drop_functions",
+      table,
+      hashes,
+      gone: gone.map(({ appId, hash }) => ({ appId, hash })),
+    },
+  ];
+}
+
+export function isExpired({ unusedS }: RecordedSet): boolean {
+  return unusedS !== null && unusedS >= KEPT_S;
+}
+
+/** A set in use is never among those in excess: an app has one, and that stands beside a new one. */
+function isYoung({ unusedS }: RecordedSet): boolean {
+  return unusedS !== null && unusedS < KEPT_LEAST_S;
+}
+
+function byAge(a: RecordedSet, b: RecordedSet): number {
+  return (b.unusedS ?? -1) - (a.unusedS ?? -1);
+}
+
+function tooMany(table: string): Conflict {
+  return {
+    table,
+    wanted: "another set of columns",
+    found: `${MAX_SETS} that were pushed within a minute, which processes may still call`,
+    remedy: "push again in a minute",
+  };
+}

@@ -1,0 +1,205 @@
+/** Sets of columns: an app is served what it declares or has declared, by functions that apps of one set share. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { readDrift, refreshFunctions, sweepSets } from "../../src/push/mod.ts";
+import { functionOf } from "../support/functions.ts";
+import { freshName, postSchema } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService();
+});
+afterAll(() => service.close());
+
+const post = (json: object) => ({ method: "POST", json });
+const run = (text: string) => service.service.admin.message(`${text}; select 1`);
+
+/** The functions of a table by name, each with the transaction that made it. */
+async function readFunctions(table: string): Promise<Map<string, string>> {
+  const rows = await service.service.admin.query<{ name: string; made: string }>(
+    "select proname as name, xmin::text as made from pg_proc where proname like $1 || '\\_\\_%' order by 1",
+    [table.slice(0, 32)],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return new Map(rows.map(({ name, made }) => [name, made]));
+}
+
+/** Ages the sets that an app no longer uses. */
+const age = ({ id }: TestApp, seconds: number) =>
+  run(
+    `update rowhouse.column_sets set unused_since = unused_since - interval '${seconds} s' where app_id = '${id}'`,
+  );
+
+const TITLE = { title: t.string().required() };
+
+test("an owner's new columns, however large, are in no answer of another app, and no body of it may fill them", async () => {
+  const name = freshName();
+  const path = `/v1/data/db/${name}`;
+  const [owner, other] = [await service.makeApp(), await service.makeApp()];
+  for (const app of [owner, other]) await postSchema(service, app, defineSchema({ [name]: TITLE }));
+  const made = await service.call(other, path, post({ title: "a" }));
+  const before = await service.call(other, path);
+  const added = Object.fromEntries(
+    Array.from({ length: 8 }, (_, n) => [`c${n}`, t.string().required().default("x".repeat(900))]),
+  );
+  const grown = { ...TITLE, ...added, kind: t.enum(["a"]), price: t.decimal() };
+  expect(await postSchema(service, owner, defineSchema({ [name]: grown }))).toMatchObject({
+    json: { status: "applied" },
+  });
+
+  expect((await service.call(other, path)).text).toBe(before.text);
+  expect(
+    (
+      await service.call(other, made.headers.get("location") ?? "", {
+        method: "PATCH",
+        json: { c0: 5, kind: "no value", price: 1 },
+      })
+    ).text,
+  ).toBe(made.text);
+  const more = await service.call(other, path, post({ title: "b", c0: 5, kind: 7 }));
+  expect([more.status, Object.keys(more.json as object)]).toEqual([201, ["id", "app_id", "title"]]);
+  const own = await service.call(owner, path, post({ title: "c" }));
+  expect(Object.keys(own.json as object)).toEqual(["id", "app_id", ...Object.keys(grown)]);
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("apps of one set share functions, and a push of another set replaces none of them", async () => {
+  const name = freshName();
+  const schema = defineSchema({ [name]: { ...TITLE, note: t.string().default("n") } });
+  const [owner, same, fewer] = [
+    await service.makeApp(schema),
+    await service.makeApp(schema),
+    await service.makeApp(),
+  ];
+  const before = await readFunctions(name);
+  expect([...before.keys()]).toEqual(
+    (["create", "delete", "get", "list", "update"] as const).map((endpoint) =>
+      functionOf(schema, name, endpoint),
+    ),
+  );
+  await postSchema(service, fewer, defineSchema({ [name]: TITLE }));
+  const both = await readFunctions(name);
+  expect(both.size).toBe(10);
+  for (const [key, made] of before) expect(both.get(key)).toBe(made);
+  await postSchema(
+    service,
+    owner,
+    defineSchema({ [name]: { ...TITLE, note: t.string().default("n"), more: t.number() } }),
+  );
+  const grown = await readFunctions(name);
+  expect(grown.size).toBe(15);
+  for (const [key, made] of both) expect(grown.get(key)).toBe(made);
+  for (const [app, keys] of [
+    [owner, ["title", "note", "more"]],
+    [same, ["title", "note"]],
+    [fewer, ["title"]],
+  ] as const) {
+    const made = await service.call(app, `/v1/data/db/${name}`, post({ title: "x" }));
+    expect(Object.keys(made.json as object)).toEqual(["id", "app_id", ...keys]);
+  }
+});
+
+test("what an app has declared it goes on being served: columns, values of enums, in the table's order", async () => {
+  const name = freshName();
+  const path = `/v1/data/db/${name}`;
+  const kind = (values: [string, ...string[]]) => t.enum(values);
+  const whole = { a: t.string(), kind: kind(["one", "two", "three", "four"]), b: t.number() };
+  await service.makeApp(defineSchema({ [name]: whole }));
+  const app = await service.makeApp(defineSchema({ [name]: { kind: kind(["two", "four"]) } }));
+  const second = defineSchema({ [name]: { b: t.number(), kind: kind(["one", "four"]) } });
+  expect(await postSchema(service, app, second)).toMatchObject({ json: { status: "applied" } });
+  const third = defineSchema({ [name]: { b: t.number() } });
+  expect((await postSchema(service, app, third)).json).toMatchObject({
+    status: "unchanged",
+    notes: [expect.stringContaining("KEPT")],
+  });
+  for (const value of ["one", "two", "four"]) {
+    const made = await service.call(app, path, post({ b: 1, kind: value, a: "theirs" }));
+    expect(made.text).toContain(`"kind":"${value}","b":1}`);
+  }
+  const refused = await service.call(app, path, post({ kind: "three" }));
+  expect([refused.status, refused.text]).toEqual([422, expect.not.stringContaining("three")]);
+});
+
+test("a clash on a unique that reaches over other apps' columns blames the app's own alone", async () => {
+  const name = freshName();
+  const columns = { a: t.string(), hidden: t.string().default("x") };
+  await service.makeApp(defineSchema({ [name]: t.model(columns).unique("a", "hidden") }));
+  const app = await service.makeApp(defineSchema({ [name]: { a: t.string() } }));
+  const path = `/v1/data/db/${name}`;
+  await service.call(app, path, post({ a: "1" }));
+  const clash = await service.call(app, path, post({ a: "1" }));
+  expect([clash.status, clash.text]).toEqual([409, expect.not.stringContaining("hidden")]);
+  expect(clash.json).toMatchObject({
+    details: [{ path: "/a", message: "Must be unique: another row has this a" }],
+  });
+});
+
+test("functions of a set that nobody uses stay for an hour, and go with a later push or a migrate", async () => {
+  const name = freshName();
+  const schema = (more: object) => defineSchema({ [name]: { ...TITLE, ...more } });
+  const app = await service.makeApp(schema({}));
+  const other = await service.makeApp(schema({}));
+  const first = [...(await readFunctions(name)).keys()];
+  await postSchema(service, app, schema({ a: t.string() }));
+  await postSchema(service, other, schema({ a: t.string() }));
+  await Promise.all([age(app, 3590), age(other, 3590)]);
+  await postSchema(service, app, schema({ a: t.string(), b: t.string() }));
+  expect([...(await readFunctions(name)).keys()]).toEqual(expect.arrayContaining(first));
+
+  await age(other, 20);
+  await sweepSets(service.service.admin);
+  expect([...(await readFunctions(name)).keys()]).toEqual(expect.arrayContaining(first));
+  await age(app, 20);
+  await postSchema(service, app, schema({ a: t.string(), b: t.string(), c: t.string() }));
+  const left = await readFunctions(name);
+  expect(first.filter((one) => left.has(one))).toEqual([]);
+  expect(left.size).toBe(15);
+
+  await age(app, 3600);
+  await sweepSets(service.service.admin);
+  expect((await readFunctions(name)).size).toBe(10);
+  expect(await refreshFunctions(service.service.admin)).toEqual([]);
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  expect((await service.call(undefined, "/ready")).status).toBe(200);
+});
+
+test("an app has eight sets of a table at the most: a ninth within a minute waits, then the oldest goes", async () => {
+  const name = freshName();
+  const columns = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`c${n}`, t.boolean()]));
+  const schema = (count: number) => defineSchema({ [name]: columns(count) });
+  const app = await service.makeApp(schema(1));
+  for (const count of [2, 3, 4, 5, 6, 7, 8]) await service.pushSchema(app, schema(count));
+  for (const more of [{}, { dryRun: true }]) {
+    const refused = await postSchema(service, app, schema(9), more);
+    expect([refused.status, refused.text]).toEqual([
+      409,
+      expect.stringContaining("push again in a minute"),
+    ]);
+  }
+  await age(app, 60);
+  expect(await postSchema(service, app, schema(9))).toMatchObject({ json: { status: "applied" } });
+  const left = [...(await readFunctions(name)).keys()];
+  expect(left).toHaveLength(40);
+  expect(left).not.toContain(functionOf(schema(1), name, "get"));
+  expect(left).toContain(functionOf(schema(2), name, "get"));
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("a process that has not heard of a push calls what is gone once, and is served all the same", async () => {
+  const name = freshName();
+  const path = `/v1/data/db/${name}`;
+  const schema = (more: object) => defineSchema({ [name]: { ...TITLE, ...more } });
+  const app = await service.makeApp(schema({}));
+  const made = await service.call(app, path, post({ title: "a" }));
+  // Pushed past the process that serves, whose catalog is as old as its last look.
+  await service.pushSchema(app, schema({ a: t.string() }));
+  await age(app, 3600);
+  await sweepSets(service.service.admin);
+  const created = await service.call(app, path, post({ title: "b" }));
+  expect([made.status, created.status]).toEqual([201, 201]);
+  expect(Object.keys(created.json as object)).toEqual(["id", "app_id", "title", "a"]);
+});
