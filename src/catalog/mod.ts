@@ -23,9 +23,9 @@ export {
 export { findIsolationFaults } from "./isolation.ts";
 export {
   type Constraint,
-  constraintColumns,
   deriveName,
   enumTypeName,
+  findConstraint,
   indexesOf,
   keysOf,
   referencesOf,

@@ -66,14 +66,11 @@ export function referencesOf(table: TableDefinition): Constraint[] {
   return toConstraints(table, lists, "fkey");
 }
 
-/** Which columns a broken constraint or index of this table is about. */
-export function constraintColumns(
-  table: TableDefinition,
-  name: string,
-): readonly string[] | undefined {
+/** The constraint or index of this table that has a name. */
+export function findConstraint(table: TableDefinition, name: string): Constraint | undefined {
   return [...keysOf(table), ...indexesOf(table), ...referencesOf(table)].find(
     (one) => one.name === name,
-  )?.columns;
+  );
 }
 
 function toConstraints(

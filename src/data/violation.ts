@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { constraintColumns, type RecordedTable } from "../catalog/mod.ts";
+import { findConstraint, type RecordedTable } from "../catalog/mod.ts";
 import type { Violation } from "../db/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 
@@ -18,7 +18,7 @@ const MESSAGES: Readonly<Record<Violation["kind"], (columns: string) => string>>
 
 /** Whether the constraint that was broken, where one is named, is one of this table. */
 export function isKnown({ whole }: RecordedTable, { constraint }: Violation): boolean {
-  return constraint === undefined || constraintColumns(whole, constraint) !== undefined;
+  return constraint === undefined || findConstraint(whole, constraint) !== undefined;
 }
 
 /** The problem of a broken rule. */
@@ -44,7 +44,8 @@ export function toInvalid(details: Detail[]): Problem {
 
 /** The columns to blame, of those that the app is served: a constraint may stand on others beside them. */
 function blame({ constraint, column }: Violation, { table }: BrokenRow): string[] {
-  const named = constraint === undefined ? undefined : constraintColumns(table.whole, constraint);
+  const named =
+    constraint === undefined ? undefined : findConstraint(table.whole, constraint)?.columns;
   const columns = column === undefined ? (named ?? []) : [column];
   return columns.filter((name) => table.definition.columns.some((own) => own.name === name));
 }

@@ -73,6 +73,8 @@ export const QUOTAS = {
   tables: 500,
   columnsPerTable: 200,
   indexesPerTable: 16,
+  /** An entry of an index holds whole decimals of up to 400 digits. */
+  decimalsPerIndex: 8,
   enumValues: 100,
   enumValueBytes: 63,
   defaultBytes: 1024,

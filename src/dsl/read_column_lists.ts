@@ -39,6 +39,15 @@ function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[
     if (fault === undefined && typeof one === "string") names.push(one);
     else faults.add(at, `Cannot make ${what} on ${describe(one)}: ${fault}`);
   }
+  const isDecimal = (name: string) =>
+    wanted.columns.some((column) => column.name === name && column.kind === "decimal");
+  const decimals = names.filter(isDecimal).length;
+  const most = QUOTAS.decimalsPerIndex;
+  if (decimals > most)
+    faults.add(
+      at,
+      `Cannot make ${what} on ${decimals} decimal columns: at most ${most} are allowed`,
+    );
   return names.length === list?.length ? names : [];
 }
 

@@ -4,10 +4,11 @@
  *
  * @module
  */
-import { deriveName, enumTypeName } from "../catalog/mod.ts";
+import { type Constraint, deriveName, enumTypeName } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName, TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { renderDropFunctions, renderFunctions } from "./functions.ts";
+import { isDigested, renderTerms } from "./index_terms.ts";
 import type { Plan, Step } from "./step.ts";
 import { sqlDefault, sqlType } from "./types.ts";
 
@@ -31,10 +32,12 @@ const RENDERERS: Renderers = {
     `alter table data.${quoteName(table)} alter column ${quoteName(column)} ${required ? "set" : "drop"} not null`,
   ],
   add_key: ({ table, key }) => [
-    `alter table data.${quoteName(table)} add constraint ${quoteName(key.name)} unique (${renderKey(key.columns)})`,
+    isDigested(key)
+      ? `create unique index ${quoteName(key.name)} on data.${quoteName(table)} (${renderTerms(key)})`
+      : `alter table data.${quoteName(table)} add constraint ${quoteName(key.name)} unique (${renderTerms(key)})`,
   ],
   add_index: ({ table, index }) => [
-    `create index ${quoteName(index.name)} on data.${quoteName(table)} (${renderKey(index.columns)})`,
+    `create index ${quoteName(index.name)} on data.${quoteName(table)} (${renderTerms(index)})`,
   ],
   defer_index: () => [],
   add_reference: renderReference,
@@ -94,11 +97,6 @@ function renderColumn(table: TableDefinition, column: NamedColumn): string {
   return parts.join(" ");
 }
 
-/** Every key leads with the app: checks of keys look past row security. */
-function renderKey(columns: readonly string[]): string {
-  return ["app_id", ...columns].map(quoteName).join(", ");
-}
-
 type AddReference = Extract<Step, { kind: "add_reference" }>;
 
 /**
@@ -113,7 +111,7 @@ function renderReference({ table, column, validate }: AddReference): string[] {
   const cascade = column.onDelete === "cascade" ? " on delete cascade" : "";
   const add =
     `alter table ${source} add constraint ${constraint}` +
-    ` foreign key (${renderKey([column.name])}) references ${target} ("app_id", "id")${cascade}`;
+    ` foreign key ("app_id", ${quoteName(column.name)}) references ${target} ("app_id", "id")${cascade}`;
   if (validate === "no") return [add];
   if (validate === "later") return [`${add} not valid`];
   const both = [...new Set([source, target])];
@@ -125,17 +123,13 @@ function renderReference({ table, column, validate }: AddReference): string[] {
   ];
 }
 
-export type DeferredBuild = {
-  kind: "index" | "reference";
-  table: string;
-  name: string;
-  columns: readonly string[];
-};
+export type DeferredBuild = { table: string; constraint: Constraint };
 
 /** A deferred step as the one statement of its message: nothing may stand beside a concurrent build. */
-export function renderDeferred({ kind, table, name, columns }: DeferredBuild): string {
-  return kind === "index"
-    ? `create index concurrently ${quoteName(name)} on data.${quoteName(table)} (${renderKey(columns)})`
+export function renderDeferred({ table, constraint }: DeferredBuild): string {
+  const { kind, name } = constraint;
+  return kind === "idx"
+    ? `create index concurrently ${quoteName(name)} on data.${quoteName(table)} (${renderTerms(constraint)})`
     : `alter table data.${quoteName(table)} validate constraint ${quoteName(name)}`;
 }
 

@@ -4,13 +4,15 @@
  *
  * @module
  */
+import { findConstraint } from "../catalog/mod.ts";
 import { coalesce, type Database, readSqlState, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
 import { type DeferredBuild, renderDeferred, renderDropIndex } from "./ddl.ts";
 
 export type DeferredStep = {
   table: string;
-  kind: DeferredBuild["kind"];
+  kind: "index" | "reference";
   name: string;
   columns: string[];
   state: "waiting" | "running" | "done" | "failed";
@@ -19,6 +21,7 @@ export type DeferredStep = {
 };
 
 type Claimed = DeferredBuild & { id: string };
+type ClaimedRow = { id: string; table: string; name: string; definition: string };
 
 const LEASE_S = 60;
 const RENEW_MS = 20_000;
@@ -54,17 +57,22 @@ async function runDeferredSteps(deps: DeferredDeps): Promise<void> {
 }
 
 async function claimStep(admin: Database, after: string): Promise<Claimed | undefined> {
-  const [row] = await admin.query<Omit<Claimed, "columns"> & { columns: string }>(
+  const [row] = await admin.query<ClaimedRow>(
     `update rowhouse.deferred_steps set state = 'running', attempts = attempts + 1, fault = null,
       lease_until = now() + make_interval(secs => ${LEASE_S})
     where id = (select id from rowhouse.deferred_steps
       where state <> 'done' and lease_until < now() and id > $1::int8
       order by id limit 1 for update skip locked)
-    returning id::text as id, kind, table_name as "table", name, columns::text as columns`,
+    returning id::text as id, table_name as "table", name,
+      (select definition::text from rowhouse.tables where tables.name = table_name) as definition`,
     [after],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  return row === undefined ? undefined : { ...row, columns: JSON.parse(row.columns) as string[] };
+  if (row === undefined) return undefined;
+  const definition = JSON.parse(row.definition) as TableDefinition;
+  const constraint = findConstraint(definition, row.name);
+  if (constraint === undefined) throw new Error(`A deferred step builds nothing of ${row.table}`);
+  return { id: row.id, table: row.table, constraint };
 }
 
 async function renewLease({ admin, log }: DeferredDeps, id: string): Promise<void> {
@@ -92,9 +100,10 @@ async function endStep(admin: Database, id: string, { state, fault }: End): Prom
 
 async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> {
   try {
-    return step.kind === "index" ? await buildIndex(admin, step) : await runBuild(admin, step);
+    const isIndex = step.constraint.kind === "idx";
+    return isIndex ? await buildIndex(admin, step) : await runBuild(admin, step);
   } catch (error) {
-    if (!(error instanceof ViolationError)) noteFault(log, `the deferred ${step.kind}`)(error);
+    if (!(error instanceof ViolationError)) noteFault(log, "a deferred step")(error);
     return toEnd(error);
   }
 }
@@ -105,7 +114,7 @@ async function buildIndex(admin: Database, step: Claimed): Promise<End> {
   if (found?.valid === true) return DONE;
   if (found?.building === true)
     return { state: "waiting", fault: "another session is building it" };
-  if (found !== undefined) await admin.message(renderDropIndex(step.name), BUILD);
+  if (found !== undefined) await admin.message(renderDropIndex(step.constraint.name), BUILD);
   return await runBuild(admin, step);
 }
 
@@ -116,7 +125,7 @@ async function runBuild(admin: Database, step: Claimed): Promise<End> {
   return DONE;
 }
 
-async function findIndex(admin: Database, { table, name }: Claimed) {
+async function findIndex(admin: Database, { table, constraint }: Claimed) {
   const [row] = await admin.query<{ valid: boolean; building: boolean }>(
     `select indisvalid as valid, exists (
         select from pg_catalog.pg_stat_progress_create_index where index_relid = indexrelid) as building
@@ -125,7 +134,7 @@ async function findIndex(admin: Database, { table, name }: Claimed) {
     join pg_catalog.pg_class as table_class on table_class.oid = indrelid
     where index_class.relname = $1 and table_class.relname = $2
       and index_class.relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'data')`,
-    [name, table],
+    [constraint.name, table],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row;

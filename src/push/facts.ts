@@ -21,6 +21,7 @@ import { TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { toDefaultText } from "./default_text.ts";
 import { renderBody } from "./functions.ts";
+import { isDigested, printTerms } from "./index_terms.ts";
 
 export type Facts = ReadonlyMap<string, string>;
 export const THERE = "there";
@@ -98,10 +99,13 @@ function toConstraintFacts(path: string, table: TableDefinition): Fact[] {
   return [
     [`${path} / constraint ${table.name}__pkey`, "primary key (app_id, id)"],
     ...keysOf(table).map(
-      (key): Fact => [`${path} / constraint ${key.name}`, `unique ${list(key.columns)}`],
+      (key): Fact =>
+        isDigested(key)
+          ? [`${path} / index ${key.name}`, `btree (${printTerms(key)}), unique`]
+          : [`${path} / constraint ${key.name}`, `unique (${printTerms(key)})`],
     ),
     ...indexesOf(table).map(
-      (index): Fact => [`${path} / index ${index.name}`, `btree ${list(index.columns)}`],
+      (index): Fact => [`${path} / index ${index.name}`, `btree (${printTerms(index)})`],
     ),
     ...referencesOf(table).map((one): Fact => {
       const column = targets.get(one.columns[0] ?? "");

@@ -86,9 +86,9 @@ export function makeMigration(
 
 function renderLater(step: Step): string[] {
   if (step.kind === "defer_index")
-    return [renderDeferred({ ...step.index, kind: "index", table: step.table })];
+    return [renderDeferred({ table: step.table, constraint: step.index })];
   if (step.kind === "defer_reference")
-    return [renderDeferred({ ...step.reference, kind: "reference", table: step.table })];
+    return [renderDeferred({ table: step.table, constraint: step.reference })];
   return [];
 }
 

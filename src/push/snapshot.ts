@@ -74,7 +74,7 @@ facts (path, value) as (
     || case when convalidated then '' else ', not valid' end
     from pg_constraint join tables on tables.oid = conrelid where contype not in ('n', 't')
   union all select path || ' / index ' || index_class.relname,
-    amname || ' (' || (select string_agg(coalesce(attname, 'expression'), ', ' order by place)
+    amname || ' (' || (select string_agg(coalesce(attname::text, replace(pg_get_indexdef(indexrelid, place::int, true), '"', '')), ', ' order by place)
         from unnest(indkey::int2[]) with ordinality as k (key, place)
         left join pg_attribute on attrelid = indrelid and attnum = key and key <> 0) || ')'
     || case when indisunique then ', unique' else '' end

@@ -64,7 +64,7 @@ test.each([
 test.each(["zsh", "fish"])("rowhouse completion %s names every command and flag", async (shell) => {
   const { code, out } = await runCommand(["completion", shell], project);
   expect(code).toBe(0);
-  for (const word of [...COMMANDS.flatMap((name) => name.split(" ")), "shared-unique"])
+  for (const word of [...COMMANDS.flatMap((name) => name.split(" ")), "journal"])
     expect(out).toContain(word);
 });
 

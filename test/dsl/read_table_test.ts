@@ -97,6 +97,14 @@ describe("readDefinition() refuses a table with", () => {
       message: "Cannot use 32 columns of an index: at most 31 are allowed",
     },
     {
+      name: "an index on 9 decimals",
+      table: {
+        columns: MANY.slice(0, 9).map((column) => ({ ...column, kind: "decimal" })),
+        indexes: [MANY.slice(0, 9).map(({ name }) => name)],
+      },
+      message: "Cannot make an index on 9 decimal columns: at most 8 are allowed",
+    },
+    {
       name: "17 indexes",
       table: { columns: MANY.slice(0, 17).map((column) => ({ ...column, index: true })) },
       message:

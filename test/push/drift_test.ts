@@ -6,7 +6,10 @@ import { openTestService, type TestService } from "../support/service.ts";
 
 let service: TestService;
 const SCHEMA = defineSchema({
-  projects: { name: t.string().required().unique().default("it's a \\ \r\n $rowhouse$ name") },
+  projects: {
+    number: t.number().unique(),
+    name: t.string().required().unique().default("it's a \\ \r\n $rowhouse$ name"),
+  },
   todos: t
     .model({
       title: t.string().required().index(),
@@ -40,6 +43,8 @@ test("what push made is what push recorded: no difference", async () => {
 const [GET, LIST, DELETE] = (["get", "list", "delete"] as const).map((endpoint) =>
   signatureOf(SCHEMA, "todos", endpoint),
 );
+/** What stands for a text in a unique. */
+const DIGEST = String.raw`sha256(decode(replace(name, '\', '\\'), 'escape'))`;
 const NAME = "todos__status__due__idx";
 const CASES: { name: string; by: string; undo: string; things: string[] }[] = [
   {
@@ -56,9 +61,9 @@ const CASES: { name: string; by: string; undo: string; things: string[] }[] = [
   },
   {
     name: "another type",
-    by: "alter table data.todos alter column title type varchar(9)",
-    undo: "alter table data.todos alter column title type text",
-    things: ["table todos / column title / type"],
+    by: "alter table data.todos alter column noted type timestamptz(3)",
+    undo: "alter table data.todos alter column noted type timestamptz",
+    things: ["table todos / column noted / type"],
   },
   {
     name: "another default",
@@ -86,9 +91,27 @@ const CASES: { name: string; by: string; undo: string; things: string[] }[] = [
   },
   {
     name: "a unique dropped",
-    by: "alter table data.projects drop constraint projects__name__key",
-    undo: "alter table data.projects add constraint projects__name__key unique (app_id, name)",
-    things: ["table projects / constraint projects__name__key"],
+    by: "drop index data.projects__name__key",
+    undo: `create unique index projects__name__key on data.projects (app_id, ${DIGEST})`,
+    things: ["table projects / index projects__name__key"],
+  },
+  {
+    name: "a unique over the beginnings of texts",
+    by: "drop index data.projects__name__key; create unique index projects__name__key on data.projects (app_id, left(name, 600))",
+    undo: `drop index data.projects__name__key; create unique index projects__name__key on data.projects (app_id, ${DIGEST})`,
+    things: ["table projects / index projects__name__key"],
+  },
+  {
+    name: "an index over whole texts",
+    by: "drop index data.todos__title__idx; create index todos__title__idx on data.todos (app_id, title)",
+    undo: "drop index data.todos__title__idx; create index todos__title__idx on data.todos (app_id, left(title, 600))",
+    things: ["table todos / index todos__title__idx"],
+  },
+  {
+    name: "a unique that is a constraint dropped",
+    by: "alter table data.projects drop constraint projects__number__key",
+    undo: "alter table data.projects add constraint projects__number__key unique (app_id, number)",
+    things: ["table projects / constraint projects__number__key"],
   },
   {
     name: "a unique without the app",

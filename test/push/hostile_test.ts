@@ -301,7 +301,7 @@ test("an app's key cannot add a unique to other apps' rows, whatever flag it sen
   const plain = await push({});
   expect([plain.status, plain.json]).toMatchObject([409, { error: "incompatible_schema" }]);
   const flagged = await push({ sharedUnique: true });
-  expect([flagged.status, flagged.json]).toMatchObject([403, { error: "forbidden" }]);
+  expect([flagged.status, flagged.json]).toMatchObject([422, { error: "invalid_schema" }]);
   expect(plain.text + flagged.text).not.toContain(other.slug);
   const again = await service.call(other, path, { method: "POST", json: { label: "dup" } });
   expect(again.status).toBe(201);

@@ -242,7 +242,7 @@ test("derived names fit 63 bytes and never collide", () => {
 
 test("every constraint of the tables is known by its derived name", async () => {
   const found = await service.service.admin.query<{ name: string }>(
-    "select conname as name from pg_constraint where connamespace = 'data'::regnamespace and contype in ('u', 'f') union select i.relname from pg_index join pg_class i on i.oid = indexrelid where i.relnamespace = 'data'::regnamespace and not indisunique",
+    "select conname as name from pg_constraint where connamespace = 'data'::regnamespace and contype in ('u', 'f') union select i.relname from pg_index join pg_class i on i.oid = indexrelid where i.relnamespace = 'data'::regnamespace and not indisprimary",
     [],
     { retry: "safe", queue: SERVICE_QUEUE },
   );

@@ -203,3 +203,62 @@ test("a process that has not heard of a push calls what is gone once, and is ser
   expect([made.status, created.status]).toEqual([201, 201]);
   expect(Object.keys(created.json as object)).toEqual(["id", "app_id", "title", "a"]);
 });
+
+test("an owner's index or unique refuses no text of another app, however long", async () => {
+  const name = freshName();
+  const path = `/v1/data/db/${name}`;
+  const columns = { title: t.string(), code: t.decimal(), note: t.string() };
+  const [owner, other] = [await service.makeApp(), await service.makeApp()];
+  for (const app of [owner, other])
+    await postSchema(service, app, defineSchema({ [name]: columns }));
+  const grown = t
+    .model({ ...columns, title: t.string().index() })
+    .index("title", "note")
+    .index("code", "title", "note");
+  expect(await postSchema(service, owner, defineSchema({ [name]: grown }))).toMatchObject({
+    json: { status: "applied" },
+  });
+  const long = Buffer.from(crypto.getRandomValues(new Uint8Array(9000))).toString("base64");
+  const code = `-${"7".repeat(199)}.${"3".repeat(198)}`;
+  const made = await service.call(other, path, post({ title: long, note: long, code }));
+  expect([made.status, made.json]).toMatchObject([201, { title: long, note: long, code }]);
+});
+
+test("the widest indexes that can be declared take the longest values there are", async () => {
+  const name = freshName();
+  const decimals = Array.from({ length: 8 }, (_, n) => `d${n}`);
+  const strings = Array.from({ length: 23 }, (_, n) => `s${n}`);
+  const columns = {
+    ...Object.fromEntries(decimals.map((one) => [one, t.decimal()])),
+    ...Object.fromEntries(strings.map((one) => [one, t.string()])),
+  };
+  const all = [...decimals, ...strings] as [string, ...string[]];
+  const app = await service.makeApp(
+    defineSchema({
+      [name]: t
+        .model(columns)
+        .index(...all)
+        .unique(...all)
+        .index(...(strings as [string])),
+    }),
+  );
+  const noise = () =>
+    Array.from({ length: 400 }, () =>
+      String.fromCodePoint(0x20000 + Math.floor(Math.random() * 40_000)),
+    ).join("");
+  const values = Object.fromEntries([
+    ...decimals.map((one) => [one, `-${"9".repeat(199)}.${"9".repeat(199)}`]),
+    ...strings.map((one) => [one, noise()]),
+  ]);
+  const path = `/v1/data/db/${name}`;
+  const statuses = [values, values].map(
+    async (json) => (await service.call(app, path, post(json))).status,
+  );
+  expect((await Promise.all(statuses)).sort()).toEqual([201, 409]);
+  const tooMany = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`d${n}`, t.decimal()]));
+  expect(() =>
+    service.makeApp(
+      defineSchema({ [name]: t.model(tooMany).index(...(Object.keys(tooMany) as [string])) }),
+    ),
+  ).toThrow("at most 8");
+});

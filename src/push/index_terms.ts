@@ -1,0 +1,76 @@
+/**
+ * What an index holds of its columns, so that no value is ever too long for it: PostgreSQL refuses entries over 2,704
+ * bytes, and would refuse the write. A plain index holds the beginnings of texts, a unique one digests of them: two
+ * values that differ late must stay different. Pure.
+ *
+ * @module
+ */
+import type { Constraint } from "../catalog/mod.ts";
+import { quoteLiteral, quoteName } from "../db/mod.ts";
+import type { Kind } from "../dsl/mod.ts";
+
+/** Bytes that the columns of an index share; the app's id, headers and padding take the rest. */
+const BUDGET = 2400;
+/** Bytes of a character at the most. */
+const CHARACTER = 4;
+
+/** Bytes that a value takes at the most, padding included; a decimal has up to 400 digits, four of them in two bytes. */
+const WIDTHS: Readonly<Record<Exclude<Kind, "string">, number>> = {
+  number: 24,
+  decimal: 216,
+  boolean: 8,
+  uuid: 16,
+  timestamp: 8,
+  enum: 8,
+  ref: 16,
+  json: 0,
+};
+
+/** How a unique stands in the database: its columns as they are make a constraint, digests need an index. */
+export function isDigested({ kind, kinds }: Constraint): boolean {
+  return kind === "key" && kinds.includes("string");
+}
+
+/** The columns of an index or a constraint as DDL writes them. Each leads with the app: checks look past row security. */
+export function renderTerms(constraint: Constraint): string {
+  const terms = toTerms(constraint, {
+    start: (column, length) => `pg_catalog.left(${quoteName(column)}, ${length})`,
+    digest: (column) =>
+      `pg_catalog.sha256(pg_catalog.decode(pg_catalog.replace(${quoteName(column)}, ${quoteLiteral("\\")}, ${quoteLiteral("\\\\")}), 'escape'))`,
+    plain: quoteName,
+  });
+  return [`"app_id"`, ...terms].join(", ");
+}
+
+/** The same as PostgreSQL prints them, without its quotation marks. */
+export function printTerms(constraint: Constraint): string {
+  const terms = toTerms(constraint, {
+    start: (column, length) => `left(${column}, ${length})`,
+    digest: (column) =>
+      `sha256(decode(replace(${column}, '\\'::text, '\\\\'::text), 'escape'::text))`,
+    plain: (column) => column,
+  });
+  return ["app_id", ...terms].join(", ");
+}
+
+type Forms = {
+  start: (column: string, length: number) => string;
+  /** SHA-256 of a text's bytes, by what PostgreSQL itself has and calls immutable: that leaves only this way to bytes. */
+  digest: (column: string) => string;
+  plain: (column: string) => string;
+};
+
+function toTerms({ kind, columns, kinds }: Constraint, forms: Forms): string[] {
+  const length = toLength(kinds);
+  return columns.map((column, index) => {
+    if (kinds[index] !== "string") return forms.plain(column);
+    return kind === "key" ? forms.digest(column) : forms.start(column, length);
+  });
+}
+
+/** How many characters of each text an index holds. */
+function toLength(kinds: readonly Kind[]): number {
+  const others = kinds.flatMap((kind) => (kind === "string" ? [] : [WIDTHS[kind]]));
+  const left = BUDGET - others.reduce((sum, width) => sum + width, 0);
+  return Math.floor(left / (kinds.length - others.length) / CHARACTER);
+}
