@@ -187,6 +187,11 @@ export const SETTINGS = {
     initial: "",
     about: "Proxies whose X-Forwarded-For is trusted; none by default.",
   },
+  ADMIN_HOST: {
+    form: v.pipe(v.string(), v.regex(/^[\w.:-]+$/, "must be a host name or address")),
+    initial: "127.0.0.1",
+    about: "The address that ADMIN_PORT listens on; by default only this machine reaches it.",
+  },
   ADMIN_PORT: {
     form: v.optional(whole(1, 65_535)),
     about:
@@ -197,6 +202,11 @@ export const SETTINGS = {
     initial: "1",
     about:
       "Number of processes that share the port, each with a pool of DATABASE_POOL connections. SIGHUP replaces them one by one.",
+  },
+  MAX_SOCKETS: {
+    form: v.optional(whole(16, 1_000_000)),
+    about:
+      "Maximum number of sockets that callers have open in a process; beyond it new connections are refused until a fifth is free. Default, and at most: four fifths of the files that the process may open. Linux only.",
   },
   PUBLIC_URL: { form: v.optional(HttpUrl), about: "The gateway's origin as callers see it." },
   IDENTITY_URL: {

@@ -137,6 +137,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   const serving = listen(withExample(service, toHost(DEMO_APP, config), example.find), {
     host: config.HOST,
     port,
+    log: openLog(config, terminal.warn),
   });
   try {
     const file = await openDemo({ folder, config, database, port });

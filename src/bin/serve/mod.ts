@@ -69,7 +69,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     held.release();
     // Once, by the first of several workers.
     if (isThere && (worker ?? "0") === "0") await warnOfLogins(service, { role: config.ROLE, log });
-    const serving = listen(service, toListenOptions(config, worker));
+    const serving = listen(service, { ...toListenOptions(config, worker), log });
     log("info", "listening", { host: config.HOST, port: serving.port, role: config.ROLE, worker });
     if (worker !== undefined) tellListening();
     try {
@@ -126,13 +126,17 @@ async function warnOfLogins(
 }
 
 function toListenOptions(
-  { HOST, PORT, ADMIN_PORT }: Config,
+  { HOST, PORT, ADMIN_HOST, ADMIN_PORT, MAX_SOCKETS }: Config,
   worker: string | undefined,
-): ListenOptions {
-  if (worker === undefined) return { host: HOST, port: PORT, adminPort: ADMIN_PORT };
-  const index = readWhole("--worker", worker, [0, 63]);
-  const adminPort = ADMIN_PORT === undefined ? undefined : ADMIN_PORT + index;
-  return { host: HOST, port: PORT, adminPort, isShared: true };
+): Omit<ListenOptions, "log"> {
+  const index = worker === undefined ? 0 : readWhole("--worker", worker, [0, 63]);
+  return {
+    host: HOST,
+    port: PORT,
+    admin: ADMIN_PORT === undefined ? undefined : { host: ADMIN_HOST, port: ADMIN_PORT + index },
+    maxSockets: MAX_SOCKETS,
+    isShared: worker !== undefined,
+  };
 }
 
 /** Whether the database is there; where it is, it must be one that can be served. */

@@ -1,0 +1,80 @@
+/** A port that can stop taking callers for a while without cutting off those it has. @module */
+
+import { MAX_BYTES } from "../../push/mod.ts";
+import { errorCode } from "../../std/error_code.ts";
+import { RefusedError } from "../cli/command.ts";
+
+/** Seconds that a socket may be silent before its request is whole; a request under way gets more from fetch.ts. */
+const IDLE_TIMEOUT_S = 10;
+/** Bodies past their limit are refused by the routes themselves, in the contract's words; this is only the outer wall. */
+const WALL_BYTES = 16 * MAX_BYTES;
+
+export type Fetch = (request: Request, server: Server) => Response | Promise<Response>;
+type Server = ReturnType<typeof Bun.serve>;
+
+export type Place = {
+  host: string;
+  port: number;
+  /** Whether other processes listen on the same port. */
+  isShared: boolean;
+};
+
+export type Listener = {
+  readonly port: number;
+  readonly pendingRequests: () => number;
+  /** New connections are refused, those without a request are closed, requests under way are finished. */
+  readonly pause: () => void;
+  /** @throws {RefusedError} the port cannot be taken */
+  readonly resume: () => void;
+  readonly stop: (closeActiveConnections?: boolean) => Promise<void>;
+};
+
+/** @throws {RefusedError} the port or the host cannot be taken */
+export function openListener(fetch: Fetch, place: Place): Listener {
+  let current: Server | undefined = takePort(fetch, place);
+  const port = current.port ?? place.port;
+  const all = new Set<Server>([current]);
+  const stopOne = async (server: Server, closeActiveConnections?: boolean): Promise<void> => {
+    await server.stop(closeActiveConnections);
+    all.delete(server);
+  };
+  return {
+    port,
+    pendingRequests: () => [...all].reduce((sum, { pendingRequests }) => sum + pendingRequests, 0),
+    pause: () => {
+      if (current !== undefined) void stopOne(current);
+      current = undefined;
+    },
+    resume: () => {
+      current ??= takePort(fetch, { ...place, port });
+      all.add(current);
+    },
+    stop: async (closeActiveConnections) => {
+      current = undefined;
+      await Promise.all([...all].map((server) => stopOne(server, closeActiveConnections)));
+    },
+  };
+}
+
+function takePort(fetch: Fetch, { host, port, isShared }: Place): Server {
+  try {
+    return Bun.serve({
+      hostname: host,
+      port,
+      idleTimeout: IDLE_TIMEOUT_S,
+      maxRequestBodySize: WALL_BYTES,
+      reusePort: isShared,
+      fetch,
+    });
+  } catch (error) {
+    throw new RefusedError(explain(error, host, port));
+  }
+}
+
+function explain(error: unknown, host: string, port: number): string {
+  const code = errorCode(error);
+  if (code === "EADDRINUSE")
+    return `Port ${port} of ${host} is in use: stop what listens there, or set another PORT`;
+  if (code === "EACCES") return `Port ${port} is not for this user: set a PORT above 1023`;
+  return `Cannot listen on ${host}:${port}: must be an address of this machine (HOST) and a free port (PORT)`;
+}
