@@ -8,6 +8,13 @@
 export const SCOPES = ["data:read", "data:write", "schema:push"] as const;
 export type Scope = (typeof SCOPES)[number];
 
+/** A bit for each, by which the database keeps what a key may do. */
+export const SCOPE_BITS = {
+  "data:read": 1,
+  "data:write": 2,
+  "schema:push": 4,
+} as const satisfies Record<Scope, number>;
+
 declare const checked: unique symbol;
 
 /** An app that has proved itself: the only source of an app id behind the gateway. */

@@ -94,6 +94,8 @@ export type ProblemOptions = {
   message?: string;
   details?: Detail[];
   headers?: Record<string, string>;
+  /** Seconds after which it is worth another try: the header `Retry-After`. */
+  retryAfterS?: number | undefined;
   cause?: unknown;
 };
 
@@ -110,7 +112,9 @@ export class Problem extends Error {
     this.code = code;
     this.status = PROBLEMS[code].status;
     this.details = options.details;
-    this.headers = options.headers ?? {};
+    const { headers = {}, retryAfterS } = options;
+    this.headers =
+      retryAfterS === undefined ? headers : { ...headers, "retry-after": String(retryAfterS) };
   }
 }
 

@@ -10,7 +10,7 @@ import {
   judgeSecrets,
   judgeSettings,
 } from "../service/mod.ts";
-import { type Command, EXIT, type ExitCode, type Setting } from "./cli/command.ts";
+import { type Command, EXIT, type ExitCode, JSON_FLAG, type Setting } from "./cli/command.ts";
 import { readSharedSecrets } from "./cli/open.ts";
 import { hasPeople, readSettings } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
@@ -28,7 +28,7 @@ listed, and everything else is checked with those that have none. Without DATABA
 of a running rowhouse dev in this folder is checked (${DEV_FILE}), as its administrator.
 Prints { findings: [{ about, level, says, remedy }] } with --json.`,
   positionals: [],
-  flags: { json: { about: "one JSON document on standard output" } },
+  flags: { json: JSON_FLAG },
   run: runDoctor,
 };
 

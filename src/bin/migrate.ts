@@ -6,7 +6,7 @@ import { type Command, EXIT, type ExitCode, type Setting, UsageError } from "./c
 import { type Address, findAdminAddress, withDatabase } from "./cli/database.ts";
 import { readSettings } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
-import { readDevFile } from "./dev/file.ts";
+import { readDevFile, toDevAddress } from "./dev/file.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
@@ -58,7 +58,7 @@ async function runMigrate({ args, env, folder, terminal }: Setting): Promise<Exi
 /** The database of a `dev` that runs in this folder. */
 function findDevAddress(folder: string): Address | undefined {
   const dev = readDevFile(folder);
-  return dev && { url: dev.databaseUrl, variable: ".rowhouse/dev.json" };
+  return dev && toDevAddress(dev);
 }
 
 /** Applies what is missing, admits the serving login where that is another one, and renews functions; says what it did. */

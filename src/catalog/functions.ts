@@ -6,6 +6,7 @@
  * @module
  */
 import { quoteName } from "../db/mod.ts";
+import { SCOPE_BITS } from "../principal.ts";
 import { type ColumnSet, hashColumnSet } from "./column_set.ts";
 
 export const ENDPOINTS = ["list", "get", "create", "update", "delete"] as const;
@@ -21,12 +22,12 @@ export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
 };
 
 /** The scope of the key that a function asks for, as a bit of `rowhouse.proofs.scopes`. */
-export const SCOPE_BIT: Readonly<Record<Endpoint, 1 | 2>> = {
-  list: 1,
-  get: 1,
-  create: 2,
-  update: 2,
-  delete: 2,
+export const SCOPE_BIT: Readonly<Record<Endpoint, number>> = {
+  list: SCOPE_BITS["data:read"],
+  get: SCOPE_BITS["data:read"],
+  create: SCOPE_BITS["data:write"],
+  update: SCOPE_BITS["data:write"],
+  delete: SCOPE_BITS["data:write"],
 };
 
 /** The role that apps' tables and types belong to, and nothing else: pushes act as it. */

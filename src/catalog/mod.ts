@@ -30,3 +30,4 @@ export {
   keysOf,
   referencesOf,
 } from "./names.ts";
+export { ofAnotherRelease } from "./other_release.ts";

@@ -9,6 +9,7 @@ import {
   callText,
   type Endpoint,
   type EndpointCall,
+  ofAnotherRelease,
   RETRY,
   type RecordedTable,
   toParameters,
@@ -240,12 +241,7 @@ async function findNewer(
 function toCallError(error: unknown): unknown {
   if (error instanceof SignalError && error.signal === SIGNALS.keyRefused) return keyRefused(error);
   if (readSqlState(error) !== NO_SUCH_FUNCTION) return error;
-  return new Problem("unavailable", {
-    message:
-      "The tables' functions were made by another release: the operator must run rowhouse migrate",
-    headers: { "retry-after": "5" },
-    cause: error,
-  });
+  return ofAnotherRelease(error);
 }
 
 type Texts = Readonly<Record<Endpoint, string>>;

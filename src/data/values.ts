@@ -12,6 +12,9 @@ import { isUuid } from "../std/is_uuid.ts";
 import { readTimestamp } from "../std/timestamp.ts";
 import { INEXACT } from "./read_json.ts";
 
+/** What is wrong with null in a required column, whoever finds it. */
+export const REQUIRED = "Must not be null: the column is required";
+
 /** A value as it goes to the database, or what is wrong with it. */
 export type Read = { value: Json } | { fault: string };
 
@@ -47,7 +50,7 @@ const READERS: Readonly<Record<Kind, (value: unknown, column: NamedColumn) => Re
 /** Reads one value of a column; `null` clears an optional column. */
 export function readValue(value: unknown, column: NamedColumn): Read {
   if (value !== null) return READERS[column.kind](value, column);
-  return column.required ? { fault: "Must not be null: the column is required" } : { value };
+  return column.required ? { fault: REQUIRED } : { value };
 }
 
 function readString(value: unknown): Read {

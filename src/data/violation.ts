@@ -6,13 +6,14 @@
 import { findConstraint, type RecordedTable } from "../catalog/mod.ts";
 import type { Violation } from "../db/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
+import { REQUIRED } from "./values.ts";
 
 export type BrokenRow = { table: RecordedTable; isDelete: boolean };
 
 const MESSAGES: Readonly<Record<Violation["kind"], (columns: string) => string>> = {
   unique: (columns) => `Must be unique: another row has this ${columns}`,
   reference: () => "No row has this id",
-  required: () => "Must not be null: the column is required",
+  required: () => REQUIRED,
   value: () => "Does not fit the column",
 };
 

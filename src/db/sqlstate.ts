@@ -138,7 +138,7 @@ export function toDatabaseError(
   const mapping = ERROR_MAPPINGS[code] ?? ERROR_MAPPINGS[code.slice(0, 2)];
   if (mapping === undefined)
     return error instanceof Error ? error : new Error("The driver threw no error");
-  return new Problem(mapping.code, { cause: error, headers: retryAfter(mapping.retryAfterS) });
+  return new Problem(mapping.code, { cause: error, retryAfterS: mapping.retryAfterS });
 }
 
 /** The SQLSTATE, or the driver's code, that an error of this room was made of; `undefined` for any other error. */
@@ -148,15 +148,11 @@ export function readSqlState(error: unknown): string | undefined {
 }
 
 function away(cause: unknown): Problem {
-  return new Problem("unavailable", { cause, headers: retryAfter(1) });
+  return new Problem("unavailable", { cause, retryAfterS: 1 });
 }
 
 function unknownOutcome(cause: unknown): Problem {
-  return new Problem("unknown_outcome", { cause, headers: retryAfter(1) });
-}
-
-function retryAfter(seconds: number | undefined): Record<string, string> {
-  return seconds === undefined ? {} : { "retry-after": String(seconds) };
+  return new Problem("unknown_outcome", { cause, retryAfterS: 1 });
 }
 
 function toViolation(kind: Violation["kind"], error: unknown): Violation {

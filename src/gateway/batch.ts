@@ -32,8 +32,7 @@ export function makeBatch<Key, Value>(
   return (key) => {
     const found = running.get(key) ?? waiting.get(key);
     if (found !== undefined) return found.promise;
-    if (waiting.size >= MAX_WAITING)
-      throw new Problem("overloaded", { headers: { "retry-after": "1" } });
+    if (waiting.size >= MAX_WAITING) throw new Problem("overloaded", { retryAfterS: 1 });
     const made = Promise.withResolvers<Value | undefined>();
     waiting.set(key, made);
     if (running.size === 0) void run();

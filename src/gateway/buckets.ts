@@ -30,6 +30,11 @@ export function makeBuckets(options: { now: () => number; most?: number }): Buck
   };
 }
 
+/** Seconds until a bucket holds one token: what a caller is told to wait. */
+export function waitSeconds(bucket: Bucket, perMinute: number): number {
+  return Math.max(1, Math.ceil(waitFor(bucket, 1, perMinute) / 1000));
+}
+
 /** Milliseconds until a bucket holds `tokens`. */
 export function waitFor(bucket: Bucket, tokens: number, perMinute: number): number {
   return Math.max(0, ((tokens - bucket.tokens) * MINUTE_MS) / perMinute);

@@ -6,7 +6,7 @@
  */
 import { Problem } from "../problem.ts";
 import { toClientNetwork } from "../std/client_network.ts";
-import { makeBuckets, waitFor } from "./buckets.ts";
+import { makeBuckets, waitSeconds } from "./buckets.ts";
 
 export type Failures = {
   /** @throws {Problem} rate_limited — too many failed from this address */
@@ -24,10 +24,9 @@ export function makeFailures(now: () => number): Failures {
     check: (address) => {
       const bucket = look(address);
       if (bucket.tokens >= 1) return;
-      const seconds = Math.max(1, Math.ceil(waitFor(bucket, 1, FAILURES_PER_MINUTE) / 1000));
       throw new Problem("rate_limited", {
         message: "Too many requests from this address failed to authenticate",
-        headers: { "retry-after": String(seconds) },
+        retryAfterS: waitSeconds(bucket, FAILURES_PER_MINUTE),
       });
     },
     note: (address) => {

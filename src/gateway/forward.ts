@@ -183,7 +183,7 @@ function toCaller(stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array
   });
 }
 
-type UpstreamFault = { code: ProblemCode; message: string; headers?: Record<string, string> };
+type UpstreamFault = { code: ProblemCode; message: string; retryAfterS?: number };
 
 function toProblem(
   error: unknown,
@@ -206,6 +206,6 @@ function toUpstreamFault(error: unknown, audience: Audience): UpstreamFault {
   return {
     code: "unavailable",
     message: `The ${audience} service cannot be reached`,
-    headers: { "retry-after": "1" },
+    retryAfterS: 1,
   };
 }

@@ -8,7 +8,7 @@
 import type { Limits } from "../accounts/mod.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { type Bucket, makeBuckets, waitFor } from "./buckets.ts";
+import { type Bucket, makeBuckets, waitFor, waitSeconds } from "./buckets.ts";
 
 /** Headers that tell a caller of its quota. */
 export type Quota = { readonly "ratelimit-policy": string; readonly ratelimit: string };
@@ -48,9 +48,9 @@ function toState({ name, perMinute, bucket }: Meter): string {
 }
 
 function rateLimited({ name, perMinute, bucket }: Meter, quota: Quota): Problem {
-  const seconds = Math.max(1, Math.ceil(waitFor(bucket, 1, perMinute) / 1000));
   return new Problem("rate_limited", {
     message: `This ${name} may send ${perMinute} requests per minute`,
-    headers: { "retry-after": String(seconds), ...quota },
+    headers: quota,
+    retryAfterS: waitSeconds(bucket, perMinute),
   });
 }

@@ -13,6 +13,12 @@ export type CookieOptions = {
   maxAgeS?: number;
 };
 
+/** Adds `Set-Cookie` headers to an answer. */
+export function withCookies(response: Response, cookies: readonly string[]): Response {
+  for (const cookie of cookies) response.headers.append("set-cookie", cookie);
+  return response;
+}
+
 /** Every value that a `Cookie` header carries under exactly this name, in its order. */
 export function readCookies(header: string | null, name: string): string[] {
   if (header === null) return [];

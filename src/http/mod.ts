@@ -10,7 +10,7 @@ export {
   readBody,
   readText,
 } from "./body.ts";
-export { type CookieOptions, readCookies, toSetCookie } from "./cookies.ts";
+export { type CookieOptions, readCookies, toSetCookie, withCookies } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
 export { readForm } from "./form_body.ts";
 export { keyRefused } from "./key_refused.ts";

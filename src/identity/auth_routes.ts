@@ -18,9 +18,10 @@ import {
   corsHeaders,
   type RequestContext,
   type Route,
+  withCookies,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
-import { clearSession, readSessionCookie, withCookies } from "./cookies.ts";
+import { clearSession, readSessionCookie } from "./cookies.ts";
 import { LOGOUT_PATH, ME_PATH } from "./paths.ts";
 import type { IdentitySettings } from "./settings.ts";
 

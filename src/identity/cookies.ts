@@ -76,9 +76,3 @@ export function clearPages({ cookieDomain }: IdentitySettings): string[] {
 function clear(paths: readonly string[], domain: string | undefined): string[] {
   return paths.map((path) => toSetCookie(SESSION_COOKIE, "", { path, domain, maxAgeS: 0 }));
 }
-
-/** Adds `Set-Cookie` headers to an answer. */
-export function withCookies(response: Response, cookies: readonly string[]): Response {
-  for (const cookie of cookies) response.headers.append("set-cookie", cookie);
-  return response;
-}

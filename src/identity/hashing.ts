@@ -46,7 +46,7 @@ export function makeBound(most: number, mostWaiting: number): Bound {
   const waiting: (() => void)[] = [];
   return async (task) => {
     if (running >= most && waiting.length >= mostWaiting)
-      throw new Problem("overloaded", { headers: { "retry-after": "5" } });
+      throw new Problem("overloaded", { retryAfterS: 5 });
     // A task that ends hands its place on, so that nobody slips in between.
     if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
     else running++;

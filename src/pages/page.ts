@@ -4,6 +4,8 @@
  *
  * @module
  */
+
+import { withCookies } from "../http/mod.ts";
 import { ICON, STYLESHEET } from "./assets.ts";
 import { type Html, html } from "./html.ts";
 
@@ -32,8 +34,7 @@ export function answerPage(page: Page, options: PageOptions = {}): Response {
       ...options.headers,
     },
   });
-  for (const cookie of options.cookies ?? []) response.headers.append("set-cookie", cookie);
-  return response;
+  return withCookies(response, options.cookies ?? []);
 }
 
 /** The answer that sends a browser on, after a form or at once. */
@@ -45,8 +46,7 @@ export function answerSeeOther(
     status: 303,
     headers: { location, ...toPageHeaders([]) },
   });
-  for (const cookie of options.cookies ?? []) response.headers.append("set-cookie", cookie);
-  return response;
+  return withCookies(response, options.cookies ?? []);
 }
 
 function toPageHeaders(formTargets: readonly string[]): Record<string, string> {

@@ -73,7 +73,7 @@ async function refreshTable(admin: Database, name: string): Promise<boolean> {
   }
   throw new Problem("push_busy", {
     message: `Cannot renew the functions of table ${name}: pushes keep it locked; run rowhouse migrate again`,
-    headers: { "retry-after": "1" },
+    retryAfterS: 1,
   });
 }
 

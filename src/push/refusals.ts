@@ -51,7 +51,7 @@ export function incompatible(conflicts: readonly Conflict[]): Problem {
 }
 
 export function busy(): Problem {
-  return new Problem("push_busy", { headers: { "retry-after": "1" } });
+  return new Problem("push_busy", { retryAfterS: 1 });
 }
 
 const BROKEN: Readonly<Record<string, string>> = {

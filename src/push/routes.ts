@@ -139,6 +139,6 @@ async function beginPush(
   if (row.wait_s === null) return { id, slug: row.app_slug };
   throw new Problem("rate_limited", {
     message: `This app may push ${pushesPerHour} times an hour, dry runs included`,
-    headers: { "retry-after": String(row.wait_s) },
+    retryAfterS: row.wait_s,
   });
 }

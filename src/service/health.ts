@@ -4,6 +4,8 @@
  *
  * @module
  */
+
+import { ofAnotherRelease } from "../catalog/mod.ts";
 import { compareMigrations, type Database } from "../db/mod.ts";
 import { answerJson, answerProblem, type Route } from "../http/mod.ts";
 import { type Log, toLogFields } from "../observe.ts";
@@ -79,7 +81,7 @@ export function makeCheckReady(deps: ReadyDeps): CheckReady {
     if (deps.isDraining()) throw unready("The process is stopping");
     const { error } = await findVerdict();
     if (error !== undefined) throw error;
-    if (deps.isAway()) throw new Problem("unavailable", { headers: { "retry-after": "1" } });
+    if (deps.isAway()) throw new Problem("unavailable", { retryAfterS: 1 });
     await deps.guard.check();
   };
 }
@@ -88,10 +90,7 @@ async function lookAtDatabase({ db, servesRows }: ReadyDeps): Promise<void> {
   const { missing } = await compareMigrations(db);
   if (missing.length > 0)
     throw unready("The database lacks migrations: its operator must run rowhouse migrate");
-  if (servesRows && (await findUncallableTables(db)).length > 0)
-    throw unready(
-      "The tables' functions were made by another release: the operator must run rowhouse migrate",
-    );
+  if (servesRows && (await findUncallableTables(db)).length > 0) throw ofAnotherRelease();
 }
 
 /** What the port for operators answers. It is for their network alone: nobody is asked for a key. */
@@ -129,5 +128,5 @@ async function answerReady(checkReady: CheckReady): Promise<Response> {
 }
 
 function unready(message: string): Problem {
-  return new Problem("unavailable", { message, headers: { "retry-after": "1" } });
+  return new Problem("unavailable", { message, retryAfterS: 1 });
 }

@@ -75,7 +75,7 @@ function refuseUnknown(error: unknown): never {
 function stopped(cause: unknown): Problem {
   return new Problem("unavailable", {
     message: "The service has stopped serving: its operator must look at the log",
-    headers: { "retry-after": "60" },
+    retryAfterS: 60,
     cause,
   });
 }

@@ -8,6 +8,7 @@ import {
   type Command,
   EXIT,
   type ExitCode,
+  JSON_FLAG,
   type Setting,
   UsageError,
 } from "../cli/command.ts";
@@ -37,7 +38,7 @@ export function makeAdminCommand(
   return {
     ...row,
     about: row.about === undefined ? ABOUT : `${row.about.trim()}\n\n${ABOUT}`,
-    flags: { ...row.flags, json: { about: "one JSON document on standard output" } },
+    flags: { ...row.flags, json: JSON_FLAG },
     run: (setting) => runTask(setting, task),
   };
 }

@@ -15,6 +15,8 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** A flag; one with `value` takes a text, shown by that word in the help. */
 export type Flag = { readonly value?: string; readonly many?: true; readonly about: string };
+/** What every command has that can answer a program. */
+export const JSON_FLAG: Flag = { about: "one JSON document on standard output" };
 export type Flags = Readonly<Record<string, Flag>>;
 
 /** What was typed after the command's name, checked against its flags. */

@@ -5,6 +5,7 @@ import {
   EXIT,
   type ExitCode,
   type Flags,
+  JSON_FLAG,
   type Setting,
 } from "../cli/command.ts";
 import { makePaint, type Paint } from "../cli/paint.ts";
@@ -31,7 +32,7 @@ const PLACE_FLAGS: Flags = {
     value: "slug",
     about: "push straight to the database (ADMIN_DATABASE_URL, else DATABASE_URL) as this app",
   },
-  json: { about: "one JSON document on standard output" },
+  json: JSON_FLAG,
 };
 const FILE_FLAGS = {
   schema: { value: "path", about: "the schema's file, or a folder with mod.ts; default schema/" },

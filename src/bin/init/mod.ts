@@ -7,6 +7,7 @@ import {
   type Command,
   EXIT,
   type ExitCode,
+  JSON_FLAG,
   type Setting,
   UsageError,
 } from "../cli/command.ts";
@@ -41,7 +42,7 @@ Prints { written, kept, todo } with --json.`,
   flags: {
     template: { value: "name", about: "notes (a schema alone) or todo (an app); default notes" },
     "no-install": { about: "leaves the installing of what package.json got to you" },
-    json: { about: "one JSON document on standard output" },
+    json: JSON_FLAG,
   },
   run: runInit,
 };

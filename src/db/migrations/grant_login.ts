@@ -2,6 +2,7 @@
 import type { Role } from "../../role.ts";
 import { quoteLiteral, quoteName } from "../literal.ts";
 import { type Database, EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../pool/mod.ts";
+import { MIGRATE_LOCK } from "./lock.ts";
 
 export class GrantLoginError extends Error {}
 
@@ -37,7 +38,7 @@ export async function grantLogin(
   if (found.is_self) return;
   const database = quoteName(found.database);
   await admin.message(`
-do $$ begin perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0)); end $$;
+do $$ begin perform ${MIGRATE_LOCK}; end $$;
 grant ${SERVING_ROLES[role]} to ${quoteName(login)};
 alter role ${quoteName(login)} in database ${database} set statement_timeout = '${EXECUTION_LIMIT_MS}ms';
 alter role ${quoteName(login)} in database ${database} set client_connection_check_interval = '1s';
@@ -49,7 +50,7 @@ export async function grantPush(admin: Database, pushUrl: string): Promise<void>
   const login = decodeURIComponent(new URL(pushUrl).username);
   await admin.message(`
 do $$ begin
-  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
+  perform ${MIGRATE_LOCK};
   if not pg_catalog.pg_has_role(${quoteLiteral(login)}, 'rowhouse_tables', 'member') then
     grant rowhouse_tables to ${quoteName(login)};
   end if;

@@ -9,9 +9,13 @@
  * @module
  */
 
+import { SCOPE_BITS, SCOPES } from "../../principal.ts";
 import { ID_PATTERN } from "../../stored_text.ts";
+import { quoteLiteral } from "../literal.ts";
 import { SIGNALS } from "../signals.ts";
 import { APP_SETTING, TENANT_POLICY } from "../tenant_policy.ts";
+
+const BITS = Object.entries(SCOPE_BITS);
 
 export const KEYS = `
 -- No serving login reads keys: rowhouse.use_key() hands out one at a time, to who knows its proof.
@@ -20,7 +24,7 @@ create table rowhouse.api_keys (
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
   name text not null,
   digest bytea not null check (length(digest) = 32),
-  scopes text[] not null check (scopes <@ array['data:read', 'data:write', 'schema:push']),
+  scopes text[] not null check (scopes <@ array[${SCOPES.map(quoteLiteral).join(", ")}]),
   created_at timestamptz not null default now(),
   expires_at timestamptz,
   revoked_at timestamptz,
@@ -30,7 +34,7 @@ create index api_keys__app_id__idx on rowhouse.api_keys (app_id);
 create trigger raise_version after insert or update of scopes, expires_at, revoked_at or delete on rowhouse.api_keys
   for each statement execute function rowhouse.raise_version('keys');
 
--- Scopes are bits: 1 data:read, 2 data:write, 4 schema:push.
+-- Scopes are bits: ${BITS.map(([scope, bit]) => `${bit} ${scope}`).join(", ")}.
 create table rowhouse.proofs (
   app_id uuid not null,
   digest bytea not null check (length(digest) = 32),
@@ -57,9 +61,7 @@ grant execute on function rowhouse.refuse_key() to rowhouse_tenant;
 
 create function rowhouse.scope_bits(scopes text[]) returns smallint language sql immutable
 set search_path = pg_catalog, pg_temp as $$
-  select (case when 'data:read' = any(scopes) then 1 else 0 end
-    + case when 'data:write' = any(scopes) then 2 else 0 end
-    + case when 'schema:push' = any(scopes) then 4 else 0 end)::smallint
+  select (${BITS.map(toBit).join("\n    + ")})::smallint
 $$;
 
 -- The app, for who proves a live key of it that may push: what a push of an app's key asks for, as rows do of theirs.
@@ -167,3 +169,7 @@ end
 $$;
 grant execute on function rowhouse.use_key(text, bytea) to rowhouse_service, rowhouse_gateway;
 `;
+
+function toBit([scope, bit]: [scope: string, bit: number]): string {
+  return `case when ${quoteLiteral(scope)} = any(scopes) then ${bit} else 0 end`;
+}

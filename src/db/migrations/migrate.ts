@@ -8,6 +8,7 @@ import { quoteLiteral } from "../literal.ts";
 import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
 import { SIGNALS } from "../signals.ts";
 import { readSqlState, SignalError } from "../sqlstate.ts";
+import { MIGRATE_LOCK } from "./lock.ts";
 import { MIGRATIONS, type ServiceMigration } from "./mod.ts";
 
 /** Roles are shared by all databases of a cluster: two that are set up at once meet on their catalog rows. */
@@ -96,7 +97,7 @@ function toMessage(migration: ServiceMigration): string {
 set local citus.enable_ddl_propagation = 'off';
 do $rowhouse$
 begin
-  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
+  perform ${MIGRATE_LOCK};
   -- The catalog itself is read: names looked up before the wait are remembered as unknown.
   if exists (
     select from pg_catalog.pg_class join pg_catalog.pg_namespace on pg_namespace.oid = relnamespace

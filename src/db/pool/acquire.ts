@@ -174,9 +174,9 @@ const REFUSALS = {
 
 function tooBusy(reason: keyof typeof REFUSALS): Problem {
   const { code, message } = REFUSALS[reason];
-  return new Problem(code, { message, headers: { "retry-after": "1" } });
+  return new Problem(code, { message, retryAfterS: 1 });
 }
 
 function closed(): Problem {
-  return new Problem("unavailable", { headers: { "retry-after": "1" } });
+  return new Problem("unavailable", { retryAfterS: 1 });
 }
