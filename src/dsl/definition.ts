@@ -78,5 +78,7 @@ export const QUOTAS = {
   enumValues: 100,
   enumValueBytes: 63,
   defaultBytes: 1024,
+  /** All defaults of a table together: each row of an app that leaves the columns out holds them. */
+  tableDefaultBytes: 8192,
   defaultDepth: 64,
 } as const;

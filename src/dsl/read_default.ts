@@ -72,6 +72,15 @@ export function readDefault(value: unknown, column: Column): { value: Json } | {
   return { value: JSON.parse(text) };
 }
 
+/** Bytes of the defaults of columns, as JSON. */
+export function sumDefaults(columns: readonly { readonly default?: Json }[]): number {
+  return columns.reduce(
+    (sum, column) =>
+      sum + (column.default === undefined ? 0 : utf8Length(JSON.stringify(column.default))),
+    0,
+  );
+}
+
 function readMoment(text: string): string | undefined {
   return text === "now" ? text : readTimestamp(text);
 }

@@ -5,6 +5,7 @@ import type { FaultLocation, Faults } from "./faults.ts";
 import { findTableNameFault, foldName } from "./names.ts";
 import { readColumn } from "./read_column.ts";
 import { readColumnLists } from "./read_column_lists.ts";
+import { sumDefaults } from "./read_default.ts";
 import { describe, readFields, readList } from "./read_parts.ts";
 import { foldSingles, refuseSameIndexes, refuseTooManyIndexes } from "./table_indexes.ts";
 
@@ -37,7 +38,16 @@ export function readTable(
   const table = { name, ...foldSingles({ columns, indexes, uniques }) };
   refuseSameIndexes(table, faults);
   refuseTooManyIndexes(table, faults);
+  refuseLargeDefaults(table, faults);
   return table;
+}
+
+function refuseLargeDefaults({ name, columns }: TableDefinition, faults: Faults): void {
+  const bytes = sumDefaults(columns);
+  const most = QUOTAS.tableDefaultBytes;
+  if (bytes <= most) return;
+  const message = `Cannot use defaults of ${bytes} bytes of JSON together: at most ${most} are allowed`;
+  faults.add({ table: name }, message);
 }
 
 function readColumns(value: unknown, at: FaultLocation, faults: Faults): NamedColumn[] | undefined {

@@ -13,11 +13,15 @@ export type Conflict = {
   table: string;
   column?: string;
   wanted: string;
-  found: string;
+  /** What there is instead; absent where that is not for the app to know. */
+  found?: string;
   remedy: string;
   /** Who has what was found; default: the table. */
   holder?: "an app";
 };
+
+/** A conflict that tells what there is instead. */
+export type Clash = Conflict & { found: string };
 
 /** What of a column must be the same wherever it is declared. */
 const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[] = [
@@ -42,7 +46,7 @@ export function findConflicts(
   declared: TableDefinition,
   table: TableDefinition,
   remedy: string,
-): Conflict[] {
+): Clash[] {
   return [
     ...table.columns.flatMap((column) => findLeftOut(declared, table.name, column, remedy)),
     ...declared.columns.flatMap((column) => findColumnConflicts(column, table, remedy)),
@@ -56,7 +60,7 @@ function findLeftOut(
   table: string,
   column: NamedColumn,
   remedy: string,
-): Conflict[] {
+): Clash[] {
   const isNeeded = column.required && column.default === undefined;
   if (!isNeeded || declared.columns.some((other) => other.name === column.name)) return [];
   return [
@@ -70,11 +74,7 @@ function findLeftOut(
   ];
 }
 
-function findColumnConflicts(
-  column: NamedColumn,
-  table: TableDefinition,
-  remedy: string,
-): Conflict[] {
+function findColumnConflicts(column: NamedColumn, table: TableDefinition, remedy: string): Clash[] {
   const there = table.columns.find((other) => other.name === column.name);
   const place = { table: table.name, column: column.name, remedy };
   if (there === undefined) return [{ ...place, wanted: "this column", found: "no such column" }];
@@ -90,11 +90,7 @@ function findColumnConflicts(
 }
 
 /** Uniques and indexes are promises of the table: an app may ask for fewer, not for others. */
-function findExtraKeys(
-  declared: TableDefinition,
-  table: TableDefinition,
-  remedy: string,
-): Conflict[] {
+function findExtraKeys(declared: TableDefinition, table: TableDefinition, remedy: string): Clash[] {
   const found = new Set([...keysOf(table), ...indexesOf(table)].map((one) => one.name));
   return [...keysOf(declared), ...indexesOf(declared)]
     .filter((one) => !found.has(one.name))

@@ -5,7 +5,7 @@
  * @module
  */
 import { indexesOf, keysOf } from "../catalog/mod.ts";
-import { type NamedColumn, QUOTAS, type TableDefinition } from "../dsl/mod.ts";
+import { type NamedColumn, QUOTAS, sumDefaults, type TableDefinition } from "../dsl/mod.ts";
 import { type Conflict, findConflicts, isSubsequence, showDefault, showValues } from "./compare.ts";
 import type { TableState } from "./state.ts";
 
@@ -128,6 +128,11 @@ function findOvergrowth(next: TableDefinition): Conflict[] {
   if (indexes > QUOTAS.indexesPerTable) {
     const found = `a limit of ${QUOTAS.indexesPerTable}, including those no longer declared`;
     conflicts.push({ table: next.name, wanted: `${indexes} indexes`, found, remedy });
+  }
+  const bytes = sumDefaults(next.columns);
+  if (bytes > QUOTAS.tableDefaultBytes) {
+    const found = `a limit of ${QUOTAS.tableDefaultBytes}, including those no longer declared`;
+    conflicts.push({ table: next.name, wanted: `defaults of ${bytes} bytes`, found, remedy });
   }
   return [...conflicts, ...findSameFolded(next)];
 }

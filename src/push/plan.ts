@@ -7,7 +7,8 @@
 import { indexesOf, keysOf } from "../catalog/mod.ts";
 import { type Definition, QUOTAS, type TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-import { type Conflict, findConflicts } from "./compare.ts";
+import type { Conflict } from "./compare.ts";
+import { findForeignConflicts } from "./foreign_rules.ts";
 import { accumulate, mergeTable } from "./merge_table.ts";
 import { noteAddedDefaults, noteRemovals, noteRemovedTables } from "./notes.ts";
 import { findOwnerConflicts } from "./owner_rules.ts";
@@ -77,10 +78,9 @@ function planNewTable(declared: TableDefinition): Plan {
 
 /** A table that another app owns is used as it is, or not at all. */
 function planForeignTable(appId: string, declared: TableDefinition, found: TableState): Plan {
-  const remedy = `declare it as its owner "${found.ownerSlug}" does, ask "${found.ownerSlug}" to change it, or choose another table name`;
-  const conflicts = findConflicts(declared, found.definition, remedy);
-  const use = planUse(appId, declared, { found, next: found.definition });
   const before = findUse(appId, found)?.definition;
+  const conflicts = findForeignConflicts(declared, found, before);
+  const use = planUse(appId, declared, { found, next: found.definition });
   const isNews = conflicts.length === 0 && before === undefined;
   return {
     steps: use.steps,

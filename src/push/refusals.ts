@@ -45,7 +45,10 @@ export function incompatible(conflicts: readonly Conflict[]): Problem {
     message: `Cannot push: ${count} ${count === 1 ? "declaration does" : "declarations do"} not fit the tables; nothing was written`,
     details: conflicts.map(({ table, column, wanted, found, remedy, holder = "the table" }) => ({
       path: column === undefined ? `/${table}` : `/${table}/${column}`,
-      message: `The schema wants ${wanted}, ${holder} has ${found}: ${remedy}`,
+      message:
+        found === undefined
+          ? `The schema wants ${wanted}, which does not fit the table: ${remedy}`
+          : `The schema wants ${wanted}, ${holder} has ${found}: ${remedy}`,
     })),
   });
 }

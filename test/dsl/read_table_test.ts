@@ -105,6 +105,13 @@ describe("readDefinition() refuses a table with", () => {
       message: "Cannot make an index on 9 decimal columns: at most 8 are allowed",
     },
     {
+      name: "defaults of more than 8 KB together",
+      table: {
+        columns: MANY.slice(0, 9).map((column) => ({ ...column, default: "x".repeat(1000) })),
+      },
+      message: "Cannot use defaults of 9018 bytes of JSON together: at most 8192 are allowed",
+    },
+    {
       name: "17 indexes",
       table: { columns: MANY.slice(0, 17).map((column) => ({ ...column, index: true })) },
       message:

@@ -262,3 +262,57 @@ test("the widest indexes that can be declared take the longest values there are"
     ),
   ).toThrow("at most 8");
 });
+
+test("an app that never declared a table is told, by push and dry run alike, what does not fit and who owns it", async () => {
+  const name = freshName();
+  const owner = await service.makeApp(
+    defineSchema({
+      [name]: {
+        hidden_column: t.string().required(),
+        kind: t.enum(["hidden label", "other label"]),
+        size: t.number().default(4711),
+        note: t.string(),
+      },
+    }),
+  );
+  const app = await service.makeApp();
+  const declared = defineSchema({
+    [name]: { kind: t.enum(["mine"]), size: t.boolean(), note: t.string() },
+  });
+  for (const more of [{}, { dryRun: true }]) {
+    const { status, text, json } = await postSchema(service, app, declared, more);
+    expect(status).toBe(409);
+    for (const word of ["hidden", "label", "4711", "number", "string", "enum"])
+      expect(text).not.toContain(word);
+    const { details } = json as { details: { path: string; message: string }[] };
+    const tail = `which does not fit the table: declare it as its owner "${owner.slug}" does, ask "${owner.slug}" to change it, or choose another table name`;
+    expect(details).toEqual([
+      { path: `/${name}`, message: expect.stringContaining(tail) },
+      {
+        path: `/${name}/kind`,
+        message: `The schema wants this column as declared, ${tail}`,
+      },
+      {
+        path: `/${name}/size`,
+        message: `The schema wants this column as declared, ${tail}`,
+      },
+    ]);
+  }
+});
+
+test("the defaults of a table have a bound together, also those that are no longer declared", async () => {
+  const name = freshName();
+  const columns = (word: string, count: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, n) => [
+        `${word}${n}`,
+        t.string().default("x".repeat(1000)),
+      ]),
+    );
+  const app = await service.makeApp(defineSchema({ [name]: columns("a", 5) }));
+  const refused = await postSchema(service, app, defineSchema({ [name]: columns("b", 5) }));
+  expect([refused.status, refused.text]).toEqual([409, expect.stringContaining("limit of 8192")]);
+  expect(await postSchema(service, app, defineSchema({ [name]: columns("b", 3) }))).toMatchObject({
+    json: { status: "applied" },
+  });
+});

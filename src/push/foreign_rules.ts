@@ -1,0 +1,31 @@
+/**
+ * What keeps an app from using a table that another one owns. It learns which of its own declarations do not fit, and of
+ * what it has declared before also why; types, values and defaults that it never declared are not told.
+ *
+ * @module
+ */
+import type { TableDefinition } from "../dsl/mod.ts";
+import { type Clash, type Conflict, findConflicts } from "./compare.ts";
+import type { TableState } from "./state.ts";
+
+/** Every conflict of an app's declaration; `before` is what it has declared of the table until now. */
+export function findForeignConflicts(
+  declared: TableDefinition,
+  { definition, ownerSlug }: TableState,
+  before: TableDefinition | undefined,
+): Conflict[] {
+  const remedy = `declare it as its owner "${ownerSlug}" does, ask "${ownerSlug}" to change it, or choose another table name`;
+  const isTold = (name: string) => before?.columns.some((column) => column.name === name) === true;
+  const conflicts = findConflicts(declared, definition, remedy).map((clash) =>
+    clash.column !== undefined && isTold(clash.column) ? clash : withhold(clash, declared),
+  );
+  return [...new Map(conflicts.map((one) => [JSON.stringify(one), one])).values()];
+}
+
+/** The same without what there is instead; a column that is not declared is not even named. */
+function withhold({ table, column, wanted, remedy }: Clash, declared: TableDefinition): Conflict {
+  if (column === undefined) return { table, wanted, remedy };
+  if (declared.columns.some(({ name }) => name === column))
+    return { table, column, wanted: "this column as declared", remedy };
+  return { table, wanted: "this table with the declared columns alone", remedy };
+}
