@@ -1,0 +1,17 @@
+/** The SDK imports nothing at run time, so it spells out for itself which names tables have: it must not differ. @module */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { createDataClient } from "../../src/sdk/data.ts";
+import { TABLE_PATTERN } from "../../src/stored_text.ts";
+
+test("a client without a schema has a table for every name that a table may have, and for no other", () => {
+  const client: object = createDataClient({ baseUrl: "https://api.example.org", apiKey: "key" });
+  const isName = new RegExp(TABLE_PATTERN);
+  const nearly = fc.stringMatching(/^[A-Za-z0-9_-][a-z0-9_]{0,50}$/);
+  fc.assert(
+    fc.property(fc.oneof(nearly, fc.string()), (name) => {
+      expect(Reflect.get(client, name) !== undefined).toBe(isName.test(name));
+    }),
+    { examples: [["a".repeat(48)], ["a".repeat(49)], ["_a"], ["todos"]] },
+  );
+});
