@@ -1,6 +1,6 @@
 #!/bin/bash
-# Makes the logins of least rights that have a password in the environment. Run by the postgres image in an empty volume;
-# may be run again, such as after a password was changed or the other shape was chosen:
+# Creates the logins, with the least rights, that have a password in the environment. The postgres image runs it in an
+# empty volume; run it again after a password was changed or the other shape was chosen:
 #   docker compose exec postgres /docker-entrypoint-initdb.d/init_logins.sh
 # LOGIN_PASSWORD is that of rowhouse_login (one process) and of rowhouse_pooler, which may look up the passwords of the
 # roles' logins and nothing else. Migrate grants each login that serves the rights of its role. rowhouse_push_login makes

@@ -82,8 +82,8 @@ test("what it names in capitals is a setting, or a variable of compose.yaml", ()
 });
 
 test("its numbers are those of the code", () => {
-  expect(page).toContain(`${DEFAULT_PER_MINUTE.toLocaleString("en-US")} requests a minute`);
-  expect(page).toContain(`${FAILURES_PER_MINUTE} times a minute`);
+  expect(page).toContain(`${DEFAULT_PER_MINUTE.toLocaleString("en-US")} requests per minute`);
+  expect(page).toContain(`${FAILURES_PER_MINUTE} times per minute`);
   for (const grace of Object.keys(GRACES)) expect(page).toContain(`\`${grace}\``);
 });
 
