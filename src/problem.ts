@@ -22,7 +22,7 @@ export const PROBLEMS = {
   invalid_id: { status: 400, when: "the id in the path is not a UUID" },
   invalid_request: {
     status: 400,
-    when: "a parameter of an identity endpoint is malformed or given twice",
+    when: "`Host` is given twice, or a parameter of an identity endpoint is malformed or given twice",
   },
   unauthenticated: {
     status: 401,

@@ -63,6 +63,8 @@ async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Pro
 async function answerLogout(deps: AuthDeps, { request }: RequestContext): Promise<Response> {
   const origin = request.headers.get("origin");
   if (origin !== null && !isLogoutOrigin(deps, origin)) throw new Problem("forbidden");
+  // Every app is a site of the gateway's own; older browsers do not say from where they ask.
+  if (request.headers.get("sec-fetch-site") === "cross-site") throw new Problem("forbidden");
   await endSessions(deps, readSessionCookie(request, deps.identitySecrets));
   return withCookies(answerEmpty({ headers: NO_STORE }), clearSession(deps.identity));
 }

@@ -16,5 +16,6 @@ export { answerProblemPage } from "./problem_page.ts";
 export {
   DEFAULT_SETTINGS,
   type IdentitySettings,
+  isHttps,
   toVirtualHost,
 } from "./settings.ts";

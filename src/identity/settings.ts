@@ -33,6 +33,15 @@ export function toVirtualHost(
   return isHostOf(host, identityUrl) ? "identity" : "gateway";
 }
 
+/** Whether a host is reached by https, as its public origin says. */
+export function isHttps(
+  virtualHost: VirtualHost,
+  { identityUrl, publicUrl }: Pick<IdentitySettings, "identityUrl" | "publicUrl">,
+): boolean {
+  const origin = virtualHost === "identity" ? identityUrl : (publicUrl ?? identityUrl);
+  return origin?.startsWith("https:") === true;
+}
+
 /** Whether an `Origin` header is the pages' own. */
 export function isOwnOrigin(
   request: Request,

@@ -7,6 +7,7 @@ import {
   hasUnreadBody,
   preflightHeaders,
   type RequestContext,
+  type VirtualHost,
 } from "../http/mod.ts";
 import { authCorsHeaders } from "../identity/mod.ts";
 import type { Principal } from "../principal.ts";
@@ -16,19 +17,33 @@ import type { ErrorFormat } from "./error_format.ts";
 export type AnsweredRequest = {
   response: Response;
   context: RequestContext;
-  state: { errorFormat: ErrorFormat; principal: Principal | undefined; quota: Quota | undefined };
+  state: {
+    virtualHost: VirtualHost;
+    errorFormat: ErrorFormat;
+    principal: Principal | undefined;
+    quota: Quota | undefined;
+  };
 };
 
-/** Adds them; `origins` are those of all apps, absent where the gateway in front decides who may read. */
+/** What faces callers: the origins of all apps, and which hosts are reached by https. */
+export type FacingDeps = { origins: Origins; isHttps: (virtualHost: VirtualHost) => boolean };
+
+/** A year; of this host alone, because those beside it belong to apps. */
+const STRICT_TRANSPORT = "max-age=31536000";
+
+/** Adds them; `callers` is absent in a service behind the gateway, which decides who may read. */
 export function addAnswerHeaders(
-  origins: Origins | undefined,
+  callers: FacingDeps | undefined,
   { response, context, state }: AnsweredRequest,
 ): void {
   response.headers.set("x-request-id", context.requestId);
   response.headers.set("x-content-type-options", "nosniff");
   if (hasUnreadBody(context.request)) response.headers.set("connection", "close");
   addHeaders(response, state.quota);
-  if (origins !== undefined) addHeaders(response, toCorsHeaders(origins, { context, state }));
+  if (callers === undefined) return;
+  if (callers.isHttps(state.virtualHost))
+    response.headers.set("strict-transport-security", STRICT_TRANSPORT);
+  addHeaders(response, toCorsHeaders(callers.origins, { context, state }));
 }
 
 /** The answer to OPTIONS: the path's methods, and to a registered origin what it may send. */

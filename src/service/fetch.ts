@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { Origins } from "../accounts/mod.ts";
 import type { Authenticate, Peer, Quota, Receive, Received, TakeQuota } from "../gateway/mod.ts";
 import {
   type Match,
@@ -14,17 +13,18 @@ import {
   type Router,
   sizeOf,
   splitTarget,
+  type VirtualHost,
 } from "../http/mod.ts";
 import { type AnswerRecord, type Log, readTrace, toCause, toLogFields } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { addAnswerHeaders, answerPreflight } from "./answer_headers.ts";
+import { addAnswerHeaders, answerPreflight, type FacingDeps } from "./answer_headers.ts";
 import { type ErrorFormat, REFUSE, toErrorFormat } from "./error_format.ts";
 import type { Guard } from "./isolation_guard.ts";
 import type { RouteTables } from "./routes.ts";
 
 /** Who calls, how often, and from which origins. */
-export type CallerDeps = { authenticate: Authenticate; takeQuota: TakeQuota; origins: Origins };
+export type CallerDeps = FacingDeps & { authenticate: Authenticate; takeQuota: TakeQuota };
 
 /** What every request needs, whatever room handles it. */
 export type FetchDeps = {
@@ -65,7 +65,7 @@ export function makeFetch<Deps extends FetchDeps>(
       const routed = toRouted(deps, received, routers[received.virtualHost]);
       const response = await answer(deps, routed);
       const { context, state } = routed;
-      addAnswerHeaders(deps.callers?.origins, { response, context, state });
+      addAnswerHeaders(deps.callers, { response, context, state });
       deps.onAnswer(toRecord(routed, { response, ms: deps.now() - startedAt }));
       return response;
     } finally {
@@ -76,6 +76,7 @@ export function makeFetch<Deps extends FetchDeps>(
 
 /** What becomes known of a request on its way. */
 type RequestState = {
+  readonly virtualHost: VirtualHost;
   principal: Principal | undefined;
   errorFormat: ErrorFormat;
   quota: Quota | undefined;
@@ -112,6 +113,7 @@ function toRouted<Deps>(
       },
     },
     state: {
+      virtualHost: received.virtualHost,
       principal: received.principal,
       errorFormat: toErrorFormat(received.virtualHost, path),
       quota: undefined,
@@ -121,6 +123,12 @@ function toRouted<Deps>(
   };
 }
 
+/** Two would be one to a proxy in front and the other to us. @throws {Problem} invalid_request */
+function checkHost({ headers }: Request): void {
+  if (headers.get("host")?.includes(",") !== true) return;
+  throw new Problem("invalid_request", { message: "Send one Host header: the host is ambiguous" });
+}
+
 /** The answer to a request, whatever happens. */
 async function answer<Deps extends FetchDeps>(
   deps: Deps,
@@ -128,6 +136,7 @@ async function answer<Deps extends FetchDeps>(
 ): Promise<Response> {
   const { request, requestId } = context;
   try {
+    checkHost(request);
     if (match === undefined) throw refuseRoute(request);
     if (request.method === "OPTIONS")
       return answerPreflight(deps.callers?.origins, { request, allow: match.allow });

@@ -21,7 +21,7 @@ import {
   makeVerify,
   type Peer,
 } from "../gateway/mod.ts";
-import { type IdentitySettings, makeHashing, toVirtualHost } from "../identity/mod.ts";
+import { type IdentitySettings, isHttps, makeHashing, toVirtualHost } from "../identity/mod.ts";
 import { PUSH_LIMITS, type PushLimits } from "../push/mod.ts";
 import type { Role } from "../role.ts";
 import { systemRandomBytes } from "../std/random_text.ts";
@@ -142,7 +142,11 @@ function makeCallers({ options, identity, db, shared }: Parts, watch: VersionWat
   const authenticate = makeAuthenticate({ db, watch, now, keyPrefix: options.keyPrefix });
   const takeQuota = makeTakeQuota({ limits, now });
   return {
-    deps: { ...shared, receive, callers: { authenticate, takeQuota, origins } },
+    deps: {
+      ...shared,
+      receive,
+      callers: { authenticate, takeQuota, origins, isHttps: (host) => isHttps(host, identity) },
+    },
     origins,
     refresh: async (version) => {
       await Promise.all([origins.refresh(version), limits.refresh(version)]);

@@ -399,6 +399,15 @@ describe("a value that is refused", () => {
   });
 });
 
+test("of two equal keys the last one counts", async () => {
+  const text = '{"title":"first","count":1,"title":"last"}';
+  const made = await create("strict", text);
+  expect([made.status, made.json["title"]]).toEqual([201, "last"]);
+  const path = `/v1/data/db/strict/${made.json["id"]}`;
+  const changed = await send("PATCH", path, '{"title":1,"title":"later"}');
+  expect([changed.status, changed.json["title"]]).toEqual([200, "later"]);
+});
+
 describe("defaults", () => {
   test("fill what is absent, byte for byte", async () => {
     const before = Date.now();

@@ -91,6 +91,19 @@ describe("a badly framed request:", () => {
   });
 });
 
+test.each([
+  { name: "two Hosts", hosts: "Host: a.example\r\nHost: b.example\r\n" },
+  { name: "the same Host twice", hosts: "Host: a.example\r\nhost: a.example\r\n" },
+  { name: "two hosts in one Host", hosts: "Host: a.example, b.example\r\n" },
+])("$name are 400 on every path, and no key is looked at", async ({ hosts }) => {
+  for (const path of ["/live", LIST, "/nowhere", "/v1/auth/me"]) {
+    const start = `GET ${path} HTTP/1.1\r\n${hosts}Authorization: Bearer ${app.key}\r\n\r\n`;
+    const answer = await send(start, { waitMs: 2000, untilAnswer: true });
+    expect([answer.status, codeOf(answer.body)]).toEqual([400, "invalid_request"]);
+    expect(answer.text).not.toContain("example");
+  }
+});
+
 describe("methods", () => {
   test.each(["TRACE", "PROPFIND", "PUT", "DELETE", "PATCH", "SEARCH", "LOCK"])(
     "%s of a list is 405 with Allow, or refused by the server itself",

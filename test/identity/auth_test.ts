@@ -423,6 +423,29 @@ describe("POST /v1/auth/logout", () => {
   );
 });
 
+describe("POST /v1/auth/logout of another site", () => {
+  test.each([
+    { site: "cross-site", origin: ORIGIN, want: 403 },
+    { site: "cross-site", origin: undefined, want: 403 },
+    { site: "same-site", origin: ORIGIN, want: 204 },
+    { site: "same-origin", origin: undefined, want: 204 },
+    { site: "none", origin: undefined, want: 204 },
+  ])("$site with the origin $origin is $want", async ({ site, origin, want }) => {
+    const mine = await signInAs(service, person);
+    const answer = await service.call(undefined, "/v1/auth/logout", {
+      method: "POST",
+      headers: {
+        cookie: sharedCookie(mine),
+        "sec-fetch-site": site,
+        ...(origin === undefined ? {} : { origin }),
+      },
+    });
+    expect(answer.status).toBe(want);
+    expect(answer.headers.getSetCookie().length > 0).toBe(want === 204);
+    expect((await me(sharedCookie(mine))).status).toBe(want === 204 ? 401 : 200);
+  });
+});
+
 describe("at once", () => {
   const admin = () => ({ admin: service.service.admin });
 

@@ -83,6 +83,16 @@ describe("with a host for the pages", () => {
     expect([answer.status, answer.headers.get("content-type")]).toEqual([status, type]);
   });
 
+  test.each([
+    { host: "id.example.org", path: "/login" },
+    { host: "id.example.org", path: "/nowhere" },
+    { host: "api.example.org", path: "/v1/data/db/todos" },
+    { host: "api.example.org", path: "/live" },
+  ])("$host$path is for https alone, as its public URL says", async ({ host, path }) => {
+    const answer = await service.call(undefined, path, { headers: { host } });
+    expect(answer.headers.get("strict-transport-security")).toBe("max-age=31536000");
+  });
+
   test("a method that a page lacks is told as a page, with what it allows", async () => {
     const answer = await service.call(undefined, "/login", {
       method: "DELETE",
