@@ -1,8 +1,8 @@
 /**
  * The data client: an app's tables over HTTP, typed from its schema. Runs in browsers, Node, Deno, Bun and workers,
- * depends on nothing, and keeps no state but its settings.
+ * depends on nothing, and keeps no state except its settings.
  *
- * Whoever has the API key reads and writes all rows of the app: a page that ships the key shares it.
+ * Whoever has the API key can read and write all rows of the app: a page that ships the key shares it.
  *
  * @example
  * ```ts
@@ -42,15 +42,15 @@ export type { CallOptions, ListOptions, Page, TableClient, TableTypes } from "./
 export type DataClientOptions = {
   /** The gateway, such as `https://api.example.org`. */
   readonly baseUrl: string;
-  /** The app's key, from the Console. It is in no error and no log of the client. */
+  /** The app's key, from the Console. It never appears in the client's errors or logs. */
   readonly apiKey: string;
-  /** The longest that a call may take, its further tries included. Default: 40,000. */
+  /** How long a call may take, retries included. Default: 40,000. */
   readonly timeoutMs?: number | undefined;
-  /** How often a read or a delete is tried again after a fault that passes by itself. Default: 2. */
+  /** How often a read or a delete is retried after a temporary failure. Default: 2. */
   readonly retries?: number | undefined;
 };
 
-/** A client: one `TableClient` a table. */
+/** A client: one `TableClient` per table. */
 export type DataClient<S> = {
   readonly [Name in keyof TablesOf<S>]: TablesOf<S>[Name] extends infer Types extends TableTypes
     ? TableClient<Types>
@@ -58,10 +58,10 @@ export type DataClient<S> = {
 };
 
 /**
- * A client of one app's tables. Sends nothing until a method is called.
+ * A client for one app's tables. Sends nothing until a method is called.
  *
  * The types come from the schema, or from a type alone: the generated `Tables`, or `typeof schema`. A client without a
- * schema answers to any table's name, and the service says which ones there are.
+ * schema accepts any table name; the service knows which ones exist.
  *
  * @throws {TypeError} for a `baseUrl`, `apiKey`, `schema` or number that cannot work
  *
@@ -113,14 +113,14 @@ const TABLE = /^[a-z][a-z0-9_]{0,47}$/;
 function readOptions(options: DataClientOptions): Connection {
   const { baseUrl, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES } = options;
   if (!BASE_URL.test(baseUrl)) {
-    throw new TypeError("Cannot use this baseUrl: must be such as https://api.example.org");
+    throw new TypeError("Cannot use this baseUrl: must look like https://api.example.org");
   }
   if (!Number.isInteger(retries) || retries < 0) {
     throw new TypeError(`Cannot try again ${retries} times: retries must be a whole number`);
   }
   // fetch would repeat a malformed key in its own message.
   if (typeof apiKey !== "string" || !API_KEY.test(apiKey)) {
-    throw new TypeError("Cannot use this apiKey: must be visible ASCII characters, and not empty");
+    throw new TypeError("Cannot use this apiKey: must be visible ASCII characters and not empty");
   }
   return {
     baseUrl: baseUrl.replace(/\/+$/, ""),

@@ -140,7 +140,7 @@ function readRefusal(call: Call, { status, headers }: Response, body: JsonObject
 function explain(status: number): string {
   // A browser hides the status of a redirect.
   if (status < 400) return "Cannot follow a redirect: baseUrl must be that of a Rowhouse gateway";
-  return `Cannot tell more: the answer was a ${status} without a reason`;
+  return `Cannot say more: the answer was a ${status} without a reason`;
 }
 
 function failWithout(

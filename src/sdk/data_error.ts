@@ -1,10 +1,10 @@
 /** What a call of the data client rejects with, and how an answer becomes one. Never holds the API key. @module */
 
-/** A value to blame: `path` is a JSON pointer such as `/title`. */
+/** A value that is at fault: `path` is a JSON pointer such as `/title`. */
 export type DataErrorDetail = { readonly path: string; readonly message: string };
 
 /**
- * What went wrong, in one word. The service's own:
+ * What went wrong, as a code. The service's own:
  *
  * - 400 `invalid_json` · `invalid_query` · `unsupported_query` · `invalid_id`
  * - 401 `unauthenticated` · 403 `forbidden`
@@ -16,11 +16,11 @@ export type DataErrorDetail = { readonly path: string; readonly message: string 
  *
  * The client's own:
  *
- * - `network_error`, status 0: no whole answer came; `cause` is what `fetch` said
+ * - `network_error`, status 0: no complete answer arrived; `cause` is the error of `fetch`
  * - `timeout`, status 0: `timeoutMs` passed
- * - `invalid_id`, status 0: an id that no path can hold; nothing was sent
- * - `request_failed`, any status: an error of somebody in between, such as a proxy, that is not in the service's words
- * - `unreadable_answer`: a success that no data service gives; `baseUrl` is probably that of something else
+ * - `invalid_id`, status 0: an id that cannot be part of a path; nothing was sent
+ * - `request_failed`, any status: an error from something in between, such as a proxy
+ * - `unreadable_answer`: a successful answer that is not from a data service; `baseUrl` is probably wrong
  */
 export type DataErrorCode =
   | "invalid_json"
@@ -49,7 +49,7 @@ export type DataErrorCode =
   | "timeout"
   | "network_error"
   | "unreadable_answer"
-  // A newer service may say more.
+  // A newer service may have more codes.
   | (string & {});
 
 /** The parts of a `DataError`. */
@@ -86,13 +86,13 @@ export type DataErrorParts = {
 export class DataError extends Error {
   /** The HTTP status; 0 where no answer came. */
   readonly status: number;
-  /** What went wrong, in one word. */
+  /** What went wrong, as a code. */
   readonly code: DataErrorCode;
-  /** Every value to blame at once; empty where none is. */
+  /** Every value that is at fault, all at once; empty if there is none. */
   readonly details: readonly DataErrorDetail[];
-  /** The request's id in the service's log, where the answer tells it. */
+  /** The request's id in the service's log, if the answer has one. */
   readonly requestId: string | undefined;
-  /** Whether the same call may succeed later, and cannot do twice what a first one may have done. */
+  /** Whether the same call may succeed later, and is safe to repeat. */
   readonly retryable: boolean;
   /** How long the service asks to wait before the next try, in milliseconds. */
   readonly retryAfterMs: number | undefined;

@@ -6,29 +6,29 @@ import { DataError } from "./data_error.ts";
 export type CallOptions = {
   /** Ends the call, which then rejects with the signal's reason: an `AbortError` unless told otherwise. */
   readonly signal?: AbortSignal | undefined;
-  /** The longest that this call may take, its further tries included. */
+  /** How long this call may take, retries included. */
   readonly timeoutMs?: number | undefined;
 };
 
-/** Which part of a table. */
+/** Which page of a table. */
 export type ListOptions = CallOptions & {
-  /** Rows at the most; the service never gives more than 1000, which is the default. */
+  /** Maximum number of rows; the service never returns more than 1000, which is the default. */
   readonly limit?: number | undefined;
-  /** Rows to leave out. Default: 0. */
+  /** Rows to skip. Default: 0. */
   readonly offset?: number | undefined;
 };
 
-/** A part of a table, in the order of creation. */
+/** A page of a table, in order of creation. */
 export type Page<Row> = {
   readonly rows: Row[];
   /** The limit that was used. */
   readonly limit: number;
   readonly offset: number;
-  /** Whether the table goes on after these rows. */
+  /** Whether there are more rows after these. */
   readonly hasMore: boolean;
 };
 
-/** What a table holds, takes and changes, as `TablesOf` and the generated types say it. */
+/** The types of a table's rows, inserts and updates, as `TablesOf` and the generated types give them. */
 export type TableTypes = {
   readonly row: { readonly id: string };
   readonly insert: object;
@@ -38,13 +38,13 @@ export type TableTypes = {
 /**
  * One table of the app. Every method rejects with a `DataError`, or with the reason of the caller's signal.
  *
- * Reads and deletes are tried again after a lost connection, 429, 502, 503 and 504; what creates or changes a row is
- * sent once.
+ * Reads and deletes are retried after a lost connection, 429, 502, 503 and 504; a call that creates or changes a row
+ * is sent once.
  */
 export interface TableClient<Types extends TableTypes> {
-  /** A page of rows; `hasMore` tells whether there are others. */
+  /** A page of rows; `hasMore` says whether there are more. */
   list(options?: ListOptions): Promise<Page<Types["row"]>>;
-  /** The pages from `offset` on, read one by one. A row deleted meanwhile moves the later ones up: one may be missed. */
+  /** The pages from `offset` on, read one by one. If a row is deleted meanwhile, later ones move up and one may be missed. */
   pages(options?: ListOptions): AsyncGenerator<Page<Types["row"]>, void, undefined>;
   /** The rows from `offset` on, read in pages of `limit`. */
   all(options?: ListOptions): AsyncGenerator<Types["row"], void, undefined>;
@@ -52,7 +52,7 @@ export interface TableClient<Types extends TableTypes> {
   get(id: Types["row"]["id"], options?: CallOptions): Promise<Types["row"]>;
   /** The new row with its id and its defaults. A value that is `undefined` is not sent. */
   create(values: Types["insert"], options?: CallOptions): Promise<Types["row"]>;
-  /** The changed row; columns that are not named stay as they are. */
+  /** The updated row; columns that are left out stay as they are. */
   update(
     id: Types["row"]["id"],
     values: Types["update"],

@@ -1,6 +1,6 @@
 /**
- * The identity client: whether somebody is signed in, may use this app, and the ways in and out. For browsers, whose
- * cookie the client neither sees nor keeps: what is known, the service said a moment ago.
+ * The identity client: whether somebody is signed in and may use this app, and how to sign in and out. For browsers: the
+ * client neither sees nor keeps the cookie, and asks the service each time.
  *
  * @example
  * ```ts
@@ -20,13 +20,13 @@
  * @module
  */
 
-/** A person, as the service tells it. */
+/** A person, as the service describes them. */
 export type IdentityUser = {
   readonly id: string;
   readonly email: string;
   readonly displayName: string | null;
   readonly avatarUrl: string | null;
-  /** The role on this app; null where no app was asked about, or none is granted. */
+  /** The role on this app; null if no app was asked about, or no role is granted. */
   readonly role: string | null;
 };
 
@@ -54,18 +54,18 @@ export type RequireUserOptions = {
   readonly onForbidden?: ((user: IdentityUser) => unknown) | undefined;
 };
 
-/** What the app can ask. All methods can be taken out of the object. */
+/** What the app can ask. All methods can be destructured. */
 export type IdentityClient = {
   /**
-   * The person, or null where nobody is signed in. Asks about no app: `role` is null.
+   * The person, or null if nobody is signed in. Does not ask about an app: `role` is null.
    *
-   * @throws {IdentityError} the service answered something else than 200, 401 or 403
+   * @throws {IdentityError} the service answered something other than 200, 401 or 403
    */
   readonly getUser: () => Promise<IdentityUser | null>;
   /**
    * Who is here, as far as this app is concerned.
    *
-   * @throws {IdentityError} as `getUser`; 404 `unknown_app` where the app's slug does not exist
+   * @throws {IdentityError} as `getUser`; 404 `unknown_app` if no app has this slug
    */
   readonly getSession: () => Promise<SessionState>;
   /** Whether anybody is signed in, allowed here or not. @throws {IdentityError} as `getUser` */
@@ -73,8 +73,8 @@ export type IdentityClient = {
   /** Whether the person may use this app; with `role`, whether exactly in that role. @throws {IdentityError} as `getSession` */
   readonly hasAccess: (role?: string) => Promise<boolean>;
   /**
-   * The person who may use this app. Sends everybody else away: to sign-in, or to `onForbidden`; then the promise stays
-   * open, so that nothing after it runs.
+   * The person who may use this app. Everybody else is sent to sign-in or to `onForbidden`, and the promise never settles,
+   * so that nothing after it runs.
    *
    * @throws {IdentityError} as `getSession`; 403 `forbidden` without `onForbidden`
    */
@@ -88,7 +88,7 @@ export type IdentityClient = {
 };
 
 /**
- * The service refused or failed. Where no answer came at all, what `fetch` throws is thrown as it is.
+ * The service refused or failed. If no answer came at all, the error of `fetch` is thrown as it is.
  *
  * @example
  * ```ts
@@ -103,7 +103,7 @@ export type IdentityClient = {
 export class IdentityError extends Error {
   /** The HTTP status. */
   readonly status: number;
-  /** The service's word for it; `request_failed` where it gave none. */
+  /** The service's code; `request_failed` if it gave none. */
   readonly code: string;
 
   constructor(status: number, code: string) {
@@ -118,7 +118,7 @@ export class IdentityError extends Error {
 const LOGOUT_LIMIT_MS = 5000;
 
 /**
- * A client of one app. Making it reads nothing and asks nothing.
+ * A client for one app. Creating it reads nothing and sends nothing.
  *
  * @example
  * ```ts
@@ -204,7 +204,7 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
     loginUrl,
     login,
     logout: async (redirectTo = `${identityUrl}/login`) => {
-      // Who leaves is let go: the sign-in page shows whether the session has ended.
+      // Leave even if it failed: the sign-in page shows whether the session has ended.
       await endSession().catch(() => undefined);
       here().assign(redirectTo);
     },
@@ -214,7 +214,9 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
 /** The page. @throws {TypeError} there is no browser */
 function here(): Location {
   if (typeof location === "object") return location;
-  throw new TypeError("Cannot tell the page to come back to: give a redirectUri outside a browser");
+  throw new TypeError(
+    "Cannot tell which page to come back to: pass a redirectUri outside a browser",
+  );
 }
 
 /** What a browser leaves unescaped in a page's address and the service takes for a trick. */

@@ -53,7 +53,7 @@ async function isOpen(promise: Promise<unknown>): Promise<boolean> {
 
 test("outside a browser, what needs a page says so", () => {
   Reflect.deleteProperty(globalThis, "location");
-  expect(() => client().loginUrl()).toThrow("give a redirectUri outside a browser");
+  expect(() => client().loginUrl()).toThrow("pass a redirectUri outside a browser");
   expect(() => client().login()).toThrow(TypeError);
   expect(client().loginUrl("https://wiki.example.org/")).toStartWith("https://id.example.org/");
 });

@@ -13,6 +13,7 @@ import {
   hasDebianPostgres,
   startDebianCluster,
 } from "../support/debian_cluster.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const LIST = "/v1/data/db/todos";
@@ -65,7 +66,12 @@ describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline"
       NEXT_DATABASE_URL: inNext(cluster.url),
       DATABASE_URL: inNext(old.database.servingUrl),
     };
-    const env = { ...next, CLUSTER_URL: cluster.url, ADMIN_DATABASE_URL: old.database.adminUrl };
+    const env = {
+      ...next,
+      CLUSTER_URL: cluster.url,
+      ADMIN_DATABASE_URL: old.database.adminUrl,
+      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+    };
     const refused = await runCommand(["migrate"], { folder, env });
     expect(refused.err).toContain("was set up by another release of Rowhouse");
     const { code, said } = run(steps, env);

@@ -8,6 +8,7 @@ import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
 import { makeProject, type Outcome, ROOT, runCommand } from "../support/command.ts";
 import { COMPOSE, SERVICES } from "../support/compose.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
 const page = readFileSync(join(ROOT, "docs/deploying.md"), "utf8");
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
@@ -38,6 +39,7 @@ describe("its commands, in their order,", () => {
       ADMIN_DATABASE_URL: database.adminUrl,
       DATABASE_PREPARE: database.prepare ? "on" : "off",
       COOKIE_DOMAIN: "example.org",
+      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     };
     const words = line.replace("k3x9q0m2w8z5t1ab", keyId).split(" ").slice(1);
     return await runCommand(words, { ...project, env });
