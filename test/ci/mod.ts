@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { AUDITED, auditPackages, describeAudit } from "./audit.ts";
 import { type Counts, readReport } from "./report.ts";
 import { type Server, startEmbedded, startPooled, startPostgres15 } from "./servers.ts";
 
@@ -46,6 +47,7 @@ for (const [index, run] of RUNS.entries()) {
   console.log(`${run.name}: ${show(counts)}, ${counts.skipped} skipped`);
   for (const key of ["passed", "failed", "skipped"] as const) totals[key] += counts[key];
 }
+for (const place of AUDITED) await audit(place);
 rmSync(folder, { recursive: true, force: true });
 if (totals.skipped > 0) console.log(`${totals.skipped} tests are skipped: none may be`);
 console.log(show({ ...totals, failed: totals.failed + totals.skipped }));
@@ -68,6 +70,14 @@ async function perform({ name, start, command, env }: Run, place: string): Promi
     await current.stop();
     current = undefined;
   }
+}
+
+/** Counts as a test where the registry answers; where it does not, that is said, and nothing is counted. */
+async function audit(place: string): Promise<void> {
+  const found = await auditPackages(place);
+  if (found.kind === "clean") totals.passed++;
+  if (found.kind === "vulnerable") totals.failed++;
+  console.log(`bun audit of ${place}: ${describeAudit(found)}`);
 }
 
 /** The bun that runs this, whatever the path finds first. */

@@ -1,0 +1,41 @@
+/** The audit of CI against a registry that answers, one that does not, and none. */
+import { expect, test } from "bun:test";
+import { AUDITED, auditPackages } from "./audit.ts";
+
+const ADVISORY = {
+  id: 1,
+  url: "https://example.org/advisory",
+  title: "Leaks everything",
+  severity: "high",
+  vulnerable_versions: "<99.0.0",
+};
+
+test.each([
+  { name: "nothing known", answer: () => Response.json({}), want: { kind: "clean" } },
+  {
+    name: "an advisory",
+    answer: () => Response.json({ valibot: [ADVISORY] }),
+    want: { kind: "vulnerable", advisories: ["valibot: Leaks everything (high)"] },
+  },
+  {
+    name: "a registry that does not answer it",
+    answer: () => new Response("", { status: 405 }),
+    want: { kind: "unanswered", reason: expect.stringContaining("405") },
+  },
+])("the packages of . with $name", async ({ answer, want }) => {
+  const registry = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
+  try {
+    const env = { PATH: process.env["PATH"], NPM_CONFIG_REGISTRY: `${registry.url}` };
+    expect(await auditPackages(".", env)).toEqual(want as never);
+  } finally {
+    await registry.stop(true);
+  }
+});
+
+test("every lock file of the project is audited", async () => {
+  const locks = [...new Bun.Glob("**/bun.lock").scanSync({ cwd: `${import.meta.dirname}/../..` })];
+  const own = locks.filter((path) => !path.includes("node_modules/"));
+  expect(own.map((path) => path.replace(/\/?bun\.lock$/, "") || ".").sort()).toEqual(
+    [...AUDITED].sort(),
+  );
+});
