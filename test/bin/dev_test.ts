@@ -1,18 +1,23 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { APP_SLUG } from "../../src/accounts/mod.ts";
+import { toSlug } from "../../src/bin/cli/package.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import {
   makeProject,
+  ROOT,
   type Running,
   runCommand,
   schemaText,
   startCommand,
+  startOnTerminal,
 } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 
 const TODOS = "{ todos: { title: t.string().required() } }";
+const SDK = join(ROOT, "src/sdk/data.ts");
 const LIMIT_MS = 60_000;
 
 let project: ReturnType<typeof makeProject>;
@@ -76,7 +81,19 @@ test(
     expect(second.code).toBe(1);
 
     const listed = await runCommand(["admin", "list-apps", "--json"], project);
-    expect(JSON.parse(listed.out)).toMatchObject({ apps: [{ slug: "todo" }] });
+    const { app = "" } = readDev();
+    expect(app).toBe(basename(project.folder).toLowerCase());
+    expect(JSON.parse(listed.out)).toMatchObject({
+      apps: [
+        {
+          slug: app,
+          targets: expect.arrayContaining([`http://${app}.rowhouse.localhost:5173`]),
+        },
+      ],
+    });
+    expect(dev.output()).not.toMatch(/todo\.rowhouse|The app:/);
+    const logged = dev.output().match(/^\{"time".*"event":"request".*\}$/m) ?? [];
+    expect(JSON.parse(logged[0] ?? "")).toMatchObject({ level: "info", status: 200 });
     expect((await runCommand(["db", "check"], project)).code).toBe(0);
 
     const health = await runCommand(["health"], project);
@@ -89,6 +106,104 @@ test(
   },
   LIMIT_MS,
 );
+
+/** In the order of the alphabet, in which a push has them. */
+const SCHEMAS = [
+  {
+    what: "every kind of column",
+    tables: `{
+      a_lines: { parent: t.ref("m_all").required(), text: t.string().required() },
+      b_names: { name: t.string().required().unique() },
+      m_all: {
+        text: t.string().required(), count: t.number().required(), price: t.decimal().required(),
+        isOpen: t.boolean().required(), token: t.uuid().required(), at: t.timestamp().required(),
+        extra: t.json().required(), kind: t.enum(["it's", "two"]).required(), self: t.ref("m_all"),
+      },
+    }`,
+    table: "m_all",
+    repeats: true,
+  },
+  {
+    what: "no column that must be given",
+    tables: "{ notes: { at: t.timestamp(), done: t.boolean().required().default(false) } }",
+    table: "notes",
+    repeats: true,
+  },
+  {
+    what: "no table that takes the same row twice",
+    tables: `{ names: t.model({ name: t.string().required(), place: t.number().required() }).unique("name", "place") }`,
+    table: "names",
+    repeats: false,
+  },
+];
+
+test.each(SCHEMAS)(
+  "what it prints works, with $what",
+  async ({ tables, table, repeats }) => {
+    const other = makeProject({ "schema/mod.ts": schemaText(tables) });
+    const dev = await startDev(other.folder);
+    const created = (await paste(dev, "Create a row")) as { id: string };
+    expect(created).toHaveProperty("id");
+    if (repeats) expect(await paste(dev, "Create a row")).toHaveProperty("id");
+    expect(dev.output()).toContain(`/v1/data/db/${table} `);
+    const [, lines = ""] = dev.output().match(/In code, .*:\n((?: {2}.*\n)+)/) ?? [];
+    const code = lines.replace("await", repeats ? "await" : "if (false) await");
+    other.write("app.ts", code.replaceAll('"rowhouse/data"', JSON.stringify(SDK)));
+    const ran = Bun.spawnSync([process.execPath, "app.ts"], { cwd: other.folder });
+    expect(ran.stderr.toString()).toBe("");
+    expect(ran.stdout.toString()).toContain(created.id);
+    const { apiKey = "" } = JSON.parse(
+      readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8"),
+    );
+    expect(dev.output()).toContain(`The app's key, with every scope:\n  ${apiKey}\n`);
+    expect(await dev.kill("SIGTERM")).toBe(0);
+    other.remove();
+  },
+  LIMIT_MS,
+);
+
+test(
+  "without a schema it says so and runs; on a terminal each request is one line for people",
+  async () => {
+    const other = makeProject();
+    const dev = startOnTerminal(["dev", "--port", "0", "--app", "wiki"], other);
+    await dev.until(/Ctrl-C stops everything/);
+    expect(dev.output()).toContain("There is no table yet: declare one in ./schema/mod.ts");
+    const file = JSON.parse(readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8"));
+    expect(file.app).toBe("wiki");
+    expect(dev.output()).toContain(file.apiKey);
+    const headers = { authorization: `Bearer ${file.apiKey}` };
+    await fetch(`${file.baseUrl}/v1/data/db/secret_name`, { headers });
+    await dev.until(/\d\d:\d\d:\d\d.* GET \/v1\/data\/db\/\S+ .*404.* unknown_table .*ms/);
+    expect(dev.output()).not.toContain('{"time"');
+    expect(dev.output()).not.toContain("secret_name");
+    expect(await dev.kill("SIGTERM")).toBe(0);
+    const again = await startDev(other.folder);
+    expect(JSON.parse(readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8")).app).toBe(
+      "wiki",
+    );
+    expect(await again.kill("SIGTERM")).toBe(0);
+    const refused = await runCommand(["dev", "--app", "id"], other);
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      expect.stringContaining('Cannot name an app "id"'),
+    ]);
+    other.remove();
+  },
+  LIMIT_MS,
+);
+
+test.each([
+  { folder: "wiki", slug: "wiki" },
+  { folder: "My Wiki (2)", slug: "my-wiki-2" },
+  { folder: "2048-Übung_", slug: "ubung" },
+  { folder: "日本", slug: "app" },
+  { folder: "id", slug: "id-app" },
+  { folder: `${"a".repeat(39)}-b`, slug: "a".repeat(39) },
+])("the folder $folder names the app $slug", ({ folder, slug }) => {
+  expect(toSlug(folder)).toBe(slug);
+  expect(slug).toMatch(APP_SLUG);
+});
 
 test(
   "after kill -9 the next start just works, with the same key and the same rows",
@@ -120,7 +235,7 @@ test(
       );
     const first = await startDev();
     expect(await roles()).toEqual([{ role: "member" }]);
-    const words = ["admin", "revoke", "person@rowhouse.localhost", "todo"];
+    const words = ["admin", "revoke", "person@rowhouse.localhost", readDev()["app"] ?? ""];
     expect((await runCommand(words, project)).code).toBe(0);
     await first.kill("SIGTERM");
     const second = await startDev();

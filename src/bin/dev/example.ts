@@ -1,17 +1,21 @@
 /**
- * The example app beside `dev`: its pages are built, and its server part answers on a host of its own. Only where the
- * repository is at hand: an installed package has no examples.
+ * The example app beside `dev`: its pages are built, and its server part answers on a host of its own. In its own
+ * repository, and in a project that was started from it.
  *
  * @module
  */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import type { Environment } from "../../config.ts";
 import type { Service } from "../../service/mod.ts";
+import { readIfThere } from "../../std/files.ts";
+import { explain } from "../cli/explain.ts";
+import { DEMO_APP, PACKAGE } from "./hosts.ts";
 
-const EXAMPLE = join(import.meta.dirname, "../../..", "examples", "todo");
+/** The server part; what it exports tells that it is as the example has it. */
+const SERVER = join("server", "server.ts");
+const MAKER = "export function makeTodoServer";
 
-export type ExampleOptions = {
+type ExampleOptions = {
   /** The app's own origin. */
   origin: string;
   gatewayUrl: string;
@@ -26,9 +30,11 @@ export type ExampleOptions = {
 
 type Handler = (request: Request) => Promise<Response>;
 
-/** Whether the example app is there to be served. */
-export function hasExample(): boolean {
-  return existsSync(join(EXAMPLE, "server", "server.ts"));
+/** The folder of the app that is to be served: this project's own, or that of the repository where it is its app. */
+function findExample(folder: string, app: string): string | undefined {
+  const isClone = !PACKAGE.split(sep).includes("node_modules");
+  const folders = isClone && app === DEMO_APP ? [join(PACKAGE, "examples", "todo")] : [folder];
+  return folders.find((one) => readIfThere(join(one, SERVER))?.includes(MAKER));
 }
 
 /**
@@ -36,10 +42,10 @@ export function hasExample(): boolean {
  *
  * @throws {Error} the build's own words
  */
-export async function openExample(options: ExampleOptions): Promise<Handler> {
-  await build(options);
+async function openExample(folder: string, options: ExampleOptions): Promise<Handler> {
+  await build(folder, options);
   // By a name made at run time: the package does not depend on its examples.
-  const { makeTodoServer } = (await import(join(EXAMPLE, "server", "server.ts"))) as {
+  const { makeTodoServer } = (await import(join(folder, SERVER))) as {
     makeTodoServer: (options: object) => Handler;
   };
   const { origin, app, apiKey, localUrl } = options;
@@ -48,7 +54,7 @@ export async function openExample(options: ExampleOptions): Promise<Handler> {
     app,
     apiKey,
     serviceUrl: localUrl,
-    pages: join(EXAMPLE, "dist"),
+    pages: join(folder, "dist"),
   });
 }
 
@@ -73,9 +79,30 @@ export function withExample(
   };
 }
 
-async function build({ env, gatewayUrl, identityUrl, app }: ExampleOptions): Promise<void> {
+/** The example app: answered once it is built, and left out where it is not there or cannot be built. */
+export function makeExample(folder: string, app: string) {
+  const example = findExample(folder, app);
+  let handler: Awaited<ReturnType<typeof openExample>> | undefined;
+  return {
+    find: () => handler,
+    open: async (options: ExampleOptions): Promise<string | undefined> => {
+      if (example === undefined) return undefined;
+      try {
+        handler = await openExample(example, options);
+        return `The app:\n  ${options.origin}\n`;
+      } catch (error) {
+        return explain(error);
+      }
+    },
+  };
+}
+
+async function build(
+  folder: string,
+  { env, gatewayUrl, identityUrl, app }: ExampleOptions,
+): Promise<void> {
   const child = Bun.spawn([process.execPath, "x", "vite", "build", "--logLevel", "warn"], {
-    cwd: EXAMPLE,
+    cwd: folder,
     env: {
       ...env,
       VITE_SERVICE_URL: gatewayUrl,

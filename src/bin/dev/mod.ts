@@ -1,6 +1,5 @@
-/** `rowhouse dev`: everything on one machine with one command: database, demo app, service, pushes on change. @module */
-import { join, resolve } from "node:path";
-import { makeIdentitySecrets } from "../../accounts/mod.ts";
+/** `rowhouse dev`: everything on one machine with one command: database, app, service, pushes on change. @module */
+import { join, relative, resolve } from "node:path";
 import type { Config, Environment } from "../../config.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import {
@@ -11,9 +10,9 @@ import {
   RefusedError,
   type Setting,
 } from "../cli/command.ts";
-import { explainTrouble, withDatabase } from "../cli/database.ts";
+import { explainTrouble } from "../cli/database.ts";
 import { explain } from "../cli/explain.ts";
-import { openFrom, openLog } from "../cli/open.ts";
+import { openFrom } from "../cli/open.ts";
 import { readSettings, readWhole } from "../cli/settings.ts";
 import { toPrintable } from "../cli/terminal.ts";
 import { findSchemaFile } from "../db/evaluate.ts";
@@ -22,31 +21,25 @@ import { type Pushed, pushProject } from "../db/push.ts";
 import { writeIgnore } from "../db/types.ts";
 import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
 import { STOP_SIGNALS, untilSignal } from "../serve/signals.ts";
-import { DEMO_APP, openDemoApp } from "./app.ts";
+import { openDemo } from "./app.ts";
 import { DATA_DIR, type DevDatabase, openDevDatabase } from "./database.ts";
-import { type ExampleOptions, hasExample, openExample, withExample } from "./example.ts";
-import {
-  DEV_FILE,
-  type DevFile,
-  HIDDEN_FOLDER,
-  readDevFile,
-  removeDevFile,
-  writeDevFile,
-} from "./file.ts";
+import { makeExample, withExample } from "./example.ts";
+import { DEV_FILE, HIDDEN_FOLDER, readDevFile, removeDevFile } from "./file.ts";
+import { findAppName, toFrontEnd, toHost, toOrigin, withHosts } from "./hosts.ts";
 import { type Lock, takeLock } from "./lock.ts";
-import { openDevPeople } from "./people.ts";
+import { openDevLog } from "./log.ts";
 import { confirmReset, removeDevFiles } from "./reset.ts";
-import { keepSecrets, openSecrets } from "./secrets.ts";
+import { openSecrets } from "./secrets.ts";
 import { describeTour } from "./tour.ts";
 import { watchSchema } from "./watch.ts";
 
 export const devCommand: Command = {
   name: "dev",
   summary:
-    "runs everything on this machine: database, demo app, service; pushes schema/ when it changes",
+    "runs everything on this machine: database, app, service; pushes schema/ when it changes",
   example: "rowhouse dev\nrowhouse dev --port 9000",
   about: `Keeps an embedded PostgreSQL and its secrets under .rowhouse/ (if DATABASE_URL is set, that database is
-used instead), makes the app "${DEMO_APP}" with a key that has every scope, and prints commands to paste.
+used instead), makes an app named after the folder with a key that has every scope, and prints commands to paste.
 Listens on 127.0.0.1 unless HOST is set. ${DEV_FILE} tells other commands where it runs.
 Ctrl-C stops everything; stored data is kept for the next start. --reset starts over with an empty
 database: one that was set up by another release may not be usable.`,
@@ -54,6 +47,12 @@ database: one that was set up by another release may not be usable.`,
   flags: {
     port: { value: "port", about: "default PORT, else 8787; 0 takes any free one" },
     schema: { value: "path", about: "the schema's file, or a folder with mod.ts; default schema/" },
+    app: { value: "slug", about: "the app's name; default the folder's" },
+    origin: {
+      value: "origin",
+      many: true,
+      about: "another origin of the app's pages, such as http://wiki.rowhouse.localhost:3000",
+    },
     "data-dir": { value: "folder", about: "the embedded database; default .rowhouse/postgres" },
     reset: { about: "first deletes the embedded database, its journal and types; asks before" },
     yes: { about: "with --reset: do not ask" },
@@ -71,13 +70,14 @@ async function runDev(setting: Setting): Promise<ExitCode> {
     const isReset = await confirmReset(setting, settings);
     const stopped = untilSignal(STOP_SIGNALS, setting.terminal.flush);
     writeIgnore(folder);
+    const app = findAppName(setting);
     const { loginPassword, pushPassword, identitySecret } = openSecrets(folder);
     const config = { ...settings, IDENTITY_SECRET: settings.IDENTITY_SECRET ?? [identitySecret] };
     const options = { config, dataDir, typedDataDir, loginPassword, pushPassword, isReset };
     const database = await openDevDatabase(options);
     try {
       if (isReset) removeDevFiles(folder);
-      await serveDev(setting, { config, database, stopped });
+      await serveDev(setting, { app, config, database, stopped });
     } catch (error) {
       throw explainTrouble(error, database.admin);
     } finally {
@@ -98,7 +98,7 @@ function toDevEnvironment(env: Environment, args: Arguments): Environment {
     HOST: env["HOST"] || "127.0.0.1",
     PORT: port ?? env["PORT"],
     COOKIE_DOMAIN: env["COOKIE_DOMAIN"] || DEV_COOKIE_DOMAIN,
-    LOG_LEVEL: env["LOG_LEVEL"] || "warn",
+    LOG_LEVEL: env["LOG_LEVEL"] || "info",
   };
 }
 
@@ -119,37 +119,50 @@ function takeLocks(folder: string, dataDir: string | undefined): Lock[] {
   );
 }
 
-type Running = { config: Config; database: DevDatabase; stopped: Promise<void> };
+type Running = { app: string; config: Config; database: DevDatabase; stopped: Promise<void> };
 
 /** Serves until it is told to stop. */
 async function serveDev(setting: Setting, running: Running): Promise<void> {
   const { folder, terminal } = setting;
-  const { database, stopped } = running;
+  const { app, database, stopped } = running;
   const port = running.config.PORT === 0 ? findFreePort() : running.config.PORT;
   const config = withHosts(running.config, port);
+  const log = openDevLog(config, { env: setting.env, write: terminal.warn });
   const service = openFrom(config, {
     databaseUrl: database.serving.url,
     adminDatabaseUrl: database.pushing.url,
-    log: openLog(config, terminal.warn),
+    log,
   });
   await service.warm();
-  const example = makeExample();
-  const serving = listen(withExample(service, toHost(DEMO_APP, config), example.find), {
+  const example = makeExample(folder, app);
+  const serving = listen(withExample(service, toHost(app, config), example.find), {
     host: config.HOST,
     port,
-    log: openLog(config, terminal.warn),
+    log,
   });
   try {
-    const file = await openDemo({ folder, config, database, port });
+    const file = await openDemo({
+      folder,
+      config,
+      database,
+      port,
+      app,
+      origins: setting.args.texts("origin"),
+    });
     const target = { url: toLocalUrl(config.HOST, port), key: file.apiKey, isDev: true };
     const push = () => pushOnce(setting, { config, target });
     const pushed = await push();
-    for (const line of describeTour(file, pushed?.definition)) terminal.say(line);
-    const origin = toOrigin(DEMO_APP, config);
-    const app = await example.open({ ...file, origin, localUrl: target.url, env: setting.env });
-    if (app !== undefined) terminal.say(app);
-    terminal.say("Pushes the schema when it changes; Ctrl-C stops everything");
     const schema = findSchemaFile(folder, setting.args.text("schema"));
+    const tour = {
+      definition: pushed?.definition,
+      schema: `./${relative(folder, schema)}`,
+      frontEnd: toFrontEnd(app, config),
+    };
+    for (const line of describeTour(file, tour)) terminal.say(line);
+    const origin = toOrigin(app, config);
+    const shown = await example.open({ ...file, origin, localUrl: target.url, env: setting.env });
+    if (shown !== undefined) terminal.say(shown);
+    terminal.say("Pushes the schema when it changes; Ctrl-C stops everything");
     const watch = watchSchema(schema, async () => void (await push()));
     try {
       await Promise.race([stopped, refuseDeath(database)]);
@@ -166,75 +179,6 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
 async function refuseDeath({ died }: DevDatabase): Promise<never> {
   await died;
   throw new RefusedError("The embedded PostgreSQL has stopped: start rowhouse dev again");
-}
-
-/** The three hosts of one machine: the gateway, the identity pages and the demo app. */
-function withHosts(config: Config, port: number): Config {
-  const served = { ...config, PORT: port };
-  return {
-    ...served,
-    PUBLIC_URL: config.PUBLIC_URL ?? toOrigin("api", served),
-    IDENTITY_URL: config.IDENTITY_URL ?? toOrigin("id", served),
-  };
-}
-
-function toHost(name: string, { COOKIE_DOMAIN, PORT }: Config): string {
-  return `${name}.${COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN}:${PORT}`;
-}
-
-function toOrigin(name: string, config: Config): string {
-  const isLocal = (config.COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN).endsWith("localhost");
-  return `${isLocal ? "http" : "https"}://${toHost(name, config)}`;
-}
-
-/** The example app: answered once it is built, and left out where it is not there or cannot be built. */
-function makeExample() {
-  let handler: Awaited<ReturnType<typeof openExample>> | undefined;
-  return {
-    find: () => handler,
-    open: async (options: ExampleOptions): Promise<string | undefined> => {
-      if (!hasExample()) return undefined;
-      try {
-        handler = await openExample(options);
-        return `The example app:\n  ${options.origin}\n`;
-      } catch (error) {
-        return explain(error);
-      }
-    },
-  };
-}
-
-type Demo = { folder: string; config: Config; database: DevDatabase; port: number };
-
-/** The demo app and its people, told to other commands by `.rowhouse/dev.json`. */
-async function openDemo({ folder, config, database, port }: Demo): Promise<DevFile> {
-  const domain = config.COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN;
-  const secrets = openSecrets(folder);
-  const identitySecrets = config.IDENTITY_SECRET ?? [secrets.identitySecret];
-  const { apiKey, people } = await withDatabase(database.admin, config, async (admin) => ({
-    apiKey: await openDemoApp(admin, {
-      config,
-      origin: toOrigin(DEMO_APP, config),
-      keptKey: secrets.apiKey,
-    }),
-    people: await openDevPeople(
-      { admin, identitySecrets: makeIdentitySecrets(identitySecrets) },
-      { domain, app: DEMO_APP, kept: secrets.people },
-    ),
-  }));
-  keepSecrets(folder, { ...secrets, apiKey, people });
-  const file = {
-    baseUrl: `http://localhost:${port}`,
-    gatewayUrl: config.PUBLIC_URL ?? toOrigin("api", config),
-    identityUrl: config.IDENTITY_URL ?? toOrigin("id", config),
-    app: DEMO_APP,
-    apiKey,
-    databaseUrl: database.admin.url,
-    identitySecrets,
-    ...people,
-  };
-  writeDevFile(folder, file);
-  return file;
 }
 
 type Destination = { config: Config; target: { url: string; key: string; isDev: boolean } };

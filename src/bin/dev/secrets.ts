@@ -12,6 +12,8 @@ const Secrets = v.object({
   loginPassword: v.string(),
   pushPassword: v.string(),
   identitySecret: v.string(),
+  /** The slug of the app whose tables the database has. */
+  app: v.optional(v.string()),
   apiKey: v.optional(v.string()),
   people: v.optional(v.object({ admin: Person, user: Person })),
 });

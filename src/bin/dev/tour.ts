@@ -12,43 +12,86 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
   json: {},
 };
 
+export type TourOptions = {
+  /** What was pushed; none where the schema has faults or is missing. */
+  definition: Definition | undefined;
+  /** The path of the schema from the project's folder. */
+  schema: string;
+  /** The origin of the app's pages while they are worked on. */
+  frontEnd: string;
+};
+
 /** Lines for people: where it runs, and how a row is made and listed. */
-export function describeTour(file: DevFile, definition: Definition | undefined): string[] {
-  const table = definition?.tables.find(isSimple);
-  const rows = table === undefined ? [] : describeRows(file, table);
-  return [`Rowhouse runs at ${file.baseUrl} (app ${file.app})`, ...rows, ...describePeople(file)];
+export function describeTour(file: DevFile, options: TourOptions): string[] {
+  const table = findTable(options.definition?.tables ?? []);
+  return [
+    `Rowhouse runs at ${file.baseUrl} (app ${file.app})`,
+    "",
+    "The app's key, with every scope:",
+    `  ${file.apiKey}`,
+    ...(table === undefined
+      ? [
+          `There is no table yet: declare one in ${options.schema} (rowhouse init writes a first one)`,
+          "",
+        ]
+      : describeRows(file, table, options.schema)),
+    ...describePeople(file, options.frontEnd),
+  ];
 }
 
-function describeRows({ baseUrl, apiKey }: DevFile, table: TableDefinition): string[] {
+function describeRows(
+  { baseUrl, apiKey }: DevFile,
+  table: TableDefinition,
+  schema: string,
+): string[] {
   const url = `${baseUrl}/v1/data/db/${table.name}`;
   const key = `-H 'Authorization: Bearer ${apiKey}'`;
-  const body = JSON.stringify(toExampleRow(table));
+  const row = JSON.stringify(toExampleRow(table));
+  const data = row.replaceAll("'", "'\\''");
   return [
-    "",
     "Create a row:",
-    `  curl -sS ${url} ${key} -H 'Content-Type: application/json' -d '${body.replaceAll("'", "'\\''")}'`,
+    `  curl -sS ${url} ${key} -H 'Content-Type: application/json' -d '${data}'`,
     "List the rows:",
     `  curl -sS ${url} ${key}`,
+    "In code, on a server and never in a browser:",
+    '  import { createDataClient } from "rowhouse/data";',
+    `  import schema from ${JSON.stringify(schema)};`,
+    `  const db = createDataClient({ baseUrl: "${baseUrl}", apiKey: "${apiKey}", schema });`,
+    `  await db.${table.name}.create(${row});`,
+    `  console.log(await db.${table.name}.list());`,
     "",
   ];
 }
 
 /** Where a person signs in, and as whom. */
-function describePeople({ identityUrl, admin, user }: DevFile): string[] {
+function describePeople({ identityUrl, admin, user }: DevFile, frontEnd: string): string[] {
   return [
     "Sign in:",
     `  ${identityUrl}/login`,
     `  as ${user.email} with ${user.password}`,
     `  as ${admin.email} with ${admin.password} (may open every app)`,
+    "Pages of the app that sign people in may also be served from:",
+    `  ${frontEnd}`,
     "",
   ];
 }
 
-/** A table whose rows need no other row and may be made again and again. */
-function isSimple(table: TableDefinition): boolean {
-  return table.columns.every(
-    (column) => !(isMandatory(column) && (column.kind === "ref" || column.unique)),
+/** The first one whose rows need no other row, if there is one that may be made again and again. */
+function findTable(tables: readonly TableDefinition[]): TableDefinition | undefined {
+  const free = tables.filter(({ columns }) =>
+    columns.every((column) => !(isMandatory(column) && column.kind === "ref")),
   );
+  return free.find(isRepeatable) ?? free[0];
+}
+
+/** Whether no unique holds against a second row of the same values. */
+function isRepeatable(table: TableDefinition): boolean {
+  const sent = Object.keys(toExampleRow(table));
+  const uniques = [
+    ...table.uniques,
+    ...table.columns.filter(({ unique }) => unique).map(({ name }) => [name]),
+  ];
+  return !uniques.some((names) => names.every((name) => sent.includes(name)));
 }
 
 function isMandatory(column: NamedColumn): boolean {
