@@ -6,6 +6,7 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { makeProject, type Outcome, runCommand } from "../support/command.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -47,6 +48,7 @@ const run = (words: string[]): Promise<Outcome> =>
       ADMIN_DATABASE_URL: service.database.adminUrl,
       DATABASE_PREPARE: service.database.prepare ? "on" : "off",
       PORT: "0",
+      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     },
   });
 const change = (text: string) => service.service.admin.message(`${text}; select 1`);
@@ -115,11 +117,11 @@ test("a list function of another release is named by everything that looks, and 
   const [serve, doctor] = await Promise.all([run(["serve"]), run(["doctor"])]);
   expect([serve.code, serve.err]).toEqual([
     1,
-    "The functions of 1 table are of another release: run rowhouse migrate first\n",
+    "The functions of 1 table are from another release: run rowhouse migrate first\n",
   ]);
   expect(doctor.code).toBe(1);
   expect(doctor.out).toContain(
-    "FAIL functions: of 1 table are not those of this release: it cannot serve their rows\n     run rowhouse migrate\n",
+    "FAIL functions: of 1 table are from another release: it cannot serve their rows\n     run rowhouse migrate\n",
   );
 });
 
@@ -165,7 +167,10 @@ test("another body of any function is a warning, and migrate puts it right", asy
     as 'begin return null; end'`,
   );
   const { code, out } = await run(["doctor"]);
-  expect([code, out.includes("warn functions: of 1 table are not")]).toEqual([0, true]);
+  expect([code, out.includes("warn functions: of 1 table are from another release")]).toEqual([
+    0,
+    true,
+  ]);
   expect(JSON.parse((await run(["migrate", "--json"])).out)).toMatchObject({
     refreshed: ["notes"],
   });
