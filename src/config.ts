@@ -1,6 +1,6 @@
 /**
- * The one reader of the environment: settings as a table of name, form, default and meaning, from which the README
- * and `.env.example` are generated. Reports every fault at once, and never a value: it may be a secret.
+ * The only reader of the environment: settings as a table of name, form, default and meaning, from which the README
+ * and `.env.example` are generated. Reports all faults at once, and never a value: it may be a secret.
  *
  * @module
  */
@@ -51,7 +51,7 @@ function whole(least: number, most: number) {
   );
 }
 
-/** A comma list whose every item passes. */
+/** A comma-separated list, each item of which must pass. */
 function list(isItem: (text: string) => boolean, message: string) {
   const toItems = (text: string) => text.split(",").map((item) => item.trim());
   return v.pipe(
@@ -74,7 +74,7 @@ const HmacSecrets = secrets(MIN_SECRET_BYTES);
 
 const YEAR_S = 365 * DAY_S;
 
-/** Seconds of a duration such as 90s, 30m, 24h or 7d. */
+/** A duration such as 90s, 30m, 24h or 7d, in seconds. */
 const Duration = v.pipe(
   v.string(),
   v.transform((text) => readDuration(text) ?? 0),
@@ -84,7 +84,7 @@ const Duration = v.pipe(
   ),
 );
 
-/** Seconds of a duration of thirty days or more, or 0. */
+/** A duration of at least thirty days, or 0, in seconds. */
 const Retention = v.pipe(
   v.string(),
   v.transform((text) => (text === "0" ? 0 : (readDuration(text) ?? -1))),
@@ -94,7 +94,7 @@ const Retention = v.pipe(
   ),
 );
 
-/** Every setting. `initial` is what counts when the variable is absent or empty; none means that it may stay unset. */
+/** Every setting. `initial` is used if the variable is absent or empty; without it the setting may stay unset. */
 export const SETTINGS = {
   DATABASE_URL: {
     form: v.optional(PostgresUrl),
@@ -274,7 +274,7 @@ export type Config = {
 };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The configuration of an environment, or every fault of it: which variable and what is wanted, never its value. */
+/** The configuration of an environment, or all its faults: which variable and what is expected, never its value. */
 export function readConfig(env: Environment): { config: Config } | { faults: string[] } {
   const faults: string[] = [];
   const config: Record<string, unknown> = {};
@@ -291,16 +291,16 @@ export function readConfig(env: Environment): { config: Config } | { faults: str
   return faults.length > 0 ? { faults } : { config: config as Config };
 }
 
-/** What the gateway shares with each service, where that is not one secret for both. */
+/** What the gateway shares with each service, if that is not one secret for both. */
 const AUDIENCE_SECRETS = ["INTERNAL_HMAC_SECRET_DATA", "INTERNAL_HMAC_SECRET_IDENTITY"] as const;
 
 type RoleNeeds = {
   needed: readonly SettingName[];
-  /** Whose it is alone, by setting. */
+  /** The only role that may have each of these settings. */
   foreign: Readonly<Partial<Record<SettingName, string>>>;
 };
 
-/** What a role cannot do without, and what it must not know: a service that knew another's secret could sign for it. */
+/** What a role requires, and what it must not know: a service that knew another's secret could sign for it. */
 const OF_GATEWAY = {
   INTERNAL_HMAC_SECRET_DATA: "the gateway's",
   INTERNAL_HMAC_SECRET_IDENTITY: "the gateway's",
@@ -332,7 +332,7 @@ function findRoleFaults(env: Environment): string[] {
   ];
 }
 
-/** An empty variable is an unset one. */
+/** An empty variable counts as unset. */
 function readVariable(env: Environment, name: string): string | undefined {
   return env[name] === "" ? undefined : env[name];
 }

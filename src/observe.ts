@@ -1,6 +1,6 @@
 /**
- * What the service says of itself: one JSON line an event, to a sink that comes in through `deps`. Every field has a
- * name in one list. Callers put no secret into any; what an unexpected error says is scrubbed as the last net.
+ * The service's log: one JSON line per event, written to a sink that comes in through `deps`. All fields are named in one
+ * list. Callers put no secret into any of them; as a last resort, the text of unexpected errors is scrubbed.
  *
  * @module
  */
@@ -11,20 +11,20 @@ import { errorCode } from "./std/error_code.ts";
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Every field that a log line may have: none of a header, a body, a row or a connection string. */
+/** Every field that a log line may have. None holds a header, a body, a row or a connection string. */
 export type LogFields = Partial<AnswerRecord> & {
-  /** A sentence of our own, or what is left of an unexpected error's. */
+  /** A sentence of our own, or the scrubbed message of an unexpected error. */
   message?: string | undefined;
   /** An unexpected error's name, or the type of what was thrown instead of one. */
   error?: string;
   stack?: string | undefined;
-  /** What was being done in the background. */
+  /** Which background work failed. */
   during?: string;
   /** Requests that were refused while something lasted. */
   refused?: number;
   /** Why a signature was refused. */
   reason?: string;
-  /** Where a process listens, and as what. */
+  /** Where a process listens, and in which role. */
   host?: string;
   port?: number;
   role?: string;
@@ -32,10 +32,10 @@ export type LogFields = Partial<AnswerRecord> & {
   /** How a process ended. */
   exitCode?: number;
 };
-/** Notes an event; its name is one of ours, plain words. */
+/** Logs an event; its name is a few plain words. */
 export type Log = (level: LogLevel, event: string, fields?: LogFields) => void;
 
-/** A log that writes lines of at least `least` to `write`; the clock comes in so that tests can fix it. */
+/** A log that writes lines of level `least` and above to `write`; the clock comes in so that tests can set it. */
 export function makeLog(
   least: LogLevel,
   options: { write: (line: string) => void; now: () => Date },
@@ -49,19 +49,19 @@ export function makeLog(
   };
 }
 
-/** What is noted of an answer: each field by name, none of them from a header's, a body's or a row's text. */
+/** What is logged about an answer: each field by name, none taken from a header, a body or a row. */
 export type AnswerRecord = {
   requestId: string;
   method: string;
   /** The route's template, never the path. */
   route: string;
   status: number;
-  /** Code of the refusal, where the answer is one. */
+  /** The problem's code, if the answer is a refusal. */
   code: string | undefined;
-  /** What lay under it: an SQLSTATE, a code of the socket, or an error's name. */
+  /** Its cause: an SQLSTATE, a socket's error code, or an error's name. */
   cause: string | undefined;
   ms: number;
-  /** Milliseconds of them that the database took. */
+  /** How many of these milliseconds the database took. */
   dbMs: number | undefined;
   bytes: number | undefined;
   appId: string | undefined;
@@ -72,11 +72,11 @@ export type AnswerRecord = {
   parentSpanId: string | undefined;
 };
 
-/** A trace, and the span of it that this process's work on a request is. */
+/** A trace, and this process's span in it. */
 export type Trace = {
   traceId: string;
   spanId: string;
-  /** The caller's span; none where the trace begins here. */
+  /** The caller's span; `undefined` if the trace begins here. */
   parentSpanId: string | undefined;
   flags: string;
 };
@@ -88,8 +88,8 @@ const VERSION_LENGTH = 55;
 const SAMPLED = 1;
 
 /**
- * The caller's trace, continued by a span of ours; a fresh one where the header is not as the standard has it. Who
- * sends none gets none: a request costs no randomness that nobody asked for.
+ * The caller's trace, continued by a span of ours; a new trace if the header is malformed. Without the header there is no
+ * trace, so that no request costs randomness that nobody asked for.
  *
  * @see https://www.w3.org/TR/trace-context/#mutating-the-traceparent-field
  */
@@ -107,7 +107,7 @@ export function readTrace(traceparent: string | null, makeSpanId: () => string):
   return { traceId, spanId: makeSpanId(), parentSpanId, flags: toFlags(version, flags) };
 }
 
-/** Of a later version of the standard only the one flag is known. */
+/** Of a later version of the standard, only this flag is known. */
 function toFlags(version: string | undefined, flags: string): string {
   return version === VERSION ? flags : `0${Number.parseInt(flags, 16) & SAMPLED}`;
 }
@@ -117,14 +117,14 @@ export function toTraceparent({ traceId, spanId, flags }: Trace): string {
   return `${VERSION}-${traceId}-${spanId}-${flags}`;
 }
 
-/** Notes what work in the background met; an outage is left to those requests that meet it too. */
+/** Logs a failure of background work, except an outage: the requests that meet it will report it. */
 export function noteFault(log: Log, during: string): (error: unknown) => void {
   return (error) => {
     if (!isOutage(error)) log("error", "bug", { during, ...toLogFields(error) });
   };
 }
 
-/** What an unexpected error says of itself in the log: its name, message and stack, never the query or its values. */
+/** What the log has about an unexpected error: its name, message and stack, never the query or its values. */
 export function toLogFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: typeof error };
   const code = errorCode(error);
@@ -140,14 +140,14 @@ export function toLogFields(error: unknown): LogFields {
       };
 }
 
-/** What lay under a refusal, in one word of ours, PostgreSQL's or the socket's: never a message, never a stack. */
+/** The cause of a refusal as one code of ours, PostgreSQL's or the socket's: never a message, never a stack. */
 export function toCause(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   const code = errorCode(cause) ?? cause.name;
   return /^\w{1,40}$/.test(code) ? code : "Error";
 }
 
-/** What the text of an error must not carry on: a string that connects, a key of any prefix, a bearer of anything. */
+/** What must be removed from an error's text: connection strings, keys of any prefix, bearer tokens. */
 const SECRETS: readonly [pattern: RegExp, instead: string][] = [
   [/\b([a-z][a-z0-9+.-]*):\/\/[^\s/@"'`]*:[^\s"'`]*@[^\s"'`]*/gi, "$1://(removed)"],
   [/\bpostgres(ql)?:\/\/[^\s"'`]*/gi, "postgres://(removed)"],

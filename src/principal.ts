@@ -1,6 +1,6 @@
 /**
- * Principal: which app a request speaks for. The gateway makes it from a checked API key and nothing else does, so
- * an app id never comes out of a path, a header or a body.
+ * Principal: which app a request speaks for. Only the gateway makes one, from a checked API key, so an app id never comes
+ * from a path, a header or a body.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 export const SCOPES = ["data:read", "data:write", "schema:push"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** A bit for each, by which the database keeps what a key may do. */
+/** One bit for each: this is how the database stores what a key may do. */
 export const SCOPE_BITS = {
   "data:read": 1,
   "data:write": 2,
@@ -17,7 +17,7 @@ export const SCOPE_BITS = {
 
 declare const checked: unique symbol;
 
-/** An app that has proved itself: the only source of an app id behind the gateway. */
+/** An app whose key was checked: the only source of an app id behind the gateway. */
 export type Principal = {
   readonly appId: string;
   readonly keyId: string;
@@ -27,7 +27,7 @@ export type Principal = {
   readonly [checked]: true;
 };
 
-/** The principal of a key that has just been verified. To be called by the gateway only; a test checks it. */
+/** The principal for a key that has just been verified. Only the gateway may call this; a test checks it. */
 export function makePrincipal(key: {
   appId: string;
   keyId: string;

@@ -94,12 +94,12 @@ export type ProblemOptions = {
   message?: string;
   details?: Detail[];
   headers?: Record<string, string>;
-  /** Seconds after which it is worth another try: the header `Retry-After`. */
+  /** Seconds after which a retry makes sense: the header `Retry-After`. */
   retryAfterS?: number | undefined;
   cause?: unknown;
 };
 
-/** A refusal with a stable code; the edge of the service turns it into an answer. */
+/** A refusal with a stable code; `service/fetch.ts` turns it into an answer. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly status: number;
@@ -118,12 +118,12 @@ export class Problem extends Error {
   }
 }
 
-/** Whether the database or a service was away, late or full: those who wait for it are told, nobody has to mend code. */
+/** Whether the database or a service was away, late or full: callers are told, and there is no bug to fix. */
 export function isOutage(error: unknown): error is Problem {
   return error instanceof Problem && error.status > 500;
 }
 
-/** What a caller is told: of a write, what became of it too. */
+/** The message for the caller; for a write it also says what became of it. */
 export function toMessage({ code, message }: Problem, method: string): string {
   const row: { status: number; ofWrite?: string } = PROBLEMS[code];
   const isRead = method === "GET" || method === "HEAD";

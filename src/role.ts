@@ -1,4 +1,4 @@
-/** Role: what a process does. `all` is everything in one; the others are a service in several processes. @module */
+/** Role: what a process does. `all` is everything in one process; the others split the service. @module */
 
 export const ROLES = ["all", "gateway", "data", "identity"] as const;
 export type Role = (typeof ROLES)[number];
@@ -8,7 +8,7 @@ export function servesRows(role: Role): boolean {
   return role === "all" || role === "data";
 }
 
-/** Whether a process in this role reaches people, their sessions and the audit log. */
+/** Whether a process in this role works with people, sessions and the audit log. */
 export function servesPeople(role: Role): boolean {
   return role === "all" || role === "identity";
 }

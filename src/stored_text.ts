@@ -1,11 +1,11 @@
 /**
- * The forms of texts that both the code and the service's own tables check, spelled out once: as regular expressions
- * that JavaScript and PostgreSQL read alike.
+ * Patterns that both the code and the service's own tables check, written once: regular expressions that JavaScript and
+ * PostgreSQL read alike.
  *
  * @module
  */
 
-/** An app's slug: 2 to 40 of a-z, 0-9 and -, from a letter on, not ending in -. */
+/** An app's slug: 2 to 40 of a-z, 0-9 and -, starting with a letter, not ending with -. */
 export const SLUG_PATTERN = "^[a-z][a-z0-9-]{0,38}[a-z0-9]$";
 
 /** A person's role on an app. */
@@ -18,5 +18,5 @@ export const TABLE_PATTERN = "^[a-z][a-z0-9_]{0,47}$";
 export const ID_LENGTH = 16;
 export const ID_PATTERN = `^[a-z0-9]{${ID_LENGTH}}$`;
 
-/** Characters of an e-mail address at the most. @see https://www.rfc-editor.org/errata/eid1690 */
+/** Maximum number of characters in an e-mail address. @see https://www.rfc-editor.org/errata/eid1690 */
 export const EMAIL_MAX_CHARS = 254;

@@ -2,7 +2,7 @@
 
 type Range = { type: string; quality: number };
 
-/** Whether an `Accept` header admits `application/json`; none admits everything. */
+/** Whether an `Accept` header allows `application/json`; a missing one allows everything. */
 export function acceptsJson(accept: string | null): boolean {
   if (accept === null || accept.trim() === "" || accept === "*/*" || accept === "application/json")
     return true;

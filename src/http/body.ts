@@ -1,6 +1,6 @@
 /**
- * Bodies: read once, bounded, strictly UTF-8, strictly JSON. Nothing is parsed that the limits refuse, and nothing
- * of a refused body stays in memory.
+ * Bodies: read once, bounded, strictly UTF-8, strictly JSON. Nothing beyond the limits is parsed, and nothing of a
+ * refused body stays in memory.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export const MAX_DEPTH = 64;
 /** How long a body of any size may take to arrive. */
 const ARRIVAL_LIMIT_MS = 10_000;
 
-/** A body of this size that nobody reads is taken all the same, and the connection kept. */
+/** An unread body of up to this size is received anyway, so that the connection can be kept. */
 const DRAINED_BYTES = 65_536;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -73,7 +73,7 @@ export async function readBody(
 }
 
 /**
- * Checks that JSON text nests no deeper than {@linkcode MAX_DEPTH}: before parsing, so that a bomb costs one scan.
+ * Checks before parsing that JSON text is nested at most {@linkcode MAX_DEPTH} deep, so that a bomb costs only a scan.
  *
  * @throws {Problem} invalid_json
  */
@@ -107,7 +107,7 @@ export function checkObject(value: unknown): Readonly<Record<string, unknown>> {
   throw new Problem("invalid_json", { message: "The body is not a JSON object" });
 }
 
-/** A body whose length is announced and was checked: read whole, at a tenth of what a stream of chunks costs. */
+/** A body whose announced length was checked is read in one go, at a tenth of the cost of a stream of chunks. */
 async function readAnnounced(request: Request, limitMs: number): Promise<Uint8Array<ArrayBuffer>> {
   let timer: Timer | undefined;
   const lateness = new Promise<never>((_, reject) => {
@@ -122,7 +122,7 @@ async function readAnnounced(request: Request, limitMs: number): Promise<Uint8Ar
   }
 }
 
-/** A body without an announced end, chunk by chunk; a sender who dawdles holds nothing for long. */
+/** A body of unknown length, chunk by chunk; a slow sender cannot hold it open for long. */
 async function readChunks(
   request: Request,
   most: number,
@@ -150,7 +150,7 @@ async function readChunks(
   }
 }
 
-/** Whether a body that nobody read is on its way, without an end or too large to wait for. */
+/** Whether an unread body is still arriving, of unknown length or too large to wait for. */
 export function hasUnreadBody(request: Request): boolean {
   if (request.bodyUsed) return false;
   const announced = request.headers.get("content-length");

@@ -1,13 +1,13 @@
 /**
- * Cookies, read strictly from the raw header: every value under a name, because which of two a browser puts first is
- * for whoever planted the second to choose. Nothing is decoded. @see https://www.rfc-editor.org/rfc/rfc6265#section-5.4
+ * Cookies, read strictly from the raw header: all values under a name, because whoever plants a second cookie can choose
+ * which of the two a browser sends first. Nothing is decoded. @see https://www.rfc-editor.org/rfc/rfc6265#section-5.4
  *
  * @module
  */
 
 export type CookieOptions = {
   path: string;
-  /** Sent to every host under it; without it to this host alone. */
+  /** The cookie is sent to every host under it; without it, only to this host. */
   domain?: string | undefined;
   /** Without it the cookie ends with the browser's session; 0 clears it. */
   maxAgeS?: number;
@@ -19,7 +19,7 @@ export function withCookies(response: Response, cookies: readonly string[]): Res
   return response;
 }
 
-/** Every value that a `Cookie` header carries under exactly this name, in its order. */
+/** All values that a `Cookie` header has under exactly this name, in order. */
 export function readCookies(header: string | null, name: string): string[] {
   if (header === null) return [];
   const start = `${name}=`;
@@ -30,7 +30,7 @@ export function readCookies(header: string | null, name: string): string[] {
     .map((pair) => pair.slice(start.length));
 }
 
-/** A `Set-Cookie` header's value; scripts never see the cookie, and it never travels in the clear. */
+/** The value of a `Set-Cookie` header; scripts cannot read the cookie, and it is only sent encrypted. */
 export function toSetCookie(name: string, value: string, options: CookieOptions): string {
   return [
     `${name}=${value}`,

@@ -1,13 +1,13 @@
 /**
- * Cross-origin answers: exact origins only, never `*`, never `null`. Which origins an answer may be read by is the
- * caller's decision; this file only writes the headers. @see https://fetch.spec.whatwg.org/#http-cors-protocol
+ * Cross-origin answers: exact origins only, never `*`, never `null`. The caller decides which origins may read an answer;
+ * this file only writes the headers. @see https://fetch.spec.whatwg.org/#http-cors-protocol
  *
  * @module
  */
 
 const EXPOSED = "Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id";
 
-/** Headers that let `origin` read an answer; only `Vary` when it is not among the allowed. */
+/** Headers that let `origin` read an answer; only `Vary` if it is not allowed to. */
 export function corsHeaders(
   origin: string | null,
   allowed: boolean,
@@ -22,7 +22,7 @@ export function corsHeaders(
   };
 }
 
-/** Headers of a preflight's answer: methods of the path, the request headers that the endpoints read. */
+/** Headers of the answer to a preflight: the path's methods, and the request headers that endpoints read. */
 export function preflightHeaders(allow: string, allowed: boolean): Record<string, string> {
   if (!allowed) return { allow };
   return {

@@ -1,4 +1,4 @@
-/** The one answer to every key that is not good, whoever finds that out: the gateway, or the database. @module */
+/** The same answer to every invalid key, whether the gateway or the database refuses it. @module */
 import { Problem } from "../problem.ts";
 
 /** A 401 with its `WWW-Authenticate`. */

@@ -1,8 +1,8 @@
-/** The query string: its parameters one by one, strictly decoded. Which of them mean something is the room's business. @module */
+/** The query string: its parameters one by one, strictly decoded. The rooms decide what they mean. @module */
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 
-/** The parameters one by one, so that the first bad one of many thousand ends the reading. @throws {Problem} invalid_query */
+/** The parameters one by one, so that the first bad one of many thousands ends the reading. @throws {Problem} invalid_query */
 export function* readParameters(query: string): Generator<[name: string, value: string]> {
   for (const part of query.split("&")) {
     if (part === "") continue;

@@ -1,19 +1,19 @@
-/** Answers: JSON with the headers that every answer of the service carries. @module */
+/** Answers: JSON, with the headers that every answer of the service has. @module */
 import type { Problem } from "../problem.ts";
 
 const JSON_TYPE = "application/json";
 
 export type AnswerOptions = { status?: number; headers?: Record<string, string> };
 
-/** Where an answer carries the size of its body. */
+/** Where an answer keeps the size of its body. */
 const SIZE = Symbol("bytes");
 
-/** Bytes of an answer's body that was made here; `undefined` of any other. */
+/** The size in bytes of an answer's body that was made here; `undefined` for any other. */
 export function sizeOf(response: Response & { [SIZE]?: number }): number | undefined {
   return response[SIZE];
 }
 
-/** An answer whose body is finished JSON: what the database sent is passed on, neither parsed nor decoded. */
+/** An answer whose body is finished JSON: the database's bytes are passed on, neither parsed nor decoded. */
 export function answerBytes(bytes: Uint8Array<ArrayBuffer>, options: AnswerOptions = {}): Response {
   const { status = 200, headers } = options;
   const response: Response & { [SIZE]?: number } = new Response(bytes, {
@@ -34,7 +34,7 @@ export function answerEmpty(options: AnswerOptions = {}): Response {
   return new Response(null, { status: options.status ?? 204, headers: options.headers ?? {} });
 }
 
-/** A problem as its answer: code, sentence, request id and, where a field is to blame, all details at once. */
+/** The answer for a problem: code, sentence, request id and, if fields are at fault, all details at once. */
 export function answerProblem(
   problem: Problem,
   requestId: string,

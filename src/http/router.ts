@@ -13,15 +13,15 @@ export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 export type RequestContext = {
   readonly request: Request;
   readonly requestId: string;
-  /** Whose trace the work on the request is a span of. */
+  /** The trace that the work on this request is a span of. */
   readonly trace?: Trace | undefined;
   /** Path segments bound to the route's `:names`, as sent. */
   readonly params: Readonly<Record<string, string>>;
   /** The query string without `?`, as sent. */
   readonly query: string;
-  /** The client's address as the socket, or a trusted proxy, tells it. */
+  /** The client's address, from the socket or a trusted proxy. */
   readonly address: string;
-  /** Where the time that the database takes is added up. */
+  /** Adds up the time that the database takes. */
   readonly meter: { dbMs: number };
 };
 export type KeyRequestContext = RequestContext & { readonly principal: Principal };
@@ -36,7 +36,7 @@ export type KeyRoute<Deps> = Endpoint & {
   readonly scope: Scope;
   readonly handle: (deps: Deps, context: KeyRequestContext) => Answer;
 };
-/** An endpoint for everybody, or for whoever a session cookie names: the room reads that itself. */
+/** An endpoint for everybody, or for a session: the room reads the cookie itself. */
 export type OpenRoute<Deps> = Endpoint & {
   readonly access: "open" | "session";
   readonly handle: (deps: Deps, context: RequestContext) => Answer;
@@ -63,7 +63,7 @@ type Node<Deps> = {
 const NO_PARAMS = Object.freeze({});
 
 /**
- * A router over `routes`: `undefined` where no path matches, `route: undefined` where the method does not.
+ * A router over `routes`: `undefined` if no path matches, `route: undefined` if only the method does not.
  *
  * @throws {Error} two routes with one method and path, or two names for one parameter
  */

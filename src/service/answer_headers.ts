@@ -1,4 +1,4 @@
-/** The headers that every answer carries, and those that let pages of another origin read it. @module */
+/** The headers that every answer has, and those that let pages of another origin read it. @module */
 import type { Origins } from "../accounts/mod.ts";
 import type { Quota } from "../gateway/mod.ts";
 import {
@@ -13,7 +13,7 @@ import { authCorsHeaders } from "../identity/mod.ts";
 import type { Principal } from "../principal.ts";
 import type { ErrorFormat } from "./error_format.ts";
 
-/** What of a request its answer's headers tell. */
+/** What the headers of an answer depend on. */
 export type AnsweredRequest = {
   response: Response;
   context: RequestContext;
@@ -25,13 +25,13 @@ export type AnsweredRequest = {
   };
 };
 
-/** What faces callers: the origins of all apps, and which hosts are reached by https. */
+/** Facts about callers: the origins of all apps, and which hosts are reached by https. */
 export type FacingDeps = { origins: Origins; isHttps: (virtualHost: VirtualHost) => boolean };
 
-/** A year; of this host alone, because those beside it belong to apps. */
+/** A year, for this host only: its sibling hosts belong to apps. */
 const STRICT_TRANSPORT = "max-age=31536000";
 
-/** Adds them; `callers` is absent in a service behind the gateway, which decides who may read. */
+/** Adds them; `callers` is absent in a service behind a gateway, which decides who may read. */
 export function addAnswerHeaders(
   callers: FacingDeps | undefined,
   { response, context, state }: AnsweredRequest,
@@ -46,7 +46,7 @@ export function addAnswerHeaders(
   addHeaders(response, toCorsHeaders(callers.origins, { context, state }));
 }
 
-/** The answer to OPTIONS: the path's methods, and to a registered origin what it may send. */
+/** The answer to OPTIONS: the path's methods and, for a registered origin, what it may send. */
 export function answerPreflight(
   origins: Origins | undefined,
   { request, allow }: { request: Request; allow: string },
@@ -61,7 +61,7 @@ function addHeaders({ headers }: Response, more: Readonly<Record<string, string>
   for (const name in more) headers.set(name, more[name] ?? "");
 }
 
-/** Who may read an answer from another origin; of the pages, nobody. */
+/** Which other origins may read an answer; for pages, none. */
 function toCorsHeaders(
   origins: Origins,
   { context, state }: Omit<AnsweredRequest, "response">,
@@ -75,7 +75,7 @@ function toCorsHeaders(
 
 type CorsRequest = { origin: string | null; principal: Principal | undefined };
 
-/** A refusal before the key is known tells nothing of an app: any registered origin may read it. */
+/** A refusal before the key is known says nothing about an app, so any registered origin may read it. */
 function keyCorsHeaders(
   origins: Origins,
   { origin, principal }: CorsRequest,

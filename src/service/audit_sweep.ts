@@ -1,6 +1,6 @@
 /**
- * The retention of the audit log: old entries go in small steps, once an hour and soon after the start, so that a
- * process that never lives for an hour sweeps too. Several processes at once take different entries.
+ * The retention of the audit log: old entries are deleted in small steps, once an hour and soon after the start, so that
+ * short-lived processes do it too. Processes that run at the same time take different entries.
  *
  * @module
  */
@@ -10,10 +10,10 @@ import { type Log, noteFault } from "../observe.ts";
 
 const FIRST_MS = 1000;
 const INTERVAL_MS = 3_600_000;
-/** Between two steps: a log that has grown for years is no reason to keep the database busy. */
+/** Pause between two steps, so that a log that has grown for years does not keep the database busy. */
 const PAUSE_MS = 200;
 
-/** Sweeps from now on; ended by what it returns. */
+/** Sweeps from now on, until the returned function is called. */
 export function startAuditSweep(deps: { db: Database; log: Log; keepS: number }): () => void {
   let isStopped = false;
   const sweep = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * The doctor: what an operator should know before and while the service serves, each finding with its remedy. Looks at
- * settings, the database, its roles and the clock; changes nothing and reads no row of any app.
+ * The doctor: what an operator should know before and while the service serves, each finding with its remedy. Checks
+ * settings, the database, its roles and the clock; changes nothing and reads no app's rows.
  *
  * @module
  */
@@ -34,22 +34,22 @@ import {
 export type DoctorDeps = {
   db: Database;
   admin: Database;
-  /** Connection strings: only their ports and names are looked at. */
+  /** Connection strings: only their ports and names are used. */
   databaseUrl: string;
   prepare: boolean;
-  /** Whether the process that is examined pushes. */
+  /** Whether the examined process pushes. */
   pushes: boolean;
   /** Where people sign in. */
   identitySecrets?: readonly string[] | undefined;
   now: () => number;
 };
 
-/** What is known of the serving login's session. */
+/** What is known about the serving login's session. */
 export type Session = {
   version: number;
   login: string;
   database: string;
-  /** Whether everybody may make temporary tables in this database. */
+  /** Whether everybody may create temporary tables in this database. */
   publicTemp: boolean;
   /** Whether the server writes the values of statements' parameters into its log: rows, and proofs of keys. */
   logsParameters: boolean;
@@ -60,7 +60,7 @@ export type Session = {
 const MAX_SKEW_MS = 1000;
 const PROBES = 8;
 
-/** Every finding, in the order in which things are to be mended. */
+/** All findings, in the order in which things should be fixed. */
 export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   const findings = [judgeDriver(isDriverPatched())];
   const session = await readSession(deps.db).catch(toAway);
@@ -86,7 +86,7 @@ export async function examineLogins(db: Database, admin: Database | undefined): 
   return [serving, pushing].filter((finding) => finding !== undefined);
 }
 
-/** `db` is the serving login's, where there is one: those who push read nothing of people. */
+/** `db` is the serving login's, if there is one: a login that pushes cannot read people. */
 type AdminOptions = Pick<DoctorDeps, "pushes" | "identitySecrets"> & { db?: Database };
 
 /** What can be found out without the serving login. */
@@ -110,7 +110,7 @@ export async function examineAdmin(
   return findings;
 }
 
-/** Each fault names its variable and what is wanted, never the value. */
+/** Each fault names its variable and what is expected, never the value. */
 export function judgeSettings(faults: readonly string[]): Finding[] {
   const about = "settings";
   if (faults.length === 0) return [{ about, level: "ok", says: "are valid" }];
@@ -118,7 +118,7 @@ export function judgeSettings(faults: readonly string[]): Finding[] {
   return faults.map((says) => ({ about, level: "fail", says, remedy }));
 }
 
-/** What a gateway shares with each service: a secret that both know lets one sign as the gateway to the other. */
+/** What a gateway shares with each service: if both know a secret, each can pose as the gateway to the other. */
 export function judgeSecrets(secrets: Readonly<Record<Audience, readonly string[]>>): Finding {
   const about = "secrets";
   if (!secrets.data.some((one) => secrets.identity.includes(one)))
@@ -154,7 +154,7 @@ export function judgeVersion({ version }: Session): Finding {
   };
 }
 
-/** A hostile type in a temporary schema is what a careless function would find first. */
+/** A careless function would find a hostile type in a temporary schema first. */
 export function judgeTemp({ publicTemp, database }: Session): Finding {
   const about = "temporary tables";
   if (!publicTemp) return { about, level: "ok", says: "cannot be created by everybody" };
@@ -166,7 +166,7 @@ export function judgeTemp({ publicTemp, database }: Session): Finding {
   };
 }
 
-/** A log of slow statements holds what they were called with, unless it is told not to. */
+/** A log of slow statements contains their parameters, unless PostgreSQL is told to leave them out. */
 export function judgeParameterLog({ logsParameters }: Session): Finding {
   const about = "parameters";
   if (!logsParameters) return { about, level: "ok", says: "are not written to the database's log" };
@@ -214,7 +214,7 @@ async function examineFunctions(admin: Database): Promise<Finding> {
   return judgeFunctions(outdated.length, uncallable.length);
 }
 
-/** Of tables whose functions another release made: how many there are, and how many this one cannot call. */
+/** How many tables have functions from another release, and how many of those this release cannot call. */
 export function judgeFunctions(outdated: number, uncallable: number): Finding {
   const about = "functions";
   if (outdated === 0) return { about, level: "ok", says: "of all tables are from this release" };
@@ -239,7 +239,7 @@ export function judgeIsolation(faults: readonly string[]): Finding[] {
   }));
 }
 
-/** Several prepared statements at once show whether a pooler in between loses them. */
+/** Several concurrent prepared statements show whether a pooler in between loses them. */
 async function judgePooler(
   { db, databaseUrl, prepare }: DoctorDeps,
   { port }: Session,

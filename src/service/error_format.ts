@@ -1,4 +1,4 @@
-/** In which form a refusal is told: to a program, to a browser app, to a person. @module */
+/** The form of a refusal: for a program, for a browser app, or for a person. @module */
 import { answerProblem, type VirtualHost } from "../http/mod.ts";
 import { AUTH_PATH, answerAuthProblem, answerProblemPage } from "../identity/mod.ts";
 import { type Problem, toMessage } from "../problem.ts";
@@ -6,7 +6,7 @@ import { PAGE_PATHS } from "./routes.ts";
 
 export type ErrorFormat = "api" | "auth" | "page";
 
-/** The form for whatever is asked of this host and path. */
+/** The form for requests to this host and path. */
 export function toErrorFormat(virtualHost: VirtualHost, path: string): ErrorFormat {
   if (virtualHost === "identity") return "page";
   if (path.startsWith(AUTH_PATH)) return "auth";
@@ -15,7 +15,7 @@ export function toErrorFormat(virtualHost: VirtualHost, path: string): ErrorForm
 
 type Refuse = (problem: Problem, refused: { requestId: string; method: string }) => Response;
 
-/** The answer for a problem, by its form. */
+/** The answer for a problem, in each form. */
 export const REFUSE: Readonly<Record<ErrorFormat, Refuse>> = {
   api: (problem, { requestId, method }) =>
     answerProblem(problem, requestId, toMessage(problem, method)),

@@ -1,6 +1,6 @@
 /**
- * One request: the rooms' routes become one fetch function. Gives every request its id, its principal and its log
- * line, and every refusal its answer; any other error is a bug of ours and is logged, never shown.
+ * The course of a request: the rooms' routes become one fetch function. Gives every request its id, principal and log
+ * line, and every refusal its answer; any other error is a bug of ours, and is logged and never shown.
  *
  * @module
  */
@@ -26,23 +26,23 @@ import type { RouteTables } from "./routes.ts";
 /** Who calls, how often, and from which origins. */
 export type CallerDeps = FacingDeps & { authenticate: Authenticate; takeQuota: TakeQuota };
 
-/** What every request needs, whatever room handles it. */
+/** What every request needs, whichever room handles it. */
 export type FetchDeps = {
   receive: Receive;
-  /** Absent in a service behind the gateway, which has seen to all that concerns its caller. */
+  /** Absent in a service behind a gateway, which has already checked the caller. */
   callers: CallerDeps | undefined;
-  /** Holds the database to its isolation. */
+  /** Checks that the database keeps apps apart. */
   guard: Pick<Guard, "check">;
-  /** Requests without an answer yet are counted here. */
+  /** Counts requests that have no answer yet. */
   traffic: { inFlight: number };
   log: Log;
-  /** Told of every answer, once. */
+  /** Called once for every answer. */
   onAnswer: (answer: AnswerRecord) => void;
   makeSpanId: () => string;
   now: () => number;
 };
 
-/** Seconds that a socket may be silent while its request is worked on: past every deadline of our own. */
+/** Seconds that a socket may be silent while its request is handled: longer than all our own deadlines. */
 const WORK_TIMEOUT_S = 45;
 
 /** The function that `Bun.serve` calls: it always answers, and never throws. */
@@ -74,7 +74,7 @@ export function makeFetch<Deps extends FetchDeps>(
   };
 }
 
-/** What becomes known of a request on its way. */
+/** What becomes known about a request while it is handled. */
 type RequestState = {
   readonly virtualHost: VirtualHost;
   principal: Principal | undefined;
@@ -107,7 +107,7 @@ function toRouted<Deps>(
       params: match?.params ?? {},
       query,
       meter: { dbMs: 0 },
-      // Asked for when it is read: it costs a system call that most endpoints have no use for.
+      // A getter: the address costs a system call that most endpoints do not need.
       get address() {
         return received.address;
       },
@@ -123,13 +123,13 @@ function toRouted<Deps>(
   };
 }
 
-/** Two would be one to a proxy in front and the other to us. @throws {Problem} invalid_request */
+/** With two, a proxy in front might go by one and we by the other. @throws {Problem} invalid_request */
 function checkHost({ headers }: Request): void {
   if (headers.get("host")?.includes(",") !== true) return;
   throw new Problem("invalid_request", { message: "Send one Host header: the host is ambiguous" });
 }
 
-/** The answer to a request, whatever happens. */
+/** The answer to a request; never throws. */
 async function answer<Deps extends FetchDeps>(
   deps: Deps,
   { match, context, state }: RoutedRequest<Deps>,
@@ -164,17 +164,17 @@ async function enter<Deps extends FetchDeps>(
   state.quota = deps.callers?.takeQuota(principal);
   if (!principal.scopes.includes(route.scope))
     throw new Problem("forbidden", { message: `This key lacks the scope ${route.scope}` });
-  // Not a copy, which would read the address.
+  // Not a copy: that would call the getter of the address.
   return await route.handle(deps, Object.assign(context, { principal }));
 }
 
-/** A key that the gateway did not vouch for counts for nothing in a service behind it. */
+/** A service behind a gateway accepts only keys that the gateway has checked. */
 async function authenticate({ callers }: FetchDeps, context: RequestContext): Promise<Principal> {
   if (callers === undefined) throw new Problem("unauthenticated");
   return await callers.authenticate(context.request, () => context.address);
 }
 
-/** A CONNECT has no path; every method that is none of ours is refused by its path. */
+/** CONNECT has no path; any other unknown method is refused by its path. */
 function refuseRoute(request: Request): Problem {
   if (request.method !== "CONNECT") return new Problem("unknown_route");
   return new Problem("method_not_allowed", {
@@ -188,7 +188,7 @@ function toProblem({ log }: FetchDeps, error: unknown, requestId: string): Probl
   return new Problem("request_failed", { cause: error });
 }
 
-/** What is noted of an answer. */
+/** What is logged about an answer. */
 function toRecord<Deps>(
   { match, context, state }: RoutedRequest<Deps>,
   { response, ms }: { response: Response; ms: number },

@@ -4,6 +4,6 @@ export type Finding = {
   about: string;
   level: "ok" | "warn" | "fail";
   says: string;
-  /** What to do; only where something is to be done. */
+  /** What to do, if there is something to do. */
   remedy?: string;
 };

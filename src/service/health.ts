@@ -1,6 +1,6 @@
 /**
- * Health: whether the process lives, and whether it can serve. Tells nothing of what it serves. The port for operators
- * answers the same, and the metrics.
+ * Health: whether the process is alive, and whether it can serve. Says nothing about what it serves. The port for
+ * operators gives the same answers, and the metrics.
  *
  * @module
  */
@@ -36,20 +36,20 @@ export type ReadyDeps = {
   isDraining: () => boolean;
   /** Whether the database is known to be away. */
   isAway: () => boolean;
-  /** Of a clock that nobody sets. */
+  /** A monotonic clock. */
   now: () => number;
   /** How long a verdict is fresh; default {@linkcode LOOK_INTERVAL_MS}. */
   lookIntervalMs?: number | undefined;
 };
 
-/** How soon what is not ready is looked at again. */
+/** How soon a service that is not ready is checked again. */
 const RETRY_INTERVAL_MS = 1000;
 
 type Verdict = { foundAt: number; error: unknown };
 
 /**
- * A check that anybody may ask for: it answers with the last verdict, and asking costs the database one look in ten
- * seconds at the most. Only where there is no verdict, or one that nobody asked for in a minute, is the look waited for.
+ * A check that anybody may ask for: it answers with the last verdict, so that it costs the database at most one look in
+ * ten seconds. It waits for a look only if there is no verdict yet, or nobody has asked for one in a minute.
  */
 export function makeCheckReady(deps: ReadyDeps): CheckReady {
   const { now, lookIntervalMs = LOOK_INTERVAL_MS } = deps;
@@ -93,7 +93,7 @@ async function lookAtDatabase({ db, servesRows }: ReadyDeps): Promise<void> {
   if (servesRows && (await findUncallableTables(db)).length > 0) throw ofAnotherRelease();
 }
 
-/** What the port for operators answers. It is for their network alone: nobody is asked for a key. */
+/** What the port for operators answers. It asks for no key, so it belongs on their network only. */
 export function makeAdminFetch(deps: HealthDeps & { metrics: Metrics; log: Log }) {
   const answers: Readonly<Record<string, () => Response | Promise<Response>>> = {
     "/live": answerLive,

@@ -1,6 +1,6 @@
 /**
- * What was made with which identity secret: sessions, links and passwords are counted by the id that stands beside
- * them, so that no secret is taken out of the settings while somebody depends on it.
+ * What was made with which identity secret: sessions, links and passwords are counted by the id stored with them, so that
+ * no secret is removed from the settings while somebody depends on it.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { makeIdentitySecrets } from "../accounts/mod.ts";
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
 
-/** How many live values there are of one secret. */
+/** How many live values one secret has. */
 export type IdentityValues = {
   secretId: string;
   passwords: number;

@@ -1,6 +1,6 @@
 /**
- * The guard: holds the database to its isolation while the service serves. A service whose database no longer keeps apps
- * apart refuses their requests until it does. Never mends what it finds.
+ * The guard: checks, while the service serves, that the database still keeps apps apart. If it does not, the service
+ * refuses apps' requests until it does. Never repairs what it finds.
  *
  * @module
  */
@@ -10,22 +10,22 @@ import { type Log, noteFault } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
 
 export type Guard = {
-  /** Looks now; what it finds counts at once. Rejects where nothing can be found out: the last verdict grows old. */
+  /** Looks now; the result counts at once. Rejects if the look fails: then the last verdict keeps ageing. */
   readonly look: () => Promise<readonly string[]>;
   /**
-   * Done at once, but looks first where there is no verdict or one that is too old to count.
+   * Returns at once, but looks first if there is no verdict, or one that is too old to count.
    *
-   * @throws {Problem} unavailable — the database does not keep apps apart, or it cannot be found out whether it does
+   * @throws {Problem} unavailable — the database does not keep apps apart, or this cannot be determined
    */
   readonly check: () => Promise<void>;
   readonly stop: () => void;
 };
 
 export const LOOK_INTERVAL_MS = 10_000;
-/** How long a verdict counts: six looks that failed. After that the database is not known to keep apps apart. */
+/** How long a verdict counts: six failed looks. After that, nobody knows whether the database keeps apps apart. */
 export const MAX_AGE_MS = 60_000;
 
-/** What a guard works with; `now` is of a clock that nobody sets. */
+/** What a guard works with; `now` is a monotonic clock. */
 export type GuardDeps = {
   db: Database;
   log: Log;
@@ -67,7 +67,7 @@ function refuseBroken(faults: readonly string[]): void {
   if (faults.length > 0) throw stopped(undefined);
 }
 
-/** An outage tells of itself; whatever else keeps the guard from looking is no reason to trust. */
+/** An outage is reported as such; anything else that prevents the look is no reason to trust the database. */
 function refuseUnknown(error: unknown): never {
   throw isOutage(error) ? error : stopped(error);
 }

@@ -1,13 +1,13 @@
 /**
- * What the serving and the pushing login may do, and what they need: each is a member of the roles that its work takes
- * and of nothing else, so that whoever steals one gets no more. Reads PostgreSQL's catalogs alone.
+ * What the serving and the pushing login may do, and what they need: each should be a member of the roles that its work
+ * requires and of nothing else, so that whoever steals one gets no more. Reads only PostgreSQL's catalogs.
  *
  * @module
  */
 import { type Database, quoteName, SERVICE_QUEUE, SERVING_ROLES } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
 
-/** A login's rights, as far as they are more or less than what serving and pushing take. */
+/** A login's rights, as far as serving and pushing are concerned. */
 export type Login = {
   login: string;
   database: string;
@@ -20,7 +20,7 @@ export type Login = {
 };
 
 const SERVING: readonly string[] = Object.values(SERVING_ROLES);
-/** From the most powerful on: a member of the first is one of all three. */
+/** The most powerful first: its members are members of all three. */
 const OWNERS = ["rowhouse_owner", "rowhouse_tables", "rowhouse_tenant"];
 
 export async function readLogin(db: Database): Promise<Login> {

@@ -23,7 +23,7 @@ export type MetricsSources = {
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const METHODS = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]);
-/** Of the process; what else there is speaks of V8, or on Bun says what is not so (process_heap_bytes). */
+/** Metrics of the process. The other default ones are about V8, or wrong on Bun (process_heap_bytes). */
 const KEPT = /^(process_(cpu_|start_|resident_|open_|max_)|nodejs_eventloop_lag_)/;
 
 export function makeMetrics(sources: MetricsSources): Metrics {

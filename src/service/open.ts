@@ -26,11 +26,11 @@ export type ServiceOptions = RoleOptions & {
   log: Log;
   /** What this process does; default: everything. */
   role?: Role;
-  /** The clock by which keys, limits and signatures are judged; default: the machine's. */
+  /** The clock for keys, limits and signatures; default: the machine's. */
   now?: () => number;
-  /** How often the isolation is looked at, and what makes the service ready; default: every ten seconds. */
+  /** How often isolation and readiness are checked; default: every ten seconds. */
   lookIntervalMs?: number;
-  /** Seconds that entries of the audit log are kept, 0 for ever; default: {@linkcode AUDIT_RETENTION_S}. */
+  /** How many seconds entries of the audit log are kept, 0 for ever; default: {@linkcode AUDIT_RETENTION_S}. */
   auditRetentionS?: number;
   /** Hosts, cookies and sessions; default: one host for everything, no single sign-on. */
   identity?: Partial<IdentitySettings>;
@@ -48,19 +48,19 @@ export type Service = {
    * @throws {IsolationError} the database does not keep apps apart
    */
   readonly warm: () => Promise<void>;
-  /** Not ready from now on: whoever sends requests here should send them elsewhere. */
+  /** Reports not ready from now on, so that requests are sent elsewhere. */
   readonly drain: () => void;
   readonly close: () => Promise<void>;
 };
 
 const ADMIN_CONNECTIONS = 4;
-/** One push of an app, and one that is told that it is busy; a build that was deferred leaves a connection to others. */
+/** For one push of an app, one that is told it is busy, and deferred builds, which leave connections to others. */
 const ADMIN_SHARE = 2;
 
-/** A database that is looked at each second, and has not answered for so long, is away. */
+/** The database is asked every second; if it has not answered for this long, it is away. */
 const SILENCE_LIMIT_MS = 3000;
 
-/** The database does not keep apps apart: a service over it must not serve. */
+/** The database does not keep apps apart, so the service must not serve. */
 export class IsolationError extends Error {
   constructor(faults: readonly string[]) {
     super(
@@ -70,7 +70,7 @@ export class IsolationError extends Error {
   }
 }
 
-/** Opens a service. Connects to nothing by itself: a database that is away is the requests' to report. */
+/** Opens a service without connecting to anything: if the database is away, requests report it. */
 export function openService(options: ServiceOptions): Service {
   const { prepare, role = "all" } = options;
   const outage = makeOutage({ log: options.log, now: () => performance.now() });
@@ -152,7 +152,7 @@ export function openService(options: ServiceOptions): Service {
   };
 }
 
-/** Whether a request could not be served through no fault of the caller's, nor by a feature that is not there. */
+/** Whether a request failed through our fault: not the caller's, and not because a feature is missing. */
 function isRefusedByUs({ status, code }: AnswerRecord): boolean {
   return status >= 500 && code !== "not_implemented";
 }

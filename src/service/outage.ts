@@ -1,6 +1,6 @@
 /**
- * The outage of the database, told once when it begins and once when it ends: how long it was and how many requests
- * were refused meanwhile. Each of these has its own line, and no stack.
+ * An outage of the database is logged once when it begins and once when it ends: how long it lasted and how many requests
+ * were refused. Each of these also has its own line, without a stack.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export type Outage = {
   readonly note: (answer: AnswerRecord) => void;
 };
 
-/** An outage that has not begun; `now` is of a clock that nobody sets. */
+/** The record of outages; `now` is a monotonic clock. */
 export function makeOutage({ log, now }: { log: Log; now: () => number }): Outage {
   let beganAt: number | undefined;
   let refused = 0;

@@ -1,9 +1,9 @@
 /**
- * The roles of a process, put together: everything in one, or a gateway in front of services of their own.
+ * What a process of each role consists of: everything in one, or a gateway in front of separate services.
  *
- * In several processes the gateway alone knows keys, limits and origins: it authenticates, and signs whom it found to
- * the service behind. So a key's secret ends at the gateway, a key is looked up once, the data service's login need
- * not reach keys at all, and the services take nothing from anybody else.
+ * In several processes only the gateway knows keys, limits and origins: it authenticates callers, and signs the result for
+ * the service behind it. A key's secret therefore never passes the gateway, a key is looked up once, the data service's
+ * login needs no access to keys, and the services accept nothing from anybody else.
  *
  * @module
  */
@@ -38,20 +38,20 @@ import {
 } from "./routes.ts";
 import { checkForwards, makeForwards, readSecrets, type UpstreamOptions } from "./upstreams.ts";
 
-/** What a role is told of its surroundings. */
+/** What a role must know about its surroundings. */
 export type RoleOptions = UpstreamOptions & {
   keyPrefix: string;
-  /** Bytes of a list at the most, give or take a row; default: {@linkcode LIST_BYTES}. */
+  /** Maximum size of a list in bytes, give or take a row; default: {@linkcode LIST_BYTES}. */
   maxResponseBytes?: number;
   /** Default: {@linkcode PUSH_LIMITS}. */
   pushLimits?: PushLimits;
-  /** Sessions, links and passwords are made with the first and verified with all. Needed where people sign in. */
+  /** Sessions, links and passwords are made with the first and verified with all. Required where people sign in. */
   identitySecrets?: readonly string[] | undefined;
-  /** Proxies whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[];
 };
 
-/** What every role stands on. */
+/** What every role is built from. */
 export type Parts = {
   options: RoleOptions;
   identity: IdentitySettings;
@@ -64,7 +64,7 @@ export type Parts = {
 export type BuiltRole = {
   fetch: (request: Request, peer: Peer) => Promise<Response>;
   watch: VersionWatch;
-  /** Whether all that this role needs is ready. */
+  /** Whether everything that this role needs is ready. */
   checkReady: CheckReady;
 };
 
@@ -108,7 +108,7 @@ function buildData(parts: Parts): BuiltRole {
   return { fetch: makeFetch(deps, DATA_TABLES), watch, checkReady: parts.checkReady };
 }
 
-/** Who may sign out from where is a question of origins, so that it follows them too. */
+/** It follows origins too, because they decide from where people may sign out. */
 function buildIdentity(parts: Parts): BuiltRole {
   const watch = follow(parts, (versions) => origins.refresh(versions.apps));
   const origins = makeOrigins(parts.db);
@@ -154,7 +154,7 @@ function makeCallers({ options, identity, db, shared }: Parts, watch: VersionWat
   };
 }
 
-/** What a service of its own has instead: it takes what the gateway signed, and knows no key. */
+/** What a service behind a gateway has instead: it accepts what the gateway signed, and knows no keys. */
 function makeSignedDeps({ options, shared }: Parts, audience: Audience): FetchDeps {
   const verify = makeVerify({ audience, secrets: readSecrets(options, audience), now: shared.now });
   return {

@@ -22,11 +22,11 @@ export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
   ...authRoutes,
 ];
 
-/** The pages, which stand on a host of their own where `IDENTITY_URL` names one. */
+/** The pages, which have a host of their own if `IDENTITY_URL` names one. */
 export const pages: readonly Route<IdentityServiceDeps>[] = pageRoutes;
 export const PAGE_PATHS: ReadonlySet<string> = new Set(pages.map((page) => page.path));
 
-/** Bytes of a body that any of these takes at the most. */
+/** Maximum size in bytes of a body that any of these accepts. */
 export const MAX_REQUEST_BYTES = Math.max(MAX_BODY, MAX_BYTES);
 
 /** Routes by what the `Host` header names. */
@@ -41,7 +41,7 @@ export const IDENTITY_TABLES: RouteTables<IdentityServiceDeps> = toRouteTables<I
   { api: authRoutes, pages },
 );
 
-/** Of a process that does everything. */
+/** For a process that does everything. */
 export const ALL_TABLES: RouteTables<DataServiceDeps & IdentityServiceDeps> = toRouteTables<
   DataServiceDeps & IdentityServiceDeps
 >({ api: [...dataRoutes, ...pushRoutes, ...authRoutes], pages });

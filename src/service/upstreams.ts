@@ -1,21 +1,21 @@
-/** What a gateway has behind it: the services' addresses, the secret that it shares with each, whether they are ready. @module */
+/** The services behind a gateway: their addresses, the secret shared with each, and whether they are ready. @module */
 import { EXECUTION_LIMIT_MS } from "../db/mod.ts";
 import { AUDIENCES, type Audience, type Forward, makeForward } from "../gateway/mod.ts";
 import { Problem } from "../problem.ts";
 
 export type UpstreamOptions = {
-  /** Milliseconds that a request's statement may take; default: the service's documented limit. */
+  /** How many milliseconds a request's statement may take; default: the service's documented limit. */
   limitMs?: number;
   /** The services' origins, for a gateway. */
   upstreams?: Readonly<Record<Audience, string | undefined>>;
   /**
    * What the gateway shares with each service, so that no service can sign for another: the first signs, all verify.
-   * A gateway needs both, a service its own.
+   * A gateway needs both, a service only its own.
    */
   secrets?: Readonly<Partial<Record<Audience, readonly string[]>>>;
 };
 
-/** How much longer than the service a gateway waits, so that the service's own answer comes first. */
+/** How much longer than the service a gateway waits, so that the service answers first. */
 const MARGIN_MS = 2000;
 
 export type Forwards = Readonly<Record<Audience, Forward>>;
@@ -32,7 +32,7 @@ export function makeForwards(options: UpstreamOptions, now: () => number): Forwa
   return { data: to("data"), identity: to("identity") };
 }
 
-/** The secrets of one service, of which there is at least one. */
+/** The secrets of one service; there is at least one. */
 export function readSecrets({ secrets }: UpstreamOptions, audience: Audience): readonly string[] {
   const shared = secrets?.[audience] ?? [];
   if (shared.length > 0) return shared;

@@ -25,7 +25,7 @@ export type CallOptions = {
   caller?: Caller;
   /** Whose queue the call waits in: an app's id, or {@linkcode SERVICE_QUEUE}. */
   queue: string;
-  /** Where the time that the database takes is added up. */
+  /** Adds up the time that the database takes. */
   meter?: { dbMs: number };
 };
 
