@@ -8,12 +8,18 @@
  *
  * @module
  */
-import { timingSafeEqual } from "node:crypto";
+import { isEqualText } from "../std/is_equal_text.ts";
 
 export const MIN_IDENTITY_SECRET_BYTES = 32;
 
 /** What a proof is for: the same text proves nothing anywhere else. */
-type Purpose = "session cookie" | "identity cookie" | "set-password link" | "password" | "sign-in";
+type Purpose =
+  | "session cookie"
+  | "identity cookie"
+  | "set-password link"
+  | "password"
+  | "sign-in"
+  | "device";
 
 export type IdentitySecret = {
   /** Stands beside each value that was made with the secret, and tells nothing of it. */
@@ -59,8 +65,7 @@ export function toStoredDigest(proof: Uint8Array, userId: string): string {
 
 /** Whether a stored digest is of this proof and this person. */
 export function isDigestOf(digest: string, proof: Uint8Array, userId: string): boolean {
-  const [stored, wanted] = [Buffer.from(digest), Buffer.from(toStoredDigest(proof, userId))];
-  return stored.length === wanted.length && timingSafeEqual(stored, wanted);
+  return isEqualText(digest, toStoredDigest(proof, userId));
 }
 
 function mac(secret: string, text: string): Buffer {

@@ -7,6 +7,7 @@ export {
   MIN_AUDIT_RETENTION_S,
   sweepAudit,
 } from "./audit.ts";
+export { type Device, readDevice, toDeviceText } from "./device_text.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
 export { type GrantOptions, grantRole, ROLE, revokeRole } from "./grants.ts";
 export {
@@ -87,6 +88,7 @@ export {
   finishSignIn,
   type KnownUser,
   SIGN_IN_LIMITS,
+  sweepThrottle,
 } from "./sign_in_attempts.ts";
 export { readTarget, type Target } from "./target.ts";
 export { transferTable } from "./transfer_table.ts";

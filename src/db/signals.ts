@@ -19,6 +19,8 @@ export const SIGNALS = {
   lastSuperAdmin: "RH010",
   unknownUser: "RH011",
   auditOnlyGrows: "RH012",
+  /** Other attempts to sign in were counted meanwhile; never leaves the function that raises it. */
+  signInThrottled: "RH013",
   /** A generated function was called without a live proof of its app with its scope. */
   keyRefused: "RH401",
 } as const;

@@ -4,8 +4,15 @@
  *
  * @module
  */
-import { type IdentitySecrets, type NewSession, toPresented } from "../accounts/mod.ts";
+import {
+  type Device,
+  type IdentitySecrets,
+  type NewSession,
+  readDevice,
+  toPresented,
+} from "../accounts/mod.ts";
 import { readCookies, toSetCookie } from "../http/mod.ts";
+import { DAY_S } from "../std/duration.ts";
 import {
   AUTHORIZE_PATH,
   LOGIN_PATH,
@@ -21,6 +28,10 @@ import type { IdentitySettings } from "./settings.ts";
 export const SESSION_COOKIE = "__Secure-rowhouse_session";
 /** Seen by the identity pages alone, which ask for both. */
 export const IDENTITY_COOKIE = "__Host-rowhouse_identity";
+/** Stays when a person signs out: it is no session. */
+export const DEVICE_COOKIE = "__Host-rowhouse_device";
+/** The longest time that browsers keep a cookie. */
+const DEVICE_MAX_S = 400 * DAY_S;
 
 /** Every path that a planted cookie would have to stand on to be sent to an endpoint or a page. */
 const PATHS = withParents([ME_PATH, LOGOUT_PATH]);
@@ -75,4 +86,15 @@ export function clearPages({ cookieDomain }: IdentitySettings): string[] {
 
 function clear(paths: readonly string[], domain: string | undefined): string[] {
   return paths.map((path) => toSetCookie(SESSION_COOKIE, "", { path, domain, maxAgeS: 0 }));
+}
+
+/** The device that a browser is known as, whoever is signed in there. */
+export function readDeviceCookie(request: Request, secrets: IdentitySecrets): Device | undefined {
+  const [text = "", ...more] = readCookies(request.headers.get("cookie"), DEVICE_COOKIE);
+  return more.length === 0 ? readDevice(secrets, text) : undefined;
+}
+
+/** The `Set-Cookie` header of a device on which somebody has just signed in. */
+export function toDeviceCookie(text: string): string {
+  return toSetCookie(DEVICE_COOKIE, text, { path: "/", maxAgeS: DEVICE_MAX_S });
 }

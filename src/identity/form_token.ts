@@ -4,10 +4,11 @@
  *
  * @module
  */
-import { timingSafeEqual } from "node:crypto";
+
 import { isSecretText, makeSecret } from "../accounts/mod.ts";
 import { readCookies, toSetCookie } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import { isEqualText } from "../std/is_equal_text.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import { IDENTITY_COOKIE } from "./cookies.ts";
 import { type IdentitySettings, isOwnOrigin } from "./settings.ts";
@@ -47,7 +48,7 @@ export function checkForm(
     isOwnOrigin(request, settings) &&
     bound !== undefined &&
     given !== undefined &&
-    isEqual(given, toToken(form.binding, bound))
+    isEqualText(given, toToken(form.binding, bound))
   )
     return;
   throw new Problem("forbidden", {
@@ -66,9 +67,4 @@ function toToken(binding: FormBinding, value: string): string {
   return new Bun.CryptoHasher("sha256")
     .update(`rowhouse form\n${binding}\n${value}`)
     .digest("base64url");
-}
-
-function isEqual(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }

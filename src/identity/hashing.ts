@@ -11,40 +11,49 @@ const PARAMETERS = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as
 const CURRENT = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=1$`;
 /** Each takes 19 MB and a core: more at once would only take them from the requests. */
 const MAX_AT_ONCE = 2;
-/** Past this many the wait would be longer than anybody's patience. */
+/** Past this many the wait would be longer than anybody's patience: of strangers, and of those who go first. */
 const MAX_WAITING = 100;
 
 export type Hashing = {
+  /** Goes first: who has a link, or has just typed the right password, is no stranger. */
   readonly make: (password: string) => Promise<string>;
   /** Whether a password is right; takes as long without a hash to compare with, and says no. */
-  readonly verify: (password: string, hash: string | undefined) => Promise<boolean>;
+  readonly verify: (password: string, hash: string | undefined, turn?: Turn) => Promise<boolean>;
   readonly isCurrent: (hash: string) => boolean;
 };
 
 /** @throws {Problem} overloaded — from both, when too many wait */
 export function makeHashing(): Hashing {
   const bounded = makeBound(MAX_AT_ONCE, MAX_WAITING);
-  const hash = (password: string) => bounded(() => Bun.password.hash(password, PARAMETERS));
+  const hash = (password: string) =>
+    bounded(() => Bun.password.hash(password, PARAMETERS), { isFirst: true });
   let decoy: Promise<string> | undefined;
   return {
     make: hash,
-    verify: async (password, known) => {
+    verify: async (password, known, turn) => {
       decoy ??= Bun.password.hash(crypto.randomUUID(), PARAMETERS);
       const compared = known ?? (await decoy);
-      const isRight = await bounded(() => Bun.password.verify(password, compared));
+      const isRight = await bounded(() => Bun.password.verify(password, compared), turn);
       return known !== undefined && isRight;
     },
     isCurrent: (known) => known.startsWith(CURRENT),
   };
 }
 
-type Bound = <Result>(task: () => Promise<Result>) => Promise<Result>;
+/** Whether a task goes before those of strangers, and waits with its like alone. */
+type Turn = { isFirst: boolean };
+type Bound = <Result>(task: () => Promise<Result>, turn?: Turn) => Promise<Result>;
 
-/** Runs at most `most` tasks at once, the others in their order; refuses when `waiting` wait already. */
+/**
+ * Runs at most `most` tasks at once, the others in their order, those who go first before the others; refuses when
+ * `mostWaiting` of the same kind wait already.
+ */
 export function makeBound(most: number, mostWaiting: number): Bound {
   let running = 0;
-  const waiting: (() => void)[] = [];
-  return async (task) => {
+  const first: (() => void)[] = [];
+  const others: (() => void)[] = [];
+  return async (task, turn) => {
+    const waiting = turn?.isFirst === true ? first : others;
     if (running >= most && waiting.length >= mostWaiting)
       throw new Problem("overloaded", { retryAfterS: 5 });
     // A task that ends hands its place on, so that nobody slips in between.
@@ -53,7 +62,7 @@ export function makeBound(most: number, mostWaiting: number): Bound {
     try {
       return await task();
     } finally {
-      const next = waiting.shift();
+      const next = first.shift() ?? others.shift();
       if (next === undefined) running--;
       else next();
     }

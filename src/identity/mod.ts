@@ -5,7 +5,7 @@ export {
   authCorsHeaders,
   authRoutes,
 } from "./auth_routes.ts";
-export { IDENTITY_COOKIE, SESSION_COOKIE } from "./cookies.ts";
+export { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "./cookies.ts";
 export { type Hashing, makeHashing } from "./hashing.ts";
 export type { PageDeps } from "./page_deps.ts";
 export { pageRoutes } from "./page_routes.ts";

@@ -33,7 +33,7 @@ export type RightPassword = { proof: string; isCurrent: boolean };
 /** One hash whoever it is: nobody, or who has no password, costs as much as a wrong one. */
 export async function verifyPassword(
   { hashing, identitySecrets }: PasswordDeps,
-  known: KnownUser | undefined,
+  { known, isKnownDevice }: { known: KnownUser | undefined; isKnownDevice: boolean },
   password: string,
 ): Promise<RightPassword | undefined> {
   const { userId = "", password: stored } = known ?? {};
@@ -41,7 +41,7 @@ export async function verifyPassword(
   // Without the secret that it was made with, a hash is right for nothing.
   const by = stored && findIdentitySecret(identitySecrets, stored.secretId);
   const keyed = toKeyedPassword(by ?? current, userId, toPasswordForm(password));
-  const isRight = await hashing.verify(keyed, by && stored?.hash);
+  const isRight = await hashing.verify(keyed, by && stored?.hash, { isFirst: isKnownDevice });
   const proof = stored && proveSignIn(identitySecrets, userId, stored);
   if (!isRight || stored === undefined || proof === undefined) return undefined;
   return { proof, isCurrent: by === current && hashing.isCurrent(stored.hash) };

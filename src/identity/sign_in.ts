@@ -4,11 +4,16 @@
  *
  * @module
  */
-import { beginSignIn, finishSignIn, makeSession, toCanonicalEmail } from "../accounts/mod.ts";
+import {
+  beginSignIn,
+  finishSignIn,
+  makeSession,
+  toCanonicalEmail,
+  toDeviceText,
+} from "../accounts/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
-import { toClientNetwork } from "../std/client_network.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
-import { readPageCookies, toSessionCookies } from "./cookies.ts";
+import { readDeviceCookie, readPageCookies, toDeviceCookie, toSessionCookies } from "./cookies.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { makePasswordRecord, verifyPassword } from "./password_record.ts";
 
@@ -30,10 +35,11 @@ export async function signIn(
   const canonical = toCanonicalEmail(typed.email);
   // What no text column can hold is nobody's address, and counts like any other.
   const email = isStorableText(canonical) ? canonical : "";
-  const from = { email, client: toClientNetwork(address) };
+  const device = readDeviceCookie(request, deps.identitySecrets);
+  const from = { email, address, device };
   const attempt = await beginSignIn(deps, from);
   if (!("isDisabled" in attempt)) return { kind: "throttled", waitS: attempt.waitS };
-  const right = await verifyPassword(deps, attempt.known, typed.password);
+  const right = await verifyPassword(deps, attempt, typed.password);
   if (right === undefined || attempt.known === undefined || attempt.isDisabled)
     return { kind: "wrong" };
   const { userId } = attempt.known;
@@ -47,10 +53,11 @@ export async function signIn(
     session,
     sessionMaxS: deps.identity.sessionMaxS,
     from,
+    isKnownDevice: attempt.isKnownDevice,
   });
-  return isDone
-    ? { kind: "done", cookies: toSessionCookies(session, deps.identity) }
-    : { kind: "wrong" };
+  if (!isDone) return { kind: "wrong" };
+  const deviceCookie = toDeviceCookie(toDeviceText(deps, device, userId));
+  return { kind: "done", cookies: [...toSessionCookies(session, deps.identity), deviceCookie] };
 }
 
 function findGaps({ email, password }: Typed): { email: string[]; password: string[] } | undefined {

@@ -5,18 +5,18 @@
  * @module
  */
 
-import { AUDIT_RETENTION_S } from "../accounts/mod.ts";
+import { AUDIT_RETENTION_S, sweepAudit, sweepThrottle } from "../accounts/mod.ts";
 import { type Database, openDatabase } from "../db/mod.ts";
 import type { Peer } from "../gateway/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import type { AnswerRecord, Log } from "../observe.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
-import { startAuditSweep } from "./audit_sweep.ts";
 import { makeAdminFetch, makeCheckReady } from "./health.ts";
 import { makeGuard } from "./isolation_guard.ts";
 import { makeMetrics } from "./metrics.ts";
 import { makeOutage } from "./outage.ts";
 import { ROLE_BUILDERS, type RoleOptions } from "./roles.ts";
+import { startSweep } from "./sweep.ts";
 
 export type ServiceOptions = RoleOptions & {
   databaseUrl: string;
@@ -126,10 +126,14 @@ export function openService(options: ServiceOptions): Service {
     },
   });
   const { auditRetentionS = AUDIT_RETENTION_S } = options;
-  const stopSweep =
-    auditRetentionS > 0 && servesPeople(role)
-      ? startAuditSweep({ db, log: options.log, keepS: auditRetentionS })
-      : () => undefined;
+  const sweeps = servesPeople(role)
+    ? [
+        startSweep(options.log, () => sweepThrottle({ db }), "attempts to sign in"),
+        ...(auditRetentionS > 0
+          ? [startSweep(options.log, () => sweepAudit({ db }, auditRetentionS), "the audit log")]
+          : []),
+      ]
+    : [];
   return {
     fetch,
     adminFetch: makeAdminFetch({ checkReady, metrics, log: options.log }),
@@ -146,7 +150,7 @@ export function openService(options: ServiceOptions): Service {
     close: async () => {
       watch.stop();
       guard.stop();
-      stopSweep();
+      for (const stop of sweeps) stop();
       await Promise.all([db.close(), admin.close()]);
     },
   };

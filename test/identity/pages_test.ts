@@ -8,7 +8,7 @@ import {
   toPasswordRecord,
 } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { IDENTITY_SECRETS, testDeps } from "../support/deps.ts";
 import {
   type Jar,
@@ -46,7 +46,7 @@ function whoAmI(jar: Jar) {
 }
 
 describe("/authorize", () => {
-  test("shows the form, signs in and sends back to the checked address with both cookies", async () => {
+  test("shows the form, signs in and sends back to the checked address with its cookies", async () => {
     const jar: Jar = new Map();
     const answer = await submitSignIn(service, jar, {
       path: authorize(`${CALLBACK}?next=%2Fhome`),
@@ -57,6 +57,7 @@ describe("/authorize", () => {
     expect(answer.headers.getSetCookie()).toEqual([
       `${SESSION_COOKIE}=${jar.get(SESSION_COOKIE)}; Domain=example.org; Path=/; Max-Age=604800; HttpOnly; Secure; SameSite=Lax`,
       `${IDENTITY_COOKIE}=${jar.get(IDENTITY_COOKIE)}; Path=/; Max-Age=604800; HttpOnly; Secure; SameSite=Lax`,
+      `${DEVICE_COOKIE}=${jar.get(DEVICE_COOKIE)}; Path=/; Max-Age=34560000; HttpOnly; Secure; SameSite=Lax`,
     ]);
     expect((await whoAmI(jar)).json).toMatchObject({ id: person.id });
   });

@@ -93,6 +93,26 @@ describe("hashing", () => {
     expect({ most, order }).toEqual({ most: 2, order: [0, 1, 2, 3, 4] });
   });
 
+  test("takes those first who are known, and keeps room for them", async () => {
+    const bound = makeBound(1, 2);
+    const order: string[] = [];
+    const gates: (() => void)[] = [];
+    const task = (name: string) => async () => {
+      order.push(name);
+      await new Promise<void>((resolve) => gates.push(resolve));
+    };
+    const tasks = ["a", "b", "c"].map((name) => bound(task(name)));
+    await expect(bound(task("d"))).rejects.toMatchObject({ code: "overloaded" });
+    tasks.push(bound(task("known"), { isFirst: true }));
+    const all = Promise.all(tasks);
+    while (order.length < 4 || gates.length > 0) {
+      gates.shift()?.();
+      await Bun.sleep(0);
+    }
+    await all;
+    expect(order).toEqual(["a", "known", "b", "c"]);
+  });
+
   test("gives a place back when a task fails", async () => {
     const bound = makeBound(1, 0);
     await expect(bound(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");

@@ -1,5 +1,6 @@
 /** The configuration as the commands need it: every fault at once, never a value. @module */
 import { type Config, type Environment, readConfig, type SettingName } from "../../config.ts";
+import { ROLES, servesPeople } from "../../role.ts";
 import { EXIT, RefusedError, UsageError } from "./command.ts";
 
 /** @throws {RefusedError} naming every variable that is at fault, and every wanted one that is missing */
@@ -27,7 +28,7 @@ export function readSettings<Wanted extends SettingName = never>(
 
 /** Whether people sign in at a process with this environment, which then needs IDENTITY_SECRET. */
 export function hasPeople(env: Environment): boolean {
-  return ["all", "identity"].includes(env["ROLE"] || "all");
+  return ROLES.some((role) => role === (env["ROLE"] || "all") && servesPeople(role));
 }
 
 /** The text of a flag as a whole number. */

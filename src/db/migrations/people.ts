@@ -128,11 +128,12 @@ grant execute on function rowhouse.sweep_audit(integer) to rowhouse_service, row
 create function rowhouse.finish_sign_in(
   who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text, presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text, most_s integer,
-  address_key text, client_key text
+  address_key text, client_keys text[], device_key text
 ) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users;
+  client_key text;
 begin
   select * into person from rowhouse.users where id = who for no key update;
   if person.id is null or person.disabled_at is not null
@@ -150,16 +151,22 @@ begin
     select id from rowhouse.sessions where expires_at < now() order by expires_at limit 20 for update skip locked);
   insert into rowhouse.sessions (id, session_digest, identity_digest, secret_id, user_id, expires_at)
   values (new_id, new_session_digest, new_identity_digest, new_secret_id, who, now() + make_interval(secs => most_s));
-  delete from rowhouse.throttle where key = rowhouse.pair_key(address_key, client_key);
-  delete from rowhouse.throttle where key = address_key;
-  update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
-  update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = 'all';
+  -- What was counted is given back, in the order in which it was counted. A known device was counted by itself.
+  if device_key is not null then
+    delete from rowhouse.throttle where key = device_key;
+  else
+    delete from rowhouse.throttle where key = rowhouse.pair_key(address_key, client_keys[1]);
+    delete from rowhouse.throttle where key = address_key;
+    foreach client_key in array client_keys || array['all'] loop
+      update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
+    end loop;
+  end if;
   insert into rowhouse.audit (actor, action, user_id) values (who::text, 'sign_in', who);
   return true;
 end
 $$;
 grant execute on function
-  rowhouse.finish_sign_in(uuid, bytea, text, bytea, text, text, text, bytea, bytea, text, integer, text, text)
+  rowhouse.finish_sign_in(uuid, bytea, text, bytea, text, text, text, bytea, bytea, text, integer, text, text[], text)
   to rowhouse_service, rowhouse_identity;
 
 -- A link sets a password once: of two uses at the same time the second finds no row. Earlier sessions end, and so does

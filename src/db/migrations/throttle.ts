@@ -1,10 +1,15 @@
 /**
  * The throttle of sign-ins: counts attempts by the pair of a typed address and a client, by address, by client, and all
  * together. Only the pair has the small bound, so that someone who knows an address cannot keep its owner out from
- * elsewhere; all clients together have ten times as many attempts at an address.
+ * elsewhere; all clients together have ten times as many attempts at an address. A client is counted as itself and as the
+ * networks that it is part of, each with a bound of its own.
+ *
+ * Who signed in from this device before is counted by that device alone: what others type keeps nobody out who is known.
  *
  * @module
  */
+import { SIGNALS } from "../signals.ts";
+
 export const THROTTLE = `
 -- Keys are digests: what was typed into a sign-in form is not kept.
 create table rowhouse.throttle (
@@ -18,54 +23,97 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
   select address_key || ' from ' || client_key
 $$;
 
--- Before a password is hashed: counts the attempt, or says how long to wait. Once all attempts together pass their
--- bound, the other bounds shrink to a quarter: sign-in slows down and never stops.
+-- How long an attempt must wait whose counters have reached their bounds; null: not at all. Once all attempts together
+-- pass the bound of a minute, the other bounds shrink to a quarter: sign-in slows down. At five times that bound, which
+-- is more than the service can check, it waits for the minute to end: what is counted is bounded, and so is the table.
+-- "pending" is how many attempts are not in the counters yet.
+create function rowhouse.sign_in_wait(keys text[], bounds integer[], most_global integer, pending integer) returns integer
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  with counter as (
+    select throttle.key, attempts + pending as attempts, ends_at, bound,
+      pending + max(attempts) filter (where throttle.key = 'all') over () as all_attempts
+    from unnest(keys, bounds) as wanted (key, bound)
+    join rowhouse.throttle on throttle.key = wanted.key and ends_at > clock_timestamp()
+  )
+  select greatest(1, ceil(extract(epoch from max(ends_at) - clock_timestamp())))::integer from counter
+  where attempts > case
+    when key = 'all' then most_global * 5
+    when all_attempts > most_global then greatest(1, bound / 4)
+    else bound
+  end
+  having count(*) > 0
+$$;
+
+-- Deletes some of the counters whose time is over: how many.
+create function rowhouse.sweep_throttle(most integer) returns integer
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  swept integer;
+begin
+  delete from rowhouse.throttle where key in (
+    select key from rowhouse.throttle where ends_at < clock_timestamp() order by ends_at limit most for update skip locked);
+  get diagnostics swept = row_count;
+  return swept;
+end
+$$;
+grant execute on function rowhouse.sweep_throttle(integer) to rowhouse_service, rowhouse_identity;
+
+-- Before a password is hashed: counts the attempt, or says how long to wait and writes nothing.
 create function rowhouse.begin_sign_in(
-  typed text, address_key text, client_key text,
-  most_pair integer, most_client integer, most_global integer, window_s integer
-) returns table (wait_s integer, user_id uuid, password_hash text, password_secret_id text, is_disabled boolean)
+  typed text, address_key text, client_keys text[], device_key text, device_users uuid[],
+  most_pair integer, most_clients integer[], most_global integer, window_s integer
+) returns table (
+  wait_s integer, user_id uuid, password_hash text, password_secret_id text, is_disabled boolean, is_known_device boolean
+)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-  pair text := rowhouse.pair_key(address_key, client_key);
-  most_address integer := most_pair * 10;
-  moment timestamptz;
-  share integer;
-  ends timestamptz;
+  person rowhouse.users;
+  is_known boolean;
+  -- The pair and the address come first: what is used up there is worth an entry in the audit log.
+  keys text[] := array[rowhouse.pair_key(address_key, client_keys[1]), address_key] || client_keys || array['all'];
+  bounds integer[] := array[most_pair, most_pair * 10] || most_clients || most_global;
+  wait integer;
 begin
-  -- One order of classes for everybody, so that two attempts never wait for each other.
-  insert into rowhouse.throttle as counter (key, attempts, ends_at) values
-    (pair, 0, clock_timestamp() + make_interval(secs => window_s)),
-    (address_key, 0, clock_timestamp() + make_interval(secs => window_s)),
-    (client_key, 0, clock_timestamp() + make_interval(secs => window_s)),
-    ('all', 0, clock_timestamp() + interval '1 minute')
-  on conflict (key) do update set
-    attempts = case when counter.ends_at <= clock_timestamp() then 0 else counter.attempts end,
-    ends_at = case when counter.ends_at <= clock_timestamp() then excluded.ends_at else counter.ends_at end;
-  moment := clock_timestamp();
-  share := case when (select attempts from rowhouse.throttle where key = 'all') >= most_global then 4 else 1 end;
-  select max(ends_at) into ends from rowhouse.throttle
-  where (key = pair and attempts >= greatest(1, most_pair / share))
-     or (key = address_key and attempts >= greatest(1, most_address / share))
-     or (key = client_key and attempts >= greatest(1, most_client / share));
-  if ends is not null then
-    return query select greatest(1, ceil(extract(epoch from ends - moment))::integer), null::uuid, null::text, null::text, false;
+  select * into person from rowhouse.users where email = typed;
+  is_known := coalesce(person.id = any(device_users), false);
+  if is_known then
+    keys := array[device_key];
+    bounds := array[most_pair];
+  end if;
+  wait := rowhouse.sign_in_wait(keys, bounds, most_global, 1);
+  if wait is null then
+    begin
+      -- One order of classes for everybody, so that two attempts never wait for each other.
+      insert into rowhouse.throttle as counter (key, attempts, ends_at)
+      select key, 1, clock_timestamp() + make_interval(secs => case when key = 'all' then 60 else window_s end)
+      from unnest(keys) with ordinality as wanted (key, place) order by place
+      on conflict (key) do update set
+        attempts = case when counter.ends_at <= clock_timestamp() then 1 else counter.attempts + 1 end,
+        ends_at = case when counter.ends_at <= clock_timestamp() then excluded.ends_at else counter.ends_at end;
+      -- Others may have counted meanwhile; from here on they wait for this attempt.
+      wait := rowhouse.sign_in_wait(keys, bounds, most_global, 0);
+      if wait is not null then
+        raise exception 'counted by others meanwhile' using errcode = '${SIGNALS.signInThrottled}';
+      end if;
+    exception when sqlstate '${SIGNALS.signInThrottled}' then
+      null; -- what was counted is taken back
+    end;
+  end if;
+  if wait is not null then
+    return query select wait, null::uuid, null::text, null::text, false, is_known;
     return;
   end if;
-  update rowhouse.throttle set attempts = attempts + 1 where key in (pair, address_key, client_key, 'all');
   -- Written once a window, by the attempt that uses it up: whoever floods the form does not flood the log.
   insert into rowhouse.audit (actor, action, user_id)
-  select 'sign-in', 'sign_in_throttled', (select id from rowhouse.users where email = typed)
-  from rowhouse.throttle
-  where (key = pair and attempts = most_pair) or (key = address_key and attempts = most_address);
-  delete from rowhouse.throttle where key in (
-    select key from rowhouse.throttle where ends_at < moment order by ends_at limit 20 for update skip locked);
-  return query select 0, found_user.id, found_user.password_hash, found_user.password_secret_id,
-    found_user.disabled_at is not null
-  from (values (typed)) as asked (email) left join rowhouse.users as found_user on found_user.email = asked.email;
+  select 'sign-in', 'sign_in_throttled', person.id
+  from unnest(keys[1:2], bounds[1:2]) as wanted (key, bound)
+  join rowhouse.throttle on throttle.key = wanted.key and attempts = bound;
+  perform rowhouse.sweep_throttle(20);
+  return query select 0, person.id, person.password_hash, person.password_secret_id, person.disabled_at is not null, is_known;
 end
 $$;
 grant execute on function
-  rowhouse.begin_sign_in(text, text, text, integer, integer, integer, integer)
+  rowhouse.begin_sign_in(text, text, text[], text, uuid[], integer, integer[], integer, integer)
   to rowhouse_service, rowhouse_identity;
 `;

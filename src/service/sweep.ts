@@ -1,11 +1,10 @@
 /**
- * The retention of the audit log: old entries are deleted in small steps, once an hour and soon after the start, so that
- * short-lived processes do it too. Processes that run at the same time take different entries.
+ * Rows whose time is over are deleted in small steps, once an hour and soon after the start, so that short-lived processes
+ * do it too: old entries of the audit log, and counters of attempts to sign in. Processes that run at the same time take
+ * different rows.
  *
  * @module
  */
-import { sweepAudit } from "../accounts/mod.ts";
-import type { Database } from "../db/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
 
 const FIRST_MS = 1000;
@@ -13,13 +12,16 @@ const INTERVAL_MS = 3_600_000;
 /** Pause between two steps, so that a log that has grown for years does not keep the database busy. */
 const PAUSE_MS = 200;
 
+/** Deletes some rows; whether there may be more of them. */
+type Step = () => Promise<boolean>;
+
 /** Sweeps from now on, until the returned function is called. */
-export function startAuditSweep(deps: { db: Database; log: Log; keepS: number }): () => void {
+export function startSweep(log: Log, step: Step, what: string): () => void {
   let isStopped = false;
   const sweep = async (): Promise<void> => {
-    while (!isStopped && (await sweepAudit(deps, deps.keepS))) await Bun.sleep(PAUSE_MS);
+    while (!isStopped && (await step())) await Bun.sleep(PAUSE_MS);
   };
-  const run = (): void => void sweep().catch(noteFault(deps.log, "the sweep of the audit log"));
+  const run = (): void => void sweep().catch(noteFault(log, `the sweep of ${what}`));
   const first = setTimeout(run, FIRST_MS);
   const timer = setInterval(run, INTERVAL_MS);
   for (const one of [first, timer]) one.unref();

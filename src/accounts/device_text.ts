@@ -1,0 +1,45 @@
+/**
+ * The text by which a browser is known as one on which people signed in: `<id>.<user id>…<MAC>`. It is no session: it only
+ * says whose attempts to sign in here are not to be mixed up with strangers'. No row stands behind it.
+ *
+ * @module
+ */
+import { isEqualText } from "../std/is_equal_text.ts";
+import type { RandomBytes } from "../std/random_text.ts";
+import type { IdentitySecret, IdentitySecrets } from "./identity_secrets.ts";
+import { ID_CHARS, makeIdText } from "./secret_text.ts";
+
+/** A browser that more people share forgets who has not signed in there for the longest time. */
+const MAX_USERS = 8;
+
+export type Device = {
+  id: string;
+  /** Who signed in there, the latest first. */
+  userIds: readonly string[];
+};
+
+const USER_ID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+const DEVICE = new RegExp(`^((${ID_CHARS})((?:\\.${USER_ID}){1,${MAX_USERS}}))\\.([0-9a-f]{64})$`);
+
+/** The device that a text is of; none where nobody with one of the secrets made it. */
+export function readDevice({ all }: IdentitySecrets, text: string): Device | undefined {
+  const [, named = "", id = "", users = "", given = ""] = DEVICE.exec(text) ?? [];
+  const isOurs = all.some((by) => isEqualText(given, toMac(by, named)));
+  return isOurs ? { id, userIds: users.split(".").slice(1) } : undefined;
+}
+
+/** The text of a device on which somebody has just signed in. */
+export function toDeviceText(
+  deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
+  device: Device | undefined,
+  userId: string,
+): string {
+  const { id = makeIdText(deps.randomBytes), userIds = [] } = device ?? {};
+  const users = [userId, ...userIds.filter((one) => one !== userId)].slice(0, MAX_USERS);
+  const named = [id, ...users].join(".");
+  return `${named}.${toMac(deps.identitySecrets.current, named)}`;
+}
+
+function toMac(by: IdentitySecret, named: string): string {
+  return Buffer.from(by.prove("device", named)).toString("hex");
+}

@@ -1,0 +1,17 @@
+/** Comparing without telling by the time it takes how much is equal. @module */
+import { timingSafeEqual } from "node:crypto";
+
+/**
+ * Whether two texts are equal, in a time that depends on their lengths alone.
+ *
+ * @example
+ * ```ts
+ * import { isEqualText } from "./is_equal_text.ts";
+ * import { expect } from "bun:test";
+ * expect([isEqualText("proof", "proof"), isEqualText("proof", "prove")]).toEqual([true, false]);
+ * ```
+ */
+export function isEqualText(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,223 @@
+/** What sign-in costs, and whom: strangers' attempts are bounded however many addresses they have, and keep nobody out who is known. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { SIGN_IN_LIMITS, sweepThrottle } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { DEVICE_COOKIE } from "../../src/identity/mod.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  readToken,
+  signInAs,
+  submitSignIn,
+  type VisitedService,
+  visit,
+} from "../support/people.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let person: Person;
+beforeAll(async () => {
+  service = await openTestService({ service: { trustedProxies: ["127.0.0.1"] } });
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  await write("delete from rowhouse.throttle");
+  person = await makePerson(service);
+});
+
+const write = (text: string, parameters: (string | number)[] = []) =>
+  service.service.admin.query<Record<string, unknown>>(text, parameters, {
+    retry: "unsafe",
+    queue: SERVICE_QUEUE,
+  });
+/** Every counter as it lies in the table: written again, it would lie elsewhere. */
+const readCounters = () => write("select ctid::text, * from rowhouse.throttle order by key");
+
+/** The service as it is seen from an address. */
+function from(address: string): VisitedService {
+  return {
+    url: service.url,
+    call: (app, path, call) =>
+      service.call(app, path, {
+        ...call,
+        headers: { ...call?.headers, "x-forwarded-for": address },
+      }),
+  };
+}
+
+async function tryWrong(at: VisitedService, email: string, jar: Jar = new Map()): Promise<number> {
+  return (await submitSignIn(at, jar, { email, password: "not the password" })).status;
+}
+
+/** A browser that is signed out, and known. */
+async function makeKnown(of: Person): Promise<Jar> {
+  const jar = await signInAs(service, of);
+  const known = jar.get(DEVICE_COOKIE);
+  if (known === undefined) throw new Error("The sign-in set no cookie for the device");
+  return new Map([[DEVICE_COOKIE, known]]);
+}
+
+/** What strangers do to an address: every counter but that of devices is used up. */
+async function lockOut(email: string): Promise<void> {
+  await tryWrong(service, email);
+  await write("update rowhouse.throttle set attempts = 1000000 where key not like 'device %'");
+  expect((await submitSignIn(service, new Map(), { email })).status).toBe(429);
+}
+
+describe("attempts from an IPv6 network", () => {
+  test.each([
+    {
+      width: 64,
+      bound: SIGN_IN_LIMITS.client,
+      like: "2001:db8:1:100::9",
+      other: "2001:db8:1:101::1",
+    },
+    {
+      width: 56,
+      bound: SIGN_IN_LIMITS.clientOf56,
+      like: "2001:db8:1:1ff::1",
+      other: "2001:db8:1:200::1",
+    },
+    {
+      width: 48,
+      bound: SIGN_IN_LIMITS.clientOf48,
+      like: "2001:db8:1:ffff::1",
+      other: "2001:db8:2::1",
+    },
+  ])("are counted by /$width too", async ({ width, bound, like, other }) => {
+    const at = from("2001:db8:1:100::1");
+    expect(await tryWrong(at, "nobody@example.org")).toBe(422);
+    const network = width === 48 ? "2001:db8:1::/48" : `2001:db8:1:100::/${width}`;
+    const digest = new Bun.CryptoHasher("sha256").update(network).digest("hex");
+    const set = await write(
+      "update rowhouse.throttle set attempts = $1 where key = $2 returning key",
+      [bound - 1, `client ${digest}`],
+    );
+    expect(set).toHaveLength(1);
+    expect(await tryWrong(from(like), "nobody-2@example.org")).toBe(422);
+    expect(await tryWrong(from(like), "nobody-3@example.org")).toBe(429);
+    expect(await tryWrong(from(other), "nobody-4@example.org")).toBe(422);
+  });
+
+  test("are given back when they were right", async () => {
+    const at = from("2001:db8:1:100::1");
+    expect((await submitSignIn(at, new Map(), { email: person.email })).status).toBe(303);
+    const left = await write("select from rowhouse.throttle where attempts > 0");
+    expect(left).toEqual([]);
+  });
+});
+
+describe("a device on which somebody signed in", () => {
+  test("is known by a cookie that is no session", async () => {
+    const jar: Jar = new Map();
+    const answer = await submitSignIn(service, jar, { email: person.email });
+    const line = answer.headers.getSetCookie().find((one) => one.startsWith(DEVICE_COOKIE));
+    expect(line).toMatch(/; Path=\/; Max-Age=34560000; HttpOnly; Secure; SameSite=Lax$/);
+    const known: Jar = new Map([[DEVICE_COOKIE, jar.get(DEVICE_COOKIE) ?? ""]]);
+    expect((await visit(service, known, "/login")).text).toContain('name="password"');
+    const me = await service.call(undefined, "/v1/auth/me", {
+      headers: { cookie: `${DEVICE_COOKIE}=${known.get(DEVICE_COOKIE)}` },
+    });
+    expect(me.status).toBe(401);
+  });
+
+  test("is let in whatever others typed, and however many tried", async () => {
+    const jar = await makeKnown(person);
+    await lockOut(person.email);
+    const before = await readCounters();
+    expect((await submitSignIn(service, jar, { email: person.email })).status).toBe(303);
+    // Not a counter of strangers was touched, and its own is gone.
+    expect(await readCounters()).toEqual(before);
+  });
+
+  test("has ten attempts of its own, which count against nobody else", async () => {
+    const [jar, other] = [await makeKnown(person), await makeKnown(person)];
+    for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
+      expect(await tryWrong(service, person.email, new Map(jar))).toBe(422);
+    const refused = await submitSignIn(service, new Map(jar), { email: person.email });
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(SIGN_IN_LIMITS.windowS);
+    expect((await submitSignIn(service, other, { email: person.email })).status).toBe(303);
+    expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
+  });
+
+  test("keeps knowing the people before", async () => {
+    const jar = await makeKnown(person);
+    const second = await makePerson(service);
+    await submitSignIn(service, jar, { email: second.email });
+    const shared: Jar = new Map([[DEVICE_COOKIE, jar.get(DEVICE_COOKIE) ?? ""]]);
+    for (const { email } of [person, second]) {
+      await lockOut(email);
+      expect((await submitSignIn(service, new Map(shared), { email })).status).toBe(303);
+    }
+  });
+
+  test.each([
+    { name: "of somebody else", spoil: async () => await makeKnown(await makePerson(service)) },
+    {
+      name: "with this person's id put in by hand",
+      spoil: async () => {
+        const own = await makePerson(service);
+        const jar = await makeKnown(own);
+        const text = jar.get(DEVICE_COOKIE) ?? "";
+        return new Map([[DEVICE_COOKIE, text.replace(own.id, person.id)]]);
+      },
+    },
+    {
+      name: "without its MAC",
+      spoil: async () =>
+        new Map([[DEVICE_COOKIE, `${"a".repeat(16)}.${person.id}.${"0".repeat(64)}`]]),
+    },
+  ])("$name is a stranger's", async ({ spoil }) => {
+    const jar = await spoil();
+    await lockOut(person.email);
+    expect((await submitSignIn(service, jar, { email: person.email })).status).toBe(429);
+  });
+});
+
+describe("an attempt that is refused", () => {
+  test("writes nothing, whatever is typed", async () => {
+    await tryWrong(service, "nobody@example.org");
+    await write("update rowhouse.throttle set attempts = $1 where key like 'client %'", [
+      SIGN_IN_LIMITS.client,
+    ]);
+    const before = await readCounters();
+    const jar: Jar = new Map();
+    const token = readToken((await visit(service, jar, "/login")).text);
+    const statuses = await Promise.all(
+      Array.from({ length: 200 }, async (_, index) => {
+        const fields = { form_token: token, email: `x${index}@example.org`, password: "x" };
+        return (await visit(service, new Map(jar), "/login", { fields })).status;
+      }),
+    );
+    expect(new Set(statuses)).toEqual(new Set([429]));
+    expect(await readCounters()).toEqual(before);
+  });
+
+  test("past five times the bound of all together waits for the minute to end, and adds no counter", async () => {
+    const jar = await makeKnown(person);
+    await tryWrong(service, "nobody@example.org");
+    await write("update rowhouse.throttle set attempts = $1 where key = 'all'", [
+      SIGN_IN_LIMITS.globalPerMinute * 5,
+    ]);
+    const before = await readCounters();
+    const elsewhere = from("192.0.2.1");
+    const refused = await submitSignIn(elsewhere, new Map(), { email: person.email });
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(60);
+    expect(await readCounters()).toEqual(before);
+    expect((await submitSignIn(elsewhere, jar, { email: person.email })).status).toBe(303);
+  });
+});
+
+test("counters whose time is over are swept without an attempt, the others stay", async () => {
+  await tryWrong(service, "nobody@example.org");
+  await write(
+    `insert into rowhouse.throttle (key, attempts, ends_at)
+    select 'address ' || n, 1, now() - interval '1 minute' from generate_series(1, 1500) as n`,
+  );
+  expect(await sweepThrottle({ db: service.service.db })).toBe(true);
+  expect(await sweepThrottle({ db: service.service.db })).toBe(false);
+  expect(await readCounters()).toHaveLength(4);
+});
