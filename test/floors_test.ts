@@ -22,7 +22,6 @@ const FLOORS: Readonly<Record<string, number>> = {
   "problem.ts": 1,
   "role.ts": 1,
   "principal.ts": 1,
-  "stored_text.ts": 1,
   std: 0,
 };
 

@@ -2,7 +2,7 @@
 import { type Database, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
-import { SLUG_PATTERN } from "../stored_text.ts";
+import { SLUG_PATTERN } from "../std/stored_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { readTarget, type Target } from "./target.ts";
 import { toUtcText } from "./utc_text.ts";

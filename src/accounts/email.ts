@@ -1,7 +1,7 @@
 /** Addresses of people in their one canonical form. @module */
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
-import { EMAIL_MAX_CHARS } from "../stored_text.ts";
+import { EMAIL_MAX_CHARS } from "../std/stored_text.ts";
 
 const EMAIL =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;

@@ -2,7 +2,7 @@
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
-import { ROLE_PATTERN } from "../stored_text.ts";
+import { ROLE_PATTERN } from "../std/stored_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
 import { unknownApp } from "./keys.ts";

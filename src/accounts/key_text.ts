@@ -6,7 +6,7 @@
  */
 import { BASE62, toBase62 } from "../std/base62.ts";
 import { type RandomBytes, randomText } from "../std/random_text.ts";
-import { ID_LENGTH } from "../stored_text.ts";
+import { ID_LENGTH } from "../std/stored_text.ts";
 import { ID_CHARS, makeIdText } from "./secret_text.ts";
 
 const PREFIX_MAX_LENGTH = 16;

@@ -6,7 +6,7 @@
  */
 import { BASE62 } from "../std/base62.ts";
 import { type RandomBytes, randomText } from "../std/random_text.ts";
-import { ID_LENGTH, ID_PATTERN } from "../stored_text.ts";
+import { ID_LENGTH, ID_PATTERN } from "../std/stored_text.ts";
 
 const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
 /** 190 random bits. */

@@ -5,7 +5,7 @@
  * @module
  */
 import type { RandomBytes } from "../std/random_text.ts";
-import { ID_LENGTH } from "../stored_text.ts";
+import { ID_LENGTH } from "../std/stored_text.ts";
 import { type IdentitySecret, type IdentitySecrets, toStoredDigest } from "./identity_secrets.ts";
 import { ID_CHARS, makeIdText, makeSecret, SECRET_CHARS } from "./secret_text.ts";
 

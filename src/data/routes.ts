@@ -38,7 +38,7 @@ import {
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
-import { TABLE_PATTERN } from "../stored_text.ts";
+import { TABLE_PATTERN } from "../std/stored_text.ts";
 import { ONLY_PAGES, readPage } from "./query.ts";
 import { readJsonObject } from "./read_json.ts";
 import { type ReadRow, readRow } from "./read_row.ts";

@@ -1,6 +1,6 @@
 /** Which names tables and columns may have. Says why not; never corrects a name. @module */
 import { quote } from "../std/quote.ts";
-import { TABLE_PATTERN } from "../stored_text.ts";
+import { TABLE_PATTERN } from "../std/stored_text.ts";
 
 /** Tables that are reserved organisation-wide. */
 export const RESERVED_TABLES = ["users", "files", "notifications", "audit_log"] as const;

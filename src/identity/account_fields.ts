@@ -1,6 +1,6 @@
 /** The fields by which people sign in, as every form of theirs shows them. @module */
 import { type Field, type Html, renderField } from "../pages/mod.ts";
-import { EMAIL_MAX_CHARS } from "../stored_text.ts";
+import { EMAIL_MAX_CHARS } from "../std/stored_text.ts";
 import { MAX_BYTES } from "./password.ts";
 
 export function renderEmailField(

@@ -3,6 +3,7 @@ import { cpSync, existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
 import { makeProject, ROOT } from "../support/command.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 
 // There is no container engine in every place where the tests run: the Dockerfile's own steps are replayed instead.
@@ -55,6 +56,7 @@ test("the Dockerfile's steps give a service that serves, is healthy and stops", 
     DATABASE_URL: database.servingUrl,
     ADMIN_DATABASE_URL: database.adminUrl,
     DATABASE_PREPARE: database.prepare ? "on" : "off",
+    IDENTITY_SECRET: TEST_IDENTITY_SECRET,
   };
   const entry = readWords("ENTRYPOINT");
   const migrate = run([...entry, "migrate"], env);

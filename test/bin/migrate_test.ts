@@ -6,6 +6,7 @@ import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { makeDatabase, makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
 import { makeProject, runCommand } from "../support/command.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
 let project: ReturnType<typeof makeProject>;
 let database: Awaited<ReturnType<typeof makeEmptyDatabase>>;
@@ -61,6 +62,7 @@ describe("a database of another baseline", () => {
       ADMIN_DATABASE_URL: other.adminUrl,
       DATABASE_URL: other.servingUrl,
       DATABASE_PREPARE: other.prepare ? "on" : "off",
+      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
       PORT: "0",
     };
     const runs = COMMANDS.map((words) => runCommand(words, { ...project, env }));

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { LIST_BYTES } from "../../src/data/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, startCommand } from "../support/command.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { residentMb } from "../support/memory.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -131,6 +132,7 @@ test.skipIf(residentMb(process.pid) === undefined)(
         DATABASE_URL: servingUrl,
         ADMIN_DATABASE_URL: adminUrl,
         DATABASE_PREPARE: prepare ? "on" : "off",
+        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
         HOST: "127.0.0.1",
         PORT: "0",
       },

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createDataClient } from "../../src/sdk/data.ts";
-import { TABLE_PATTERN } from "../../src/stored_text.ts";
+import { TABLE_PATTERN } from "../../src/std/stored_text.ts";
 
 test("a client without a schema has a table for every name that a table may have, and for no other", () => {
   const client: object = createDataClient({ baseUrl: "https://api.example.org", apiKey: "key" });

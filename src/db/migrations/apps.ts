@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { SLUG_PATTERN } from "../../stored_text.ts";
+import { SLUG_PATTERN } from "../../std/stored_text.ts";
 
 export const APPS = `
 create table rowhouse.versions (

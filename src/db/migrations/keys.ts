@@ -10,7 +10,7 @@
  */
 
 import { SCOPE_BITS, SCOPES } from "../../principal.ts";
-import { ID_PATTERN } from "../../stored_text.ts";
+import { ID_PATTERN } from "../../std/stored_text.ts";
 import { quoteLiteral } from "../literal.ts";
 import { SIGNALS } from "../signals.ts";
 import { APP_SETTING, TENANT_POLICY } from "../tenant_policy.ts";

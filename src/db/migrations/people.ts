@@ -11,7 +11,7 @@
  *
  * @module
  */
-import { EMAIL_MAX_CHARS, ID_PATTERN, ROLE_PATTERN } from "../../stored_text.ts";
+import { EMAIL_MAX_CHARS, ID_PATTERN, ROLE_PATTERN } from "../../std/stored_text.ts";
 import { SIGNALS } from "../signals.ts";
 
 export const PEOPLE = `

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { TABLE_PATTERN } from "../../stored_text.ts";
+import { TABLE_PATTERN } from "../../std/stored_text.ts";
 import { SIGNALS } from "../signals.ts";
 
 export const PUSH = `

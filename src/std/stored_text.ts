@@ -16,7 +16,7 @@ export const TABLE_PATTERN = "^[a-z][a-z0-9_]{0,47}$";
 
 /** The id of a key or of a session. */
 export const ID_LENGTH = 16;
-export const ID_PATTERN = `^[a-z0-9]{${ID_LENGTH}}$`;
+export const ID_PATTERN: string = `^[a-z0-9]{${ID_LENGTH}}$`;
 
 /** Maximum number of characters in an e-mail address. @see https://www.rfc-editor.org/errata/eid1690 */
 export const EMAIL_MAX_CHARS = 254;
