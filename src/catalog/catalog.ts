@@ -1,6 +1,6 @@
 /**
- * The catalog: the recorded tables in memory and which apps use them. Reads only what changed since it last looked,
- * so that a push costs every process work in proportion to the push.
+ * The catalog: the recorded tables in memory, and which apps use them. Reads only what has changed since it last looked,
+ * so that a push costs each process only as much work as the push is large.
  *
  * @module
  */
@@ -10,16 +10,16 @@ import type { TableDefinition } from "../dsl/mod.ts";
 /** A table as one app uses it. A changed table is a new object. */
 export type RecordedTable = {
   readonly name: string;
-  /** What the app declares or has declared of it, in the table's order: all that it is served. */
+  /** What the app declares or has declared of it, in the table's order: everything that the app is served. */
   readonly definition: TableDefinition;
-  /** The whole table, with what other apps declared: for the names of its constraints, and nothing that is answered. */
+  /** The whole table, with what other apps declared: for the names of its constraints, never for answers. */
   readonly whole: TableDefinition;
 };
 
 export type Catalog = {
-  /** The table, if this app has pushed it: another app's table is as unknown as none. */
+  /** The table, if this app has pushed it: another app's table is as unknown as one that does not exist. */
   readonly find: (appId: string, name: string) => RecordedTable | undefined;
-  /** Makes sure that the catalog is as new as the call; callers at the same time share one look-up. */
+  /** Makes sure that the catalog is as new as this call; concurrent callers share one look-up. */
   readonly refresh: () => Promise<void>;
 };
 
@@ -34,7 +34,7 @@ type News = {
   registrations: { appId: string; table: string; definition: TableDefinition }[];
 };
 
-/** A recorded table, and by app how it is used. */
+/** A recorded table, and how each app uses it. */
 type Entry = { whole: TableDefinition; uses: Map<string, RecordedTable> };
 
 /** An empty catalog; `look` is the shared look-up of versions, which calls `follow` before it is done. */
@@ -48,7 +48,7 @@ export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }
     },
     follow: async (version) => {
       if (version === seen) return;
-      // A version that went back is another database, such as a restored one: nothing kept is true of it.
+      // A version that went back means another database, such as a restored one: nothing in memory is true of it.
       const news = await readNews(deps.db, version < seen ? 0 : seen);
       if (version < seen) tables.clear();
       for (const { name, definition } of news.tables) changeTable(tables, name, definition);
@@ -59,7 +59,7 @@ export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }
   };
 }
 
-/** What each app is served stays the object it was: only what the whole table has is new. */
+/** What each app is served stays the same object: only the whole table is new. */
 function changeTable(tables: Map<string, Entry>, name: string, whole: TableDefinition): void {
   const uses = tables.get(name)?.uses ?? new Map<string, RecordedTable>();
   for (const [appId, use] of uses) uses.set(appId, Object.freeze({ ...use, whole }));

@@ -1,13 +1,13 @@
 /**
- * Sets of columns: what of an app's declaration shapes the functions that serve it. Apps with one set of a table share
- * its functions, and a push of another set never replaces them. Pure.
+ * Sets of columns: the part of an app's declaration that determines the functions that serve it. Apps with the same set of
+ * a table share its functions, and a push of another set never replaces them. Pure.
  *
  * @module
  */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 
-/** A table's name and columns in the table's order. Whatever else a definition holds shapes no function. */
+/** A table's name and columns, in the table's order. Nothing else in a definition affects its functions. */
 export type ColumnSet = {
   readonly name: string;
   readonly columns: readonly Pick<NamedColumn, "name" | "kind" | "default">[];
@@ -15,7 +15,7 @@ export type ColumnSet = {
 
 const HASH_LENGTH = 16;
 
-/** A declaration without what shapes no function. */
+/** The part of a declaration that affects functions. */
 export function toColumnSet({ name, columns }: ColumnSet): ColumnSet {
   return { name, columns: columns.map(toSetColumn) };
 }

@@ -1,6 +1,6 @@
 /**
- * The functions of a set of columns as their callers know them: their names, what they take, and whether a call may be sent
- * again. Push creates the functions, drift and refresh judge them, and the data endpoints call them, each from here.
+ * The functions of a set of columns as their callers know them: their names, their arguments, and whether a call may be
+ * sent again. Push creates the functions, drift and refresh check them, and the data endpoints call them, all from here.
  * Pure.
  *
  * @module
@@ -12,7 +12,7 @@ import { type ColumnSet, hashColumnSet } from "./column_set.ts";
 export const ENDPOINTS = ["list", "get", "create", "update", "delete"] as const;
 export type Endpoint = (typeof ENDPOINTS)[number];
 
-/** Whether a call whose connection broke may be sent again: one that may have written may not. */
+/** Whether a call may be sent again after its connection broke: not if it may have written. */
 export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
   list: "safe",
   get: "safe",
@@ -21,7 +21,7 @@ export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
   delete: "unsafe",
 };
 
-/** The scope of the key that a function asks for, as a bit of `rowhouse.proofs.scopes`. */
+/** The scope that a function requires of the key, as a bit of `rowhouse.proofs.scopes`. */
 export const SCOPE_BIT: Readonly<Record<Endpoint, number>> = {
   list: SCOPE_BITS["data:read"],
   get: SCOPE_BITS["data:read"],
@@ -30,9 +30,9 @@ export const SCOPE_BIT: Readonly<Record<Endpoint, number>> = {
   delete: SCOPE_BITS["data:write"],
 };
 
-/** The role that apps' tables and types belong to, and nothing else: pushes act as it. */
+/** The role that owns apps' tables and types, and nothing else: pushes run as this role. */
 export const TABLE_OWNER = "rowhouse_tables";
-/** The role that the functions belong to and run as: row security binds it. */
+/** The role that owns the functions and that they run as: row security applies to it. */
 export const FUNCTION_OWNER = "rowhouse_tenant";
 /** The roles that may execute the functions. */
 export const FUNCTION_CALLERS = ["rowhouse_service", "rowhouse_data"] as const;
@@ -49,23 +49,23 @@ type ValueOf = { uuid: string; int4: number; text: string; bytea: Uint8Array };
 const ARGUMENTS = {
   /** The calling app. */
   app: "uuid",
-  /** The proof of a live key of that app, whose scope allows the call. */
+  /** The proof of a live key of that app with the scope for the call. */
   proof: "bytea",
-  /** The id of the row, of a new row too. */
+  /** The id of the row, also of a new one. */
   id: "uuid",
   /** The columns that were sent, as a JSON object that has been checked. */
   body: "text",
   /** The maximum number of rows. */
   limit: "int4",
   offset: "int4",
-  /** Bytes of a list, give or take a row: what is left out comes with the next page. */
+  /** Maximum size of a list in bytes, give or take a row: the rest comes with the next page. */
   bytes: "int4",
 } as const satisfies Readonly<Record<string, keyof typeof TYPES>>;
 type Argument = keyof typeof ARGUMENTS;
 
-/** What every function takes first: who calls. */
+/** The first arguments of every function: who calls. */
 const OF_CALLER = ["app", "proof"] as const satisfies readonly Argument[];
-/** What a function takes after that. */
+/** The arguments after those. */
 const OF_ENDPOINT = {
   list: ["limit", "offset", "bytes"],
   get: ["id"],
@@ -81,7 +81,7 @@ type Values<Name extends Argument> = { readonly [N in Name]: ValueOf[(typeof ARG
 /** On whose behalf a function is called. */
 export type Caller = Values<CallerArgument>;
 
-/** An endpoint with the values that its function takes beside the caller's. */
+/** An endpoint, with the arguments of its function besides the caller's. */
 export type EndpointCall = {
   [E in Endpoint]: { readonly endpoint: E; readonly values: Values<EndpointArgument<E>> };
 }[Endpoint];
@@ -93,7 +93,7 @@ function argumentsOf(endpoint: Endpoint): readonly Argument[] {
 /** How much of a table's name a function's name holds: 32 + `__` + 16 + `_` + an endpoint fit into 63 bytes. */
 const TABLE_LENGTH = 32;
 
-/** A set of columns that is recorded, by the name of its table and its hash. */
+/** A recorded set of columns, by its table's name and its hash. */
 export type RecordedName = { readonly table: string; readonly hash: string };
 
 /** The name of a function of a set, in the schema `api`. */
@@ -102,7 +102,7 @@ export function functionName(set: ColumnSet | RecordedName, endpoint: Endpoint):
   return `${table.slice(0, TABLE_LENGTH)}__${hash}_${endpoint}`;
 }
 
-/** `functionName` as an SQL expression, of a row of `rowhouse.column_sets` and an `endpoint`. */
+/** `functionName` as an SQL expression over a row of `rowhouse.column_sets` and an `endpoint`. */
 export const FUNCTION_NAME_SQL = `(pg_catalog.left(column_sets.table_name, ${TABLE_LENGTH}) || '__' || column_sets.hash || '_' || endpoint)::pg_catalog.name`;
 
 /** A function as DDL names it: qualified, with the types of its arguments. */
@@ -118,7 +118,7 @@ export function printedArguments(endpoint: Endpoint): string {
     .join(", ");
 }
 
-/** Where a function's body finds its arguments: `$1` and so on, by what they mean. */
+/** The placeholders of a function's arguments, `$1` and so on, by name. */
 export function placeholdersOf<E extends Endpoint>(
   endpoint: E,
 ): Readonly<Record<CallerArgument | EndpointArgument<E>, string>> {
@@ -134,7 +134,7 @@ export function callText(set: ColumnSet, endpoint: Endpoint): string {
 
 /** The parameters of a call, in the order in which the function takes them. */
 export function toParameters(caller: Caller, call: EndpointCall): (string | number | Uint8Array)[] {
-  // A call has all the arguments of its endpoint, which is all that is read here.
+  // A call has all arguments of its endpoint, and no others are read here.
   const values = { ...caller, ...call.values } as Values<Argument>;
   return argumentsOf(call.endpoint).map((name) => values[name]);
 }

@@ -1,6 +1,6 @@
 /**
  * Whether PostgreSQL still keeps apps apart as push and migrate set it up: row security, policies, owners, grants and
- * roles, in one statement over its catalogs. Reads no row of any app, and mends nothing.
+ * roles, in one statement over its catalogs. Reads no app's rows, and repairs nothing.
  *
  * @module
  */
@@ -16,9 +16,9 @@ const POLICY = quoteLiteral(TENANT_POLICY.printed);
 const MAX_FAULTS = 50;
 
 /**
- * A policy's expression as text. PostgreSQL would print it by way of the policy's own table, and wait for whoever has
- * that locked; so it is printed by way of one of ours, whose first column has the same name. An expression over any
- * other column is not printed at all: it is not ours.
+ * A policy's expression as text. PostgreSQL would print it through the policy's own table, and wait for whoever has locked
+ * that; so it is printed through one of ours, whose first column has the same name. An expression over any other column is
+ * not printed at all: it is not ours.
  */
 function print(expression: string): string {
   return `case when ${expression}::pg_catalog.text !~ ':varattno (?!1 )'
@@ -104,7 +104,7 @@ faults (fault) as (
 )
 select fault from faults order by fault limit ${MAX_FAULTS}`;
 
-/** What is not as it must be, for the operator's eyes: it names tables of every app. */
+/** What is not as it must be. For operators only: it names tables of every app. */
 export async function findIsolationFaults(db: Database): Promise<string[]> {
   const rows = await db.query<{ fault: string }>(FAULTS, [], {
     retry: "safe",

@@ -1,4 +1,4 @@
-/** The recorded tables: kept current, how their functions are called, whether they keep apps apart. Shared by data and push. @module */
+/** The recorded tables: keeping them current, calling their functions, and checking that they keep apps apart. @module */
 export { type Catalog, type CatalogStore, makeCatalog, type RecordedTable } from "./catalog.ts";
 export { type ColumnSet, hashColumnSet, toColumnSet } from "./column_set.ts";
 export {

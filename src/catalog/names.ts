@@ -1,6 +1,6 @@
 /**
- * Derived names: constraints, indexes and enum types of a table. `<table>__<columns>__<suffix>`, cut with a hash where
- * PostgreSQL's 63 bytes do not hold it. Tables, types and indexes share one namespace; `__` keeps it apart from tables.
+ * Derived names: constraints, indexes and enum types of a table. `<table>__<columns>__<suffix>`, shortened with a hash if
+ * it does not fit PostgreSQL's 63 bytes. Tables, types and indexes share one namespace; `__` keeps it apart from tables.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export type Constraint = {
   readonly kinds: readonly Kind[];
 };
 
-/** The derived name of something of a table. */
+/** The derived name of a table's constraint, index or enum type. */
 export function deriveName(
   table: string,
   columns: readonly string[],
@@ -32,7 +32,7 @@ export function deriveName(
   return `${name.slice(0, MAX_BYTES - HASH_LENGTH - suffix.length - 4)}__${hash}__${suffix}`;
 }
 
-/** Whether a column's name could be read as two, `a__b` as `a` and `b`, or as the hash of a cut name. */
+/** Whether a column's name could be read as two, such as `a__b` as `a` and `b`, or as the hash of a shortened name. */
 function isAmbiguous(column: string): boolean {
   return /^_|__|_$|^[0-9a-f]{10}$/.test(column);
 }
@@ -41,7 +41,7 @@ export function enumTypeName(table: string, column: string): string {
   return deriveName(table, [column], "enum");
 }
 
-/** The unique constraints of a table, of columns and of the model alike. */
+/** The unique constraints of a table, over one column or several. */
 export function keysOf(table: TableDefinition): Constraint[] {
   const lists = [
     ...table.columns.filter((column) => column.unique).map((column) => [column.name]),
@@ -66,7 +66,7 @@ export function referencesOf(table: TableDefinition): Constraint[] {
   return toConstraints(table, lists, "fkey");
 }
 
-/** The constraint or index of this table that has a name. */
+/** The constraint or index of this table with this name. */
 export function findConstraint(table: TableDefinition, name: string): Constraint | undefined {
   return [...keysOf(table), ...indexesOf(table), ...referencesOf(table)].find(
     (one) => one.name === name,

@@ -1,7 +1,7 @@
-/** The refusal of a release that meets functions of another one. @module */
+/** The refusal when functions are from another release. @module */
 import { Problem } from "../problem.ts";
 
-/** @param cause what PostgreSQL said, where a call showed it */
+/** @param cause PostgreSQL's error, if a call failed */
 export function ofAnotherRelease(cause?: unknown): Problem {
   return new Problem("unavailable", {
     message:

@@ -3,10 +3,10 @@ import { readParameters, unsupportedParameter } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 
-/** Rows per request at the most, the service's documented limit. */
+/** Maximum number of rows per request, the service's documented limit. */
 export const MAX_ROWS = 1000;
 const MAX_OFFSET = 2_147_483_647;
-/** Why no data endpoint takes another parameter. */
+/** Why data endpoints take no other parameters. */
 export const ONLY_PAGES =
   "filters, sorting and joins are not supported, only limit and offset on a list";
 
@@ -15,7 +15,7 @@ export type Page = { limit: number; offset: number };
 const WHOLE: Page = { limit: MAX_ROWS, offset: 0 };
 
 /**
- * The page that a list asks for. A larger limit is bounded, not refused: the answer says what was used.
+ * The page that a list asks for. A limit that is too large is reduced, not refused: the answer says which was used.
  *
  * @throws {Problem} unsupported_query — another parameter; invalid_query — not a whole number, or given twice
  */
@@ -41,7 +41,7 @@ function readWhole(name: string, text: string | undefined, most: number): number
   if (text === undefined) return undefined;
   if (!/^\d+$/.test(text)) throw notWhole(name, text, "a whole number");
   const value = Number(text);
-  // A limit has no upper bound of its own: any larger one means the most there is.
+  // A limit has no upper bound: any larger one means the maximum.
   if (value > most && name !== "limit") throw notWhole(name, text, `at most ${most}`);
   return value;
 }

@@ -1,13 +1,13 @@
 /**
- * The body of a write as a JSON object in which every number is exactly what was sent: a literal that a JavaScript
- * number would change is left as a mark for the column's reader to refuse.
+ * The body of a write as a JSON object in which every number is exactly what was sent: a literal that JavaScript would
+ * change is replaced by a mark, which the column's reader refuses.
  *
  * @module
  */
 import { checkObject, parseJson } from "../http/mod.ts";
 import { decimalParts } from "../std/decimal_parts.ts";
 
-/** Stands where a number was that JavaScript cannot hold; it is no JSON value, so no reader lets it pass. */
+/** Takes the place of a number that JavaScript cannot hold; it is not a JSON value, so no reader accepts it. */
 export const INEXACT: unique symbol = Symbol("inexact number");
 
 /** Fifteen digits without an exponent always survive: only longer literals need the exact comparison. */

@@ -1,4 +1,4 @@
-/** A row on its way in: known columns read, unknown ones dropped, every fault reported. Pure. @module */
+/** Reads a row that was sent: known columns are read, unknown ones dropped, all faults reported. Pure. @module */
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
 import { readValue } from "./values.ts";

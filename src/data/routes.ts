@@ -1,6 +1,6 @@
 /**
- * The data endpoints: read the request, validate it, call the table's function once, pass its text on. The order of
- * the checks decides what a caller learns, and is part of the contract.
+ * The data endpoints: read the request, validate it, call the table's function once, pass its text on. The order of the
+ * checks determines what a caller learns, and is part of the contract.
  *
  * @module
  */
@@ -47,16 +47,16 @@ import { isKnown, toInvalid, toProblem } from "./violation.ts";
 export type DataDeps = {
   db: Database;
   catalog: Catalog;
-  /** A fresh UUIDv7: ids are in the order of creation. */
+  /** A new UUIDv7: ids are in order of creation. */
   makeId: () => string;
-  /** Bytes of a list at the most, give or take a row. */
+  /** Maximum size of a list in bytes, give or take a row. */
   maxResponseBytes: number;
 };
 
-/** Bytes of a body at the most, the service's documented limit: 100 KB. */
+/** Maximum size of a body in bytes, the service's documented limit: 100 KB. */
 export const MAX_BODY = 102_400;
 
-/** Bytes of a list at the most, give or take a row, where the operator sets no other bound. */
+/** Maximum size of a list in bytes, give or take a row, unless the operator sets another. */
 export const LIST_BYTES = 8_388_608;
 
 const LIST = "/v1/data/db/:table";
@@ -126,7 +126,7 @@ async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   return answerEmpty();
 }
 
-/** The table of the path, if this app has pushed it and this process knows. */
+/** The table in the path, if this app has pushed it and this process already knows. */
 function findTable(
   { catalog }: DataDeps,
   { request, principal, params }: KeyRequestContext,
@@ -140,7 +140,7 @@ function findTable(
   return catalog.find(principal.appId, params["table"] ?? "");
 }
 
-/** Another process may have pushed the table a moment ago: it is unknown only after one look. */
+/** Another process may have just pushed the table: it is unknown only after one look. */
 async function findNewTable(
   { catalog }: DataDeps,
   { principal, params }: KeyRequestContext,
@@ -169,7 +169,7 @@ function readRowRequest({ request, query, params }: KeyRequestContext): string {
   return id.toLowerCase();
 }
 
-/** The row that was sent; nothing is refused or dropped before the catalog is known to be current. */
+/** The row that was sent; nothing is refused or dropped until the catalog is known to be current. */
 async function readBody(
   { catalog }: DataDeps,
   { request, principal }: KeyRequestContext,
@@ -190,7 +190,7 @@ async function readBody(
 
 type TableCall = EndpointCall & { readonly table: RecordedTable };
 
-/** What the table's function returns for this app, as UTF-8: one statement, the whole of a request's work. */
+/** What the table's function returns for this app, as UTF-8: one statement, which is all of a request's work. */
 async function callFunction(
   deps: DataDeps,
   context: KeyRequestContext,
@@ -211,7 +211,7 @@ async function callFunction(
     }
     if (!(error instanceof ViolationError)) throw toCallError(error);
     const { violation } = error;
-    // A constraint that this process does not know was pushed a moment ago by another one.
+    // Another process has just pushed a constraint that this one does not know yet.
     if (!isKnown(table, violation)) await deps.catalog.refresh();
     const current = deps.catalog.find(appId, table.name) ?? table;
     throw toProblem(violation, { table: current, isDelete: endpoint === "delete" });
@@ -221,8 +221,8 @@ async function callFunction(
 const NO_SUCH_FUNCTION = "42883";
 
 /**
- * The table, if the app is served other columns now: then the functions that are gone are not the ones to call, and
- * what was read of the body is still right, since an app only gains columns.
+ * The table, if the app is now served other columns: then the functions that are gone are not the ones to call, and the
+ * body that was read is still right, because an app only gains columns.
  */
 async function findNewer(
   { catalog }: DataDeps,
@@ -235,8 +235,8 @@ async function findNewer(
 }
 
 /**
- * A key that ended a moment ago is refused by the database itself, as the gateway refuses it from then on. A process of
- * another release than the functions says so; whoever waits for the deploy to end is served.
+ * The database itself refuses a key that has just ended, as the gateway does from then on. A process whose release differs
+ * from that of the functions says so; callers who wait for the deployment to end are served.
  */
 function toCallError(error: unknown): unknown {
   if (error instanceof SignalError && error.signal === SIGNALS.keyRefused) return keyRefused(error);
@@ -246,7 +246,7 @@ function toCallError(error: unknown): unknown {
 
 type Texts = Readonly<Record<Endpoint, string>>;
 
-/** Made once a definition, because every request needs one. */
+/** Made once per definition, because every request needs it. */
 const texts = new WeakMap<TableDefinition, Texts>();
 
 function textsOf({ definition }: RecordedTable): Texts {

@@ -1,6 +1,6 @@
 /**
- * Values on their way in: one reader a column kind. Everything is settled here, all faults at once, because PostgreSQL
- * would name only the first.
+ * Reads values that were sent: one reader per column kind. All faults are found here, because PostgreSQL would only name the
+ * first.
  *
  * @module
  */
@@ -12,13 +12,13 @@ import { isUuid } from "../std/is_uuid.ts";
 import { readTimestamp } from "../std/timestamp.ts";
 import { INEXACT } from "./read_json.ts";
 
-/** What is wrong with null in a required column, whoever finds it. */
+/** The fault of null in a required column, whether found here or by the database. */
 export const REQUIRED = "Must not be null: the column is required";
 
 /** A value as it goes to the database, or what is wrong with it. */
 export type Read = { value: Json } | { fault: string };
 
-/** Digits of a number inside JSON at the most: jsonb keeps `1e131071` in a few bytes and prints them all. */
+/** Maximum digits of a number inside JSON: jsonb stores `1e131071` in a few bytes but prints all its digits. */
 const MAX_PLAIN_DIGITS = 40;
 const INEXACT_FAULT = "A JavaScript number cannot hold this value exactly: use t.decimal()";
 const INEXACT_JSON_FAULT =
@@ -80,7 +80,7 @@ function readTime(value: unknown): Read {
 
 function readJson(value: unknown): Read {
   const fault = findJsonFault(value);
-  // What was parsed from JSON and holds no mark is JSON.
+  // What was parsed from JSON and contains no mark is JSON.
   return fault === undefined ? { value: value as Json } : { fault };
 }
 

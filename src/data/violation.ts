@@ -1,5 +1,5 @@
 /**
- * A rule of the table that a row broke, as a problem: the columns to blame and no word of PostgreSQL's. Pure.
+ * A rule of the table that a row broke, as a problem: it names the columns, and never repeats PostgreSQL. Pure.
  *
  * @module
  */
@@ -17,12 +17,12 @@ const MESSAGES: Readonly<Record<Violation["kind"], (columns: string) => string>>
   value: () => "Does not fit the column",
 };
 
-/** Whether the constraint that was broken, where one is named, is one of this table. */
+/** Whether the broken constraint, if one is named, belongs to this table. */
 export function isKnown({ whole }: RecordedTable, { constraint }: Violation): boolean {
   return constraint === undefined || findConstraint(whole, constraint) !== undefined;
 }
 
-/** The problem of a broken rule. */
+/** The problem for a broken rule. */
 export function toProblem(violation: Violation, row: BrokenRow): Problem {
   if (violation.kind === "reference" && row.isDelete) return new Problem("still_referenced");
   const columns = blame(violation, row);
@@ -35,7 +35,7 @@ export function toProblem(violation: Violation, row: BrokenRow): Problem {
   return new Problem("unique_violation", details.length === 0 ? {} : { details });
 }
 
-/** The refusal of values, with every fault that is known. */
+/** The refusal of values, with all known faults. */
 export function toInvalid(details: Detail[]): Problem {
   return new Problem("validation_failed", {
     message: "Some values do not fit their columns; nothing was written",
@@ -43,7 +43,7 @@ export function toInvalid(details: Detail[]): Problem {
   });
 }
 
-/** The columns to blame, of those that the app is served: a constraint may stand on others beside them. */
+/** The columns at fault, of those that the app is served: a constraint may include others. */
 function blame({ constraint, column }: Violation, { table }: BrokenRow): string[] {
   const named =
     constraint === undefined ? undefined : findConstraint(table.whole, constraint)?.columns;

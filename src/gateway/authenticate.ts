@@ -1,10 +1,10 @@
 /**
- * API key → Principal. One answer for every way to fail; a key's record is kept in memory for as long as the version
- * of keys is confirmed, so that a revocation holds everywhere within seconds. While the database is away nothing
- * confirms it: keys are then answered 503, known ones too.
+ * API key → Principal. Every failure gets the same answer. A key's record is kept in memory for as long as the version of
+ * keys is confirmed, so that a revocation takes effect everywhere within seconds. While the database is away nothing
+ * confirms it, and every key, known or not, is answered 503.
  *
- * Unknown keys are not remembered, so that a new key works at once everywhere; they cannot cost more than one query
- * at a time, because look-ups that meet go as one.
+ * Unknown keys are not remembered, so that a new key works everywhere at once. They cannot cost more than one query at a
+ * time, because concurrent look-ups are combined.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import { makeBatch } from "./batch.ts";
 import { makeFailures } from "./failures.ts";
 
 /**
- * The principal of a request; its client's address is asked for only where the key is not known already.
+ * The principal of a request; the client's address is read only if the key is not known yet.
  *
  * @throws {Problem} unauthenticated; rate_limited
  */
@@ -39,14 +39,14 @@ export type AuthenticateDeps = {
   keyPrefix: string;
 };
 
-/** A record is read again after this long even if no key changed: it also notes that the key is in use. */
+/** A record is read again after this time even if no key changed: reading it also notes that the key is in use. */
 const RECORD_LIFE_MS = 60_000;
-/** How old the confirmation of the keys' version may be: well under the 5 s in which a revocation must hold. */
+/** Maximum age of the confirmed version of keys: well under the 5 s within which a revocation must take effect. */
 const CONFIRMATION_LIFE_MS = 3000;
-/** How long a key that was proven is looked up again whatever else came from its address. */
+/** How long a proven key is looked up again, whatever else came from its address. */
 const PROVEN_LIFE_MS = 600_000;
 const MAX_RECORDS = 10_000;
-/** Anything longer is not worth a look. */
+/** Anything longer is not a key. */
 const BEARER = new RegExp(`^Bearer +([\\w.-]{1,${KEY_MAX_LENGTH}})$`, "i");
 
 type Cached = { record: KeyRecord; readAt: number; version: number; principal: Principal };
@@ -91,7 +91,7 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
   return async (request, readAddress) => {
     const text = BEARER.exec(request.headers.get("authorization") ?? "")?.[1];
     if (text === undefined) return await verifyFrom(readAddress(), { text, digest: "" });
-    // Found by its digest: no secret stays in memory, and a look-up's time tells nothing of one.
+    // Looked up by its digest: no secret stays in memory, and the time of the look-up reveals nothing about one.
     const digest = Bun.CryptoHasher.hash("sha256", text, "base64");
     const cached = cache.get(digest);
     if (cached !== undefined && isCurrent(cached, deps)) return checkExpiry(cached, deps.now());
@@ -99,7 +99,7 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
   };
 }
 
-/** What is looked up of a key: equal for equal keys, so that they share one look-up. */
+/** What identifies a look-up: equal for equal keys, so that they share one. */
 function toUse(text: string): KeyUse {
   const [keyId = "", digest = ""] = text.split(" ");
   return { keyId, digest };
@@ -111,8 +111,8 @@ function isCurrent(cached: Cached, { watch, now }: AuthenticateDeps): boolean {
   if (time - confirmedAt > CONFIRMATION_LIFE_MS || time - cached.readAt > RECORD_LIFE_MS)
     return false;
   const latest = watch.latest()?.keys ?? 0;
-  // A record may be newer than the last look at versions; one that a later look does not reach is of another
-  // database, such as one that was restored.
+  // A record may be newer than the last look at versions; if a later look does not reach its version, it is from
+  // another database, such as a restored one.
   return cached.version === latest || (cached.version > latest && cached.readAt >= confirmedAt);
 }
 

@@ -1,4 +1,4 @@
-/** Look-ups in batches: while one is under way, those of other keys gather and go as one. @module */
+/** Batched look-ups: while one is under way, look-ups of other keys are collected and sent together. @module */
 import { Problem } from "../problem.ts";
 
 export type LookUp<Key, Value> = (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>;
@@ -6,8 +6,8 @@ export type LookUp<Key, Value> = (keys: readonly Key[]) => Promise<ReadonlyMap<K
 const MAX_WAITING = 10_000;
 
 /**
- * A single look-up made of one of many: however many ask for however many keys, one query is under way. Who asks for
- * a key that is being looked up shares the answer.
+ * Turns a look-up of many keys into one of a single key: however many callers and keys there are, only one query is under
+ * way. Callers that ask for the same key share the answer.
  */
 export function makeBatch<Key, Value>(
   lookUp: LookUp<Key, Value>,

@@ -1,19 +1,19 @@
 /**
- * Token buckets in memory, one a name: full at first, refilled evenly. Each process counts for itself, so several
- * processes together admit as many times more. @module
+ * Token buckets in memory, one per name: full at first, refilled evenly. Each process counts for itself, so several
+ * processes together allow several times as much. @module
  */
 
 export type Bucket = { tokens: number; countedAt: number };
 
 export type Buckets = {
-  /** The bucket of a name, refilled to now; `perMinute` is its size and what flows in a minute. */
+  /** The bucket of a name, refilled up to now; `perMinute` is both its size and its refill per minute. */
   readonly look: (name: string, perMinute: number) => Bucket;
 };
 
 const MAX_BUCKETS = 20_000;
 const MINUTE_MS = 60_000;
 
-/** Buckets of at most `most` names: the one that was made first gives way, and begins full if it comes back. */
+/** Buckets for at most `most` names: the oldest is dropped first, and starts full if its name comes back. */
 export function makeBuckets(options: { now: () => number; most?: number }): Buckets {
   const { now, most = MAX_BUCKETS } = options;
   const buckets = new Map<string, Bucket>();
@@ -30,7 +30,7 @@ export function makeBuckets(options: { now: () => number; most?: number }): Buck
   };
 }
 
-/** Seconds until a bucket holds one token: what a caller is told to wait. */
+/** Seconds until a bucket holds one token: how long a caller is told to wait. */
 export function waitSeconds(bucket: Bucket, perMinute: number): number {
   return Math.max(1, Math.ceil(waitFor(bucket, 1, perMinute) / 1000));
 }
@@ -41,7 +41,7 @@ export function waitFor(bucket: Bucket, tokens: number, perMinute: number): numb
 }
 
 function refill(bucket: Bucket, perMinute: number, time: number): Bucket {
-  // A clock that was set back adds nothing and takes nothing.
+  // A clock that was set back changes nothing.
   const passed = Math.max(0, time - bucket.countedAt);
   bucket.tokens = Math.min(perMinute, bucket.tokens + (passed * perMinute) / MINUTE_MS);
   bucket.countedAt = time;

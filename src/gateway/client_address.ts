@@ -1,6 +1,6 @@
 /**
- * The client's address: the socket's, or what listed proxies in front say of it. `X-Forwarded-For` of anybody else
- * is never read, and the other headers of that kind not at all.
+ * The client's address: the socket's, or what trusted proxies report. `X-Forwarded-For` from anybody else is ignored, and
+ * other headers of that kind are never read.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { toPlainAddress } from "../std/client_network.ts";
 
 export type ReadAddress = (socketAddress: string, headers: Headers) => string;
 
-/** A reader that believes the proxies of `trusted`: addresses and networks such as `10.0.0.0/8`. */
+/** A reader that trusts these proxies: addresses and networks such as `10.0.0.0/8`. */
 export function makeReadAddress(trusted: readonly string[]): ReadAddress {
   if (trusted.length === 0) return toPlainAddress;
   const proxies = new BlockList();
@@ -19,7 +19,7 @@ export function makeReadAddress(trusted: readonly string[]): ReadAddress {
   return (socketAddress, headers) => {
     let address = toPlainAddress(socketAddress);
     const hops = (headers.get("x-forwarded-for") ?? "").split(",");
-    // Each proxy appends whom it saw: the last hop that none of ours reported is the client's.
+    // Each proxy appends the address it saw: the last hop that is not a trusted proxy is the client.
     while (isTrusted(address) && hops.length > 0) {
       const hop = toPlainAddress((hops.pop() ?? "").trim());
       if (isIP(hop) === 0) break;

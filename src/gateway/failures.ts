@@ -1,6 +1,6 @@
 /**
- * Failed authentications by client address: who keeps guessing is answered 429 before anything is looked up. Keys
- * that this process found good in the last minutes are never refused for it.
+ * Failed authentications by client address: a client that keeps guessing is answered 429 before anything is looked up. Keys
+ * that this process found valid in the last minutes are never refused for that.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
- * Forwarding to a service of its own: the request's body is read first, because it is small and signed; a large answer
- * is streamed, a small one read whole so that a service which cuts it is a 502 and not half an answer. The caller's
- * abort and the deadline end the call. Nothing is ever sent twice.
+ * Forwarding to a service. The request's body is read first, because it is small and signed. A large answer is streamed; a
+ * small one is read whole, so that a service that breaks off gives a 502 and not half an answer. The caller's abort and
+ * the deadline end the call. Nothing is ever sent twice.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export type Upstream = {
   /** The service's origin. */
   url: string;
   secret: string;
-  /** Past the service's own deadline, so that its own answer to that comes first. */
+  /** Longer than the service's own deadline, so that the service answers first. */
   deadlineMs: number;
   now: () => number;
 };
@@ -30,7 +30,7 @@ export type Upstream = {
 export type ForwardOptions = {
   virtualHost: VirtualHost;
   principal: Principal | undefined;
-  /** Bytes of a body that the route takes at the most. */
+  /** Maximum size in bytes of a body that the route accepts. */
   maxBytes: number;
 };
 
@@ -52,7 +52,7 @@ export function makeForward(upstream: Upstream): Forward {
   };
 }
 
-/** The body of a request; one that is too large stays behind, for the service to refuse in its turn. */
+/** The body of a request; one that is too large is not sent, and the service refuses the request in its own order. */
 async function takeSignable(
   request: Request,
   maxBytes: number,
@@ -99,7 +99,7 @@ function toCall(
   return { url: url + target, method, headers, body };
 }
 
-/** The service continues our span; what others noted of a trace that is not continued goes no further. */
+/** The service continues our span; `tracestate` of a trace that is not continued is not passed on. */
 function setTrace(headers: Headers, trace: Trace | undefined): void {
   if (trace !== undefined) headers.set("traceparent", toTraceparent(trace));
   if (trace?.parentSpanId === undefined) headers.delete("tracestate");
@@ -108,7 +108,7 @@ function setTrace(headers: Headers, trace: Trace | undefined): void {
 /**
  * Path and query as `fetch` will send them.
  *
- * @throws {Problem} unknown_route — a client would send another path than was routed
+ * @throws {Problem} unknown_route — `fetch` would send another path than the one that was routed
  */
 function readTarget(requestUrl: string): string {
   const target = toTarget(splitTarget(requestUrl));
@@ -117,7 +117,7 @@ function readTarget(requestUrl: string): string {
   throw new Problem("unknown_route");
 }
 
-/** The service's answer, or what kept it. */
+/** The service's answer, or why there is none. */
 async function send(upstream: Upstream, context: RequestContext, call: Call): Promise<Response> {
   const { signal } = context.request;
   const abort = new AbortController();
@@ -154,7 +154,7 @@ class DeadlineError extends Error {
 }
 class AnswerError extends Error {}
 
-/** The answer as the caller gets it. One that does not carry our request id was not made by the service. */
+/** The answer as the caller gets it. An answer without our request id was not made by the service. */
 async function take(response: Response, { requestId }: RequestContext): Promise<Response> {
   if (response.headers.get("x-request-id") !== requestId)
     throw new AnswerError(`Answered ${response.status} without the request id`);
@@ -166,7 +166,7 @@ async function take(response: Response, { requestId }: RequestContext): Promise<
   return new Response(body, { status: response.status, headers });
 }
 
-/** The service's bytes as they come; where it cuts them the caller's connection is cut too, so that both can tell. */
+/** The service's bytes as they come; if it breaks off, so does the caller's connection, so that the caller can tell. */
 function toCaller(stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = stream.getReader();
   return new ReadableStream({
@@ -176,7 +176,7 @@ function toCaller(stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array
         if (done) controller.close();
         else controller.enqueue(value);
       } catch {
-        controller.error(); // without the reason: the server would print it, and the caller cannot be told
+        controller.error(); // without the reason: the server would print it, and it cannot reach the caller
       }
     },
     cancel: () => reader.cancel(),

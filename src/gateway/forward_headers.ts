@@ -1,12 +1,12 @@
 /**
- * Which headers pass between a caller and a service. What belongs to one connection, what the gateway alone decides
- * and what another service's credential is stays behind. @see https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
+ * Which headers pass between a caller and a service. Headers of one connection, those that only the gateway decides, and
+ * credentials that are not for this service are removed. @see https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
  *
  * @module
  */
 import type { Audience } from "./signature.ts";
 
-/** What belongs to one connection, or is set anew for the next. */
+/** Headers that belong to one connection, or are set anew for the next. */
 const OF_CONNECTION = [
   "connection",
   "keep-alive",
@@ -20,7 +20,7 @@ const OF_CONNECTION = [
 ];
 const FAMILY = "rowhouse-";
 
-/** The address goes signed, in the context; nothing of what callers claim of their way goes at all. */
+/** The client's address is in the signed context; what callers claim about their route is never passed on. */
 const NOT_PASSED = new Set([
   ...OF_CONNECTION,
   "host",
@@ -31,13 +31,13 @@ const NOT_PASSED = new Set([
   "accept-encoding",
 ]);
 
-/** A key is of no use to a service, and a cookie is none of the data service's business. */
+/** A service has no use for a key, and the data service has none for a cookie. */
 const CREDENTIALS: Readonly<Record<Audience, readonly string[]>> = {
   data: ["authorization", "cookie"],
   identity: ["authorization"],
 };
 
-/** The caller's headers that a service gets: never one of the signed family, in whatever spelling. */
+/** The caller's headers that a service gets: never one of the signed headers, however it is spelt. */
 export function toServiceHeaders(headers: Headers, audience: Audience): Headers {
   const passed = new Headers();
   const named = readConnection(headers.get("connection"));

@@ -1,10 +1,10 @@
-/** A service's routes as the gateway has them: the same method, path and access, and a handler that forwards. @module */
+/** A service's routes on the gateway: the same method, path and access, with a handler that forwards. @module */
 import type { KeyRequestContext, RequestContext, Route, VirtualHost } from "../http/mod.ts";
 import type { Forward } from "./forward.ts";
 
 export type ForwardedOptions = { forward: Forward; virtualHost: VirtualHost; maxBytes: number };
 
-/** The routes with every check that stands before a handler, and forwarding for a handler. */
+/** The routes with the same checks before the handler, and a handler that forwards. */
 export function toForwarded<Deps>(
   routes: readonly Route<Deps>[],
   { forward, ...options }: ForwardedOptions,

@@ -1,7 +1,7 @@
-/** Nonces that were used: each counts once in this process, in bounded memory. @module */
+/** Used nonces: each is accepted once by this process, in bounded memory. @module */
 
 export type Nonces = {
-  /** Notes a nonce of a request signed at `timestamp`: whether it is new, and there was room for it. */
+  /** Notes a nonce of a request signed at `timestamp`; says whether it is new, and whether there was room for it. */
   readonly use: (nonce: string, timestamp: number) => "new" | "used" | "full";
 };
 
@@ -15,11 +15,11 @@ export function isNonce(text: string): boolean {
   return /^[\w-]{22}$/.test(text);
 }
 
-/** Nonces are dropped by the slice of time that they were signed in. */
+/** Nonces are forgotten together, by the slice of time in which they were signed. */
 const SLICE_MS = 10_000;
 const MAX_NONCES = 1_000_000;
 
-/** A store that forgets a nonce once its timestamp lies outside of `windowMs`, when the request is refused anyway. */
+/** A store that forgets a nonce once its timestamp is outside `windowMs`, when the request is refused anyway. */
 export function makeNonces(options: {
   now: () => number;
   windowMs: number;

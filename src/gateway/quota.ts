@@ -10,7 +10,7 @@ import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { type Bucket, makeBuckets, waitFor, waitSeconds } from "./buckets.ts";
 
-/** Headers that tell a caller of its quota. */
+/** Headers that tell a caller its quota. */
 export type Quota = { readonly "ratelimit-policy": string; readonly ratelimit: string };
 
 /** @throws {Problem} rate_limited — with `Retry-After` and the quota's headers */
@@ -24,7 +24,7 @@ export function makeTakeQuota(deps: { limits: Limits; now: () => number }): Take
     const ofApp = { name: "app", perMinute: limit.app, bucket: apps.look(appId, limit.app) };
     const ofKey = { name: "key", perMinute: limit.key, bucket: keys.look(keyId, limit.key) };
     const nearest = ofKey.bucket.tokens < ofApp.bucket.tokens ? ofKey : ofApp;
-    // Both or none: a request that its app's limit refuses does not use up its key's.
+    // Both or neither: a request that the app's limit refuses does not use up the key's.
     const isAllowed = nearest.bucket.tokens >= 1;
     if (isAllowed) {
       ofApp.bucket.tokens -= 1;
@@ -41,7 +41,7 @@ export function makeTakeQuota(deps: { limits: Limits; now: () => number }): Take
 
 type Meter = { name: string; perMinute: number; bucket: Bucket };
 
-/** What is left now, and in how many seconds all of it is back. */
+/** What is left now, and after how many seconds it is full again. */
 function toState({ name, perMinute, bucket }: Meter): string {
   const wait = Math.ceil(waitFor(bucket, perMinute, perMinute) / 1000);
   return `"${name}";r=${Math.floor(bucket.tokens)};t=${wait}`;

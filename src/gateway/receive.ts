@@ -1,6 +1,6 @@
 /**
- * How a process takes a request: from anybody, where it is the gateway, or from the gateway alone, signed, where it is
- * a service of its own. Says who asks and from where; nothing else in the service reads headers for that.
+ * How a process receives a request: the gateway from anybody, a service behind it only from the gateway, signed. Says who
+ * asks and from where; nothing else in the service reads headers for that.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { SignedContext } from "./signed_context.ts";
 import { takeBody } from "./take_body.ts";
 import type { Verify } from "./verify.ts";
 
-/** Where a request's bytes came from, as far as the server tells. */
+/** Where a request came from, according to the server. */
 export type Peer = {
   requestIP: (request: Request) => { address: string } | null;
   timeout?: (request: Request, seconds: number) => void;
@@ -25,11 +25,11 @@ export type Received = {
   /** The client's address. */
   readonly address: string;
   readonly virtualHost: VirtualHost;
-  /** Already proved to the gateway; `undefined` where this process is to check a key itself. */
+  /** The principal that the gateway found; `undefined` if this process checks the key itself. */
   readonly principal: Principal | undefined;
 };
 
-/** The request as the service goes on with it, or the answer to one that goes no further. */
+/** The request as the service continues with it, or the answer if it is refused here. */
 export type Receive = (request: Request, peer: Peer) => Promise<Received | Response>;
 
 /** What `Host` names. */
@@ -41,7 +41,7 @@ export type OpenDeps = {
   readVirtualHost: ReadVirtualHost;
 };
 
-/** Takes requests from anybody. */
+/** Accepts requests from anybody. */
 export function makeOpenReceive(deps: OpenDeps): Receive {
   return async (request, peer) => ({
     request,
@@ -58,11 +58,11 @@ export type SignedDeps = {
   verify: Verify;
   log: Log;
   makeRequestId: () => string;
-  /** Bytes that any route takes at the most: the gateway has measured the body before. */
+  /** Maximum size in bytes that any route accepts: the gateway has already measured the body. */
   maxBytes: number;
 };
 
-/** Takes requests that the gateway signed, and of others only the question whether the process lives. */
+/** Accepts requests that the gateway signed; of others only `/live`. */
 export function makeSignedReceive(deps: SignedDeps): Receive {
   return async (request) => {
     const target = splitTarget(request.url);
@@ -89,7 +89,7 @@ function toUnsigned(request: Request, requestId: string): Received {
   return { request, requestId, address: "", virtualHost: "gateway", principal: undefined };
 }
 
-/** The same for every failure: what was wrong is for the log. */
+/** The same for every failure: only the log says what was wrong. */
 function refuse(requestId: string): Response {
   return answerJson(
     { error: "invalid_signature" },
@@ -104,7 +104,7 @@ function refuse(requestId: string): Response {
   );
 }
 
-/** The caller's request: its body, and its `Host`; a body that stayed behind is announced as larger than any route takes. */
+/** The caller's request, with its body and `Host`; a body that was not sent is announced as larger than any route accepts. */
 function restore(
   request: Request,
   body: Uint8Array<ArrayBuffer> | undefined,

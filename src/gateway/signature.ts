@@ -13,12 +13,12 @@
  * ```
  *
  * The signature is `v1=` and HMAC-SHA-256 of that text under the first of the audience's secrets, hexadecimal; any of
- * them verifies, so that a secret is changed without a gap. Test vector: the secret `0123456789abcdef0123456789abcdef`,
+ * them verifies, so that a secret can be changed without an interruption. Test vector: the secret `0123456789abcdef0123456789abcdef`,
  * audience `data`, `POST /v1/data/db/todos?x=1`, timestamp `1767225600000`, nonce `bm9uY2Utbm9uY2Utbm9uYw`, body
  * `{"title":"Milk"}`, context `e30` give
  * `v1=57f057a67f0d93b261c0772063e917f52bf89ba79db7580e8746b90085810793`.
  *
- * Never says to a caller why a signature failed: that is for the log.
+ * Never tells a caller why a signature failed: that is only logged.
  *
  * @module
  */
@@ -27,7 +27,7 @@ import { timingSafeEqual } from "node:crypto";
 export const AUDIENCES = ["data", "identity"] as const;
 export type Audience = (typeof AUDIENCES)[number];
 
-/** The headers of the family, in lower case. */
+/** The signed headers, in lower case. */
 export const SIGNED_HEADERS = {
   timestamp: "rowhouse-timestamp",
   nonce: "rowhouse-nonce",
@@ -47,7 +47,7 @@ export type Signed = {
   context: string;
 };
 
-/** Least bytes of a secret: as many as the hash gives. */
+/** Minimum length of a secret in bytes: that of the hash. */
 export const MIN_SECRET_BYTES = 32;
 const PREFIX = "v1=";
 

@@ -1,11 +1,11 @@
-/** The whole body of a request, for whoever signs it or checks its signature. @module */
+/** The whole body of a request, for signing it or verifying its signature. @module */
 import { readBody } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { writes } from "./verify.ts";
 
 const EMPTY = new Uint8Array();
 
-/** The body, empty where there is none; or the problem with it: too large, cut short, or not there in time. */
+/** The body, empty if there is none; or the problem with it: too large, cut short, or too late. */
 export async function takeBody(
   request: Request,
   maxBytes: number,

@@ -1,6 +1,6 @@
 /**
- * The service's side of a signed request: whether it comes from the gateway, for this service, now, whole, and once.
- * A service in a role of its own takes nothing else. Never tells a caller what was wrong.
+ * The service's side of a signed request: whether it comes from the gateway, for this service, now, complete, and once. A
+ * service behind a gateway accepts nothing else. Never tells a caller what was wrong.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { isNonce, makeNonces } from "./nonces.ts";
 import { type Audience, isSignedBy, SIGNED_HEADERS } from "./signature.ts";
 import { readSignedContext, type SignedContext } from "./signed_context.ts";
 
-/** How far the clocks of two machines may be apart, either way. */
+/** How far the clocks of two machines may differ, either way. */
 export const WINDOW_MS = 60_000;
 
 export type VerifyOptions = {
@@ -18,10 +18,10 @@ export type VerifyOptions = {
   now: () => number;
 };
 
-/** A request as it arrived: `target` is path and query as sent, `body` the whole body. */
+/** A request as it arrived: `target` is the path and query as sent, `body` the whole body. */
 export type Claim = { method: string; target: string; headers: Headers; body: Uint8Array };
 
-/** The context of a request that holds, or the reason why not, for the log. */
+/** The context of a valid request, or the reason why it is refused, for the log. */
 export type Verdict = { context: SignedContext } | { reason: string };
 
 export type Verify = (claim: Claim) => Verdict;
@@ -40,7 +40,7 @@ export function makeVerify({ audience, secrets, now }: VerifyOptions): Verify {
       return { reason: "timestamp out of window" };
     const signed = { audience, method, target, timestamp, nonce, body, context: contextText };
     if (!isSignedBy(secrets, signed, signature)) return { reason: "signature differs" };
-    // Only what is signed may take room in the memory of nonces.
+    // Only signed requests may use memory for nonces.
     const fault = writes(method) ? useNonce(nonce, Number(timestamp)) : undefined;
     if (fault !== undefined) return { reason: fault };
     const context = readSignedContext(contextText);
@@ -54,7 +54,7 @@ export function makeVerify({ audience, secrets, now }: VerifyOptions): Verify {
   }
 }
 
-/** Whether a request of this method changes something, and so counts once. */
+/** Whether a request with this method changes something, and so is accepted only once. */
 export function writes(method: string): boolean {
   return method !== "GET" && method !== "HEAD";
 }
