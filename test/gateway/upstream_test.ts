@@ -3,15 +3,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
 import schema from "../../schema/mod.ts";
-import { toProof } from "../../src/accounts/mod.ts";
 import { SIGNED_HEADERS, type Signed, sign } from "../../src/gateway/signature.ts";
-import { writeSignedContext } from "../../src/gateway/signed_context.ts";
-import { makePrincipal, type Scope } from "../../src/principal.ts";
 import { openService } from "../../src/service/open.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { sendRaw } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { serve, TEST_SECRETS } from "../support/shape.ts";
+import { contextOf } from "../support/signed.ts";
 
 const LIST = "/v1/data/db/todos";
 const OTHER_APP = "0190a0a0-0000-7000-8000-000000000002";
@@ -434,7 +432,7 @@ describe("a service of its own", () => {
     });
 
   test("pushes, and tells what was pushed, for who proves a key that may", async () => {
-    const context = contextOf(app, ["schema:push"]);
+    const context = contextOf(app, { scopes: ["schema:push"] });
     expect((await push(context)).status).toBe(200);
     for (const target of [SCHEMA, `${SCHEMA}/migrations/1`])
       expect((await call({ signed: { target, context } })).status).toBe(200);
@@ -452,7 +450,7 @@ describe("a service of its own", () => {
     },
     { name: "an app that there is none of", of: async () => ({ id: OTHER_APP, key: app.key }) },
   ])("pushes and tells nothing for who proves $name, whatever was signed", async ({ of }) => {
-    const context = contextOf(await of(), ["schema:push"]);
+    const context = contextOf(await of(), { scopes: ["schema:push"] });
     const answers = [await push(context)];
     for (const target of [SCHEMA, `${SCHEMA}/migrations/1`, `${SCHEMA}/migrations/99`])
       answers.push(await call({ signed: { target, context } }));
@@ -498,23 +496,3 @@ describe("a service of its own", () => {
     for (const one of Object.values(TEST_SECRETS)) expect(reasons).not.toContain(one);
   });
 });
-
-/** What a gateway would say of a request with a good key of this app. */
-function contextOf(
-  { id, key }: Pick<TestApp, "id" | "key">,
-  scopes: readonly Scope[] = ["data:read", "data:write"],
-): string {
-  const principal = makePrincipal({
-    appId: id,
-    keyId: "k".repeat(16),
-    scopes,
-    proof: toProof(key.slice(key.indexOf(".") + 1)),
-  });
-  return writeSignedContext({
-    requestId: "the-id",
-    address: "",
-    virtualHost: "gateway",
-    principal,
-    oversize: false,
-  });
-}

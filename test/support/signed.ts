@@ -1,0 +1,84 @@
+/** Requests as a gateway signs them, for whoever has its secret. @module */
+import { toProof } from "../../src/accounts/mod.ts";
+import { type Audience, SIGNED_HEADERS, sign } from "../../src/gateway/signature.ts";
+import { writeSignedContext } from "../../src/gateway/signed_context.ts";
+import { makePrincipal, type Scope } from "../../src/principal.ts";
+import type { TestApp } from "./service.ts";
+import { TEST_SECRETS } from "./shape.ts";
+
+/** What a gateway would say of a request with a good key of this app; of one without a key, where there is no app. */
+export function contextOf(
+  app: Pick<TestApp, "id" | "key"> | undefined,
+  { scopes = ["data:read", "data:write"], address = "", host }: ContextOptions = {},
+): string {
+  const principal =
+    app &&
+    makePrincipal({
+      appId: app.id,
+      keyId: "k".repeat(16),
+      scopes,
+      proof: toProof(app.key.slice(app.key.indexOf(".") + 1)),
+    });
+  const virtualHost = app === undefined ? "both" : "gateway";
+  return writeSignedContext({
+    requestId: "the-id",
+    address,
+    virtualHost,
+    host,
+    principal,
+    oversize: false,
+  });
+}
+
+type ContextOptions = {
+  scopes?: readonly Scope[];
+  /** The client's, as the gateway would tell it. */
+  address?: string;
+  host?: string;
+};
+
+export type SignedCall = {
+  audience: Audience;
+  target: string;
+  context: string;
+  /** Sent as a POST of JSON, or of a form where it is text. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Another secret than the one that the gateway shares with the audience. */
+  secret?: string;
+};
+
+/** Sends a request that is signed for a service to wherever it is. */
+export async function sendSigned(
+  url: string,
+  call: SignedCall,
+): Promise<{ status: number; text: string; headers: Headers }> {
+  const { audience, target, context, body, secret = TEST_SECRETS[audience] } = call;
+  const isForm = typeof body === "string";
+  const text = body === undefined ? "" : isForm ? body : JSON.stringify(body);
+  const signed = {
+    audience,
+    method: body === undefined ? "GET" : "POST",
+    target,
+    timestamp: String(Date.now()),
+    nonce: body === undefined ? "" : crypto.randomUUID().replaceAll("-", "").slice(0, 22),
+    body: new TextEncoder().encode(text),
+    context,
+  };
+  const response = await fetch(url + target, {
+    method: signed.method,
+    redirect: "manual",
+    headers: {
+      [SIGNED_HEADERS.timestamp]: signed.timestamp,
+      [SIGNED_HEADERS.nonce]: signed.nonce,
+      [SIGNED_HEADERS.context]: context,
+      [SIGNED_HEADERS.signature]: sign(secret, signed),
+      ...(body === undefined
+        ? {}
+        : { "content-type": isForm ? "application/x-www-form-urlencoded" : "application/json" }),
+      ...call.headers,
+    },
+    ...(body === undefined ? {} : { body: text }),
+  });
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}

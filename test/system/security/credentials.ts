@@ -1,0 +1,149 @@
+/** What an API key, a session's cookie and a dump can and cannot do. Each sentence stands in docs/security.md. @module */
+import { expect } from "bun:test";
+import { makePasswordLink, revokeKey, toProof } from "../../../src/accounts/mod.ts";
+import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { testDeps } from "../../support/deps.ts";
+import { type Jar, PASSWORD, sharedCookie, signInAs, visit } from "../../support/people.ts";
+import { digestOf, guesses, LIST, makeKey, me, type Page, type World } from "./world.ts";
+
+export const CREDENTIALS: Page = {
+  "An API key": {
+    Can: {
+      "do what its scopes allow with the rows and tables of its app, until it expires or is revoked.":
+        async (world) => {
+          expect(
+            (
+              await world.service.call(world.mine, LIST, {
+                method: "POST",
+                json: { title: "made" },
+              })
+            ).status,
+          ).toBe(201);
+          expect((await world.service.call(world.mine, "/v1/data/schema")).status).toBe(200);
+          const key = await makeKey(world, world.mine, new Date(Date.now() - 1000));
+          expect((await world.service.call(world.mine, LIST, { key })).status).toBe(401);
+        },
+    },
+    Cannot: {
+      "reach a row of another app, or tell whether it is there.": async (world) => {
+        const answers = await Promise.all(
+          [world.otherRow, Bun.randomUUIDv7()].map((id) =>
+            world.service.call(world.mine, `${LIST}/${id}`),
+          ),
+        );
+        expect(
+          answers.map(({ status, text }) => `${status} ${text.replaceAll(/[0-9a-f-]{36}/g, "id")}`),
+        ).toEqual(Array(2).fill(expect.stringMatching(/^404 /)));
+        expect(
+          new Set(answers.map(({ text }) => text.replaceAll(/[0-9a-f-]{36}/g, "id"))).size,
+        ).toBe(1);
+        expect((await world.service.call(world.mine, LIST)).text).not.toContain("theirs");
+      },
+      "push, where it has no such scope.": async (world) => {
+        const app = await world.service.makeApp(undefined, { scopes: ["data:read", "data:write"] });
+        const json = { definition: { version: 1, tables: [] } };
+        expect(
+          (await world.service.call(app, "/v1/data/schema", { method: "POST", json })).status,
+        ).toBe(403);
+      },
+      "be used once it is revoked, not even at a process that has it in memory.": async (world) => {
+        const key = await makeKey(world, world.mine);
+        expect((await world.service.call(world.mine, LIST, { key })).status).toBe(200);
+        await revokeKey({ admin: world.service.service.admin }, key.split(/[_.]/)[1] ?? "");
+        expect((await world.service.call(world.mine, LIST, { key })).status).toBe(401);
+      },
+    },
+  },
+  "A session's cookie": {
+    Can: {
+      "be the person to every app until the session ends, and end it.": async (world) => {
+        const own = await signInAs(world.service, world.victim);
+        expect((await me(world, sharedCookie(own))).json).toMatchObject({ id: world.victim.id });
+        const headers = { cookie: sharedCookie(own) };
+        expect(
+          (await world.service.call(undefined, "/v1/auth/logout", { method: "POST", headers }))
+            .status,
+        ).toBe(204);
+        expect((await me(world, sharedCookie(own))).status).toBe(401);
+      },
+    },
+    Cannot: {
+      "open the identity pages, which ask for a second cookie that no other host receives.": async (
+        world,
+      ) => {
+        const page = await visit(
+          world.service,
+          new Map([[SESSION_COOKIE, world.jar.get(SESSION_COOKIE) ?? ""]]),
+          "/login",
+        );
+        expect(page.text).toContain('name="password"');
+        const both = await visit(world.service, new Map(world.jar), "/login");
+        expect(both.text).toContain(world.victim.email);
+      },
+      "end the person's other sessions, or set a password.": async (world) => {
+        const second = await signInAs(world.service, world.victim);
+        const thief: Jar = new Map([[SESSION_COOKIE, world.jar.get(SESSION_COOKIE) ?? ""]]);
+        await visit(world.service, thief, "/sign-out", {
+          fields: { everywhere: "yes", form_token: "" },
+        });
+        expect((await me(world, sharedCookie(second))).status).toBe(200);
+        expect((await visit(world.service, thief, "/set-password")).status).toBe(404);
+      },
+    },
+  },
+  "A dump of the database": {
+    Can: {
+      "read every row, person, role and definition in it.": async (world) => {
+        const dump = await dumpAll(world);
+        for (const text of ["theirs", world.victim.email, "super_admin", world.other.slug])
+          expect(dump).toContain(text);
+      },
+    },
+    Cannot: {
+      "present a key, a session or a link: what is in it are digests.": async (world) => {
+        const { linkText } = await makePasswordLink(
+          testDeps(world.service.service),
+          world.victim.email,
+        );
+        const dump = await dumpAll(world);
+        const secretOf = (text: string) => text.slice(text.indexOf(".") + 1);
+        const proof = toProof(secretOf(world.other.key));
+        for (const secret of [
+          secretOf(world.other.key),
+          secretOf(linkText),
+          Buffer.from(proof).toString("hex"),
+          ...[...world.jar.values()].map(secretOf),
+        ])
+          expect([secret.length > 20, dump.includes(secret)]).toEqual([true, false]);
+        const digest = digestOf(proof);
+        expect(dump).toContain(digest);
+        const id = world.other.key.split(".")[0];
+        expect(
+          (await world.service.call(world.other, LIST, { key: `${id}.${digest}` })).status,
+        ).toBe(401);
+      },
+      "check a guess at a password, without `IDENTITY_SECRET`.": async (world) => {
+        expect(await guesses(world, PASSWORD)).toEqual({ withSecret: true, without: false });
+        expect(await guesses(world, "not the password")).toEqual({
+          withSecret: false,
+          without: false,
+        });
+      },
+    },
+  },
+};
+
+async function dumpAll(world: World): Promise<string> {
+  const { rows } = await world.tryAs(
+    "admin",
+    "select relnamespace::regnamespace || '.' || quote_ident(relname) as name from pg_class where relkind = 'r' and relnamespace in ('rowhouse'::regnamespace, 'data'::regnamespace)",
+  );
+  const texts = await Promise.all(
+    rows.map(async ({ name }) =>
+      JSON.stringify(
+        (await world.tryAs("admin", `select row_to_json(t)::text as row from ${name} as t`)).rows,
+      ),
+    ),
+  );
+  return texts.join("\n");
+}

@@ -1,0 +1,288 @@
+/** What the logins of processes that serve can and cannot do. Each sentence stands in docs/security.md. @module */
+import { expect } from "bun:test";
+import { makePasswordLink, revokeKey } from "../../../src/accounts/mod.ts";
+import { SIGNALS } from "../../../src/db/mod.ts";
+import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { testDeps } from "../../support/deps.ts";
+import { functionOf } from "../../support/functions.ts";
+import { proofOf } from "../../support/proof.ts";
+import {
+  DEFINITIONS,
+  digestOf,
+  finishCall,
+  hashOf,
+  KEYS,
+  type Login,
+  listCall,
+  makeKey,
+  me,
+  type Page,
+  PEOPLE,
+  ROWS,
+  SCHEMA,
+  SERVING,
+  type World,
+} from "./world.ts";
+
+/** As long as a proof is, and nobody's. */
+const MADE_UP = "pg_catalog.decode(repeat('07', 32), 'hex')";
+
+export const SERVING_LOGINS: Page = {
+  "Any login of the database": {
+    Can: {
+      "stop what uses it: change its own password and settings, and end its own connections.":
+        async (world) => {
+          for (const login of [...SERVING, "push"] as const)
+            await world.allows(login, [
+              "alter role current_user password 'another'",
+              "alter role current_user set default_transaction_read_only = on",
+              "select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user and pid <> pg_backend_pid() and application_name = 'none'",
+            ]);
+        },
+    },
+    Cannot: {
+      "become another role, or make one.": async (world) => {
+        for (const login of [...SERVING, "push"] as const)
+          await world.refuses(login, [
+            "set local role rowhouse_owner",
+            "set local role postgres",
+            "grant rowhouse_owner to current_user",
+            "alter role current_user superuser",
+            "create role mine login",
+          ]);
+        for (const login of SERVING)
+          await world.refuses(login, [
+            "set local role rowhouse_tables",
+            "set local role rowhouse_tenant",
+          ]);
+      },
+      "make a schema, a temporary table, or anything in the schemas `public` and `rowhouse`.":
+        async (world) => {
+          for (const login of [...SERVING, "push"] as const)
+            await world.refuses(login, [
+              "create schema mine",
+              "create temporary table mine (id int)",
+              "create table public.mine (id int)",
+              "create table rowhouse.mine (id int)",
+              "create function rowhouse.mine() returns int language sql as 'select 1'",
+            ]);
+        },
+      "read a file of the server, or run a program there.": async (world) => {
+        for (const login of [...SERVING, "push"] as const)
+          await world.refuses(login, [
+            "select pg_read_file('/etc/passwd')",
+            "copy (select 1) to program 'true'",
+            "copy (select 1) to '/tmp/mine'",
+            "select lo_import('/etc/passwd')",
+            "create extension file_fdw",
+          ]);
+      },
+    },
+  },
+  "The serving login of one process": {
+    Can: {
+      "read who the people and the apps are: addresses, names, roles, origins, and what apps' tables look like.":
+        (world) =>
+          world.allows("all", [
+            "select email, display_name, console_role from rowhouse.users",
+            "select role from rowhouse.grants",
+            "select slug from rowhouse.apps",
+            "select origin from rowhouse.targets",
+            ...DEFINITIONS,
+          ]),
+      "read the digests of sessions and links, and the hash of a password by its owner's address.":
+        (world) => reachesPeople(world, "all"),
+      "end sessions, keep one alive that nobody uses, and add entries to the audit log that tell of nothing that happened.":
+        (world) => reachesPeople(world, "all"),
+      "count attempts to sign in that nobody made, so that people have to wait.": (world) =>
+        reachesPeople(world, "all"),
+    },
+    Cannot: {
+      "read, write or count a row of an app without the proof of a live key of that app.": async (
+        world,
+      ) => {
+        await world.refuses("all", ROWS);
+        await world.refuses(
+          "all",
+          [
+            listCall(world.mine, MADE_UP),
+            listCall(world.other, proofOf(world.mine.key)),
+            listCall(world.mine, "null"),
+          ],
+          SIGNALS.keyRefused,
+        );
+        expect(
+          (await world.tryAs("all", listCall(world.other, proofOf(world.other.key)))).rows[0]?.[
+            "body"
+          ],
+        ).toContain("theirs");
+      },
+      "read, make, roll or revoke a key.": (world) => world.refuses("all", KEYS),
+      "sign in as anybody, or put another password in the place of one.": (world) =>
+        signsInAsNobody(world, "all"),
+      "make a person, give a role or set a limit.": (world) =>
+        world.refuses("all", [
+          "insert into rowhouse.users (id, email) values (gen_random_uuid(), 'x@example.org')",
+          "update rowhouse.users set email = 'x@example.org'",
+          "update rowhouse.users set console_role = 'super_admin'",
+          "select rowhouse.set_console_role('x@example.org', 'super_admin', 'me')",
+          "select rowhouse.set_disabled('x@example.org', false, 'me')",
+          "insert into rowhouse.grants (user_id, app_id, role) select gen_random_uuid(), gen_random_uuid(), 'admin'",
+          "update rowhouse.apps set requests_per_minute = 1",
+        ]),
+      "change an entry of the audit log, date one back, or delete one that is younger than thirty days.":
+        async (world) => {
+          await world.refuses("all", [
+            "update rowhouse.audit set actor = 'me'",
+            "delete from rowhouse.audit",
+            "truncate rowhouse.audit",
+            "insert into rowhouse.audit (at, actor, action) values ('2000-01-01', 'me', 'nothing')",
+          ]);
+          expect(
+            (await world.tryAs("all", "select rowhouse.sweep_audit(0) as swept")).rows,
+          ).toEqual([{ swept: 0 }]);
+        },
+      "push, or change a table or a function of an app.": (world) =>
+        world.refuses("all", [
+          "select rowhouse.record_push(gen_random_uuid(), '{}', '[]', '[]', '[]')",
+          "update rowhouse.tables set definition = '{}'",
+          "alter table data.todos add column x int",
+          "alter table data.todos disable row level security",
+          "create table data.mine (id int)",
+          "create function api.mine() returns int language sql as 'select 1'",
+          `alter function api."${functionOf(SCHEMA, "todos", "list")}" security invoker`,
+        ]),
+    },
+  },
+  "The gateway's serving login": {
+    Can: {
+      "read the slugs, origins and limits of apps, and the record of a key whose proof it knows.":
+        async (world) => {
+          await world.allows("gateway", [
+            "select slug, requests_per_minute from rowhouse.apps",
+            "select origin from rowhouse.targets",
+          ]);
+          const id = world.mine.key.split(/[_.]/)[1];
+          const known = await world.tryAs(
+            "gateway",
+            `select app_id::text from rowhouse.use_key('${id}', sha256(${proofOf(world.mine.key)}))`,
+          );
+          expect(known.rows).toEqual([{ app_id: world.mine.id }]);
+          expect(
+            (await world.tryAs("gateway", `select * from rowhouse.use_key('${id}', sha256('x'))`))
+              .rows,
+          ).toEqual([]);
+        },
+    },
+    Cannot: {
+      "call a function of an app's table, whatever proof it knows.": (world) =>
+        world.refuses("gateway", [listCall(world.mine, proofOf(world.mine.key)), ...ROWS]),
+      "read people, sessions, or what apps' tables look like.": (world) =>
+        world.refuses("gateway", [...PEOPLE, ...DEFINITIONS]),
+    },
+  },
+  "The data service's serving login": {
+    Can: {
+      "read what all apps' tables look like, and the SQL of all their migrations.": (world) =>
+        world.allows("data", DEFINITIONS),
+      "read and write the rows of an app with a proof of its key that it knows.": async (world) =>
+        expect(
+          (await world.tryAs("data", listCall(world.other, proofOf(world.other.key)))).rows[0]?.[
+            "body"
+          ],
+        ).toContain("theirs"),
+    },
+    Cannot: {
+      "read or write a row with the proof of another app's key, or of one that was revoked.":
+        async (world) => {
+          const revoked = await makeKey(world, world.other);
+          await world.allows("data", [listCall(world.other, proofOf(revoked))]);
+          await revokeKey({ admin: world.service.service.admin }, revoked.split(/[_.]/)[1] ?? "");
+          await world.refuses(
+            "data",
+            [
+              listCall(world.other, proofOf(world.mine.key)),
+              listCall(world.other, proofOf(revoked)),
+            ],
+            SIGNALS.keyRefused,
+          );
+          await world.refuses("data", ROWS);
+        },
+      "read a key, a person, a session, or which apps there are.": (world) =>
+        world.refuses("data", [...KEYS, ...PEOPLE, "select slug from rowhouse.apps"]),
+    },
+  },
+  "The identity service's serving login": {
+    Can: {
+      "do with people and sessions what that of one process can.": (world) =>
+        reachesPeople(world, "identity"),
+    },
+    Cannot: {
+      "call a function of an app's table, whatever proof it knows.": (world) =>
+        world.refuses("identity", [listCall(world.mine, proofOf(world.mine.key)), ...ROWS]),
+      "read a key, or what apps' tables look like.": (world) =>
+        world.refuses("identity", [...KEYS, ...DEFINITIONS]),
+      "sign in as anybody, or put another password in the place of one.": (world) =>
+        signsInAsNobody(world, "identity"),
+    },
+  },
+};
+
+/** What a serving login that reaches people cannot make of what it reads and writes. */
+async function signsInAsNobody(world: World, login: Login): Promise<void> {
+  const { hash } = await hashOf(world, login, world.victim);
+  expect(hash).toStartWith("$argon2id$");
+  for (const shown of [digestOf("x"), digestOf(hash), Buffer.from(hash).toString("hex"), ""])
+    for (const fresh of ["null, null, null", "'$argon2id$v=19$x', sha256('x'), 'x'"])
+      expect((await world.tryAs(login, finishCall(world.victim, shown, fresh))).rows).toEqual([
+        { is_done: false },
+      ]);
+  await world.refuses(login, [
+    `insert into rowhouse.sessions (id, session_digest, identity_digest, secret_id, user_id, expires_at)
+      values ('aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', '${world.victim.id}', now() + interval '1 hour')`,
+    `update rowhouse.sessions set user_id = '${world.victim.id}'`,
+    "update rowhouse.sessions set expires_at = now() + interval '1 year'",
+    "update rowhouse.users set password_hash = 'x', password_digest = sha256('x'), password_secret_id = 'x'",
+    "insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at) select id, 'aaaaaaaaaaaaaaaa', sha256('x'), 'x', now() from rowhouse.users",
+  ]);
+  const { rows } = await world.tryAs(
+    login,
+    "select id, encode(session_digest, 'hex') as digest from rowhouse.sessions",
+  );
+  expect(rows.length).toBeGreaterThan(0);
+  for (const { id, digest } of rows)
+    for (const secret of [String(digest), String(digest).slice(0, 32)])
+      expect((await me(world, `${SESSION_COOKIE}=${id}.${secret}`)).status).toBe(401);
+  const { linkText } = await makePasswordLink(testDeps(world.service.service), world.victim.email);
+  const links = await world.tryAs(
+    login,
+    "select id, encode(digest, 'hex') as digest from rowhouse.password_links",
+  );
+  for (const { id, digest } of links.rows)
+    expect(
+      (
+        await world.tryAs(
+          login,
+          `select rowhouse.use_password_link('${id}', decode('${digest}', 'hex'), 'h', sha256('x'), 'x') as is_done`,
+        )
+      ).rows,
+    ).toEqual([{ is_done: false }]);
+  expect(linkText).toStartWith(String(links.rows[0]?.["id"]));
+}
+
+/** What a serving login that reaches people can do. */
+async function reachesPeople(world: World, login: Login): Promise<void> {
+  await world.allows(login, [
+    "select email, display_name from rowhouse.users",
+    "select role from rowhouse.grants",
+    "select slug from rowhouse.apps",
+    "select origin from rowhouse.targets",
+    "select session_digest, identity_digest from rowhouse.sessions",
+    "select digest from rowhouse.password_links",
+    "delete from rowhouse.sessions",
+    "update rowhouse.sessions set last_seen_at = now()",
+    "insert into rowhouse.audit (actor, action, user_id) values ('operator', 'nothing', null)",
+    "select rowhouse.begin_sign_in('x@example.org', 'address x', array['client x'], 'device x', null, 10, array[60], 600, 900)",
+  ]);
+  expect((await hashOf(world, login, world.victim)).hash).toStartWith("$argon2id$");
+}

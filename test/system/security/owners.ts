@@ -1,0 +1,198 @@
+/** What the pushing and the administrator's login can and cannot do. Each sentence stands in docs/security.md. @module */
+import { expect } from "bun:test";
+import postgres from "postgres";
+import { toProof } from "../../../src/accounts/mod.ts";
+import { SIGNALS } from "../../../src/db/mod.ts";
+import { makeHashing, SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { checksumOf } from "../../../src/push/migration.ts";
+import { functionOf } from "../../support/functions.ts";
+import {
+  type Jar,
+  makePerson,
+  sharedCookie,
+  signInAs,
+  submitSignIn,
+} from "../../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../../support/service.ts";
+import { DEFINITIONS, KEYS, LIST, listCall, type Page, PEOPLE, ROWS, SCHEMA } from "./world.ts";
+
+export const OWNING_LOGINS: Page = {
+  "The pushing login": {
+    Can: {
+      "read and change every row of every app: it owns their tables, and may set their row security aside.":
+        async (world) => {
+          const { rows } = await world.tryAs(
+            "push",
+            "alter table data.todos disable row level security; select title from data.todos",
+          );
+          expect(JSON.stringify(rows)).toContain("theirs");
+        },
+      "read what all apps' tables look like, and the SQL of all their migrations.": (world) =>
+        world.allows("push", DEFINITIONS),
+      "make, change and drop apps' tables and functions, and so note the proofs of keys with which processes call them.":
+        () =>
+          inSpareDatabase(async (spare, app) => {
+            const name = functionOf(SCHEMA, "todos", "list");
+            const push = postgres(spare.database.pushUrl, { max: 1, onnotice: () => undefined });
+            await push.unsafe(`create table data.noted (proof bytea); grant insert on data.noted to rowhouse_tenant;
+            create or replace function api."${name}"(uuid, bytea, int, int, int) returns text language plpgsql security definer
+            as $$ begin insert into data.noted values ($2); return '{}'; end $$`);
+            const answer = await spare.call(app, LIST);
+            const [row] = await push.unsafe("select encode(proof, 'hex') as proof from data.noted");
+            await push.unsafe("drop table data.noted");
+            await push.end();
+            expect(answer.status).toBe(200);
+            expect(row?.["proof"]).toBe(
+              Buffer.from(toProof(app.key.slice(app.key.indexOf(".") + 1))).toString("hex"),
+            );
+          }),
+      "record a push in the name of any app.": async (world) =>
+        expect(
+          (await world.tryAs("push", recordCall({ app: await world.service.makeApp() }))).code,
+        ).toBe(""),
+      "leave a trigger on a table that runs with the rights of whoever writes a row of it by hand.":
+        () =>
+          inSpareDatabase(async (spare) => {
+            const push = postgres(spare.database.pushUrl, { max: 1, onnotice: () => undefined });
+            await push.unsafe(`create function api.left_behind() returns trigger language plpgsql
+            as $$ begin perform set_config('left.user', current_user, false); return null; end $$;
+            create trigger left_behind after insert on data.todos for each statement execute function api.left_behind()`);
+            await push.end();
+            const [row] = await spare.service.admin.message<{ ran: string; user: string }>(`
+            insert into data.todos (app_id, id, title) values (gen_random_uuid(), gen_random_uuid(), 'x');
+            select current_setting('left.user') as ran, current_user as user`);
+            expect(row?.ran).toBe(String(row?.user));
+          }),
+    },
+    Cannot: {
+      "read a person, a password's hash, a session, a link or the audit log.": (world) =>
+        world.refuses("push", [
+          ...PEOPLE,
+          "select password_hash from rowhouse.users",
+          "select * from rowhouse.password_links",
+          "select * from rowhouse.audit",
+          "select rowhouse.begin_sign_in('x', 'x', array['x'], 'x', null, 1, array[1], 1, 1)",
+        ]),
+      "make, read or revoke a key: what it reads of proofs are digests.": async (world) => {
+        await world.refuses(
+          "push",
+          KEYS.filter((text) => !text.startsWith("select * from rowhouse.proofs")),
+        );
+        const { rows } = await world.tryAs(
+          "push",
+          `select set_config('rowhouse.app_id', '${world.mine.id}', true);
+          select encode(digest, 'hex') as digest from rowhouse.proofs`,
+        );
+        for (const digest of readDigests(rows))
+          await world.refuses(
+            "data",
+            [listCall(world.mine, `decode('${digest}', 'hex')`)],
+            SIGNALS.keyRefused,
+          );
+      },
+      "record a push that is not an app's next migration, or give a table to another app.": async (
+        world,
+      ) => {
+        const app = await world.service.makeApp();
+        expect((await world.tryAs("push", recordCall({ app, seq: 7 }))).code).toBe(
+          SIGNALS.catalogMoved,
+        );
+        expect((await world.tryAs("push", recordCall({ app, tables: ["todos"] }))).code).toBe(
+          SIGNALS.notItsPush,
+        );
+        await world.refuses("push", [
+          "update rowhouse.tables set owner_app_id = gen_random_uuid()",
+          "select rowhouse.transfer_table('todos', 'x')",
+        ]);
+      },
+      "change or delete a migration that was recorded.": (world) =>
+        world.refuses("push", [
+          "update rowhouse.migrations set sql = ''",
+          "delete from rowhouse.migrations",
+          "truncate rowhouse.migrations",
+        ]),
+    },
+  },
+  "The administrator's login": {
+    Can: {
+      "read and change everything in the database, make keys for every app, and give its own account any role.":
+        (world) =>
+          world.allows("admin", [
+            ...ROWS,
+            ...DEFINITIONS,
+            ...PEOPLE,
+            "select password_hash from rowhouse.users",
+            `select rowhouse.issue_key('${world.other.slug}', 'kkkkkkkkkkkkkkkk', 'n', sha256('x'), array['data:read'], null, 'me')`,
+            "update rowhouse.users set console_role = 'super_admin'",
+          ]),
+    },
+    Cannot: {
+      "make a session, a link or a password that the service believes, without `IDENTITY_SECRET`.":
+        () =>
+          inSpareDatabase(async (spare) => {
+            const person = await makePerson(spare);
+            const own: Jar = await signInAs(spare, await makePerson(spare));
+            const secret = "ab".repeat(16);
+            const hash = await makeHashing().make("a new password of mine");
+            await spare.service.admin.message(`
+            update rowhouse.sessions set user_id = '${person.id}';
+            insert into rowhouse.sessions (id, session_digest, identity_digest, secret_id, user_id, expires_at) select 'aaaaaaaaaaaaaaaa',
+              sha256(convert_to('${secret}', 'UTF8') || uuid_send(id)), sha256('i'), password_secret_id, id, now() + interval '1 hour'
+              from rowhouse.users where id = '${person.id}';
+            update rowhouse.users set password_hash = '${hash}' where id = '${person.id}'; select 1`);
+            for (const cookie of [
+              sharedCookie(own),
+              `${SESSION_COOKIE}=aaaaaaaaaaaaaaaa.${secret}`,
+            ])
+              expect(
+                (await spare.call(undefined, "/v1/auth/me", { headers: { cookie } })).status,
+              ).toBe(401);
+            const { status } = await submitSignIn(spare, new Map(), {
+              email: person.email,
+              password: "a new password of mine",
+            });
+            expect(status).toBe(422);
+          }),
+    },
+  },
+};
+
+/** What is left behind in a database is left in one that goes away. */
+async function inSpareDatabase(
+  use: (spare: TestService, app: TestApp) => Promise<void>,
+): Promise<void> {
+  const spare = await openTestService({ shape: "one" });
+  try {
+    await use(spare, await spare.makeApp(SCHEMA));
+  } finally {
+    await spare.close();
+  }
+}
+
+function recordCall({
+  app,
+  seq = 1,
+  tables = [],
+}: {
+  app: TestApp;
+  seq?: number;
+  tables?: string[];
+}): string {
+  const sql = "-- nothing\n";
+  const migration = JSON.stringify({
+    seq,
+    name: "nothing",
+    parent: "",
+    checksum: checksumOf("", sql),
+    sql,
+  });
+  const definitions = JSON.stringify(
+    tables.map((name) => ({ name, columns: [], indexes: [], uniques: [] })),
+  );
+  return `select rowhouse.record_push('${app.id}', '${migration}', '${definitions}', '[]', '[]')`;
+}
+
+/** The digests in the answer to several statements, which is a list of lists. */
+function readDigests(rows: unknown): string[] {
+  return JSON.stringify(rows).match(/[0-9a-f]{64}/g) ?? [];
+}

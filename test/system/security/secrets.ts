@@ -1,0 +1,146 @@
+/** What the secrets between processes, and the one behind people, can and cannot do. Each sentence stands in docs/security.md. @module */
+import { expect } from "bun:test";
+import { proveSignIn } from "../../../src/accounts/passwords.ts";
+import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET } from "../../support/deps.ts";
+import { PASSWORD, readToken, sharedCookie } from "../../support/people.ts";
+import { TEST_SECRETS } from "../../support/shape.ts";
+import { contextOf, sendSigned } from "../../support/signed.ts";
+import { finishCall, guesses, hashOf, LIST, me, type Page, type World } from "./world.ts";
+
+export const SECRETS: Page = {
+  "`INTERNAL_HMAC_SECRET` of the data service": {
+    Can: {
+      "speak to the data service as the gateway does, where it reaches it: past limits, and with a key's proof that it knows.":
+        async (world) => {
+          const { status, text } = await sendSigned(world.data.url, {
+            audience: "data",
+            target: LIST,
+            context: contextOf(world.other),
+          });
+          expect([status, text]).toEqual([200, expect.stringContaining("theirs")]);
+        },
+    },
+    Cannot: {
+      "read, write or push anything there without such a proof.": async (world) => {
+        for (const key of ["rh_made.up", world.mine.key]) {
+          const context = contextOf(
+            { id: world.other.id, key },
+            { scopes: ["data:read", "data:write", "schema:push"] },
+          );
+          const push = { definition: { version: 1, tables: [] }, dryRun: true };
+          for (const call of [
+            { target: LIST },
+            { target: LIST, body: { title: "x" } },
+            { target: "/v1/data/schema" },
+            { target: "/v1/data/schema", body: push },
+          ])
+            expect(
+              (await sendSigned(world.data.url, { audience: "data", context, ...call })).status,
+            ).toBe(401);
+        }
+      },
+      "sign a request to the identity service.": async (world) => {
+        const context = contextOf(undefined);
+        const call = { audience: "identity", target: "/v1/auth/me", context } as const;
+        expect(
+          (await sendSigned(world.identity.url, { ...call, secret: TEST_SECRETS.data })).text,
+        ).toContain("invalid_signature");
+        expect((await sendSigned(world.identity.url, call)).text).not.toContain(
+          "invalid_signature",
+        );
+      },
+    },
+  },
+  "`INTERNAL_HMAC_SECRET` of the identity service": {
+    Can: {
+      "speak to the identity service as the gateway does, where it reaches it: attempts to sign in are counted for whatever address it names.":
+        async (world) => {
+          const before = await countClients(world);
+          await signInSigned(world, "192.0.2.77");
+          await signInSigned(world, "192.0.2.78");
+          expect((await countClients(world)) - before).toBe(2);
+        },
+    },
+    Cannot: {
+      "learn who is signed in, or end a session, without the session's cookie.": async (world) => {
+        const context = contextOf(undefined);
+        const signed = { audience: "identity", context } as const;
+        expect(
+          (await sendSigned(world.identity.url, { ...signed, target: "/v1/auth/me" })).status,
+        ).toBe(401);
+        await sendSigned(world.identity.url, { ...signed, target: "/v1/auth/logout", body: "" });
+        expect((await me(world, sharedCookie(world.jar))).status).toBe(200);
+      },
+      "sign a request to the data service.": async (world) => {
+        const call = {
+          audience: "data",
+          target: LIST,
+          context: contextOf(world.other),
+          secret: TEST_SECRETS.identity,
+        } as const;
+        expect((await sendSigned(world.data.url, call)).text).toContain("invalid_signature");
+      },
+    },
+  },
+  "`IDENTITY_SECRET`": {
+    Can: {
+      "with a dump, guess at passwords.": async (world) =>
+        expect(await guesses(world, PASSWORD)).toEqual({ withSecret: true, without: false }),
+      "with the serving login of one process or of the identity service, sign in as anybody.":
+        async (world) => {
+          for (const login of ["all", "identity"] as const) {
+            const proof = proveSignIn(
+              IDENTITY_SECRETS,
+              world.victim.id,
+              await hashOf(world, login, world.victim),
+            );
+            expect((await world.tryAs(login, finishCall(world.victim, proof ?? ""))).rows).toEqual([
+              { is_done: true },
+            ]);
+          }
+        },
+    },
+    Cannot: {
+      "sign in as anybody, or read anything, by itself.": async (world) => {
+        const [id] = (world.jar.get(SESSION_COOKIE) ?? "").split(".");
+        const proof = IDENTITY_SECRETS.current.prove("session cookie", id ?? "");
+        for (const secret of [
+          TEST_IDENTITY_SECRET,
+          Buffer.from(proof).toString("hex"),
+          Buffer.from(proof).toString("hex").slice(0, 32),
+        ])
+          expect((await me(world, `${SESSION_COOKIE}=${id}.${secret}`)).status).toBe(401);
+      },
+    },
+  },
+};
+
+async function countClients(world: World): Promise<number> {
+  const { rows } = await world.tryAs(
+    "admin",
+    "select count(*)::int4 as count from rowhouse.throttle where starts_with(key, 'client ')",
+  );
+  return Number(rows[0]?.["count"]);
+}
+
+/** An attempt to sign in that is sent past the gateway, by whoever has its secret. */
+async function signInSigned(world: World, address: string): Promise<void> {
+  const { host, origin } = new URL(world.identity.url);
+  const context = contextOf(undefined, { address, host });
+  const call = { audience: "identity", target: "/login", context } as const;
+  const page = await sendSigned(world.identity.url, call);
+  const [cookie = ""] = page.headers.getSetCookie().map((line) => line.split(";")[0] ?? "");
+  const fields = {
+    form_token: readToken(page.text),
+    email: world.victim.email,
+    password: "a guess",
+  };
+  const body = new URLSearchParams(fields).toString();
+  const answer = await sendSigned(world.identity.url, {
+    ...call,
+    body,
+    headers: { origin, cookie },
+  });
+  expect(answer.status).toBe(422);
+}

@@ -1,0 +1,208 @@
+/** What a thief of the tests meets: a service with two apps and a person, its parts on their own, and every login. @module */
+import { expect } from "bun:test";
+import postgres from "postgres";
+import { issueKey } from "../../../src/accounts/mod.ts";
+import { toKeyedPassword } from "../../../src/accounts/passwords.ts";
+import { defineSchema, t } from "../../../src/dsl/mod.ts";
+import { makeHashing } from "../../../src/identity/mod.ts";
+import { openService } from "../../../src/service/open.ts";
+import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET, testDeps } from "../../support/deps.ts";
+import { functionOf } from "../../support/functions.ts";
+import { type Jar, makePerson, type Person, signInAs } from "../../support/people.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../../support/service.ts";
+import { type Opened, serve, TEST_SECRETS } from "../../support/shape.ts";
+
+export const LIST = "/v1/data/db/todos";
+export const SCHEMA = defineSchema({ todos: { title: t.string().required() } });
+export const SERVING = ["all", "gateway", "data", "identity"] as const;
+export type Login = (typeof SERVING)[number] | "push" | "admin";
+
+/** Tries that a sentence is true; fails where it is not. */
+export type Attempt = (world: World) => Promise<void>;
+/** The sentences of a page by heading and list, each with what tries it. */
+export type Page = Readonly<
+  Record<string, Readonly<Record<"Can" | "Cannot", Readonly<Record<string, Attempt>>>>>
+>;
+
+type Tried = { code: string; rows: Record<string, unknown>[] };
+
+export type World = {
+  service: TestService;
+  mine: TestApp;
+  other: TestApp;
+  /** The id of the other app's one row, whose title is "theirs". */
+  otherRow: string;
+  /** A super_admin, and the browser that is signed in. */
+  victim: Person;
+  jar: Jar;
+  /** Services of the roles by themselves, which take what a gateway signed. */
+  data: Opened;
+  identity: Opened;
+  /** What a statement comes to; whatever it did is rolled back. */
+  tryAs: (login: Login, text: string) => Promise<Tried>;
+  /** Each is refused with this SQLSTATE; another one would mean that an attack was aimed at nothing. */
+  refuses: (login: Login, texts: readonly string[], code?: string) => Promise<void>;
+  allows: (login: Login, texts: readonly string[]) => Promise<void>;
+  close: () => Promise<void>;
+};
+
+export async function openWorld(): Promise<World> {
+  const service = await openTestService({ shape: "one" });
+  const [mine, other] = [await service.makeApp(SCHEMA), await service.makeApp(SCHEMA)];
+  const created = await service.call(other, LIST, { method: "POST", json: { title: "theirs" } });
+  const victim = await makePerson(service, { consoleRole: "super_admin" });
+  const [data, identity] = [await openPart(service, "data"), await openPart(service, "identity")];
+  const { tryAs, close } = openLogins(service);
+  const expectCodes = async (login: Login, texts: readonly string[], code: string) => {
+    for (const text of texts)
+      expect([login, text, (await tryAs(login, text)).code]).toEqual([login, text, code]);
+  };
+  return {
+    service,
+    mine,
+    other,
+    otherRow: (created.json as { id: string }).id,
+    victim,
+    jar: await signInAs(service, victim),
+    data,
+    identity,
+    tryAs,
+    refuses: (login, texts, code = "42501") => expectCodes(login, texts, code),
+    allows: (login, texts) => expectCodes(login, texts, ""),
+    close: async () => {
+      await Promise.all([close(), data.close(), identity.close()]);
+      await service.close();
+    },
+  };
+}
+
+function openPart({ database }: TestService, role: "data" | "identity"): Promise<Opened> {
+  return serve(
+    openService({
+      databaseUrl: database.roleUrls[role],
+      adminDatabaseUrl: database.pushUrl,
+      connections: 2,
+      prepare: database.prepare,
+      keyPrefix: "rh",
+      role,
+      secrets: { [role]: [TEST_SECRETS[role]] },
+      identitySecrets: role === "identity" ? [TEST_IDENTITY_SECRET] : [],
+      log: () => undefined,
+    }),
+  );
+}
+
+function openLogins({ database }: TestService): Pick<World, "tryAs" | "close"> {
+  const { servingUrl, roleUrls, pushUrl, adminUrl } = database;
+  const urls = { all: servingUrl, ...roleUrls, push: pushUrl, admin: adminUrl };
+  const opened = new Map<Login, postgres.Sql>();
+  const connect = (login: Login) => {
+    const sql =
+      opened.get(login) ??
+      postgres(urls[login], { max: 1, prepare: false, onnotice: () => undefined });
+    opened.set(login, sql);
+    return sql;
+  };
+  return {
+    tryAs: async (login, text) => {
+      const sql = connect(login);
+      await sql.unsafe("begin");
+      try {
+        return { code: "", rows: [...(await sql.unsafe(text))] };
+      } catch (error) {
+        const code = error instanceof postgres.PostgresError ? error.code : String(error);
+        return { code, rows: [] };
+      } finally {
+        await sql.unsafe("rollback");
+      }
+    },
+    close: async () => void (await Promise.all([...opened.values()].map((sql) => sql.end()))),
+  };
+}
+
+export const listCall = (app: TestApp, proof: string): string =>
+  `select api."${functionOf(SCHEMA, "todos", "list")}"('${app.id}', ${proof}, 10, 0, 100000) as body`;
+
+/** What reads or writes rows without a function. */
+export const ROWS: readonly string[] = [
+  "select * from data.todos",
+  "select count(*) from data.todos",
+  "insert into data.todos (app_id, id, title) values (gen_random_uuid(), gen_random_uuid(), 'x')",
+  "update data.todos set title = 'x'",
+  "delete from data.todos",
+];
+export const DEFINITIONS: readonly string[] = [
+  "select definition from rowhouse.tables",
+  "select sql from rowhouse.migrations",
+];
+export const KEYS: readonly string[] = [
+  "select * from rowhouse.api_keys",
+  "select * from rowhouse.proofs",
+  "insert into rowhouse.proofs (app_id, digest, scopes) values (gen_random_uuid(), sha256('x'), 7)",
+  "select rowhouse.issue_key('x', 'k', 'n', sha256('x'), array['data:read'], null, 'me')",
+  "select rowhouse.roll_key('k', 'l', sha256('x'), 0, 'me')",
+  "select rowhouse.revoke_key('k', 'me')",
+  "update rowhouse.api_keys set revoked_at = null",
+];
+export const PEOPLE: readonly string[] = [
+  "select email from rowhouse.users",
+  "select * from rowhouse.sessions",
+];
+
+/** The hash of a person's password, as a login reads it that may begin a sign-in. */
+export async function hashOf(
+  { tryAs }: World,
+  login: Login,
+  { email }: Person,
+): Promise<{ hash: string; secretId: string }> {
+  const { rows } = await tryAs(
+    login,
+    `select password_hash, password_secret_id from rowhouse.begin_sign_in('${email}', 'address x', array['client x'], 'device x', null, 10, array[60], 600, 900)`,
+  );
+  const [row] = rows;
+  return { hash: String(row?.["password_hash"]), secretId: String(row?.["password_secret_id"]) };
+}
+
+/** A call that ends a sign-in with what is shown, and puts a fresh hash in place of the person's. */
+export const finishCall = (who: Person, shown: string, fresh = "null, null, null"): string =>
+  `select rowhouse.finish_sign_in('${who.id}', decode('${shown}', 'hex'), ${fresh}, '', 'aaaaaaaaaaaaaaaa', sha256('s'),
+    sha256('i'), 'secret', 600, 'address x', array['client x'], null) as is_done`;
+
+export const digestOf = (text: string | Uint8Array): string =>
+  new Bun.CryptoHasher("sha256").update(text).digest("hex");
+
+export const me = ({ service }: World, cookie: string): Promise<Answer> =>
+  service.call(undefined, "/v1/auth/me", { headers: { cookie } });
+
+/** A key with every scope; its text. */
+export async function makeKey({ service }: World, app: TestApp, expiresAt?: Date): Promise<string> {
+  const { text } = await issueKey(testDeps(service.service), {
+    slug: app.slug,
+    name: "test",
+    scopes: ["data:read", "data:write", "schema:push"],
+    expiresAt,
+  });
+  service.secrets.add(text);
+  return text;
+}
+
+/** Whether a guess can be found right by the hash that is stored. */
+export async function guesses(
+  { tryAs, victim }: World,
+  password: string,
+): Promise<{ withSecret: boolean; without: boolean }> {
+  const { rows } = await tryAs(
+    "admin",
+    `select password_hash from rowhouse.users where id = '${victim.id}'`,
+  );
+  const verify = (text: string) => makeHashing().verify(text, String(rows[0]?.["password_hash"]));
+  return {
+    withSecret: await verify(toKeyedPassword(IDENTITY_SECRETS.current, victim.id, password)),
+    without: await verify(password),
+  };
+}
