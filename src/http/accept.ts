@@ -1,4 +1,4 @@
-/** `Accept`: whether a caller takes JSON, or asks for an event stream. @see https://www.rfc-editor.org/rfc/rfc9110#name-accept @module */
+/** `Accept`: whether a caller takes JSON, or asks for an event stream or a page. @see https://www.rfc-editor.org/rfc/rfc9110#name-accept @module */
 
 type Range = { type: string; quality: number };
 
@@ -20,6 +20,12 @@ export function acceptsEventStream(accept: string | null): boolean {
   return readRanges(accept).some(
     (range) => range.type === "text/event-stream" && range.quality > 0,
   );
+}
+
+/** Whether an `Accept` header names HTML, as that of a browser which opens an address does. */
+export function acceptsHtml(accept: string | null): boolean {
+  if (accept === null || !/text\/html/i.test(accept)) return false;
+  return readRanges(accept).some((range) => range.type === "text/html" && range.quality > 0);
 }
 
 function readRanges(accept: string): Range[] {

@@ -1,5 +1,5 @@
 /** HTTP: routes, bodies, answers. Knows nothing of apps, tables or people. @module */
-export { acceptsEventStream, acceptsJson } from "./accept.ts";
+export { acceptsEventStream, acceptsHtml, acceptsJson } from "./accept.ts";
 export {
   checkDepth,
   checkJsonBody,

@@ -11,7 +11,7 @@ export type { PageDeps } from "./page_deps.ts";
 export { pageRoutes } from "./page_routes.ts";
 export { findPasswordFaults } from "./password.ts";
 export { type PasswordDeps, setPasswordByLink } from "./password_record.ts";
-export { AUTH_PATH } from "./paths.ts";
+export { AUTH_PATH, LOGIN_PATH } from "./paths.ts";
 export { answerProblemPage } from "./problem_page.ts";
 export {
   DEFAULT_SETTINGS,

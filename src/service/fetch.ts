@@ -20,11 +20,17 @@ import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { addAnswerHeaders, answerPreflight, type FacingDeps } from "./answer_headers.ts";
 import { type ErrorFormat, REFUSE, toErrorFormat } from "./error_format.ts";
+import { answerFrontPage } from "./front_page.ts";
 import type { Guard } from "./isolation_guard.ts";
 import type { RouteTables } from "./routes.ts";
 
 /** Who calls, how often, and from which origins. */
-export type CallerDeps = FacingDeps & { authenticate: Authenticate; takeQuota: TakeQuota };
+export type CallerDeps = FacingDeps & {
+  authenticate: Authenticate;
+  takeQuota: TakeQuota;
+  /** The origin of the identity pages, where they have one of their own. */
+  identityUrl: string | undefined;
+};
 
 /** What every request needs, whichever room handles it. */
 export type FetchDeps = {
@@ -137,7 +143,7 @@ async function answer<Deps extends FetchDeps>(
   const { request, requestId } = context;
   try {
     checkHost(request);
-    if (match === undefined) throw refuseRoute(request);
+    if (match === undefined) return answerNoRoute(deps, { context, state });
     if (request.method === "OPTIONS")
       return answerPreflight(deps.callers?.origins, { request, allow: match.allow });
     if (match.route === undefined)
@@ -172,6 +178,22 @@ async function enter<Deps extends FetchDeps>(
 async function authenticate({ callers }: FetchDeps, context: RequestContext): Promise<Principal> {
   if (callers === undefined) throw new Problem("unauthenticated");
   return await callers.authenticate(context.request, () => context.address);
+}
+
+/** A page where a browser asks, the refusal where a program does. */
+function answerNoRoute<Deps extends FetchDeps>(
+  { callers }: Deps,
+  { context: { request }, state }: Omit<RoutedRequest<Deps>, "match">,
+): Response {
+  const problem = refuseRoute(request);
+  const { path } = splitTarget(request.url);
+  const page =
+    callers === undefined
+      ? undefined
+      : answerFrontPage({ request, path, ...state, identityUrl: callers.identityUrl });
+  if (page === undefined) throw problem;
+  if (page.status !== 200) state.code = problem.code;
+  return page;
 }
 
 /** CONNECT has no path; any other unknown method is refused by its path. */

@@ -145,7 +145,13 @@ function makeCallers({ options, identity, db, shared }: Parts, watch: VersionWat
     deps: {
       ...shared,
       receive,
-      callers: { authenticate, takeQuota, origins, isHttps: (host) => isHttps(host, identity) },
+      callers: {
+        authenticate,
+        takeQuota,
+        origins,
+        isHttps: (host) => isHttps(host, identity),
+        identityUrl: identity.identityUrl,
+      },
     },
     origins,
     refresh: async (version) => {

@@ -7,6 +7,7 @@ import { type DataDeps, dataRoutes, MAX_BODY } from "../data/mod.ts";
 import { type Audience, type Forward, toForwarded } from "../gateway/mod.ts";
 import type { Route, VirtualHost } from "../http/mod.ts";
 import { type AuthDeps, authRoutes, type PageDeps, pageRoutes } from "../identity/mod.ts";
+import { assetRoutes } from "../pages/mod.ts";
 import { MAX_BYTES, type PushRouteDeps, pushRoutes } from "../push/mod.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";
 
@@ -70,5 +71,10 @@ function toRouteTables<Deps extends HealthDeps>({
   pages: readonly Route<Deps>[];
 }): RouteTables<Deps> {
   const gateway = [...api, ...healthRoutes];
-  return { gateway, identity: [...pages, ...healthRoutes], both: [...gateway, ...pages] };
+  return {
+    // The front page's stylesheet and icon.
+    gateway: [...gateway, ...assetRoutes],
+    identity: [...pages, ...healthRoutes],
+    both: [...gateway, ...pages],
+  };
 }

@@ -1,0 +1,31 @@
+/** What a browser gets where the API has nothing for it: a page that says what this is, and where to go. @module */
+import { acceptsHtml, type VirtualHost } from "../http/mod.ts";
+import { LOGIN_PATH } from "../identity/mod.ts";
+import { answerPage, html } from "../pages/mod.ts";
+
+/** Where the API answers programs, which are told in JSON what is wrong. */
+const API = /^\/v1(\/|$)/;
+
+export type Visit = {
+  request: Request;
+  path: string;
+  virtualHost: VirtualHost;
+  /** The origin of the identity pages; `undefined` where they are on this very host. */
+  identityUrl: string | undefined;
+};
+
+/** The page for a path that is no route; none for a program, and on the host of the identity pages, which has its own. */
+export function answerFrontPage(visit: Visit): Response | undefined {
+  const { request, path, virtualHost, identityUrl = "" } = visit;
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  if (!isRead || virtualHost === "identity" || API.test(path)) return undefined;
+  if (!acceptsHtml(request.headers.get("accept"))) return undefined;
+  const isFront = path === "/";
+  const title = isFront ? "This is a Rowhouse service" : "Page not found";
+  const body = html`
+<h1>${title}</h1>
+<p>This address belongs to a Rowhouse service, which keeps the rows of apps and signs people in.</p>
+<p>Programs call it under /v1 with an API key. People sign in on their account page, which also lists their apps.</p>
+<p><a class="button button-primary" href="${identityUrl}${LOGIN_PATH}">Your account</a></p>`;
+  return answerPage({ title, body }, { status: isFront ? 200 : 404, headers: { vary: "accept" } });
+}
