@@ -79,7 +79,7 @@ window.IdentityError = IdentityError;
 }
 
 /** The client as an app ships it, with its exports as variables of the script. */
-async function bundleClient(): Promise<string> {
+export async function bundleClient(): Promise<string> {
   const built = await Bun.build({
     entrypoints: [`${import.meta.dir}/../../src/sdk/identity.ts`],
     target: "browser",
