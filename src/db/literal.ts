@@ -10,11 +10,11 @@ export function quoteLiteral(text: string): string {
   if (text.includes("\0")) throw new RangeError("Cannot quote U+0000");
   const doubled = text.replaceAll("'", "''");
   if (!/[\\\r]/.test(doubled)) return `'${doubled}'`;
-  // A carriage return is spelt out: a checkout that changes line ends must not change a value.
+  // A carriage return is escaped: a checkout that changes line endings must not change a value.
   return `E'${doubled.replaceAll("\\", "\\\\").replaceAll("\r", "\\r")}'`;
 }
 
-/** A text between dollar quotes, as it is: the tag is one that the text does not hold. */
+/** A text in dollar quotes, unchanged: the tag does not occur in the text. */
 export function quoteBody(text: string): string {
   let tag = "$rowhouse$";
   for (let n = 1; text.includes(tag); n++) tag = `$rowhouse_${n}$`;

@@ -1,4 +1,4 @@
-/** The database's edge: the pool, what its errors mean, the service's own migrations. Imports "postgres" alone. @module */
+/** The edge to the database: the pool, what errors mean, the service's own migrations. The only importer of "postgres". @module */
 
 export { startCluster } from "./embedded/mod.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";

@@ -1,8 +1,8 @@
-/** What a database of one's own machine is given: a database by name and a login of least rights. Part of `dev`. @module */
+/** What `dev` creates on one's own machine: a database, and a login with the least rights. @module */
 import { quoteLiteral, quoteName } from "./literal.ts";
 import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
 
-/** Makes a database where there is none of that name. */
+/** Creates a database, unless there is one with that name. */
 export async function makeDatabase(admin: Database, name: string): Promise<void> {
   const found = await admin.query("select from pg_catalog.pg_database where datname = $1", [name], {
     retry: "safe",
@@ -11,7 +11,7 @@ export async function makeDatabase(admin: Database, name: string): Promise<void>
   if (found.length === 0) await admin.message(`create database ${quoteName(name)}`);
 }
 
-/** Makes a login, or gives it this password. */
+/** Creates a login, or gives it this password. */
 export async function makeLogin(
   admin: Database,
   login: { name: string; password: string },

@@ -1,4 +1,4 @@
-/** Which PostgreSQL serves, and whether it has what the tables need. @module */
+/** The version of PostgreSQL, and whether it has what the tables need. @module */
 import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
 
 /** The oldest that has it: `on delete set null (column)`, and what row security relies on. */

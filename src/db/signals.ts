@@ -1,12 +1,12 @@
-/** What the service's own SQL raises on purpose: an SQLSTATE for each reason, for who raises it and who answers it. @module */
+/** What the service's own SQL raises on purpose: an SQLSTATE for each reason, shared by those who raise and handle it. @module */
 
-/** All begin with these letters, which PostgreSQL uses for nothing. */
+/** All begin with these letters, which PostgreSQL does not use. */
 export const SIGNAL_START = "RH";
 
 export const SIGNALS = {
   /** Another push has the tables, or their owner. */
   pushBusy: "RH001",
-  /** A push was planned on a catalog that is no more. */
+  /** A push was planned on a state that has changed since. */
   catalogMoved: "RH002",
   /** Another process has applied the migration meanwhile. */
   alreadyMigrated: "RH003",
@@ -14,7 +14,7 @@ export const SIGNALS = {
   unknownApp: "RH005",
   /** The app has not pushed the table. */
   notItsTable: "RH006",
-  /** The record of a push is not one that a push of this app can have made. */
+  /** What is to be recorded cannot come from a push of this app. */
   notItsPush: "RH007",
   lastSuperAdmin: "RH010",
   unknownUser: "RH011",

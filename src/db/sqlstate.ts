@@ -1,5 +1,5 @@
 /**
- * What PostgreSQL and the driver say, in the service's words: one table of SQLSTATEs. Messages, details and hints are
+ * What PostgreSQL and the driver report, in the service's terms: one table of SQLSTATEs. Messages, details and hints are
  * never passed on: they quote values of other apps.
  *
  * @module
@@ -8,15 +8,15 @@ import { Problem, type ProblemCode } from "../problem.ts";
 import { errorCode, isConnectFailure } from "../std/error_code.ts";
 import { SIGNAL_START } from "./signals.ts";
 
-/** A rule of the tables that a statement broke: what the caller needs to blame the right field. */
+/** A rule of the tables that a statement broke, with what is needed to name the field at fault. */
 export type Violation = {
   kind: "unique" | "reference" | "required" | "value";
-  /** Constraint or index name, or the column where PostgreSQL names one. */
+  /** The name of the constraint or index, or the column if PostgreSQL names one. */
   constraint: string | undefined;
   column: string | undefined;
 };
 
-/** The database refused a value; a room turns it into a Problem with the fields to blame. */
+/** The database refused a value; a room turns it into a Problem that names the fields. */
 export class ViolationError extends Error {
   readonly violation: Violation;
   readonly sqlState: string;
@@ -62,7 +62,7 @@ const VIOLATIONS: Readonly<Record<string, Violation["kind"]>> = {
 
 type ErrorMapping = { code: ProblemCode; retryAfterS?: number };
 
-/** By SQLSTATE, else by its class (two characters). */
+/** By SQLSTATE, otherwise by its class (two characters). */
 const ERROR_MAPPINGS: Readonly<Record<string, ErrorMapping>> = {
   "57014": { code: "timeout" },
   "25P03": { code: "timeout" },
@@ -75,15 +75,15 @@ const ERROR_MAPPINGS: Readonly<Record<string, ErrorMapping>> = {
   "58": { code: "unavailable", retryAfterS: 5 },
 };
 
-/** Lost against another statement: rolled back, worth another attempt. */
+/** Lost a conflict with another statement: rolled back, worth another attempt. */
 const LOST_RACES = new Set(["40001", "40P01"]);
 const CANCELLED = "57014";
 /** The server ended the session before the statement was done: it was rolled back. */
 const SESSION_ENDED = "57P01";
-/** A write that was under way when one of these came may have been committed: a crash, or a pooler that lost its server. */
+/** With one of these, a write that was under way may have been committed: a crash, or a pooler that lost its server. */
 const UNTOLD = ["08", "40003", "57P02"];
 
-/** The driver's own codes of a connection that was lost. */
+/** The driver's own codes for a lost connection. */
 const CUT = new Set([
   "CONNECTION_CLOSED",
   "CONNECTION_DESTROYED",
@@ -102,12 +102,12 @@ export type Failure = {
   isEarly: boolean;
 };
 
-/** Whether a failed statement certainly did nothing and may well succeed when it is sent again. */
+/** Whether a failed statement certainly did nothing and may succeed if it is sent again. */
 export function isWorthAnother(failure: Failure, attempt: number): boolean {
   const code = errorCode(failure.error) ?? "";
   if (LOST_RACES.has(code)) return true;
   if (failure.isAsked) return false;
-  // A cancellation that nobody here asked for was meant for another statement of a pooler's connection.
+  // A cancellation that we did not ask for was meant for another statement on a pooler's connection.
   if (code === CANCELLED) return failure.isEarly && attempt === 1;
   if (code === SESSION_ENDED) return true;
   return failure.retry === "safe" && (CUT.has(code) || code.startsWith("08"));
@@ -118,13 +118,13 @@ export function toConnectError(error: unknown): Problem {
   return away(error);
 }
 
-/** The error to throw for what a statement met. */
+/** The error to throw for a failed statement. */
 export function toDatabaseError(
   error: unknown,
   call: Pick<Failure, "retry" | "isTimedOut">,
 ): Error {
   const code = errorCode(error) ?? "";
-  // Who got no answer to the cancellation either cannot know whether a write happens after all.
+  // Without an answer even to the cancellation, nobody knows whether the write happens after all.
   if (error instanceof SilenceError && call.retry === "unsafe") return unknownOutcome(error);
   if (call.isTimedOut && (code === CANCELLED || error instanceof SilenceError))
     return new Problem("timeout", { cause: error });
@@ -141,7 +141,7 @@ export function toDatabaseError(
   return new Problem(mapping.code, { cause: error, retryAfterS: mapping.retryAfterS });
 }
 
-/** The SQLSTATE, or the driver's code, that an error of this room was made of; `undefined` for any other error. */
+/** The SQLSTATE or driver's code behind an error of this room; `undefined` for any other error. */
 export function readSqlState(error: unknown): string | undefined {
   if (error instanceof ViolationError) return error.sqlState;
   return errorCode(error instanceof Problem ? error.cause : error);

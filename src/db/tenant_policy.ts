@@ -1,6 +1,6 @@
-/** The policy that every table of apps has: it shows the rows of one app, and takes no others. @module */
+/** The policy of every app table: only rows of one app can be read or written. @module */
 
-/** The setting that names the app for one transaction. */
+/** The setting that names the app of a transaction. */
 export const APP_SETTING = "rowhouse.app_id";
 
 /** The condition of the policy `tenant`, for rows that are read and rows that are written. */

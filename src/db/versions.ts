@@ -1,6 +1,6 @@
 /**
- * Versions: one small row a kind of shared knowledge (tables, keys, apps), raised by triggers in the statement that
- * changes it. Processes compare numbers instead of listening, because LISTEN does not pass a transaction pooler.
+ * Versions: one small row for each kind of shared knowledge (tables, keys, apps), raised by triggers in the statement that
+ * changes it. Processes compare numbers instead of listening, because LISTEN does not work through a transaction pooler.
  *
  * @module
  */
@@ -12,21 +12,21 @@ export type VersionKind = (typeof KINDS)[number];
 export type Versions = Readonly<Record<VersionKind, number>>;
 
 export type VersionWatch = {
-  /** Versions read by a look-up that started after this call; callers at the same time share one. */
+  /** The versions, from a look-up that started after this call; concurrent callers share one. */
   readonly read: () => Promise<Versions>;
-  /** When the last look-up that succeeded began, in milliseconds of `now`; -Infinity before the first. */
+  /** When the last successful look-up began, in milliseconds of `now`; -Infinity before the first. */
   readonly confirmedAt: () => number;
   /** The versions of that look-up. */
   readonly latest: () => Versions | undefined;
   readonly stop: () => void;
 };
 
-/** How long a process may not notice what another one changed, unless a request makes it look. */
+/** How long a process may miss what another one changed, unless a request makes it look. */
 export const WATCH_INTERVAL_MS = 1000;
 
 const READ = "select name, version::pg_catalog.int4 as version from rowhouse.versions";
 
-/** A watch that looks every second and on demand; `onVersions` runs before a look-up's callers go on. */
+/** A watch that looks every second and on demand; `onVersions` runs before a look-up's callers continue. */
 export function watchVersions(
   deps: { db: Database; now: () => number; log: Log },
   onVersions: (versions: Versions) => Promise<void> | void = () => undefined,
@@ -47,7 +47,7 @@ export function watchVersions(
   };
   const read = coalesce(look);
   const timer = setInterval(() => {
-    // The watch stays on what it knew and looks again.
+    // The watch keeps what it knew and looks again.
     read().catch(noteFault(deps.log, "the look at versions"));
   }, WATCH_INTERVAL_MS);
   timer.unref();
@@ -60,8 +60,8 @@ export function watchVersions(
 }
 
 /**
- * A function whose callers share runs, none of which began before they called: at most one run is under way and one
- * is waiting to begin.
+ * A function whose callers share runs that start after they called: at most one run is under way and one is waiting to
+ * start.
  */
 export function coalesce<Result>(run: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | undefined;

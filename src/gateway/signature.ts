@@ -1,5 +1,5 @@
 /**
- * Signatures between the gateway and a service. Signed are eight lines, joined by `\n`, none of which can hold one:
+ * Signatures between the gateway and a service. What is signed is eight lines, separated by `\n`, which no line contains:
  *
  * ```text
  * rowhouse-v1                                version

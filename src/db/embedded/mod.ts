@@ -1,6 +1,6 @@
 /**
- * An embedded PostgreSQL for development and tests: real binaries from npm, run by a supervisor process that stops
- * them when its standard input closes, so that nothing is left behind even after kill -9 of whoever started it.
+ * An embedded PostgreSQL for development and tests: real binaries from npm, run by a supervisor process that stops the
+ * server when its standard input closes, so that nothing is left behind even if its parent was killed.
  *
  * @module
  */
@@ -11,28 +11,28 @@ import { fileURLToPath } from "node:url";
 export type Cluster = {
   /** The administrator's connection string, to the database `postgres`. */
   url: string;
-  /** Stops it, `fast` (sessions end in order) or `immediate` (as a crash would), and starts it again where it was. */
+  /** Stops it, `fast` (sessions end in order) or `immediate` (like a crash), and starts it again at the same address. */
   restart: (how: "fast" | "immediate") => Promise<void>;
   stop: () => Promise<void>;
-  /** When it has ended: true where `stop` was called, false where it died. */
+  /** Resolves when it has ended: true if `stop` was called, false if it died. */
   ended: Promise<boolean>;
 };
 
 export type ClusterOptions = {
-  /** Where its data lives; made when missing, kept when it ends. */
+  /** Where its data is: created if missing, kept when it ends. */
   dataDir: string;
-  /** Off for disposable clusters: faster, and lost with the machine. */
+  /** Off for disposable clusters: faster, but lost if the machine crashes. */
   durable: boolean;
-  /** Throws away the cluster that the folder holds, and makes another one. */
+  /** Deletes the cluster in the folder and creates a new one. */
   fresh?: boolean;
   /** More server settings, such as `max_connections=300`. */
   settings?: readonly string[];
 };
 
-/** @throws {Error} the supervisor's own words, where it could not start the server */
+/** @throws {Error} the supervisor's own message, if it could not start the server */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const script = fileURLToPath(new URL("./process.ts", import.meta.url));
-  // A process group of its own: Ctrl-C is for the caller, who stops the cluster last.
+  // A process group of its own: Ctrl-C goes to the caller, which stops the cluster last.
   const supervisor = spawn(process.execPath, [script, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "pipe"],
     detached: true,
@@ -61,7 +61,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     },
     stop: async () => {
       isStopping = true;
-      // One that has ended by itself, as when it was killed, says so no more.
+      // If it has already ended, for example because it was killed, there is no exit event to wait for.
       if (supervisor.exitCode !== null || supervisor.signalCode !== null) return;
       const ended = once(supervisor, "exit");
       supervisor.ref();

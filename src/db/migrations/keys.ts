@@ -1,6 +1,6 @@
 /**
- * API keys and what proves them. A key's secret gives a proof, one way; the database stores a digest of the proof and
- * nothing else of the secret, so that a dump holds nothing that can be presented.
+ * API keys and what proves them. A proof is derived from a key's secret by a one-way function, and the database stores only
+ * a digest of the proof, so that a dump contains nothing that can be presented.
  *
  * `api_keys` is what the gateway looks up and people manage. `proofs` is what a generated function checks in the call
  * that reads or writes rows: one small row per live key under the tenant's policy, without triggers and references, so

@@ -1,6 +1,6 @@
 /**
- * `rowhouse migrate`: the service's own tables and roles. Idempotent, also when several start at once; a database that
- * another release set up is refused.
+ * `rowhouse migrate`: the service's own tables and roles. Idempotent, even if several run at once; a database that another
+ * release set up is refused.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { readSqlState, SignalError } from "../sqlstate.ts";
 import { MIGRATE_LOCK } from "./lock.ts";
 import { MIGRATIONS, type ServiceMigration } from "./mod.ts";
 
-/** Roles are shared by all databases of a cluster: two that are set up at once meet on their catalog rows. */
+/** Roles are shared by all databases of a cluster: setting up two at once can collide on their catalog rows. */
 const COLLISIONS = new Set(["XX000", "23505", "40001", "40P01"]);
 const ATTEMPTS = 8;
 
@@ -28,16 +28,16 @@ export class BaselineError extends Error {
   }
 }
 
-/** How what a database records compares with what this release would apply. */
+/** How the migrations that a database recorded compare with those of this release. */
 export type MigrationState = {
   /** The numbers that the database lacks. */
   missing: number[];
-  /** Whether it applied another text under one of our numbers, or a number that we do not know. */
+  /** Whether it applied another text under one of our numbers, or a number that this release does not know. */
   isOtherBaseline: boolean;
 };
 
 /**
- * Applies what is missing; the names of what it applied.
+ * Applies what is missing; returns the names of what it applied.
  *
  * @throws {BaselineError} the database was set up by another release; nothing was changed
  */
@@ -76,7 +76,7 @@ async function readApplied(db: Database): Promise<Map<number, string>> {
   return new Map(rows.map((row) => [row.number, row.checksum]));
 }
 
-/** Whether this call applied it, and not another process at the same time. */
+/** Whether this call applied it, rather than another process at the same time. */
 async function apply(admin: Database, migration: ServiceMigration): Promise<boolean> {
   const text = toMessage(migration);
   for (let attempt = 1; ; attempt++) {

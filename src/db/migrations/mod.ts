@@ -1,6 +1,6 @@
 /**
- * The service's own migrations in order, each one message and one transaction. The first one, the baseline, is a file for
- * each area, which holds its tables and functions and says beside each of them who may use it.
+ * The service's own migrations in order, each one message and one transaction. The first one, the baseline, has a file for
+ * each area with its tables and functions, and beside each of them who may use it.
  *
  * Until 0.1.0 is released the baseline is edited in place; from then on migrations are only appended.
  *

@@ -1,5 +1,5 @@
 /**
- * The throttle of sign-ins: counts attempts by the pair of a typed address and a client, by address, by client, and all
+ * The throttle for sign-ins: counts attempts by the pair of typed address and client, by address, by client, and all
  * together. Only the pair has the small bound, so that someone who knows an address cannot keep its owner out from
  * elsewhere; all clients together have ten times as many attempts at an address. A client is counted as itself and as the
  * networks that it is part of, each with a bound of its own.

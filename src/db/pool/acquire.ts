@@ -1,6 +1,6 @@
 /**
- * Who gets a connection: at once where one is free, else in turn. A caller waits for a bounded time; a database that
- * refuses connections fails all who wait.
+ * Who gets a connection: at once if one is free, otherwise in turn. A caller waits for a limited time; if the database
+ * refuses connections, all waiting callers fail.
  *
  * @module
  */
@@ -12,9 +12,9 @@ import type { Caller } from "./statement.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
 
 export type AcquirerOptions = ConnectionsOptions & {
-  /** Connections that one queue may have at once. */
+  /** How many connections one queue may use at once. */
   share?: number | undefined;
-  /** Milliseconds that a caller waits for a connection. */
+  /** How many milliseconds a caller waits for a connection. */
   acquireMs: number;
   ticker: Ticker;
 };
@@ -29,7 +29,7 @@ export type PoolStats = {
 };
 
 export type Acquirer = {
-  /** A connection of the caller's own: at once where one is free. */
+  /** A connection for the caller alone: at once if one is free. */
   readonly acquire: (queue: string, caller?: Caller) => Connection | Promise<Connection>;
   readonly release: (queue: string, connection: Connection, isSuspect: boolean) => void;
   readonly stats: () => PoolStats;
@@ -41,7 +41,7 @@ type Waiter = Ticking & {
   fail: (error: Error) => void;
 };
 
-/** Callers that wait: of one queue, and in all. */
+/** Maximum number of waiting callers: in one queue, and in all. */
 const MAX_WAITING_PER_QUEUE = 256;
 const MAX_WAITING = 1024;
 
@@ -57,30 +57,30 @@ export function makeAcquirer(options: AcquirerOptions): Acquirer {
   const shed = { queue_full: 0, full: 0, waited: 0, away: 0 };
   let isClosed = false;
 
-  /** Hands free connections to whose turn it is, and has more opened for who is left. */
+  /** Hands free connections to those whose turn it is, and opens more for the others. */
   const serve = (): void => {
     while (fairQueue.waiting() > 0) {
-      const connection = connectionSet.take();
+      const connection = pool.take();
       if (connection === undefined) break;
       const waiter = fairQueue.next();
       if (waiter === undefined) {
-        connectionSet.keep(connection);
+        pool.keep(connection);
         break;
       }
       waiter.receive(connection);
     }
-    connectionSet.grow(fairQueue.waiting());
+    pool.grow(fairQueue.waiting());
   };
   const failAll = (error: Error): void => {
     shed.away += waiters.size;
     for (const waiter of [...waiters]) waiter.fail(error);
   };
-  const connectionSet = makeConnections(options, { onRoom: serve, onNone: failAll });
+  const pool = makeConnections(options, { onRoom: serve, onNone: failAll });
 
-  /** Why nobody can be served at this moment, where that is known already. */
+  /** Why nobody can be served right now, if that is known. */
   const findRefusal = (): Error | undefined => {
     if (isClosed) return closed();
-    const failure = connectionSet.failure();
+    const failure = pool.failure();
     if (failure === undefined) return undefined;
     if (performance.now() - failure.at >= RECONNECT_DELAY_MS) return undefined;
     shed.away++;
@@ -110,7 +110,7 @@ export function makeAcquirer(options: AcquirerOptions): Acquirer {
         if (caller?.signal.aborted === true) return waiter.fail(new Problem("overloaded"));
         if (now < leavesAt) return;
         shed.waited++;
-        waiter.fail(connectionSet.failure()?.error ?? tooBusy("waited"));
+        waiter.fail(pool.failure()?.error ?? tooBusy("waited"));
       },
     };
     return waiter;
@@ -131,7 +131,7 @@ export function makeAcquirer(options: AcquirerOptions): Acquirer {
 
   return {
     acquire: (queue, caller) => {
-      const connection = !isClosed && fairQueue.mayStart(queue) ? connectionSet.take() : undefined;
+      const connection = !isClosed && fairQueue.mayStart(queue) ? pool.take() : undefined;
       if (connection !== undefined) {
         fairQueue.start(queue);
         return connection;
@@ -141,11 +141,11 @@ export function makeAcquirer(options: AcquirerOptions): Acquirer {
     },
     release: (queue, connection, isSuspect) => {
       fairQueue.finish(queue);
-      connectionSet.release(connection, isSuspect);
+      pool.release(connection, isSuspect);
       if (fairQueue.waiting() > 0) serve();
     },
     stats: () => ({
-      ...connectionSet.size(),
+      ...pool.size(),
       busy: fairQueue.running(),
       waiting: fairQueue.waiting(),
       shed: { ...shed },
@@ -155,7 +155,7 @@ export function makeAcquirer(options: AcquirerOptions): Acquirer {
       failAll(closed());
       const endsAt = performance.now() + timeoutS * 1000;
       while (fairQueue.running() > 0 && performance.now() < endsAt) await Bun.sleep(10);
-      connectionSet.close();
+      pool.close();
     },
   };
 }

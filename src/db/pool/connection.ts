@@ -1,6 +1,6 @@
 /**
- * One connection: a driver of its own over a socket of its own, thrown away at the first fault, so that nothing of a
- * broken connection can reach the next caller. The only file that knows the driver. Sends one statement at a time.
+ * One connection: its own driver over its own socket, discarded at the first fault, so that nothing of a broken connection
+ * can reach the next caller. The only file that knows the driver. Sends one statement at a time.
  *
  * @module
  */
@@ -12,27 +12,27 @@ export type Parameter = string | number | boolean | null | Date | Uint8Array | r
 
 export type Statement = {
   text: string;
-  /** None: the text may hold several statements, sent as one message. */
+  /** `undefined`: the text may contain several statements, sent as one message. */
   parameters: readonly Parameter[] | undefined;
   prepare: boolean;
-  /** Rows as lists of the bytes that were sent, not as objects. */
+  /** Rows as lists of raw bytes, not as objects. */
   isRaw: boolean;
 };
 
-/** What a statement gave: settles when the server is ready again, which is after its commit. */
+/** A statement's result: settles when the server is ready again, which is after its commit. */
 export type Pending = Promise<unknown[]>;
 
 export type Connection = {
   readonly send: (statement: Statement) => Pending;
-  /** Asks the database to cancel what `send` gave; done when the request was taken, whatever came of it. */
+  /** Asks the database to cancel a statement; resolves when the request was accepted, whatever its effect. */
   readonly cancel: (pending: Pending) => Promise<void>;
   readonly isAlive: () => boolean;
-  /** Called once, when the connection is lost without having been ended. */
+  /** Called once if the connection is lost without having been ended. */
   onLost: () => void;
   /** When it was opened and last used, in milliseconds of `performance.now`. */
   readonly openedAt: number;
   usedAt: number;
-  /** Says goodbye; the socket is destroyed where the server does not answer that. */
+  /** Ends the session; if the server does not react, the socket is destroyed. */
   readonly end: () => void;
 };
 
@@ -42,15 +42,15 @@ export type ConnectionOptions = {
   name: string;
 };
 
-/** The longest that connecting, signing in and a first answer may take. */
+/** How long connecting, signing in and a first answer may take. */
 export const CONNECT_LIMIT_MS = 3000;
 const GOODBYE_LIMIT_MS = 1000;
 const KEEP_ALIVE_MS = 15_000;
 
-/** Number of the driver patch that this release was tested with: patches/README.md. */
+/** The number of the driver patch that this release was tested with: patches/README.md. */
 const WANTED_PATCH = 1;
 
-/** Whether the driver that runs is the patched one; without the patch a lost connection is reported less exactly. */
+/** Whether the running driver is the patched one; without the patch a lost connection is reported less precisely. */
 export function isDriverPatched(): boolean {
   return Reflect.get(postgres, "rowhousePatch") === WANTED_PATCH;
 }
@@ -71,7 +71,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     fetch_types: false,
     max_lifetime: null,
     connect_timeout: CONNECT_LIMIT_MS / 1000,
-    // A connection is never opened twice: what would be a reconnect waits until it is forgotten.
+    // A connection is never reopened: a reconnect waits so long that it never happens.
     backoff: () => 3600,
     onnotice: () => undefined,
     connection: { application_name: options.name },
@@ -117,7 +117,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   }
 }
 
-/** What the driver must be told outright, because it reads PG* variables of the environment for what is missing. */
+/** What the driver must be told explicitly, because for anything missing it reads PG* environment variables. */
 function toAddress(url: string): { username: string; password: string; database: string } {
   const { username, password, pathname } = new URL(url);
   return {
@@ -129,12 +129,12 @@ function toAddress(url: string): { username: string; password: string; database:
 
 type Parsed = { host: string[]; port: number[]; path: string | false };
 
-/** Options that the driver reads and its types lack. */
+/** Options that the driver knows but its types do not. */
 function toDriverOptions(socket: (parsed: Parsed) => Promise<Socket>): object {
   return { socket, max_pipeline: 0, no_subscribe: true };
 }
 
-/** A connected socket to the first of the hosts that takes one. */
+/** A connected socket to the first host that accepts one. */
 async function dial({ host, port, path }: Parsed): Promise<Socket> {
   const addresses = path
     ? [{ path }]
@@ -174,14 +174,14 @@ function dialOne(address: { path: string } | { host: string; port: number }): Pr
 }
 
 /**
- * The driver's own `cancel()` drops the promise of its cancelling connection, whose rejection would end the process
- * when the database is away: its canceller is called here instead.
+ * The driver's own `cancel()` drops the promise of its cancelling connection, and its rejection would end the process when
+ * the database is away: its canceller is called here instead.
  */
 async function cancel(pending: Pending): Promise<void> {
   const canceller: unknown = Reflect.get(pending, "canceller");
   if (typeof canceller !== "function") return;
   Reflect.set(pending, "canceller", null);
-  // A cancellation that does not arrive leaves the statement to its own time limit.
+  // If the cancellation does not arrive, the statement ends at its own time limit.
   await Promise.resolve(canceller(pending)).catch(() => undefined);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The pool's connections themselves: opened as asked, kept while they are free, thrown away when they are old, idle for
- * long or suspect. Knows no caller and no queue.
+ * The pool's connections: opened on demand, kept while they are free, discarded when they are old, suspect, or have been
+ * idle for long. Knows no callers and no queues.
  *
  * @module
  */
@@ -9,15 +9,15 @@ import { toConnectError } from "../sqlstate.ts";
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
 
 export type ConnectionsOptions = ConnectionOptions & {
-  /** Connections at the most. */
+  /** Maximum number of connections. */
   connections: number;
-  /** Told when there is no connection left and none can be made, with what the last attempt met. */
+  /** Called when no connection is left and none can be made, with the error of the last attempt. */
   onAway?: (cause: unknown) => void;
-  /** Told when a connection was made. */
+  /** Called when a connection was made. */
   onThere?: () => void;
 };
 
-/** What a connectionSet tells the pool. */
+/** What the connections tell the pool. */
 export type ConnectionsEvents = {
   /** There is a free connection, or room for one. */
   onRoom: () => void;
@@ -26,23 +26,23 @@ export type ConnectionsEvents = {
 };
 
 export type Connections = {
-  /** A free connection, for its taker alone until it is given back. */
+  /** A free connection, for the caller alone until it is given back. */
   readonly take: () => Connection | undefined;
-  /** Gives back what was not used. */
+  /** Gives back an unused connection. */
   readonly keep: (connection: Connection) => void;
   readonly release: (connection: Connection, isSuspect: boolean) => void;
-  /** Opens connections until as many are on their way as callers wait, or there is no more room. */
+  /** Opens connections until there are as many under way as waiting callers, or there is no more room. */
   readonly grow: (waiting: number) => void;
-  /** Why there is no connection, and when that was found, in milliseconds of `performance.now`. */
+  /** Why there is no connection, and since when, in milliseconds of `performance.now`. */
   readonly failure: () => { error: Error; at: number } | undefined;
   readonly size: () => { open: number; connecting: number };
-  /** Ends every connection, free or not; none is opened or kept from then on. */
+  /** Ends all connections, free or not; from then on none is opened or kept. */
   readonly close: () => void;
 };
 
-/** After a failed attempt to connect, the next one waits for this long. */
+/** How long to wait after a failed attempt to connect. */
 export const RECONNECT_DELAY_MS = 100;
-/** A connection may be dead without a word after a minute's silence: it is replaced, not trusted. */
+/** After a minute of silence a connection may be dead without notice: it is replaced, not trusted. */
 const MAX_IDLE_MS = 60_000;
 const MAX_AGE_MS = 30 * 60_000;
 

@@ -1,21 +1,21 @@
 /**
- * Whose turn it is: a bounded queue a queue (an app, or the service itself), served in rotation, so that an app at its
- * share waits behind itself and never in front of another. Knows no connection and no clock.
+ * Whose turn it is: one bounded queue per app, and one for the service itself, served in rotation, so that an app that has
+ * its share waits behind itself and never in front of others. Knows no connections and no clock.
  *
  * @module
  */
 
 export type FairQueueLimits = {
-  /** Statements under way at once, of all queues. */
+  /** Maximum number of statements under way, over all queues. */
   connections: number;
-  /** Statements under way at once, of one queue; default: as many, but in a larger pool never the last one. */
+  /** The same for one queue; default: as many, but in a larger pool never the last one. */
   share?: number | undefined;
-  /** Callers waiting in one queue, and in all of them. */
+  /** Maximum number of waiting callers in one queue, and in all of them. */
   perQueue: number;
   total: number;
 };
 
-/** `queue_full`: the caller's own doing; `full`: everybody's. */
+/** `queue_full`: the caller's own queue; `full`: all together. */
 export type Refusal = "queue_full" | "full";
 
 export type FairQueue<Waiter> = {
@@ -23,9 +23,9 @@ export type FairQueue<Waiter> = {
   readonly mayStart: (queue: string) => boolean;
   readonly start: (queue: string) => void;
   readonly finish: (queue: string) => void;
-  /** Joins the queue's queue, where there is room. */
+  /** Joins a queue, if there is room. */
   readonly join: (queue: string, waiter: Waiter) => Refusal | undefined;
-  /** Leaves the queue unserved: the waiter has given up. */
+  /** Leaves a queue unserved: the waiter has given up. */
   readonly leave: (queue: string, waiter: Waiter) => void;
   /** The next waiter in rotation, taken out of its queue and started. */
   readonly next: () => Waiter | undefined;
@@ -35,7 +35,7 @@ export type FairQueue<Waiter> = {
 
 type Queue<Waiter> = { running: number; waiters: Set<Waiter> };
 
-/** From this many connections on, the last one is never one queue's alone. */
+/** From this many connections on, one queue can never take the last one. */
 const SHARED_FROM = 4;
 
 function defaultShare(connections: number): number {
@@ -45,7 +45,7 @@ function defaultShare(connections: number): number {
 export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter> {
   const share = limits.share ?? defaultShare(limits.connections);
   const queues = new Map<string, Queue<Waiter>>();
-  /** Lanes with waiters, the next in turn first. */
+  /** Queues with waiters; the next in turn comes first. */
   const rotation = new Map<string, Queue<Waiter>>();
   let waiting = 0;
   let running = 0;
@@ -98,7 +98,7 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter
         const [waiter] = queue.waiters;
         if (waiter === undefined) continue;
         start(name);
-        // To the end of the rotation: every other queue comes first now.
+        // To the end of the rotation: all other queues come first now.
         rotation.delete(name);
         rotation.set(name, queue);
         remove(name, queue, waiter);

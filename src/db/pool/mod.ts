@@ -1,7 +1,7 @@
 /**
- * The shared pool, as the rooms see it. A call is one statement, one implicit transaction, with values as parameters,
- * bounded in time, on a connection of its own; nothing here begins a transaction or sets session state. What certainly
- * did not happen is tried again; what may have happened is said to be unknown.
+ * The shared pool, as the rooms see it. A call is one statement in one implicit transaction, with values as parameters, a
+ * time limit, and a connection of its own; nothing here begins a transaction or sets session state. A call that certainly
+ * did not happen is retried; if it may have happened, the outcome is reported as unknown.
  *
  * @module
  */
@@ -12,16 +12,16 @@ import type { Parameter, Statement } from "./connection.ts";
 import { type Caller, runStatement } from "./statement.ts";
 import { makeTicker, type Ticker } from "./ticker.ts";
 
-/** The queue of the service's own statements: versions, keys' records, people. Apps wait in queues of their own. */
+/** The queue of the service's own statements: versions, keys, people. Apps wait in queues of their own. */
 export const SERVICE_QUEUE = "service";
 
 export type CallOptions = {
   /**
-   * Whether the statement may run twice: `safe` where a lost connection means that nothing happened, or nothing that
-   * counts; `unsafe` where it may have happened.
+   * Whether the statement may run twice: `safe` if a repetition does no harm; `unsafe` if after a lost connection it may
+   * have happened.
    */
   retry: "safe" | "unsafe";
-  /** Who waits, such as the request: once its signal is aborted, the statement is cancelled in the database. */
+  /** Who waits for the result, such as the request: once its signal is aborted, the statement is cancelled in the database. */
   caller?: Caller;
   /** Whose queue the call waits in: an app's id, or {@linkcode SERVICE_QUEUE}. */
   queue: string;
@@ -37,8 +37,8 @@ export type Database = {
     options: CallOptions,
   ) => Promise<Row[]>;
   /**
-   * The one value of one row, as the bytes that the database sent: of a text, its UTF-8. `null` where there is no
-   * value, or no row.
+   * The only value of the only row, as the bytes that the database sent: for a text, its UTF-8. `null` if there is no value,
+   * or no row.
    */
   readonly bytes: (
     text: string,
@@ -46,8 +46,8 @@ export type Database = {
     options: CallOptions,
   ) => Promise<Uint8Array<ArrayBuffer> | null>;
   /**
-   * The last statement's rows of several statements sent as one message, which is one transaction. Waits in
-   * {@linkcode SERVICE_QUEUE} where no other queue is named.
+   * The rows of the last of several statements, sent as one message, which is one transaction. Waits in
+   * {@linkcode SERVICE_QUEUE} unless another queue is named.
    */
   readonly message: <Row>(text: string, options?: MessageOptions) => Promise<Row[]>;
   readonly stats: () => PoolStats;
@@ -59,9 +59,9 @@ export type MessageOptions = { timeoutMs?: number; queue?: string };
 
 export type DatabaseOptions = {
   url: string;
-  /** Connections at the most. */
+  /** Maximum number of connections. */
   connections: number;
-  /** Connections that one queue may have at once; default: all, but in a larger pool never the last one. */
+  /** How many connections one queue may use at once; default: all, but in a larger pool never the last one. */
   share?: number;
   /** Off behind a pooler that does not know protocol-level prepared statements (PgBouncer before 1.21). */
   prepare: boolean;
@@ -69,12 +69,12 @@ export type DatabaseOptions = {
   name: string;
   /** Milliseconds that a query may take; default {@linkcode EXECUTION_LIMIT_MS}. */
   limitMs?: number;
-  /** Told when there is no connection left and none can be made, with what the last attempt met; and when there is. */
+  /** Called when no connection is left and none can be made, with the error of the last attempt; and when there is one again. */
   onAway?: (cause: unknown) => void;
   onThere?: () => void;
 };
 
-/** Execution time at the most, the service's documented limit. */
+/** Maximum execution time, the service's documented limit. */
 export const EXECUTION_LIMIT_MS = 30_000;
 /** The longest wait for a connection. */
 const ACQUIRE_LIMIT_MS = 3000;
@@ -139,7 +139,7 @@ async function run<Row>({ acquirer, ticker }: Parts, work: Work): Promise<Row[]>
     acquirer.release(queue, connection, end.isSuspect);
     if ("rows" in end) return end.rows as Row[];
     const failure = { retry, ...end, isEarly: isEarly(startedAt, work) };
-    // Who has waited that long already is told, and not made to wait once more.
+    // A caller that has already waited that long gets the error, and does not have to wait again.
     const isPatient = performance.now() - askedAt < ACQUIRE_LIMIT_MS;
     if (attempt >= work.attempts || !isPatient || !isWorthAnother(failure, attempt))
       throw toDatabaseError(end.error, failure);
@@ -147,7 +147,7 @@ async function run<Row>({ acquirer, ticker }: Parts, work: Work): Promise<Row[]>
   }
 }
 
-/** Whether a statement was cancelled well before its limit: by nobody's wish, then, and not by the server's own limit. */
+/** Whether a statement was cancelled well before its limit: then neither we nor the server's own limit cancelled it. */
 function isEarly(startedAt: number, { limitMs }: Work): boolean {
   return performance.now() - startedAt < limitMs * 0.9;
 }

@@ -1,6 +1,6 @@
 /**
- * One statement on one connection, bounded in time: cancelled in the database at its limit or when its caller has
- * gone, and given up where neither it nor the cancellation is answered. Never leaves a promise unsettled.
+ * One statement on one connection, with a time limit: cancelled in the database at its limit or when its caller is gone, and
+ * given up if neither it nor the cancellation is answered. Never leaves a promise unsettled.
  *
  * @module
  */
@@ -9,13 +9,13 @@ import { SilenceError } from "../sqlstate.ts";
 import type { Connection, Pending, Statement } from "./connection.ts";
 import type { Ticker } from "./ticker.ts";
 
-/** Who waits for an answer: asked whether it has gone only while the answer takes its time. */
+/** Who waits for an answer; it is only asked whether it is gone while the answer takes long. */
 export type Caller = { readonly signal: AbortSignal };
 
 export type StatementLimits = { limitMs: number; caller: Caller | undefined; ticker: Ticker };
 
 export type StatementEnd = {
-  /** The connection must not be used again: it is lost, silent, or a cancellation may still be on its way to it. */
+  /** The connection must not be used again: it is lost or silent, or a cancellation may still be on its way to it. */
   isSuspect: boolean;
 } & ({ rows: unknown[] } | { error: unknown; isTimedOut: boolean; isAsked: boolean });
 
@@ -46,7 +46,7 @@ type Sent = {
   limitMs: number;
 };
 
-/** What is known of a statement between its sending and its end. */
+/** The state of a statement between its sending and its end. */
 function makeRunning(
   { connection, pending, caller, limitMs }: Sent,
   end: (end: StatementEnd) => void,
@@ -77,7 +77,7 @@ function makeRunning(
       if (caller?.signal.aborted === true) cancel();
       if (isForgotten) fail(lost());
       else if (now >= limitAt) passLimit(now);
-      // The driver rejects what was under way on a lost connection; the round after is for what it forgot.
+      // The driver rejects what was under way on a lost connection; the next tick handles what it forgot.
       isForgotten = !connection.isAlive();
     },
   };

@@ -1,13 +1,13 @@
 /**
- * Ticker: what is under way is looked at every few milliseconds, so that a call that is quick, as nearly all are, costs
- * no timer and no listener of its own. Deadlines are kept to within a round.
+ * Ticker: one timer checks everything under way every few milliseconds, so that a quick call, as nearly all are, needs no
+ * timer and no listener of its own. Deadlines are exact to one tick.
  *
  * @module
  */
 
 /** Something under way. */
 export type Ticking = {
-  /** Called once a round with the time, in milliseconds of `performance.now`. */
+  /** Called at every tick with the time, in milliseconds of `performance.now`. */
   readonly tick: (now: number) => void;
 };
 
@@ -18,7 +18,7 @@ export type Ticker = {
 
 const TICK_MS = 20;
 
-/** Ticker that are made while there is something to look at. */
+/** A ticker that runs only while there is something to check. */
 export function makeTicker(): Ticker {
   const all = new Set<Ticking>();
   let timer: Timer | undefined;
