@@ -90,8 +90,8 @@ export {
   SIGN_IN_LIMITS,
   sweepThrottle,
 } from "./sign_in_attempts.ts";
+export { dropTable, endRegistration, transferTable } from "./tables.ts";
 export { readTarget, type Target } from "./target.ts";
-export { transferTable } from "./transfer_table.ts";
 export {
   CONSOLE_ROLES,
   type ConsoleRole,

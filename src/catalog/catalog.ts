@@ -32,6 +32,7 @@ type News = {
   version: number;
   tables: { name: string; definition: TableDefinition }[];
   registrations: { appId: string; table: string; definition: TableDefinition }[];
+  ended: { appId: string; table: string }[];
 };
 
 /** A recorded table, and how each app uses it. */
@@ -54,6 +55,7 @@ export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }
       for (const { name, definition } of news.tables) changeTable(tables, name, definition);
       for (const { appId, table, definition } of news.registrations)
         changeUse(tables.get(table), appId, definition);
+      for (const { appId, table } of news.ended) tables.get(table)?.uses.delete(appId);
       seen = news.version;
     },
   };
@@ -81,7 +83,9 @@ async function readNews(db: Database, since: number): Promise<News> {
         from rowhouse.tables where version > $1),
       'registrations', (select coalesce(json_agg(json_build_object(
           'appId', app_id, 'table', table_name, 'definition', definition)), '[]')
-        from rowhouse.registrations where version > $1))::text as news`,
+        from rowhouse.registrations where version > $1),
+      'ended', (select coalesce(json_agg(json_build_object('appId', app_id, 'table', table_name)), '[]')
+        from rowhouse.ended_registrations where version > $1))::text as news`,
     [since],
     { retry: "safe", queue: SERVICE_QUEUE },
   );

@@ -16,6 +16,10 @@ export const SIGNALS = {
   notItsTable: "RH006",
   /** What is to be recorded cannot come from a push of this app. */
   notItsPush: "RH007",
+  /** Apps use the table still, the owner's own end or the drop of which was asked for. */
+  tableInUse: "RH008",
+  /** Another table refers to it. */
+  tableReferredTo: "RH009",
   lastSuperAdmin: "RH010",
   unknownUser: "RH011",
   auditOnlyGrows: "RH012",

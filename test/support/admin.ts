@@ -1,6 +1,6 @@
 /** `rowhouse admin` as an operator runs it, beside a service over the same database. @module */
 import { expect } from "bun:test";
-import { makeProject, type Outcome, runCommand } from "./command.ts";
+import { makeProject, type Outcome, runCommand, startOnTerminal } from "./command.ts";
 import { TEST_IDENTITY_SECRET } from "./deps.ts";
 import { openTestService, type TestService } from "./service.ts";
 
@@ -8,6 +8,8 @@ export type Admin = {
   service: TestService;
   /** Runs a command to its end. */
   run: (...words: string[]) => Promise<Outcome>;
+  /** Starts a command before a person. */
+  start: (...words: string[]) => ReturnType<typeof startOnTerminal>;
   /** What a command that succeeds prints with `--json`. */
   json: (...words: string[]) => Promise<Record<string, unknown>>;
   close: () => Promise<void>;
@@ -26,6 +28,7 @@ export async function openAdmin(): Promise<Admin> {
   return {
     service,
     run,
+    start: (...words) => startOnTerminal(["admin", ...words], { ...project, env }),
     json: async (...words) => {
       const { code, out, err } = await run(...words, "--json");
       expect({ code, err }).toEqual({ code: 0, err: "" });

@@ -10,6 +10,7 @@ import {
   type ExitCode,
   JSON_FLAG,
   type Setting,
+  type Terminal,
   UsageError,
 } from "../cli/command.ts";
 import { type Address, checkMigrated, findAdminAddress, withDatabase } from "../cli/database.ts";
@@ -23,6 +24,8 @@ export type AdminDeps = {
   makeId: () => string;
   randomBytes: RandomBytes;
   now: () => Date;
+  /** Asks the person at the terminal, as a terminal's `ask` does. */
+  ask: Terminal["ask"];
 };
 /** What a task gives: a document for `--json`, and lines for people. */
 export type AdminResult = { document: unknown; lines: readonly string[] };
@@ -59,7 +62,7 @@ async function runTask(
     await checkMigrated(admin);
     const makeId = () => Bun.randomUUIDv7();
     return await task(
-      { admin, config: settled, makeId, randomBytes: systemRandomBytes, now },
+      { admin, config: settled, makeId, randomBytes: systemRandomBytes, now, ask: terminal.ask },
       args,
     );
   });

@@ -11,6 +11,7 @@ import { KEYS } from "./keys.ts";
 import { PEOPLE } from "./people.ts";
 import { PUSH } from "./push.ts";
 import { ROLES } from "./roles.ts";
+import { TABLES } from "./tables.ts";
 import { THROTTLE } from "./throttle.ts";
 
 export type ServiceMigration = {
@@ -20,5 +21,9 @@ export type ServiceMigration = {
 };
 
 export const MIGRATIONS: readonly ServiceMigration[] = [
-  { number: 1, name: "baseline", sql: [ROLES, APPS, KEYS, PEOPLE, THROTTLE, PUSH].join("") },
+  {
+    number: 1,
+    name: "baseline",
+    sql: [ROLES, APPS, KEYS, PEOPLE, THROTTLE, PUSH, TABLES].join(""),
+  },
 ];

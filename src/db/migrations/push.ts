@@ -157,7 +157,8 @@ $$;
 
 -- Last statement of a push: records it, and raises the catalog's version, which it gives back. Takes only what one push
 -- of one app can have made: the app's next migration, tables that are new or the app's own and are there, uses of
--- recorded tables with their sets of columns, and builds that were put off. A push's one lock that all apps share is taken here, for a moment.
+-- recorded tables with their sets of columns, and builds that were put off. A push's one lock that all apps share is
+-- taken here, for a moment.
 create function rowhouse.record_push(app uuid, migration jsonb, definitions jsonb, uses jsonb, builds jsonb)
 returns bigint language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
@@ -217,33 +218,4 @@ $$;
 
 grant execute on function rowhouse.forget_sets(text, jsonb), rowhouse.lock_push(text[], jsonb, uuid, integer),
   rowhouse.lock_tables(text[], integer), rowhouse.record_push(uuid, jsonb, jsonb, jsonb, jsonb) to rowhouse_tables;
-
--- Hands a table to an app that uses it; the slug of the app that owned it before.
-create function rowhouse.transfer_table(wanted_table text, new_slug text) returns text language plpgsql
-set search_path = pg_catalog, pg_temp as $$
-declare
-  old_slug text;
-  new_id uuid;
-begin
-  if not pg_try_advisory_xact_lock(hashtextextended('rowhouse push table ' || wanted_table, 0)) then
-    raise exception 'a push is under way' using errcode = '${SIGNALS.pushBusy}';
-  end if;
-  select slug into old_slug from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id where name = wanted_table;
-  if not found then
-    raise exception 'no such table' using errcode = '${SIGNALS.unknownTable}';
-  end if;
-  select id into new_id from rowhouse.apps where slug = new_slug;
-  if not found then
-    raise exception 'no such app' using errcode = '${SIGNALS.unknownApp}';
-  end if;
-  if not exists (select from rowhouse.registrations where app_id = new_id and table_name = wanted_table) then
-    raise exception 'not a user of the table' using errcode = '${SIGNALS.notItsTable}';
-  end if;
-  update rowhouse.versions set version = version + 1 where name = 'catalog';
-  update rowhouse.tables set owner_app_id = new_id,
-    version = (select version from rowhouse.versions where versions.name = 'catalog')
-  where name = wanted_table;
-  return old_slug;
-end
-$$;
 `;

@@ -1,0 +1,126 @@
+/**
+ * What an operator does with apps' tables beside pushes: hand one to another app, end an app's use of one, drop one that
+ * nobody uses. Each is noted in the audit log by the statement that does it.
+ *
+ * @module
+ */
+import {
+  type Database,
+  readSqlState,
+  SERVICE_QUEUE,
+  SIGNALS,
+  SignalError,
+  ViolationError,
+} from "../db/mod.ts";
+import { Problem, type ProblemCode } from "../problem.ts";
+import { OPERATOR } from "./audit.ts";
+import { unknownApp } from "./keys.ts";
+
+type Refusal = { code: ProblemCode; message: string };
+
+const BUSY: Refusal = {
+  code: "push_busy",
+  message: "A push of that table is under way: try again",
+};
+const REFERRED_TO: Refusal = {
+  code: "invalid_request",
+  message: "Another table refers to that one: it must go first",
+};
+
+/** By what the functions of `rowhouse` raise, and PostgreSQL where somebody has the table locked. */
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  [SIGNALS.pushBusy]: BUSY,
+  "55P03": { ...BUSY, message: "The table is locked: try again" },
+  [SIGNALS.unknownTable]: { code: "unknown_table", message: "No table has that name" },
+  [SIGNALS.notItsTable]: {
+    code: "invalid_request",
+    message: "That app does not use the table: it must push its own declaration first",
+  },
+  [SIGNALS.tableInUse]: {
+    code: "invalid_request",
+    message: "Apps use the table: end their registrations first, the owner's last",
+  },
+  [SIGNALS.tableReferredTo]: REFERRED_TO,
+};
+
+type Deps = { admin: Database };
+
+/**
+ * Makes another app the owner of a table that it uses; the slug of the app that owned it before.
+ *
+ * @throws {Problem} unknown_table; unknown_app; invalid_request — the app has not pushed the table; push_busy
+ */
+export async function transferTable(
+  deps: Deps,
+  { table, slug }: { table: string; slug: string },
+): Promise<string> {
+  const text = `with done as (select rowhouse.transfer_table($1, $2) as owner)
+    insert into rowhouse.audit (actor, action, app, details)
+    select $3, 'transfer_table', $2, jsonb_build_object('table', $1::text, 'from', owner) from done
+    returning details ->> 'from' as result`;
+  return await runNoted(deps, { text, values: [table, slug, OPERATOR], slug });
+}
+
+/**
+ * Ends an app's use of a table and deletes its rows of it; how many those are. With `isTold` it only checks and counts.
+ *
+ * @throws {Problem} unknown_table; unknown_app; push_busy; invalid_request — the app does not use the table, owns it
+ *   while others use it, or has another table that refers to it
+ */
+export async function endRegistration(
+  deps: Deps,
+  { table, slug, isTold }: { table: string; slug: string; isTold: boolean },
+): Promise<number> {
+  const text = isTold
+    ? "select rowhouse.end_registration($1, $2, true)::text as result"
+    : `with done as (select rowhouse.end_registration($1, $2, false) as row_count)
+      insert into rowhouse.audit (actor, action, app, details)
+      select $3, 'end_registration', $1, jsonb_build_object('table', $2::text, 'rows', row_count) from done
+      returning details ->> 'rows' as result`;
+  const values = isTold ? [slug, table] : [slug, table, OPERATOR];
+  return Number(await runNoted(deps, { text, values, slug }));
+}
+
+/**
+ * Drops a table that no app uses any more: its name is free then; the slug of its owner. With `isTold` it only checks.
+ *
+ * @throws {Problem} unknown_table; push_busy; invalid_request — an app uses it, or another table refers to it
+ */
+export async function dropTable(
+  deps: Deps,
+  { table, isTold }: { table: string; isTold: boolean },
+): Promise<string> {
+  const text = isTold
+    ? "select rowhouse.drop_table($1, true) as result"
+    : `with done as (select rowhouse.drop_table($1, false) as owner)
+      insert into rowhouse.audit (actor, action, app, details)
+      select $2, 'drop_table', owner, jsonb_build_object('table', $1::text) from done
+      returning app as result`;
+  return await runNoted(deps, { text, values: isTold ? [table] : [table, OPERATOR], slug: "" });
+}
+
+type Change = { text: string; values: string[]; slug: string };
+
+async function runNoted({ admin }: Deps, { text, values, slug }: Change): Promise<string> {
+  try {
+    const options = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
+    const [row] = await admin.query<{ result: string }>(text, values, options);
+    if (row === undefined) throw new Error("An operator's change of a table gave no row");
+    return row.result;
+  } catch (error) {
+    throw toRefusal(error, slug);
+  }
+}
+
+function toRefusal(error: unknown, slug: string): unknown {
+  // Rows of a table that its app no longer declares may still refer to rows that would go.
+  if (error instanceof ViolationError) return toProblem(REFERRED_TO, error);
+  const state = error instanceof SignalError ? error.signal : readSqlState(error);
+  if (state === SIGNALS.unknownApp) return unknownApp(slug);
+  const refusal = REFUSALS[state ?? ""];
+  return refusal === undefined ? error : toProblem(refusal, error);
+}
+
+function toProblem({ code, message }: Refusal, cause: unknown): Problem {
+  return new Problem(code, { message, cause });
+}

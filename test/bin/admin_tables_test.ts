@@ -1,0 +1,110 @@
+/** `rowhouse admin` on apps' tables: an app's use of one ended, a table that nobody uses given back. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { readDrift } from "../../src/push/mod.ts";
+import { type Admin, openAdmin } from "../support/admin.ts";
+import { freshName, postSchema } from "../support/push.ts";
+
+let admin: Admin;
+beforeAll(async () => {
+  admin = await openAdmin();
+});
+afterAll(() => admin.close());
+
+const post = (json: object) => ({ method: "POST", json });
+
+test("a use is ended with its rows, the owner's last; then the table goes, and its name is free", async () => {
+  const { service, run, json } = admin;
+  const name = freshName();
+  const path = `/v1/data/db/${name}`;
+  const schema = defineSchema({
+    [name]: { title: t.string(), kind: t.enum(["a"]), parent: t.ref(name) },
+  });
+  const owner = await service.makeApp(schema);
+  const user = await service.makeApp(schema);
+  for (const app of [owner, user])
+    for (const title of ["one", "two"]) await service.call(app, path, post({ title }));
+  const kept = await service.call(owner, path);
+
+  expect(await run("drop-table", name, "--yes")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("end their registrations first"),
+  });
+  expect(await run("end-registration", owner.slug, name, "--yes")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("the owner's last"),
+  });
+  const unasked = await run("end-registration", user.slug, name);
+  expect([unasked.code, unasked.err]).toEqual([
+    1,
+    expect.stringMatching(/its 2 rows of that table will be deleted.* add --yes/),
+  ]);
+  expect((await service.call(user, path)).status).toBe(200);
+
+  expect(await json("end-registration", user.slug, name, "--yes")).toEqual({
+    app: user.slug,
+    table: name,
+    rows: 2,
+  });
+  // A name that nobody has makes the process look.
+  await service.call(owner, `/v1/data/db/${freshName()}`);
+  expect((await service.call(user, path)).status).toBe(404);
+  expect((await service.call(owner, path)).text).toBe(kept.text);
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  const ended = (await json("audit"))["entries"] as unknown[];
+  expect(ended[0]).toMatchObject({
+    action: "end_registration",
+    app: user.slug,
+    details: { table: name, rows: 2 },
+  });
+
+  // Who pushes it again uses it again, and none of the rows are back.
+  await postSchema(service, user, schema);
+  expect((await service.call(user, path)).json).toMatchObject({ rows: [] });
+  await json("end-registration", user.slug, name, "--yes");
+  await json("end-registration", owner.slug, name, "--yes");
+  const undropped = await run("drop-table", name);
+  expect([undropped.code, undropped.err]).toEqual([
+    1,
+    expect.stringMatching(/which app-\w+ owned and no app uses, will be dropped.* add --yes/),
+  ]);
+  const asked = admin.start("drop-table", name);
+  await asked.until(/Type the name of the table to go on: $/);
+  asked.type("y\n");
+  expect(await asked.ended).toBe(1);
+  await asked.until(/Nothing was changed/);
+  expect(await json("drop-table", name, "--yes")).toEqual({ table: name, owner: owner.slug });
+  expect(((await json("audit"))["entries"] as unknown[])[0]).toMatchObject({
+    action: "drop_table",
+    app: owner.slug,
+    details: { table: name },
+  });
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  expect((await service.call(undefined, "/ready")).status).toBe(200);
+
+  const other = defineSchema({ [name]: { title: t.number().required(), kind: t.enum(["b"]) } });
+  expect((await postSchema(service, user, other)).json).toMatchObject({
+    status: "applied",
+    notes: [`NEW: you become the owner of ${name}`],
+  });
+  expect((await service.call(user, path, post({ title: 1, kind: "b" }))).status).toBe(201);
+  expect((await service.call(owner, path)).status).toBe(404);
+});
+
+test("what another table of the app refers to stays, and so does what is not there", async () => {
+  const { service, run } = admin;
+  const [parent, child] = [freshName("parent"), freshName("child")];
+  const schema = defineSchema({ [parent]: { name: t.string() }, [child]: { of: t.ref(parent) } });
+  const app = await service.makeApp(schema);
+  const err = async (...words: string[]) => (await run(...words, "--yes")).err;
+  expect(await err("end-registration", app.slug, parent)).toContain("Another table refers to");
+  await run("end-registration", app.slug, child, "--yes");
+  await run("end-registration", app.slug, parent, "--yes");
+  expect(await err("drop-table", parent)).toContain("Another table refers to");
+  expect(await err("end-registration", app.slug, parent)).toContain("does not use the table");
+  expect(await err("end-registration", "nobody", parent)).toContain('No app has the slug "nobody"');
+  expect(await err("drop-table", "nothing")).toContain("No table has that name");
+  expect((await run("drop-table", child, "--yes")).code).toBe(0);
+  expect((await run("drop-table", parent, "--yes")).code).toBe(0);
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
