@@ -1,6 +1,6 @@
 /**
- * A push, from definition to done: read the state, check the journal, plan, render one message, run it. Never waits
- * long: where others hold what it needs, it is busy, and the caller comes again.
+ * The course of a push: read the state, check the journal, plan, render one message, run it. Never waits long: if others
+ * hold what it needs, it is busy, and the caller tries again.
  *
  * @module
  */
@@ -17,18 +17,18 @@ import { planPush } from "./plan.ts";
 import { busy, incompatible, type MessageResult, readMessageResult } from "./refusals.ts";
 import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
 
-/** `log` hears what goes wrong after the push is told as done. */
+/** `log` is told what fails after the push was reported as done. */
 export type PushDeps = { admin: Database; log: Log };
 export type PushRequest = {
   app: { id: string; slug: string };
   definition: Definition;
-  /** The migrations that the caller's folder holds; absent where there is no folder. */
+  /** The migrations in the caller's folder; absent if there is no folder. */
   journal?: readonly JournalEntry[];
   options: {
     dryRun: boolean;
-    /** From how many pages on a build is put off; a test's tables are small. */
+    /** From how many pages on a build is deferred; tables in tests are small. */
     largeTablePages?: number;
-    /** Bytes that the app's migrations may have together; absent where an operator pushes. */
+    /** Maximum size in bytes of the app's migrations together; absent if an operator pushes. */
     journalBytes?: number;
   };
 };
@@ -37,18 +37,18 @@ export type PushResult = {
   migration: Migration | null;
   steps: string[];
   notes: string[];
-  /** Settles when no deferred step is left that this process could take up. Never rejects. */
+  /** Settles when no deferred step is left that this process could work on. Never rejects. */
   deferred: Promise<void>;
 };
 
-/** How often a push is planned again because another one came between; each time somebody made progress. */
+/** How often a push is planned again because another one came first; each time somebody made progress. */
 const MAX_PLANS = 5;
-/** How often tables in use are tried again before the push is busy. */
+/** How often locking tables in use is retried before the push is busy. */
 const MAX_TRIES = 3;
 const TRY_AGAIN_MS = 150;
 
 /**
- * Makes an app's definition true, or says what it would do.
+ * Makes the database match an app's definition, or says what it would do.
  *
  * @throws {Problem} incompatible_schema — with every conflict; edited_migration — the journal is not the recorded
  * one; push_busy — another push is under way, or the tables are in use; journal_full
@@ -106,7 +106,7 @@ async function preparePush(deps: PushDeps, request: PushRequest) {
   return { ...rendered, state, migration };
 }
 
-/** Nobody adds to the journal between this and the message, which is refused where the app's migrations have moved. */
+/** Nothing can be added to the journal between this and the message, which is refused if the app's migrations have changed. */
 function checkRoom(
   { seq, sql }: Migration,
   { journalBytes = Infinity, state }: { journalBytes?: number; state: PushState },

@@ -1,4 +1,4 @@
-/** The body of a push as it arrives: definition, journal and options, each checked whole. @module */
+/** The body of a push as it arrives: definition, journal and options, each checked completely. @module */
 import { type Definition, readDefinition } from "../dsl/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { type JournalEntry, MAX_MIGRATIONS } from "./journal.ts";
@@ -15,7 +15,7 @@ const CHECKSUM = /^sha256:[0-9a-f]{64}$/;
 /**
  * A push's body.
  *
- * @throws {Problem} invalid_schema — every fault at once, of the definition and of what stands beside it
+ * @throws {Problem} invalid_schema — all faults at once, of the definition and everything else in the body
  */
 export function readPushBody(body: Readonly<Record<string, unknown>>): PushBody {
   const read = readDefinition(body["definition"]);
@@ -40,7 +40,7 @@ export function readPushBody(body: Readonly<Record<string, unknown>>): PushBody 
 }
 
 /**
- * A definition checked whole: whatever sent it, only this lets names and defaults reach DDL.
+ * A completely checked definition: wherever it came from, names and defaults reach DDL only through this.
  *
  * @throws {Problem} invalid_schema — every fault at once
  */

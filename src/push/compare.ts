@@ -1,6 +1,6 @@
 /**
- * Whether a declaration fits a physical table. For apps that do not own it this is the whole matter: they change
- * nothing, so each difference is either of no account or a conflict.
+ * Whether a declaration fits a physical table. For apps that do not own it, this is all there is to check: they change
+ * nothing, so each difference is either harmless or a conflict.
  *
  * @module
  */
@@ -8,22 +8,22 @@ import { indexesOf, keysOf } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 
-/** One thing of a declaration that cannot be had, with what there is instead and what to do. */
+/** One part of a declaration that does not fit, with what there is instead and what to do. */
 export type Conflict = {
   table: string;
   column?: string;
   wanted: string;
-  /** What there is instead; absent where that is not for the app to know. */
+  /** What there is instead; absent if the app must not learn it. */
   found?: string;
   remedy: string;
   /** Who has what was found; default: the table. */
   holder?: "an app";
 };
 
-/** A conflict that tells what there is instead. */
+/** A conflict that says what there is instead. */
 export type Clash = Conflict & { found: string };
 
-/** What of a column must be the same wherever it is declared. */
+/** The aspects of a column that must be the same in every declaration. */
 const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[] = [
   {
     name: "type",
@@ -41,7 +41,7 @@ const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[
   },
 ];
 
-/** Everything that keeps a further app's declaration from using the table as it is. */
+/** Everything that prevents another app's declaration from using the table as it is. */
 export function findConflicts(
   declared: TableDefinition,
   table: TableDefinition,
@@ -54,7 +54,7 @@ export function findConflicts(
   ];
 }
 
-/** A required column without default that is not declared: every create of that app would fail. */
+/** A required column without a default that is not declared: every create by that app would fail. */
 function findLeftOut(
   declared: TableDefinition,
   table: string,
@@ -89,7 +89,7 @@ function findColumnConflicts(column: NamedColumn, table: TableDefinition, remedy
   return [...conflicts, { ...place, wanted: showValues(column), found: showValues(there) }];
 }
 
-/** Uniques and indexes are promises of the table: an app may ask for fewer, not for others. */
+/** Unique constraints and indexes belong to the table: an app may declare fewer, but no others. */
 function findExtraKeys(declared: TableDefinition, table: TableDefinition, remedy: string): Clash[] {
   const found = new Set([...keysOf(table), ...indexesOf(table)].map((one) => one.name));
   return [...keysOf(declared), ...indexesOf(declared)]
@@ -115,7 +115,7 @@ export function showValues(column: NamedColumn): string {
   return `the values ${JSON.stringify(column.values ?? [])}`;
 }
 
-/** Whether `part` stands in `whole` in the same order, gaps allowed. */
+/** Whether `part` occurs in `whole` in the same order, with gaps allowed. */
 export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
   let next = 0;
   for (const value of whole) if (value === part[next]) next++;

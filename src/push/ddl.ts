@@ -56,7 +56,7 @@ export function renderPlan(plan: Plan): RenderedPlan {
   return { plan, statements: plan.steps.flatMap(renderStep) };
 }
 
-/** The statements of a step; none for what only the registry holds. */
+/** The statements of a step; none for what is only recorded. */
 function renderStep(step: Step): string[] {
   const render = RENDERERS[step.kind] as (step: Step) => string[];
   return render(step);
@@ -100,8 +100,8 @@ function renderColumn(table: TableDefinition, column: NamedColumn): string {
 type AddReference = Extract<Step, { kind: "add_reference" }>;
 
 /**
- * Validating looks at rows as the owner does, and row security that is forced shows the owner none: it is lifted
- * around the check, in the same message.
+ * Validation reads rows as the owner, and forced row security hides all rows from the owner: it is lifted during the
+ * check, within the same message.
  */
 function renderReference({ table, column, validate }: AddReference): string[] {
   if (column.table === undefined) throw new Error(`Column ${column.name} is no reference`);
@@ -125,7 +125,7 @@ function renderReference({ table, column, validate }: AddReference): string[] {
 
 export type DeferredBuild = { table: string; constraint: Constraint };
 
-/** A deferred step as the one statement of its message: nothing may stand beside a concurrent build. */
+/** A deferred step as the only statement of its message: a concurrent build must be alone. */
 export function renderDeferred({ table, constraint }: DeferredBuild): string {
   const { kind, name } = constraint;
   return kind === "idx"
@@ -133,7 +133,7 @@ export function renderDeferred({ table, constraint }: DeferredBuild): string {
     : `alter table data.${quoteName(table)} validate constraint ${quoteName(name)}`;
 }
 
-/** What takes away an index whose build did not end. */
+/** Drops an index whose build did not finish. */
 export function renderDropIndex(name: string): string {
   return `drop index concurrently data.${quoteName(name)}`;
 }

@@ -1,4 +1,4 @@
-/** Defaults in one spelling, so that a recorded one can be compared with PostgreSQL's print of it. Pure. @module */
+/** Defaults in one notation, so that a recorded one can be compared with what PostgreSQL prints. Pure. @module */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { readTimestamp } from "../std/timestamp.ts";
@@ -36,7 +36,7 @@ function readTyped(text: string, type: string): string {
   return readTimestamp(iso) ?? text;
 }
 
-/** A number as digits and the power of ten of the last one: `1.50`, `1.5` and `15e-1` are one. */
+/** A number as its digits and the power of ten of the last one: `1.50`, `1.5` and `15e-1` are the same. */
 function toPlainNumber(text: string): string {
   const parts = /^(-?)(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/i.exec(text);
   if (parts === null) return text;

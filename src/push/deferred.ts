@@ -1,6 +1,6 @@
 /**
- * What a push leaves for after its COMMIT: builds on large tables that must not hold them. Each is a row with a lease,
- * so that one process at a time works on it and another takes it up when that one died.
+ * What a push leaves for after its COMMIT: builds on large tables, which must not lock them. Each is a row with a lease, so
+ * that one process at a time works on it, and another continues if that one dies.
  *
  * @module
  */
@@ -25,21 +25,21 @@ type ClaimedRow = { id: string; table: string; name: string; definition: string 
 
 const LEASE_S = 60;
 const RENEW_MS = 20_000;
-/** A build on a very large table takes hours; after this it is given up and tried by a later push. */
+/** A build on a very large table takes hours; after this time it is given up, and a later push tries again. */
 const BUILD_TIMEOUT_MS = 12 * 60 * 60 * 1000;
-/** A queue of their own: what renews the lease of a build must not wait for it. */
+/** A queue of their own: the renewal of a build's lease must not wait behind the build. */
 const BUILD = { timeoutMs: BUILD_TIMEOUT_MS, queue: "deferred steps" };
 
-/** One run at a time in a process: a build takes a connection for as long as it lasts, and pushes need the other. */
+/** One run at a time per process: a build occupies a connection for as long as it lasts, and pushes need the others. */
 const runs = new WeakMap<Database, () => Promise<void>>();
 
 type DeferredDeps = { admin: Database; log: Log };
 
-/** Works on every step that nobody else works on. Never rejects: what fails is noted in its row, else in the log. */
+/** Works on every step that nobody else works on. Never rejects: failures are noted in the step's row, or in the log. */
 export function resumeDeferredSteps({ admin, log }: DeferredDeps): Promise<void> {
   const run = runs.get(admin) ?? coalesce(() => runDeferredSteps({ admin, log }));
   runs.set(admin, run);
-  // A database that is away leaves the steps waiting; the next push takes them up.
+  // If the database is away, the steps wait for the next push.
   return run().catch(noteFault(log, "the deferred steps"));
 }
 
@@ -82,7 +82,7 @@ async function renewLease({ admin, log }: DeferredDeps, id: string): Promise<voi
     [id],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  // A renewal that fails is made up for by the next one; else the lease runs out, as it should.
+  // If a renewal fails, the next one makes up for it; otherwise the lease expires, as it should.
   await renewed.catch(noteFault(log, "the lease of a deferred step"));
 }
 
@@ -108,7 +108,7 @@ async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> 
   }
 }
 
-/** A build that was cut off leaves an invalid index, which no query uses and every write pays for: it is dropped. */
+/** An interrupted build leaves an invalid index, which no query uses but every write pays for: it is dropped. */
 async function buildIndex(admin: Database, step: Claimed): Promise<End> {
   const found = await findIndex(admin, step);
   if (found?.valid === true) return DONE;
@@ -140,7 +140,7 @@ async function findIndex(admin: Database, { table, constraint }: Claimed) {
   return row;
 }
 
-/** Rows that do not fit need a person; whatever else went wrong may go right another time. */
+/** Rows that do not fit need a person; any other failure may succeed next time. */
 function toEnd(error: unknown): End {
   if (error instanceof ViolationError) {
     return { state: "failed", fault: "existing rows break it" };

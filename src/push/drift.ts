@@ -1,4 +1,4 @@
-/** Drift: where PostgreSQL is not as push recorded it, each difference by name. Reads; mends nothing. @module */
+/** Drift: where PostgreSQL differs from what pushes recorded, each difference by name. Repairs nothing. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { type Facts, type Recorded, toFacts } from "./facts.ts";
 import { readSnapshot } from "./snapshot.ts";
@@ -7,7 +7,7 @@ export type Difference = { thing: string; wanted: string; found: string };
 
 const NOTHING = "nothing";
 
-/** Every difference; where a thing is missing or too many, what belongs to it is not told one by one. */
+/** Every difference; if a whole thing is missing or extra, its parts are not listed. */
 export function compareFacts(wanted: Facts, found: Facts): Difference[] {
   const paths = [...new Set([...wanted.keys(), ...found.keys()])].sort();
   return paths.flatMap((path) => {
@@ -23,13 +23,13 @@ function findParents(path: string): string[] {
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join(" / "));
 }
 
-/** A function's text is too long to be read as one of two. */
+/** Function bodies are too long to be shown side by side. */
 function toShown(path: string, value: string | undefined): string | undefined {
   if (value === undefined || !path.endsWith(" / body")) return value;
   return `${value.length} characters, ${new Bun.CryptoHasher("sha256").update(value).digest("hex").slice(0, 12)}`;
 }
 
-/** The differences of this database, for its operator: it names tables of every app. */
+/** The differences in this database. For operators only: it names tables of every app. */
 export async function readDrift(admin: Database): Promise<Difference[]> {
   const [row] = await admin.query<{ recorded: string }>(
     `select json_build_object(
@@ -49,7 +49,7 @@ export async function readDrift(admin: Database): Promise<Difference[]> {
 
 type Unfinished = { table: string; kind: "index" | "reference"; name: string };
 
-/** What is still being built is told as a deferred step, not as drift. */
+/** What is still being built is shown as a deferred step, not as drift. */
 function toPath({ table, kind, name }: Unfinished): string {
   return `table ${table} / ${kind === "index" ? "index" : "constraint"} ${name}`;
 }

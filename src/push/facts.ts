@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL should have of recorded tables, as facts: a path such as `table todos / column title / type` and
- * its value. Rendered from definitions alone; snapshot.ts reads the same paths from the catalogs. Pure.
+ * What PostgreSQL should contain for the recorded tables, as facts: a path such as `table todos / column title / type`
+ * and its value. Derived only from definitions; snapshot.ts reads the same paths from PostgreSQL's catalogs. Pure.
  *
  * @module
  */
@@ -40,7 +40,7 @@ const TYPES: Readonly<Record<Exclude<NamedColumn["kind"], "enum">, string>> = {
 /** What pushes recorded: tables, and the sets of columns that apps are or were served of them. */
 export type Recorded = { tables: readonly TableDefinition[]; sets: readonly ColumnSet[] };
 
-/** Every fact that pushes of these made. */
+/** All facts that follow from these. */
 export function toFacts({ tables, sets }: Recorded): Facts {
   return new Map([
     ...tables.flatMap((table) => [...toTableFacts(table), ...toTypeFacts(table)]),

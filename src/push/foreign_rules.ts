@@ -1,6 +1,6 @@
 /**
- * What keeps an app from using a table that another one owns. It learns which of its own declarations do not fit, and of
- * what it has declared before also why; types, values and defaults that it never declared are not told.
+ * What prevents an app from using a table that another one owns. It learns which of its own declarations do not fit and, for
+ * those it has made before, also why; it never learns types, values and defaults that it did not declare.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export function findForeignConflicts(
   return [...new Map(conflicts.map((one) => [JSON.stringify(one), one])).values()];
 }
 
-/** The same without what there is instead; a column that is not declared is not even named. */
+/** The same without saying what there is instead; a column that is not declared is not even named. */
 function withhold({ table, column, wanted, remedy }: Clash, declared: TableDefinition): Conflict {
   if (column === undefined) return { table, wanted, remedy };
   if (declared.columns.some(({ name }) => name === column))

@@ -1,7 +1,7 @@
 /**
- * The bodies of the five functions of a set of columns: one statement each, finished JSON text out. Written for hostile column names:
- * parameters are `$n`, every variable and alias has a `$` in it, which no column can have, and every name, type and
- * operator is qualified, so that nothing of a session is searched.
+ * The bodies of the five functions of a set of columns: each runs one statement and returns finished JSON text. They expect
+ * hostile column names: parameters are `$n`, every variable and alias contains a `$`, which no column can, and every
+ * name, type and operator is qualified, so that no session's schemas are searched.
  *
  * @module
  */
@@ -32,11 +32,11 @@ const BODIES: Readonly<Record<Endpoint, (table: ColumnSet) => string>> = {
   delete: deleteBody,
 };
 
-/** The statements that make or replace the functions of a set and who may run them. */
+/** The statements that create or replace the functions of a set, and grant their execution. */
 export function renderFunctions(table: ColumnSet): string[] {
   return ENDPOINTS.flatMap((endpoint) => {
     const signature = functionSignature(table, endpoint);
-    // A default may hold any text, a dollar quote too.
+    // A default may contain any text, even a dollar quote.
     const body = quoteBody(renderBody(table, endpoint));
     return [
       `create or replace function ${signature} returns ${TEXT} language plpgsql security definer as ${body}`,
@@ -52,14 +52,14 @@ export function renderDropFunctions(set: RecordedName): string[] {
   return ENDPOINTS.map((endpoint) => `drop function if exists ${functionSignature(set, endpoint)}`);
 }
 
-/** What a function does, as PostgreSQL keeps it between line ends. */
+/** A function's body, as PostgreSQL stores it between line ends. */
 export function renderBody(table: ColumnSet, endpoint: Endpoint): string {
   return BODIES[endpoint](table);
 }
 
 /**
- * The tenant and UTC for this transaction only; a plan for any tenant serves every tenant. A table that is small when
- * a session first plans is read whole by a plan that stays while it grows: so indexes always, for cascades too.
+ * The tenant and UTC, for this transaction only; one plan serves every tenant. A plan that a session makes while a table is
+ * small would read it whole, and stay while the table grows: so indexes are always used, for cascades too.
  */
 function setTenant(app: string): string {
   return `  perform pg_catalog.set_config('${APP_SETTING}', ${app}::${TEXT}, true),
@@ -83,7 +83,7 @@ function isProved(endpoint: Endpoint): string {
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.now())`;
 }
 
-/** What a body begins with: the tenant is set, and nothing happens without a proof. */
+/** The start of a body: sets the tenant, and refuses without a proof. */
 function beginAs(endpoint: Endpoint): string {
   return `${setTenant(placeholdersOf(endpoint).app)}
   if not ${isProved(endpoint)} then
@@ -91,15 +91,15 @@ function beginAs(endpoint: Endpoint): string {
   end if;`;
 }
 
-/** Stored bytes, perhaps compressed, up to which a page is made at once and measured afterwards. */
+/** Up to this many stored bytes, perhaps compressed, a page is built in one go and measured afterwards. */
 const STORED_BYTES = 524_288;
-/** A page of so few rows is made at once, whatever is in them. */
+/** A page with so few rows is built in one go, whatever they contain. */
 const FEW_ROWS = 50;
 
 /** A tenth faster than what json_agg makes of the same rows, and without its line breaks. */
 const ROW_TEXT = `pg_catalog.row_to_json("$row")::${TEXT}`;
 
-/** The common page is made in one go; one that may be large row by row, up to the bound. */
+/** An ordinary page is built in one go; one that may be large is built row by row, up to the limit. */
 function listBody(table: ColumnSet): string {
   const { app, limit, offset, bytes } = placeholdersOf("list");
   const mine = `from data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} ${app} order by "$t"."id"`;
@@ -124,7 +124,7 @@ ${beginAs("list")}
 end`;
 }
 
-/** Whether the page's columns of any length take few bytes as they are stored: none is unpacked to tell. */
+/** Whether the page's variable-length columns take few bytes as stored; nothing is decompressed to find out. */
 function isSmall(table: ColumnSet, mine: string): string {
   const { limit, offset } = placeholdersOf("list");
   const sizes = table.columns
@@ -135,7 +135,7 @@ function isSmall(table: ColumnSet, mine: string): string {
   return `${limit} operator(pg_catalog.<=) ${FEW_ROWS} or coalesce((select pg_catalog.sum("$row"."$size") from (${size}) as "$row"), 0) operator(pg_catalog.<=) ${STORED_BYTES}`;
 }
 
-/** The answer around rows; there are more where a row stands behind as many as were counted. */
+/** The answer around the rows; `hasMore` if another row follows them. */
 function envelope(rows: string, mine: string, counted: string): string {
   const { limit, offset } = placeholdersOf("list");
   return `pg_catalog.concat('{"rows":', ${rows}, ',"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
@@ -187,7 +187,7 @@ function updateBody(table: ColumnSet): string {
     (column, index) =>
       `${quoteName(column.name)} = case when ${isGiven(column)} then ${variable(index)} else "$t".${quoteName(column.name)} end`,
   );
-  // A table without columns has nothing to set: the row is touched by its own key so that one statement finds it.
+  // A table without columns has nothing to set: the key is set to itself, so that the statement still finds the row.
   const set = assigned.length === 0 ? `"id" = "$t"."id"` : assigned.join(",\n    ");
   return `declare
   "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
@@ -218,7 +218,7 @@ function isRow(app: string, id: string): string {
   return `"$t"."app_id" ${EQUALS} ${app} and "$t"."id" ${EQUALS} ${id}`;
 }
 
-/** Columns as they leave: decimals as text, because JSON numbers would lose digits at the other end. */
+/** Columns as they are returned: decimals as text, because the receiver's JSON numbers would lose digits. */
 function outputs(table: ColumnSet): string {
   const own = table.columns.map((column) => {
     const name = quoteName(column.name);
@@ -235,7 +235,7 @@ function isGiven(column: SetColumn): string {
   return `"$body" operator(pg_catalog.?) ${quoteLiteral(column.name)}`;
 }
 
-/** What the body holds for a column, in the column's type; JSON null and an absent key are both SQL NULL. */
+/** A column's value from the body, in the column's type; JSON null and an absent key are both SQL NULL. */
 function input(table: ColumnSet, column: SetColumn): string {
   const text = `("$body" operator(pg_catalog.->>) ${quoteLiteral(column.name)})`;
   if (column.kind !== "json") return `${text}::${sqlType(table, column)}`;

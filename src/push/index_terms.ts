@@ -1,7 +1,7 @@
 /**
- * What an index holds of its columns, so that no value is ever too long for it: PostgreSQL refuses entries over 2,704
- * bytes, and would refuse the write. A plain index holds the beginnings of texts, a unique one digests of them: two
- * values that differ late must stay different. Pure.
+ * What an index contains of its columns, so that no value is ever too long for it: PostgreSQL refuses entries over 2,704
+ * bytes, and with them the write. A plain index contains the beginnings of texts, a unique one digests of them, because
+ * values that differ only late must stay different. Pure.
  *
  * @module
  */
@@ -9,12 +9,12 @@ import type { Constraint } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName } from "../db/mod.ts";
 import type { Kind } from "../dsl/mod.ts";
 
-/** Bytes that the columns of an index share; the app's id, headers and padding take the rest. */
+/** How many bytes the columns of an index share; the app's id, headers and padding take the rest. */
 const BUDGET = 2400;
-/** Bytes of a character at the most. */
+/** Maximum number of bytes of a character. */
 const CHARACTER = 4;
 
-/** Bytes that a value takes at the most, padding included; a decimal has up to 400 digits, four of them in two bytes. */
+/** Maximum number of bytes of a value, padding included; a decimal has up to 400 digits, four of them in two bytes. */
 const WIDTHS: Readonly<Record<Exclude<Kind, "string">, number>> = {
   number: 24,
   decimal: 216,
@@ -26,7 +26,7 @@ const WIDTHS: Readonly<Record<Exclude<Kind, "string">, number>> = {
   json: 0,
 };
 
-/** How a unique stands in the database: its columns as they are make a constraint, digests need an index. */
+/** How uniqueness is enforced: plain columns by a constraint, digests by an index. */
 export function isDigested({ kind, kinds }: Constraint): boolean {
   return kind === "key" && kinds.includes("string");
 }
@@ -55,7 +55,7 @@ export function printTerms(constraint: Constraint): string {
 
 type Forms = {
   start: (column: string, length: number) => string;
-  /** SHA-256 of a text's bytes, by what PostgreSQL itself has and calls immutable: that leaves only this way to bytes. */
+  /** SHA-256 of a text's bytes. Only immutable built-in functions can be used, which leaves just this way to get the bytes. */
   digest: (column: string) => string;
   plain: (column: string) => string;
 };
@@ -68,7 +68,7 @@ function toTerms({ kind, columns, kinds }: Constraint, forms: Forms): string[] {
   });
 }
 
-/** How many characters of each text an index holds. */
+/** How many characters of each text an index contains. */
 function toLength(kinds: readonly Kind[]): number {
   const others = kinds.flatMap((kind) => (kind === "string" ? [] : [WIDTHS[kind]]));
   const left = BUDGET - others.reduce((sum, width) => sum + width, 0);

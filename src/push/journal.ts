@@ -9,15 +9,15 @@ import { quote } from "../std/quote.ts";
 import { checksumOf, type MigrationRecord } from "./migration.ts";
 import type { AppliedMigration } from "./state.ts";
 
-/** What four digits hold. */
+/** The largest number of four digits. */
 export const MAX_MIGRATIONS = 9999;
 export const JOURNAL_FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 
 export type JournalEntry = { seq: number; checksum: string };
-/** A file of the journal's folder, whatever it is called. */
+/** A file in the journal's folder, whatever its name. */
 export type JournalFile = { file: string; text: string };
 
-/** What a journal's folder and the database disagree on; each kind has its own way out. */
+/** A disagreement between a journal's folder and the database; each kind has its own remedy. */
 export type JournalFault = {
   code: "edited" | "other_content" | "unknown" | "stray" | "twice";
   file: string;
@@ -25,7 +25,7 @@ export type JournalFault = {
 };
 
 export type JournalComparison = {
-  /** Every fault; where there is one, nothing may be pushed. */
+  /** All faults; if there is one, nothing may be pushed. */
   faults: JournalFault[];
   /** Recorded migrations whose files are missing: to be written from the record. */
   missing: MigrationRecord[];
@@ -71,7 +71,7 @@ export function compareJournal(
 
 function findFileFault({ file, text }: JournalFile, recorded: MigrationRecord | undefined) {
   if (recorded === undefined) return unknown(file);
-  // Checked against the recorded parent, so that one edited file does not accuse all that follow.
+  // Checked against the recorded parent, so that one edited file does not make all later ones look edited.
   if (checksumOf(recorded.parent, text) === recorded.checksum) return undefined;
   const expected = journalFileName(recorded);
   return file === expected ? edited(file) : otherContent(file, expected);

@@ -1,6 +1,6 @@
 /**
- * The journal's folder: read whole, written one file at a time by way of a temporary name. Only after a COMMIT; what
- * a crash between the two leaves out, the next push writes from the database's record.
+ * The journal's folder: read completely, written one file at a time through a temporary name, and only after a COMMIT. If a
+ * crash comes between the two, the next push writes what is missing from the database's record.
  *
  * @module
  */
@@ -13,11 +13,11 @@ import { type JournalFile, journalFileName } from "./journal.ts";
 import { type Migration, normalise } from "./migration.ts";
 
 const ATTRIBUTES = ".gitattributes";
-/** Line ends are part of no checksum, and still a checkout should not make every file differ. */
+/** Checksums ignore line endings, but a checkout should still not change every file. */
 const ATTRIBUTES_TEXT = "*.sql text eol=lf\n";
 
 /**
- * Every file of the folder but hidden ones; none where there is no folder.
+ * All files in the folder except hidden ones; none if there is no folder.
  *
  * @throws {Problem} edited_migration — a file is not UTF-8
  */
@@ -28,7 +28,7 @@ export async function readJournal(folder: string): Promise<JournalFile[]> {
   );
 }
 
-/** Writes these migrations, and what git should know of them; the names of the files that changed. */
+/** Writes these migrations, and git's attributes for them; returns the names of the files that changed. */
 export async function writeJournal(
   folder: string,
   migrations: readonly Migration[],
@@ -36,7 +36,7 @@ export async function writeJournal(
   if (migrations.length === 0) return [];
   await mkdir(folder, { recursive: true });
   const names = await readNames(folder);
-  // By force: another push may be clearing them too.
+  // By force: another push may be removing them too.
   for (const name of names.filter(isLeftover)) {
     await rm(join(folder, name), { force: true });
   }
@@ -59,7 +59,7 @@ async function readNames(folder: string): Promise<string[]> {
   }
 }
 
-/** A folder inside the journal's has no text; it is told by its name like any stray file. */
+/** A folder inside the journal's folder has no text; it is reported by name like any stray file. */
 async function read(folder: string, file: string): Promise<Uint8Array> {
   try {
     return await readFile(join(folder, file));

@@ -1,4 +1,4 @@
-/** What stays of a table when it is declared anew: everything that was recorded, in its order, and what is new after it. @module */
+/** What a table becomes when it is declared again: everything that was recorded, in its order, then what is new. @module */
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { sortLists } from "../std/sort_lists.ts";
@@ -27,8 +27,8 @@ export function mergeTable(declared: TableDefinition, recorded: TableDefinition)
 }
 
 /**
- * All that an app declares or has declared of a table, columns and values of enums in the table's own order: what the
- * app is served.
+ * Everything that an app declares or has declared of a table, with columns and enum values in the table's own order: what
+ * the app is served.
  */
 export function accumulate(
   declared: TableDefinition,

@@ -1,6 +1,6 @@
 /**
- * A push as one message, one transaction: locks and the check of what was planned on, then the steps, then what is
- * recorded. The last statement returns. Pure.
+ * A push as one message, which is one transaction: first locks and the check that nothing has changed since the plan, then
+ * the steps, then the record. The last statement returns a row. Pure.
  *
  * @module
  */
@@ -14,9 +14,8 @@ import type { PushState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 
 /**
- * How long a push waits for the tables of others, all in all. Requests queue behind the wait, so this is what they
- * may notice; and it is shorter than PostgreSQL's deadlock_timeout of 1 s, so that in a circle of waiting it is the
- * push that gives way, never a request.
+ * How long a push waits for table locks in total. Requests queue behind the wait, so this is what they may notice; and it
+ * is shorter than PostgreSQL's deadlock_timeout of 1 s, so that in a deadlock the push fails, never a request.
  */
 export const LOCK_BUDGET_MS = 700;
 export const MESSAGE_TIMEOUT_MS = 120_000;
@@ -45,16 +44,16 @@ export function renderMessage(appId: string, prepared: Prepared): string {
   ].join(";\n");
 }
 
-/** An app that there is none of: what is locked is a table alone. */
+/** An app that does not exist: only a table is locked. */
 const NO_APP = "00000000-0000-0000-0000-000000000000";
 
-/** The first statement of what changes one table and no app's record; `stamp`: the version that it was planned on. */
+/** The first statement of a message that changes one table and no app's record; `stamp`: the version it was planned on. */
 export function renderLockTable(name: string, stamp: number): string {
   const seen = quoteLiteral(JSON.stringify({ [name]: stamp }));
   return `do $rowhouse$ begin perform rowhouse.lock_push(array[${quoteLiteral(`table ${name}`)}], ${seen}, '${NO_APP}', 0); end $rowhouse$`;
 }
 
-/** The app, every table that a step touches and every table that those point to. */
+/** Locks the app, every table that a step touches, and every table that those refer to. */
 function renderLockPush(appId: string, { plan, state }: Prepared): string {
   const tables = [...new Set(plan.steps.flatMap(toTables))].sort();
   const stamps = new Map(state.tables.map((table) => [table.name, table.stamp]));
@@ -79,7 +78,7 @@ const LOCKING: ReadonlySet<Step["kind"]> = new Set([
   "add_reference",
 ]);
 
-/** Tables that were there before, all locked before the first change: no request is stopped more than once. */
+/** Existing tables, all locked before the first change, so that no request is held up more than once. */
 function renderLockTables({ steps }: Plan): string[] {
   const fresh = new Set(
     steps.flatMap((step) => (step.kind === "create_table" ? [step.table.name] : [])),
@@ -98,7 +97,7 @@ function renderLockTables({ steps }: Plan): string[] {
   ];
 }
 
-/** What the push leaves in the registry: the only statement of it that writes there, and the last. */
+/** What the push records: its last statement, and the only one that writes to the record. */
 function renderRecord(appId: string, { plan, migration }: Prepared): string {
   const parts = [
     migration,
@@ -125,7 +124,7 @@ export function renderForgetSets({
   return `do $rowhouse$ begin perform rowhouse.forget_sets(${parts}); end $rowhouse$`;
 }
 
-/** A build that was put off, as it is recorded. */
+/** A deferred build, as it is recorded. */
 function toBuild(step: Step): Json[] {
   if (step.kind !== "defer_index" && step.kind !== "defer_reference") return [];
   const { kind, name, columns } = step.kind === "defer_index" ? step.index : step.reference;

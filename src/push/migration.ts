@@ -3,7 +3,7 @@
 import { type RenderedPlan, renderDeferred } from "./ddl.ts";
 import type { Plan, Step } from "./step.ts";
 
-/** What tells a migration from every other one. */
+/** What identifies a migration. */
 export type MigrationRecord = { seq: number; name: string; parent: string; checksum: string };
 
 export type Migration = MigrationRecord & { sql: string };
@@ -36,7 +36,7 @@ const DESCRIPTIONS: {
   register: ({ table }) => `register ${table.name}`,
 };
 
-/** What the plan does, a line a step; what follows from another step is left out. Marks what rows may yet refuse. */
+/** What the plan does, one line per step, without what follows from another step. Marks what existing rows may prevent. */
 export function describePlan(plan: Plan): string[] {
   const fresh = new Set(
     plan.steps.flatMap((step) => (step.kind === "create_table" ? [step.table.name] : [])),
@@ -51,7 +51,7 @@ export function describePlan(plan: Plan): string[] {
   );
   return plan.steps.flatMap((step) => {
     const line = describeStep(step);
-    // That an app uses what it changes goes without saying.
+    // An app obviously uses the tables that it changes.
     if (line === undefined || (step.kind === "register" && changed.has(step.table.name))) return [];
     return [isChecked(step) ? `${line} (rows are checked)` : line];
   });
@@ -66,7 +66,7 @@ function describeStep(step: Step): string | undefined {
   return describe(step);
 }
 
-/** The migration that a plan makes for the app of a slug: `previous` is the app's last one. */
+/** The migration of a plan for the app with this slug; `previous` is the app's last one. */
 export function makeMigration(
   { plan, statements }: RenderedPlan,
   { app, previous }: { app: string; previous: { seq: number; checksum: string } | undefined },
@@ -92,7 +92,7 @@ function renderLater(step: Step): string[] {
   return [];
 }
 
-/** `sha256:` over the parent's checksum and the text as every editor and checkout would agree on it. */
+/** `sha256:` of the parent's checksum and the text, normalised so that editors and checkouts do not change it. */
 export function checksumOf(parent: string, sql: string): string {
   return `sha256:${new Bun.CryptoHasher("sha256").update(parent).update(normalise(sql)).digest("hex")}`;
 }
@@ -105,7 +105,7 @@ export function normalise(text: string): string {
     .replace(/\n+$/, "")}\n`;
 }
 
-/** A short name in `[a-z0-9_]`, from the first thing that the plan does. */
+/** A short name in `[a-z0-9_]`, after the first thing that the plan does. */
 function nameMigration(plan: Plan): string {
   const [first = "register"] = plan.steps.flatMap((step) => describeStep(step) ?? []);
   return first

@@ -1,9 +1,9 @@
-/** What a person should know before a push, beside its steps. Names no other app. @module */
+/** What a person should know about a push, besides its steps. Names no other app. @module */
 import { type Constraint, indexesOf, keysOf } from "../catalog/mod.ts";
 import type { Definition, TableDefinition } from "../dsl/mod.ts";
 import type { PushState } from "./state.ts";
 
-/** What an owner's file no longer says stays in the database and stays served. */
+/** What an owner's file no longer declares stays in the database and is still served. */
 export function noteRemovals(declared: TableDefinition, recorded: TableDefinition): string[] {
   const isDeclared = (name: string) => declared.columns.some((column) => column.name === name);
   const columns = recorded.columns
@@ -23,7 +23,7 @@ export function noteRemovals(declared: TableDefinition, recorded: TableDefinitio
   return [...columns, ...constraints];
 }
 
-/** Tables of the app that its files no longer hold. */
+/** Tables of the app that its files no longer declare. */
 export function noteRemovedTables(
   appId: string,
   definition: Definition,
@@ -38,7 +38,7 @@ export function noteRemovedTables(
     );
 }
 
-/** What rows that are there already get from a new column. */
+/** What existing rows get from a new column. */
 export function noteAddedDefaults(next: TableDefinition, recorded: TableDefinition): string[] {
   return next.columns
     .filter((column) => !recorded.columns.some((other) => other.name === column.name))

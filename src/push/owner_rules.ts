@@ -1,6 +1,6 @@
 /**
- * What even a table's owner may not do: drop, rename, change a type, demand what rows may lack, or break what other
- * apps declared. Every conflict is found, not the first.
+ * What even a table's owner may not do: drop, rename, change a type, require values that rows may lack, or break what other
+ * apps declared. All conflicts are found, not just the first.
  *
  * @module
  */
@@ -38,7 +38,7 @@ function isShared(found: TableState): boolean {
   return found.uses.some((use) => use.appId !== found.ownerAppId);
 }
 
-/** A required column without default that is no longer declared: every create of the owner would fail. */
+/** A required column without a default that is no longer declared: every create by the owner would fail. */
 function findLeftOut(declared: TableDefinition, column: NamedColumn): Conflict[] {
   if (!column.required || column.default !== undefined) return [];
   if (declared.columns.some((other) => other.name === column.name)) return [];
@@ -100,7 +100,7 @@ function findNewDefault(table: string, column: NamedColumn, before: NamedColumn)
 
 type Columns = { table: string; column: NamedColumn; before: NamedColumn };
 
-/** Rows of another app may lack the value, also where that app never declared the column. */
+/** Rows of another app may lack the value, even if that app never declared the column. */
 function findDemand({ table, column, before }: Columns, shared: boolean): Conflict[] {
   if (!shared || !column.required || before.required) return [];
   return [
@@ -114,7 +114,7 @@ function findDemand({ table, column, before }: Columns, shared: boolean): Confli
   ];
 }
 
-/** What is kept counts too: quotas and the rule on names that differ in case alone hold for the whole table. */
+/** What is kept counts too: quotas, and the rule about names that differ only in case, apply to the whole table. */
 function findOvergrowth(next: TableDefinition): Conflict[] {
   const conflicts: Conflict[] = [];
   const indexes = keysOf(next).length + indexesOf(next).length;
@@ -155,7 +155,7 @@ function findSameFolded(next: TableDefinition): Conflict[] {
   });
 }
 
-/** A unique on rows of other apps could stop them: only an owner alone may add one. */
+/** A unique constraint on rows of other apps could stop their writes: an owner may add one only while alone. */
 function findLateKeys(next: TableDefinition, found: TableState): Conflict[] {
   if (!isShared(found)) return [];
   const before = new Set(keysOf(found.definition).map((key) => key.name));
@@ -169,7 +169,7 @@ function findLateKeys(next: TableDefinition, found: TableState): Conflict[] {
     }));
 }
 
-/** What every other app declared must go on being true. Told from the owner's side; which app it is stays untold. */
+/** What other apps declared must stay true. Described from the owner's side, without naming the other app. */
 function findBrokenUses(next: TableDefinition, found: TableState): Conflict[] {
   const remedy = "leave it as it is: another app declares it so";
   const broken = found.uses

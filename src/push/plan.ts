@@ -1,6 +1,6 @@
 /**
- * Plan: what a push would do, as data. Works on recorded definitions alone, never on what PostgreSQL prints of its
- * catalogs; knows no clock, no database, no text of SQL.
+ * Plan: what a push would do, as data. Works only on recorded definitions, never on what PostgreSQL prints from its
+ * catalogs; knows no clock, no database and no SQL.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { planSets, type SetsPlan } from "./plan_sets.ts";
 import type { PushState, TableState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 
-/** References come after all that they point at: tables of one push may point at each other. */
+/** References come after everything that they refer to: tables of one push may refer to each other. */
 const ORDER: readonly Step["kind"][] = [
   "add_enum_value",
   "create_table",
@@ -35,7 +35,7 @@ const ORDER: readonly Step["kind"][] = [
   "register",
 ];
 
-/** The plan that makes an app's definition true; no steps where it is true already. */
+/** The plan that makes the database match an app's definition; without steps if it already does. */
 export function planPush(appId: string, definition: Definition, state: PushState): Plan {
   const found = new Map(state.tables.map((table) => [table.name, table]));
   const plans = definition.tables.map((declared) => {
@@ -105,7 +105,7 @@ function planOwnTable(declared: TableDefinition, found: TableState): Plan {
 
 type Tables = { found: TableState; next: TableDefinition };
 
-/** What an app comes to be served of a table: what it declares, beside what it has declared before. */
+/** What an app will be served of a table: what it declares, and what it has declared before. */
 function planUse(appId: string, declared: TableDefinition, { found, next }: Tables): SetsPlan {
   const before = findUse(appId, found)?.definition;
   const used = accumulate(declared, before, next);

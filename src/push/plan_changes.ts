@@ -1,10 +1,10 @@
-/** The steps from a recorded table to the next one. What would hold a large table for long is put off. @module */
+/** The steps from a recorded table to the next one. What would lock a large table for long is deferred. @module */
 import { indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import type { Step } from "./step.ts";
 
-/** Nothing where the two are the same; else every step, in the order that they depend on each other. */
+/** Nothing if the two are the same; otherwise all steps, in the order of their dependencies. */
 export function planChanges(
   next: TableDefinition,
   recorded: TableDefinition,
@@ -55,7 +55,7 @@ function planConstraints(
   const isNew = (one: { name: string }) => !before.has(one.name);
   const table = next.name;
   return [
-    // A unique is never put off: one that fails after the COMMIT would be a push that was promised and did not happen.
+    // A unique constraint is never deferred: if it failed after the COMMIT, a confirmed push would not have happened.
     ...keysOf(next)
       .filter(isNew)
       .map((key): Step => ({ kind: "add_key", table, key })),
@@ -65,7 +65,7 @@ function planConstraints(
   ];
 }
 
-/** A reference always stands on a new column, which is empty in every row; still it is validated. */
+/** A reference is always on a new column, which is empty in every row; it is validated all the same. */
 function planReferences(
   table: TableDefinition,
   added: readonly NamedColumn[],

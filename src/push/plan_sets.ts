@@ -1,7 +1,7 @@
 /**
- * What becomes of the functions of a table when an app is served another set of columns: made where no app has them,
- * and dropped when no process can still call them. Processes learn of a push within seconds; those of a release that is
- * being replaced are given an hour.
+ * What happens to the functions of a table when an app is served another set of columns: they are created if no app has
+ * them yet, and dropped when no process can still call them. Processes learn of a push within seconds; those of a release
+ * that is being replaced get an hour.
  *
  * @module
  */
@@ -13,14 +13,14 @@ import type { Step } from "./step.ts";
 
 /** How long a set that its app no longer uses is kept. */
 export const KEPT_S = 3600;
-/** How many sets an app has of a table at the most, those that it no longer uses included. */
+/** Maximum number of sets that an app has of a table, including those that it no longer uses. */
 const MAX_SETS = 8;
-/** For how long at the least, also where an app has too many. */
+/** For how long at least, even if an app has too many. */
 const KEPT_LEAST_S = 60;
 
 export type SetsPlan = { steps: Step[]; conflicts: Conflict[] };
 
-/** The steps by which an app comes to be served `used`; `recorded` are the sets of every app of that table. */
+/** The steps after which an app is served `used`; `recorded` are all apps' sets of that table. */
 export function planSets(
   appId: string,
   used: TableDefinition,
@@ -43,7 +43,7 @@ export function planSets(
   };
 }
 
-/** The step that drops the functions of sets which no app has any more, and forgets the sets; none where none are gone. */
+/** The step that drops the functions of sets that no app has any more, and forgets the sets; none if there are none. */
 export function planDrop(
   table: string,
   gone: readonly RecordedSet[],
@@ -65,7 +65,7 @@ export function isExpired({ unusedS }: RecordedSet): boolean {
   return unusedS !== null && unusedS >= KEPT_S;
 }
 
-/** A set in use is never among those in excess: an app has one, and that stands beside a new one. */
+/** A set in use is never among those in excess: an app has only one, besides a new one. */
 function isYoung({ unusedS }: RecordedSet): boolean {
   return unusedS !== null && unusedS < KEPT_LEAST_S;
 }

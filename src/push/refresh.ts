@@ -1,6 +1,6 @@
 /**
- * The functions of tables that are there, made again where this release writes them otherwise than the one that made
- * them. Touches no row, no table and no record: a table at a time, under the locks of a push.
+ * Renews the functions of existing tables where this release generates them differently from the one that created them.
+ * Touches no rows, no tables and no records; works on one table at a time, under the locks of a push.
  *
  * @module
  */
@@ -18,12 +18,12 @@ import { renderBody, renderFunctions } from "./functions.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS, renderLockTable } from "./message.ts";
 import { readMessageResult } from "./refusals.ts";
 
-/** A recorded table some of whose functions are not those of this release. */
+/** A recorded table with functions that are not from this release. */
 export type OutdatedTable = {
   name: string;
   /** The sets of columns that apps are or were served. */
   sets: ColumnSet[];
-  /** The highest version recorded of it: its functions are made only where this still holds. */
+  /** The highest version recorded for it: its functions are renewed only if this is still true. */
   stamp: number;
 };
 
@@ -34,13 +34,13 @@ type Recorded = {
 
 type RecordedFunction = { name: string; arguments: string; digest: string };
 
-/** How long a table that others are pushing is come back to. */
+/** How long to retry a table that others are pushing. */
 const PATIENCE_MS = 60_000;
 const TRY_AGAIN_MS = 100;
 
 /**
- * Makes the functions of every outdated table again; the tables' names. Idempotent, also when several processes do it
- * at once or apps push meanwhile: what another one made in between is left as it is.
+ * Renews the functions of every outdated table; returns the tables' names. Idempotent, even if several processes do it at
+ * once or apps push meanwhile: what another one created in between is left as it is.
  *
  * @throws {Problem} push_busy — pushes hold a table for longer than a minute
  */
@@ -58,7 +58,7 @@ export async function refreshFunctions(
   return refreshed;
 }
 
-/** Whether it was this call that made the functions. */
+/** Whether this call renewed the functions. */
 async function refreshTable(admin: Database, name: string): Promise<boolean> {
   for (const startedAt = performance.now(); performance.now() - startedAt < PATIENCE_MS; ) {
     const [table] = await findOutdatedTables(admin, name);
@@ -86,7 +86,7 @@ function renderRefresh({ name, sets, stamp }: OutdatedTable): string {
   ].join(";\n");
 }
 
-/** The tables whose functions are not those of this release; of one name, or of all. */
+/** The tables whose functions are not from this release; of one name, or of all. */
 export async function findOutdatedTables(
   db: Database,
   name: string | null = null,
@@ -140,7 +140,7 @@ function digestOf(body: string): string {
   return new Bun.CryptoHasher("md5").update(body).digest("hex");
 }
 
-/** The tables that this release cannot serve: a function that it would call is not there, or takes other arguments. */
+/** The tables that this release cannot serve: a function that it would call is missing, or takes other arguments. */
 export async function findUncallableTables(db: Database): Promise<string[]> {
   const wanted = ENDPOINTS.map((endpoint) => ({ endpoint, arguments: printedArguments(endpoint) }));
   const rows = await db.query<{ name: string }>(

@@ -1,11 +1,11 @@
-/** What keeps a push from happening, as Problems: every conflict at once, and never a value of a row. @module */
+/** Why a push cannot happen, as Problems: all conflicts at once, and never a value of a row. @module */
 import { readSqlState, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Conflict } from "./compare.ts";
 
 /**
- * What came of a message. `applied`: nothing failed. `moved`: planned on a state that is no more. `held`:
- * another push has the locks. `locked`: the tables, or rows of PostgreSQL's catalogs, are in use at this moment.
+ * The result of a message. `applied`: nothing failed. `moved`: it was planned on a state that has changed since. `held`:
+ * another push has the locks. `locked`: the tables, or rows of PostgreSQL's catalogs, are in use right now.
  */
 export type MessageResult = "applied" | "moved" | "held" | "locked";
 
@@ -18,20 +18,20 @@ const RESULTS: Readonly<Record<string, MessageResult>> = {
   XX000: "locked",
 };
 
-/** PostgreSQL's way of saying that something is not as push recorded it: it is there already, or not at all. */
+/** SQLSTATEs that mean drift: something already exists, or is missing. */
 const DRIFTED = new Set(["42P07", "42710", "42701", "42723", "42703", "42P01", "42704", "42883"]);
 
 /**
- * The result that an error of a push's message stands for.
+ * The result that an error of a push's message means.
  *
- * @throws {Problem} incompatible_schema — rows break a rule of the push, or the database has drifted; else the error
+ * @throws {Problem} incompatible_schema — rows break a rule of the push, or the database has drifted; otherwise the error
  */
 export function readMessageResult(error: unknown): MessageResult {
   const state = error instanceof SignalError ? error.signal : readSqlState(error);
   const result = RESULTS[state ?? ""];
   if (result !== undefined) return result;
   if (error instanceof ViolationError) {
-    // Two new tables meeting in PostgreSQL's own catalogs, such as pg_type_typname_nsp_index.
+    // Two new tables collide in PostgreSQL's own catalogs, for example in pg_type_typname_nsp_index.
     if (error.violation.constraint?.startsWith("pg_") === true) return "locked";
     throw brokenByRows(error);
   }
@@ -62,7 +62,7 @@ const BROKEN: Readonly<Record<string, string>> = {
   required: "lack a value that would become required",
 };
 
-/** Rows that are there break what the push asks for. Which rows, and whose, is never told. */
+/** Existing rows break what the push asks for. Which rows, and whose, is never revealed. */
 function brokenByRows(error: ViolationError): Problem {
   const what = BROKEN[error.violation.kind] ?? "break a rule of this push";
   return new Problem("incompatible_schema", {

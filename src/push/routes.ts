@@ -1,5 +1,5 @@
 /**
- * The routes of push: `POST /v1/data/schema` pushes, `GET` tells what is recorded, and below it the SQL of one migration.
+ * The routes of push: `POST /v1/data/schema` pushes, `GET` shows what is recorded, and below it the SQL of one migration.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import { MAX_MIGRATIONS } from "./journal.ts";
 import { readMigrationJson, readStatusJson } from "./status.ts";
 
 export type PushRouteDeps = {
-  /** Of the login that pushes. */
+  /** A pool of the login that pushes. */
   admin: Database;
   catalog: { refresh: () => Promise<void> };
   log: Log;
@@ -35,9 +35,9 @@ export type PushRouteDeps = {
 
 /** What the keys of one app may push. */
 export type PushLimits = {
-  /** Pushes and dry runs an hour: each counts once, whatever comes of it. */
+  /** Pushes and dry runs per hour: each counts once, whatever its outcome. */
   pushesPerHour: number;
-  /** Bytes that all migrations of the app may have together. */
+  /** Maximum size in bytes of all migrations of the app together. */
   journalBytes: number;
 };
 export const PUSH_LIMITS: PushLimits = { pushesPerHour: 300, journalBytes: 67_108_864 };
@@ -71,7 +71,7 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
   },
 ];
 
-/** Answers when the push is committed; what it deferred goes on in this process. */
+/** Answers when the push is committed; deferred steps continue in this process. */
 async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   refuseQuery(context.query);
   checkJsonBody(context.request);
@@ -80,7 +80,7 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
   const app = await beginPush(deps, context.principal);
   const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
   const { deferred: _, ...result } = await push(deps, { app, ...request, options });
-  // The push is committed: if this look-up fails, the next one finds it, and the answer is still true.
+  // The push is committed: if this look-up fails, the next one will find it, and the answer is still true.
   if (result.status === "applied")
     await deps.catalog.refresh().catch(noteFault(deps.log, "the look at a pushed table"));
   return answerJson(result);
@@ -109,7 +109,7 @@ function readSeq(text: string): number {
   });
 }
 
-/** What the database answers to who proves a key that may push; a process that signs requests is not believed for it. */
+/** What the database returns for a proven key that may push; a process that signs requests is not trusted for this. */
 async function answerKey<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
@@ -120,7 +120,7 @@ async function answerKey<Answer>(answer: Promise<Answer>): Promise<Answer> {
 }
 
 /**
- * The app that pushes, whose push is counted.
+ * The app that pushes; counts the push.
  *
  * @throws {Problem} unauthenticated; rate_limited
  */
@@ -131,7 +131,7 @@ async function beginPush(
   const counted = admin.query<{ app_slug: string | null; wait_s: number | null }>(
     "select app_slug, wait_s from rowhouse.begin_push($1, $2, $3)",
     [id, proof, pushesPerHour],
-    // Counted twice where the connection breaks: that harms nobody.
+    // If the connection breaks it may be counted twice, which does no harm.
     { retry: "safe", queue: id },
   );
   const [row] = await answerKey(counted);

@@ -1,17 +1,17 @@
-/** What PostgreSQL has of `data` and `api`, as facts: one statement over its catalogs, no row of any app. @module */
+/** What PostgreSQL has in `data` and `api`, as facts: one statement over its catalogs, without any app's rows. @module */
 import type { Database } from "../db/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { readDefaultText } from "./default_text.ts";
 import type { Facts } from "./facts.ts";
 
-/** The facts that PostgreSQL's catalogs hold; the same paths as `toFacts`, and more where somebody added something. */
+/** The facts in PostgreSQL's catalogs; the same paths as `toFacts`, and more if somebody added something. */
 export async function readSnapshot(admin: Database): Promise<Facts> {
   const [row] = await admin.message<{ facts: string }>(SNAPSHOT);
   const facts = JSON.parse(row?.facts ?? "[]") as [string, string][];
   return new Map(facts.map(([path, value]) => [path, readValue(path, value)]));
 }
 
-/** Values that PostgreSQL prints in its own way, in the way of definitions. */
+/** Values that PostgreSQL prints in its own way, converted to the way of definitions. */
 function readValue(path: string, value: string): string {
   if (path.endsWith(" / default")) return readDefaultText(value);
   return path.startsWith("type ") && value.startsWith("[")
@@ -19,7 +19,7 @@ function readValue(path: string, value: string): string {
     : value;
 }
 
-// Expressions are printed for the settings of the moment: these make one print of each.
+// How expressions are printed depends on settings: with these, each is always printed the same way.
 const SNAPSHOT = `
 set local search_path = pg_catalog;
 set local timezone = 'UTC';

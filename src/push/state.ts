@@ -1,8 +1,8 @@
-/** What push planned against: the recorded tables and registrations that concern one app. Read in one statement. @module */
+/** What a push plans against: the recorded tables and registrations that concern one app. Read in one statement. @module */
 import type { Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 
-/** `definition`: all that the app declares or has declared. */
+/** `definition`: everything that the app declares or has declared. */
 export type RecordedUse = { appId: string; slug: string; definition: TableDefinition };
 
 /** A set of columns that an app is served, or was; `unusedS`: for how many seconds it has not been. */
@@ -14,9 +14,9 @@ export type TableState = {
   ownerAppId: string;
   ownerSlug: string;
   definition: TableDefinition;
-  /** The highest version recorded of it: a plan is applied only where it still holds. */
+  /** The highest version recorded for it: a plan is applied only if this is still true. */
   stamp: number;
-  /** Whether a build on it takes long enough to be noticed. */
+  /** Whether a build on it would take noticeably long. */
   isLarge: boolean;
   uses: RecordedUse[];
   sets: RecordedSet[];
@@ -28,18 +28,18 @@ export type PushState = {
   tables: TableState[];
   /** The app's migrations in order. */
   migrations: AppliedMigration[];
-  /** Bytes of all their SQL. */
+  /** The size of all their SQL in bytes. */
   journalBytes: number;
-  /** Whether any app's push left steps that are not done. */
+  /** Whether any app's push left unfinished steps. */
   hasDeferredSteps: boolean;
 };
 
-/** Pages from which on a build is put off: 32 MB, which take about a second. */
+/** From this many pages on a build is deferred: 32 MB, which take about a second. */
 export const LARGE_TABLE_PAGES = 4096;
-/** How many rows are taken for a page of a table that was never analysed: wide ones, so that it counts as too large. */
+/** Assumed rows per page of a table that was never analysed: few, so that in doubt it counts as large. */
 const ROWS_A_PAGE = 8;
 
-/** The state that concerns an app which declares `names`: those tables, and all that it has registered. */
+/** The state that concerns an app that declares `names`: those tables, and all that it has registered. */
 export async function readState(
   admin: Database,
   appId: string,

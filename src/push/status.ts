@@ -1,4 +1,4 @@
-/** What is recorded of one app: its tables, its migrations, its deferred steps; apart from it, for operators, who else uses them. @module */
+/** What is recorded about one app: its tables, migrations and deferred steps; and for operators, who else uses the tables. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import type { DeferredStep } from "./deferred.ts";
 import type { Migration, MigrationRecord } from "./migration.ts";
@@ -7,23 +7,23 @@ export type Status = {
   app: string;
   /** `owned`: whether this app's pushes define the table. */
   tables: { name: string; owned: boolean }[];
-  /** In order, without their SQL: that is asked for one by one. */
+  /** In order, without their SQL, which is read one by one. */
   migrations: MigrationRecord[];
   deferredSteps: DeferredStep[];
 };
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Whose record is read: an app's, by an operator, or by who proves a key of it that may push. */
+/** Whose record is read: an app's, for an operator or for a proven key that may push. */
 export type Reader = { appId: string; proof?: Uint8Array };
 
-/** One row, whatever is recorded: the app as `app`. Fails where the key is not proved, and tells nothing before. */
+/** One row with the app as `app`, whatever is recorded. Fails if the key is not proven, before it reveals anything. */
 function readerSql({ proof }: Reader, place: `$${number}`): string {
   const app = proof === undefined ? "$1::uuid" : `rowhouse.check_push_key($1, ${place})`;
   return `(select ${app} as app) as reader`;
 }
 
-/** The status of an app as JSON, or `undefined` where there is no such app. */
+/** The status of an app as JSON, or `undefined` if there is no such app. */
 export async function readStatusJson(admin: Database, reader: Reader): Promise<Bytes | undefined> {
   const { appId, proof } = reader;
   const status = await admin.bytes(
@@ -49,7 +49,7 @@ export async function readStatus(admin: Database, appId: string): Promise<Status
   return parse<Status>(await readStatusJson(admin, { appId }));
 }
 
-/** One migration of an app with its SQL, as JSON, or `undefined` where there is none of that number. */
+/** One migration of an app with its SQL, as JSON, or `undefined` if there is none with that number. */
 export async function readMigrationJson(
   admin: Database,
   reader: Reader,
@@ -78,10 +78,10 @@ function parse<Value>(json: Bytes | undefined): Value | undefined {
   return json === undefined ? undefined : (JSON.parse(new TextDecoder().decode(json)) as Value);
 }
 
-/** The apps of a table, by their slugs: its owner, and who else has pushed it. */
+/** The apps that use a table, by slug: its owner, and all others that have pushed it. */
 export type TableApps = { table: string; owner: string; users: string[] };
 
-/** Who owns and who uses the tables of an app. For operators alone: an app never learns of another one. */
+/** Who owns and who uses the tables of an app. For operators only: an app never learns about another one. */
 export async function readTableApps(admin: Database, appId: string): Promise<TableApps[]> {
   const rows = await admin.query<{ table: string; owner: string; users: string }>(
     `select name as "table", owner.slug as owner,

@@ -1,9 +1,9 @@
-/** The steps that a push can take, and the plan that lists them: what is planned, recorded and rendered as SQL. @module */
+/** The steps that a push can take, and the plan that lists them. @module */
 import type { Constraint } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { Conflict } from "./compare.ts";
 
-/** One change of the database. */
+/** One change to the database. */
 export type Step =
   | { kind: "create_table"; table: TableDefinition }
   | {
@@ -18,7 +18,7 @@ export type Step =
   | { kind: "set_required"; table: string; column: string; required: boolean }
   | { kind: "add_key"; table: string; key: Constraint }
   | { kind: "add_index"; table: string; index: Constraint }
-  /** Built after the push without holding the table. */
+  /** Built after the push, without locking the table. */
   | { kind: "defer_index"; table: string; index: Constraint }
   | {
       kind: "add_reference";
@@ -33,14 +33,14 @@ export type Step =
   | {
       kind: "drop_functions";
       table: string;
-      /** Of the sets whose functions go. */
+      /** The sets whose functions are dropped. */
       hashes: readonly string[];
-      /** The sets that apps no longer use, which go too. */
+      /** The sets that apps no longer use, which are forgotten too. */
       gone: readonly { appId: string; hash: string }[];
     }
   | { kind: "record_table"; table: TableDefinition }
-  /** All that the app declares or has declared of the table. */
+  /** Everything that the app declares or has declared of the table. */
   | { kind: "register"; table: TableDefinition };
 
-/** What a push would do, why it cannot, and what a person should know of it. */
+/** What a push would do, why it cannot, and what a person should know about it. */
 export type Plan = { steps: Step[]; conflicts: Conflict[]; notes: string[] };

@@ -1,4 +1,4 @@
-/** Sets of columns that no app has been served for an hour: their functions are dropped, by any `rowhouse migrate`. @module */
+/** Drops the functions of sets of columns that no app has been served for an hour; part of `rowhouse migrate`. @module */
 import { type Database, quoteLiteral, SERVICE_QUEUE } from "../db/mod.ts";
 import { renderDropFunctions } from "./functions.ts";
 import {
@@ -13,7 +13,7 @@ import type { RecordedSet } from "./state.ts";
 
 type Table = { name: string; stamp: number; sets: RecordedSet[] };
 
-/** Drops what it can; a table that somebody pushes at the moment is left to that push, or to the next sweep. */
+/** Drops what it can; a table that is being pushed right now is left to that push, or to the next sweep. */
 export async function sweepSets(admin: Database): Promise<void> {
   for (const { name, stamp, sets } of await findTables(admin)) {
     const gone = sets.filter(isExpired);

@@ -1,4 +1,4 @@
-/** Column kinds as PostgreSQL's types, defaults as its literals. @module */
+/** Column kinds as PostgreSQL's types, and defaults as its literals. @module */
 import { enumTypeName } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName } from "../db/mod.ts";
 import type { Kind, NamedColumn, TableDefinition } from "../dsl/mod.ts";
@@ -25,13 +25,13 @@ export function sqlType(
     : SQL_TYPES[column.kind];
 }
 
-/** The default of a column as an expression: the time of the statement for "now" on a timestamp, else a constant. */
+/** A column's default as an expression: the statement's time for "now" on a timestamp, otherwise a constant. */
 export function sqlDefault(
   table: Pick<TableDefinition, "name">,
   column: Pick<NamedColumn, "name" | "kind" | "default">,
 ): string {
   if (column.kind === "timestamp" && column.default === "now") return "pg_catalog.now()";
-  // Canonical, so that a default makes one text before and after it was recorded as jsonb.
+  // Canonical, so that a default gives the same text before and after it was recorded as jsonb.
   const text =
     column.kind === "json" || typeof column.default !== "string"
       ? canonicalJson(column.default)
