@@ -287,6 +287,29 @@ export const { title }: { title: string } = await ${line};
       expect([exitCode, stdout.toString()]).toEqual([0, `${version}\n`]);
   });
 
+  test.skipIf(!HAS_NODE)(
+    "is started by init where npm installs, and names npm's commands",
+    async () => {
+      const project = projects.get("npm i")?.folder ?? "";
+      const said = await run(["npx", "rowhouse", "init", "--no-install"], project);
+      expect(said).toContain("\nRun npm install\n");
+      expect(said).toContain("\nKept schema/mod.ts as it is\n");
+      expect(said).toContain("\nNext: npx rowhouse dev\n");
+    },
+  );
+
+  test("and never ran init is told so by dev, in one line", async () => {
+    const project = projects.get("bun add")?.folder ?? "";
+    const dev = run([join(BIN, "bun"), "x", "rowhouse", "dev", "--port", "0"], project);
+    const { message } = await dev.then(
+      () => new Error("It runs"),
+      (error: Error) => error,
+    );
+    expect(message).toEndWith(
+      ": This project has no embedded PostgreSQL: run bunx rowhouse init, which adds and installs it, or set DATABASE_URL\n",
+    );
+  });
+
   test("bundles for a browser without a runtime of its own", async () => {
     const entry = join(projects.get("bun add")?.folder ?? "", "app.ts");
     const built = await Bun.build({ entrypoints: [entry], target: "browser", minify: true });

