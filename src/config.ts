@@ -106,6 +106,11 @@ export const SETTINGS = {
     about:
       "For serve: the pushing login's connection string, a member of rowhouse_tables and of nothing else. For migrate and admin: an administrator's, a member of rowhouse_owner. Straight to PostgreSQL, never through a pooler. Default: DATABASE_URL.",
   },
+  CONSOLE_DATABASE_URL: {
+    form: v.optional(PostgresUrl),
+    about:
+      "The connection string of the login on which administrators act from a browser; rowhouse migrate grants it that and nothing else. A login of its own. Unset: no Console.",
+  },
   DATABASE_POOL: {
     form: whole(1, 500),
     initial: "20",

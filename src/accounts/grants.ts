@@ -19,11 +19,7 @@ export type GrantOptions = { email: string; slug: string; role: string };
  */
 export async function grantRole(deps: { admin: Database }, options: GrantOptions): Promise<void> {
   const email = readEmail(options.email);
-  if (!ROLE.test(options.role) || options.role === "super_admin") {
-    throw new Problem("invalid_request", {
-      message: `Cannot grant the role ${quote(options.role)}: must match ${ROLE.source}, and super_admin is a Console role`,
-    });
-  }
+  checkRole(options.role);
   const [row] = await deps.admin.query<Found>(
     `with ${FOUND}, granted as (
       insert into rowhouse.grants (user_id, app_id, role) select user_id, app_id, $3 from found
@@ -39,6 +35,14 @@ export async function grantRole(deps: { admin: Database }, options: GrantOptions
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   checkFound(row, email, options.slug);
+}
+
+/** @throws {Problem} invalid_request — the text is no role on an app */
+export function checkRole(role: string): void {
+  if (ROLE.test(role) && role !== "super_admin") return;
+  throw new Problem("invalid_request", {
+    message: `Cannot grant the role ${quote(role)}: must match ${ROLE.source}, and super_admin is a Console role`,
+  });
 }
 
 /**

@@ -7,6 +7,7 @@ export {
   MIN_AUDIT_RETENTION_S,
   sweepAudit,
 } from "./audit.ts";
+export { type ConsoleDeps, grantRoleByConsole } from "./console_acts.ts";
 export { type Device, readDevice, toDeviceText } from "./device_text.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
 export { type GrantOptions, grantRole, ROLE, revokeRole } from "./grants.ts";

@@ -1,6 +1,6 @@
 /** `rowhouse migrate`: the service's own tables and roles, the functions of apps' tables, the serving login's rights. @module */
 import type { Config } from "../config.ts";
-import { type Database, grantLogin, migrate } from "../db/mod.ts";
+import { type Database, GrantLoginError, grantConsole, grantLogin, migrate } from "../db/mod.ts";
 import { refreshFunctions, sweepSets } from "../push/mod.ts";
 import { type Command, EXIT, type ExitCode, type Setting, UsageError } from "./cli/command.ts";
 import { type Address, findAdminAddress, withDatabase } from "./cli/database.ts";
@@ -70,6 +70,7 @@ export async function setUpDatabase(
   const applied = await migrate(admin);
   for (const name of applied) say(`Applied ${name}`);
   const login = await grantServingLogin(admin, config);
+  if (await grantConsoleLogin(admin, config)) say("The login of the Console may act");
   await sweepSets(admin);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     say(`Renewed the functions of table ${name} (${index} of ${count})`),
@@ -78,7 +79,7 @@ export async function setUpDatabase(
 }
 
 type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
-  Partial<Pick<Config, "ROLE">>;
+  Partial<Pick<Config, "ROLE" | "CONSOLE_DATABASE_URL">>;
 
 /** The login that may serve now, where it is not the administrator's own. */
 async function grantServingLogin(admin: Database, config: Addresses): Promise<string | undefined> {
@@ -88,4 +89,20 @@ async function grantServingLogin(admin: Database, config: Addresses): Promise<st
   if (login === decodeURIComponent(new URL(administering).username)) return undefined;
   await grantLogin(admin, serving, config.ROLE);
   return login;
+}
+
+/** Whether there is one. @throws {GrantLoginError} it does something else already: whoever steals that would act too */
+async function grantConsoleLogin(admin: Database, config: Addresses): Promise<boolean> {
+  const { CONSOLE_DATABASE_URL: url } = config;
+  if (url === undefined) return false;
+  const toName = (text: string) => decodeURIComponent(new URL(text).username);
+  const others = [config.DATABASE_URL, config.ADMIN_DATABASE_URL].filter(
+    (one) => one !== undefined,
+  );
+  if (others.map(toName).includes(toName(url)))
+    throw new GrantLoginError(
+      "CONSOLE_DATABASE_URL must name a login of its own: not that of DATABASE_URL or ADMIN_DATABASE_URL",
+    );
+  await grantConsole(admin, url);
+  return true;
 }

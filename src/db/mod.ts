@@ -2,7 +2,13 @@
 
 export { startCluster } from "./embedded/mod.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
-export { GrantLoginError, grantLogin, grantPush, SERVING_ROLES } from "./migrations/grant_login.ts";
+export {
+  GrantLoginError,
+  grantConsole,
+  grantLogin,
+  grantPush,
+  SERVING_ROLES,
+} from "./migrations/grant_login.ts";
 export {
   BaselineError,
   compareMigrations,

@@ -25,6 +25,10 @@ export const SIGNALS = {
   auditOnlyGrows: "RH012",
   /** Other attempts to sign in were counted meanwhile; never leaves the function that raises it. */
   signInThrottled: "RH013",
+  /** Nobody who may act from the Console presents these cookies. */
+  consoleRefused: "RH402",
+  /** Somebody may, but signed in too long ago for such an act. */
+  signInTooOld: "RH403",
   /** A generated function was called without a live proof of its app with its scope. */
   keyRefused: "RH401",
 } as const;

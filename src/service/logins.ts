@@ -22,6 +22,8 @@ export type Login = {
 const SERVING: readonly string[] = Object.values(SERVING_ROLES);
 /** The most powerful first: its members are members of all three. */
 const OWNERS = ["rowhouse_owner", "rowhouse_tables", "rowhouse_tenant"];
+/** Acts of administrators have a login of their own. */
+const CONSOLE = "rowhouse_console";
 
 export async function readLogin(db: Database): Promise<Login> {
   const [row] = await db.query<{ login: string }>(
@@ -32,7 +34,7 @@ export async function readLogin(db: Database): Promise<Login> {
           and pg_catalog.pg_has_role(current_user, role.oid, 'member')),
       'statementTimeoutMs', (select setting::int8 from pg_catalog.pg_settings where name = 'statement_timeout'))::text as login
     from pg_catalog.pg_roles where rolname = current_user`,
-    [JSON.stringify([...SERVING, ...OWNERS])],
+    [JSON.stringify([...SERVING, ...OWNERS, CONSOLE])],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
   return JSON.parse(row?.login ?? "null") as Login;
@@ -81,7 +83,7 @@ export function judgePushingLogin(found: Login): Finding {
 
 /** What the serving login may do beyond serving. */
 export function findServingExcess(found: Login): Finding | undefined {
-  const member = OWNERS.find((role) => found.memberOf.includes(role));
+  const member = [...OWNERS, CONSOLE].find((role) => found.memberOf.includes(role));
   const rights = describeExcess(found, member);
   if (rights === "") return undefined;
   return {
@@ -95,7 +97,9 @@ export function findServingExcess(found: Login): Finding | undefined {
 
 /** What the pushing login may do beyond pushing. */
 export function findPushingExcess(found: Login): Finding | undefined {
-  const member = ["rowhouse_owner", ...SERVING].find((role) => found.memberOf.includes(role));
+  const member = ["rowhouse_owner", ...SERVING, CONSOLE].find((role) =>
+    found.memberOf.includes(role),
+  );
   const rights = describeExcess(found, member);
   if (rights === "") return undefined;
   return {

@@ -63,11 +63,13 @@ describe("judge", () => {
       { name: "of a superuser", login: { isSuperuser: true }, want: ["warn"] },
       { name: "with BYPASSRLS", login: { bypassesRls: true }, want: ["warn"] },
       { name: "with CREATEROLE", login: { createsRoles: true }, want: ["warn"] },
-      ...["rowhouse_owner", "rowhouse_tables", "rowhouse_tenant"].map((role) => ({
-        name: `in ${role}`,
-        login: { memberOf: ["rowhouse_data", role] },
-        want: ["warn"],
-      })),
+      ...["rowhouse_owner", "rowhouse_tables", "rowhouse_tenant", "rowhouse_console"].map(
+        (role) => ({
+          name: `in ${role}`,
+          login: { memberOf: ["rowhouse_data", role] },
+          want: ["warn"],
+        }),
+      ),
       { name: "that is nobody's member", login: { memberOf: [] }, want: ["fail"] },
       { name: "without a time limit", login: { statementTimeoutMs: 0 }, want: ["ok", "warn"] },
     ].map(({ name, login, want }) => ({
@@ -80,11 +82,13 @@ describe("judge", () => {
       { name: "of a superuser", login: { isSuperuser: true, memberOf: [] }, want: "warn" },
       { name: "with BYPASSRLS", login: { bypassesRls: true }, want: "warn" },
       { name: "with CREATEROLE", login: { createsRoles: true }, want: "warn" },
-      ...["rowhouse_owner", "rowhouse_service", "rowhouse_data"].map((role) => ({
-        name: `in ${role}`,
-        login: { memberOf: [role, "rowhouse_tables"] },
-        want: "warn",
-      })),
+      ...["rowhouse_owner", "rowhouse_service", "rowhouse_data", "rowhouse_console"].map(
+        (role) => ({
+          name: `in ${role}`,
+          login: { memberOf: [role, "rowhouse_tables"] },
+          want: "warn",
+        }),
+      ),
       { name: "that is nobody's member", login: { memberOf: [] }, want: "warn" },
     ].map(({ name, login, want }) => ({
       name: `a pushing login ${name}`,

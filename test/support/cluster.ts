@@ -1,5 +1,12 @@
 /** Which PostgreSQL the tests run against, and a disposable database in it. @module */
-import { type Database, grantLogin, grantPush, migrate, openDatabase } from "../../src/db/mod.ts";
+import {
+  type Database,
+  grantConsole,
+  grantLogin,
+  grantPush,
+  migrate,
+  openDatabase,
+} from "../../src/db/mod.ts";
 
 /** The cluster's administrator, and where the service connects: the same, or a pooler in front of it. */
 export type ClusterUrls = { admin: string; serving: string; prepare: boolean };
@@ -22,6 +29,8 @@ export type TestDatabase = {
   roleUrls: Readonly<Record<SplitRole, string>>;
   /** As the login that pushes and may do no more, directly. */
   pushUrl: string;
+  /** As the login on which administrators act from a browser, directly. */
+  consoleUrl: string;
   /** As the administrator, through whatever serves: what a careless operator would set. */
   superuserUrl: string;
   prepare: boolean;
@@ -30,6 +39,7 @@ export type TestDatabase = {
 
 export const LOGIN = "rowhouse_test_login";
 export const PUSH_LOGIN = "rowhouse_test_push";
+export const CONSOLE_LOGIN = "rowhouse_test_console";
 export const PASSWORD = "test login password";
 export const SPLIT_ROLES = ["gateway", "data", "identity"] as const;
 export type SplitRole = (typeof SPLIT_ROLES)[number];
@@ -41,7 +51,7 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
   const name = `rowhouse_test_${crypto.randomUUID().replaceAll("-", "")}`;
   await withDatabase(urls.admin, async (root) => {
     await root.message(`create database ${name}`);
-    for (const login of [LOGIN, PUSH_LOGIN, ...SPLIT_ROLES.map(toLogin)])
+    for (const login of [LOGIN, PUSH_LOGIN, CONSOLE_LOGIN, ...SPLIT_ROLES.map(toLogin)])
       await makeLogin(root, login);
   });
   const adminUrl = withParts(urls.admin, { database: name });
@@ -55,6 +65,7 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
     username: PUSH_LOGIN,
     password: PASSWORD,
   });
+  const consoleUrl = withParts(pushUrl, { database: name, username: CONSOLE_LOGIN });
   const { username, password } = new URL(urls.admin);
   const superuserUrl = withParts(urls.serving, { database: name, username, password });
   const toRoleUrl = (role: SplitRole) =>
@@ -68,6 +79,7 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
     await migrate(admin);
     await grantLogin(admin, servingUrl);
     await grantPush(admin, pushUrl);
+    await grantConsole(admin, consoleUrl);
     for (const role of SPLIT_ROLES) await grantLogin(admin, roleUrls[role], role);
   });
   const drop = () =>
@@ -76,7 +88,7 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
       async (root) => void (await root.message(`drop database ${name} with (force)`)),
     );
   const { prepare } = urls;
-  return { name, adminUrl, servingUrl, roleUrls, pushUrl, superuserUrl, prepare, drop };
+  return { name, adminUrl, servingUrl, roleUrls, pushUrl, consoleUrl, superuserUrl, prepare, drop };
 }
 
 /** A database with nothing in it: its administrator's URL, and how to drop it. */

@@ -1,4 +1,9 @@
-/** What logins are made members of: a serving login of the group of its role, a pushing login of the owner of tables. @module */
+/**
+ * What logins are made members of: a serving login of the group of its role, a pushing login of the owner of tables, the
+ * Console's of what may act for administrators.
+ *
+ * @module
+ */
 import type { Role } from "../../role.ts";
 import { quoteLiteral, quoteName } from "../literal.ts";
 import { type Database, EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../pool/mod.ts";
@@ -25,7 +30,30 @@ export async function grantLogin(
   databaseUrl: string,
   role: Role = "all",
 ): Promise<void> {
-  const login = decodeURIComponent(new URL(databaseUrl).username);
+  await grantMembership(admin, databaseUrl, {
+    group: SERVING_ROLES[role],
+    variable: "DATABASE_URL",
+  });
+}
+
+/**
+ * Lets the login of `consoleUrl` act for administrators who prove that they are.
+ *
+ * @throws {GrantLoginError} there is no such role
+ */
+export async function grantConsole(admin: Database, consoleUrl: string): Promise<void> {
+  await grantMembership(admin, consoleUrl, {
+    group: "rowhouse_console",
+    variable: "CONSOLE_DATABASE_URL",
+  });
+}
+
+async function grantMembership(
+  admin: Database,
+  url: string,
+  { group, variable }: { group: string; variable: string },
+): Promise<void> {
+  const login = decodeURIComponent(new URL(url).username);
   const [found] = await admin.query<{ is_self: boolean; database: string }>(
     "select rolname = current_user as is_self, current_database() as database from pg_catalog.pg_roles where rolname = $1",
     [login],
@@ -33,14 +61,14 @@ export async function grantLogin(
   );
   if (found === undefined) {
     throw new GrantLoginError(
-      `The role ${quoteName(login)} of DATABASE_URL does not exist: create it with create role ${quoteName(login)} login password '…'`,
+      `The role ${quoteName(login)} of ${variable} does not exist: create it with create role ${quoteName(login)} login password '…'`,
     );
   }
   if (found.is_self) return;
   const database = quoteName(found.database);
   await admin.message(`
 do $$ begin perform ${MIGRATE_LOCK}; end $$;
-grant ${SERVING_ROLES[role]} to ${quoteName(login)};
+grant ${group} to ${quoteName(login)};
 alter role ${quoteName(login)} in database ${database} set statement_timeout = '${EXECUTION_LIMIT_MS}ms';
 alter role ${quoteName(login)} in database ${database} set client_connection_check_interval = '1s';
 select 1`);

@@ -7,6 +7,7 @@
  * @module
  */
 import { APPS } from "./apps.ts";
+import { CONSOLE } from "./console.ts";
 import { KEYS } from "./keys.ts";
 import { PEOPLE } from "./people.ts";
 import { PUSH } from "./push.ts";
@@ -24,6 +25,6 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
   {
     number: 1,
     name: "baseline",
-    sql: [ROLES, APPS, KEYS, PEOPLE, THROTTLE, PUSH, TABLES].join(""),
+    sql: [ROLES, APPS, KEYS, PEOPLE, THROTTLE, CONSOLE, PUSH, TABLES].join(""),
   },
 ];

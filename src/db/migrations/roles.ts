@@ -6,7 +6,8 @@
  * and reaches the service's own tables by grants alone. `rowhouse_tenant` owns the generated functions, owns no table
  * and does not bypass row security. A serving login is a member of one of the others, which may only EXECUTE functions
  * and read what their tables' grants allow: `rowhouse_service` for a process that serves everything,
- * `rowhouse_gateway`, `rowhouse_data` and `rowhouse_identity` for processes that serve one part each.
+ * `rowhouse_gateway`, `rowhouse_data` and `rowhouse_identity` for processes that serve one part each. `rowhouse_console`
+ * may execute the acts of administrators, which prove who asks for them, and nothing else.
  *
  * @module
  */
@@ -16,7 +17,7 @@ declare
   role_name text;
 begin
   foreach role_name in array array['rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant',
-    'rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity'] loop
+    'rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity', 'rowhouse_console'] loop
     if not exists (select from pg_catalog.pg_roles where rolname = role_name) then
       begin
         execute format('create role %I nologin nosuperuser nocreatedb nocreaterole nobypassrls', role_name);
@@ -56,7 +57,7 @@ grant usage, create on schema api to rowhouse_tables, rowhouse_tenant;
 grant usage on schema data to rowhouse_tenant;
 grant usage on schema api to rowhouse_service, rowhouse_data;
 grant usage on schema rowhouse
-  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity, rowhouse_console;
 
 create table rowhouse.service_migrations (
   number integer primary key,

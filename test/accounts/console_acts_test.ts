@@ -1,0 +1,216 @@
+/** Acts of administrators on the Console's login: nothing happens there that both cookies of an administrator do not prove. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import {
+  type GrantOptions,
+  grantRoleByConsole,
+  listAudit,
+  setConsoleRole,
+  setDisabled,
+  toPresented,
+} from "../../src/accounts/mod.ts";
+import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { withDatabase } from "../support/cluster.ts";
+import { makeProject, runCommand } from "../support/command.ts";
+import { IDENTITY_SECRETS } from "../support/deps.ts";
+import { type Jar, makePerson, type Person, signInAs } from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let consoleDb: Database;
+let app: TestApp;
+let admin: Person;
+let person: Person;
+let jar: Jar;
+beforeAll(async () => {
+  service = await openTestService();
+  consoleDb = openDatabase({
+    url: service.database.consoleUrl,
+    connections: 1,
+    prepare: true,
+    name: "rowhouse test console",
+  });
+  app = await service.makeApp();
+});
+afterAll(async () => {
+  await consoleDb.close();
+  await service.close();
+});
+beforeEach(async () => {
+  admin = await makePerson(service, { consoleRole: "admin" });
+  person = await makePerson(service);
+  jar = await signInAs(service, admin);
+});
+
+const OPTIONS = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
+const write = (text: string, parameters: string[] = []) =>
+  service.service.admin.query<{ role: string }>(text, parameters, OPTIONS);
+const cookiesOf = (of: Jar) => ({
+  session: toPresented(IDENTITY_SECRETS, "session", [of.get(SESSION_COOKIE) ?? ""]),
+  identity: toPresented(IDENTITY_SECRETS, "identity", [of.get(IDENTITY_COOKIE) ?? ""]),
+});
+const grant = (cookies: ReturnType<typeof cookiesOf>, change: Partial<GrantOptions> = {}) =>
+  grantRoleByConsole({ consoleDb, sessionIdleS: 600 }, cookies, {
+    email: person.email,
+    slug: app.slug,
+    role: "editor",
+    ...change,
+  });
+const rolesOf = (of: Person) =>
+  write("select role from rowhouse.grants where user_id = $1::text::uuid", [of.id]);
+
+test("an administrator who has just signed in acts, in the administrator's own name", async () => {
+  await grant(cookiesOf(jar));
+  expect(await rolesOf(person)).toEqual([{ role: "editor" }]);
+  await grant(cookiesOf(jar), { role: "reader" });
+  expect(await rolesOf(person)).toEqual([{ role: "reader" }]);
+  const [entry] = await listAudit(service.service, 1);
+  expect(entry).toMatchObject({
+    actor: admin.id,
+    action: "grant",
+    userId: person.id,
+    app: app.slug,
+    details: { role: "reader" },
+  });
+});
+
+test.each([
+  { name: "to nobody", change: { email: "nobody@example.org" }, code: "invalid_request" },
+  { name: "on no app", change: { slug: "no-such-app" }, code: "unknown_app" },
+  { name: "of super_admin on an app", change: { role: "super_admin" }, code: "invalid_request" },
+])("a grant $name is refused as from the command", async ({ change, code }) => {
+  await expect(grant(cookiesOf(jar), change)).rejects.toMatchObject({ code });
+});
+
+describe("is refused, and nothing changes:", () => {
+  type Cookies = ReturnType<typeof cookiesOf>;
+  const both = (session: string, identity: string): Cookies => ({ session, identity });
+  const digestsOf = async (): Promise<Cookies> => {
+    const [row] = await service.service.db.query<Cookies>(
+      `select id || '.' || encode(session_digest, 'hex') as session, id || '.' || encode(identity_digest, 'hex') as identity
+      from rowhouse.sessions where user_id = $1::text::uuid`,
+      [admin.id],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    return both(row?.session ?? "", row?.identity ?? "");
+  };
+  const change = async (set: string): Promise<Cookies> => {
+    await write(`update rowhouse.sessions set ${set} where user_id = $1::text::uuid`, [admin.id]);
+    return cookiesOf(jar);
+  };
+  test.each([
+    { name: "nobody", make: async () => both("", "") },
+    { name: "the shared cookie alone", make: async () => both(cookiesOf(jar).session, "") },
+    { name: "the pages' cookie alone", make: async () => both("", cookiesOf(jar).identity) },
+    {
+      name: "one cookie twice",
+      make: async () => both(cookiesOf(jar).session, cookiesOf(jar).session),
+    },
+    {
+      name: "the pages' cookie of another session",
+      make: async () =>
+        both(cookiesOf(jar).session, cookiesOf(await signInAs(service, admin)).identity),
+    },
+    {
+      name: "two live sessions",
+      make: async () => {
+        const [one, two] = [cookiesOf(jar), cookiesOf(await signInAs(service, admin))];
+        return both(`${one.session},${two.session}`, `${one.identity},${two.identity}`);
+      },
+    },
+    { name: "what the tables hold of a session", make: digestsOf },
+    {
+      name: "a person without a Console role",
+      make: async () => cookiesOf(await signInAs(service, person)),
+    },
+    {
+      name: "a role that was taken away",
+      make: async () => {
+        await setConsoleRole(service.service, admin.email, undefined);
+        return cookiesOf(jar);
+      },
+    },
+    {
+      name: "a person who was disabled",
+      make: async () => {
+        await setDisabled(service.service, admin.email, true);
+        return cookiesOf(jar);
+      },
+    },
+    {
+      name: "a sign-in of ten minutes ago",
+      make: () => change("created_at = now() - interval '10 minutes'"),
+    },
+    {
+      name: "a session that was not used for long",
+      make: () => change("last_seen_at = now() - interval '11 minutes'"),
+    },
+    { name: "a session past its end", make: () => change("expires_at = now()") },
+    {
+      name: "a session that was copied to an administrator",
+      make: async () => {
+        const own = cookiesOf(await signInAs(service, person));
+        await write(
+          "update rowhouse.sessions set user_id = $1::text::uuid where user_id = $2::text::uuid",
+          [admin.id, person.id],
+        );
+        return own;
+      },
+    },
+  ])("$name", async ({ make }) => {
+    await expect(grant(await make())).rejects.toMatchObject({ code: "forbidden" });
+    expect(await rolesOf(person)).toEqual([]);
+  });
+});
+
+describe("a login", () => {
+  const refusalOf = async (url: string, text: string): Promise<string> =>
+    await withDatabase(url, (database) =>
+      database.query(text, [], OPTIONS).then(
+        () => "",
+        (error: unknown) => String(Reflect.get(Object(error), "code")),
+      ),
+    );
+
+  test.each([
+    "select id from rowhouse.users",
+    "select id from rowhouse.sessions",
+    "select id from rowhouse.password_links",
+    "select key_id from rowhouse.api_keys",
+    "select id from rowhouse.apps",
+    "select id from rowhouse.audit",
+    "insert into rowhouse.grants (user_id, app_id, role) select gen_random_uuid(), gen_random_uuid(), 'x'",
+    "delete from rowhouse.sessions",
+    "select rowhouse.check_console('', '', 1, 'admin', false)",
+    "select rowhouse.set_console_role('x@example.org', 'super_admin', 'x')",
+    "select rowhouse.issue_key('x', 'x', 'x', '', '{}', null, 'x')",
+    "select rowhouse.begin_sign_in('', '', '{}', '', '{}', 1, '{}', 1, 1)",
+  ])("of the Console may not: %s", async (text) => {
+    expect(await refusalOf(service.database.consoleUrl, text)).toBe("42501");
+  });
+
+  test("that serves, or pushes, may not act for an administrator, whose cookies it sees", async () => {
+    const { session, identity } = cookiesOf(jar);
+    const act = `select rowhouse.console_grant_role('${session}', '${identity}', 600, '${person.email}', '${app.slug}', 'editor')`;
+    const { servingUrl, pushUrl, roleUrls } = service.database;
+    for (const url of [servingUrl, pushUrl, ...Object.values(roleUrls)])
+      expect(await refusalOf(url, act)).toBe("42501");
+    expect(await rolesOf(person)).toEqual([]);
+  });
+
+  test("of the Console is none that does something else already", async () => {
+    const project = makeProject();
+    const { adminUrl, servingUrl } = service.database;
+    const ran = await runCommand(["migrate"], {
+      ...project,
+      env: {
+        ADMIN_DATABASE_URL: adminUrl,
+        DATABASE_URL: servingUrl,
+        CONSOLE_DATABASE_URL: servingUrl,
+      },
+    });
+    project.remove();
+    expect([ran.code, ran.out]).toEqual([1, ""]);
+    expect(ran.err).toContain("CONSOLE_DATABASE_URL must name a login of its own");
+  });
+});
