@@ -21,7 +21,7 @@ export type CreateAppOptions = {
 /**
  * A new app with its targets, in one statement.
  *
- * @throws {Problem} invalid_request — the slug, or a target, is not as it must be, or the slug is taken
+ * @throws {Problem} invalid_request — the slug or a target is malformed, or the slug is taken
  */
 export async function createApp(
   deps: { admin: Database; makeId: () => string },
@@ -67,7 +67,7 @@ async function insertApp(
 }
 
 /**
- * Registers one more origin of an app; one that it has stays as it is.
+ * Registers another origin of an app; one that it already has stays as it is.
  *
  * @throws {Problem} invalid_request
  */

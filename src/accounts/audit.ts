@@ -1,12 +1,12 @@
 /**
- * The audit log, newest first, and the end of its oldest entries. Written by the statements that change something, never
- * from here.
+ * The audit log, newest first, and the deletion of its oldest entries. Entries are written by the statements that change
+ * something, never from here.
  *
  * @module
  */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 
-/** Whom the audit log names for what the command line does. */
+/** The actor in the audit log for what is done on the command line. */
 export const OPERATOR = "operator";
 
 export type AuditEntry = {
@@ -35,14 +35,14 @@ export async function listAudit(deps: { admin: Database }, limit: number): Promi
   return JSON.parse(row?.entries ?? "[]") as AuditEntry[];
 }
 
-/** Entries younger than this stay, whatever the retention: 30 days. */
+/** Entries younger than this are kept, whatever the retention: 30 days. */
 export const MIN_AUDIT_RETENTION_S = 2_592_000;
 /** 400 days. */
 export const AUDIT_RETENTION_S = 34_560_000;
-/** What one step deletes at the most, as `rowhouse.sweep_audit` has it. */
+/** How many entries one step deletes at most, as in `rowhouse.sweep_audit`. */
 const SWEEP_STEP = 1000;
 
-/** Deletes some of the entries that are older than `keepS` seconds; whether there may be more of them. */
+/** Deletes some entries that are older than `keepS` seconds; returns whether there may be more. */
 export async function sweepAudit(deps: { db: Database }, keepS: number): Promise<boolean> {
   const [row] = await deps.db.query<{ swept: number }>(
     "select rowhouse.sweep_audit($1) as swept",

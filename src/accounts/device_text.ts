@@ -1,6 +1,6 @@
 /**
- * The text by which a browser is known as one on which people signed in: `<id>.<user id>…<MAC>`. It is no session: it only
- * says whose attempts to sign in here are not to be mixed up with strangers'. No row stands behind it.
+ * The text that marks a browser as one on which people have signed in: `<id>.<user id>…<MAC>`. It is not a session: it only
+ * says whose sign-in attempts here are counted apart from strangers'. There is no row for it.
  *
  * @module
  */
@@ -9,26 +9,26 @@ import type { RandomBytes } from "../std/random_text.ts";
 import type { IdentitySecret, IdentitySecrets } from "./identity_secrets.ts";
 import { ID_CHARS, makeIdText } from "./secret_text.ts";
 
-/** A browser that more people share forgets who has not signed in there for the longest time. */
+/** If more people share a browser, it forgets who signed in there the longest time ago. */
 const MAX_USERS = 8;
 
 export type Device = {
   id: string;
-  /** Who signed in there, the latest first. */
+  /** Who has signed in there, the latest first. */
   userIds: readonly string[];
 };
 
 const USER_ID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 const DEVICE = new RegExp(`^((${ID_CHARS})((?:\\.${USER_ID}){1,${MAX_USERS}}))\\.([0-9a-f]{64})$`);
 
-/** The device that a text is of; none where nobody with one of the secrets made it. */
+/** The device of a text; `undefined` if it was not made with one of the secrets. */
 export function readDevice({ all }: IdentitySecrets, text: string): Device | undefined {
   const [, named = "", id = "", users = "", given = ""] = DEVICE.exec(text) ?? [];
   const isOurs = all.some((by) => isEqualText(given, toMac(by, named)));
   return isOurs ? { id, userIds: users.split(".").slice(1) } : undefined;
 }
 
-/** The text of a device on which somebody has just signed in. */
+/** The text for a device on which somebody has just signed in. */
 export function toDeviceText(
   deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
   device: Device | undefined,

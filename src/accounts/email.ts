@@ -1,4 +1,4 @@
-/** Addresses of people in their one canonical form. @module */
+/** People's addresses in their canonical form. @module */
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { EMAIL_MAX_CHARS } from "../std/stored_text.ts";
@@ -6,7 +6,7 @@ import { EMAIL_MAX_CHARS } from "../std/stored_text.ts";
 const EMAIL =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** An address as it is compared and stored: without space around it, in lower case. */
+/** An address as it is compared and stored: trimmed, in lower case. */
 export function toCanonicalEmail(text: string): string {
   return text.trim().normalize("NFKC").toLowerCase();
 }

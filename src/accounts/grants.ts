@@ -1,4 +1,4 @@
-/** Grants: one role a person and app, given and taken by an operator. Held by nothing else than its row. @module */
+/** Grants: one role per person and app, given and taken by an operator. Nothing but the row grants access. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
@@ -13,9 +13,9 @@ export const ROLE = new RegExp(ROLE_PATTERN);
 export type GrantOptions = { email: string; slug: string; role: string };
 
 /**
- * Gives a role on an app, in place of the one before.
+ * Gives a role on an app, replacing the one before.
  *
- * @throws {Problem} invalid_request — the role is none, or nobody has this address; unknown_app
+ * @throws {Problem} invalid_request — the role is malformed, or nobody has this address; unknown_app
  */
 export async function grantRole(deps: { admin: Database }, options: GrantOptions): Promise<void> {
   const email = readEmail(options.email);
@@ -46,7 +46,7 @@ export function checkRole(role: string): void {
 }
 
 /**
- * Takes the role on an app; whether there was one.
+ * Takes away the role on an app; returns whether there was one.
  *
  * @throws {Problem} invalid_request — nobody has this address; unknown_app
  */

@@ -1,10 +1,10 @@
 /**
- * The secrets that sessions, links and passwords depend on. Such a secret is in no database: whoever reads or writes
- * every table of one can still make nothing that the service would take for a session, a link or a password.
+ * The secrets that sessions, links and passwords depend on. They are in no database: whoever can read and write every table
+ * still cannot create anything that the service would accept as a session, a link or a password.
  *
- * A value gives a proof, by a MAC with the secret; the database stores a digest of the proof and of the person's id.
- * So it can compare without knowing the secret, what it stores cannot be presented, and a digest that is copied to
- * another person is a digest of nothing.
+ * The proof of a value is its MAC with the secret; the database stores a digest of the proof and the person's id. So it can
+ * compare without knowing the secret, what it stores cannot be presented, and a digest that is copied to another person
+ * matches nothing.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { isEqualText } from "../std/is_equal_text.ts";
 
 export const MIN_IDENTITY_SECRET_BYTES = 32;
 
-/** What a proof is for: the same text proves nothing anywhere else. */
+/** What a proof is for: the same text proves nothing for any other purpose. */
 type Purpose =
   | "session cookie"
   | "identity cookie"
@@ -22,19 +22,19 @@ type Purpose =
   | "device";
 
 export type IdentitySecret = {
-  /** Stands beside each value that was made with the secret, and tells nothing of it. */
+  /** Stored with each value that was made with the secret; reveals nothing about it. */
   readonly id: string;
   /** 32 bytes that nobody can make without the secret. */
   readonly prove: (purpose: Purpose, ...parts: readonly string[]) => Uint8Array;
 };
 
 export type IdentitySecrets = {
-  /** Makes whatever is new. */
+  /** Makes new values. */
   readonly current: IdentitySecret;
   readonly all: readonly IdentitySecret[];
 };
 
-/** The first makes, all verify. */
+/** The first makes new values, all verify. */
 export function makeIdentitySecrets(texts: readonly string[]): IdentitySecrets {
   const [current, ...older] = texts.map(makeIdentitySecret);
   if (current === undefined) throw new Error("Cannot serve identity: no IDENTITY_SECRET is set");
@@ -44,12 +44,12 @@ export function makeIdentitySecrets(texts: readonly string[]): IdentitySecrets {
 function makeIdentitySecret(text: string): IdentitySecret {
   return {
     id: mac(text, "rowhouse identity secret id").toString("hex", 0, 4),
-    // As JSON, so that no two lists of parts are the same text.
+    // As JSON, so that no two lists of parts give the same text.
     prove: (purpose, ...parts) => mac(text, JSON.stringify(["rowhouse v1", purpose, ...parts])),
   };
 }
 
-/** The secret that a value was made with; none where it was taken out of the settings. */
+/** The secret that a value was made with; `undefined` if it was removed from the settings. */
 export function findIdentitySecret(
   { all }: IdentitySecrets,
   id: string,
@@ -63,7 +63,7 @@ export function toStoredDigest(proof: Uint8Array, userId: string): string {
   return new Bun.CryptoHasher("sha256").update(proof).update(id).digest("hex");
 }
 
-/** Whether a stored digest is of this proof and this person. */
+/** Whether a stored digest belongs to this proof and this person. */
 export function isDigestOf(digest: string, proof: Uint8Array, userId: string): boolean {
   return isEqualText(digest, toStoredDigest(proof, userId));
 }

@@ -1,5 +1,5 @@
 /**
- * The life of a key after it was issued: rolled over to a copy, and listed. Never shows a secret but the new one of a
+ * What happens to a key after it was issued: rolled to a copy, and listed. Never shows a secret, except the new one after a
  * roll, once.
  *
  * @module
@@ -15,24 +15,24 @@ import { makeKeyText } from "./key_text.ts";
 import { type IssueDeps, unknownApp } from "./keys.ts";
 import { toUtcText } from "./utc_text.ts";
 
-/** How long a rolled key goes on working beside its copy, in seconds. */
+/** How long a rolled key keeps working beside its copy, in seconds. */
 export const GRACES = { "0": 0, "1h": HOUR_S, "24h": DAY_S, "7d": 7 * DAY_S } as const;
 export type Grace = keyof typeof GRACES;
 
 export type RolledKey = {
   keyId: string;
   text: string;
-  /** When the copy expires; `undefined` where the old key never did. */
+  /** When the copy expires; `undefined` if the old key never did. */
   expiresAt: Date | undefined;
   /** When the old key stops working. */
   oldExpiresAt: Date;
 };
 
 /**
- * A copy of a key in force, with its name and scopes and a life as long as the old one was given; the old one expires
- * at the end of the grace, never later than it would have. One statement: both, or nothing.
+ * A copy of an active key, with its name, scopes and the lifetime that the old one was given; the old one expires at the end
+ * of the grace period, never later than it would have. One statement: both, or nothing.
  *
- * @throws {Problem} not_found — no such key is in force
+ * @throws {Problem} not_found — no active key has this id
  */
 export async function rollKey(deps: IssueDeps, keyId: string, grace: Grace): Promise<RolledKey> {
   const copy = makeKeyText(deps.keyPrefix, deps.randomBytes);
@@ -67,7 +67,7 @@ export type ListedKey = {
 };
 
 /**
- * The keys of an app, the newest first; nothing of their secrets.
+ * The keys of an app, newest first; never their secrets.
  *
  * @throws {Problem} unknown_app
  */

@@ -1,12 +1,12 @@
 /**
- * What proves a key to the database. The proof follows from the secret by a one-way function, and what is stored from
- * the proof by another: neither a dump nor a service that was handed a proof gives the secret away.
+ * What proves a key to the database. The proof is derived from the secret by a one-way function, and what is stored is
+ * derived from the proof by another: neither a dump nor a service that was given a proof reveals the secret.
  *
  * @module
  */
 const DOMAIN = "rowhouse key proof v1";
 
-/** The proof that a key's secret gives: 32 bytes. */
+/** The proof of a key's secret: 32 bytes. */
 export function toProof(secret: string): Uint8Array {
   return new Bun.CryptoHasher("sha256", secret).update(DOMAIN).digest();
 }

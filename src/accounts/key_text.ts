@@ -1,6 +1,6 @@
 /**
- * The text of an API key: `<prefix>_<key_id>.<secret>`. The secret ends in a checksum over everything before it, so
- * that a typo is told without a query. Never stores or compares a secret: that is keys.ts.
+ * The text of an API key: `<prefix>_<key_id>.<secret>`. The secret ends with a checksum of everything before it, so that a
+ * typo is detected without a query. Never stores or compares a secret: keys.ts does.
  *
  * @module
  */
@@ -19,7 +19,7 @@ const KEY = new RegExp(
 
 /** What a key may begin with. */
 export const KEY_PREFIX = new RegExp(`^${PREFIX_PATTERN}$`);
-/** No key's text is longer: one `_` and one dot stand between its parts. */
+/** No key's text is longer: one `_` and one dot separate its parts. */
 export const KEY_MAX_LENGTH =
   PREFIX_MAX_LENGTH + 1 + ID_LENGTH + 1 + RANDOM_LENGTH + CHECKSUM_LENGTH;
 
@@ -33,7 +33,7 @@ export function makeKeyText(prefix: string, randomBytes: RandomBytes): KeyText &
   return { keyId, secret: text.slice(text.indexOf(".") + 1), text };
 }
 
-/** Id and secret of a key's text, or `undefined` where its form or its checksum is off. */
+/** The id and secret of a key's text, or `undefined` if its form or its checksum is wrong. */
 export function readKeyText(text: string, prefix: string): KeyText | undefined {
   const match = KEY.exec(text);
   const [, found, keyId, random, checksum] = match ?? [];

@@ -1,4 +1,4 @@
-/** API keys: issued, found by id, revoked. Stores a digest of what a secret proves, never the secret. @module */
+/** API keys: issued, found by id, revoked. Stores a digest of the secret's proof, never the secret. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
@@ -50,9 +50,9 @@ export async function issueKey(
   return { keyId: key.keyId, text: key.text };
 }
 
-/** What a caller shows of a key: its id, and the digest of its proof in hexadecimal. */
+/** What a caller presents: a key's id, and the digest of its proof in hexadecimal. */
 export type KeyUse = { keyId: string; digest: string };
-/** The record of a key and the version of keys that it holds for. */
+/** The record of a key, and the version of keys at which it was read. */
 export type UsedKey = { record: KeyRecord; version: number };
 
 type KeyRow = {
@@ -65,14 +65,14 @@ type KeyRow = {
 };
 
 /**
- * The records of keys that are not revoked and whose proof is right, by `<keyId> <digest>`; notes their use, at most
- * once a minute. Whether they have expired is the caller's to judge.
+ * The records of keys that are not revoked and whose proof is right, by `<keyId> <digest>`; notes their use, at most once a
+ * minute. The caller checks whether they have expired.
  */
 export async function useKeys(
   deps: { db: Database },
   uses: readonly KeyUse[],
 ): Promise<Map<string, UsedKey>> {
-  // In one order everywhere: processes that note the same keys at once wait for each other and never lock up.
+  // In the same order everywhere: processes that note the same keys at once wait for each other and never deadlock.
   const sorted = [...uses].sort((a, b) => (a.keyId < b.keyId ? -1 : 1));
   const rows = await deps.db.query<KeyRow>(
     `select use.at::integer as at, key_id, app_id, array_to_string(scopes, ',') as scopes,
@@ -108,7 +108,7 @@ function toRecord(row: KeyRow): KeyRecord {
   };
 }
 
-/** Whether there was such a key that was not revoked before. */
+/** Whether there was such a key, not revoked before. */
 export async function revokeKey(deps: { admin: Database }, keyId: string): Promise<boolean> {
   const [row] = await deps.admin.query<{ is_done: boolean }>(
     "select rowhouse.revoke_key($1, $2) as is_done",

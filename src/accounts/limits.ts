@@ -1,5 +1,6 @@
 /**
- * Requests a minute that apps and their keys may send, in memory: what an operator set for an app, else the default.
+ * How many requests per minute apps and their keys may send, in memory: what an operator set for an app, otherwise the
+ * default.
  *
  * @module
  */
@@ -8,16 +9,16 @@ import { Problem } from "../problem.ts";
 import { OPERATOR } from "./audit.ts";
 import { unknownApp } from "./keys.ts";
 
-/** Requests a minute: of the whole app, and of each of its keys. */
+/** Requests per minute: of the whole app, and of each of its keys. */
 export type Limit = { readonly app: number; readonly key: number };
 
 export type Limits = {
   readonly of: (appId: string) => Limit;
-  /** Reads them again when the version of apps has moved. */
+  /** Reads them again if the version of apps has changed. */
   readonly refresh: (version: number) => Promise<void>;
 };
 
-/** 10,000 a second for a minute on end: only what runs away meets it. */
+/** 10,000 per second for a whole minute: only a runaway program reaches it. */
 export const DEFAULT_PER_MINUTE = 600_000;
 export const MAX_PER_MINUTE = 100_000_000;
 
@@ -49,7 +50,7 @@ async function readLimits(db: Database): Promise<Map<string, Limit>> {
   return new Map(rows.map(({ id, app, key }) => [id, { app, key }]));
 }
 
-/** What an operator sets; `undefined` is the default again, and a key's default is its app's limit. */
+/** What an operator sets; `undefined` means the default, and a key's default is its app's limit. */
 export type SetLimitOptions = {
   slug: string;
   perMinute: number | undefined;
@@ -57,9 +58,9 @@ export type SetLimitOptions = {
 };
 
 /**
- * Sets an app's limits; every process counts by them within seconds.
+ * Sets an app's limits; every process applies them within seconds.
  *
- * @throws {Problem} unknown_app; invalid_request — a limit is no whole number from 1
+ * @throws {Problem} unknown_app; invalid_request — a limit is not a whole number from 1 on
  */
 export async function setLimit(
   deps: { admin: Database },

@@ -1,6 +1,6 @@
 /**
- * Registered origins in memory, kept last-known-good: an outage of the database must be a readable answer in the
- * browser, not a network error.
+ * Registered origins in memory; the last known ones are kept, so that a browser can read the answer when the database is
+ * away, instead of getting a network error.
  *
  * @module
  */
@@ -11,9 +11,9 @@ export type Origins = {
   readonly isRegistered: (origin: string) => boolean;
   /** Whether this app has. */
   readonly isOf: (origin: string, appId: string) => boolean;
-  /** The id of the app with this slug, as far as this process has heard of it. */
+  /** The id of the app with this slug, as far as this process knows. */
   readonly findAppId: (slug: string) => string | undefined;
-  /** Reads them again when the version of apps has moved. */
+  /** Reads them again if the version of apps has changed. */
   readonly refresh: (version: number) => Promise<void>;
 };
 

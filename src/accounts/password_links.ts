@@ -1,6 +1,6 @@
 /**
- * Links that set a password: `<id>.<secret>`, of which the database stores a digest that covers whose it is, what it is
- * for and until when. A link is proven where it is used up, in the database.
+ * Links that set a password: `<id>.<secret>`. The database stores a digest that covers whose link it is, what it is for and
+ * until when, and checks the link where it is used.
  *
  * @module
  */
@@ -34,7 +34,7 @@ export type NewLink = {
   text: string;
 };
 
-/** A new link, whosever it will be: the database adds the person to what it stores. */
+/** A new link for anybody: the database adds the person to what it stores. */
 export function makeLink({ randomBytes, identitySecrets, now }: LinkDeps): NewLink {
   const { current } = identitySecrets;
   const parts = { id: makeIdText(randomBytes), secret: makeSecret(randomBytes) };
@@ -96,7 +96,7 @@ export async function findPasswordLink(
   };
 }
 
-/** Sets the password and uses the link up; false where it cannot be used, or was a moment ago. */
+/** Sets the password and uses up the link; false if it cannot be used, or has just been used. */
 export async function usePasswordLink(
   deps: { db: Database },
   link: PasswordLink,

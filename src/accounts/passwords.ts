@@ -1,9 +1,9 @@
 /**
- * Passwords as they are stored. What is hashed is no password but its MAC with a secret that is in no database: a hash
- * that is read cannot be guessed at, and one that is written or copied is right for nobody.
+ * Passwords as they are stored. What is hashed is not the password but its MAC with a secret that is in no database: a
+ * stolen hash does not help in guessing, and one that is inserted or copied is right for nobody.
  *
- * Beside the hash stands the digest of a proof that follows from it. Who presents that proof knows the hash and the
- * secret: this is how the database tells the service from somebody who merely holds its login.
+ * With the hash, the digest of a proof is stored that is derived from it. Whoever presents that proof knows the hash and the
+ * secret: this is how the database tells the service from somebody who merely has its login.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export function toPasswordRecord(by: IdentitySecret, userId: string, hash: strin
   return { hash, digest: toStoredDigest(proveHash(by, userId, hash), userId), secretId: by.id };
 }
 
-/** What lets a sign-in with this hash end in a session; none where the hash's secret is not known any more. */
+/** What lets a sign-in with this hash make a session; none if the hash's secret is no longer known. */
 export function proveSignIn(
   secrets: IdentitySecrets,
   userId: string,

@@ -1,6 +1,5 @@
 /**
- * What keys, sessions, links and forms are made of: an id, which may be shown, and a secret, of which only a digest is
- * stored.
+ * The parts of keys, sessions, links and forms: an id, which may be shown, and a secret, of which only a digest is stored.
  *
  * @module
  */

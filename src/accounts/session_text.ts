@@ -1,6 +1,6 @@
 /**
- * The texts that stand for a session or a link: `<id>.<secret>` in a cookie or an address, `<id>.<proof>` towards the
- * database. Never hands a secret on: past this file there are only proofs and digests.
+ * The texts of sessions and links: `<id>.<secret>` in a cookie or an address, `<id>.<proof>` for the database. Never passes
+ * on a secret: beyond this file there are only proofs and digests.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type IdentitySecret, type IdentitySecrets, toStoredDigest } from "./ide
 import { ID_CHARS, makeIdText, makeSecret, SECRET_CHARS } from "./secret_text.ts";
 
 const ID_AND_SECRET = new RegExp(`^${ID_CHARS}\\.${SECRET_CHARS}$`);
-/** More different ones than any browser sends by accident: they are not looked at. */
+/** More than any browser sends by accident: beyond this, none is looked at. */
 export const MAX_PRESENTED = 16;
 
 /** The two cookies of a session: one that every host under the cookie's domain sees, one for the pages alone. */
@@ -47,8 +47,8 @@ export function makeSession(
 }
 
 /**
- * What the database is asked about: each different well-formed text once, as `<id>.<proof>` with commas between, by
- * every secret that may have made it. Malformed ones are nothing; of too many none is looked at.
+ * What the database is asked about: each different well-formed text once, as comma-separated `<id>.<proof>`, for every
+ * secret that may have made it. Malformed texts are ignored; if there are too many, all are.
  */
 export function toPresented(
   { all }: IdentitySecrets,

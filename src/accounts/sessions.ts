@@ -1,6 +1,6 @@
 /**
- * Sessions: found by what a browser presents, ended by sign-out. Nothing is cached, so a revocation holds at once; of
- * a secret only what it proves is known here.
+ * Sessions: found by what a browser presents, ended by sign-out. Nothing is cached, so a revocation takes effect at once; of
+ * a secret only its proof is known here.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 
 type SessionDeps = { db: Database; sessionIdleS: number };
 
-/** What the database found of presented sessions: two that live at once are none. */
+/** What the database found for the presented sessions: two live ones count as none. */
 export type Presence = { isConflict: boolean };
 
 export type Me = Presence & {
@@ -17,7 +17,7 @@ export type Me = Presence & {
   isAppKnown: boolean;
 };
 
-/** The user as the identity endpoints tell it. */
+/** The user as the identity endpoints return it. */
 export type IdentityUser = {
   id: string;
   email: string;
@@ -47,15 +47,15 @@ function presentedIn(parameter: "$1" | "$2" | "$3"): string {
     from unnest(string_to_array(${parameter}, ',')) as text)`;
 }
 
-/** What a session stores of a cookie that is its own, where `presented` names what was presented. */
+/** What a session stores for its own cookie, with `presented` naming what was presented. */
 function digestOf(presented: string, session = "sessions"): string {
   return `sha256(${presented}.proof || uuid_send(${session}.user_id))`;
 }
 
 /**
- * `$1` the presented `<id>.<proof>` list, `$2` the idle limit in seconds. `live` are those that are proven, so that a row
- * which proves nothing counts no more than none. `one` is the session that counts: the only live one. Its use is noted at
- * most once a minute; that two are live, in the audit log, once an hour for each pair.
+ * `$1` the presented `<id>.<proof>` list, `$2` the idle limit in seconds. `live` are those that are proven, so that a row that
+ * proves nothing does not count. `one` is the session that counts: the only live one. Its use is noted at most once a
+ * minute; that two are live is noted in the audit log, once an hour for each pair.
  */
 const LIVE = `live as materialized (
     select sessions.id, sessions.user_id, sessions.identity_digest
@@ -92,11 +92,11 @@ const LIVE = `live as materialized (
       order by noted_at limit 200 for update skip locked)
   )`;
 
-/** A Console role opens every app as its admin. */
+/** A Console role makes a person admin on every app. */
 const ROLE_ON_APP =
   "case when users.console_role is not null then 'admin' else (select role from rowhouse.grants where grants.user_id = users.id and grants.app_id = apps.id) end";
 
-/** Who presents these sessions, and the role on the app with this slug, where one is asked about. */
+/** Who presents these sessions, and the role on the app with this slug, if one is asked about. */
 export async function readMe(
   deps: SessionDeps,
   presented: string,
@@ -121,7 +121,7 @@ export async function readMe(
 
 export type PageCookies = { session: string; identity: string };
 
-/** Who visits the identity pages, which ask for both cookies of one session; the app by its slug, where one is named. */
+/** Who visits the identity pages, which require both cookies of one session; and the app with this slug, if one is named. */
 export async function readPageSession(
   deps: SessionDeps,
   cookies: PageCookies,
@@ -161,7 +161,7 @@ export async function readPageSession(
   };
 }
 
-/** Ends every session that is presented with either of its secrets; nothing of it is left but the entry in the audit log. */
+/** Ends every session that is presented with either of its secrets; only the entry in the audit log is left. */
 export async function endSessions(deps: { db: Database }, presented: string): Promise<void> {
   await deps.db.query(
     `with ended as (

@@ -1,4 +1,4 @@
-/** Sign-in towards the database: throttled before a password is hashed, settled after it. @module */
+/** The database's part of a sign-in: throttled before a password is hashed, finished after it. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { type PrefixLength, toClientNetwork } from "../std/client_network.ts";
 import type { Device } from "./device_text.ts";
@@ -7,10 +7,10 @@ import { toDigest } from "./secret_text.ts";
 import type { NewSession } from "./session_text.ts";
 
 /**
- * How many attempts in a window, and how long it is: for a typed address by one client, by one client for any, by the
- * networks that an IPv6 client is part of, and for an address by all clients (the function's own, ten times the pair's).
- * A device on which the person signed in before has as many as a pair, by itself. The bound of all together slows down
- * strangers.
+ * How many attempts are allowed in a window, and how long it is: for a typed address by one client, for any address by one
+ * client, by the networks that an IPv6 client belongs to, and for an address by all clients (the function's own limit, ten
+ * times the pair's). A device on which the person has signed in before has as many as a pair, for itself. The limit for all
+ * together slows down strangers.
  */
 export const SIGN_IN_LIMITS = {
   pair: 10,
@@ -22,7 +22,7 @@ export const SIGN_IN_LIMITS = {
   windowS: 900,
 } as const;
 
-/** The networks that count as one client, the narrowest first, and their bounds. */
+/** The networks that count as one client, the narrowest first, and their limits. */
 const CLIENTS: readonly (readonly [PrefixLength, number])[] = [
   [64, SIGN_IN_LIMITS.client],
   [56, SIGN_IN_LIMITS.clientOf56],
@@ -34,7 +34,7 @@ export type AttemptFrom = {
   email: string;
   /** The IP address that it came from. */
   address: string;
-  /** Where it came from a device on which somebody signed in before. */
+  /** The device, if somebody has signed in on it before. */
   device: Device | undefined;
 };
 export type Attempt =
@@ -43,16 +43,16 @@ export type Attempt =
       waitS: 0;
       known: KnownUser | undefined;
       isDisabled: boolean;
-      /** Whether this very person signed in on this device before. */
+      /** Whether this very person has signed in on this device before. */
       isKnownDevice: boolean;
     };
-/** Who has the address that was typed; without a password there is nothing to check. */
+/** The person with the typed address; without a password there is nothing to check. */
 export type KnownUser = {
   userId: string;
   password: Pick<PasswordRecord, "hash" | "secretId"> | undefined;
 };
 
-/** Counts an attempt, known address or not; then what is needed to check the password. */
+/** Counts an attempt, whether the address is known or not; returns what is needed to check the password. */
 export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Promise<Attempt> {
   const keys = toKeys(from);
   const [row] = await deps.db.query<{
@@ -90,9 +90,9 @@ export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Pr
 
 export type Finish = {
   userId: string;
-  /** Shows that the service itself found the password right, by the hash that is stored now. */
+  /** Shows that the service itself found the password right, by the stored hash. */
   proof: string;
-  /** A newer hash of the same password, where the parameters or the secret have changed. */
+  /** A newer hash of the same password, if the parameters or the secret have changed. */
   fresh: PasswordRecord | undefined;
   /** Sessions that the browser presented: they end. */
   presented: string;
@@ -102,7 +102,7 @@ export type Finish = {
   isKnownDevice: boolean;
 };
 
-/** Makes the session; false where the person was disabled, or got another password, meanwhile. */
+/** Makes the session; false if the person was disabled, or got another password, meanwhile. */
 export async function finishSignIn(deps: { db: Database }, finish: Finish): Promise<boolean> {
   const { session, fresh } = finish;
   const keys = toKeys(finish.from);
@@ -132,13 +132,13 @@ export async function finishSignIn(deps: { db: Database }, finish: Finish): Prom
 
 type Keys = { address: string; clients: string[]; clientBounds: number[]; device: string };
 
-/** Digests: people type passwords into the wrong field, and a table of counters is no place for them. */
+/** Digests, because people type passwords into the wrong field, and these must not end up in a table of counters. */
 function toKeys({ email, address, device }: AttemptFrom): Keys {
   const networks = CLIENTS.map(([prefixLength, bound]) => ({
     network: toClientNetwork(address, prefixLength),
     bound,
   }));
-  // An IPv4 address is the same by each of them, and counts once.
+  // An IPv4 address is the same for each of them, and counts once.
   const clients = networks.filter(
     ({ network }, at) => at === 0 || network !== networks[0]?.network,
   );
@@ -150,10 +150,10 @@ function toKeys({ email, address, device }: AttemptFrom): Keys {
   };
 }
 
-/** What one step deletes at the most. */
+/** How many counters one step deletes at most. */
 const SWEEP_STEP = 1000;
 
-/** Deletes some of the counters whose time is over; whether there may be more of them. */
+/** Deletes some expired counters; returns whether there may be more. */
 export async function sweepThrottle(deps: { db: Database }): Promise<boolean> {
   const [row] = await deps.db.query<{ swept: number }>(
     "select rowhouse.sweep_throttle($1) as swept",

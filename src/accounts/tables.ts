@@ -46,7 +46,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 type Deps = { admin: Database };
 
 /**
- * Makes another app the owner of a table that it uses; the slug of the app that owned it before.
+ * Makes another app the owner of a table that it uses; returns the slug of the app that owned it before.
  *
  * @throws {Problem} unknown_table; unknown_app; invalid_request — the app has not pushed the table; push_busy
  */

@@ -1,6 +1,6 @@
 /**
  * Targets: where an app lives, and where a person may be sent back to. Canonical URLs under the cookie's domain,
- * https (http only where that domain ends in `localhost`), no wildcard.
+ * https (http only if that domain ends in `localhost`), no wildcards.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { quote } from "../std/quote.ts";
 export type Target = { kind: "origin" | "redirect"; url: string; origin: string };
 
 /**
- * A target as typed by an operator.
+ * The target of a URL that an operator typed.
  *
  * @throws {Problem} invalid_request — names the URL and what is wanted
  */

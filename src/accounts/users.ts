@@ -1,4 +1,4 @@
-/** People, as an operator makes and changes them. What one does is in the audit log in the same statement. @module */
+/** People, as operators create and change them. Each change is noted in the audit log in the same statement. @module */
 import { type Database, SERVICE_QUEUE, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
@@ -18,9 +18,9 @@ export type CreateUserOptions = {
 };
 
 /**
- * A new person without a password, and the text of the link that sets one: told once, stored as a digest.
+ * A new person without a password, and the text of the link that sets one: shown once, stored as a digest.
  *
- * @throws {Problem} invalid_request — the address is none, or is taken
+ * @throws {Problem} invalid_request — the address is malformed, or taken
  */
 export async function createUser(
   deps: MakeDeps,
@@ -86,7 +86,7 @@ export async function makePasswordLink(
 }
 
 /**
- * Gives or takes a Console role.
+ * Gives or takes away a Console role.
  *
  * @throws {Problem} invalid_request — nobody has this address, or it is the last super_admin
  */
@@ -103,7 +103,7 @@ export async function setConsoleRole(
 }
 
 /**
- * Disables a person, which ends all sessions, or enables one again.
+ * Disables a person, which ends all their sessions, or enables them again.
  *
  * @throws {Problem} invalid_request — nobody has this address, or it is the last super_admin
  */
@@ -127,7 +127,7 @@ export type SessionRecord = {
 };
 
 /**
- * The sessions of a person that have not reached their end.
+ * The sessions of a person that have not expired.
  *
  * @throws {Problem} invalid_request — nobody has this address
  */
@@ -149,7 +149,7 @@ export async function listSessions(
 }
 
 /**
- * Ends all sessions of a person; how many they were.
+ * Ends all sessions of a person; returns how many there were.
  *
  * @throws {Problem} invalid_request — nobody has this address
  */

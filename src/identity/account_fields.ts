@@ -1,4 +1,4 @@
-/** The fields by which people sign in, as every form of theirs shows them. @module */
+/** The fields with which people sign in, the same on every form. @module */
 import { type Field, type Html, renderField } from "../pages/mod.ts";
 import { EMAIL_MAX_CHARS } from "../std/stored_text.ts";
 import { MAX_BYTES } from "./password.ts";

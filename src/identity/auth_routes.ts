@@ -42,7 +42,7 @@ export const authRoutes: readonly Route<AuthDeps>[] = [
 async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {
   const slug = readSlug(query);
   const presented = readSessionCookie(request, deps.identitySecrets);
-  // Nobody, whatever the database would say: who sends no session costs no query.
+  // Nobody, whatever the database would say: a request without a session costs no query.
   if (presented === "") throw new Problem("unauthenticated");
   const me = await readMe(
     { db: deps.db, sessionIdleS: deps.identity.sessionIdleS },
@@ -63,13 +63,13 @@ async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Pro
 async function answerLogout(deps: AuthDeps, { request }: RequestContext): Promise<Response> {
   const origin = request.headers.get("origin");
   if (origin !== null && !isLogoutOrigin(deps, origin)) throw new Problem("forbidden");
-  // Every app is a site of the gateway's own; older browsers do not say from where they ask.
+  // All apps are same-site with the gateway; older browsers do not send this header.
   if (request.headers.get("sec-fetch-site") === "cross-site") throw new Problem("forbidden");
   await endSessions(deps, readSessionCookie(request, deps.identitySecrets));
   return withCookies(answerEmpty({ headers: NO_STORE }), clearSession(deps.identity));
 }
 
-/** The pages and the gateway itself count as registered: they are the service. */
+/** The pages and the gateway itself count as registered: they belong to the service. */
 function isLogoutOrigin({ origins, identity }: AuthDeps, origin: string): boolean {
   return (
     origins.isRegistered(origin) || origin === identity.identityUrl || origin === identity.publicUrl
@@ -84,7 +84,7 @@ function readSlug(query: string): string | undefined {
   return slug;
 }
 
-/** A problem in the form that browser apps know: its code alone, and one code for whatever is the service's fault. */
+/** A problem in the form for browser apps: only its code, and one code for everything that is the service's fault. */
 export function answerAuthProblem(problem: Problem): Response {
   const error = problem.status >= 500 ? "request_failed" : problem.code;
   return answerJson(
@@ -94,8 +94,8 @@ export function answerAuthProblem(problem: Problem): Response {
 }
 
 /**
- * The headers that let an app read an identity endpoint's answer, on every status: an origin of the app that is asked
- * about, any registered one where the app is unknown or none is named.
+ * The headers that let an app read an identity endpoint's answer, whatever its status: for an origin of the app that is
+ * asked about, or any registered one if the app is unknown or none is named.
  */
 export function authCorsHeaders(
   { origins }: Pick<AuthDeps, "origins">,

@@ -1,6 +1,6 @@
 /**
- * `/authorize`: an app sends a person here to sign in and gets the person back at one of its own targets. Who is
- * signed in already goes back at once; who comes back again and again is told why.
+ * `/authorize`: an app sends a person here to sign in, and the person returns to one of the app's own targets. Whoever is
+ * already signed in returns at once; whoever is sent here again and again is told why.
  *
  * @module
  */
@@ -13,14 +13,14 @@ import { AUTHORIZE_PATH, LOGIN_PATH } from "./paths.ts";
 import { readRedirectUri } from "./redirect_uri.ts";
 import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
-/** Counts how often one app has sent its visitor back here without a pause. */
+/** Counts how often an app has sent its visitor back here without a pause. */
 const RETURNS_COOKIE = "__Host-rowhouse_returns";
 const MAX_RETURNS = 5;
 const PAUSE_S = 20;
 
 type AuthorizeQuery = { slug: string; redirectUri: string };
 
-/** The form, or the way back for who is signed in. */
+/** The form, or the way back for whoever is signed in. */
 export async function answerAuthorize(deps: PageDeps, context: RequestContext): Promise<Response> {
   const authorizeQuery = readAuthorizeQuery(context.query);
   const session = await readSessionOfPage(deps, context, authorizeQuery.slug);
@@ -32,7 +32,7 @@ export async function answerAuthorize(deps: PageDeps, context: RequestContext): 
   });
 }
 
-/** The form's answer; where it leads is checked again. */
+/** The answer to the form; the target is checked again. */
 export async function answerAuthorizeForm(
   deps: PageDeps,
   context: RequestContext,
@@ -90,7 +90,7 @@ function toSignInTarget(
     app: slug,
     redirect_uri: parameters.get("redirect_uri") ?? "",
   });
-  // Browsers hold the redirects after a form to form-action: an app may send its visitor on to a sibling.
+  // Browsers apply form-action to redirects after a form, and an app may redirect its visitor to a sibling host.
   const siblings =
     identity.cookieDomain === undefined ? [] : [`${protocol}//*.${identity.cookieDomain}:*`];
   return {
@@ -101,7 +101,7 @@ function toSignInTarget(
   };
 }
 
-/** Back to the app at once, unless it has just sent the same visitor here several times. */
+/** Back to the app at once, unless it has just sent the same visitor several times. */
 function answerReturn(
   { request }: RequestContext,
   { slug, href }: { slug: string; href: string },

@@ -40,7 +40,7 @@ motdepassemotdepasse monmotdepasse contrasenacontrasena micontrasena miclavesecr
     .map((word) => word.toLowerCase()),
 );
 
-/** A password that is nothing but these, digits and signs is common however often they stand in it. */
+/** A password made only of these, digits and punctuation is common, however many it combines. */
 export const COMMON_WORDS: readonly string[] = [
   ..."password passwort passphrase motdepasse contrasena secret secure qwertyuiop qwerty asdfghjkl asdfgh".split(
     " ",

@@ -1,6 +1,6 @@
 /**
- * The cookies of a session: one that every host under the cookie's domain sees, one that only the pages get. A
- * sibling host may plant the first on any path; it can neither read nor plant the second, which `__Host-` ties here.
+ * The cookies of a session: one for every host under the cookie's domain, one for the pages only. A sibling host can plant
+ * the first on any path; it can neither read nor plant the second, which `__Host-` binds to this host.
  *
  * @module
  */
@@ -24,16 +24,16 @@ import {
 } from "./paths.ts";
 import type { IdentitySettings } from "./settings.ts";
 
-/** Seen by every host under `COOKIE_DOMAIN`. */
+/** Sent to every host under `COOKIE_DOMAIN`. */
 export const SESSION_COOKIE = "__Secure-rowhouse_session";
-/** Seen by the identity pages alone, which ask for both. */
+/** Sent only to the identity pages, which require both. */
 export const IDENTITY_COOKIE = "__Host-rowhouse_identity";
-/** Stays when a person signs out: it is no session. */
+/** Kept when a person signs out: it is not a session. */
 export const DEVICE_COOKIE = "__Host-rowhouse_device";
 /** The longest time that browsers keep a cookie. */
 const DEVICE_MAX_S = 400 * DAY_S;
 
-/** Every path that a planted cookie would have to stand on to be sent to an endpoint or a page. */
+/** Every path on which a cookie could be planted so that it is sent to an endpoint or a page. */
 const PATHS = withParents([ME_PATH, LOGOUT_PATH]);
 const PAGE_PATHS = withParents([AUTHORIZE_PATH, LOGIN_PATH, SIGN_OUT_PATH, SET_PASSWORD_PATH]);
 
@@ -76,7 +76,7 @@ export function clearSession({ cookieDomain }: IdentitySettings): string[] {
   return clear(PATHS, cookieDomain);
 }
 
-/** The same from every path of the pages, and the pages' own cookie. */
+/** The same for every path of the pages, and the pages' own cookie. */
 export function clearPages({ cookieDomain }: IdentitySettings): string[] {
   return [
     ...clear([...new Set([...PATHS, ...PAGE_PATHS])], cookieDomain),
@@ -88,7 +88,7 @@ function clear(paths: readonly string[], domain: string | undefined): string[] {
   return paths.map((path) => toSetCookie(SESSION_COOKIE, "", { path, domain, maxAgeS: 0 }));
 }
 
-/** The device that a browser is known as, whoever is signed in there. */
+/** The device that a browser is known as, whoever is signed in. */
 export function readDeviceCookie(request: Request, secrets: IdentitySecrets): Device | undefined {
   const [text = "", ...more] = readCookies(request.headers.get("cookie"), DEVICE_COOKIE);
   return more.length === 0 ? readDevice(secrets, text) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Form tokens: a form is taken only with the pages' exact `Origin` and a token that follows from a cookie which no
- * other host can read or plant. The sign-in form is bound to a cookie of its own, the others to the session.
+ * Form tokens: a form is accepted only with the pages' exact `Origin` and a token derived from a cookie that no other host
+ * can read or plant. The sign-in form is bound to a cookie of its own, the others to the session.
  *
  * @module
  */
@@ -16,22 +16,22 @@ import { type IdentitySettings, isOwnOrigin } from "./settings.ts";
 export const FORM_COOKIE = "__Host-rowhouse_form";
 export const TOKEN_FIELD = "form_token";
 
-/** What a form's token is bound to: nobody's yet, or the session that shows the form. */
+/** What a form's token is bound to: a cookie of its own, or the session that shows the form. */
 export type FormBinding = "form" | "session";
 
-/** The token of a form that is about to be shown, and the cookie that it needs, where it is not there yet. */
+/** The token for a form that is about to be shown, and the cookie that it needs, unless the browser already has it. */
 export function makeFormToken(
   request: Request,
   randomBytes: RandomBytes,
 ): { token: string; cookies: string[] } {
-  // Kept while it is there: a second tab must not spoil the first one's form.
+  // An existing one is kept: a second tab must not invalidate the first one's form.
   const kept = readBound(request, "form");
   const value = kept ?? makeSecret(randomBytes);
   const cookies = kept === undefined ? [toSetCookie(FORM_COOKIE, value, { path: "/" })] : [];
   return { token: toToken("form", value), cookies };
 }
 
-/** The token of a form that only a signed-in person is shown. */
+/** The token for a form that is only shown to signed-in people. */
 export function toSessionToken(request: Request): string {
   return toToken("session", readBound(request, "session") ?? "");
 }

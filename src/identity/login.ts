@@ -1,4 +1,4 @@
-/** `/login` and `/sign-out`: one's own page with the apps that one may open, and the ways to leave. @module */
+/** `/login` and `/sign-out`: a person's own page, with the apps that they may open and the ways to sign out. @module */
 import {
   endSessions,
   endSessionsEverywhere,
@@ -15,7 +15,7 @@ import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_pag
 
 const OWN_TARGET: SignInTarget = { action: LOGIN_PATH, location: LOGIN_PATH };
 
-/** The apps of who is signed in, else the form. */
+/** The apps of whoever is signed in, otherwise the form. */
 export async function answerLogin(deps: PageDeps, context: RequestContext): Promise<Response> {
   const session = await readSessionOfPage(deps, context);
   if (session.visitor !== undefined)
@@ -35,7 +35,7 @@ export async function answerSignOut(
   { request }: RequestContext,
 ): Promise<Response> {
   const fields = await readForm(request);
-  // A second tab, or a second press: there is nothing left to end.
+  // A second tab, or a second click: there is nothing left to end.
   if (readCookies(request.headers.get("cookie"), IDENTITY_COOKIE).length === 0)
     return answerSeeOther(LOGIN_PATH);
   checkForm(request, deps.identity, { fields, binding: "session" });

@@ -1,4 +1,4 @@
-/** What the identity pages need, and how one of them learns who visits. @module */
+/** What the identity pages need, and how they find out who visits. @module */
 import { type IdentitySecrets, type PageSession, readPageSession } from "../accounts/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
@@ -15,7 +15,7 @@ export type PageDeps = {
   randomBytes: RandomBytes;
 };
 
-/** Who visits, by both cookies; the app by its slug, where one is named. One statement. */
+/** Who visits, by both cookies; and the app with this slug, if one is named. One statement. */
 export function readSessionOfPage(
   { db, identity, identitySecrets }: PageDeps,
   { request }: RequestContext,

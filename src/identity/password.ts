@@ -1,6 +1,6 @@
 /**
- * Which passwords may be chosen: long ones that nobody would try first. A refusal says why, so that the next try is a
- * better one. @see https://pages.nist.gov/800-63-4/sp800-63b.html#passwordver
+ * Which passwords may be chosen: long ones that nobody would guess first. A refusal says why, so that the next choice is
+ * better. @see https://pages.nist.gov/800-63-4/sp800-63b.html#passwordver
  *
  * @module
  */
@@ -8,12 +8,12 @@ import { COMMON_PASSWORDS, COMMON_WORDS } from "./common_passwords.ts";
 
 export const MIN_CODE_POINTS = 15;
 export const MAX_BYTES = 1024;
-/** What must be left of a password without names that everybody knows. */
+/** How many characters must be left of a password without names that everybody knows. */
 const MIN_WITHOUT_CONTEXT = 8;
 /** Characters that do not follow from the one before. */
 const MIN_SURPRISES = 6;
 const MIN_DIFFERENT = 5;
-/** Shorter names stand in too many words by accident. */
+/** Shorter names occur in too many words by accident. */
 const MIN_NAME = 4;
 
 const ROWS = ["01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop"];
@@ -30,14 +30,14 @@ const LOOK_ALIKES: Readonly<Record<string, string>> = {
   "!": "i",
 };
 
-/** A password as it is hashed: the same however a keyboard composes its letters. */
+/** A password in the form that is hashed: the same, however a keyboard composes its letters. */
 export function toPasswordForm(text: string): string {
   return text.normalize("NFKC");
 }
 
 /**
- * Why a password may not be chosen, all reasons at once; none means that it may. `names` are words that stand near
- * the person: the address, the name, the apps.
+ * Why a password may not be chosen, all reasons at once; none means that it may. `names` are words connected with the
+ * person: the address, the name, the apps.
  */
 export function findPasswordFaults(text: string, names: readonly string[]): string[] {
   const password = toPasswordForm(text);
@@ -72,7 +72,7 @@ const RULES: readonly Rule[] = [
 
 function isCommon(password: string): boolean {
   const plain = password.toLowerCase();
-  // Years and signs at either end are what people add when they are asked for more.
+  // Years and punctuation at either end are what people add when a password is refused.
   const core = plain.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, "");
   return [plain, core, toLookAlike(core)].map(fold).some((folded) => {
     if (COMMON_PASSWORDS.has(folded)) return true;
@@ -105,16 +105,16 @@ function isRepetition(password: string): boolean {
   return new Set(folded).size < MIN_DIFFERENT || /^(.{1,7})\1+(.{0,6})$/su.test(folded);
 }
 
-/** Characters that are neither equal to the one before nor its neighbour in the alphabet or on the keyboard. */
+/** Characters that are neither equal to the one before nor next to it in the alphabet or on the keyboard. */
 function countSurprises(password: string): number {
   const characters = [...password.toLowerCase()];
   return characters.filter((character, index) => {
     const before = characters[index - 1];
-    return before === undefined || !isNeighbour(before, character);
+    return before === undefined || !isAdjacent(before, character);
   }).length;
 }
 
-function isNeighbour(a: string, b: string): boolean {
+function isAdjacent(a: string, b: string): boolean {
   const distance = (a.codePointAt(0) ?? 0) - (b.codePointAt(0) ?? 0);
   return Math.abs(distance) <= 1 || ROWS.some((row) => row.includes(a + b) || row.includes(b + a));
 }
@@ -123,7 +123,7 @@ function toLookAlike(text: string): string {
   return [...text].map((character) => LOOK_ALIKES[character] ?? character).join("");
 }
 
-/** Letters and digits, in lower case: what is left when somebody dresses a word up. */
+/** Letters and digits, in lower case: what is left of a word without its decorations. */
 function fold(text: string): string {
   return text
     .toLowerCase()

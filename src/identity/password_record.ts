@@ -1,4 +1,4 @@
-/** Passwords hashed and verified: what is hashed is their MAC with the service's secret. @module */
+/** Hashing and verifying passwords: what is hashed is their MAC with the service's secret. @module */
 import {
   findIdentitySecret,
   findPasswordLink,
@@ -27,10 +27,10 @@ export async function makePasswordRecord(
   return toPasswordRecord(current, userId, hash);
 }
 
-/** A password that was right: what shows it to the database, and whether it is to be hashed anew. */
+/** A right password: what proves that to the database, and whether it must be hashed anew. */
 export type RightPassword = { proof: string; isCurrent: boolean };
 
-/** One hash whoever it is: nobody, or who has no password, costs as much as a wrong one. */
+/** Always one hash: an unknown person, or one without a password, costs as much as a wrong password. */
 export async function verifyPassword(
   { hashing, identitySecrets }: PasswordDeps,
   { known, isKnownDevice }: { known: KnownUser | undefined; isKnownDevice: boolean },
@@ -38,7 +38,7 @@ export async function verifyPassword(
 ): Promise<RightPassword | undefined> {
   const { userId = "", password: stored } = known ?? {};
   const { current } = identitySecrets;
-  // Without the secret that it was made with, a hash is right for nothing.
+  // Without the secret that it was made with, a hash matches nothing.
   const by = stored && findIdentitySecret(identitySecrets, stored.secretId);
   const keyed = toKeyedPassword(by ?? current, userId, toPasswordForm(password));
   const isRight = await hashing.verify(keyed, by && stored?.hash, { isFirst: isKnownDevice });
@@ -47,7 +47,7 @@ export async function verifyPassword(
   return { proof, isCurrent: by === current && hashing.isCurrent(stored.hash) };
 }
 
-/** Sets a password by a link; false where the link cannot be used. */
+/** Sets a password with a link; false if the link cannot be used. */
 export async function setPasswordByLink(
   deps: PasswordDeps & { db: Database },
   linkText: string,

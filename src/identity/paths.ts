@@ -1,6 +1,6 @@
-/** Where the endpoints and the pages stand. @module */
+/** The paths of the endpoints and the pages. @module */
 
-/** What all endpoints begin with: what lies under it answers in their form. */
+/** The beginning of all endpoints: everything below it answers in their form. */
 export const AUTH_PATH = "/v1/auth/";
 export const ME_PATH = `${AUTH_PATH}me`;
 export const LOGOUT_PATH = `${AUTH_PATH}logout`;
@@ -11,7 +11,7 @@ export const SIGN_OUT_PATH = "/sign-out";
 export const SET_PASSWORD_PATH = "/set-password";
 export const PASSWORD_SET_PATH = "/password-set";
 
-/** Paths with all that lie above them, with and without a final slash: wherever a cookie for them may stand. */
+/** Paths with all their parents, with and without a final slash: wherever a cookie for them may be set. */
 export function withParents(paths: readonly string[]): string[] {
   const all = paths.flatMap((path) => {
     const parts = path.split("/").slice(1, -1);

@@ -1,4 +1,4 @@
-/** A refusal as a page: what happened, what to do now, and the id under which the log has it. Never a form. @module */
+/** A refusal as a page: what happened, what to do now, and the id to find it in the log. Never a form. @module */
 import { answerPage, html } from "../pages/mod.ts";
 import type { Problem, ProblemCode } from "../problem.ts";
 import { LOGIN_PATH } from "./paths.ts";
@@ -41,7 +41,7 @@ const WORDS: Partial<Record<ProblemCode, Words>> = {
   timeout: AWAY,
 };
 
-/** What was asked: by a link, or by a form that was sent. */
+/** The refused request: of a link, or of a form. */
 export type RefusedRequest = { requestId: string; method: string };
 
 /** The page for a problem. */
@@ -62,7 +62,7 @@ export function answerProblemPage(
   );
 }
 
-/** A request that cannot be read: the problem's own sentence says what of it. */
+/** For a request that cannot be read, the problem's own sentence says why. */
 function toWords({ message }: Problem, method: string): Words {
   return {
     title: method === "POST" ? "This form was not accepted" : "This link does not work",

@@ -1,6 +1,6 @@
 /**
- * `/set-password`: a link that an operator hands over sets a password once. Looking at the page does not use it up, so
- * that whoever previews links does no harm. @module
+ * `/set-password`: a link from an operator sets a password once. Opening the page does not use it up, so that link previews
+ * do no harm. @module
  */
 import { findPasswordLink, type PasswordLink, usePasswordLink } from "../accounts/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
@@ -14,7 +14,7 @@ import { LOGIN_PATH, PASSWORD_SET_PATH, SET_PASSWORD_PATH } from "./paths.ts";
 
 const LINK_FIELD = "link";
 
-/** The form for who holds a link. */
+/** The form for whoever has a link. */
 export async function answerSetPassword(
   deps: PageDeps,
   context: RequestContext,
@@ -25,7 +25,7 @@ export async function answerSetPassword(
   return answerForm(deps, context, { text, link, faults: { password: [], again: [] } });
 }
 
-/** Sets the password, or says all that speaks against it. @throws {Problem} forbidden */
+/** Sets the password, or lists all reasons against it. @throws {Problem} forbidden */
 export async function answerSetPasswordForm(
   deps: PageDeps,
   context: RequestContext,
@@ -33,7 +33,7 @@ export async function answerSetPasswordForm(
   const fields = await readForm(context.request);
   checkForm(context.request, deps.identity, { fields, binding: "form" });
   const text = fields.get(LINK_FIELD) ?? "";
-  // Checked before anything is hashed: only who holds a link may make the service work.
+  // Checked before anything is hashed: only whoever has a link may cost the service a hash.
   const link = await findPasswordLink(deps, text);
   if (link === undefined) return answerUnusable("token");
   const password = fields.get("password") ?? "";
@@ -50,7 +50,7 @@ export async function answerSetPasswordForm(
     : answerUnusable("token");
 }
 
-/** What follows a new password. */
+/** The page after a password was set. */
 export function answerPasswordSet(): Response {
   const body = html`
 <h1>Your password is set</h1>
@@ -59,7 +59,7 @@ export function answerPasswordSet(): Response {
   return answerPage({ title: "Your password is set", body });
 }
 
-/** Given twice it is none. */
+/** If it is given twice, none counts. */
 function readLinkText([text = "", ...more]: readonly string[]): string {
   return more.length === 0 ? text : "";
 }
@@ -84,7 +84,7 @@ ${renderForm({
   action: SET_PASSWORD_PATH,
   token: { name: TOKEN_FIELD, value: token },
   fields: [
-    // In the body: what stands in an address stands in the logs of every proxy.
+    // In the body: what is in an address ends up in the logs of every proxy.
     html`<input type="hidden" name="${LINK_FIELD}" value="${text}">`,
     renderEmailField({
       value: link.email,

@@ -1,17 +1,17 @@
-/** What the identity room is set to: hosts, the cookies' domain, how long a session lasts. @module */
+/** The settings of the identity room: hosts, the cookies' domain, how long a session lasts. @module */
 import type { VirtualHost } from "../http/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 
 export type IdentitySettings = {
-  /** The gateway's origin as browsers see it; unset where it does not matter. */
+  /** The gateway's origin as browsers see it; unset if it does not matter. */
   publicUrl: string | undefined;
   /** The origin of the identity pages; unset: the gateway's. */
   identityUrl: string | undefined;
   /** The parent domain of all apps; unset: the cookie stays on its own host, and there is no single sign-on. */
   cookieDomain: string | undefined;
-  /** Seconds without use after which a session ends. */
+  /** After how many seconds without use a session ends. */
   sessionIdleS: number;
-  /** Seconds after which it ends however much it is used. */
+  /** After how many seconds it ends in any case. */
   sessionMaxS: number;
 };
 
@@ -33,7 +33,7 @@ export function toVirtualHost(
   return isHostOf(host, identityUrl) ? "identity" : "gateway";
 }
 
-/** Whether a host is reached by https, as its public origin says. */
+/** Whether a host is reached by https, according to its public origin. */
 export function isHttps(
   virtualHost: VirtualHost,
   { identityUrl, publicUrl }: Pick<IdentitySettings, "identityUrl" | "publicUrl">,
@@ -51,7 +51,7 @@ export function isOwnOrigin(
   const own = identityUrl ?? publicUrl;
   if (origin === null || !URL.canParse(origin)) return false;
   if (own !== undefined) return origin === own;
-  // Without a setting the host must do: what ends TLS in front of the service hides the scheme.
+  // Without a setting only the host can be compared: the proxy that terminates TLS hides the scheme.
   return new URL(origin).origin === origin && isHostOf(request.headers.get("host"), origin);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Signing in: throttled, then verified, then a new session. Unknown, wrong and disabled are one answer that takes one
- * time; what was typed is written down nowhere.
+ * Signing in: throttled, then verified, then a new session. Unknown, wrong and disabled get the same answer in the same
+ * time; what was typed is never logged.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export type SignIn =
   | { kind: "wrong" }
   | { kind: "throttled"; waitS: number };
 
-/** A sign-in with what was typed, or why not. */
+/** Signs in with what was typed, or says why not. */
 export async function signIn(
   deps: PageDeps,
   { request, address }: RequestContext,
@@ -33,7 +33,7 @@ export async function signIn(
   const faults = findGaps(typed);
   if (faults !== undefined) return { kind: "incomplete", faults };
   const canonical = toCanonicalEmail(typed.email);
-  // What no text column can hold is nobody's address, and counts like any other.
+  // What PostgreSQL cannot store is nobody's address, but counts like any other.
   const email = isStorableText(canonical) ? canonical : "";
   const device = readDeviceCookie(request, deps.identitySecrets);
   const from = { email, address, device };

@@ -1,4 +1,4 @@
-/** The sign-in form, alone or on behalf of an app, and its answer to what was typed. @module */
+/** The sign-in form, by itself or on behalf of an app, and the answer to what was typed. @module */
 import type { RequestContext } from "../http/mod.ts";
 import {
   answerPage,
@@ -15,9 +15,9 @@ import type { PageDeps } from "./page_deps.ts";
 import { type SignIn, signIn } from "./sign_in.ts";
 
 export type SignInTarget = {
-  /** Where the form is sent, with the query that says for whom. */
+  /** Where the form is sent, with the query that names the app. */
   action: string;
-  /** The app on whose behalf; none on the account's own page. */
+  /** The app on whose behalf; none on the account page. */
   app?: { slug: string; host: string };
   /** Where a browser goes after it. */
   location: string;
@@ -25,7 +25,7 @@ export type SignInTarget = {
   formTargets?: readonly string[];
 };
 
-/** The empty form; cookies that contradict one another are cleared. */
+/** The empty form; cookies that contradict each other are cleared. */
 export function answerSignInForm(
   deps: PageDeps,
   { request }: RequestContext,

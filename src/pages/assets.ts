@@ -1,4 +1,4 @@
-/** The stylesheet and the icon: served under names that carry their digest, so that browsers keep them for good. @module */
+/** The stylesheet and the icon, served under names with their digest, so that browsers can keep them forever. @module */
 import { readFileSync } from "node:fs";
 import type { Route } from "../http/mod.ts";
 

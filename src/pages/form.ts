@@ -1,4 +1,4 @@
-/** Parts of forms: labelled fields with their fault beside them, buttons, notices. @module */
+/** Parts of forms: labelled fields with their faults, buttons, notices. @module */
 import { type Html, html, type Part } from "./html.ts";
 
 export type Field = {
@@ -9,17 +9,17 @@ export type Field = {
   /** Characters at the most. */
   maxLength: number;
   value?: string | undefined;
-  /** What is asked for, said before anything is wrong. */
+  /** What is expected, shown before anything is wrong. */
   hint?: string;
-  /** What is wrong with what was sent, all of it. */
+  /** Everything that is wrong with what was sent. */
   faults?: readonly string[];
-  /** Whether the page opens with the cursor here. */
+  /** Whether this field has the focus when the page opens. */
   isFirst?: boolean;
-  /** Shown to be read, and for password managers. */
+  /** Read-only: shown for people and password managers. */
   isFixed?: boolean;
 };
 
-/** A labelled input; hint and faults are read out with it. */
+/** A labelled input; screen readers read its hint and faults with it. */
 export function renderField(field: Field): Html {
   const { name, faults = [] } = field;
   const described = [
@@ -55,7 +55,7 @@ ${form.fields}
 </form>`;
 }
 
-/** A remark above a form; what went wrong is announced as soon as the page is read. */
+/** A notice above a form; screen readers announce what went wrong at once. */
 export function renderNotice(kind: "fault" | "remark", text: Part): Html {
   return html`<p class="notice notice-${kind}" role="${kind === "fault" ? "alert" : "status"}">${text}</p>`;
 }

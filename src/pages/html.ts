@@ -1,6 +1,6 @@
 /**
- * HTML that is escaped by construction: what stands in a template is markup, what is put into it is text. Nothing else
- * makes an {@linkcode Html}, so a page cannot carry what somebody typed as markup.
+ * HTML that is escaped by construction: a template is markup, what is inserted into it is text. Nothing else makes an
+ * {@linkcode Html}, so a page can never contain as markup what somebody typed.
  *
  * @module
  */
@@ -9,7 +9,7 @@ declare const escaped: unique symbol;
 
 /** Finished markup. */
 export type Html = { readonly markup: string; readonly [escaped]: true };
-/** What may be put into a template: text is escaped, `undefined` and `false` are nothing. */
+/** What may be inserted into a template: text is escaped, `undefined` and `false` insert nothing. */
 export type Part = string | number | Html | undefined | false | readonly Part[];
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Markup from a template; attribute values must stand in quotes. */
+/** Markup from a template; attribute values must be quoted. */
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
   const markup = texts.reduce((made, text, index) => made + toMarkup(parts[index - 1]) + text);
   return Object.freeze({ markup }) as Html;
@@ -33,7 +33,7 @@ function toMarkup(part: Part): string {
   return part.map(toMarkup).join("");
 }
 
-/** Text with the five characters replaced that mean something in markup or in a quoted attribute. */
+/** Text with the five characters escaped that have a meaning in markup or in a quoted attribute. */
 function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }

@@ -1,6 +1,6 @@
 /**
- * A whole page: its frame, its head and the headers that keep it to itself. No script, no inline style; works without
- * JavaScript, in light and dark.
+ * A whole page: its frame, its head and its security headers. No script and no inline style; works without JavaScript, in
+ * light and dark mode.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { type Html, html } from "./html.ts";
 export type Page = {
   title: string;
   body: Html;
-  /** Wide pages hold lists, narrow ones a form. */
+  /** Wide pages are for lists, narrow ones for forms. */
   width?: "narrow" | "wide";
 };
 
@@ -20,7 +20,7 @@ export type PageOptions = {
   status?: number;
   headers?: Record<string, string>;
   cookies?: readonly string[];
-  /** Further origins where a form of this page may end: browsers hold redirects after a form to this list. */
+  /** Further origins where a form of this page may lead: browsers apply this list to redirects after a form. */
   formTargets?: readonly string[];
 };
 
@@ -37,7 +37,7 @@ export function answerPage(page: Page, options: PageOptions = {}): Response {
   return withCookies(response, options.cookies ?? []);
 }
 
-/** The answer that sends a browser on, after a form or at once. */
+/** The answer that redirects a browser, after a form or at once. */
 export function answerSeeOther(
   location: string,
   options: { cookies?: readonly string[] } = {},
@@ -56,7 +56,7 @@ function toPageHeaders(formTargets: readonly string[]): Record<string, string> {
     "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    // Not no-referrer: with it a browser sends `Origin: null` with its own forms.
+    // Not no-referrer: with that, a browser sends `Origin: null` with its own forms.
     "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
   };
