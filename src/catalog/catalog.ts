@@ -7,7 +7,7 @@
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 
-/** A table as one app uses it. A changed table is a new object. */
+/** A table as one app uses it. What the app is served is another object once it has changed. */
 export type RecordedTable = {
   readonly name: string;
   /** What the app declares or has declared of it, in the table's order: everything that the app is served. */
@@ -31,19 +31,25 @@ export type CatalogStore = Catalog & {
 type News = {
   version: number;
   tables: { name: string; definition: TableDefinition }[];
-  registrations: { appId: string; table: string; definition: TableDefinition }[];
+  /** By what is declared: many apps may declare the same, which then travels and is kept once. */
+  registrations: { appIds: string[]; definition: TableDefinition }[];
   ended: { appId: string; table: string }[];
 };
 
-/** A recorded table, and how each app uses it. */
-type Entry = { whole: TableDefinition; uses: Map<string, RecordedTable> };
+/** A recorded table, and what each app is served of it. */
+type Entry = { whole: TableDefinition; uses: Map<string, TableDefinition> };
 
 /** An empty catalog; `look` is the shared look-up of versions, which calls `follow` before it is done. */
 export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }): CatalogStore {
   const tables = new Map<string, Entry>();
   let seen = 0;
   return {
-    find: (appId, name) => tables.get(name)?.uses.get(appId),
+    find: (appId, name) => {
+      const entry = tables.get(name);
+      const definition = entry?.uses.get(appId);
+      if (entry === undefined || definition === undefined) return undefined;
+      return { name, definition, whole: entry.whole };
+    },
     refresh: async () => {
       await deps.look();
     },
@@ -52,26 +58,14 @@ export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }
       // A version that went back means another database, such as a restored one: nothing in memory is true of it.
       const news = await readNews(deps.db, version < seen ? 0 : seen);
       if (version < seen) tables.clear();
-      for (const { name, definition } of news.tables) changeTable(tables, name, definition);
-      for (const { appId, table, definition } of news.registrations)
-        changeUse(tables.get(table), appId, definition);
+      for (const { name, definition } of news.tables)
+        tables.set(name, { whole: definition, uses: tables.get(name)?.uses ?? new Map() });
+      for (const { appIds, definition } of news.registrations)
+        for (const appId of appIds) tables.get(definition.name)?.uses.set(appId, definition);
       for (const { appId, table } of news.ended) tables.get(table)?.uses.delete(appId);
       seen = news.version;
     },
   };
-}
-
-/** What each app is served stays the same object: only the whole table is new. */
-function changeTable(tables: Map<string, Entry>, name: string, whole: TableDefinition): void {
-  const uses = tables.get(name)?.uses ?? new Map<string, RecordedTable>();
-  for (const [appId, use] of uses) uses.set(appId, Object.freeze({ ...use, whole }));
-  tables.set(name, { whole, uses });
-}
-
-function changeUse(entry: Entry | undefined, appId: string, definition: TableDefinition): void {
-  if (entry === undefined) return;
-  const { whole, uses } = entry;
-  uses.set(appId, Object.freeze({ name: definition.name, definition, whole }));
 }
 
 async function readNews(db: Database, since: number): Promise<News> {
@@ -82,8 +76,9 @@ async function readNews(db: Database, since: number): Promise<News> {
           'name', name, 'definition', definition)), '[]')
         from rowhouse.tables where version > $1),
       'registrations', (select coalesce(json_agg(json_build_object(
-          'appId', app_id, 'table', table_name, 'definition', definition)), '[]')
-        from rowhouse.registrations where version > $1),
+          'appIds', app_ids, 'definition', definition)), '[]') from (
+        select definition, json_agg(app_id) as app_ids from rowhouse.registrations where version > $1
+        group by definition) as declared),
       'ended', (select coalesce(json_agg(json_build_object('appId', app_id, 'table', table_name)), '[]')
         from rowhouse.ended_registrations where version > $1))::text as news`,
     [since],

@@ -182,7 +182,7 @@ async function readBody(
   if (row.hasUnknown || row.faults.length > 0) {
     await catalog.refresh();
     current = catalog.find(principal.appId, table.name) ?? table;
-    if (current !== table) row = readRow(current.definition, body, { whole });
+    if (current.definition !== table.definition) row = readRow(current.definition, body, { whole });
   }
   if (row.faults.length > 0) throw toInvalid(row.faults);
   return { table: current, row };
