@@ -3,13 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../support/command.ts";
+import { CONSOLE } from "./security/console.ts";
 import { CREDENTIALS } from "./security/credentials.ts";
 import { SERVING_LOGINS } from "./security/logins.ts";
 import { OWNING_LOGINS } from "./security/owners.ts";
 import { SECRETS } from "./security/secrets.ts";
 import { openWorld, type Page, type World } from "./security/world.ts";
 
-const PAGE: Page = { ...SERVING_LOGINS, ...OWNING_LOGINS, ...SECRETS, ...CREDENTIALS };
+const PAGE: Page = { ...SERVING_LOGINS, ...OWNING_LOGINS, ...SECRETS, ...CREDENTIALS, ...CONSOLE };
 
 let world: World;
 beforeAll(async () => {

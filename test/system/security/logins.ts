@@ -6,6 +6,7 @@ import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";
 import { proofOf } from "../../support/proof.ts";
+import { actOf } from "./console.ts";
 import {
   DEFINITIONS,
   digestOf,
@@ -98,6 +99,8 @@ export const SERVING_LOGINS: Page = {
         reachesPeople(world, "all"),
     },
     Cannot: {
+      "act for an administrator, though it sees the cookies.": (world) =>
+        world.refuses("all", [actOf(world, world.jar)]),
       "read, write or count a row of an app without the proof of a live key of that app.": async (
         world,
       ) => {
