@@ -2,13 +2,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DEFAULT_PER_MINUTE, GRACES } from "../../src/accounts/mod.ts";
+import { DEFAULT_PER_MINUTE, findAppId, GRACES } from "../../src/accounts/mod.ts";
 import { SETTINGS } from "../../src/config.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
-import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { push } from "../../src/push/mod.ts";
+import { makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
 import { makeProject, type Outcome, ROOT, runCommand } from "../support/command.ts";
 import { COMPOSE, SERVICES } from "../support/compose.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { definitionOf } from "../support/service.ts";
 
 const page = readFileSync(join(ROOT, "docs/deploying.md"), "utf8");
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
@@ -45,7 +48,23 @@ describe("its commands, in their order,", () => {
     return await runCommand(words, { ...project, env });
   }
 
+  /** Two apps use the table that the page hands over, ends and drops: tasks owns it. */
+  async function shareTodos(): Promise<void> {
+    await run("rowhouse admin create-app tasks --origin https://tasks.example.org");
+    await withDatabase(database.adminUrl, async (admin) => {
+      for (const slug of ["tasks", "wiki"]) {
+        const app = { id: (await findAppId({ admin }, slug)) ?? "", slug };
+        const definition = definitionOf(defineSchema({ todos: { title: t.string() } }));
+        await push(
+          { admin, log: () => undefined },
+          { app, definition, options: { dryRun: false } },
+        );
+      }
+    });
+  }
+
   test.each(commands)("%s", async (line) => {
+    if (line.includes("transfer-table")) await shareTodos();
     const { code, out, err } = await run(line);
     expect([code, err]).toEqual([0, ""]);
     keyId = /^rh_([a-z0-9]{16})\./.exec(out)?.[1] ?? keyId;
