@@ -1,4 +1,4 @@
-/** `rowhouse doctor`: what is well, what is not and what to do about it. @module */
+/** `rowhouse doctor`: what is fine, what is not, and what to do about it. @module */
 import { type Config, type Environment, readConfig } from "../config.ts";
 import { isDriverPatched, openDatabase } from "../db/mod.ts";
 import { servesRows } from "../role.ts";
@@ -44,7 +44,7 @@ async function runDoctor({ args, env, folder, terminal }: Setting): Promise<Exit
   return findings.some(({ level }) => level === "fail") ? EXIT.refused : EXIT.done;
 }
 
-/** Of a gateway, which alone shares secrets with two. */
+/** Only for a gateway, which shares secrets with two services. */
 function examineSecrets(env: Environment): Finding[] {
   const read = readConfig(env);
   if ("faults" in read || read.config.ROLE !== "gateway") return [];
@@ -58,7 +58,7 @@ type Sound = {
   pushes: boolean;
 };
 
-/** Every fault of the settings, and those settings of the doctor's own that have none. */
+/** All faults of the settings, and the doctor's own settings that have none. */
 function readSound(env: Environment, folder: string): Sound {
   const read = readConfig(env);
   const faults = "faults" in read ? [...read.faults] : [];
@@ -87,7 +87,7 @@ function readSound(env: Environment, folder: string): Sound {
   return { faults, config: readSettings(sound), pushes };
 }
 
-/** What can be found out over the addresses that there are. */
+/** What can be found out with the connection strings that are set. */
 async function examineOver(config: Config, pushes: boolean): Promise<Finding[]> {
   const open = (url: string) =>
     openDatabase({

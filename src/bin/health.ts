@@ -1,4 +1,4 @@
-/** `rowhouse health`: whether the service on this machine lives; what a container's health check runs. @module */
+/** `rowhouse health`: whether the service on this machine is alive; a container's health check runs it. @module */
 import { type Command, EXIT, RefusedError } from "./cli/command.ts";
 import { readSettings } from "./cli/settings.ts";
 import { readDevFile } from "./dev/file.ts";

@@ -55,13 +55,13 @@ async function runMigrate({ args, env, folder, terminal }: Setting): Promise<Exi
   return EXIT.done;
 }
 
-/** The database of a `dev` that runs in this folder. */
+/** The database of a `dev` that is running in this folder. */
 function findDevAddress(folder: string): Address | undefined {
   const dev = readDevFile(folder);
   return dev && toDevAddress(dev);
 }
 
-/** Applies what is missing, admits the serving login where that is another one, and renews functions; says what it did. */
+/** Applies what is missing, grants the serving login its rights if it is another one, and renews functions; says what it did. */
 export async function setUpDatabase(
   admin: Database,
   config: Addresses,
@@ -81,7 +81,7 @@ export async function setUpDatabase(
 type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
   Partial<Pick<Config, "ROLE" | "CONSOLE_DATABASE_URL">>;
 
-/** The login that may serve now, where it is not the administrator's own. */
+/** The login that may now serve, if it is not the administrator's own. */
 async function grantServingLogin(admin: Database, config: Addresses): Promise<string | undefined> {
   const { DATABASE_URL: serving, ADMIN_DATABASE_URL: administering } = config;
   if (serving === undefined || administering === undefined) return undefined;
@@ -91,7 +91,7 @@ async function grantServingLogin(admin: Database, config: Addresses): Promise<st
   return login;
 }
 
-/** Whether there is one. @throws {GrantLoginError} it does something else already: whoever steals that would act too */
+/** Whether there is one. @throws {GrantLoginError} it already has another job: whoever steals it could do both */
 async function grantConsoleLogin(admin: Database, config: Addresses): Promise<boolean> {
   const { CONSOLE_DATABASE_URL: url } = config;
   if (url === undefined) return false;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-/** The command `rowhouse`: finds the subcommand, runs it, turns how it ended into an exit code. @module */
+/** The command `rowhouse`: finds the subcommand, runs it, and turns the outcome into an exit code. @module */
 import { findNearest } from "../std/find_nearest.ts";
 import { quote } from "../std/quote.ts";
 import { adminCommands } from "./admin/mod.ts";
@@ -41,7 +41,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   try {
     return await runCommand(argv);
   } catch (error) {
-    // Before the words are understood: a word that is not is a failure too.
+    // Checked before the arguments are parsed: an unknown one is a failure too.
     if (argv.includes("--json")) terminal.say(toDocument(toFailure(error)));
     const paint = makePaint(process.env, process.stderr.isTTY === true);
     terminal.warn(paint("red", toPrintable(explain(error, findCommand(argv)?.name))));
@@ -66,12 +66,12 @@ async function runCommand(argv: readonly string[]): Promise<ExitCode> {
   return await command.run({ args, env: process.env, folder: process.cwd(), terminal });
 }
 
-/** Whether nothing was typed, or the first word alone of commands that have two. */
+/** Whether nothing was typed, or only the first word of commands that have two. */
 function isBare(argv: readonly string[]): boolean {
   return argv.length === 0 || (argv.length === 1 && findGroup(argv[0]).length > 0);
 }
 
-/** The commands that begin with a word; all of them where none does. */
+/** The commands that begin with a word; all of them if none does. */
 function describeGroup(word: string | undefined): string {
   const group = findGroup(word);
   return group.length === 0 ? overview(COMMANDS) : overview(group, word);
@@ -85,7 +85,7 @@ function findCommand(argv: readonly string[]): Command | undefined {
   return COMMANDS.find(({ name }) => name.split(" ").every((word, index) => argv[index] === word));
 }
 
-/** Names the nearest command; where none is near, those that begin with the first word, or all. */
+/** Names the nearest command; if none is near, those that begin with the first word, or all. */
 function unknownCommand(argv: readonly string[]): UsageError {
   const [first = ""] = argv;
   const group = findGroup(first);

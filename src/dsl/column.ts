@@ -1,4 +1,4 @@
-/** A column as an app's schema writes it: plain data, and modifiers that give a new one. Never changes, never checks. @module */
+/** A column as an app's schema declares it: plain data, with modifiers that return a new column. Immutable and unchecked. @module */
 import type { Kind } from "./definition.ts";
 import type { DeclaredColumn } from "./known.ts";
 import type { DefaultOf } from "./value_types.ts";
@@ -11,20 +11,20 @@ export interface Column<
   Detail = never,
 > {
   readonly column: DeclaredColumn;
-  /** For the compiler alone; no value has it. */
+  /** Only for the compiler: no value has it. */
   readonly "~known"?: {
     readonly kind: K;
     readonly required: Required;
     readonly hasDefault: HasDefault;
     readonly detail: Detail;
   };
-  /** The column, refusing null. */
+  /** The column, not accepting null. */
   required(): Column<K, true, HasDefault, Detail>;
-  /** The column, holding each value once an app. */
+  /** The column, with each value at most once per app. */
   unique(): Column<K, Required, HasDefault, Detail>;
   /** The column with an index. */
   index(): Column<K, Required, HasDefault, Detail>;
-  /** The column with a value for the rows that are created without one. */
+  /** The column, with a value for rows that are created without one. */
   default(value: DefaultOf<K, Detail>): Column<K, Required, true, Detail>;
 }
 

@@ -1,4 +1,4 @@
-/** What an app declares, as plain data: the form that travels, is recorded and is planned from. Holds no functions. @module */
+/** What an app declares, as plain data: the form that is sent, recorded and planned from. Contains no functions. @module */
 
 /** Every kind of column, in the order of the documentation. */
 export const KINDS = [
@@ -25,7 +25,7 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json };
 
-/** A column. A key that says nothing is absent, never undefined. */
+/** A column. A key without a value is absent, never undefined. */
 export type ColumnDefinition = {
   readonly kind: Kind;
   readonly required: boolean;
@@ -33,18 +33,18 @@ export type ColumnDefinition = {
   readonly index: boolean;
   /** A JSON value of the column's kind; `"now"` on a timestamp is the time of the insert. */
   readonly default?: Json;
-  /** The values of an enum, in the order that they sort by. */
+  /** The values of an enum, in sort order. */
   readonly values?: readonly string[];
   /** The table that a ref points to. */
   readonly table?: string;
-  /** What becomes of the row when the row that a ref points to is deleted; without it, the delete is refused. */
+  /** What happens to the row when the row that it refers to is deleted; without it, the delete is refused. */
   readonly onDelete?: "cascade";
 };
 
 /** A column and its name. */
 export type NamedColumn = { readonly name: string } & ColumnDefinition;
 
-/** A table: columns in declared order, and the indexes and uniques of two columns or more. */
+/** A table: columns in declared order, and indexes and unique constraints over two or more columns. */
 export type TableDefinition = {
   readonly name: string;
   readonly columns: readonly NamedColumn[];
@@ -52,7 +52,7 @@ export type TableDefinition = {
   readonly uniques: readonly (readonly string[])[];
 };
 
-/** All that one app declares; tables sorted by name. */
+/** Everything that one app declares; tables are sorted by name. */
 export type Definition = {
   readonly version: 1;
   readonly tables: readonly TableDefinition[];
@@ -73,12 +73,12 @@ export const QUOTAS = {
   tables: 500,
   columnsPerTable: 200,
   indexesPerTable: 16,
-  /** An entry of an index holds whole decimals of up to 400 digits. */
+  /** An index entry contains decimals of up to 400 digits in full. */
   decimalsPerIndex: 8,
   enumValues: 100,
   enumValueBytes: 63,
   defaultBytes: 1024,
-  /** All defaults of a table together: each row of an app that leaves the columns out holds them. */
+  /** All defaults of a table together: each row that leaves the columns out contains them. */
   tableDefaultBytes: 8192,
   defaultDepth: 64,
 } as const;

@@ -1,11 +1,11 @@
-/** Everything wrong with a declaration, gathered while reading goes on. Never grows past its bound. @module */
+/** Everything wrong with a declaration, collected while it is read. Never grows past its limit. @module */
 import { cut } from "../std/quote.ts";
 import type { Fault } from "./definition.ts";
 
-/** The most faults that are reported at once; the last then counts the others. */
+/** Maximum number of faults that are reported; the last one then counts the rest. */
 export const FAULTS_MAX = 200;
 
-/** Where in a declaration something stands. */
+/** A place in a declaration. */
 export type FaultLocation = { readonly table?: string; readonly column?: string };
 
 /** A growing list of faults. */
@@ -33,7 +33,7 @@ function toRest(count: number): Fault {
   return { message: `Cannot list ${count - FAULTS_MAX + 1} more faults: fix these first` };
 }
 
-/** A name may be as long as the whole request; it is cut wherever it is repeated. */
+/** A name may be as long as the whole request; it is shortened wherever it is repeated. */
 function toShortLocation(at: FaultLocation): FaultLocation {
   return {
     ...(at.table === undefined ? {} : { table: cut(at.table) }),

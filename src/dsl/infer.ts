@@ -4,7 +4,7 @@ import type { ColumnsOf, Schema, TableSources } from "./schema.ts";
 import type { Id, ValuesByKind } from "./value_types.ts";
 
 /**
- * A row as the service answers it: `Row<typeof schema, "todos">`, or `Row<Tables, "todos">` with generated types.
+ * A row as the service returns it: `Row<typeof schema, "todos">`, or `Row<Tables, "todos">` with generated types.
  *
  * @example
  * ```ts
@@ -19,7 +19,7 @@ import type { Id, ValuesByKind } from "./value_types.ts";
 export type Row<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], "row">;
 
 /**
- * What creates a row: a required column without a default must be there, any other may be.
+ * The values that create a row: required columns without a default must be there, others may be.
  *
  * @example
  * ```ts
@@ -34,7 +34,7 @@ export type Row<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], "ro
 export type Insert<S, Name extends keyof TablesOf<S>> = Part<TablesOf<S>[Name], "insert">;
 
 /**
- * What changes a row: any column, and null for those that are not required.
+ * The values that update a row: any columns, and null for those that are not required.
  *
  * @example
  * ```ts
@@ -63,12 +63,12 @@ type Part<Types, Name extends string> = Types extends { [N in Name]: infer P } ?
 type ValueOf<C> = ValuesByKind<KnownOf<C>["detail"]>[KnownOf<C>["kind"]];
 type FieldOf<C> = KnownOf<C>["required"] extends true ? ValueOf<C> : ValueOf<C> | null;
 
-/** Keys of the columns that a new row cannot do without. */
+/** Keys of the columns that a new row must have. */
 type MandatoryOf<C> = {
   [N in keyof C]: KnownOf<C[N]> extends { required: true; hasDefault: false } ? N : never;
 }[keyof C];
 
-/** One flat object type; the empty half takes the alias away, so that an editor shows the columns themselves. */
+/** One flat object type; `& {}` removes the alias, so that editors show the columns themselves. */
 type Flat<T> = { [N in keyof T]: T[N] } & {};
 
 type RowOf<Name extends string, C> = Flat<

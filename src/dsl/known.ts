@@ -15,7 +15,7 @@ export type Known = {
 /** Any column: what two copies of this package have in common. */
 export type AnyColumn = {
   readonly column: DeclaredColumn;
-  /** For the compiler alone; no value has it. */
+  /** Only for the compiler: no value has it. */
   readonly "~known"?: Known;
 };
 

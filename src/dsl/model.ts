@@ -1,4 +1,4 @@
-/** A table with indexes and uniques of several columns: plain data, and modifiers that give a new one. Never checks. @module */
+/** A table with indexes and unique constraints over several columns: plain data, with modifiers that return a new model. @module */
 import type { Columns } from "./known.ts";
 
 type Lists = readonly (readonly string[])[];
@@ -11,9 +11,9 @@ export type AnyModel = {
 /** A table's columns with its composite indexes and uniques. */
 export interface Model<C> {
   readonly model: { readonly columns: C; readonly indexes: Lists; readonly uniques: Lists };
-  /** The model with one more index, on these columns in this order. */
+  /** The model with another index, on these columns in this order. */
   index(...columns: NamesOf<C>): Model<C>;
-  /** The model with one more rule: an app has no two rows with the same values in these columns. */
+  /** The model with another unique constraint: no two rows of an app have the same values in these columns. */
   unique(...columns: NamesOf<C>): Model<C>;
 }
 

@@ -8,7 +8,7 @@ export const RESERVED_TABLES = ["users", "files", "notifications", "audit_log"] 
 export const AUTOMATIC_COLUMNS = ["id", "app_id"] as const;
 /** Columns that PostgreSQL gives every table. @see https://www.postgresql.org/docs/current/ddl-system-columns.html */
 export const SYSTEM_COLUMNS = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "oid"] as const;
-/** Keys that mean something on any JavaScript object, or make it a promise. */
+/** Keys that have a meaning on every JavaScript object, or make it a promise. */
 export const TRAP_COLUMNS = [
   "__proto__",
   "constructor",
@@ -34,8 +34,8 @@ const TABLE_RULES: readonly Rule[] = [
   { refuses: isReservedTable, reason: "the name is reserved organisation-wide" },
 ];
 
-// Names are compared as PostgreSQL folds them where a human would take one for the other; the JavaScript
-// ones are traps only as they are spelt.
+// Names are compared as PostgreSQL folds them, because people would confuse them; the JavaScript names are only
+// traps in their exact spelling.
 const COLUMN_RULES: readonly Rule[] = [
   {
     refuses: (name) => isOneOf(AUTOMATIC_COLUMNS, foldName(name)),
@@ -70,7 +70,7 @@ export function isReservedTable(name: string): boolean {
   return isOneOf(RESERVED_TABLES, name);
 }
 
-/** A name without the difference of upper and lower case. */
+/** A name, ignoring upper and lower case. */
 export function foldName(name: string): string {
   return name.toLowerCase();
 }

@@ -18,7 +18,7 @@ const KEYS_BY_KIND = Object.entries(KIND_KEYS).flatMap(([kind, keys]) =>
 );
 const ALL_KEYS = [...COMMON_KEYS, ...KEYS_BY_KIND.map(([, key]) => key)];
 
-/** A column, or `undefined` when not even its name can be read; its other faults are added to the list. */
+/** A column, or `undefined` if not even its name can be read; its other faults are added to the list. */
 export function readColumn(
   value: unknown,
   position: FaultLocation & { nth: number },
@@ -60,7 +60,7 @@ function readNamedColumn(name: string, fields: Fields, report: Report): NamedCol
   return { name, kind, ...flags, ...details, ...readDefaultOf({ kind, values }, fields, report) };
 }
 
-/** Stands for a column that cannot be read, so that an index on it is not called dangling as well. */
+/** Takes the place of a column that cannot be read, so that an index on it is not reported as well. */
 export function toStandIn(name: string): NamedColumn {
   return { name, kind: "string", required: false, unique: false, index: false };
 }

@@ -1,11 +1,11 @@
-/** The column lists of a table's composite indexes and uniques. Never changes the order within one: an index has its own. @module */
+/** The column lists of a table's composite indexes and unique constraints. Never reorders one: an index has its own order. @module */
 import { quote } from "../std/quote.ts";
 import { sortLists } from "../std/sort_lists.ts";
 import { type NamedColumn, QUOTAS } from "./definition.ts";
 import type { FaultLocation, Faults } from "./faults.ts";
 import { describe, readList } from "./read_parts.ts";
 
-/** PostgreSQL takes 32 columns an index, and `app_id` leads each of ours. */
+/** PostgreSQL allows 32 columns per index, and `app_id` leads each of ours. */
 const COLUMNS_PER_INDEX = 31;
 
 type Wanted = {
@@ -15,8 +15,8 @@ type Wanted = {
 };
 
 /**
- * Lists of names of declared columns, sorted, because it says nothing in which order `.index(…)` lines stand; what
- * cannot be read is left out and added to the faults.
+ * Lists of declared columns' names, sorted, because the order of the `.index(…)` lines has no meaning; what cannot be read is
+ * left out and added to the faults.
  */
 export function readColumnLists(value: unknown, wanted: Wanted, faults: Faults): string[][] {
   const { at } = wanted;

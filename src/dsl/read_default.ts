@@ -1,4 +1,4 @@
-/** Defaults of columns: one of the column's own kind, in one spelling. Never makes a value up. @module */
+/** Defaults of columns: a value of the column's own kind, in one notation. Never invents a value. @module */
 import { isDecimal } from "../std/is_decimal.ts";
 import { isObject } from "../std/is_object.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
@@ -8,12 +8,12 @@ import { utf8Length } from "../std/utf8_length.ts";
 import { type Json, type Kind, QUOTAS } from "./definition.ts";
 import { describe } from "./read_parts.ts";
 
-/** What a column with a default looks like, as far as its default is concerned. */
+/** What matters about a column for its default. */
 type Column = { readonly kind: Kind; readonly values: readonly string[] };
 
 type Rule = {
   readonly wanted: string;
-  /** The value as it is recorded, or `undefined` when it is refused. */
+  /** The value as it is recorded, or `undefined` if it is refused. */
   readonly read: (value: unknown, column: Column) => Json | undefined;
 };
 
@@ -68,7 +68,7 @@ export function readDefault(value: unknown, column: Column): { value: Json } | {
   if (utf8Length(text) > QUOTAS.defaultBytes) {
     return { fault: `${start}: must be at most ${QUOTAS.defaultBytes} bytes of JSON` };
   }
-  // A copy: nobody can change it later, and -0 is 0 here as it will be on the wire.
+  // A copy: nobody can change it later, and -0 becomes 0, as it will on the wire.
   return { value: JSON.parse(text) };
 }
 
@@ -85,10 +85,10 @@ function readMoment(text: string): string | undefined {
   return text === "now" ? text : readTimestamp(text);
 }
 
-/** Walks with a list instead of recursion, and gives up on the first part that is too many, too deep or no JSON. */
+/** Uses a list instead of recursion, and stops at the first part that is too many, too deep or not JSON. */
 function isJson(value: unknown): value is Json {
   const left = [{ part: value, depth: 1 }];
-  // Every part takes a byte at least, so one that cannot fit is refused before its size is known.
+  // Every part takes at least one byte, so one that cannot fit is refused before its size is known.
   for (let seen = 0; seen < left.length; seen++) {
     const { part, depth } = left[seen] ?? { part: null, depth: 0 };
     if (isScalar(part)) continue;
@@ -112,7 +112,7 @@ function readInner(value: unknown): readonly unknown[] | undefined {
   return entries.every(([key]) => isStorableText(key)) ? entries.map(([, one]) => one) : undefined;
 }
 
-/** Whether JSON.stringify would write an object's own keys and nothing else: no Date, no Map, no instance. */
+/** Whether JSON.stringify would write exactly the object's own keys: not a Date, a Map or an instance of a class. */
 function isPlain(value: object): boolean {
   const parent: unknown = Object.getPrototypeOf(value);
   return parent === null || Object.getPrototypeOf(parent) === null;

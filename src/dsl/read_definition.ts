@@ -8,9 +8,9 @@ import { readTable, refuseSecondName } from "./read_table.ts";
 const KEYS = ["version", "tables"];
 
 /**
- * The definition that a JSON value holds, in its one spelling, or every fault of it.
+ * The definition in a JSON value, in its normal form, or all its faults.
  *
- * Tables come back sorted by name, times in UTC, uuids in lower case, and a list of one column as the column's flag.
+ * Tables are sorted by name, times are in UTC, uuids in lower case, and a list of one column becomes the column's flag.
  *
  * @example
  * ```ts
@@ -29,7 +29,7 @@ export function readDefinition(value: unknown): Reading {
   return readDefinitionInto(makeFaults(), value);
 }
 
-/** The same, on top of faults that were found before. */
+/** The same, adding to faults that were found before. */
 export function readDefinitionInto(faults: Faults, value: unknown): Reading {
   const tables = readTables(value, faults);
   refuseDanglingRefs(tables, faults);

@@ -7,7 +7,7 @@ import type { FaultLocation, Faults } from "./faults.ts";
 /** The own keys of an object and their values; a Map, since a key may be `__proto__`. */
 export type Fields = ReadonlyMap<string, unknown>;
 
-/** The fields of an object that has no keys but the allowed ones, or `undefined` and the faults. */
+/** The fields of an object with only allowed keys, or `undefined` and the faults. */
 export function readFields(
   value: unknown,
   { what, allowed, at }: { what: string; allowed: readonly string[]; at: FaultLocation },
@@ -42,7 +42,7 @@ export function readList(
   return value;
 }
 
-/** A value as a message may show it. */
+/** A value, as shown in a message. */
 export function describe(value: unknown): string {
   if (typeof value === "string") return quote(value);
   if (value === null || value === undefined) return String(value);

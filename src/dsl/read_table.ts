@@ -11,7 +11,7 @@ import { foldSingles, refuseSameIndexes, refuseTooManyIndexes } from "./table_in
 
 const KEYS = ["name", "columns", "indexes", "uniques"];
 
-/** A table, or `undefined` when not even its name and columns can be read; its other faults are added to the list. */
+/** A table, or `undefined` if not even its name and columns can be read; its other faults are added to the list. */
 export function readTable(
   value: unknown,
   nth: number,
@@ -65,7 +65,7 @@ function readColumns(value: unknown, at: FaultLocation, faults: Faults): NamedCo
   return columns;
 }
 
-/** Adds a fault when a name, or one that differs from it only in case, was read before. */
+/** Adds a fault if the name, or one that differs from it only in case, was read before. */
 export function refuseSecondName(
   name: string,
   names: Map<string, string>,

@@ -3,10 +3,10 @@ import type { Columns, KnownOf } from "./known.ts";
 import type { AnyModel } from "./model.ts";
 import type { AUTOMATIC_COLUMNS, RESERVED_TABLES, SYSTEM_COLUMNS, TRAP_COLUMNS } from "./names.ts";
 
-/** Tables by name, each its columns or a model of them. */
+/** Tables by name; each is its columns, or a model of them. */
 export type TableSources = { readonly [name: string]: Columns | AnyModel };
 
-/** An app's tables, recognised by this one key and never by where it came from. */
+/** An app's tables, recognised by this one key and never by identity. */
 export type Schema<T extends TableSources = TableSources> = { readonly tables: T };
 
 /** The columns of a table, however it is written. */
@@ -17,7 +17,7 @@ export type ColumnsOf<Source> = Source extends { readonly model: { readonly colu
 /**
  * A schema of these tables, for the default export of `schema/mod.ts`.
  *
- * Whatever the compiler cannot see, `toDefinition` reports, all at once.
+ * `toDefinition` reports all at once what the compiler cannot see.
  *
  * @example
  * ```ts
@@ -35,7 +35,7 @@ export function defineSchema<T extends TableSources>(tables: T & CheckTables<T>)
   return Object.freeze({ tables });
 }
 
-/** A type that no value has, with the reason as its only key: that is what the compiler then prints. */
+/** A type that no value has, with the reason as its only key, so that the compiler prints it. */
 type Refusal<Message extends string> = { readonly [key in `Rowhouse: ${Message}`]: never };
 
 type CheckTables<T> = {

@@ -1,4 +1,4 @@
-/** The words that schemas are written in: one builder a kind of column, and `model`. @module */
+/** The vocabulary of schemas: one builder per column kind, and `model`. @module */
 import { type Column, makeColumn } from "./column.ts";
 import type { Json } from "./definition.ts";
 import type { Columns, DeclaredColumn } from "./known.ts";
@@ -7,9 +7,9 @@ import { type Model, makeModel } from "./model.ts";
 const OPTIONAL = { required: false, unique: false, index: false } as const;
 
 /**
- * Builders of columns, and `t.model` for a table with indexes and uniques of several columns.
+ * Builders of columns, and `t.model` for a table with indexes and unique constraints over several columns.
  *
- * Each column is frozen; `.required()`, `.unique()`, `.index()` and `.default(value)` give a new one.
+ * Each column is frozen; `.required()`, `.unique()`, `.index()` and `.default(value)` return a new one.
  *
  * @example
  * ```ts
@@ -25,7 +25,7 @@ const OPTIONAL = { required: false, unique: false, index: false } as const;
 export const t = {
   /** A column of text. */
   string: (): Column<"string", false, false> => makeColumn(declare("string")),
-  /** A column of JavaScript numbers; where every digit counts, use `t.decimal()`. */
+  /** A column of JavaScript numbers; if every digit counts, use `t.decimal()`. */
   number: (): Column<"number", false, false> => makeColumn(declare("number")),
   /** A column of exact decimals, as strings such as `"12.50"`. */
   decimal: (): Column<"decimal", false, false> => makeColumn(declare("decimal")),
@@ -35,13 +35,13 @@ export const t = {
   uuid: (): Column<"uuid", false, false> => makeColumn(declare("uuid")),
   /** A column of moments, as ISO 8601 strings; `.default("now")` is the time of the insert. */
   timestamp: (): Column<"timestamp", false, false> => makeColumn(declare("timestamp")),
-  /** A column of JSON values. Its shape is a promise to the compiler: nothing checks it at run time. */
+  /** A column of JSON values. The shape is only for the compiler: nothing checks it at run time. */
   json: <Shape = Json>(): Column<"json", false, false, Shape> => makeColumn(declare("json")),
   /** A column of one of these strings, which sort in this order. */
   enum: <const Value extends string>(
     values: readonly [Value, ...Value[]],
   ): Column<"enum", false, false, Value> => makeColumn(declare("enum", { values })),
-  /** A column of ids of rows in another table of this schema, or in its own. */
+  /** A column of ids of rows in another table of this schema, or the same one. */
   ref: <const Table extends string>(
     table: Table,
     options: { readonly onDelete?: "cascade" } = {},

@@ -11,7 +11,7 @@ import { describe } from "./read_parts.ts";
 const MODIFIERS = ["required", "unique", "index", "default"];
 
 /**
- * The definition of a schema, or every fault of it. Takes the default export of a schema's module, whatever it is.
+ * The definition of a schema, or all its faults. Accepts the default export of a schema's module, whatever it is.
  *
  * @example
  * ```ts
@@ -56,7 +56,7 @@ function findTables(schema: unknown, faults: Faults): object | undefined {
   return undefined;
 }
 
-/** Own keys and values; a fault when a `__proto__` in a literal became the prototype instead of a key. */
+/** Own keys and values; a fault if a `__proto__` in a literal became the prototype instead of a key. */
 function toEntries(
   source: object,
   what: string,
@@ -117,7 +117,7 @@ function describeSource(value: unknown): string {
   return isColumn(value) ? `a column (${quote(String(value.column.kind))})` : describe(value);
 }
 
-/** A table's columns may be called "model": a model is told from a column of that name by what it holds. */
+/** A table may have a column called "model": a model differs from it by its contents. */
 function findModel(source: unknown): object | undefined {
   const model = isObject(source) ? getKey(source, "model") : undefined;
   return isObject(model) && Object.hasOwn(model, "columns") ? model : undefined;

@@ -1,10 +1,10 @@
 /** The TypeScript type of a value of each kind of column. Nothing here exists at run time. @module */
 import type { Kind } from "./definition.ts";
 
-/** The id of a row. Any string will do for one, except the id of a row of another table. */
+/** The id of a row. Any string is accepted, except the id of a row of another table. */
 export type Id<Table extends string> = string & { readonly "~table"?: Table };
 
-/** A time as ISO 8601 text; JSON has no times of its own. */
+/** A time as ISO 8601 text; JSON has no type for times. */
 export type IsoTime = `${number}-${number}-${number}T${string}`;
 
 /** What a column holds; `Detail` as in `Known`. */
@@ -20,7 +20,7 @@ export type ValuesByKind<Detail> = {
   ref: Detail extends string ? Id<Detail> : string;
 };
 
-/** What `.default()` takes. A reference takes none: its row would have to exist in every app. */
+/** What `.default()` accepts. A reference cannot have one: its row would have to exist in every app. */
 export type DefaultOf<K extends Kind, Detail> = K extends "ref"
   ? never
   : K extends "timestamp"

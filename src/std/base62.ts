@@ -4,7 +4,7 @@
 export const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
- * A whole number ≥ 0 in base62, filled up with zeros to `width`.
+ * A whole number ≥ 0 in base62, padded with zeros to `width`.
  *
  * @example
  * ```ts

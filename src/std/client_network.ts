@@ -1,16 +1,16 @@
-/** Who is counted as one client, by its IP address. @module */
+/** Which IP addresses count as one client. @module */
 import { isIPv4, isIPv6 } from "node:net";
 
-/** Other addresses, and all that is no address, need no closer look. */
+/** Anything else needs no closer look. */
 const MAYBE_MAPPED = /^[0:]+:ffff:/i;
 
-/** Bits of an IPv6 network: of one subscriber's link, of a household, of a site. */
+/** Length of an IPv6 network in bits: one subscriber's link, a household, a site. */
 export type PrefixLength = 64 | 56 | 48;
 
 /**
- * The network of an address that counts as one client: an IPv4 address alone, an IPv6 address with all that share its
- * first `prefixLength` bits. A subscriber holds at least a /64: counted one by one, its addresses would never run out.
- * What is no address is returned as it is.
+ * The network that counts as one client: an IPv4 address by itself, an IPv6 address with all that share its first
+ * `prefixLength` bits. A subscriber has at least a /64: counted one by one, its addresses would never run out. Anything
+ * that is not an address is returned unchanged.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6177
  * @example
@@ -34,7 +34,7 @@ export function toClientNetwork(address: string, prefixLength: PrefixLength = 64
 }
 
 /**
- * An address as it is, but an IPv4-mapped IPv6 address as the IPv4 address that it stands for.
+ * An address unchanged, except that an IPv4-mapped IPv6 address becomes the IPv4 address.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.2
  * @example

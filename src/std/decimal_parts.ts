@@ -1,10 +1,10 @@
-/** Decimal text taken apart, so that two ways to write a number can be compared without rounding. @module */
+/** The parts of decimal text, so that two ways to write a number can be compared without rounding. @module */
 
 /** `digits` × 10^`exponent`, without leading or trailing zeros in `digits`; zero has no digits. */
 export type DecimalParts = { negative: boolean; digits: string; exponent: number };
 
 /**
- * The exact value of a JSON number's text, or `undefined` where the text is none.
+ * The exact value of a JSON number's text, or `undefined` if it is not a number.
  *
  * @example
  * ```ts

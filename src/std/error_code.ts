@@ -1,7 +1,7 @@
 /** Codes of errors: the system's, the driver's, PostgreSQL's. @module */
 
 /**
- * The code that an error carries, such as `ENOENT` or an SQLSTATE; `undefined` where it carries none.
+ * The code of an error, such as `ENOENT` or an SQLSTATE; `undefined` if it has none.
  *
  * @example
  * ```ts
@@ -30,7 +30,7 @@ const CONNECT_FAILURES = new Set([
 ]);
 
 /**
- * Whether an error says that no connection was made: nothing was sent, so nothing was done. In the words of the system,
+ * Whether an error means that no connection was made: nothing was sent, so nothing was done. Knows the codes of the system,
  * of Bun's `fetch` and of the database's driver.
  *
  * @example

@@ -1,11 +1,11 @@
-/** Files that are whole or not there: written beside their place, then renamed. @module */
+/** Files that are complete or absent: written under a temporary name, then renamed. @module */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { errorCode } from "./error_code.ts";
 
 /**
- * Writes a file in one step for every reader, and to the disk before it takes its place; its folder is made when
- * missing.
+ * Writes a file so that readers see either the old or the new one, and flushes it to disk before it is renamed; creates its
+ * folder if missing.
  *
  * @example
  * ```ts
@@ -28,14 +28,14 @@ export function writeAtomically(path: string, text: string, options: { mode?: nu
   renameSync(beside, path);
 }
 
-/** Writes a file unless it has that text already; whether it wrote. */
+/** Writes a file unless it already has that text; returns whether it wrote. */
 export function writeIfChanged(path: string, text: string): boolean {
   if (readIfThere(path) === text) return false;
   writeAtomically(path, text);
   return true;
 }
 
-/** The text of a file, or `undefined` where there is none. */
+/** The text of a file, or `undefined` if there is none. */
 export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
@@ -47,7 +47,7 @@ export function readIfThere(path: string): string | undefined {
 
 const TEMPORARY = /^\.[^/]*\.(\d+)\.tmp$/;
 
-/** Whether a name is that of a file whose writing was cut off: its process, which the name tells, is no more. */
+/** Whether a name belongs to an interrupted write: the process in the name no longer exists. */
 export function isLeftover(name: string): boolean {
   const writer = TEMPORARY.exec(name)?.[1];
   if (writer === undefined || Number(writer) === process.pid) return false;

@@ -1,10 +1,10 @@
-/** The word that was probably meant by one that was typed. @module */
+/** The word that was probably meant by a mistyped one. @module */
 
 /** One edit for every so many characters. */
 const CHARACTERS_PER_EDIT = 3;
 
 /**
- * The word nearest to what was typed; none where that takes more than one edit for every three characters.
+ * The word nearest to what was typed; `undefined` if that takes more than one edit for every three characters.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /** Decimals as text, exact. Never turns one into a JavaScript number. @module */
 
-/** The most characters of a decimal, its sign and point included. */
+/** Maximum number of characters of a decimal, sign and point included. */
 export const DECIMAL_MAX_CHARS = 400;
 
 const DECIMAL = /^-?[0-9]+(\.[0-9]+)?$/;

@@ -1,8 +1,8 @@
-/** Comparing without telling by the time it takes how much is equal. @module */
+/** Comparing texts without revealing, by the time it takes, how much of them is equal. @module */
 import { timingSafeEqual } from "node:crypto";
 
 /**
- * Whether two texts are equal, in a time that depends on their lengths alone.
+ * Whether two texts are equal, in a time that depends only on their lengths.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** Text that PostgreSQL keeps as it is. Never repairs what it refuses. @module */
+/** Text that PostgreSQL stores unchanged. Never repairs what it refuses. @module */
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 

@@ -1,4 +1,4 @@
-/** How deep JSON text nests, told by one scan. @module */
+/** How deep JSON text is nested, found in one scan. @module */
 
 /**
  * The deepest nesting of arrays and objects in a JSON text: 0 for a scalar. Text that is not JSON gets some number.

@@ -1,9 +1,9 @@
-/** Texts of others, made fit to stand in a message. Never lets a control character reach a terminal. @module */
+/** Makes other people's text safe to show in a message. Never lets a control character reach a terminal. @module */
 
-/** The most characters of a text that a message repeats. */
+/** Maximum number of characters of a text that a message repeats. */
 export const QUOTE_MAX_CHARS = 80;
 
-/** Controls, formats (which reorder or hide text) and line separators: JSON.stringify escapes only some of them. */
+/** Control, format (which reorder or hide text) and separator characters: JSON.stringify escapes only some of them. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
@@ -23,7 +23,7 @@ export function quote(text: string): string {
 }
 
 /**
- * A text of at most 80 characters, the last one an ellipsis where something is left out.
+ * A text of at most 80 characters, ending with an ellipsis if something is left out.
  *
  * @example
  * ```ts

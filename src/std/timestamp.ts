@@ -38,13 +38,13 @@ export function readTimestamp(text: string): string | undefined {
   return `${utc.toISOString().slice(0, 19)}${toFraction(parts[7])}+00:00`;
 }
 
-/** Milliseconds to the whole second, or `undefined` when the calendar or the clock has no such moment. */
+/** Milliseconds to the whole second, or `undefined` if no such moment exists. */
 function toLocalMoment(parts: RegExpExecArray): number | undefined {
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts
     .slice(1, 7)
     .map(Number);
   if (hour > 23 || minute > 59 || second > 59) return undefined;
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999; setUTCFullYear takes them as they are.
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999; setUTCFullYear takes them literally.
   const moment = new Date(0);
   moment.setUTCFullYear(year, month - 1, day);
   const exists = moment.getUTCMonth() === month - 1 && moment.getUTCDate() === day;

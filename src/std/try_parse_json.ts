@@ -1,7 +1,7 @@
-/** JSON that may not be any. @module */
+/** Text that may or may not be JSON. @module */
 
 /**
- * The value of a JSON text, or `undefined` where it is none.
+ * The value of a JSON text, or `undefined` if it is not JSON.
  *
  * @example
  * ```ts

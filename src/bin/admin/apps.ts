@@ -1,4 +1,4 @@
-/** `rowhouse admin create-app` and `list-apps`. @module */
+/** `rowhouse admin` for apps: creating and listing them, and their limits. @module */
 import {
   createApp,
   DEFAULT_PER_MINUTE,

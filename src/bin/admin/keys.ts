@@ -1,4 +1,4 @@
-/** `rowhouse admin issue-key` and `revoke-key`. A key is printed once and kept nowhere. @module */
+/** `rowhouse admin` for API keys. A key is printed once and not stored. @module */
 import {
   GRACES,
   type Grace,
@@ -169,7 +169,7 @@ function readName(text: string): string {
   );
 }
 
-/** A moment to come: a duration from now, or a date (its begin in UTC) or time with offset. */
+/** A future moment: a duration from now, a date (its start in UTC), or a time with an offset. */
 function readExpiry(text: string, now: Date): Date {
   const seconds = readDuration(text);
   const moment = readTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
@@ -185,7 +185,7 @@ function readExpiry(text: string, now: Date): Date {
   return at;
 }
 
-/** A whole key typed here by mistake stands in the shell's history: say so without repeating it. */
+/** A whole key typed here by mistake is already in the shell's history: say so without repeating it. */
 function readKeyId(text: string): string {
   if (isIdText(text)) return text;
   throw new UsageError(

@@ -1,4 +1,4 @@
-/** `rowhouse admin …`: the table of what an operator does. A further subcommand is a further row. @module */
+/** `rowhouse admin …`: the table of operators' commands, one row per subcommand. @module */
 
 import type { Command } from "../cli/command.ts";
 import { adminAppCommands } from "./apps.ts";

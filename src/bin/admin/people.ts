@@ -1,4 +1,4 @@
-/** `rowhouse admin` for people: accounts, roles, sessions. A link to set a password is printed once and kept nowhere. @module */
+/** `rowhouse admin` for people: accounts, roles, sessions. A link to set a password is printed once and not stored. @module */
 import {
   CONSOLE_ROLES,
   type ConsoleRole,
@@ -204,7 +204,7 @@ function readConsoleRole(text: string): ConsoleRole {
   throw new UsageError(`Unknown Console role ${quote(text)}: expected one of ${ROLES}`);
 }
 
-/** Where the pages stand; without a setting for it only the path is known. */
+/** A link to the pages; without a setting only its path is known. */
 function toLink({ IDENTITY_URL, PUBLIC_URL }: Config, text: string): string {
   return `${IDENTITY_URL ?? PUBLIC_URL ?? ""}/set-password?token=${text}`;
 }

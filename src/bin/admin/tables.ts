@@ -44,7 +44,7 @@ const dropTableTask: AdminTask = async (deps, args) => {
 
 type Confirmation = { says: string; question: string; isYes: (answer: string) => boolean };
 
-/** @throws {RefusedError} the answer is not the wanted one, or nobody can be asked */
+/** @throws {RefusedError} the answer is not the expected one, or nobody can be asked */
 async function confirm(
   { ask }: AdminDeps,
   args: Arguments,

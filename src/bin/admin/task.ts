@@ -1,4 +1,4 @@
-/** What every `admin` command has in common: the administrator's connection, `--json`, and whom to ask for it. @module */
+/** What all `admin` commands have in common: the administrator's connection and `--json`. @module */
 import { type IdentitySecrets, makeIdentitySecrets } from "../../accounts/mod.ts";
 import type { Config } from "../../config.ts";
 import type { Database } from "../../db/mod.ts";
@@ -27,7 +27,7 @@ export type AdminDeps = {
   /** Asks the person at the terminal, as a terminal's `ask` does. */
   ask: Terminal["ask"];
 };
-/** What a task gives: a document for `--json`, and lines for people. */
+/** The result of a task: a document for `--json`, and lines for people. */
 export type AdminResult = { document: unknown; lines: readonly string[] };
 export type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<AdminResult>;
 
@@ -71,7 +71,7 @@ async function runTask(
   return EXIT.done;
 }
 
-/** @throws {UsageError} there is no secret to make links with */
+/** @throws {UsageError} there is no secret to create links with */
 export function readIdentitySecrets({ IDENTITY_SECRET }: Config): IdentitySecrets {
   if (IDENTITY_SECRET !== undefined) return makeIdentitySecrets(IDENTITY_SECRET);
   throw new UsageError(

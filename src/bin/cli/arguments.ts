@@ -55,7 +55,7 @@ export function showFlag(name: string, flag: Flag): string {
 function checkValue(typed: string, flag: Flag, value: string | undefined): string {
   if (flag.value === undefined && value !== undefined)
     throw new UsageError(`Flag ${typed} takes no value`);
-  // An empty text is most often a variable that is not set: it must not become a default.
+  // An empty text is usually a variable that is not set: it must not become a default.
   if (flag.value !== undefined && (!value || value.startsWith("--")))
     throw new UsageError(`Flag ${typed} needs a value: ${typed} <${flag.value}>`);
   return value ?? "";

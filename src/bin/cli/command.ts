@@ -1,4 +1,4 @@
-/** What a command is: a row of the table in rowhouse.ts. Its help is made from it and opens with an example. @module */
+/** What a command is: a row of the table in rowhouse.ts, from which its help is made. @module */
 import type { Environment } from "../../config.ts";
 import type { Detail } from "../../problem.ts";
 
@@ -13,9 +13,9 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** A flag; one with `value` takes a text, shown by that word in the help. */
+/** A flag; one with `value` takes a text, which the help shows as that word. */
 export type Flag = { readonly value?: string; readonly many?: true; readonly about: string };
-/** What every command has that can answer a program. */
+/** The flag of every command that can answer a program. */
 export const JSON_FLAG: Flag = { about: "one JSON document on standard output" };
 export type Flags = Readonly<Record<string, Flag>>;
 
@@ -28,7 +28,7 @@ export type Arguments = {
   readonly texts: (flag: string) => readonly string[];
 };
 
-/** Where a command runs: what it reads of the process, and what it may print. */
+/** Where a command runs: what it may read and print. */
 export type Setting = {
   readonly args: Arguments;
   readonly env: Environment;
@@ -40,13 +40,13 @@ export type Setting = {
 export type Terminal = {
   /** A line on standard output: what was asked for. */
   readonly say: (line: string) => void;
-  /** A line on standard error: what went wrong, and remarks. */
+  /** A line on standard error: errors and notes. */
   readonly warn: (line: string) => void;
-  /** Shows on a terminal that something goes on, until what it gives is called; elsewhere nothing. */
+  /** Shows progress on a terminal until the returned function is called; elsewhere nothing. */
   readonly spin: (label: string) => () => void;
-  /** The line that the person at the terminal answers with, empty at the end of input; `undefined` where nobody can be asked. */
+  /** The line that the person at the terminal types, empty at the end of input; `undefined` if nobody can be asked. */
   readonly ask: (question: string) => Promise<string | undefined>;
-  /** Waits until all of it is written. */
+  /** Waits until everything is written. */
   readonly flush: () => Promise<void>;
 };
 
@@ -56,20 +56,20 @@ export type Command = {
   readonly summary: string;
   /** Lines to paste. */
   readonly example: string;
-  /** What the summary leaves open. */
+  /** What the summary does not say. */
   readonly about?: string;
   readonly positionals: readonly string[];
   readonly flags: Flags;
   readonly run: (setting: Setting) => Promise<ExitCode>;
 };
 
-/** A command was typed as it is not meant: the message says what is wanted. */
+/** A command was typed wrongly: the message says what is expected. */
 export class UsageError extends Error {}
 
-/** What scripts are told besides the message: a stable code, and every fault with its place. */
+/** What scripts get besides the message: a stable code, and every fault with its place. */
 export type Told = { code?: string; details?: readonly Detail[] };
 
-/** A command cannot do what was asked: the message names the way out. */
+/** A command cannot do what was asked: the message says what to do. */
 export class RefusedError extends Error {
   readonly exitCode: ExitCode;
   readonly told: Told;

@@ -4,7 +4,7 @@ import { type Command, EXIT, UsageError } from "./command.ts";
 
 type Render = (commands: readonly Command[]) => string;
 
-/** The command; the table that it completes is given when it runs, because it is a row of it. */
+/** The command; it gets the table of commands when it runs, because it is itself a row of it. */
 export function makeCompletionCommand(listCommands: () => readonly Command[]): Command {
   return {
     name: "completion",

@@ -1,4 +1,4 @@
-/** The database as the commands meet it: opened for one task, its troubles told in one sentence with the way out. @module */
+/** The database for commands: opened for one task, with each failure explained in one sentence that says what to do. @module */
 import type { Config } from "../../config.ts";
 import {
   BaselineError,
@@ -88,7 +88,7 @@ export async function checkFunctions(database: Database): Promise<void> {
   );
 }
 
-/** Whether the database cannot be reached now, and may be later. */
+/** Whether the database cannot be reached right now. */
 export function isAway(error: unknown): boolean {
   return (
     error instanceof Problem &&
@@ -99,7 +99,7 @@ export function isAway(error: unknown): boolean {
 
 type Trouble = (place: { role: string; database: string; variable: string }) => string;
 
-/** By SQLSTATE: what is wrong and the way out. */
+/** By SQLSTATE: what is wrong and what to do. */
 const TROUBLES: Readonly<Record<string, Trouble>> = {
   "28P01": ({ role, variable }) =>
     `The database refuses the password of the role "${role}": correct it in ${variable}`,
@@ -113,7 +113,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   "3F000": () => "The database does not have Rowhouse's tables: run rowhouse migrate first",
 };
 
-/** A refusal with the way out for every trouble that is the database's; anything else as it came. */
+/** A refusal that says what to do, for every failure of the database; any other error unchanged. */
 export function explainTrouble(error: unknown, { url, variable }: Address): unknown {
   const { hostname, port, username, pathname } = new URL(url);
   if (error instanceof GrantLoginError || error instanceof BaselineError)
@@ -132,13 +132,13 @@ export function explainTrouble(error: unknown, { url, variable }: Address): unkn
   );
 }
 
-/** The trouble by the error's own SQLSTATE, or by that of its cause, where no connection was made. */
+/** The failure by the error's own SQLSTATE, or by that of its cause if no connection was made. */
 function findTrouble(error: unknown): Trouble | undefined {
   const cause = error instanceof Problem ? error.cause : undefined;
   return TROUBLES[toState(error)] ?? TROUBLES[toState(cause)];
 }
 
-/** PgBouncer gives one SQLSTATE to all that it refuses: only its words tell what it is. */
+/** PgBouncer uses one SQLSTATE for everything it refuses: only its message says why. */
 const POOLER_STATE = "08P01";
 const POOLER_WORDS: readonly (readonly [RegExp, string])[] = [
   [/authentication failed|no such user/i, "28P01"],

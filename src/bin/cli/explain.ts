@@ -1,8 +1,8 @@
-/** How a command's failure is told, and the exit code that it gets. @module */
+/** How a command's failure is reported, and its exit code. @module */
 import { type Detail, Problem } from "../../problem.ts";
 import { EXIT, type ExitCode, RefusedError, UsageError } from "./command.ts";
 
-/** What the person reads, of the command that was typed; a stack only where the fault is ours. */
+/** What the person reads about the failed command; a stack only for our own bugs. */
 export function explain(error: unknown, command?: string): string {
   if (error instanceof UsageError) return `${error.message}\n${toHint(command)}`;
   if (error instanceof RefusedError) return error.message;
@@ -28,7 +28,7 @@ export function toExitCode(error: unknown): ExitCode {
 /** A failure as a script reads it. */
 export type Failure = { error: string; message: string; details: readonly Detail[] };
 
-/** The codes of refusals that name none themselves. */
+/** The codes of refusals without a code of their own. */
 const CODES: Readonly<Record<ExitCode, string>> = {
   [EXIT.done]: "refused",
   [EXIT.refused]: "refused",

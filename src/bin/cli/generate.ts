@@ -1,4 +1,4 @@
-/** `bun run generate`: writes what other files repeat of the code: .env.example, and the tables of README.md. @module */
+/** `bun run generate`: writes what is generated from the code: .env.example, and the tables in README.md. @module */
 import { join } from "node:path";
 import { readIfThere, writeIfChanged } from "../../std/files.ts";
 import { renderEnvExample, renderReadme } from "./generated.ts";

@@ -1,4 +1,4 @@
-/** Texts that repeat a table of the code, made from it: a test holds the files against them. Pure. @module */
+/** Texts generated from tables in the code; a test compares the files with them. Pure. @module */
 import { SETTINGS } from "../../config.ts";
 import { PROBLEMS } from "../../problem.ts";
 

@@ -1,11 +1,11 @@
-/** A service opened over the configuration, for `serve` and `dev`. @module */
+/** Opens a service from the configuration, for `serve` and `dev`. @module */
 import type { Config } from "../../config.ts";
 import { type Log, makeLog } from "../../observe.ts";
 import { openService, type Service } from "../../service/mod.ts";
 
 export type OpenOptions = { databaseUrl: string; adminDatabaseUrl: string; log: Log };
 
-/** Opens a service with the settings that are the same wherever it serves. */
+/** Opens a service with the settings that `serve` and `dev` share. */
 export function openFrom(config: Config, options: OpenOptions): Service {
   return openService({
     databaseUrl: options.databaseUrl,
@@ -32,7 +32,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
   });
 }
 
-/** What a gateway shares with each service; a service has its own alone. */
+/** What a gateway shares with each service; a service has only its own. */
 export function readSharedSecrets(config: Config) {
   const { INTERNAL_HMAC_SECRET: common = [] } = config;
   return {

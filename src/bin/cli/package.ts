@@ -1,4 +1,4 @@
-/** What this package says of itself, and what a project's folder is called where only slugs may stand. @module */
+/** This package's own manifest, and slugs made from folder names. @module */
 import manifest from "../../../package.json" with { type: "json" };
 
 export const VERSION: string = manifest.version;
@@ -13,7 +13,7 @@ export const TRUSTED: readonly string[] = manifest.trustedDependencies.filter((n
 
 const MAX_SLUG_CHARS = 40;
 
-/** An app's slug made from any name; `app` where nothing of it can be used. */
+/** An app's slug made from any name; `app` if nothing of it can be used. */
 export function toSlug(name: string): string {
   const slug = name
     .normalize("NFKD")

@@ -1,9 +1,9 @@
-/** The configuration as the commands need it: every fault at once, never a value. @module */
+/** The configuration for commands: all faults at once, never a value. @module */
 import { type Config, type Environment, readConfig, type SettingName } from "../../config.ts";
 import { ROLES, servesPeople } from "../../role.ts";
 import { EXIT, RefusedError, UsageError } from "./command.ts";
 
-/** @throws {RefusedError} naming every variable that is at fault, and every wanted one that is missing */
+/** @throws {RefusedError} naming every variable with a fault, and every required one that is missing */
 export function readSettings<Wanted extends SettingName = never>(
   env: Environment,
   ...wanted: Wanted[]

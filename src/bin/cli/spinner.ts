@@ -1,12 +1,12 @@
-/** A sign that something goes on, drawn over itself on one line; gone before anything else is printed. @module */
+/** A progress indicator that redraws itself on one line, and is cleared before anything else is printed. @module */
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 100;
-/** What is done sooner shows nothing. */
+/** Nothing is shown for quick work. */
 const DELAY_MS = 500;
 const CLEAR_LINE = "\r\u001B[K";
 
 export type Spinner = {
-  /** Draws from a moment on; what it gives ends that. */
+  /** Draws after a short delay, until the returned function is called. */
   start: (label: string) => () => void;
   /** Makes room for a line of text. */
   clear: () => void;

@@ -1,4 +1,4 @@
-/** The only place that prints. Lines are buffered; whoever ends the process flushes first. @module */
+/** The only place that prints. Lines are buffered; flush before ending the process. @module */
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { BunFile } from "bun";
@@ -7,7 +7,7 @@ import type { Terminal } from "./command.ts";
 import { isColourful } from "./paint.ts";
 import { makeSpinner } from "./spinner.ts";
 
-/** The process's own terminal. A reader that has gone, as with `| head`, is no fault. */
+/** The process's own terminal. A reader that is gone, as with `| head`, is not an error. */
 export function openTerminal(env: Environment): Terminal {
   const out = bufferLines(Bun.stdout);
   const err = bufferLines(Bun.stderr);
@@ -16,7 +16,7 @@ export function openTerminal(env: Environment): Terminal {
     out.pass();
     err.print(text);
   });
-  // One of the two waits at a time, so that both together read in the order in which they were said.
+  // Only one of the two is buffered at a time, so that both together keep the order in which they were written.
   return {
     say: (line) => {
       err.pass();
@@ -49,15 +49,15 @@ async function readLine(): Promise<string> {
 
 export type LineBuffer = {
   readonly write: (line: string) => void;
-  /** Text that is no line of its own. */
+  /** Text that is not a line of its own. */
   readonly print: (text: string) => void;
-  /** Writes what waits, now. */
+  /** Writes what is buffered, now. */
   readonly pass: () => void;
-  /** Waits until all of it is written: to be called before the process ends. */
+  /** Waits until everything is written; call it before the process ends. */
   readonly flush: () => Promise<void>;
 };
 
-/** Lines that go out together, those of one turn of the event loop by one system call. */
+/** Buffers lines, so that all lines of one turn of the event loop take one system call. */
 export function bufferLines(file: BunFile): LineBuffer {
   const sink = file.writer();
   let waiting = "";
@@ -87,7 +87,7 @@ export function toPrintableLine(text: string): string {
   return toPrintable(text).replaceAll("\n", "\uFFFD");
 }
 
-/** Text of others without what would steer the terminal. */
+/** Other people's text, without characters that would control the terminal. */
 export function toPrintable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) =>
     character === "\n" ? character : "\uFFFD",

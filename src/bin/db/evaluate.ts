@@ -1,6 +1,6 @@
 /**
- * From a schema's file to its definition: evaluated in a process of its own, with a time limit and with what it
- * prints kept apart. Never lets the schema's code see a setting of the command.
+ * From a schema's file to its definition: evaluated in a separate process, with a time limit and its output kept apart. Never
+ * lets the schema's code see the command's settings.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { EXIT, RefusedError, type Terminal } from "../cli/command.ts";
 const EVALUATION_LIMIT_MS = 10_000;
 const PRINT_GRACE_MS = 1000;
 const MAX_BYTES = 16_000_000;
-/** All that a schema's process gets of the environment: it is code, and may come from anywhere. */
+/** The only environment variables that a schema's process gets: it is code, and may come from anywhere. */
 const PASSED_ON = ["PATH", "HOME", "TMPDIR", "LANG", "NO_COLOR"];
 
 const Report = v.union([
@@ -43,7 +43,7 @@ export type EvaluateOptions = {
   terminal: Terminal;
 };
 
-/** The file of `--schema`: itself, or `mod.ts` of a folder. Whether it is there, evaluation tells. */
+/** The file of `--schema`: itself, or `mod.ts` in a folder. Whether it exists is checked when it is evaluated. */
 export function findSchemaFile(folder: string, typed = "schema"): string {
   const path = resolve(folder, typed);
   const isFile = existsSync(path) ? !statSync(path).isDirectory() : /\.[cm]?[jt]s$/.test(path);
@@ -79,7 +79,7 @@ export async function evaluateSchema(options: EvaluateOptions): Promise<Definiti
   );
 }
 
-/** A package that was added as a folder is there, but nothing is built in it. */
+/** A package that was added as a folder exists, but is not built. */
 function explainFailure(failure: string): string {
   if (!/Cannot find (package|module) 'rowhouse\b/.test(failure)) return failure;
   return `${failure}; add the packed package (bun pm pack in its repository, then bun add the .tgz): a folder of sources is not built`;
@@ -121,7 +121,7 @@ async function runEvaluation({
   const child = spawn(process.execPath, ["--no-env-file", "--no-install", script, file], {
     cwd: folder,
     env: Object.fromEntries(PASSED_ON.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
-    // Descriptor 3 brings the report; 4 is only held open, so that the process ends with this one.
+    // Descriptor 3 is for the report; 4 is only held open, so that the process ends with this one.
     stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
   });
   const warn = (chunk: Buffer) => terminal.warn(chunk.toString().replace(/\n$/, ""));
@@ -138,7 +138,7 @@ async function runEvaluation({
   }
 }
 
-/** What was printed before the report comes by another way: until its end, but no longer where a grandchild holds it. */
+/** Output arrives on another channel than the report: waits for its end, but not long, in case a grandchild holds it open. */
 async function untilPrinted({ stdout, stderr }: ChildProcess): Promise<void> {
   const ends = [stdout, stderr].flatMap((stream) =>
     stream === null || stream.readableEnded ? [] : [once(stream, "end")],
@@ -146,7 +146,7 @@ async function untilPrinted({ stdout, stderr }: ChildProcess): Promise<void> {
   await Promise.race([Promise.all(ends), Bun.sleep(PRINT_GRACE_MS)]);
 }
 
-/** What came on descriptor 3 when it ended, the process ended or the limit passed. */
+/** What arrived on descriptor 3 until it ended, the process ended, or time was up. */
 function collectReport(child: ChildProcess): Promise<Evaluation> {
   const channel = child.stdio[3] as Readable;
   let text = "";

@@ -1,6 +1,6 @@
 /**
- * The guard beside a schema that is evaluated: a thread that ends the process when the command that started it has
- * gone, however it went. A schema that loops for ever would else outlive it.
+ * A thread beside the evaluated schema that ends the process when the command that started it is gone, for whatever reason.
+ * Otherwise a schema that loops forever would outlive it.
  *
  * @module
  */

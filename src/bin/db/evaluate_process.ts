@@ -16,7 +16,7 @@ await postGuard();
 report(await evaluate());
 process.exit(0);
 
-/** A thread that ends this process with the command; it stands before any line of the schema runs. */
+/** A thread that ends this process with the command; it is ready before any line of the schema runs. */
 async function postGuard(): Promise<void> {
   const guard = new Worker(new URL("./evaluate_guard.ts", import.meta.url).href);
   await new Promise((resolve) => guard.addEventListener("message", resolve, { once: true }));
@@ -42,7 +42,7 @@ function explain(error: unknown): string {
   return `${describe(error)}${at}`;
 }
 
-/** What a reader of the schema can use of it: an error of JavaScript by its name, the loader's without. */
+/** What helps the schema's author: a JavaScript error with its name, a loader's error without. */
 function describe(error: unknown): string {
   const message = readText(error, "message");
   if (message === undefined) return `it throws ${JSON.stringify(error) ?? typeof error}`;
@@ -58,7 +58,7 @@ function readText(error: unknown, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The line that imports what cannot be found: the loader names the file alone. */
+/** The line that imports what cannot be found: the loader only names the file. */
 function findImport(error: unknown): string | undefined {
   const referrer = readText(error, "referrer")?.replace(/^file:\/\//, "");
   const specifier = readText(error, "specifier");
@@ -84,7 +84,7 @@ function findPosition(error: unknown): string | undefined {
   return path === undefined ? undefined : `${relative(process.cwd(), path)}:${line}:${column}`;
 }
 
-/** The first place of the stack that is a file of the schema's, not of this package. */
+/** The first frame in a file of the schema rather than of this package. */
 function findFrame(error: unknown): string | undefined {
   const stack = error instanceof Error ? (error.stack ?? "") : "";
   const frames = [...stack.matchAll(/\(?(?:file:\/\/)?(\/[^():]+):(\d+):(\d+)\)?/g)];
@@ -100,7 +100,7 @@ function report(value: object): void {
   closeSync(REPORT);
 }
 
-/** A full pipe says EAGAIN: its reader is given a moment. */
+/** A full pipe gives EAGAIN: wait a moment for the reader. */
 function writeSome(bytes: Uint8Array): number {
   try {
     return writeSync(REPORT, bytes);

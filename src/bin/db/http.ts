@@ -1,4 +1,4 @@
-/** The schema endpoints by HTTP. Its refusals become Problems again; what is no answer of Rowhouse is told apart. @module */
+/** The schema endpoints over HTTP. Refusals become Problems again; answers that are not from Rowhouse are detected. @module */
 import * as v from "valibot";
 import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
 import { SCHEMA_PATH } from "../../push/mod.ts";
@@ -6,7 +6,7 @@ import { EXIT, RefusedError } from "../cli/command.ts";
 
 export type Target = { url: string; key: string; isDev?: boolean };
 
-/** Longer than the service gives its own longest message. */
+/** Longer than the service allows its own longest message. */
 const PATIENCE_MS = 150_000;
 
 const Refusal = v.object({

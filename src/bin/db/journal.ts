@@ -26,8 +26,8 @@ export type JournalOptions = {
 export type CheckedJournal = { entries: JournalEntry[]; missing: MigrationRecord[] };
 
 /**
- * Where the files are: beside the schema; those of a `rowhouse dev` in the hidden folder, because each machine's
- * database has a history of its own, which is nobody else's business.
+ * Where the files are: beside the schema; for `rowhouse dev` in the hidden folder, because each machine's database has a
+ * history of its own, which concerns nobody else.
  */
 export function findJournalFolder(options: JournalOptions, destination: Destination): string {
   if (options.journal !== undefined) return resolve(options.folder, options.journal);
@@ -37,7 +37,7 @@ export function findJournalFolder(options: JournalOptions, destination: Destinat
 }
 
 /**
- * What a push sends of the journal, and which files it lacks.
+ * What a push sends about the journal, and which files are missing.
  *
  * @throws {RefusedError} a file differs from what was applied; every one is named, with its way out
  */

@@ -1,4 +1,4 @@
-/** `rowhouse db …`: an app's schema made true, planned, checked and told. @module */
+/** `rowhouse db …`: pushes, plans, checks and shows an app's schema. @module */
 import {
   type Arguments,
   type Command,
@@ -156,7 +156,7 @@ const OPENINGS = {
   unchanged: "Nothing to do",
 } as const;
 
-/** A step that looks at rows first may yet be refused; `describePlan` marks it. */
+/** A step that checks rows first may still be refused; `describePlan` marks it. */
 const CHECKED = /\(rows are checked\)$/;
 
 /** What a push did, for people: steps, notes, and the files that it wrote. */

@@ -45,8 +45,8 @@ export type Pushed = {
 };
 
 /**
- * Makes a project's schema true, or with `dryRun` tells what that would do. Files are written after the COMMIT only:
- * a crash between the two leaves files missing, which the next push writes.
+ * Pushes a project's schema, or with `dryRun` says what that would do. Files are written only after the COMMIT: if a crash
+ * comes in between, the next push writes the missing files.
  */
 export async function pushProject(project: Project, task: PushTask): Promise<Pushed> {
   const file = findSchemaFile(project.folder, project.schema);
@@ -106,7 +106,7 @@ async function pushPatiently(
 
 type Wait = { ms: number; why: string; isOver: (waitS: number) => Error };
 
-/** How a refusal is waited out; `undefined` where waiting does not help. */
+/** How to wait after a refusal; `undefined` if waiting does not help. */
 function readWait(error: unknown): Wait | undefined {
   if (!(error instanceof Problem)) return undefined;
   if (error.code === "rate_limited") {
@@ -115,7 +115,7 @@ function readWait(error: unknown): Wait | undefined {
   }
   if (error.code !== "push_busy") return undefined;
   return {
-    // Several that wait must not ask in step.
+    // Waiting commands must not retry in step.
     ms: POLL_LEAST_MS + Math.random() * POLL_SPREAD_MS,
     why: "another push is under way, or the tables are in use",
     isOver: (waitS) =>

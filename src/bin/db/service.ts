@@ -1,4 +1,4 @@
-/** The two ways to push: by HTTP with an app's key, or straight to the database as its operator. Same code there. @module */
+/** The two ways to push: over HTTP with an app's key, or straight to the database as its operator. Both run the same code. @module */
 import { findAppId, unknownApp } from "../../accounts/mod.ts";
 import type { Config } from "../../config.ts";
 import type { Database } from "../../db/mod.ts";
@@ -33,14 +33,14 @@ export type PushRequest = {
 };
 export type Pushed = Omit<PushResult, "deferred">;
 export type SchemaService = {
-  /** `log` hears what goes wrong with what the push deferred, where this process does it. */
+  /** `log` is told about failures of deferred steps, if this process runs them. */
   readonly push: (request: PushRequest, log: Log) => Promise<Pushed>;
   readonly status: () => Promise<Status>;
   /** One that the status lists, with its SQL. */
   readonly migration: (seq: number) => Promise<Migration>;
-  /** For operators alone: it tells of every app's tables. */
+  /** For operators only: it covers every app's tables. */
   readonly drift?: () => Promise<Difference[]>;
-  /** For operators alone: no app is told of another one. */
+  /** For operators only: an app never learns about another one. */
   readonly apps?: () => Promise<TableApps[]>;
 };
 
@@ -117,7 +117,7 @@ export async function withService<Result>(
   });
 }
 
-/** Waits for what the push deferred: nobody else would go on with it when this process ends. */
+/** Waits for deferred steps: nobody else would continue them after this process ends. */
 async function pushStraight(
   deps: PushDeps,
   app: { id: string; slug: string },

@@ -1,4 +1,4 @@
-/** `rowhouse db status`: what is recorded of an app, what its schema would change, and to operators who else is there. @module */
+/** `rowhouse db status`: what is recorded for an app, what its schema would change, and for operators, who else uses its tables. @module */
 import { existsSync } from "node:fs";
 import { Problem } from "../../problem.ts";
 import type { MigrationRecord, Status, TableApps } from "../../push/mod.ts";
@@ -11,7 +11,7 @@ import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { checkJournalFiles, findJournalFolder } from "./journal.ts";
 import { type Destination, findDestination, type SchemaService, withService } from "./service.ts";
 
-/** Changes nothing; exits with 1 where the database is not as pushes recorded it, or the schema cannot be pushed. */
+/** Changes nothing; exits with 1 if the database differs from the record, or the schema cannot be pushed. */
 export async function runStatus(setting: Setting): Promise<ExitCode> {
   const { args, env, folder, terminal } = setting;
   const config = readSettings(env);
@@ -57,7 +57,7 @@ type Recorded = {
   migrations: readonly MigrationRecord[];
 };
 
-/** What keeps a schema from being pushed does not keep the database from being told of. */
+/** If the schema cannot be pushed, the database's status is shown all the same. */
 async function findPending(setting: Setting, recorded: Recorded): Promise<Pending> {
   try {
     return await planSchema(setting, recorded);

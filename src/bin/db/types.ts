@@ -1,4 +1,4 @@
-/** Generated types: what an app's tables are to its code, by way of the schema itself, which alone knows the shape of json. @module */
+/** Generated types of an app's tables, derived from the schema itself, because only that knows the shapes of json columns. @module */
 import { dirname, join, relative } from "node:path";
 import { readIfThere, writeIfChanged } from "../../std/files.ts";
 import type { Terminal } from "../cli/command.ts";
@@ -18,7 +18,7 @@ export const TYPES_FILE = join(HIDDEN_FOLDER, "types.d.ts");
 const IGNORE =
   "# Kept: the types. Everything else here belongs to this machine.\n*\n!.gitignore\n!types.d.ts\n";
 
-/** Writes the types where they differ from what is there; their path, where it wrote. */
+/** Writes the types if they have changed; returns their path if it wrote. */
 export function writeTypes({ folder, file, tables, terminal }: TypesOptions): string | undefined {
   const path = join(folder, TYPES_FILE);
   const specifier = relative(dirname(path), file).replaceAll("\\", "/");
@@ -30,7 +30,7 @@ export function writeTypes({ folder, file, tables, terminal }: TypesOptions): st
   return relative(folder, path);
 }
 
-/** Keeps what is private in the hidden folder out of the repository, from before it is written. */
+/** Keeps private files in the hidden folder out of the repository, before they are written. */
 export function writeIgnore(folder: string): void {
   writeIfChanged(join(folder, HIDDEN_FOLDER, ".gitignore"), IGNORE);
 }
@@ -52,13 +52,13 @@ export function renderTypes(specifier: string, tables: readonly string[]): strin
   return `// Written by rowhouse db push; what is changed here is lost at the next push.\n${used || "export {};\n\n"}export interface Tables {\n${parts.join("")}}\n`;
 }
 
-/** A remark where the project's tsconfig.json does not reach the types: its patterns pass over hidden folders. */
+/** A note if the project's tsconfig.json does not include the types: its patterns skip hidden folders. */
 function findTypesRemark(folder: string): string | undefined {
   const text = readIfThere(join(folder, "tsconfig.json"));
   const config = text === undefined ? undefined : parseJsonc(text);
   if (typeof config !== "object" || config === null) return undefined;
   const lists = ["include", "files"].map((key) => Reflect.get(config, key) as unknown);
-  // What another file includes is not followed: no remark rather than a wrong one.
+  // Files that it extends are not followed: rather no note than a wrong one.
   if (Object.hasOwn(config, "extends") && lists.every((list) => list === undefined))
     return undefined;
   const isFound = lists.some(

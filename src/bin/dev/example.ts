@@ -1,6 +1,6 @@
 /**
- * The example app beside `dev`: its pages are built, and its server part answers on a host of its own. In its own
- * repository, and in a project that was started from it.
+ * The example app in `dev`: its pages are built, and its server part answers on its own host. It is in this repository, and in
+ * projects that were started from it.
  *
  * @module
  */
@@ -20,7 +20,7 @@ type ExampleOptions = {
   origin: string;
   gatewayUrl: string;
   identityUrl: string;
-  /** By which a process of this machine calls the gateway. */
+  /** The URL at which a process on this machine calls the gateway. */
   localUrl: string;
   app: string;
   apiKey: string;
@@ -38,13 +38,13 @@ function findExample(folder: string, app: string): string | undefined {
 }
 
 /**
- * Builds the example app and gives what answers its host.
+ * Builds the example app and returns what answers its host.
  *
- * @throws {Error} the build's own words
+ * @throws {Error} the build's own message
  */
 async function openExample(folder: string, options: ExampleOptions): Promise<Handler> {
   await build(folder, options);
-  // By a name made at run time: the package does not depend on its examples.
+  // Imported by a computed name: the package does not depend on its examples.
   const { makeTodoServer } = (await import(join(folder, SERVER))) as {
     makeTodoServer: (options: object) => Handler;
   };
@@ -58,7 +58,7 @@ async function openExample(folder: string, options: ExampleOptions): Promise<Han
   });
 }
 
-/** A service that gives requests for the example's host to it, once it is built. */
+/** A service that passes requests for the example's host to it, once it is built. */
 export function withExample(
   service: Service,
   host: string,
@@ -79,7 +79,7 @@ export function withExample(
   };
 }
 
-/** The example app: answered once it is built, and left out where it is not there or cannot be built. */
+/** The example app: served once it is built, and left out if it is missing or cannot be built. */
 export function makeExample(folder: string, app: string) {
   const example = findExample(folder, app);
   let handler: Awaited<ReturnType<typeof openExample>> | undefined;

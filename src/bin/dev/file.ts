@@ -1,4 +1,4 @@
-/** `.rowhouse/dev.json`: where a running `rowhouse dev` is found, by other commands, tests and people. @module */
+/** `.rowhouse/dev.json`: where other commands, tests and people find a running `rowhouse dev`. @module */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
@@ -27,7 +27,7 @@ function toPath(folder: string): string {
   return join(folder, DEV_FILE);
 }
 
-/** The file of a project's folder; none where it is missing or not what `dev` writes. */
+/** The file in a project's folder; `undefined` if it is missing or not what `dev` writes. */
 export function readDevFile(folder: string): DevFile | undefined {
   try {
     return v.parse(DevFile, JSON.parse(readFileSync(toPath(folder), "utf8")));

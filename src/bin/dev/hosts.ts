@@ -17,7 +17,7 @@ const FRONT_END_PORT = 5173;
 /** Names of hosts that are taken. */
 const RESERVED = ["api", "id"];
 
-/** What `--app` says, else the name of the run before, whose tables are there, else the folder's. */
+/** What `--app` says, otherwise the name of the previous run, whose tables exist, otherwise the folder's. */
 export function findAppName({ args, folder }: Pick<Setting, "args" | "folder">): string {
   const typed = args.text("app");
   if (typed !== undefined && (!APP_SLUG.test(typed) || RESERVED.includes(typed)))

@@ -1,4 +1,4 @@
-/** One `rowhouse dev` a folder: a lock that the operating system gives back with the process, however it ends. @module */
+/** One `rowhouse dev` per folder: a lock that the operating system releases with the process, however it ends. @module */
 import { Database, SQLiteError } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
@@ -8,7 +8,7 @@ export type Lock = { readonly release: () => void };
 /** The lock of a path, or `undefined` while another process has it. */
 export function takeLock(path: string): Lock | undefined {
   mkdirSync(dirname(path), { recursive: true });
-  // SQLite's exclusive transaction is a lock of the kernel's: no file with a process number can go stale.
+  // SQLite's exclusive transaction is a kernel lock: unlike a file with a pid, it cannot go stale.
   const file = new Database(path);
   try {
     file.run("pragma busy_timeout = 0");

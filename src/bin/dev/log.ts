@@ -1,4 +1,4 @@
-/** The log of `dev`: on a terminal one readable line a request, elsewhere JSON lines as of `serve`. @module */
+/** The log of `dev`: on a terminal one readable line per request, elsewhere JSON lines as in `serve`. @module */
 import type { Config, Environment } from "../../config.ts";
 import { LOG_LEVELS, type Log, type LogFields } from "../../observe.ts";
 import { openLog } from "../cli/open.ts";
@@ -21,7 +21,7 @@ export function openDevLog(
   };
 }
 
-/** By the route's template, as the other log has it: what stands in the path may be a person's. */
+/** With the route's template, as in the other log: the path may contain personal data. */
 function showRequest(
   { method, route, status = 0, code, ms = 0, dbMs }: LogFields,
   paint: Paint,

@@ -1,4 +1,4 @@
-/** `rowhouse dev`: everything on one machine with one command: database, app, service, pushes on change. @module */
+/** `rowhouse dev`: everything on one machine with one command: database, app, service, and a push for each change. @module */
 import { join, relative, resolve } from "node:path";
 import type { Config, Environment } from "../../config.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
@@ -89,7 +89,7 @@ async function runDev(setting: Setting): Promise<ExitCode> {
   }
 }
 
-/** What is unset gets the value that suits one's own machine. */
+/** Settings that are unset get values for one's own machine. */
 function toDevEnvironment(env: Environment, args: Arguments): Environment {
   const port = args.text("port");
   if (port !== undefined) readWhole("--port", port, [0, 65_535]);
@@ -102,7 +102,7 @@ function toDevEnvironment(env: Environment, args: Arguments): Environment {
   };
 }
 
-/** Of the project, and of the database's folder, which may be shared by two projects. */
+/** Locks of the project, and of the database's folder, which two projects may share. */
 function takeLocks(folder: string, dataDir: string | undefined): Lock[] {
   const project = takeLock(join(folder, HIDDEN_FOLDER, "dev.lock"));
   if (project === undefined) {
@@ -175,7 +175,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   }
 }
 
-/** @throws {RefusedError} the embedded database has died: nothing here can serve any more */
+/** @throws {RefusedError} the embedded database has died, so nothing can be served any more */
 async function refuseDeath({ died }: DevDatabase): Promise<never> {
   await died;
   throw new RefusedError("The embedded PostgreSQL has stopped: start rowhouse dev again");
@@ -183,7 +183,7 @@ async function refuseDeath({ died }: DevDatabase): Promise<never> {
 
 type Destination = { config: Config; target: { url: string; key: string; isDev: boolean } };
 
-/** A push whose faults are shown and change nothing: what was served goes on being served. */
+/** A push whose faults are only shown: what was served is still served. */
 async function pushOnce(
   { args, env, folder, terminal }: Setting,
   { config, target }: Destination,

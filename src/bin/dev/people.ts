@@ -30,7 +30,7 @@ export type DevPeopleOptions = {
 
 type PeopleDeps = { admin: Database; identitySecrets: IdentitySecrets };
 
-/** Makes who is missing; a person who was there keeps the password that was kept with them. */
+/** Creates those who are missing; an existing person keeps the stored password. */
 export async function openDevPeople(
   deps: PeopleDeps,
   options: DevPeopleOptions,
@@ -43,7 +43,7 @@ export async function openDevPeople(
   const isNewKept = kept === undefined;
   await openPerson(deps, { ...people.admin, name: "Dev Admin", isAdmin: true, isNewKept });
   const user = { ...people.user, name: "Dev Person", isAdmin: false, isNewKept };
-  // Once: what an administrator takes away later stays away.
+  // Only once: what an administrator takes away later stays away.
   if (await openPerson(deps, user))
     await grantRole(deps, { email: user.email, slug: app, role: USER_ROLE });
   return people;
@@ -51,7 +51,7 @@ export async function openDevPeople(
 
 type Wanted = DevPerson & { name: string; isAdmin: boolean; isNewKept: boolean };
 
-/** Whether the person is new. A password is set for a new one, or where no kept one can be right. */
+/** Whether the person is new. A password is set for a new person, or if no stored one can be right. */
 async function openPerson(deps: PeopleDeps, wanted: Wanted): Promise<boolean> {
   const made = await makePerson(deps, wanted);
   const link = made ?? (await renewLink(deps, wanted));

@@ -1,5 +1,5 @@
 /**
- * `rowhouse dev --reset`: starts over with nothing stored. Asks before; never touches the schema, a database that
+ * `rowhouse dev --reset`: starts over with an empty database. Asks first; never touches the schema, a database that
  * DATABASE_URL names, or what the project keeps in version control beside the schema.
  *
  * @module
@@ -12,13 +12,13 @@ import { DEV_JOURNAL } from "../db/journal.ts";
 import { TYPES_FILE } from "../db/types.ts";
 import { DATA_DIR } from "./database.ts";
 
-/** Beside the database: what describes its tables. */
+/** The files that describe the database's tables. */
 const FILES = [DEV_JOURNAL, TYPES_FILE];
 
 /**
- * Whether everything is to be thrown away: asked for, and confirmed.
+ * Whether everything is to be deleted: requested and confirmed.
  *
- * @throws {UsageError} a confirmation of nothing
+ * @throws {UsageError} a confirmation without --reset
  * @throws {RefusedError} the answer is not yes, nobody can be asked, or the database is not dev's own
  */
 export async function confirmReset(
@@ -46,7 +46,7 @@ export async function confirmReset(
   return true;
 }
 
-/** The files that describe a database that is no more; its push writes them anew. */
+/** Deletes the files that describe the deleted database; the next push writes them again. */
 export function removeDevFiles(folder: string): void {
   for (const path of FILES) rmSync(join(folder, path), { recursive: true, force: true });
 }

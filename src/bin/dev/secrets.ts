@@ -1,4 +1,4 @@
-/** What `dev` draws once and keeps in the hidden folder, so that a line pasted yesterday works today. @module */
+/** What `dev` generates once and keeps in the hidden folder, so that a command pasted yesterday still works today. @module */
 import { join } from "node:path";
 import * as v from "valibot";
 import { makeSecret } from "../../accounts/mod.ts";
@@ -23,7 +23,7 @@ function toPath(folder: string): string {
   return join(folder, HIDDEN_FOLDER, "secrets.json");
 }
 
-/** The kept ones, or new ones where nothing readable is kept. */
+/** The stored ones, or new ones if nothing readable is stored. */
 export function openSecrets(folder: string): Secrets {
   const kept = v.safeParse(Secrets, tryParseJson(readIfThere(toPath(folder)) ?? ""));
   if (kept.success) return kept.output;

@@ -1,4 +1,4 @@
-/** What `dev` tells when it runs: commands to paste, made from the schema that was pushed. Pure. @module */
+/** What `dev` prints when it runs: commands to paste, made from the pushed schema. Pure. @module */
 import type { Definition, NamedColumn, TableDefinition } from "../../dsl/mod.ts";
 import type { DevFile } from "./file.ts";
 
@@ -13,7 +13,7 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
 };
 
 export type TourOptions = {
-  /** What was pushed; none where the schema has faults or is missing. */
+  /** What was pushed; `undefined` if the schema has faults or is missing. */
   definition: Definition | undefined;
   /** The path of the schema from the project's folder. */
   schema: string;
@@ -21,7 +21,7 @@ export type TourOptions = {
   frontEnd: string;
 };
 
-/** Lines for people: where it runs, and how a row is made and listed. */
+/** Lines for people: where it runs, and how to create and list rows. */
 export function describeTour(file: DevFile, options: TourOptions): string[] {
   const table = findTable(options.definition?.tables ?? []);
   return [
@@ -84,7 +84,7 @@ function findTable(tables: readonly TableDefinition[]): TableDefinition | undefi
   return free.find(isRepeatable) ?? free[0];
 }
 
-/** Whether no unique holds against a second row of the same values. */
+/** Whether no unique constraint forbids a second row with the same values. */
 function isRepeatable(table: TableDefinition): boolean {
   const sent = Object.keys(toExampleRow(table));
   const uniques = [
@@ -98,7 +98,7 @@ function isMandatory(column: NamedColumn): boolean {
   return column.required && column.default === undefined;
 }
 
-/** The mandatory columns; where there is none, the first text. */
+/** The mandatory columns; if there are none, the first text column. */
 function toExampleRow(table: TableDefinition): Record<string, unknown> {
   const mandatory = table.columns.filter(isMandatory);
   const text = table.columns.filter((column) => column.kind === "string" && !column.unique);

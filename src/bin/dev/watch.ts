@@ -1,4 +1,4 @@
-/** A schema's folder under watch, by looking: that works on every file system, and misses no editor's way to save. @module */
+/** Watches a schema's folder by polling, which works on every file system and with every editor's way to save. @module */
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -8,7 +8,7 @@ const JOURNAL = "migrations";
 
 export type Watch = { readonly stop: () => void };
 
-/** Calls `onChange` when files around the schema's file have changed and then held still; never twice at once. */
+/** Calls `onChange` when files beside the schema's file have changed and are stable again; never concurrently. */
 export function watchSchema(file: string, onChange: () => Promise<void>): Watch {
   let seen = fingerprint(file);
   let last = seen;
@@ -27,7 +27,7 @@ export function watchSchema(file: string, onChange: () => Promise<void>): Watch 
   return { stop: () => clearInterval(timer) };
 }
 
-/** Names, sizes and times of the file's folder; of the file alone where that folder is no schema's. */
+/** Names, sizes and times in the file's folder; only of the file itself if the folder is not a schema's. */
 function fingerprint(file: string): string {
   return list(file.endsWith("mod.ts") ? dirname(file) : file).join("\n");
 }
@@ -40,6 +40,6 @@ function list(path: string): string[] {
       .filter((name) => name !== JOURNAL && name !== "node_modules" && !name.startsWith("."))
       .flatMap((name) => list(join(path, name)));
   } catch {
-    return []; // being replaced, or not there: seen at the next look
+    return []; // being replaced, or missing: seen at the next look
   }
 }

@@ -1,4 +1,4 @@
-/** The files of a new project, and writing them where they are missing. @module */
+/** The files of a new project; only missing ones are written. @module */
 import { basename, join } from "node:path";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
@@ -79,7 +79,7 @@ export function writeNew(folder: string, path: string, text: string): Done {
   return { path, wrote };
 }
 
-/** Settings that are there stay as they are, and where they are. */
+/** Existing settings stay as and where they are. */
 export function addEnvironment(folder: string): Done {
   const path = ".env.example";
   const before = readIfThere(join(folder, path)) ?? "";

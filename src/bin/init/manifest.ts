@@ -1,4 +1,4 @@
-/** package.json: what a project lacks for `rowhouse dev` is added, and nothing that it has is changed. @module */
+/** package.json: adds what a project lacks for `rowhouse dev`, and changes nothing that it has. @module */
 import { basename, join } from "node:path";
 import * as v from "valibot";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
@@ -21,7 +21,7 @@ const Manifest = v.looseObject({
   trustedDependencies: v.optional(v.array(v.string()), []),
 });
 
-/** Adds the packages that the project lacks, in the version of this release's tests, and trusts the embedded database. */
+/** Adds missing packages, in the versions that this release was tested with, and trusts the embedded database. */
 export function completeManifest(folder: string, more: Packages): Done {
   const path = "package.json";
   const before = readIfThere(join(folder, path));
@@ -36,7 +36,7 @@ export function completeManifest(folder: string, more: Packages): Done {
   return { path, wrote: true };
 }
 
-/** The manifest with what it lacks; none where it lacks nothing. */
+/** The completed manifest; `undefined` if nothing is missing. */
 function addPackages(manifest: object, packages: Packages): object | undefined {
   const { dependencies, devDependencies, trustedDependencies } = v.parse(Manifest, manifest);
   const has = { ...dependencies, ...devDependencies };

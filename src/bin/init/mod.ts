@@ -1,4 +1,4 @@
-/** `rowhouse init`: what a new app project starts from, ready for `rowhouse dev`. Never overwrites what is there. @module */
+/** `rowhouse init`: the start of a new app project, ready for `rowhouse dev`. Never overwrites anything. @module */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { readIfThere } from "../../std/files.ts";
@@ -103,27 +103,27 @@ function writeProject(folder: string, template: Template): Done[] {
   return [...files.map(([path, text]) => writeNew(folder, path, text)), addEnvironment(folder)];
 }
 
-/** By what the project is installed and its commands are run. */
+/** The package manager that installs the project and runs its commands. */
 type Installer = { install: string; run: string; command: readonly string[] };
 
-/** npm where its lockfile says so, else this very Bun. */
+/** npm if there is its lockfile, otherwise this very Bun. */
 function findInstaller(folder: string): Installer {
   return existsSync(join(folder, "package-lock.json"))
     ? { install: "npm install", run: "npx", command: ["npm", "install", "--no-audit", "--no-fund"] }
     : { install: "bun install", run: "bunx", command: [process.execPath, "install"] };
 }
 
-/** Whether it worked: without a network, or before rowhouse itself is a dependency, the person does it later. */
+/** Whether it worked: without a network, or before rowhouse itself is a dependency, it can be done later. */
 async function install(folder: string, { command }: Installer): Promise<boolean> {
   try {
     const child = Bun.spawn([...command], { cwd: folder, stdio: ["ignore", "ignore", "ignore"] });
     return (await child.exited) === 0;
   } catch {
-    return false; // npm wrote the lockfile, and is not on this machine
+    return false; // npm wrote the lockfile, but is not on this machine
   }
 }
 
-/** What a project needs besides, by the files that say so, with what is to be done where they do not. */
+/** What else a project needs: the file to check, and what to do if it is missing there. */
 const NEEDS: readonly { file: string; has: RegExp; line: string }[] = [
   {
     file: "tsconfig.json",

@@ -1,4 +1,4 @@
-/** The example app as the start of a project: its files as this package has them, with the imports of a project. @module */
+/** The example app as the start of a project: its files from this package, with a project's imports. @module */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { toSlug } from "../cli/package.ts";
@@ -6,7 +6,7 @@ import { toSlug } from "../cli/package.ts";
 const PACKAGE = join(import.meta.dirname, "../../..");
 const EXAMPLE = "examples/todo";
 
-/** Of the example; each is at the same place of a project. */
+/** Files of the example; each has the same place in a project. */
 export const TODO_FILES: readonly string[] = [
   "index.html",
   "vite.config.ts",

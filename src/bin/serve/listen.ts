@@ -1,4 +1,4 @@
-/** Serving a service on a port, and ending it without cutting off who is being served. @module */
+/** Serves a service on a port, and stops it without cutting off requests under way. @module */
 
 import type { Log } from "../../observe.ts";
 import type { Service } from "../../service/mod.ts";
@@ -6,13 +6,13 @@ import { RefusedError } from "../cli/command.ts";
 import { type Listener, openListener } from "./listener.ts";
 import { boundSockets } from "./sockets.ts";
 
-/** Requests under way are waited for this long: the whole stop stays within the 10 s that orchestrators give. */
+/** How long to wait for requests under way: the whole stop stays within the 10 s that orchestrators allow. */
 const DRAIN_MS = 8000;
 const DRAIN_LOOK_MS = 25;
 const CLOSE_MS = 1500;
 
 export type Serving = {
-  /** The port that was taken, also where any free one was asked for. */
+  /** The actual port, also if any free one was asked for. */
   readonly port: number;
   /** Stops accepting, waits for requests under way, closes the service. */
   readonly stop: () => Promise<void>;
@@ -21,9 +21,9 @@ export type Serving = {
 export type ListenOptions = {
   host: string;
   port: number;
-  /** Where operators ask; default: no port for them. */
+  /** The port for operators; default: none. */
   admin?: { host: string; port: number } | undefined;
-  /** Sockets at the most; default: what the system lets the process open leaves room for. */
+  /** Maximum number of sockets; default: what the system's limit on open files allows. */
   maxSockets?: number | undefined;
   log: Log;
   /** Whether other processes listen on the same port. */
@@ -43,7 +43,7 @@ export function listen(service: Service, options: ListenOptions): Serving {
     port: listener.port,
     stop: async () => {
       endBound();
-      // The port for operators says that it drains until the end.
+      // The port for operators reports the draining until the end.
       service.drain();
       const drained = listener.stop();
       await Promise.race([drained, untilServed(listener), Bun.sleep(DRAIN_MS)]);
@@ -56,7 +56,7 @@ export function listen(service: Service, options: ListenOptions): Serving {
   };
 }
 
-/** Until no request is under way. The server's own stop waits for sockets too that have sent half a request. */
+/** Until no request is under way. The server's own stop also waits for sockets that have sent half a request. */
 async function untilServed(listener: Listener): Promise<void> {
   for (let looks = 0; looks < 3; ) {
     await Bun.sleep(DRAIN_LOOK_MS);
@@ -64,16 +64,16 @@ async function untilServed(listener: Listener): Promise<void> {
   }
 }
 
-/** Hosts that mean "every address of this machine", by one that can be called. */
+/** Hosts that mean "every address of this machine", with an address that can be called. */
 const CALLABLE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
-/** The origin by which a process of this machine calls what listens there. */
+/** The origin at which a process on this machine calls what listens there. */
 export function toLocalUrl(host: string, port: number): string {
   const callable = CALLABLE[host] ?? host;
   return `http://${callable.includes(":") ? `[${callable}]` : callable}:${port}`;
 }
 
-/** A port that was free a moment ago, for what must know its own before it listens. */
+/** A port that was free a moment ago, for callers that must know it before they listen. */
 export function findFreePort(): number {
   const probe = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
   const { port } = probe;

@@ -1,12 +1,12 @@
-/** A port that can stop taking callers for a while without cutting off those it has. @module */
+/** A port that can stop accepting callers for a while without cutting off those it has. @module */
 
 import { MAX_BYTES } from "../../push/mod.ts";
 import { errorCode } from "../../std/error_code.ts";
 import { RefusedError } from "../cli/command.ts";
 
-/** Seconds that a socket may be silent before its request is whole; a request under way gets more from fetch.ts. */
+/** How many seconds a socket may be silent before its request is complete; fetch.ts allows more once it is. */
 const IDLE_TIMEOUT_S = 10;
-/** Bodies past their limit are refused by the routes themselves, in the contract's words; this is only the outer wall. */
+/** The routes themselves refuse bodies beyond their limits; this is only the outermost limit. */
 const WALL_BYTES = 16 * MAX_BYTES;
 
 export type Fetch = (request: Request, server: Server) => Response | Promise<Response>;

@@ -18,7 +18,7 @@ import { type ListenOptions, listen } from "./listen.ts";
 import { STOP_SIGNALS, untilSignal } from "./signals.ts";
 import { superviseWorkers, tellListening, untilToldToStop } from "./workers.ts";
 
-/** How often a database that was away at the start is looked for. */
+/** How often to look for a database that was away at the start. */
 const LOOK_INTERVAL_MS = 500;
 
 export const serveCommand: Command = {
@@ -87,14 +87,14 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   }
 }
 
-/** @throws {RefusedError} a setting is at fault, or is missing for what this process does */
+/** @throws {RefusedError} a setting has a fault, or is missing for what this process does */
 function readServeSettings(env: Environment) {
   return hasPeople(env)
     ? readSettings(env, "DATABASE_URL", "IDENTITY_SECRET")
     : readSettings(env, "DATABASE_URL");
 }
 
-/** A log whose lines wait until it is known that the service is served: a refusal to start tells of itself. */
+/** A log that holds its lines back until the service serves: a refusal to start is reported by itself. */
 function holdLog(log: Log): { log: Log; release: () => void } {
   let held: Parameters<Log>[] | undefined = [];
   return {
@@ -113,7 +113,7 @@ function warnOfDriver(log: Log): void {
   log("warn", "driver not patched", { message: `The ${about} ${says}: ${remedy}` });
 }
 
-/** A part that pushes nothing never uses the other login. */
+/** A process that never pushes does not use the other login. */
 async function warnOfLogins(
   { db, admin }: Service,
   { role, log }: { role: Role; log: Log },
@@ -139,7 +139,7 @@ function toListenOptions(
   };
 }
 
-/** Whether the database is there; where it is, it must be one that can be served. */
+/** Whether the database is there; if it is, it must be one that can be served. */
 async function checkService(service: Service, role: Role): Promise<boolean> {
   try {
     await checkVersion(service.db);
@@ -153,7 +153,7 @@ async function checkService(service: Service, role: Role): Promise<boolean> {
   }
 }
 
-/** Looks until the database answers; what serves meanwhile answers 503. */
+/** Looks until the database answers; meanwhile requests are answered 503. */
 async function waitForDatabase(
   service: Service,
   role: Role,

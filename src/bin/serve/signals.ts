@@ -3,10 +3,10 @@
 const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 type StopSignal = keyof typeof NUMBERS;
 
-/** What Ctrl-C, an orchestrator and a terminal that is closed send. */
+/** What Ctrl-C, an orchestrator and a closing terminal send. */
 export const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** Last words are waited for this long: who does not read them keeps nobody alive. */
+/** How long to wait for last words to be written: a reader that is gone must not keep the process alive. */
 const LAST_WORDS_MS = 300;
 
 /** Resolves at the first of these signals; at the second `sayLastWords` runs and the process ends with 128 + its number. */

@@ -1,8 +1,8 @@
 /**
- * A bound on the sockets of a process. `Bun.serve` has none: it takes callers until the system gives it no more
- * descriptors, and then neither the port for operators nor the pools get one. So what the process has open is counted
- * ten times a second, and at the bound its port takes no callers until there is room again. Where the system does not
- * tell how much is open, nothing is bound.
+ * A limit on the sockets of a process. `Bun.serve` has none: it accepts callers until there are no descriptors left, and then
+ * neither the port for operators nor the pools get one. So the open descriptors are counted ten times a second, and at the
+ * limit the port accepts no callers until there is room again. If the system does not say how many are open, there is no
+ * limit.
  *
  * @module
  */
@@ -11,16 +11,16 @@ import type { Log } from "../../observe.ts";
 import type { Listener } from "./listener.ts";
 
 const LOOK_INTERVAL_MS = 100;
-/** The part of what the system allows that callers may have: the rest is for operators, pools and files. */
+/** The part of the system's limit that callers may use: the rest is for operators, pools and files. */
 const SHARE = 0.8;
-/** Callers are taken again when so much of the bound is free. */
+/** Callers are accepted again when this part of the limit is free. */
 const ROOM = 0.2;
-/** Descriptors kept for the moment when callers were faster than the count: given back to the process there. */
+/** Descriptors in reserve, released when callers were faster than the count. */
 const SPARES = 16;
 
 export type SocketOptions = { log: Log; maxSockets: number | undefined };
 
-/** Bounds the sockets from now on, until what it returns is called. */
+/** Limits the sockets from now on, until the returned function is called. */
 export function boundSockets(
   listener: Pick<Listener, "pause" | "resume">,
   { log, maxSockets = Infinity }: SocketOptions,
@@ -32,7 +32,7 @@ export function boundSockets(
   let spares = openSpares();
   let isPaused = false;
   const look = (): void => {
-    // Where there is none left to count with, all are in use.
+    // If none is left for counting, all are in use.
     const sockets = (countOpen() ?? limit) - own - spares.length;
     if (!isPaused && sockets >= most) {
       isPaused = true;
@@ -55,7 +55,7 @@ export function boundSockets(
   };
 }
 
-/** Whether callers are taken again; where the port cannot be had, the next look tries once more. */
+/** Whether callers are accepted again; if the port cannot be opened, the next look tries again. */
 function resume(listener: Pick<Listener, "resume">): boolean {
   try {
     listener.resume();
@@ -71,7 +71,7 @@ function openSpares(): number[] {
 
 const DESCRIPTORS = "/proc/self/fd";
 
-/** How many descriptors the process has open; since Linux 6.2 that is the folder's size, which needs none to be read. */
+/** How many descriptors the process has open; since Linux 6.2 this is the folder's size, so that reading it needs none. */
 function countOpen(): number | undefined {
   try {
     return statSync(DESCRIPTORS).size || readdirSync(DESCRIPTORS).length;

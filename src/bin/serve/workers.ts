@@ -13,7 +13,7 @@ import { untilSignal } from "./signals.ts";
 
 type Worker = {
   readonly process: Subprocess;
-  /** Resolves when it listens, or false when it ended without. */
+  /** Resolves to true when it listens, or to false if it ended before. */
   readonly listening: Promise<boolean>;
   isRetired: boolean;
 };
@@ -48,7 +48,7 @@ export async function superviseWorkers({
     for (const { process } of workers.values()) process.kill("SIGKILL");
     await sayLastWords();
   });
-  // The first one alone: what it refuses to start over, all would.
+  // The first one alone: whatever stops it from starting would stop them all.
   const first = start(0);
   if (!(await first.listening)) {
     isStopping = true;
