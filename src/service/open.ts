@@ -20,6 +20,7 @@ import { startSweep } from "./sweep.ts";
 
 export type ServiceOptions = RoleOptions & {
   databaseUrl: string;
+  /** Of the login that pushes. */
   adminDatabaseUrl: string;
   connections: number;
   prepare: boolean;
@@ -40,7 +41,9 @@ export type Service = {
   readonly fetch: (request: Request, peer: Peer) => Promise<Response>;
   /** What the port for operators answers. */
   readonly adminFetch: (request: Request) => Promise<Response>;
+  /** Of the login that serves. */
   readonly db: Database;
+  /** Of the login that pushes, straight to PostgreSQL. */
   readonly admin: Database;
   /**
    * Reads versions, tables and origins; fails while the database is away.

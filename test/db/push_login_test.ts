@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { checksumOf } from "../../src/push/migration.ts";
+import { refreshFunctions } from "../../src/push/mod.ts";
+import { withDatabase } from "../support/cluster.ts";
 import { dumpDatabase } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { sqlstateOf } from "../support/sqlstate.ts";
@@ -196,5 +198,64 @@ describe("rowhouse.record_push refuses", () => {
     const push = await makePush();
     const rows = await record({ ...push, uses: [use], builds: [build] });
     expect(rows.map((row) => Object.keys(row))).toEqual([["version"]]);
+  });
+});
+
+describe("an administrator who renews functions runs nothing that the pushing login recorded, such as", () => {
+  const grant = "reset role; alter role rowhouse_test_push createdb; select ";
+  const column = { name: "title", kind: "string", required: false, unique: false, index: false };
+  const places: { place: string; toSet: (text: string) => object }[] = [
+    { place: "a table's name", toSet: (text) => ({ name: text, columns: [column] }) },
+    {
+      place: "a column's name",
+      toSet: (text) => ({ name: "todos", columns: [{ ...column, name: text }] }),
+    },
+    {
+      place: "a column's kind",
+      toSet: (text) => ({ name: "todos", columns: [{ ...column, kind: text }] }),
+    },
+    {
+      place: "a default",
+      toSet: (text) => ({ name: "todos", columns: [{ ...column, default: text }] }),
+    },
+    {
+      place: "a label",
+      toSet: (text) => ({
+        name: "todos",
+        columns: [{ ...column, kind: "enum", values: [text], default: text }],
+      }),
+    },
+  ];
+  const endings = [
+    { ending: "a literal", mark: "'" },
+    { ending: "a name", mark: '"' },
+    { ending: "a body", mark: "$rowhouse$" },
+    { ending: "a statement", mark: "" },
+  ];
+  const cases = places.flatMap((one) => endings.map((end) => ({ ...one, ...end })));
+
+  test.each(cases)("$place that ends $ending", async ({ toSet, mark }) => {
+    const app = await service.makeApp();
+    const sql = "-- nothing\n";
+    const migration = { seq: 1, name: "nothing", parent: "", checksum: checksumOf("", sql), sql };
+    const definition = { name: "todos", columns: [], indexes: [], uniques: [] };
+    const uses = [{ definition, hash: "1".repeat(16), columns: toSet(`${mark}; ${grant}${mark}`) }];
+    await login`select rowhouse.record_push(${app.id}, ${login.json(migration)}, '[]',
+      ${login.json(uses as unknown as postgres.JSONValue)}, '[]')`;
+    const { admin } = service.service;
+    // What stands before and after the attack need not be a function's body: thieves take more time than this test.
+    await admin.message(
+      `do $$ begin execute format('alter database %I set check_function_bodies = off', current_database()); end $$; select 1`,
+    );
+    await withDatabase(service.database.adminUrl, async (administrator) => {
+      await refreshFunctions(administrator).catch(() => undefined); // it may say that it cannot make them
+    });
+    await admin.message(
+      "delete from rowhouse.column_sets where hash = repeat('1', 16) returning 1",
+    );
+    const [role] = await login.unsafe(
+      "select rolcreatedb from pg_roles where rolname = current_user",
+    );
+    expect(role?.["rolcreatedb"]).toBe(false);
   });
 });
