@@ -14,12 +14,12 @@ describe.each(PAGES.map((path) => ({ path, text: readFileSync(join(ROOT, path), 
   ({ path, text }) => {
     const words = [...text.matchAll(/`([^`\n]+)`/g)].map(([, word = ""]) => word);
 
-    test("names files that there are", () => {
+    test("names existing files", () => {
       const named = words.filter((word) => /^[\w.][\w./-]*(\.(ts|md|json|yaml)|\/)$/.test(word));
       expect(named.filter((word) => !isThere(word))).toEqual([]);
     });
 
-    test("names functions and constants that there are", () => {
+    test("names existing functions and constants", () => {
       const named = words.flatMap(
         (word) => /^(\w+)\(\)$|^([A-Z]+_[A-Z_]+)$/.exec(word)?.slice(1) ?? [],
       );
@@ -27,7 +27,7 @@ describe.each(PAGES.map((path) => ({ path, text: readFileSync(join(ROOT, path), 
       expect(unknown).toEqual([]);
     });
 
-    test("links to pages and headings that there are", () => {
+    test("links to existing pages and headings", () => {
       const links = [...text.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, link = ""]) => link);
       expect(links.filter((link) => !isLinkGood(path, link))).toEqual([]);
     });

@@ -70,21 +70,21 @@ describe("imports", () => {
     expect(sources.length).toBeGreaterThan(60);
   });
 
-  test("come from rooms that stand on a floor", () => {
+  test("come from rooms that have a floor", () => {
     const unknown = sources.filter(({ room }) => FLOORS[room] === undefined && room !== "sdk");
     expect(unknown.map(({ path }) => path)).toEqual([]);
   });
 
-  test("go downstairs only, and rooms of one floor do not import each other", () => {
-    const upstairs = edges.filter(({ room, target }) => {
+  test("go down only, and rooms on one floor do not import each other", () => {
+    const upward = edges.filter(({ room, target }) => {
       const to = target.split("/")[0] ?? "";
       if (room === to || room === "sdk" || to.startsWith("..")) return false;
       return (FLOORS[to] ?? Number.POSITIVE_INFINITY) >= (FLOORS[room] ?? 0);
     });
-    expect(upstairs).toEqual([]);
+    expect(upward).toEqual([]);
   });
 
-  test("stand as docs/architecture.md draws them", async () => {
+  test("are drawn as they are in docs/architecture.md", async () => {
     const page = await Bun.file("docs/architecture.md").text();
     const drawing = /^7 {2}bin[\s\S]*?```$/m.exec(page)?.[0] ?? "";
     const lines = [...drawing.matchAll(/^([0-9-]?) +(\w+(?:\/|\.ts)) /gm)];
@@ -97,13 +97,13 @@ describe("imports", () => {
     expect(drawn).toEqual([...floors, ["sdk", "-"]]);
   });
 
-  test("enter a room by its mod.ts; std has a function a file", () => {
-    const byTheWindow = edges.filter(({ room, target }) => {
+  test("enter a room by its mod.ts; std has one function per file", () => {
+    const pastTheDoor = edges.filter(({ room, target }) => {
       const [to = "", ...rest] = target.split("/");
       if (room === to || to === "std" || to.startsWith("..") || rest.length === 0) return false;
       return rest.join("/") !== "mod.ts";
     });
-    expect(byTheWindow).toEqual([]);
+    expect(pastTheDoor).toEqual([]);
   });
 
   test("of the SDK are types only, and nothing imports the SDK", () => {
@@ -116,7 +116,7 @@ describe("imports", () => {
     );
   });
 
-  test("make no cycles between files, those for types only included", () => {
+  test("make no cycles between files, not even for types", () => {
     expect(findCycles(edges)).toEqual([]);
     const example = ["a b", "b c", "c a", "c d", "d d", "d e"].map((edge) => edge.split(" "));
     expect(findCycles(example.map(([from = "", target = ""]) => ({ from, target })))).toEqual([

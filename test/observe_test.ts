@@ -34,12 +34,12 @@ describe("toLogFields()", () => {
     expect(fields.stack).toContain(kept);
   });
 
-  test("leaves what is no secret as it is", () => {
+  test("leaves what is not a secret unchanged", () => {
     const says = "Cannot read http://127.0.0.1:80/a.b at src/db/pool/mod.ts:12:3";
     expect(toLogFields(new Error(says)).message).toBe(says);
   });
 
-  test("tells of a driver's error its code alone", () => {
+  test("keeps only the code of a driver's error", () => {
     const error = Object.assign(new Error("Key (email)=(a@b.c) exists"), {
       severity: "ERROR",
       code: "23505",
@@ -88,7 +88,7 @@ describe("readTrace()", () => {
     expect(trace && toTraceparent(trace)).not.toContain(TRACE);
   });
 
-  test("makes nothing up where there is no header", () => {
+  test("returns nothing if there is no header", () => {
     const before = made;
     expect([readTrace(null, makeSpanId), made]).toEqual([undefined, before]);
   });
@@ -116,7 +116,7 @@ describe("a trace through gateway and service", () => {
   }
   const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-  test("has a span a hop, each the parent of the next", async () => {
+  test("has one span per hop, each the parent of the next", async () => {
     const parent = "00f067aa0ba902b7";
     const [gateway, upstream] = await ask({ traceparent: `00-${TRACE}-${parent}-01` });
     expect([gateway["traceId"], upstream["traceId"]]).toEqual([TRACE, TRACE]);
@@ -125,7 +125,7 @@ describe("a trace through gateway and service", () => {
     expect(new Set([parent, gateway["spanId"], upstream["spanId"]]).size).toBe(3);
   });
 
-  test("begins at the gateway where what came is no trace", async () => {
+  test("begins at the gateway if the header is malformed", async () => {
     const [gateway, upstream] = await ask({ traceparent: `00-${TRACE}-${"0".repeat(16)}-01` });
     expect(gateway["traceId"]).toMatch(/^[0-9a-f]{32}$/);
     expect(gateway["traceId"]).not.toBe(TRACE);
@@ -136,7 +136,7 @@ describe("a trace through gateway and service", () => {
     ]);
   });
 
-  test("is none where the caller has none", async () => {
+  test("is absent if the caller has none", async () => {
     for (const line of await ask({})) expect("traceId" in line).toBe(false);
   });
 });

@@ -26,7 +26,7 @@ async function countEntries(of: TestService): Promise<Record<string, number>> {
   );
 }
 
-test("a service deletes what is older than the retention, all of it in steps; 0 keeps everything", async () => {
+test("a service deletes everything older than the retention, in steps; 0 keeps everything", async () => {
   // By itself, soon after the start.
   const fresh = await openTestService({ service: { auditRetentionS: 100 * DAY_S } });
   const keeping = await openTestService({ service: { auditRetentionS: 0 } });
@@ -42,7 +42,7 @@ test("a service deletes what is older than the retention, all of it in steps; 0 
   await keeping.close();
 });
 
-test("a step is bounded, and the serving login removes nothing younger than thirty days", async () => {
+test("a step is limited, and the serving login deletes nothing younger than thirty days", async () => {
   const deps = { db: service.service.db };
   while (await sweepAudit(deps, 30 * DAY_S));
   await addEntries(service, 1500, 31);

@@ -146,7 +146,7 @@ describe("the last super_admin", () => {
 });
 
 describe("the audit log", () => {
-  test("tells who did what to whom", async () => {
+  test("says who did what to whom", async () => {
     const person = await makePerson(service, { app, role: "reader" });
     await revokeRole(deps(), { email: person.email, slug: app.slug });
     await setDisabled(deps(), person.email, true);

@@ -5,7 +5,7 @@ import type { RequestsResult } from "./requests.ts";
 import { readNewest } from "./results.ts";
 
 describe("replaceFigures()", () => {
-  test("replaces what stands between the markers and nothing else", () => {
+  test("replaces what is between the markers and nothing else", () => {
     expect(replaceFigures(`before ${START} old ${END} after`, "new")).toBe(
       `before ${START}\nnew\n${END} after`,
     );

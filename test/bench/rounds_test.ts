@@ -20,7 +20,7 @@ test.each([
   expect(percentile(sorted, share)).toBe(want);
 });
 
-test("compare() takes turns; a round that is slow for all leaves the ratio alone", async () => {
+test("compare() takes turns; a round that is slow for all does not change the ratio", async () => {
   const speeds = [100, 10, 90];
   const order: string[] = [];
   const measure = (side: string, factor: number) => async () => {

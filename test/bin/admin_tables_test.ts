@@ -13,7 +13,7 @@ afterAll(() => admin.close());
 
 const post = (json: object) => ({ method: "POST", json });
 
-test("a use is ended with its rows, the owner's last; then the table goes, and its name is free", async () => {
+test("a use is ended with its rows, the owner's last; then the table is dropped, and its name is free", async () => {
   const { service, run, json } = admin;
   const name = freshName();
   const path = `/v1/data/db/${name}`;
@@ -91,7 +91,7 @@ test("a use is ended with its rows, the owner's last; then the table goes, and i
   expect((await service.call(owner, path)).status).toBe(404);
 });
 
-test("what another table of the app refers to stays, and so does what is not there", async () => {
+test("a table that another one refers to stays, and a missing one is refused", async () => {
   const { service, run } = admin;
   const [parent, child] = [freshName("parent"), freshName("child")];
   const schema = defineSchema({ [parent]: { name: t.string() }, [child]: { of: t.ref(parent) } });

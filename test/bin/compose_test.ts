@@ -58,7 +58,7 @@ const SHAPES = [
 describe.each(SHAPES)("the shape $shape", ({ shape, front, others }) => {
   const inShape = SERVICES.filter(({ profiles }) => profiles.includes(shape));
 
-  test("is started whole by its profile, and nothing of the other one", () => {
+  test("is started completely by its profile, without anything of the other one", () => {
     expect(inShape.map(({ name }) => name).sort()).toEqual([...others, front].sort());
   });
 
@@ -91,7 +91,7 @@ describe.each(SHAPES)("the shape $shape", ({ shape, front, others }) => {
   });
 });
 
-test("the one for operators is in no shape, and runs admin with the administrator's login", () => {
+test("the service for operators is in neither shape, and runs admin with the administrator's login", () => {
   const admin = OURS.find(({ name }) => name === "admin");
   expect(admin).toMatchObject({ profiles: ["admin"], depends_on: {} });
   const entry = readFileSync(join(ROOT, "Dockerfile"), "utf8").match(/^ENTRYPOINT (.*)$/m)?.[1];
@@ -106,14 +106,14 @@ test("the split shape has two data services", () => {
   expect(SERVICES.find(({ name }) => name === "data")?.deploy?.replicas).toBe(2);
 });
 
-test("every variable is a setting, or one of those that .env.example tells of", () => {
+test("every variable is a setting, or is listed in .env.example", () => {
   const known = [...Object.keys(SETTINGS), ...Object.keys(VARIABLES)];
   const used = new Set([...COMPOSE.text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name = ""]) => name));
   expect(known).toEqual(expect.arrayContaining([...used]));
   expect([...used]).toEqual(expect.arrayContaining(Object.keys(VARIABLES)));
 });
 
-test("what one shape alone needs is not asked for: Compose reads the variables of both", () => {
+test("what only one shape needs is not required: Compose reads the variables of both", () => {
   for (const [, name = "", rest = ""] of COMPOSE.text.matchAll(/\$\{([A-Z_]+)([^}]*)\}/g)) {
     if (rest.startsWith(":?"))
       expect([
@@ -165,7 +165,7 @@ test.each(CONNECTED)("$name connects as the login of its role", ({ environment, 
   for (const word of command ?? []) expect(["migrate", "serve"]).toContain(word);
 });
 
-test("of the split shape's services the data service alone may push, and no password is of two", () => {
+test("in the split shape only the data service may push, and no two services share a password", () => {
   const serving = OURS.filter(({ command, profiles }) => !command && profiles.includes("split"));
   const pushing = serving.filter(({ environment }) => "ADMIN_DATABASE_URL" in environment);
   expect(pushing.map(({ name }) => name)).toEqual(["data"]);
@@ -213,7 +213,7 @@ test.each([
   },
 );
 
-test("nothing runs as root: what the image would start so names its account", () => {
+test("nothing runs as root: services whose image would do so name an account", () => {
   expect(SERVICES.find(({ name }) => name === "postgres")?.user).toBe("postgres");
   expect(readFileSync(join(ROOT, "Dockerfile"), "utf8")).toMatch(/^USER 1000:1000$/m);
 });
@@ -232,7 +232,7 @@ describe("networks", () => {
     );
   });
 
-  test("PostgreSQL is reached by what pools, pushes, migrates or administers alone", () => {
+  test("only what pools, pushes, migrates or administers reaches PostgreSQL", () => {
     expect(networksOf("postgres")).toEqual(["database"]);
     expect(members("database").sort()).toEqual([
       "admin",
@@ -264,7 +264,7 @@ describe("networks", () => {
         return host === undefined ? [] : [{ name, host }];
       }),
   );
-  test.each(addressed)("$name reaches $host, which it is told the address of", ({ name, host }) => {
+  test.each(addressed)("$name can reach $host, whose address it is given", ({ name, host }) => {
     expect(networksOf(name).some((network) => networksOf(host).includes(network))).toBe(true);
   });
 
@@ -287,7 +287,7 @@ test("a pooler is never the administrator", () => {
       expect(environment[name]).not.toBe("rowhouse_admin");
 });
 
-test("the script that is named is there, and is what bash can read", () => {
+test("the named script exists, and bash can parse it", () => {
   const scripts = Object.values(COMPOSE.configs).map(({ file }) => file);
   expect(scripts).toEqual(["deploy/init_logins.sh"]);
   for (const script of scripts) execFileSync("bash", ["-n", join(ROOT, script)]);
@@ -319,7 +319,7 @@ describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes
     expect(listLogins()).toEqual(["rowhouse_login", "rowhouse_push_login", "rowhouse_tables"]);
   });
 
-  test("are one a role in the split shape, also where the single shape was before", () => {
+  test("are one per role in the split shape, even after the single shape", () => {
     for (const _ of [1, 2]) runInitLogins(cluster, VALUES);
     expect(listLogins()).toEqual([
       "rowhouse_data_login",
@@ -347,7 +347,7 @@ describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes
     },
   );
 
-  test("the pooler reads no password by itself, and nobody else asks for one", () => {
+  test("the pooler cannot read a password directly, and nobody else can ask for one", () => {
     for (const [user, text] of [
       ["rowhouse_pooler", "select passwd from pg_catalog.pg_shadow"],
       ["rowhouse_data_login", query("rowhouse_gateway_login")],

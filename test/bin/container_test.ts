@@ -77,7 +77,7 @@ test("the Dockerfile's steps give a service that serves, is healthy and stops", 
   expect(await service.exited).toBe(0);
 }, 60_000);
 
-test("the container runs as no root, without a shell, from one pinned image", () => {
+test("the container does not run as root, has no shell, and comes from one pinned image", () => {
   const images = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, name]) => name);
   const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   expect(new Set(images)).toEqual(new Set([`oven/bun:${devDependencies.bun}-slim`]));

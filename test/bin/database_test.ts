@@ -11,11 +11,11 @@ test.each([9, 14])("PostgreSQL %d is refused", (version) => {
   );
 });
 
-test.each([15, 18, 19])("PostgreSQL %d is taken", (version) => {
+test.each([15, 18, 19])("PostgreSQL %d is accepted", (version) => {
   expect(() => judgeVersion(version)).not.toThrow();
 });
 
-test("the server of this run is taken, and is the one that it is to be", async () => {
+test("the server of this run is accepted, and is the expected one", async () => {
   const { admin } = urls();
   const database = openDatabase({ url: admin, connections: 1, prepare: true, name: "version" });
   try {
@@ -33,7 +33,7 @@ test("the server of this run is taken, and is the one that it is to be", async (
   }
 });
 
-test("what serves this run is the pooler that it is to be, or PostgreSQL itself", async () => {
+test("this run is served by the expected pooler, or by PostgreSQL itself", async () => {
   const url = new URL(urls().serving);
   url.pathname = "/pgbouncer";
   const sql = postgres(url.href, { max: 1, fetch_types: false, prepare: false });

@@ -130,14 +130,14 @@ test("what a schema prints is kept apart", async () => {
   expect(JSON.parse(out)).toMatchObject({ status: "applied" });
 });
 
-test("a schema sees no setting of the command", async () => {
+test("a schema cannot see the command's settings", async () => {
   project.write("schema/mod.ts", "throw new Error(String(process.env.ROWHOUSE_API_KEY));\n");
   const { err } = await db("push");
   expect(err).toContain("undefined");
   expect(err).not.toContain(app.key);
 });
 
-describe("a schema that is none is told with file and place, and changes nothing", () => {
+describe("a broken schema is reported with file and place, and changes nothing", () => {
   test.each([
     {
       name: "throws",
@@ -185,7 +185,7 @@ describe("a schema that is none is told with file and place, and changes nothing
     expect(existsSync(typesOf())).toBe(false);
   });
 
-  test("it loops for ever", async () => {
+  test("it loops forever", async () => {
     project.write("schema/mod.ts", "while (true);\n");
     const { code, err } = await db("push");
     expect([code, err]).toEqual([
@@ -194,7 +194,7 @@ describe("a schema that is none is told with file and place, and changes nothing
     ]);
   }, 30_000);
 
-  test("it loops for ever, and the command is killed: its process ends too", async () => {
+  test("it loops forever, and the command is killed: its process ends too", async () => {
     project.write("schema/mod.ts", 'console.log("looping");\nwhile (true);\n');
     const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key };
     const pushing = startCommand(["db", "push"], { ...project, env });
@@ -208,7 +208,7 @@ describe("a schema that is none is told with file and place, and changes nothing
     await eventually(() => !evaluates());
   }, 30_000);
 
-  test("200 faults are told at once, each with table and column", async () => {
+  test("200 faults are reported at once, each with table and column", async () => {
     const columns = Array.from({ length: 200 }, (_, index) => `"c-${index}": t.string()`).join(
       ", ",
     );
@@ -221,7 +221,7 @@ describe("a schema that is none is told with file and place, and changes nothing
   });
 });
 
-test("conflicts with another app's tables are told at once, with the owner", async () => {
+test("conflicts with another app's tables are reported at once, with the owner", async () => {
   const name = makeName();
   const owner = await service.makeApp({ tables: { [name]: {} } });
   project.write("schema/mod.ts", schemaText(`{ ${name}: { a: t.string(), b: t.number() } }`));
@@ -246,7 +246,7 @@ test("an operator pushes straight to the database", async () => {
   });
 });
 
-describe("who cannot push is told why", () => {
+describe("a refused push says why", () => {
   const push = (env: Record<string, string>) => {
     project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
     return runCommand(["db", "push"], { ...project, env });
@@ -267,7 +267,7 @@ describe("who cannot push is told why", () => {
     const { code, err } = await push({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: reader.key });
     expect([code, err]).toEqual([1, "This key lacks the scope schema:push\n"]);
   });
-  test("a service that is not there exits with 69", async () => {
+  test("a service that does not answer exits with 69", async () => {
     const { code, err } = await push({
       ROWHOUSE_URL: "http://127.0.0.1:1",
       ROWHOUSE_API_KEY: app.key,
@@ -277,7 +277,7 @@ describe("who cannot push is told why", () => {
       "No answer from http://127.0.0.1:1: check the URL, and that the service is running\n",
     ]);
   });
-  test("a server that is no Rowhouse is told apart", async () => {
+  test("a server that is not Rowhouse is detected", async () => {
     const other = Bun.serve({ port: 0, fetch: () => new Response("<html>") });
     const { code, err } = await push({
       ROWHOUSE_URL: `http://127.0.0.1:${other.port}`,
@@ -300,7 +300,7 @@ test("two pushes at once: the second waits, neither fails", async () => {
   expect(applied).toHaveLength(1);
 });
 
-test("push --dry-run tells what plan tells, and writes nothing", async () => {
+test("push --dry-run shows what plan shows, and writes nothing", async () => {
   const name = makeName();
   project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
 
@@ -316,7 +316,7 @@ test("push --dry-run tells what plan tells, and writes nothing", async () => {
 describe("status", () => {
   const readStatus = async () => JSON.parse((await db("status", "--json")).out);
 
-  test("tells what of the folder's schema is pending", async () => {
+  test("shows what is pending in the folder's schema", async () => {
     const name = makeName();
     expect((await readStatus()).pending).toBe(null);
     project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
@@ -327,7 +327,7 @@ describe("status", () => {
     expect((await db("status")).out).toContain("The schema is up to date\n");
   });
 
-  test("tells what the database has, and then the faults of a schema that cannot be pushed", async () => {
+  test("shows what the database has, and then the faults of a schema that cannot be pushed", async () => {
     const name = makeName();
     const other = makeName();
     project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
@@ -376,7 +376,7 @@ describe("status", () => {
     expect((await readStatus()).schema).toMatchObject({ error: "edited_migration" });
   });
 
-  test("names the apps of each table to operators, and to nobody else", async () => {
+  test("names the apps of each table only to operators", async () => {
     const name = makeName();
     const owner = await service.makeApp({ tables: { [name]: {} } });
     const others = [app, await service.makeApp({ tables: { [name]: {} } })];
@@ -402,7 +402,7 @@ describe("status", () => {
   });
 });
 
-describe("with --json a failure is one document, and prose on standard error as ever", () => {
+describe("with --json a failure is one document, with prose on standard error as usual", () => {
   const schema = (columns: string) => schemaText(`{ ${makeName()}: { ${columns} } }`);
   type Row = {
     name: string;
@@ -509,7 +509,7 @@ describe("with --json a failure is one document, and prose on standard error as 
   });
 });
 
-describe("a push that takes its time shows so", () => {
+describe("a slow push shows its progress", () => {
   const FRAME = /\r[\u2800-\u28ff] Pushing/;
   const writeSlow = () =>
     project.write("schema/mod.ts", `await Bun.sleep(1500);\n${schemaText("{}")}`);
@@ -522,14 +522,14 @@ describe("a push that takes its time shows so", () => {
     return push.output();
   };
 
-  test("on a terminal, and wipes it before it tells the rest", async () => {
+  test("on a terminal, and clears it before anything else is printed", async () => {
     const shown = await pushOnTerminal({});
     expect(shown).toMatch(FRAME);
     const frames = shown.lastIndexOf(" Pushing");
     expect(shown.slice(frames)).toStartWith(" Pushing\r\u001B[K");
   });
 
-  test("not where NO_COLOR asks for plain lines", async () => {
+  test("not if NO_COLOR asks for plain lines", async () => {
     const shown = await pushOnTerminal({ NO_COLOR: "1" });
     expect(shown).not.toContain("Pushing");
     expect(shown).not.toContain("\u001B");

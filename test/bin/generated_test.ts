@@ -22,7 +22,7 @@ test("the tables of README.md are what bun run generate writes, and hold every s
     expect(readme).toContain(`\`${name}\` |`);
 });
 
-test(".env.example with every line in force is a configuration without faults", () => {
+test(".env.example with every line uncommented is a valid configuration", () => {
   const lines = renderEnvExample().matchAll(/^# ([A-Z_]+)=(.*)$/gm);
   const env = Object.fromEntries([...lines].map(([, name = "", value = ""]) => [name, value]));
   expect(Object.keys(env)).toEqual([...Object.keys(SETTINGS), ...Object.keys(COMPOSE)]);

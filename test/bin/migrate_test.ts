@@ -54,24 +54,27 @@ describe("a database of another baseline", () => {
       }),
     );
 
-  test.each(BASELINES)("by $name is refused in one sentence with the way out", async ({ sql }) => {
-    const other = await makeDatabase();
-    await withDatabase(other.adminUrl, (admin) => admin.message(sql));
-    const record = await readRecord(other.adminUrl);
-    const env = {
-      ADMIN_DATABASE_URL: other.adminUrl,
-      DATABASE_URL: other.servingUrl,
-      DATABASE_PREPARE: other.prepare ? "on" : "off",
-      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
-      PORT: "0",
-    };
-    const runs = COMMANDS.map((words) => runCommand(words, { ...project, env }));
-    expect(await Promise.all(runs)).toEqual(
-      COMMANDS.map(() => ({ code: 1, out: "", err: `This database ${SAYS}\n` })),
-    );
-    expect(await readRecord(other.adminUrl)).toEqual(record);
-    await other.drop();
-  });
+  test.each(BASELINES)(
+    "by $name is refused in one sentence that says what to do",
+    async ({ sql }) => {
+      const other = await makeDatabase();
+      await withDatabase(other.adminUrl, (admin) => admin.message(sql));
+      const record = await readRecord(other.adminUrl);
+      const env = {
+        ADMIN_DATABASE_URL: other.adminUrl,
+        DATABASE_URL: other.servingUrl,
+        DATABASE_PREPARE: other.prepare ? "on" : "off",
+        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+        PORT: "0",
+      };
+      const runs = COMMANDS.map((words) => runCommand(words, { ...project, env }));
+      expect(await Promise.all(runs)).toEqual(
+        COMMANDS.map(() => ({ code: 1, out: "", err: `This database ${SAYS}\n` })),
+      );
+      expect(await readRecord(other.adminUrl)).toEqual(record);
+      await other.drop();
+    },
+  );
 });
 
 test("no statement of a migration is passed on to the nodes of a Citus cluster", async () => {
@@ -99,7 +102,7 @@ test("no statement of a migration is passed on to the nodes of a Citus cluster",
   }
 });
 
-describe("trouble with the database is one message with the way out", () => {
+describe("trouble with the database is reported in one message that says what to do", () => {
   const change = (edit: (url: URL) => void) => () => {
     const url = new URL(database.url);
     edit(url);
@@ -184,7 +187,7 @@ describe("without a superuser", () => {
     });
   });
 
-  test("a role without rights is told which it needs", async () => {
+  test("a role without rights is told which rights it needs", async () => {
     const { code, err } = await migrate({ ADMIN_DATABASE_URL: asRole("poor_admin", "poor") });
     expect(err).toContain('The role "poor_admin" of ADMIN_DATABASE_URL lacks rights');
     expect([code, err.trim().includes("\n")]).toEqual([1, false]);

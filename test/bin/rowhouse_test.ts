@@ -30,14 +30,14 @@ test.each(COMMANDS)("rowhouse %s --help opens with an example", async (name) => 
   expect(out).toContain(`\nrowhouse ${name}`);
 });
 
-test("rowhouse db --help lists the commands that begin so, and no others", async () => {
+test("rowhouse db --help lists the commands of that group, and no others", async () => {
   const { code, out } = await runCommand(["db", "--help"], project);
   expect([code, out.startsWith("Example:\n  ROWHOUSE_URL=")]).toEqual([0, true]);
   expect(out).toContain("db push");
   expect(out).not.toMatch(/^ {2}(dev|admin|serve)/m);
 });
 
-test("rowhouse db alone prints that help too, and exits as for words that are missing", async () => {
+test("rowhouse db alone prints that help too, and exits like a usage error", async () => {
   const { out } = await runCommand(["db", "--help"], project);
   expect(await runCommand(["db"], project)).toEqual({ code: 2, out, err: "" });
 });
@@ -75,7 +75,7 @@ test("rowhouse --help opens with an example and lists every command", async () =
   for (const name of COMMANDS) expect(out).toContain(`\n  ${name} `);
 });
 
-describe("usage faults exit with 2 and say what is wanted", () => {
+describe("usage errors exit with 2 and say what is expected", () => {
   test.each([
     { words: ["migrte"], says: 'Unknown command "migrte": did you mean rowhouse migrate?' },
     { words: ["banana"], says: 'Unknown command "banana": expected one of dev, serve, migrate' },
@@ -110,7 +110,7 @@ describe("usage faults exit with 2 and say what is wanted", () => {
   });
 });
 
-test("configuration faults are told all at once, without a value", async () => {
+test("configuration faults are reported all at once, without a value", async () => {
   const env = {
     DATABASE_URL: "hunter2-is-no-url",
     PORT: "hunter3",

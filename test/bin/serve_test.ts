@@ -170,7 +170,7 @@ async function untilLock(state: "granted" | "not granted"): Promise<void> {
   );
 }
 
-test("logins with more rights than serving and pushing need are served, and told in the log", async () => {
+test("logins with more rights than serving and pushing need are served, with a warning in the log", async () => {
   const serving = await startServing({
     DATABASE_URL: shop.database.superuserUrl,
     ADMIN_DATABASE_URL: shop.database.adminUrl,
@@ -182,7 +182,7 @@ test("logins with more rights than serving and pushing need are served, and told
   expect(serving.output()).not.toContain(new URL(shop.database.superuserUrl).password);
 });
 
-test("nothing is told of logins that may do what they need and no more", async () => {
+test("there is no warning about logins with just the rights they need", async () => {
   const serving = await startServing();
   await serving.kill("SIGTERM");
   expect(serving.output()).not.toContain("too many rights");
@@ -226,7 +226,7 @@ test("a port that is in use is reported in one clear message", async () => {
   await serving.kill("SIGTERM");
 });
 
-test("a database that is not migrated is refused with the command that helps", async () => {
+test("a database that is not migrated is refused, with the command to run", async () => {
   const empty = await makeEmptyDatabase();
   const urls = { ADMIN_DATABASE_URL: empty.url, DATABASE_URL: empty.url };
   const { code, out, err } = await runCommand(["serve"], {

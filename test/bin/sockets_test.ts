@@ -79,7 +79,7 @@ test("a request under way is finished while callers are refused", async () => {
   await eventually(async () => (await askLive(port)) === 200);
 });
 
-test("headers that trickle in are waited for no longer than headers that do not come", async () => {
+test("slow headers are waited for no longer than missing ones", async () => {
   const startedAt = performance.now();
   const closedAfter = await Promise.all(
     [0, 500].map(async (intervalMs) => {
@@ -97,7 +97,7 @@ test("headers that trickle in are waited for no longer than headers that do not 
   }
 }, 40_000);
 
-test("the port for operators is this machine's alone, unless ADMIN_HOST says otherwise", async () => {
+test("only this machine can reach the port for operators, unless ADMIN_HOST says otherwise", async () => {
   const listening = (address: string) =>
     startCommand(["serve"], { ...shop, env: { ...shop.env, ADMIN_HOST: address, PORT: "0" } });
   const hex = (address: string) =>

@@ -43,7 +43,7 @@ async function list(isSecond = false): Promise<number> {
   }
 }
 
-test("two workers share the port; each tells operators of itself; SIGTERM ends all with 0", async () => {
+test("two workers share the port, each has its own port for operators, and SIGTERM ends all with 0", async () => {
   const serving = await startServing();
   expect(await list()).toBe(200);
   const ready = await Promise.all(
@@ -55,7 +55,7 @@ test("two workers share the port; each tells operators of itself; SIGTERM ends a
   expect(await childrenOf(serving.pid)).toEqual([]);
 });
 
-test("a second signal ends the supervisor and every worker at once, the log written", async () => {
+test("a second signal ends the supervisor and every worker at once, with the log written", async () => {
   const serving = await startServing();
   const workers = await childrenOf(serving.pid);
   await withDatabase(shop.database.adminUrl, async (admin) => {
@@ -90,7 +90,7 @@ async function hasLock(isGranted: boolean): Promise<boolean> {
   return rows.length > 0;
 }
 
-test("a worker that is killed is replaced, and the others serve on", async () => {
+test("a killed worker is replaced, while the others keep serving", async () => {
   const serving = await startServing();
   const [victim = 0] = await childrenOf(serving.pid);
   process.kill(victim, "SIGKILL");
@@ -123,14 +123,14 @@ test("SIGHUP replaces every worker under load and loses no request", async () =>
   expect(await serving.kill("SIGTERM")).toBe(0);
 });
 
-test("a supervisor that is killed takes its workers with it", async () => {
+test("a killed supervisor takes its workers with it", async () => {
   const serving = await startServing();
   const workers = await childrenOf(serving.pid);
   await serving.kill("SIGKILL");
   await eventually(() => workers.every((pid) => !isAlive(pid)));
 });
 
-test("what the first worker refuses to start over is told once", async () => {
+test("why the first worker does not start is reported once", async () => {
   const { code, err, out } = await runCommand(["serve"], {
     ...shop,
     env: { ...shop.env, DATABASE_URL: shop.database.servingUrl.replace(/:[^:@/]+@/, ":wrong@") },
@@ -139,7 +139,7 @@ test("what the first worker refuses to start over is told once", async () => {
   expect((err + out).split("refuses the password").length - 1).toBe(1);
 });
 
-test("several workers want a port that is known", async () => {
+test("several workers need a fixed port", async () => {
   const { code, err } = await runCommand(["serve"], { ...shop, env: { ...shop.env, PORT: "0" } });
   expect(code).toBe(1);
   expect(err).toContain("set PORT");

@@ -66,7 +66,7 @@ async function fillIn(page: Page, who: Person = person): Promise<void> {
   await page.click("button[type=submit]");
 }
 
-test("one sign-in opens both apps, and comes back to the very page", async () => {
+test("one sign-in opens both apps, and returns to the same page", async () => {
   const page = await openPage(`${wiki.url}/pages/7?edit=yes#title`);
   expect(await sessionIn(page)).toEqual({ status: "unauthenticated" });
   await signInFrom(page);
@@ -109,7 +109,7 @@ test("requireUser() leads through sign-in to the person", async () => {
   expect((await page.evaluate(() => identity.requireUser())).email).toBe(person.email);
 });
 
-test("logout ends every tab and every app, and lands on the sign-in page", async () => {
+test("logout ends the session in every tab and app, and shows the sign-in page", async () => {
   const page = await openPage(wiki.url);
   await signInFrom(page);
   const others = [
@@ -128,7 +128,7 @@ test("logout ends every tab and every app, and lands on the sign-in page", async
   expect(cookies.filter(({ name }) => name === SESSION_COOKIE)).toEqual([]);
 });
 
-test("signing out on the account's page ends the apps too", async () => {
+test("signing out on the account page ends the apps too", async () => {
   const page = await openPage(wiki.url);
   await signInFrom(page);
   const account = await openPage(`${site.identityUrl}/login`);
@@ -161,7 +161,7 @@ test("the cookie is HttpOnly, for the parent domain alone, and no script reads i
   expect(kept.filter(({ domain }) => domain === `.${DOMAIN}`)).toHaveLength(1);
 });
 
-test("an app on localhost gets neither the cookie nor an answer", async () => {
+test("an app on localhost receives neither the cookie nor an answer", async () => {
   const page = await openPage(wiki.url);
   await signInFrom(page);
   const stray = await openPage(`http://localhost:${new URL(wiki.url).port}/`);
@@ -179,7 +179,7 @@ test("an app on localhost gets neither the cookie nor an answer", async () => {
 
 describe("a shared cookie that a sibling planted", () => {
   const PATHS = ["/", "/authorize", "/login", "/v1", "/v1/", "/v1/auth", "/v1/auth/me"];
-  test.each(PATHS)("on %s opens no page and ends in no loop", async (path) => {
+  test.each(PATHS)("on %s opens no page and causes no loop", async (path) => {
     const thief = await makePerson(site.service, { app: wiki, role: "thief" });
     const stolen = (await signInOnPages(thief)).get(SESSION_COOKIE) ?? "";
     const page = await openPage(wiki.url);
@@ -299,7 +299,7 @@ test("the back button after sign-out shows nobody's apps", async () => {
   expect(await page.textContent("body")).not.toContain(person.email);
 });
 
-test("the keyboard alone signs in", async () => {
+test("signing in works with the keyboard alone", async () => {
   const page = await openPage(wiki.url);
   await page.evaluate(() => identity.login());
   await page.waitForURL(`${site.identityUrl}/authorize**`);
@@ -315,7 +315,7 @@ test("the keyboard alone signs in", async () => {
   expect((await sessionIn(page)).status).toBe("authenticated");
 });
 
-test("an app that never notices the session gets its visitor told", async () => {
+test("if an app never notices the session, its visitor is told", async () => {
   const deaf = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",

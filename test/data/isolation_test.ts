@@ -9,7 +9,7 @@ import {
 } from "../support/isolation.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
-test("every endpoint that a key opens stands in the matrix", () => {
+test("every endpoint for keys is in the matrix", () => {
   expect([...endpointsOfMatrix].sort()).toEqual([...endpoints].sort());
 });
 

@@ -106,7 +106,7 @@ describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
     }
   });
 
-  test("takes a key that has just its scope", async () => {
+  test("accepts a key that has just its scope", async () => {
     const proof = proofOf((await issue([scope])).text);
     for (const login of logins) expect(await callWith(login, proof)).toHaveLength(1);
   });
@@ -125,7 +125,7 @@ test("what was refused has changed nothing", async () => {
   expect(titles(true)).toEqual(["kept", ...logins.map(() => "made")]);
 });
 
-test("nothing that is stored of a key can be presented", async () => {
+test("nothing that is stored about a key can be presented", async () => {
   const text = mine.key;
   const [row] = await service.service.admin.query<{ stored: string }>(
     "select (select json_agg(api_keys) from rowhouse.api_keys)::text as stored",

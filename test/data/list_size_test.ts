@@ -80,7 +80,7 @@ test.each([
   expect([page.rows.length, page.hasMore]).toEqual([rows, hasMore]);
 });
 
-test("a table without columns of any length is listed whole", async () => {
+test("a table without variable-length columns is listed completely", async () => {
   const app = await service.makeApp(schema);
   for (const value of [1, 2, 3])
     await service.call(app, "/v1/data/db/counters", { method: "POST", json: { value } });
@@ -88,7 +88,7 @@ test("a table without columns of any length is listed whole", async () => {
   expect((json as { rows: { value: number }[] }).rows.map(({ value }) => value)).toEqual([1, 2, 3]);
 });
 
-test("the bound is a setting, and a list that fits it is whole", async () => {
+test("the limit is a setting, and a list within it is complete", async () => {
   const most = 65_536;
   const bounded = await openTestService({ service: { maxResponseBytes: most } });
   try {

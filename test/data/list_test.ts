@@ -126,7 +126,7 @@ describe("a page", () => {
     expect(answer.text).toBe('{"rows":[],"limit":1000,"offset":0,"hasMore":false}');
   });
 
-  test("holds rows in the order in which they were created", async () => {
+  test("has rows in order of creation", async () => {
     const made: string[] = [];
     for (let index = 0; index < 20; index++) {
       const answer = await service.call(app, "/v1/data/db/empty", { method: "POST", json: {} });

@@ -337,7 +337,7 @@ describe("a value that is accepted", () => {
 });
 
 describe("a value that is refused", () => {
-  test.each(BAD)("$column does not take $name", async ({ column, sent, fault }) => {
+  test.each(BAD)("$column does not accept $name", async ({ column, sent, fault }) => {
     const before = (await service.call(app, `/v1/data/db/things/${row}`)).text;
     for (const answer of [
       await create("things", `{"${column}":${sent}}`),
@@ -357,7 +357,7 @@ describe("a value that is refused", () => {
     expect((await service.call(app, `/v1/data/db/things/${row}`)).text).toBe(before);
   });
 
-  test("all faults of a body are told at once", async () => {
+  test("all faults of a body are reported at once", async () => {
     const answer = await create(
       "strict",
       '{"title":null,"count":"1","note":["x"],"rank":null,"unknown":"\\u0000"}',
@@ -373,7 +373,7 @@ describe("a value that is refused", () => {
     ]);
   });
 
-  test("missing required columns are told with the faulty ones", async () => {
+  test("missing required columns are reported with the faulty ones", async () => {
     const answer = await create("strict", '{"note":1}');
     expect(answer.json.details).toEqual([
       { path: "/note", message: "Must be a string" },
@@ -409,7 +409,7 @@ test("of two equal keys the last one counts", async () => {
 });
 
 describe("defaults", () => {
-  test("fill what is absent, byte for byte", async () => {
+  test("fill in what is absent, byte for byte", async () => {
     const before = Date.now();
     const made = await create("initial", "{}");
     const { id: _id, app_id: _app, made: moment, ...values } = made.json;
@@ -427,7 +427,7 @@ describe("defaults", () => {
     expect(Math.abs(Date.parse(moment ?? "") - before)).toBeLessThan(60_000);
   });
 
-  test("give way to null, and an update does not bring them back", async () => {
+  test("are overridden by null, and an update does not bring them back", async () => {
     const nulls =
       '{"string":null,"number":null,"decimal":null,"boolean":null,"uuid":null,"timestamp":null,"json":null,"enum":null,"word":null}';
     const made = await create("initial", nulls);
@@ -455,7 +455,7 @@ describe("no value is too long for an index", () => {
     expect(made.json).toMatchObject(body);
   });
 
-  test("a unique keeps equal values apart and lets others be, wherever they differ", async () => {
+  test("a unique constraint refuses equal values and accepts all others, wherever they differ", async () => {
     const value = noise(9000);
     const statuses: number[] = [];
     for (const unique of [

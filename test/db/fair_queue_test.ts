@@ -5,7 +5,7 @@ import { makeFairQueue } from "../../src/db/pool/fair_queue.ts";
 const LIMITS = { connections: 4, perQueue: 3, total: 5 };
 
 describe("makeFairQueue()", () => {
-  test("never gives one queue the last connection", () => {
+  test("never gives a queue the last connection", () => {
     const fairQueue = makeFairQueue<string>(LIMITS);
     const started = ["a", "a", "a", "a"].filter((queue) => {
       const may = fairQueue.mayStart(queue);
@@ -21,7 +21,7 @@ describe("makeFairQueue()", () => {
     expect(fairQueue.mayStart("a")).toBe(true);
   });
 
-  test("gives a queue its share and no more, of a small pool too", () => {
+  test("gives a queue its share and no more, also in a small pool", () => {
     const fairQueue = makeFairQueue<string>({ ...LIMITS, connections: 2, share: 1 });
     fairQueue.start("a");
     fairQueue.join("a", "a2");
@@ -53,13 +53,13 @@ describe("makeFairQueue()", () => {
     ]);
   });
 
-  test("lets nobody pass who waits in the same queue", () => {
+  test("keeps the order within a queue", () => {
     const fairQueue = makeFairQueue<string>(LIMITS);
     fairQueue.join("a", "a1");
     expect(fairQueue.mayStart("a")).toBe(false);
   });
 
-  test("refuses past a queue's queue and past the whole queue, and tells which", () => {
+  test("refuses when a queue is full and when all are, and says which", () => {
     const fairQueue = makeFairQueue<number>(LIMITS);
     const joined = ["a", "a", "a", "a", "b", "b", "b"].map((queue, index) =>
       fairQueue.join(queue, index),
@@ -75,7 +75,7 @@ describe("makeFairQueue()", () => {
     ]);
   });
 
-  test("forgets a queue that has nobody, and counts right whatever happens", () => {
+  test("forgets empty queues, and counts correctly whatever happens", () => {
     const queue = fc.constantFrom("a", "b", "c");
     const action = fc.tuple(fc.constantFrom("start", "finish", "join", "leave", "next"), queue);
     fc.assert(

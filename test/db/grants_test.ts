@@ -66,7 +66,7 @@ test("docs/security.md shows it", () => {
   expect(page).toBe(withTable(page, JSON.parse(readFileSync(LIST, "utf8"))));
 });
 
-test("every table and function of the service's own is in it, and apps' as one of each kind", () => {
+test("it has every table and function of the service, and one of each kind of apps' objects", () => {
   const kinds = Object.keys(grants).map((thing) => thing.split(" ")[0]);
   for (const kind of ["database", "schema", "table", "function", "sequence", "each"])
     expect(kinds).toContain(kind);

@@ -230,7 +230,7 @@ describe("the database", () => {
     );
   });
 
-  test("has functions owned by a role that owns no table and is a member of none", async () => {
+  test("has functions owned by a role that owns no table and is a member of no role", async () => {
     expect(
       await read("select relname from pg_class where relowner = 'rowhouse_tenant'::regrole"),
     ).toEqual([]);
@@ -276,7 +276,7 @@ describe("the database", () => {
     ).toEqual([]);
   });
 
-  test("lets PUBLIC run no function and use nothing of the service's", async () => {
+  test("lets PUBLIC run no function and use nothing of the service", async () => {
     expect(
       await read(
         `select proname from pg_proc where pronamespace in ('api'::regnamespace, 'rowhouse'::regnamespace, 'data'::regnamespace)

@@ -87,7 +87,7 @@ describe("the pushing login cannot", () => {
   });
 });
 
-test("the pushing login is a member of the owner of apps' tables, and of nothing beyond what that is", async () => {
+test("the pushing login is a member of the owner of apps' tables, and of nothing else", async () => {
   const rows = await login.unsafe(
     "select rolname from pg_roles where pg_has_role(current_user, oid, 'member') and rolname <> current_user order by 1",
   );
@@ -185,7 +185,7 @@ describe("rowhouse.record_push refuses", () => {
     expect(await dumpDatabase(service.service.admin)).toBe(before);
   });
 
-  test("a table whose name could end a quotation, though it is there", async () => {
+  test("an existing table whose name could end a quotation", async () => {
     const push = await makePush();
     const name = "x$rowhouse$";
     await login.unsafe(`set role rowhouse_tables; create table data."${name}" (); reset role`);
@@ -194,7 +194,7 @@ describe("rowhouse.record_push refuses", () => {
     expect(found).toBe("23514");
   });
 
-  test("nothing of what a push has made", async () => {
+  test("anything that a push has recorded", async () => {
     const push = await makePush();
     const rows = await record({ ...push, uses: [use], builds: [build] });
     expect(rows.map((row) => Object.keys(row))).toEqual([["version"]]);

@@ -31,7 +31,7 @@ describe("builders give plain data:", () => {
   ])("$name", ({ column, want }) => expect(column.column).toStrictEqual({ ...PLAIN, ...want }));
 });
 
-test("a modifier gives a new frozen column and leaves the old one as it was", () => {
+test("a modifier returns a new frozen column and leaves the old one unchanged", () => {
   const plain = t.string();
   const required = plain.required();
   expect(required).not.toBe(plain);
@@ -42,7 +42,7 @@ test("a modifier gives a new frozen column and leaves the old one as it was", ()
   }
 });
 
-test("t.model() gives a new frozen model for each index and unique", () => {
+test("t.model() returns a new frozen model for each index and unique constraint", () => {
   const plain = t.model({ a: t.string(), b: t.string() });
   const full = plain.index("a", "b").index("b").unique("b", "a");
   expect(plain.model).toEqual({ columns: plain.model.columns, indexes: [], uniques: [] });
@@ -51,7 +51,7 @@ test("t.model() gives a new frozen model for each index and unique", () => {
   expect(Object.isFrozen(full) && Object.isFrozen(full.model)).toBe(true);
 });
 
-test("defineSchema() gives a frozen schema and never throws", () => {
+test("defineSchema() returns a frozen schema and never throws", () => {
   const tables = { todos: { title: t.string() } };
   expect(defineSchema(tables)).toEqual({ tables });
   expect(Object.isFrozen(defineSchema(tables))).toBe(true);

@@ -9,7 +9,7 @@ const DEEP = `${"[".repeat(MEGABYTE / 2)}${"]".repeat(MEGABYTE / 2)}`;
 const MAX_TIMES_TEXT = 100;
 const CLOCK_FLOOR_MS = 5;
 
-describe("readDefinition() costs in proportion to a megabyte of", () => {
+describe("readDefinition() takes time in proportion to a megabyte of", () => {
   test.each([
     {
       name: "nesting as a default",

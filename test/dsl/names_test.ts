@@ -59,7 +59,7 @@ describe("readDefinition() refuses the column name", () => {
   });
 });
 
-describe("readDefinition() takes the names", () => {
+describe("readDefinition() accepts the names", () => {
   test.each(["a", "t".repeat(48), "a_b_1", "select", "tables"])("table %s", (name) => {
     expect(readDefinition(withTable({ name }))).toHaveProperty("definition.tables.0.name", name);
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readDefinition } from "../../src/dsl/mod.ts";
 import { MANY, messagesOf, PLAIN, withTable } from "./definitions.ts";
 
-test("readDefinition() takes references in a circle and sorts tables by name", () => {
+test("readDefinition() accepts circular references and sorts tables by name", () => {
   const table = (name: string, target: string) => ({
     name,
     columns: [{ ...PLAIN, name: "r", kind: "ref", table: target }],

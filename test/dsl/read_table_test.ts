@@ -134,7 +134,7 @@ describe("readDefinition() refuses a table with", () => {
   ])("$name", ({ table, message }) => expect(messagesOf(withTable(table))).toEqual([message]));
 });
 
-test("readDefinition() makes a list of one column the flag of that column", () => {
+test("readDefinition() turns a list of one column into that column's flag", () => {
   const listed = readDefinition(
     withTable({ columns: [AB[0]], indexes: [["a"]], uniques: [["a"]] }),
   );

@@ -177,7 +177,7 @@ describe("toDefinition() finds", () => {
     expect(toDefinition({ tables })).toEqual({ faults: [fault] });
   });
 
-  test("faults of the source and of the definition at once, without naming one twice", () => {
+  test("faults of the source and of the definition at once, without repeating any", () => {
     const tables = {
       users: {},
       todos: {

@@ -189,7 +189,7 @@ describe("a role refuses to start", () => {
       expect(found.join()).not.toContain(value);
   });
 
-  test("and says so before it listens, naming the variable and never its value", async () => {
+  test("and says so before it listens, naming the variable but never its value", async () => {
     const env = { ...complete, INTERNAL_HMAC_SECRET: SHORT, DATABASE_URL: database.servingUrl };
     const { code, out, err } = await runCommand(["serve"], { ...project, env });
     expect([code, out]).toEqual([1, ""]);
@@ -197,7 +197,7 @@ describe("a role refuses to start", () => {
     expect(err).not.toContain(SHORT);
   });
 
-  test("no role needs nothing of it, and an empty value is unset", () => {
+  test("the role all needs none of it, and an empty value counts as unset", () => {
     const read = readConfig({ INTERNAL_HMAC_SECRET: "", UPSTREAM_DATA_URL: "" });
     expect("config" in read ? read.config.ROLE : read.faults).toBe("all");
   });

@@ -21,7 +21,7 @@ const read = (name: string) => parts.get(name) ?? "";
 const fences = [...vector.matchAll(/^```(\w+)\n([\s\S]*?)\n```$/gm)].map(([, , text = ""]) => text);
 const [contextJson = "", signedText = "", signature = "", shell = ""] = fences;
 
-test("the vector's text follows from its parts, by what the page says alone", () => {
+test("the vector's text follows from its parts, by the page alone", () => {
   const hash = createHash("sha256").update(read("body")).digest("hex");
   const context = Buffer.from(contextJson).toString("base64url");
   const names = ["audience", "method", "target", "timestamp", "nonce"];
@@ -31,7 +31,7 @@ test("the vector's text follows from its parts, by what the page says alone", ()
   );
 });
 
-test("the gateway signs the vector so, and the service takes it", () => {
+test("the gateway gives the vector's signature, and the service accepts it", () => {
   const context = signedText.split("\n").at(-1) ?? "";
   const audience = AUDIENCES.find((one) => one === read("audience")) ?? "identity";
   const [method, target, timestamp, nonce] = ["method", "target", "timestamp", "nonce"].map(read);

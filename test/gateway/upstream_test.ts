@@ -166,7 +166,7 @@ describe("a gateway whose data service", () => {
     await service.close();
   });
 
-  test("cuts a streamed answer: the caller sees that it is not whole", async () => {
+  test("breaks off a streamed answer: the caller sees that it is incomplete", async () => {
     const stub = await openStub((socket, request) => {
       socket.write(`${head(request, "Transfer-Encoding: chunked")}5\r\n{"row\r\n`);
       setTimeout(() => socket.destroy(), 50);
@@ -178,7 +178,7 @@ describe("a gateway whose data service", () => {
     await stub.close();
   });
 
-  test("is told when the caller goes", async () => {
+  test("notices when the caller leaves", async () => {
     const gone = Promise.withResolvers<void>();
     const stub = await openStub((socket) => void socket.on("close", () => gone.resolve()));
     const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
@@ -232,7 +232,7 @@ describe("a gateway whose identity service", () => {
     30_000,
   );
 
-  test("is down answers 503 in the words of each interface, and rows are served", async () => {
+  test("is down answers 503 in each interface's own form, and still serves rows", async () => {
     const service = await openTestService({
       shape: "split",
       upstreams: { identity: "http://127.0.0.1:1" },
@@ -250,7 +250,7 @@ describe("a gateway whose identity service", () => {
   });
 });
 
-describe("a service of its own", () => {
+describe("a service behind a gateway", () => {
   let service: TestService;
   let app: TestApp;
   let url: string;
@@ -331,7 +331,7 @@ describe("a service of its own", () => {
     }
   });
 
-  test("of identity refuses what was signed for data, and the other way round", async () => {
+  test("refuses what was signed for another service", async () => {
     const { roleUrls, adminUrl, prepare } = service.database;
     const identity = await serve(
       openService({
@@ -431,7 +431,7 @@ describe("a service of its own", () => {
       sent: { body: JSON.stringify(PUSH), headers: { "content-type": "application/json" } },
     });
 
-  test("pushes, and tells what was pushed, for who proves a key that may", async () => {
+  test("pushes, and shows what was pushed, for a proven key that may", async () => {
     const context = contextOf(app, { scopes: ["schema:push"] });
     expect((await push(context)).status).toBe(200);
     for (const target of [SCHEMA, `${SCHEMA}/migrations/1`])
@@ -467,7 +467,7 @@ describe("a service of its own", () => {
     expect(JSON.parse((await call()).text).rows).toHaveLength(1);
   });
 
-  test("refuses a body without an end in bounded time and space", async () => {
+  test("refuses an endless body in bounded time and space", async () => {
     const lines = [`POST ${LIST} HTTP/1.1`, "Host: h", "Transfer-Encoding: chunked", "", ""];
     const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
     let open = true;

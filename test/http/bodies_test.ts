@@ -141,7 +141,7 @@ describe("a body", () => {
     expect(answer.ms).toBeLessThan(1000);
   });
 
-  test("that was refused made no row", async () => {
+  test("that was refused created no row", async () => {
     expect((await service.call(refusedApp, LIST)).json).toMatchObject({ rows: [] });
   });
 
@@ -185,7 +185,7 @@ describe("a body", () => {
     expect(answer.ms).toBeLessThan(2000);
   });
 
-  test("whose sender leaves in the middle of it is no fault of the service", async () => {
+  test("whose sender leaves halfway is not logged as a bug", async () => {
     const seen = service.log.length;
     await send(`POST ${LIST}`, [JSON_TYPE, "Content-Length: 1000"], '{"a', { waitMs: 50 });
     while (!service.log.slice(seen).some((line) => line.includes('"request"'))) await Bun.sleep(5);

@@ -43,7 +43,7 @@ function me(cookie: string | undefined, query = "", headers: Record<string, stri
   });
 }
 
-test("GET /v1/auth/me answers the bare user, with no role where no app is asked about", async () => {
+test("GET /v1/auth/me answers the user without a role if no app is asked about", async () => {
   const answer = await me(sharedCookie(jar));
   expect(answer.status).toBe(200);
   expect(answer.json).toEqual({
@@ -119,7 +119,7 @@ describe("GET /v1/auth/me refuses", () => {
     expect(answer.headers.getSetCookie()).toEqual([]);
   });
 
-  test("another method in the same form", async () => {
+  test("another method, in the same form", async () => {
     const answer = await service.call(undefined, "/v1/auth/me", { method: "PUT" });
     expect([answer.status, answer.text]).toEqual([405, '{"error":"method_not_allowed"}']);
     expect(answer.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
@@ -230,7 +230,7 @@ describe("the cookie", () => {
     expect(answer.headers.getSetCookie()).toEqual([]);
   });
 
-  test("of two live sessions is none: every path is cleared, and the audit log has it", async () => {
+  test("of two live sessions counts as none: every path is cleared, and the audit log has it", async () => {
     const answer = await me(`${sharedCookie(jar)}; ${sharedCookie(second)}`);
     expect([answer.status, answer.text]).toEqual([401, '{"error":"unauthenticated"}']);
     const cleared = answer.headers.getSetCookie();
@@ -449,7 +449,7 @@ describe("POST /v1/auth/logout of another site", () => {
 describe("at once", () => {
   const admin = () => ({ admin: service.service.admin });
 
-  test("a role that is granted opens the app, one that is revoked shuts it, without a new sign-in", async () => {
+  test("granting a role opens the app, revoking it closes the app, without a new sign-in", async () => {
     const newcomer = await makePerson(service);
     const mine = await signInAs(service, newcomer);
     const status = async () => (await me(sharedCookie(mine), `?app=${app.slug}`)).status;
@@ -467,7 +467,7 @@ describe("at once", () => {
     expect(await status()).toBe(403);
   });
 
-  test("a person who is disabled is signed out, and stays so when enabled again", async () => {
+  test("a disabled person is signed out, and stays so when enabled again", async () => {
     const someone = await makePerson(service, { app });
     const mine = await signInAs(service, someone);
     await setDisabled(admin(), someone.email, true);
@@ -527,7 +527,7 @@ test("an API key opens no identity endpoint, and a cookie no data endpoint", asy
   expect(cookied.status).toBe(401);
 });
 
-test("no secret of a session stands in the database or in the log", async () => {
+test("no secret of a session is in the database or in the log", async () => {
   const [, secret = ""] = (jar.get(SESSION_COOKIE) ?? "").split(".");
   expect(secret).toHaveLength(32);
   expect(service.log.join("\n")).not.toContain(secret);

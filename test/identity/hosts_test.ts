@@ -93,7 +93,7 @@ describe("with a host for the pages", () => {
     expect(answer.headers.get("strict-transport-security")).toBe("max-age=31536000");
   });
 
-  test("a method that a page lacks is told as a page, with what it allows", async () => {
+  test("a method that a page does not have is refused with a page, and with what it allows", async () => {
     const answer = await service.call(undefined, "/login", {
       method: "DELETE",
       headers: { host: "id.example.org" },

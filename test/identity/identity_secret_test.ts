@@ -77,7 +77,7 @@ describe("copied to another person", () => {
     expect(answer.json).toMatchObject({ id: victim.id });
   });
 
-  test("a session's digests prove nothing in each other's place", async () => {
+  test("a session's digests cannot be swapped", async () => {
     await write(
       "update rowhouse.sessions set session_digest = identity_digest where user_id = $1::text::uuid",
       [thief.id],
@@ -115,7 +115,7 @@ describe("the serving login by itself", () => {
     'aaaaaaaaaaaaaaaa', decode($4, 'hex'), decode($4, 'hex'), 'secret', 600, 'address', array['client'], null) as is_done`;
   const zeros = "00".repeat(32);
 
-  test("reads a password's hash, and neither signs in with it nor puts another in its place", async () => {
+  test("can read a password's hash, but neither sign in with it nor replace it", async () => {
     const [row] = await steal(
       "select password_hash from rowhouse.begin_sign_in($1, 'address x', array['client x'], 'device x', null, 10, array[60], 600, 900)",
       [victim.email],
@@ -131,7 +131,7 @@ describe("the serving login by itself", () => {
     expect(await steal("select from rowhouse.sessions where id = 'aaaaaaaaaaaaaaaa'")).toEqual([]);
   });
 
-  test("reads a link's digest, and cannot use the link", async () => {
+  test("can read a link's digest, but not use the link", async () => {
     const { linkText } = await makePasswordLink(testDeps(service.service), victim.email);
     const [row] = await steal(
       "select id, encode(digest, 'hex') as digest from rowhouse.password_links where user_id = $1::text::uuid",
@@ -148,7 +148,7 @@ describe("the serving login by itself", () => {
     expect((await visit(service, new Map(), `/set-password?token=${linkText}`)).status).toBe(200);
   });
 
-  test("reads sessions' digests, and no cookie follows from one", async () => {
+  test("can read sessions' digests, but not make a cookie from one", async () => {
     await signInAs(service, victim);
     const [row] = await steal(
       "select id, encode(session_digest, 'hex') as digest from rowhouse.sessions where user_id = $1::text::uuid",
@@ -162,7 +162,7 @@ describe("the serving login by itself", () => {
   });
 });
 
-describe("a secret that takes another's place", () => {
+describe("a secret that replaces another", () => {
   const NEXT = "another secret of the tests: 32 bytes or more";
   const open = (...identitySecrets: string[]) =>
     serve(

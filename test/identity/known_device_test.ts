@@ -100,7 +100,7 @@ describe("attempts from an IPv6 network", () => {
     expect(await tryWrong(from(other), "nobody-4@example.org")).toBe(422);
   });
 
-  test("are given back when they were right", async () => {
+  test("do not count if they were right", async () => {
     const at = from("2001:db8:1:100::1");
     expect((await submitSignIn(at, new Map(), { email: person.email })).status).toBe(303);
     const left = await write("select from rowhouse.throttle where attempts > 0");
@@ -109,7 +109,7 @@ describe("attempts from an IPv6 network", () => {
 });
 
 describe("a device on which somebody signed in", () => {
-  test("is known by a cookie that is no session", async () => {
+  test("is known by a cookie that is not a session", async () => {
     const jar: Jar = new Map();
     const answer = await submitSignIn(service, jar, { email: person.email });
     const line = answer.headers.getSetCookie().find((one) => one.startsWith(DEVICE_COOKIE));
@@ -122,7 +122,7 @@ describe("a device on which somebody signed in", () => {
     expect(me.status).toBe(401);
   });
 
-  test("is let in whatever others typed, and however many tried", async () => {
+  test("is let in whatever others typed, however many tried", async () => {
     const jar = await makeKnown(person);
     await lockOut(person.email);
     const before = await readCounters();
@@ -195,7 +195,7 @@ describe("an attempt that is refused", () => {
     expect(await readCounters()).toEqual(before);
   });
 
-  test("past five times the bound of all together waits for the minute to end, and adds no counter", async () => {
+  test("past five times the limit of all together waits for the minute to end, and adds no counter", async () => {
     const jar = await makeKnown(person);
     await tryWrong(service, "nobody@example.org");
     await write("update rowhouse.throttle set attempts = $1 where key = 'all'", [
@@ -211,7 +211,7 @@ describe("an attempt that is refused", () => {
   });
 });
 
-test("counters whose time is over are swept without an attempt, the others stay", async () => {
+test("expired counters are deleted without an attempt, the others stay", async () => {
   await tryWrong(service, "nobody@example.org");
   await write(
     `insert into rowhouse.throttle (key, attempts, ends_at)

@@ -502,7 +502,7 @@ describe("every page", () => {
     expect(answer.text).not.toMatch(/<script|<style| style=| on[a-z]+=/i);
   });
 
-  test("has a stylesheet whose address holds its digest, cached for good", async () => {
+  test("has a stylesheet with its digest in the address, cached forever", async () => {
     const page = await visit(service, new Map(), "/login");
     const path = /href="(\/assets\/style\.[0-9a-f]{16}\.css)"/.exec(page.text)?.[1] ?? "";
     const answer = await visit(service, new Map(), path);

@@ -65,11 +65,11 @@ describe("hashing", () => {
     expect(await hashing.verify("three brown cups of the", hash)).toBe(false);
   });
 
-  test("says no where there is no hash", async () => {
+  test("says no if there is no hash", async () => {
     expect(await hashing.verify("anything", undefined)).toBe(false);
   });
 
-  test("runs at most so many at once, in order, and refuses past the queue", async () => {
+  test("runs a limited number at once, in order, and refuses more than the queue holds", async () => {
     const bound = makeBound(2, 3);
     let running = 0;
     let most = 0;
@@ -93,7 +93,7 @@ describe("hashing", () => {
     expect({ most, order }).toEqual({ most: 2, order: [0, 1, 2, 3, 4] });
   });
 
-  test("takes those first who are known, and keeps room for them", async () => {
+  test("serves known people first, and keeps room for them", async () => {
     const bound = makeBound(1, 2);
     const order: string[] = [];
     const gates: (() => void)[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { html, renderField } from "../../src/pages/mod.ts";
 
-describe("html puts in", () => {
+describe("html inserts", () => {
   const hostile = `<script>alert("1")</script>&'`;
   const escaped = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;";
   test.each([

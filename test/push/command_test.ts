@@ -86,7 +86,7 @@ function readAll(folder: string): Record<string, string> {
   );
 }
 
-test("db push writes journal and types; a second one, also of a checkout with CRLF, touches nothing", async () => {
+test("db push writes journal and types; a second push, even from a checkout with CRLF, touches nothing", async () => {
   const project = await makeProject();
   expect(await run(project, "db", "check")).toMatchObject({ code: 3 });
 
@@ -124,7 +124,7 @@ test("db push writes journal and types; a second one, also of a checkout with CR
   expect(await run(project, "db", "check")).toMatchObject({ code: 0, err: "" });
 });
 
-test("a file that was edited, renamed, added or strewn is refused by its name; a missing one is written again", async () => {
+test("a file that was edited, renamed, added or is a stray is refused by name; a missing one is written again", async () => {
   const project = await makeProject();
   await run(project, "db", "push");
   const name = `0001_create_table_${project.table}.sql`;
@@ -174,7 +174,7 @@ test("a file that was edited, renamed, added or strewn is refused by its name; a
   expect(readFileSync(path, "utf8")).toBe(text);
 }, 60_000);
 
-test("a command that is killed after the COMMIT and before its files is made good by the next push", async () => {
+test("if a command is killed between the COMMIT and its files, the next push writes them", async () => {
   const project = await makeProject();
   let victim: Bun.Subprocess | undefined;
   const between = Bun.serve({
@@ -223,7 +223,7 @@ test("a command that is killed after the COMMIT and before its files is made goo
   ]);
 });
 
-test("with --app an operator pushes straight, sees drift by name, and hands a table over", async () => {
+test("with --app an operator pushes directly, sees drift by name, and transfers a table", async () => {
   const project = await makeProject();
   const second = await makeProject();
   const operator = { ...project, env: { ADMIN_DATABASE_URL: service.database.adminUrl } };

@@ -172,7 +172,7 @@ test("a step that another process is working on is left to it by pushes of every
   expect(await readSteps(app)).toMatchObject([{ state: "done", attempts: 2 }]);
 });
 
-test("a deferred index takes rows whatever their length", async () => {
+test("a deferred index accepts rows of any length", async () => {
   const { name, app } = await makeTable(0);
   const title = Buffer.from(systemRandomBytes(9000)).toString("base64");
   await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title } });

@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("what push made is what push recorded: no difference", async () => {
+test("after a push there is no drift", async () => {
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
@@ -277,7 +277,7 @@ const CASES: { name: string; by: string; undo: string; things: string[] }[] = [
   },
 ];
 
-test("each thing that is altered by hand is named, and nothing else", async () => {
+test("everything altered by hand is named, and nothing else", async () => {
   const { admin } = service.service;
   const known: string[] = [];
   for (const { name, by, undo, things } of CASES) {
@@ -289,7 +289,7 @@ test("each thing that is altered by hand is named, and nothing else", async () =
   }
 });
 
-test("compareFacts() says of each difference what was wanted and what was found", () => {
+test("compareFacts() says for each difference what was expected and what was found", () => {
   const wanted = new Map([
     ["table a", "there"],
     ["table a / column x", "there"],

@@ -284,7 +284,7 @@ test.each(NASTY.map((text) => ({ text, name: JSON.stringify(text) })))(
   },
 );
 
-test("an app's key cannot add a unique to other apps' rows, whatever flag it sends", async () => {
+test("an app's key cannot add a unique constraint to other apps' rows, whatever flag it sends", async () => {
   const name = freshName();
   const columns = [string("label")];
   const schema = (more: object) => one(table([{ ...columns[0], ...more }], { name }));

@@ -124,7 +124,7 @@ test.each(CASES)("compareJournal() of files $name", ({ files, faults = [], missi
   expect(compared.missing.map(({ seq }) => seq)).toEqual(missing);
 });
 
-test("every kind of fault has words of its own", () => {
+test("every kind of fault has its own message", () => {
   const files = [
     fileOf(first, () => "x"),
     { file: "0002_other.sql", text: "" },
@@ -157,7 +157,7 @@ test("writeJournal() writes what readJournal() reads, and leaves no temporary fi
   expect(await readFile(join(folder, ".gitattributes"), "utf8")).toBe("*.sql text eol=lf\n");
 });
 
-test("writeJournal() of nothing touches nothing, and refuses names that are none", async () => {
+test("writeJournal() of nothing touches nothing, and refuses malformed names", async () => {
   const folder = await mkdtemp(join(tmpdir(), "rowhouse-journal-"));
   await utimes(folder, 1, 1);
   expect(await writeJournal(folder, [])).toEqual([]);
@@ -198,7 +198,7 @@ test("GET /v1/data/schema and what it lists are enough to restore the journal, w
   expect(recorded[0]?.sql).toContain("E'a\\r\nb\\\\''c'");
 });
 
-test("GET /v1/data/schema lists migrations without their SQL, which is got one by one", async () => {
+test("GET /v1/data/schema lists migrations without their SQL, which is read one by one", async () => {
   const name = freshName();
   const columns = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`column_${n}`, t.string()]));

@@ -181,7 +181,7 @@ test("planned purely: an accepted push is idempotent, reads back as declared, an
   expect(accepted).toBeGreaterThan(500);
 }, 60_000);
 
-test("planned purely: plan(a, a) is empty for whoever owns the tables", () => {
+test("planned purely: plan(a, a) is empty, whoever owns the tables", () => {
   fc.assert(
     fc.property(definitions(""), (definition) => {
       const owned = applyPlan(EMPTY, "a", planPush("a", definition, EMPTY));

@@ -30,7 +30,7 @@ async function passTime(app: TestApp, seconds: number): Promise<void> {
   );
 }
 
-test("pushes, dry runs, pushes without changes and refused ones count once each, and flow back", async () => {
+test("pushes, dry runs, unchanged and refused pushes count once each, and are refilled", async () => {
   const [name, taken] = [freshName(), freshName()];
   const [app, other] = [await service.makeApp(), await service.makeApp()];
   await service.pushSchema(other, defineSchema({ [taken]: { title: t.number() } }));
@@ -77,7 +77,7 @@ test("pushes at the same time are counted one by one", async () => {
   ]);
 });
 
-test("what is refused before it is looked at does not count", async () => {
+test("a body that is refused as such does not count", async () => {
   const app = await service.makeApp();
   const invalid = { definition: { version: 1, tables: [{}] } };
   for (let n = 0; n <= PUSHES_PER_HOUR; n++) {
@@ -90,7 +90,7 @@ test("what is refused before it is looked at does not count", async () => {
 const wide = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`column_${n}`, t.string()]));
 
-test("a journal grows to its bound: the push that would pass it is refused, planned or not", async () => {
+test("a journal grows to its limit: a push that would exceed it is refused, dry run or not", async () => {
   const name = freshName();
   const app = await service.makeApp();
   const small = defineSchema({ [name]: wide(2) });
@@ -114,7 +114,7 @@ test("a journal grows to its bound: the push that would pass it is refused, plan
   expect((await postSchema(service, app, large)).json).toMatchObject({ status: "unchanged" });
 });
 
-test("there is a last number of a migration", async () => {
+test("migration numbers end", async () => {
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: {} }));
   await service.service.admin.message(
@@ -129,7 +129,7 @@ test("there is a last number of a migration", async () => {
   expect(error).toMatchObject({ code: "journal_full", status: 413 });
 });
 
-test("rowhouse db plan waits for its turn as long as --wait says, and tells why", async () => {
+test("rowhouse db plan waits for its turn as long as --wait says, and says why", async () => {
   const app = await service.makeApp();
   for (let n = 0; n < PUSHES_PER_HOUR; n++) await postSchema(service, app, defineSchema({}));
   const project = makeProject({ "schema/mod.ts": schemaText("{}") });

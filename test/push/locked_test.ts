@@ -84,7 +84,7 @@ test("a plan and a push without changes read nothing that waits for a locked tab
   });
 });
 
-test("the look at the isolation waits for no table", async () => {
+test("checking the isolation waits for no table", async () => {
   const name = freshName("held");
   await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
 

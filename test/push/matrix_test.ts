@@ -440,7 +440,7 @@ for (const [who, cases] of [
   });
 }
 
-test("lines of indexes and uniques in another order are no change, an index over the same columns in another order is one", async () => {
+test("another order of index and unique lines is no change, another order of the columns in an index is one", async () => {
   const self = freshName();
   const columns = { a: t.string(), b: t.string(), c: t.string() };
   const model = () => t.model(columns);

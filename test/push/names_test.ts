@@ -136,7 +136,7 @@ afterAll(() => service.close());
 const post = (json: object) => ({ method: "POST", json });
 
 describe("a table with hostile column names", () => {
-  test("has its rows created, read, listed, changed and deleted by one app beside another", async () => {
+  test("has its rows created, read, listed, changed and deleted by two apps side by side", async () => {
     const values = Object.fromEntries(NAMES.map((name) => [name, `value of ${name}`]));
     await service.call(
       other,
@@ -240,7 +240,7 @@ test("derived names fit 63 bytes and never collide", () => {
   );
 });
 
-test("every constraint of the tables is known by its derived name", async () => {
+test("every constraint of the tables has its derived name", async () => {
   const found = await service.service.admin.query<{ name: string }>(
     "select conname as name from pg_constraint where connamespace = 'data'::regnamespace and contype in ('u', 'f') union select i.relname from pg_index join pg_class i on i.oid = indexrelid where i.relnamespace = 'data'::regnamespace and not indisprimary",
     [],

@@ -127,7 +127,7 @@ insert into data.todos (app_id, id, title, kind, rank, project)
 }
 
 describe("the functions scan by app_id", () => {
-  test("where the table has just been made and is empty", async () => {
+  test("when the table is new and empty", async () => {
     const found = await readScans(app);
     expect(found.filter(({ scans }) => scans.length > 0).map(({ call }) => call)).toEqual(
       expect.arrayContaining(["list", "get", "update", "delete"]),
@@ -135,7 +135,7 @@ describe("the functions scan by app_id", () => {
     expect(findWasteful(found)).toEqual([]);
   });
 
-  test("where the planner was told that the table is tiny", async () => {
+  test("when the planner believes that the table is tiny", async () => {
     await service.service.admin.message(
       "delete from data.todos; delete from data.projects returning id",
     );
@@ -153,7 +153,7 @@ describe("the functions scan by app_id", () => {
     await service.service.admin.message("delete from data.projects returning id");
   });
 
-  test("where 100 apps have 1,000 rows each, before and after the planner was told", async () => {
+  test("when 100 apps have 1,000 rows each, before and after ANALYZE", async () => {
     await seed(APPS);
     const before = await readScans(app);
     await service.service.admin.message("analyze data.todos, data.projects; select 1");
@@ -163,7 +163,7 @@ describe("the functions scan by app_id", () => {
       if (call !== "create") expect([call, scans.length > 0]).toEqual([call, true]);
   }, 20_000);
 
-  test("where one app has nearly all the rows", async () => {
+  test("when one app has nearly all rows", async () => {
     await service.service.admin.message(
       `delete from data.todos where app_id <> '${app.id}' returning id`,
     );

@@ -102,7 +102,7 @@ function callAsOtherRelease(): { stop: () => Promise<{ calls: number; failures: 
   };
 }
 
-test("a list function of another release is named by everything that looks, and fails nothing else", async () => {
+test("a list function of another release is reported by everything that checks, and breaks nothing else", async () => {
   await change(OTHER_RELEASE);
   const [list, other, ready] = await Promise.all([
     service.call(app, LIST),
@@ -125,7 +125,7 @@ test("a list function of another release is named by everything that looks, and 
   );
 });
 
-test("migrate makes this release's beside it, under the calls of old processes: rows and records stay, six at once agree", async () => {
+test("migrate creates this release's beside it while old processes call it: rows and records stay, six at once agree", async () => {
   const listed = (await service.call(app, LIST)).json;
   await change(OTHER_RELEASE);
   const before = await readAll();
@@ -161,7 +161,7 @@ test.each([
   expect((await service.call(app, row, { method: given.method })).status).toBe(404);
 });
 
-test("another body of any function is a warning, and migrate puts it right", async () => {
+test("another body of any function gives a warning, and migrate renews it", async () => {
   await change(
     `create or replace function ${signature("delete")} returns text language plpgsql security definer
     as 'begin return null; end'`,
@@ -177,12 +177,12 @@ test("another body of any function is a warning, and migrate puts it right", asy
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("a function of somebody's own is no reason to make anything again", async () => {
+test("a foreign function is no reason to renew anything", async () => {
   await change(`create function api.${LIST_NAME}(text) returns int language sql as 'select 1'`);
   expect((await run(["migrate"])).out).toStartWith("Nothing to apply\n");
 });
 
-test("a push that holds the table is waited for", async () => {
+test("a push that has locked the table is waited for", async () => {
   await change(OTHER_RELEASE);
   await withDatabase(service.database.adminUrl, async (holder) => {
     const held = holder

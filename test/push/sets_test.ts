@@ -34,7 +34,7 @@ const age = ({ id }: TestApp, seconds: number) =>
 
 const TITLE = { title: t.string().required() };
 
-test("an owner's new columns, however large, are in no answer of another app, and no body of it may fill them", async () => {
+test("an owner's new columns, however large, are in no answer to another app, which cannot fill them either", async () => {
   const name = freshName();
   const path = `/v1/data/db/${name}`;
   const [owner, other] = [await service.makeApp(), await service.makeApp()];
@@ -65,7 +65,7 @@ test("an owner's new columns, however large, are in no answer of another app, an
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("apps of one set share functions, and a push of another set replaces none of them", async () => {
+test("apps with the same set share functions, and a push of another set replaces none of them", async () => {
   const name = freshName();
   const schema = defineSchema({ [name]: { ...TITLE, note: t.string().default("n") } });
   const [owner, same, fewer] = [
@@ -101,7 +101,7 @@ test("apps of one set share functions, and a push of another set replaces none o
   }
 });
 
-test("what an app has declared it goes on being served: columns, values of enums, in the table's order", async () => {
+test("an app keeps being served what it has declared: columns and enum values, in the table's order", async () => {
   const name = freshName();
   const path = `/v1/data/db/${name}`;
   const kind = (values: [string, ...string[]]) => t.enum(values);
@@ -123,7 +123,7 @@ test("what an app has declared it goes on being served: columns, values of enums
   expect([refused.status, refused.text]).toEqual([422, expect.not.stringContaining("three")]);
 });
 
-test("a clash on a unique that reaches over other apps' columns blames the app's own alone", async () => {
+test("a clash on a unique constraint with other apps' columns only names the app's own", async () => {
   const name = freshName();
   const columns = { a: t.string(), hidden: t.string().default("x") };
   await service.makeApp(defineSchema({ [name]: t.model(columns).unique("a", "hidden") }));
@@ -137,7 +137,7 @@ test("a clash on a unique that reaches over other apps' columns blames the app's
   });
 });
 
-test("functions of a set that nobody uses stay for an hour, and go with a later push or a migrate", async () => {
+test("functions of an unused set stay for an hour, and are dropped by a later push or migrate", async () => {
   const name = freshName();
   const schema = (more: object) => defineSchema({ [name]: { ...TITLE, ...more } });
   const app = await service.makeApp(schema({}));
@@ -166,7 +166,7 @@ test("functions of a set that nobody uses stay for an hour, and go with a later 
   expect((await service.call(undefined, "/ready")).status).toBe(200);
 });
 
-test("an app has eight sets of a table at the most: a ninth within a minute waits, then the oldest goes", async () => {
+test("an app has at most eight sets of a table: a ninth within a minute waits, then the oldest is dropped", async () => {
   const name = freshName();
   const columns = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`c${n}`, t.boolean()]));
@@ -189,7 +189,7 @@ test("an app has eight sets of a table at the most: a ninth within a minute wait
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("a process that has not heard of a push calls what is gone once, and is served all the same", async () => {
+test("a process that does not know of a push yet calls a dropped function once, and is served all the same", async () => {
   const name = freshName();
   const path = `/v1/data/db/${name}`;
   const schema = (more: object) => defineSchema({ [name]: { ...TITLE, ...more } });
@@ -204,7 +204,7 @@ test("a process that has not heard of a push calls what is gone once, and is ser
   expect(Object.keys(created.json as object)).toEqual(["id", "app_id", "title", "a"]);
 });
 
-test("an owner's index or unique refuses no text of another app, however long", async () => {
+test("an owner's index or unique constraint refuses no text of another app, however long", async () => {
   const name = freshName();
   const path = `/v1/data/db/${name}`;
   const columns = { title: t.string(), code: t.decimal(), note: t.string() };
@@ -224,7 +224,7 @@ test("an owner's index or unique refuses no text of another app, however long", 
   expect([made.status, made.json]).toMatchObject([201, { title: long, note: long, code }]);
 });
 
-test("the widest indexes that can be declared take the longest values there are", async () => {
+test("the widest possible indexes accept the longest values", async () => {
   const name = freshName();
   const decimals = Array.from({ length: 8 }, (_, n) => `d${n}`);
   const strings = Array.from({ length: 23 }, (_, n) => `s${n}`);
@@ -300,7 +300,7 @@ test("an app that never declared a table is told, by push and dry run alike, wha
   }
 });
 
-test("the defaults of a table have a bound together, also those that are no longer declared", async () => {
+test("the defaults of a table have a common limit, including those no longer declared", async () => {
   const name = freshName();
   const columns = (word: string, count: number) =>
     Object.fromEntries(

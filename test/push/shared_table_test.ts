@@ -185,7 +185,7 @@ test("whatever the owner of a shared table pushes, the other app is answered as 
   expect(applied).toBeGreaterThan(8);
 }, 120_000);
 
-test("and as fast as on a table that nobody touched", async () => {
+test("and as fast as on an untouched table", async () => {
   const [name, alone] = [freshName(), freshName()];
   const owner = await service.makeApp(whole(name));
   await service.makeApp(whole(alone));

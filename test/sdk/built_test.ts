@@ -17,12 +17,12 @@ test("the data client is under 3 KB for a browser", () => {
   expect(byteLength).toBeLessThan(3 * 1024);
 });
 
-test("the data client is made of src/sdk alone", () => {
+test("the data client is made only of src/sdk", () => {
   const inputs = Object.keys(built.metafile?.inputs ?? {});
   expect(inputs.length).toBeGreaterThan(3);
   expect(inputs.filter((path) => !/(^|\/)src\/sdk\/[a-z_]+\.ts$/.test(path))).toEqual([]);
 });
 
-test("the data client names nothing that one runtime alone has", () => {
+test("the data client uses nothing that only one runtime has", () => {
   expect(text).not.toMatch(/\b(Bun|process|Deno|Buffer|require|window|document|localStorage)\b/);
 });

@@ -81,7 +81,7 @@ describe("a row", () => {
     expect(await db.todos.update(id, untyped)).toMatchObject({ rank: 7, title: "Oat milk" });
   });
 
-  test("of a table called then is served, and the client is no promise", async () => {
+  test("of a table called then is served, and the client is not a promise", async () => {
     expect(await db).toBe(db);
     expect((await (await db).then.create({ title: "" })).title).toBe("");
   });
@@ -121,7 +121,7 @@ describe("a list", () => {
     expect(rows.map(({ title }) => title)).toEqual(want.flat());
   });
 
-  test("that is asked for a filter is refused by the service, not answered without it", async () => {
+  test("with a filter is refused by the service, not answered without it", async () => {
     const filtered: object = { status: "eq.open" };
     await expect(db.todos.list(filtered)).rejects.toMatchObject({
       status: 400,
@@ -129,13 +129,13 @@ describe("a list", () => {
     });
   });
 
-  test("is read no further than is looked at", async () => {
+  test("is only read as far as it is consumed", async () => {
     const before = requestCount();
     for await (const { title } of todos.all({ limit: 2 })) if (title === "b") break;
     expect(requestCount() - before).toBe(1);
   });
 
-  test("shows the rows of the calling app alone", async () => {
+  test("shows only the calling app's rows", async () => {
     const rows = await Array.fromAsync(connect(await service.makeApp(schema)).todos.all());
     expect(rows).toEqual([]);
   });
@@ -260,7 +260,7 @@ describe("a refusal is a DataError:", () => {
     expect(await failureOf(todoz.list())).toMatchObject({ status: 404, code: "unknown_table" });
   });
 
-  test("a service that is somewhere else", async () => {
+  test("another server", async () => {
     const lost = createDataClient({ baseUrl: `${service.url}/api`, apiKey: app.key, schema });
     expect(await failureOf(lost.todos.list())).toMatchObject({
       status: 404,
@@ -320,7 +320,7 @@ describe("nothing is sent for", () => {
 });
 
 describe("createDataClient()", () => {
-  test("knows the tables of its schema and no other", () => {
+  test("knows the tables of its schema and no others", () => {
     expect(Object.keys(db)).toEqual(["projects", "todos", "then"]);
     expect("tasks" in db).toBe(false);
     expect(Object.isFrozen(db)).toBe(true);
@@ -328,7 +328,7 @@ describe("createDataClient()", () => {
     expect(Bun.inspect(db, { depth: 9 })).not.toContain(app.key);
   });
 
-  test("without a schema answers to names of tables alone, and is no promise", async () => {
+  test("without a schema accepts only names of tables, and is not a promise", async () => {
     const open: Record<string, unknown> = createDataClient<Record<string, never>>({
       baseUrl: service.url,
       apiKey: app.key,

@@ -58,7 +58,7 @@ test("outside a browser, what needs a page says so", () => {
   expect(client().loginUrl("https://wiki.example.org/")).toStartWith("https://id.example.org/");
 });
 
-test("createIdentityClient() reads nothing and asks nothing", () => {
+test("createIdentityClient() reads nothing and sends nothing", () => {
   Object.defineProperty(globalThis, "location", {
     configurable: true,
     get: () => {
@@ -81,7 +81,7 @@ test("createIdentityClient() reads nothing and asks nothing", () => {
 });
 
 describe("getUser()", () => {
-  test("asks without app, with credentials, and gives the user", async () => {
+  test("asks without an app, with credentials, and returns the user", async () => {
     answers = [ok(ADA)];
     expect(await client().getUser()).toEqual(ADA);
     expect(paths()).toEqual(["/v1/auth/me"]);
@@ -128,12 +128,12 @@ describe("getSession()", () => {
     expect(paths()).toEqual(calls);
   });
 
-  test("throws where the second call fails", async () => {
+  test("throws if the second call fails", async () => {
     answers = [no(403, "forbidden"), no(503, "request_failed")];
     await expect(client().getSession()).rejects.toMatchObject({ status: 503 });
   });
 
-  test("names the app as it is in the query", async () => {
+  test("encodes the app in the query", async () => {
     answers = [ok(EDITOR)];
     await createIdentityClient({
       url: "https://a",
@@ -262,7 +262,7 @@ test.each([
 });
 
 describe("requireUser()", () => {
-  test("gives the user who may", async () => {
+  test("returns a user who may use the app", async () => {
     answers = [ok(EDITOR)];
     expect(await client().requireUser()).toEqual(EDITOR);
   });
@@ -285,7 +285,7 @@ describe("requireUser()", () => {
     },
   );
 
-  test("hands who is forbidden to onForbidden, and stays open", async () => {
+  test("passes a forbidden user to onForbidden, and never settles", async () => {
     answers = [no(403, "forbidden"), ok(ADA)];
     const seen: unknown[] = [];
     const promise = client().requireUser({ onForbidden: (user) => seen.push(user) });
@@ -299,7 +299,7 @@ describe("requireUser()", () => {
     expect(went).toEqual([]);
   });
 
-  test("lets what onForbidden throws be seen", async () => {
+  test("passes on what onForbidden throws", async () => {
     answers = [no(403, "forbidden"), ok(ADA)];
     const onForbidden = () => {
       throw new Error("broken");
@@ -350,13 +350,13 @@ describe("logout()", () => {
     expect(went).toEqual(["https://wiki.example.org/bye"]);
   });
 
-  test("goes even where fetch itself throws", async () => {
+  test("goes even if fetch itself throws", async () => {
     await client().logout();
     expect(went).toEqual(["https://id.example.org/login"]);
   });
 });
 
-test("methods can be taken out of the client", async () => {
+test("methods can be destructured", async () => {
   const { getSession, hasAccess } = client();
   answers = [ok(EDITOR), ok(EDITOR)];
   expect([(await getSession()).status, await hasAccess("editor")]).toEqual(["authenticated", true]);

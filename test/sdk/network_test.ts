@@ -85,7 +85,7 @@ const calls: { name: string; repeatable: boolean; call: (db: Client) => Promise<
   { name: "update", repeatable: false, call: (db) => db.todos.update(ID, { title: "Milk" }) },
 ];
 
-describe("an answer of somebody in between", () => {
+describe("an answer from something in between", () => {
   test.each([
     { name: "an empty 400", reply: refuse(400), want: { status: 400 } },
     { name: "an empty 413", reply: refuse(413), want: { status: 413 } },
@@ -133,7 +133,7 @@ describe("an answer of somebody in between", () => {
   });
 });
 
-describe("a fault that passes by itself", () => {
+describe("a temporary failure", () => {
   test.each(
     calls.flatMap((call) =>
       [429, 502, 503, 504].map((status) => ({
@@ -180,7 +180,7 @@ describe("a fault that passes by itself", () => {
     },
   );
 
-  test("in the middle of an answer is tried again", async () => {
+  test("in the middle of an answer is retried", async () => {
     const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
     const whole = JSON.stringify(ROW);
     const { url } = listen(
@@ -202,7 +202,7 @@ describe("a fault that passes by itself", () => {
     expect(requests).toHaveLength(4);
   });
 
-  test("is not tried again when nobody wants it", async () => {
+  test("is not retried if retries are off", async () => {
     const { url, requests } = serve(refuse(503, "overloaded"));
     await failureOf(connect(url, { retries: 0 }).todos.get(ID));
     expect(requests).toHaveLength(1);
@@ -222,7 +222,7 @@ describe("a fault that passes by itself", () => {
 });
 
 describe("Retry-After", () => {
-  test("of a second is waited for", async () => {
+  test("of a second is waited out", async () => {
     const { url } = serve(refuse(503, "unavailable", { "retry-after": "1" }), row);
     const startedAt = performance.now();
     expect(await connect(url).todos.get(ID)).toEqual(ROW);
@@ -241,14 +241,14 @@ describe("Retry-After", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("past the call's own time is an error at once, and not a timeout", async () => {
+  test("longer than the call's own time is an error at once, and not a timeout", async () => {
     const { url } = serve(refuse(503, "unavailable", { "retry-after": "5" }), row);
     const error = await failureOf(connect(url).todos.get(ID, { timeoutMs: 2000 }));
     expect(error).toMatchObject({ status: 503, code: "unavailable", retryAfterMs: 5000 });
   });
 });
 
-describe("a delete that is tried again and finds no row", () => {
+describe("a delete that is retried and finds no row", () => {
   const now = { "retry-after": "0" };
   test.each([
     { name: "after 502", reply: refuse(502, undefined, now) },
@@ -260,7 +260,7 @@ describe("a delete that is tried again and finds no row", () => {
     expect(requests).toHaveLength(2);
   });
 
-  test("is done after a lost answer", async () => {
+  test("has succeeded after a lost answer", async () => {
     const body = '{"error":"not_found"}';
     const answer = `HTTP/1.1 404 Not Found\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     expect(await connect(listen("HTTP/1.1 204", answer).url).todos.delete(ID)).toBeUndefined();
@@ -275,7 +275,7 @@ describe("a delete that is tried again and finds no row", () => {
     expect(error).toMatchObject({ status: 404, code: "not_found" });
   });
 
-  test("is an error where it is the table that is missing", async () => {
+  test("is an error if the table is missing", async () => {
     const { url } = serve(refuse(502, undefined, now), refuse(404, "unknown_table"));
     expect(await failureOf(connect(url).todos.delete(ID))).toMatchObject({ code: "unknown_table" });
   });
@@ -300,7 +300,7 @@ describe("a call that takes too long", () => {
     expect(error).toMatchObject({ code: "timeout" });
   });
 
-  test("may take for ever", async () => {
+  test("may take forever", async () => {
     const { url } = serve(row);
     const db = connect(url, { timeoutMs: Number.POSITIVE_INFINITY });
     expect(await db.todos.get(ID)).toEqual(ROW);
@@ -350,7 +350,7 @@ describe("the caller's signal", () => {
   });
 });
 
-test("what is sent is the key, JSON and nothing else of the client's", async () => {
+test("the client sends the key, JSON and nothing else of its own", async () => {
   const { url, requests } = serve(row);
   await connect(url).todos.create({ title: "Milk" });
   await connect(`${url}/base//`).todos.get("ä/1?");

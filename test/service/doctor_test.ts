@@ -176,7 +176,7 @@ describe("rowhouse doctor", () => {
       },
     });
 
-  test("finds nothing to mend in a service that is well", async () => {
+  test("finds nothing to fix in a healthy service", async () => {
     const { code, out, err } = await run(database.servingUrl, "--json");
     const { findings } = JSON.parse(out) as { findings: { about: string; level: string }[] };
     expect([code, err]).toEqual([0, ""]);
@@ -242,7 +242,7 @@ describe("rowhouse doctor", () => {
     expect(out).not.toContain(TEST_IDENTITY_SECRET);
   });
 
-  test("fails over an isolation that is broken, and names the place", async () => {
+  test("fails if the isolation is broken, and says where", async () => {
     await withDatabase(database.adminUrl, (admin) =>
       admin.message("create table data.stray (); select 1"),
     );
@@ -336,7 +336,7 @@ describe("rowhouse doctor", () => {
     expect(out).not.toContain("secret-word");
   });
 
-  test("without settings looks at the database of a dev in this folder; with one it does not", async () => {
+  test("without settings checks the database of a dev in this folder; with settings it does not", async () => {
     const dev = {
       baseUrl: "http://localhost:1",
       gatewayUrl: "http://api.rowhouse.localhost:1",
@@ -370,7 +370,7 @@ describe("rowhouse doctor", () => {
     expect(set.out).toContain("does not answer (ECONNREFUSED)");
   });
 
-  test("names a database of another baseline, with the way out, and looks no further", async () => {
+  test("reports a database of another baseline, says what to do, and checks nothing else", async () => {
     const other = await makeDatabase();
     await withDatabase(other.adminUrl, (admin) =>
       admin.message("update rowhouse.service_migrations set checksum = 'sha256:0'; select 1"),
@@ -392,7 +392,7 @@ describe("rowhouse doctor", () => {
     ]);
   });
 
-  test("names a database without migrations, and one that is away", async () => {
+  test("reports a database without migrations, and one that is away", async () => {
     const empty = await makeEmptyDatabase();
     const env = { DATABASE_URL: empty.url };
     const bare = await runCommand(["doctor"], { ...project, env });

@@ -115,7 +115,7 @@ const BREAKS = [
   },
 ];
 
-describe("a service refuses to serve, and to start, over", () => {
+describe("a service refuses to serve, and to start, with", () => {
   test.each(BREAKS)("$name", async ({ hurt, mend, says }) => {
     await service.service.admin.message(`${hurt}; select 1`);
     try {
@@ -161,7 +161,7 @@ async function warmAnother(): Promise<void> {
   }
 }
 
-test("a service that drains is alive and not ready", async () => {
+test("a draining service is alive but not ready", async () => {
   const drained = await openTestService();
   try {
     drained.service.drain();
@@ -175,7 +175,7 @@ test("a service that drains is alive and not ready", async () => {
   }
 });
 
-describe("what keeps the service from looking, and is no outage", () => {
+describe("what prevents a look, and is not an outage,", () => {
   test("is logged by the watch, and by the port for operators", async () => {
     const one = await openTestService();
     try {
@@ -200,7 +200,7 @@ describe("what keeps the service from looking, and is no outage", () => {
     }
   });
 
-  test("does not let an old verdict count: nobody knows that apps are kept apart", async () => {
+  test("does not let an old verdict count: nobody knows whether apps are kept apart", async () => {
     const one = await openTestService();
     const lines: string[] = [];
     let now = 0;

@@ -17,7 +17,7 @@ async function ask(path: string, method = "GET"): Promise<{ status: number; text
   return { status: response.status, text: await response.text() };
 }
 
-test("the port for operators tells that it lives, that it is ready, and the metrics", async () => {
+test("the port for operators has /live, /ready and the metrics", async () => {
   const answers = await Promise.all(
     ["/live", "/ready", "/metrics", "/v1/data/db/todos"].map((path) => ask(path)),
   );
@@ -29,7 +29,7 @@ test("metrics are not on the port that serves", async () => {
   expect((await service.call(undefined, "/metrics")).status).toBe(404);
 });
 
-test("requests, errors and the pool are counted, under labels that callers cannot make more of", async () => {
+test("requests, errors and the pool are counted, under a fixed set of labels", async () => {
   for (let index = 0; index < 20; index++) {
     await service.call(app, `/v1/data/db/none_${index}`);
     await service.call(undefined, `/${index}`, { method: "PROPFIND" });
@@ -54,7 +54,7 @@ test("requests, errors and the pool are counted, under labels that callers canno
   expect(text).not.toContain("process_heap_bytes");
 });
 
-test("a request is one line, with what it took and whose trace it continues", async () => {
+test("a request is one line, with its duration and the trace that it continues", async () => {
   const [traceId, parentSpanId] = ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"];
   const answer = await service.call(app, "/v1/data/db/todos?limit=1", {
     headers: { traceparent: `00-${traceId}-${parentSpanId}-01` },

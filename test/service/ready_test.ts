@@ -37,7 +37,7 @@ test("/ready answers from the last verdict: asking again costs the database noth
   expect(before).toBeGreaterThan(0);
 });
 
-test("/ready tells of a change within the time of a look, and of its end", async () => {
+test("/ready notices a change, and its end, within the interval of a look", async () => {
   await open(100);
   expect(await ask()).toBe(200);
   const rename = (from: string, to: string) =>
@@ -51,7 +51,7 @@ test("/ready tells of a change within the time of a look, and of its end", async
   await eventually(async () => (await ask()) === 200);
 });
 
-test("/ready tells soon of a database that has gone silent, whatever the last verdict was", async () => {
+test("/ready soon notices that the database has gone silent, whatever the last verdict was", async () => {
   await open();
   expect(await ask()).toBe(200);
 

@@ -20,7 +20,7 @@ test.each([
   { name: "nothing as null", value: undefined, want: "null" },
 ])("canonicalJson() writes $name", ({ value, want }) => expect(canonicalJson(value)).toBe(want));
 
-test("canonicalJson() is one text for one value, whatever the order of its keys, and loses nothing", () => {
+test("canonicalJson() gives one text per value, whatever the order of its keys, and loses nothing", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const text = canonicalJson(value);

@@ -35,11 +35,11 @@ test.each([
 
 const LENGTHS: PrefixLength[] = [64, 56, 48];
 
-describe("toClientNetwork() folds", () => {
+describe("toClientNetwork() groups", () => {
   const group = fc.integer({ min: 0, max: 0xffff });
   const groups = fc.tuple(group, group, group, group, group, group, group, group);
 
-  test("two IPv6 addresses exactly where their first bits are equal", () => {
+  test("two IPv6 addresses exactly if their first bits are equal", () => {
     fc.assert(
       fc.property(groups, fc.integer({ min: 0, max: 127 }), (one, bit) => {
         fc.pre(one[0] !== 0); // neither is mapped

@@ -113,7 +113,7 @@ describe("a connection", () => {
     },
   );
 
-  test("is frozen after a message, and ended when the proxy is healed", async () => {
+  test("is frozen after a message, and closed when the proxy is healed", async () => {
     onFirst("server", "D", () => ({ fault: "freeze" }));
     const answer = ask();
     expect(await orNothing(answer)).toBe("nothing");

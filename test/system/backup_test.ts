@@ -103,11 +103,11 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     return { status: response.status, text: await response.text() };
   };
 
-  test("may serve: its isolation is whole", async () => {
+  test("may serve: its isolation is intact", async () => {
     await copy.warm();
   });
 
-  test("takes the same keys and answers the same rows", async () => {
+  test("accepts the same keys and answers the same rows", async () => {
     for (const app of [one, other]) {
       const [before, after] = await Promise.all([original.call(app, LIST), ask(app, LIST)]);
       expect(after).toEqual({ status: 200, text: before.text });
@@ -115,7 +115,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     }
   });
 
-  test("shows no app another's row", async () => {
+  test("shows no app another app's row", async () => {
     const mine = await ask(one, LIST);
     const { rows } = JSON.parse((await ask(other, LIST)).text) as { rows: { id: string }[] };
     const foreign = await ask(one, `${LIST}/${rows[0]?.id}`);
@@ -143,7 +143,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     });
   });
 
-  test("has the journal and the catalog: the same schema is nothing new", async () => {
+  test("has the journal and the catalog: the same schema changes nothing", async () => {
     const same = await push(
       { admin: pushing, log: () => undefined },
       { app: one, definition: definitionOf(schema), options: { dryRun: true } },
@@ -151,7 +151,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     expect(same.status).toBe("unchanged");
   });
 
-  test("is well, says the doctor", async () => {
+  test("is fine, says the doctor", async () => {
     const { servingUrl } = original.database;
     const findings = await examine({
       db: copy.db,
@@ -164,7 +164,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
   });
 
-  test("made without --create is found out by the doctor", async () => {
+  test("made without --create is reported by the doctor", async () => {
     const dump = join(folder, "plain.dump");
     runTool("pg_dump", ["--format=custom", `--file=${dump}`, original.database.adminUrl]);
     runTool("psql", ["-q", "-c", "create database plain_copy", second.url]);

@@ -112,7 +112,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
     return done.out.trim();
   };
 
-  test("the one-shots admit each login to its role, and serve again as often as they are run", async () => {
+  test("the one-shot services grant each login its role, and can be run again and again", async () => {
     const names = ["migrate-gateway", "migrate-data", "migrate-identity"];
     for (const _ of [1, 2])
       for (const name of names) {
@@ -123,7 +123,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
       }
   });
 
-  test("the services start, a push and a row go through the gateway, a person is told apart", async () => {
+  test("the services start; a push, a row and a sign-in go through the gateway", async () => {
     await start("data");
     await start("identity");
     await start("gateway");

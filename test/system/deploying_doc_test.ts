@@ -70,7 +70,7 @@ describe("its commands, in their order,", () => {
     keyId = /^rh_([a-z0-9]{16})\./.exec(out)?.[1] ?? keyId;
   });
 
-  test("are all that the page has, with some of each kind", () => {
+  test("are all commands on the page, with some of each kind", () => {
     const kinds = new Set(commands.map((line) => line.split(" ").slice(1, 3).join(" ")));
     for (const kind of ["migrate", "doctor", "admin roll-key", "admin revoke-key"])
       expect(kinds).toContain(kind);
@@ -79,7 +79,7 @@ describe("its commands, in their order,", () => {
   });
 });
 
-test("what it has Docker Compose do is about services that there are", () => {
+test("its Docker Compose commands name existing services", () => {
   const called = lines.filter((line) => line.startsWith("docker compose "));
   expect(called.length).toBeGreaterThan(4);
   const names = called.map((line) => /(?:up|exec|run --rm) ([a-z-]+)/.exec(line)?.[1] ?? line);
@@ -89,7 +89,7 @@ test("what it has Docker Compose do is about services that there are", () => {
   expect(COMPOSE.text).toContain("/docker-entrypoint-initdb.d/init_logins.sh");
 });
 
-test("what it names in capitals is a setting, or a variable of compose.yaml", () => {
+test("every word in capitals is a setting, or a variable in compose.yaml", () => {
   const used = new Set(
     [...page.matchAll(/`([A-Z][A-Z_]{3,})(?:=[^`]*)?`/g)].map(([, name = ""]) => name),
   );
@@ -102,7 +102,7 @@ test("what it names in capitals is a setting, or a variable of compose.yaml", ()
   expect(used.size).toBeGreaterThan(15);
 });
 
-test("its numbers are those of the code", () => {
+test("its numbers are those in the code", () => {
   expect(page).toContain(`${DEFAULT_PER_MINUTE.toLocaleString("en-US")} requests per minute`);
   expect(page).toContain(`${FAILURES_PER_MINUTE} times per minute`);
   for (const grace of Object.keys(GRACES)) expect(page).toContain(`\`${grace}\``);

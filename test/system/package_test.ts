@@ -264,7 +264,7 @@ export const { title }: { title: string } = await ${line};
     expect(await run([join(BIN, "bun"), "x", "tsc"], project)).toBe("");
   });
 
-  test.skipIf(!HAS_NODE)("says in one line how to get Bun where there is none", async () => {
+  test.skipIf(!HAS_NODE)("says in one line how to get Bun if there is none", async () => {
     const project = projects.get("bun add")?.folder ?? "";
     const path = join(folder, "path");
     await mkdir(path, { recursive: true });
@@ -298,7 +298,7 @@ export const { title }: { title: string } = await ${line};
     },
   );
 
-  test("and never ran init is told so by dev, in one line", async () => {
+  test("and never ran init, is told so by dev in one line", async () => {
     const project = projects.get("bun add")?.folder ?? "";
     const dev = run([join(BIN, "bun"), "x", "rowhouse", "dev", "--port", "0"], project);
     const { message } = await dev.then(
@@ -320,7 +320,7 @@ export const { title }: { title: string } = await ${line};
 });
 
 describe("the package", () => {
-  test("holds its sources, what is built from them, the example's, and nothing else", async () => {
+  test("contains its sources, what is built from them, the example, and nothing else", async () => {
     const files = (await run(["tar", "-tzf", tarball], folder)).trim().split("\n");
     const own = (await listOwnFiles()).filter((file) =>
       /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|schema\/mod\.ts|src\/.+|examples\/todo\/(package\.json|index\.html|vite\.config\.ts|(src|server)\/.+))$/.test(

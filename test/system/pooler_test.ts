@@ -57,7 +57,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
   });
 
-  test("nothing that is sent needs a session of its own", async () => {
+  test("nothing needs session state", async () => {
     await tour();
     const texts = proxy.texts();
     expect(texts.length).toBeGreaterThan(5);

@@ -42,7 +42,7 @@ function readSentences(): Record<string, Record<string, string[]>> {
   );
 }
 
-test("every sentence of the page is tried, and nothing else", () => {
+test("every sentence of the page is tested, and nothing else", () => {
   const tried = Object.fromEntries(
     Object.entries(PAGE).map(([heading, { Can, Cannot }]) => [
       heading,

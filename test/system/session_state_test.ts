@@ -166,7 +166,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
     await cluster?.stop();
   });
 
-  test("has seen every route of the table, and nothing that needs a session", async () => {
+  test("has seen every route, and nothing that needs session state", async () => {
     const answers = await tour();
     expect(answers.filter(({ status }) => status >= 400).map(({ text }) => text)).toEqual([]);
     const asked = service.log

@@ -68,9 +68,9 @@ defineSchema({
   // @ts-expect-error Rowhouse: every table already has a column `app_id`
   todos: t.model({ app_id: t.uuid() }),
 });
-// @ts-expect-error Rowhouse: PostgreSQL keeps the column name `ctid` for itself
+// @ts-expect-error Rowhouse: the column name `ctid` is reserved by PostgreSQL
 defineSchema({ todos: { ctid: t.string() } });
-// @ts-expect-error Rowhouse: JavaScript keeps the name `toString` for itself
+// @ts-expect-error Rowhouse: the column name `toString` has a special meaning in JavaScript
 defineSchema({ todos: { toString: t.string() } });
 // @ts-expect-error Rowhouse: table `projects` is not declared in this schema
 defineSchema({ todos: { project: t.ref("projects") } });
