@@ -13,7 +13,7 @@ import { accumulate, mergeTable } from "./merge_table.ts";
 import { noteAddedDefaults, noteRemovals, noteRemovedTables } from "./notes.ts";
 import { findOwnerConflicts } from "./owner_rules.ts";
 import { planChanges } from "./plan_changes.ts";
-import { planSets, type SetsPlan } from "./plan_sets.ts";
+import { planSets } from "./plan_sets.ts";
 import type { PushState, TableState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 
@@ -83,8 +83,8 @@ function planForeignTable(appId: string, declared: TableDefinition, found: Table
   const use = planUse(appId, declared, { found, next: found.definition });
   const isNews = conflicts.length === 0 && before === undefined;
   return {
-    steps: use.steps,
-    conflicts: [...conflicts, ...use.conflicts],
+    steps: use,
+    conflicts,
     notes: isNews
       ? [`SHARED: ${declared.name} already exists; you use it as it is`]
       : noteRemovals(declared, before ?? declared),
@@ -97,8 +97,8 @@ function planOwnTable(declared: TableDefinition, found: TableState): Plan {
   const use = planUse(ownerAppId, declared, { found, next });
   const before = findUse(ownerAppId, found)?.definition ?? declared;
   return {
-    steps: [...planChanges(next, recorded, { isLarge: found.isLarge }), ...use.steps],
-    conflicts: [...findOwnerConflicts({ declared, next, found }), ...use.conflicts],
+    steps: [...planChanges(next, recorded, { isLarge: found.isLarge }), ...use],
+    conflicts: findOwnerConflicts({ declared, next, found }),
     notes: [...noteRemovals(declared, before), ...noteAddedDefaults(next, recorded)],
   };
 }
@@ -106,13 +106,11 @@ function planOwnTable(declared: TableDefinition, found: TableState): Plan {
 type Tables = { found: TableState; next: TableDefinition };
 
 /** What an app will be served of a table: what it declares, and what it has declared before. */
-function planUse(appId: string, declared: TableDefinition, { found, next }: Tables): SetsPlan {
+function planUse(appId: string, declared: TableDefinition, { found, next }: Tables): Step[] {
   const before = findUse(appId, found)?.definition;
   const used = accumulate(declared, before, next);
-  if (before !== undefined && canonicalJson(before) === canonicalJson(used))
-    return { steps: [], conflicts: [] };
-  const sets = planSets(appId, used, found.sets);
-  return { ...sets, steps: [...sets.steps, { kind: "register", table: used }] };
+  if (before !== undefined && canonicalJson(before) === canonicalJson(used)) return [];
+  return [...planSets(appId, used, found.sets), { kind: "register", table: used }];
 }
 
 function findUse(appId: string, found: TableState) {

@@ -7,7 +7,7 @@
  */
 import { hashColumnSet } from "../catalog/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
-import type { Conflict } from "./compare.ts";
+import { busy } from "./refusals.ts";
 import type { RecordedSet } from "./state.ts";
 import type { Step } from "./step.ts";
 
@@ -15,17 +15,19 @@ import type { Step } from "./step.ts";
 export const KEPT_S = 3600;
 /** Maximum number of sets that an app has of a table, including those that it no longer uses. */
 const MAX_SETS = 8;
-/** For how long at least, even if an app has too many. */
-const KEPT_LEAST_S = 60;
+/** For how long at least, even if an app has too many: calls that are under way end within this time. */
+const KEPT_LEAST_S = 5;
 
-export type SetsPlan = { steps: Step[]; conflicts: Conflict[] };
-
-/** The steps after which an app is served `used`; `recorded` are all apps' sets of that table. */
+/**
+ * The steps after which an app is served `used`; `recorded` are all apps' sets of that table.
+ *
+ * @throws {Problem} push_busy — the app has too many sets, and the oldest is too young to go
+ */
 export function planSets(
   appId: string,
   used: TableDefinition,
   recorded: readonly RecordedSet[],
-): SetsPlan {
+): Step[] {
   const hash = hashColumnSet(used);
   const isWanted = (set: RecordedSet) => set.appId === appId && set.hash === hash;
   const kept = recorded.filter((set) => isWanted(set) || !isExpired(set));
@@ -33,14 +35,12 @@ export function planSets(
   const excess = others.sort(byAge).slice(0, Math.max(others.length + 1 - MAX_SETS, 0));
   const gone = [...recorded.filter((set) => !kept.includes(set)), ...excess];
   const left = kept.filter((set) => !excess.includes(set));
+  if (excess.some(isYoung)) throw busy();
   const make: Step = { kind: "create_functions", table: used };
-  return {
-    steps: [
-      ...(left.some((set) => set.hash === hash && set.unusedS === null) ? [] : [make]),
-      ...planDrop(used.name, gone, [...left.map((set) => set.hash), hash]),
-    ],
-    conflicts: excess.some(isYoung) ? [tooMany(used.name)] : [],
-  };
+  return [
+    ...(left.some((set) => set.hash === hash && set.unusedS === null) ? [] : [make]),
+    ...planDrop(used.name, gone, [...left.map((set) => set.hash), hash]),
+  ];
 }
 
 /** The step that drops the functions of sets that no app has any more, and forgets the sets; none if there are none. */
@@ -72,13 +72,4 @@ function isYoung({ unusedS }: RecordedSet): boolean {
 
 function byAge(a: RecordedSet, b: RecordedSet): number {
   return (b.unusedS ?? -1) - (a.unusedS ?? -1);
-}
-
-function tooMany(table: string): Conflict {
-  return {
-    table,
-    wanted: "another set of columns",
-    found: `${MAX_SETS} that were pushed within a minute, which processes may still call`,
-    remedy: "push again in a minute",
-  };
 }

@@ -484,6 +484,8 @@ async function readRecord(service: TestService, app: TestApp, name: string): Pro
   const declared = await readDeclared(service.service.admin, app);
   const record = JSON.stringify([JSON.parse(text), migrations, declared])
     .replaceAll(name, "one_table")
+    // The hash of a set covers the table's name.
+    .replaceAll(/(?<=one_table__)[0-9a-f]{16}(?=_)/g, "one_set")
     .replaceAll(app.slug, "one_app");
   return JSON.parse(record, (key, value: unknown) => (key === "checksum" ? undefined : value));
 }
