@@ -307,10 +307,10 @@ type RoleNeeds = {
 
 /** What a role requires, and what it must not know: a service that knew another's secret could sign for it. */
 const OF_GATEWAY = {
-  INTERNAL_HMAC_SECRET_DATA: "the gateway's",
-  INTERNAL_HMAC_SECRET_IDENTITY: "the gateway's",
+  INTERNAL_HMAC_SECRET_DATA: "the gateway",
+  INTERNAL_HMAC_SECRET_IDENTITY: "the gateway",
 };
-const OF_IDENTITY = { IDENTITY_SECRET: "the identity service's" };
+const OF_IDENTITY = { IDENTITY_SECRET: "the identity service" };
 const ROLE_NEEDS: Readonly<Record<string, RoleNeeds>> = {
   gateway: { needed: ["UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"], foreign: OF_IDENTITY },
   data: { needed: ["INTERNAL_HMAC_SECRET"], foreign: { ...OF_GATEWAY, ...OF_IDENTITY } },
@@ -333,7 +333,10 @@ function findRoleFaults(env: Environment): string[] {
     ...needed.filter(isUnset).map((name) => `${name} must be set when ROLE is ${role}`),
     ...Object.entries(foreign)
       .filter(([name]) => !isUnset(name))
-      .map(([name, whose]) => `${name} must not be set when ROLE is ${role}: it is ${whose} alone`),
+      .map(
+        ([name, holder]) =>
+          `${name} must not be set when ROLE is ${role}: only ${holder} may have it`,
+      ),
   ];
 }
 

@@ -98,7 +98,7 @@ function addRoute<Deps>(root: Node<Deps>, route: Route<Deps>): void {
   for (const segment of route.path.split("/").slice(1))
     node = addSegment(node, segment, route.path);
   if (node.methods.has(route.method))
-    throw new Error(`Route ${route.method} ${route.path} stands twice`);
+    throw new Error(`Route ${route.method} ${route.path} is registered twice`);
   node.methods.set(route.method, route);
   if (route.method === "GET") node.methods.set("HEAD", route);
   node.allow = [...node.methods.keys(), "OPTIONS"].join(", ");

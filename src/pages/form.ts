@@ -6,7 +6,7 @@ export type Field = {
   label: string;
   type: "email" | "password";
   autocomplete: "username" | "current-password" | "new-password";
-  /** Characters at the most. */
+  /** At most this many characters. */
   maxLength: number;
   value?: string | undefined;
   /** What is expected, shown before anything is wrong. */

@@ -27,5 +27,5 @@ function withhold({ table, column, wanted, remedy }: Clash, declared: TableDefin
   if (column === undefined) return { table, wanted, remedy };
   if (declared.columns.some(({ name }) => name === column))
     return { table, column, wanted: "this column as declared", remedy };
-  return { table, wanted: "this table with the declared columns alone", remedy };
+  return { table, wanted: "this table with only the declared columns", remedy };
 }

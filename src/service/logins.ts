@@ -107,7 +107,7 @@ export function findPushingExcess(found: Login): Finding | undefined {
     level: "warn",
     says: `${found.login} ${rights}: more than pushing needs`,
     remedy:
-      "serve with an ADMIN_DATABASE_URL whose login is a member of rowhouse_tables alone; only migrate and admin need an administrator",
+      "serve with an ADMIN_DATABASE_URL whose login is a member of rowhouse_tables only; only migrate and admin need an administrator",
   };
 }
 

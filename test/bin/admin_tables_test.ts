@@ -69,7 +69,7 @@ test("a use is ended with its rows, the owner's last; then the table is dropped,
     expect.stringMatching(/which app-\w+ owned and no app uses, will be dropped.* add --yes/),
   ]);
   const asked = admin.start("drop-table", name);
-  await asked.until(/Type the name of the table to go on: $/);
+  await asked.until(/Type the name of the table to continue: $/);
   asked.type("y\n");
   expect(await asked.ended).toBe(1);
   await asked.until(/Nothing was changed/);

@@ -1,4 +1,4 @@
-/** `rowhouse dev --reset`: what it throws away, and that it asks before. */
+/** `rowhouse dev --reset`: what it deletes, and that it asks first. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -62,7 +62,7 @@ async function expectKept(): Promise<void> {
 
 describe("changes nothing", () => {
   const NO_TERMINAL =
-    "Rowhouse dev --reset asks before it throws away the database in .rowhouse/postgres, and there is no terminal to ask on: add --yes\n";
+    "Deleting the database in .rowhouse/postgres has to be confirmed, and there is no terminal to ask on: add --yes\n";
   test(
     "where it cannot ask, where DATABASE_URL names the database, and where the folder holds something else",
     async () => {
@@ -76,7 +76,7 @@ describe("changes nothing", () => {
       expect(named).toEqual({
         code: 1,
         out: "",
-        err: "Rowhouse dev --reset throws away only the embedded database: unset DATABASE_URL, or drop and create that database yourself\n",
+        err: "Only the embedded database can be reset: unset DATABASE_URL, or drop and create that database yourself\n",
       });
       const words = ["dev", "--reset", "--yes", "--data-dir", "schema"];
       const { code, err } = await runCommand(words, project);
@@ -96,10 +96,10 @@ describe("changes nothing", () => {
     "where the answer is $name",
     async ({ typed }) => {
       const asked = startOnTerminal(["dev", "--port", "0", "--reset"], project);
-      await asked.until(/Go on\? \[y\/N\] $/);
+      await asked.until(/Continue\? \[y\/N\] $/);
       asked.type(typed);
       expect(await asked.ended).toBe(1);
-      await asked.until(/Nothing was thrown away/);
+      await asked.until(/Nothing was deleted/);
       expect(readJournal()).toEqual(JOURNAL);
     },
     LIMIT_MS,
@@ -129,7 +129,7 @@ test(
     const { people } = JSON.parse(secrets()) as { people: unknown };
     const asked = startOnTerminal(["dev", "--port", "0", "--reset"], project);
     await asked.until(
-      /This throws away the database in \.rowhouse\/postgres with every row in it, \.rowhouse\/migrations and \.rowhouse\/types\.d\.ts\. Go on\? \[y\/N\] $/,
+      /This deletes the database in \.rowhouse\/postgres with every row in it, \.rowhouse\/migrations and \.rowhouse\/types\.d\.ts\. Continue\? \[y\/N\] $/,
     );
     asked.type("y\n");
     await stopOnce(asked, async () => {

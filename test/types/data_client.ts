@@ -146,7 +146,7 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
 
   // @ts-expect-error an update refuses null for a required column, even with a default
   await db.todos.update(todo.id, { status: null });
-  // @ts-expect-error an update takes declared columns alone
+  // @ts-expect-error an update takes only declared columns
   await db.todos.update(todo.id, { titel: "" });
   // @ts-expect-error the id of a row does not change
   await db.todos.update(todo.id, { id: anyId });

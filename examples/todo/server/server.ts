@@ -95,7 +95,7 @@ async function serveTodos(client: Client, request: Request, pathname: string): P
   }
 }
 
-/** The key's own trouble is not the person's: only what they sent is theirs to mend. */
+/** A key that is refused is not the person's fault: they are told only of what they sent themselves. */
 function toStatus({ status }: DataError): number {
   return status === 404 || status === 409 || status === 413 || status === 422 ? status : 503;
 }

@@ -17,7 +17,7 @@ const endRegistrationTask: AdminTask = async (deps, args) => {
   const found = await endRegistration(deps, { slug, table, isTold: true });
   await confirm(deps, args, {
     says: `${slug} will be answered 404 for ${table}, and its ${showRows(found)} of that table will be deleted. The table and other apps' rows stay; a push of ${slug} registers it again.`,
-    question: "Go on? [y/N]",
+    question: "Continue? [y/N]",
     isYes: (answer) => /^y(es)?$/i.test(answer),
   });
   const rows = await endRegistration(deps, { slug, table, isTold: false });
@@ -32,7 +32,7 @@ const dropTableTask: AdminTask = async (deps, args) => {
   const found = await dropTable(deps, { table, isTold: true });
   await confirm(deps, args, {
     says: `The table ${table}, which ${found} owned and no app uses, will be dropped with every row that is left in it. The name is free then; migrations that made it stay in their journals.`,
-    question: "Type the name of the table to go on:",
+    question: "Type the name of the table to continue:",
     isYes: (answer) => answer === table,
   });
   const owner = await dropTable(deps, { table, isTold: false });

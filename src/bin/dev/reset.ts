@@ -31,18 +31,18 @@ export async function confirmReset(
   }
   if (DATABASE_URL !== undefined)
     throw new RefusedError(
-      "Rowhouse dev --reset throws away only the embedded database: unset DATABASE_URL, or drop and create that database yourself",
+      "Only the embedded database can be reset: unset DATABASE_URL, or drop and create that database yourself",
     );
   if (args.has("yes")) return true;
   const database = `the database in ${args.text("data-dir") ?? DATA_DIR}`;
   const answer = await terminal.ask(
-    `This throws away ${database} with every row in it, ${FILES.join(" and ")}. Go on? [y/N]`,
+    `This deletes ${database} with every row in it, ${FILES.join(" and ")}. Continue? [y/N]`,
   );
   if (answer === undefined)
     throw new RefusedError(
-      `Rowhouse dev --reset asks before it throws away ${database}, and there is no terminal to ask on: add --yes`,
+      `Deleting ${database} has to be confirmed, and there is no terminal to ask on: add --yes`,
     );
-  if (!/^y(es)?$/i.test(answer.trim())) throw new RefusedError("Nothing was thrown away");
+  if (!/^y(es)?$/i.test(answer.trim())) throw new RefusedError("Nothing was deleted");
   return true;
 }
 

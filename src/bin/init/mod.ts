@@ -36,7 +36,7 @@ export const initCommand: Command = {
   about: `Writes schema/mod.ts with two tables, .env.example, .gitignore and tsconfig.json where they are missing. To an
 .env.example that is there it adds the lines that it lacks, to package.json the development dependencies that it
 lacks (the embedded PostgreSQL in the version that this release was tested with) and which of them may run install
-scripts; then it installs them. Nothing that is there is overwritten: what was left alone is listed.
+scripts; then it installs them. Existing files are never overwritten; those that were kept are listed.
 With --template todo the project starts as the example app: pages, a server part and its tables.
 Prints { written, kept, todo } with --json.`,
   positionals: [],
@@ -88,7 +88,7 @@ function readTemplate(args: Arguments): Template {
   const typed = args.text("template") ?? "notes";
   const template = TEMPLATES.find((name) => name === typed);
   if (template !== undefined) return template;
-  throw new UsageError(`Unknown template ${quote(typed)}: wanted ${TEMPLATES.join(" or ")}`);
+  throw new UsageError(`Unknown template ${quote(typed)}: expected ${TEMPLATES.join(" or ")}`);
 }
 
 function writeProject(folder: string, template: Template): Done[] {

@@ -3,7 +3,7 @@
  *
  * A serving login reads users without their password hashes, and touches or ends sessions. Whatever reads a hash, or
  * keeps a rule across rows, is a function that locks first. The audit log
- * only grows, whoever writes, but for what its retention ends.
+ * only grows, whoever writes to it; only its retention deletes.
  *
  * What proves a session, a link or a password follows from a secret that is in no database. Stored is a digest of the
  * proof and of the person's id, and beside it the id of the secret: a row that is written by hand, or copied to another

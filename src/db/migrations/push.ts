@@ -1,7 +1,7 @@
 /**
  * Push: what it recorded of tables and their users, apps' migrations, the steps it left for after its COMMIT, and the
  * functions that take its locks and record it. The login that pushes, a member of `rowhouse_tables`, reads these tables
- * and writes them through `record_push` alone; of a step that was put off it tells how far it is.
+ * and writes them through `record_push` alone; of a deferred step it may update the progress.
  *
  * Versions are the catalog's at which a row last changed, so that processes read only what is new.
  *

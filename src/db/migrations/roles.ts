@@ -1,5 +1,5 @@
 /**
- * What everything else in the database stands on: roles, schemas, default privileges, the record of migrations.
+ * What everything else in the database needs first: roles, schemas, default privileges, the record of migrations.
  *
  * Roles belong to the whole cluster, and none of these can log in. `rowhouse_owner` owns the schemas and everything in
  * `rowhouse`. `rowhouse_tables` owns apps' tables and types, and nothing else: the login that pushes is a member of it

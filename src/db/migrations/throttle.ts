@@ -4,7 +4,7 @@
  * elsewhere; all clients together have ten times as many attempts at an address. A client is counted as itself and as the
  * networks that it is part of, each with a bound of its own.
  *
- * Who signed in from this device before is counted by that device alone: what others type keeps nobody out who is known.
+ * Whoever signed in on this device before is counted by that device only: what others type cannot keep them out.
  *
  * @module
  */

@@ -56,7 +56,7 @@ export const CREDENTIALS: Page = {
   },
   "A session's cookie": {
     Can: {
-      "be the person to every app until the session ends, and end it.": async (world) => {
+      "act as the person in every app until the session ends, and end it.": async (world) => {
         const own = await signInAs(world.service, world.victim);
         expect((await me(world, sharedCookie(own))).json).toMatchObject({ id: world.victim.id });
         const headers = { cookie: sharedCookie(own) };

@@ -93,7 +93,7 @@ export const SERVING_LOGINS: Page = {
           ]),
       "read the digests of sessions and links, and the hash of a password by its owner's address.":
         (world) => reachesPeople(world, "all"),
-      "end sessions, keep one alive that nobody uses, and add entries to the audit log that tell of nothing that happened.":
+      "end sessions, keep an unused one alive, and add entries to the audit log about things that never happened.":
         (world) => reachesPeople(world, "all"),
       "count attempts to sign in that nobody made, so that people have to wait.": (world) =>
         reachesPeople(world, "all"),
