@@ -30,6 +30,7 @@ export function findOwnerConflicts(change: Change): Conflict[] {
     ...changed,
     ...findOvergrowth(next),
     ...findLateKeys(next, found),
+    ...findDefaultsInKeys(next, found),
     ...findBrokenUses(next, found),
   ];
 }
@@ -166,6 +167,27 @@ function findLateKeys(next: TableDefinition, found: TableState): Conflict[] {
       wanted: `a unique constraint on (${key.columns.join(", ")})`,
       found: "other apps using it",
       remedy: "a unique constraint can be added only while no other app uses the table",
+    }));
+}
+
+/**
+ * Rows of an app that leaves a column of a unique constraint out are distinct while it is null, and clash once it has a
+ * default. To remove one is safe.
+ */
+function findDefaultsInKeys(next: TableDefinition, found: TableState): Conflict[] {
+  if (!isShared(found)) return [];
+  const inKeys = new Set(keysOf(found.definition).flatMap((key) => key.columns));
+  const before = new Map(found.definition.columns.map((one) => [one.name, showDefault(one)]));
+  return next.columns
+    .filter((column) => inKeys.has(column.name) && column.default !== undefined)
+    .filter((column) => showDefault(column) !== before.get(column.name))
+    .map((column) => ({
+      table: next.name,
+      column: column.name,
+      wanted: showDefault(column),
+      found: "a unique constraint on this column and other apps using it",
+      remedy:
+        "the default of a column in a unique constraint can change only while no other app uses the table",
     }));
 }
 

@@ -360,6 +360,18 @@ const OWNER_SHARED: Case[] = [
     says: "another app declares it so",
   },
   {
+    name: "a default of a unique column",
+    changes: { code: t.string().unique().default("x") },
+    blames: ["code", "code"],
+    says: "a unique constraint on this column",
+  },
+  {
+    name: "a default of a column in a composite unique",
+    changes: { note: t.string().default("x") },
+    blames: ["note", "note"],
+    says: "a unique constraint on this column",
+  },
+  {
     name: "a column removed",
     changes: { note: undefined },
     lists: { indexes: [], uniques: [] },

@@ -137,6 +137,43 @@ test("a clash on a unique constraint with other apps' columns only names the app
   });
 });
 
+test("an owner's later default of a column in a unique constraint refuses no write of another app", async () => {
+  const name = freshName();
+  const at = t.timestamp().unique().default("now");
+  const schema = (changes: object) => {
+    const columns = { title: t.string(), slot: t.string(), code: t.string().unique(), at };
+    return defineSchema({ [name]: t.model({ ...columns, ...changes }).unique("title", "slot") });
+  };
+  const owner = await service.makeApp(schema({}));
+  const other = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
+  const create = async () =>
+    (await service.call(other, `/v1/data/db/${name}`, post({ title: "same" }))).status;
+  expect([await create(), await create()]).toEqual([201, 201]);
+
+  for (const changes of [
+    { slot: t.string().default("x") },
+    { code: t.string().unique().default("x") },
+    { at: t.timestamp().unique().default("2026-01-02T03:04:05Z") },
+  ]) {
+    const refused = await postSchema(service, owner, schema(changes));
+    expect([await create(), await create()]).toEqual([201, 201]);
+    expect([refused.status, refused.text]).toEqual([409, expect.not.stringContaining(other.slug)]);
+    expect(refused.json).toMatchObject({
+      error: "incompatible_schema",
+      details: [
+        {
+          path: `/${name}/${Object.keys(changes)[0]}`,
+          message: expect.stringContaining("only while no other app uses the table"),
+        },
+      ],
+    });
+  }
+  // Without a default the rows of other apps are distinct.
+  const removed = await postSchema(service, owner, schema({ at: t.timestamp().unique() }));
+  expect(removed.json).toMatchObject({ status: "applied" });
+  expect([await create(), await create()]).toEqual([201, 201]);
+});
+
 test("functions of an unused set stay for an hour, and are dropped by a later push or migrate", async () => {
   const name = freshName();
   const schema = (more: object) => defineSchema({ [name]: { ...TITLE, ...more } });
