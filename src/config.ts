@@ -120,7 +120,7 @@ export const SETTINGS = {
     form: whole(65_536, 268_435_456),
     initial: String(LIST_BYTES),
     about:
-      "Maximum size of a list in bytes, give or take a row: the rest comes with the next page.",
+      "Maximum size in bytes of a row as JSON, and of a list give or take a row: the rest comes with the next page. A write that would make a larger row is refused.",
   },
   PUSHES_PER_HOUR: {
     form: whole(1, 1_000_000),

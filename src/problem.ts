@@ -72,6 +72,10 @@ export const PROBLEMS = {
     status: 500,
     when: "an internal error; the log has it under the request id",
   },
+  response_too_large: {
+    status: 500,
+    when: "the row, or the first row of the page, is larger than `MAX_RESPONSE_BYTES`; the message names its id",
+  },
   not_implemented: { status: 501, when: "a roadmap feature, such as event streams" },
   bad_gateway: { status: 502, when: "a service behind the gateway broke off its answer" },
   unavailable: {

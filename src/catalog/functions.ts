@@ -58,7 +58,7 @@ const ARGUMENTS = {
   /** The maximum number of rows. */
   limit: "int4",
   offset: "int4",
-  /** Maximum size of a list in bytes, give or take a row: the rest comes with the next page. */
+  /** Maximum size of the answer in bytes: of a row exactly, of a list give or take a row. */
   bytes: "int4",
 } as const satisfies Readonly<Record<string, keyof typeof TYPES>>;
 type Argument = keyof typeof ARGUMENTS;
@@ -68,9 +68,9 @@ const OF_CALLER = ["app", "proof"] as const satisfies readonly Argument[];
 /** The arguments after those. */
 const OF_ENDPOINT = {
   list: ["limit", "offset", "bytes"],
-  get: ["id"],
-  create: ["id", "body"],
-  update: ["id", "body"],
+  get: ["id", "bytes"],
+  create: ["id", "body", "bytes"],
+  update: ["id", "body", "bytes"],
   delete: ["id"],
 } as const satisfies Readonly<Record<Endpoint, readonly Argument[]>>;
 

@@ -49,14 +49,14 @@ export type DataDeps = {
   catalog: Catalog;
   /** A new UUIDv7: ids are in order of creation. */
   makeId: () => string;
-  /** Maximum size of a list in bytes, give or take a row. */
+  /** Maximum size of an answer in bytes: of a row exactly, of a list give or take a row. */
   maxResponseBytes: number;
 };
 
 /** Maximum size of a body in bytes, the service's documented limit: 100 KB. */
 export const MAX_BODY = 102_400;
 
-/** Maximum size of a list in bytes, give or take a row, unless the operator sets another. */
+/** Maximum size of an answer in bytes, unless the operator sets another. */
 export const LIST_BYTES = 8_388_608;
 
 const LIST = "/v1/data/db/:table";
@@ -81,7 +81,13 @@ async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Res
 async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const table = findTable(deps, context) ?? (await findNewTable(deps, context));
   const id = readRowRequest(context);
-  return answerFound(await callFunction(deps, context, { table, endpoint: "get", values: { id } }));
+  return answerFound(
+    await callFunction(deps, context, {
+      table,
+      endpoint: "get",
+      values: { id, bytes: deps.maxResponseBytes },
+    }),
+  );
 }
 
 async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
@@ -93,7 +99,7 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   const made = await callFunction(deps, context, {
     table,
     endpoint: "create",
-    values: { id, body: row.text },
+    values: { id, body: row.text, bytes: deps.maxResponseBytes },
   });
   return answerFound(made, {
     status: 201,
@@ -107,13 +113,17 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   const { table, row } = await readBody(deps, context, { table: found, whole: false });
   if (row.known === 0)
     return answerFound(
-      await callFunction(deps, context, { table, endpoint: "get", values: { id } }),
+      await callFunction(deps, context, {
+        table,
+        endpoint: "get",
+        values: { id, bytes: deps.maxResponseBytes },
+      }),
     );
   return answerFound(
     await callFunction(deps, context, {
       table,
       endpoint: "update",
-      values: { id, body: row.text },
+      values: { id, body: row.text, bytes: deps.maxResponseBytes },
     }),
   );
 }
@@ -209,7 +219,7 @@ async function callFunction(
       const newer = await findNewer(deps, appId, table);
       if (newer !== undefined) return await callFunction(deps, context, { ...call, table: newer });
     }
-    if (!(error instanceof ViolationError)) throw toCallError(error);
+    if (!(error instanceof ViolationError)) throw toCallError(error, deps, call);
     const { violation } = error;
     // Another process has just pushed a constraint that this one does not know yet.
     if (!isKnown(table, violation)) await deps.catalog.refresh();
@@ -238,10 +248,36 @@ async function findNewer(
  * The database itself refuses a key that has just ended, as the gateway does from then on. A process whose release differs
  * from that of the functions says so; callers who wait for the deployment to end are served.
  */
-function toCallError(error: unknown): unknown {
-  if (error instanceof SignalError && error.signal === SIGNALS.keyRefused) return keyRefused(error);
-  if (readSqlState(error) !== NO_SUCH_FUNCTION) return error;
-  return ofAnotherRelease(error);
+function toCallError(
+  error: unknown,
+  { maxResponseBytes }: DataDeps,
+  { endpoint }: EndpointCall,
+): unknown {
+  const signal = error instanceof SignalError ? error.signal : undefined;
+  if (signal === SIGNALS.keyRefused) return keyRefused(error);
+  const isWrite = endpoint === "create" || endpoint === "update";
+  if (error instanceof SignalError && signal === SIGNALS.rowTooLarge)
+    return isWrite ? wouldBeTooLarge(maxResponseBytes) : tooLarge(error.detail);
+  const state = readSqlState(error);
+  if (state === PROGRAM_LIMIT) return isWrite ? wouldBeTooLarge(maxResponseBytes) : tooLarge();
+  return state === NO_SUCH_FUNCTION ? ofAnotherRelease(error) : error;
+}
+
+/** PostgreSQL builds no value of a gigabyte, so such a row cannot even be measured. */
+const PROGRAM_LIMIT = "54000";
+
+function wouldBeTooLarge(most: number): Problem {
+  return new Problem("validation_failed", {
+    message: `The row would be larger than ${most} bytes as JSON, the maximum size of an answer; nothing was written`,
+  });
+}
+
+function tooLarge(id?: string): Problem {
+  const message =
+    id === undefined
+      ? "A row of this page is too large for an answer: ask for fewer rows, down to limit=1, to find it and skip it"
+      : `The row ${id} is too large for an answer: skip it with an offset one higher, or make it smaller`;
+  return new Problem("response_too_large", { message });
 }
 
 type Texts = Readonly<Record<Endpoint, string>>;

@@ -31,10 +31,13 @@ export class ViolationError extends Error {
 /** A statement that the service's own SQL raised on purpose, by its SQLSTATE of `SIGNALS`. */
 export class SignalError extends Error {
   readonly signal: string;
-  constructor(signal: string) {
+  /** What the service's own SQL says of it, where it does. */
+  readonly detail: string | undefined;
+  constructor(signal: string, detail?: string) {
     super(`Signal ${signal}`);
     this.name = "SignalError";
     this.signal = signal;
+    this.detail = detail;
   }
 }
 
@@ -128,7 +131,7 @@ export function toDatabaseError(
   if (error instanceof SilenceError && call.retry === "unsafe") return unknownOutcome(error);
   if (call.isTimedOut && (code === CANCELLED || error instanceof SilenceError))
     return new Problem("timeout", { cause: error });
-  if (code.startsWith(SIGNAL_START)) return new SignalError(code);
+  if (code.startsWith(SIGNAL_START)) return new SignalError(code, readField(error, "detail"));
   const kind = VIOLATIONS[code];
   if (kind !== undefined) return new ViolationError(toViolation(kind, error), code);
   if (isConnectFailure(error)) return away(error);

@@ -93,46 +93,77 @@ function beginAs(endpoint: Endpoint): string {
 
 /** Up to this many stored bytes, perhaps compressed, a page is built in one go and measured afterwards. */
 const STORED_BYTES = 524_288;
-/** A page with so few rows is built in one go, whatever they contain. */
-const FEW_ROWS = 50;
+/** A page with so few rows is built in one go, whatever they contain: looking first would take a tenth of the time. */
+const FEW_ROWS = 20;
 
 /** A tenth faster than what json_agg makes of the same rows, and without its line breaks. */
 const ROW_TEXT = `pg_catalog.row_to_json("$row")::${TEXT}`;
 
-/** An ordinary page is built in one go; one that may be large is built row by row, up to the limit. */
+/**
+ * An ordinary page is built in one go; one that may be large is built row by row. It ends at the limit, and before a row
+ * that is larger than the limit. If that row is the first one, its id is reported.
+ */
 function listBody(table: ColumnSet): string {
   const { app, limit, offset, bytes } = placeholdersOf("list");
   const mine = `from data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} ${app} order by "$t"."id"`;
-  const page = `(select ${outputs(table)} ${mine} limit ${limit} offset ${offset}) as "$row"`;
+  const page = `select ${outputs(table)} ${mine} limit ${limit} offset ${offset}`;
   return `declare
   "$text" ${TEXT};
-  "$count" pg_catalog.int8;
+  "$one" record;
+  "$rows" ${TEXT}[] := '{}';
+  "$count" pg_catalog.int8 := 0;
+  "$bytes" pg_catalog.int8 := 0;
 begin
 ${beginAs("list")}
   if ${isSmall(table, mine)} then
-    select ${envelope(`pg_catalog.concat('[', pg_catalog.string_agg(${ROW_TEXT}, ','), ']')`, mine, limit)} into "$text" from ${page};
+    select ${envelope(`pg_catalog.concat('[', pg_catalog.string_agg(${ROW_TEXT}, ','), ']')`, mine, limit)} into "$text" from (${page}) as "$row";
     if pg_catalog.octet_length("$text") operator(pg_catalog.<=) ${bytes} then
       return "$text";
     end if;
   end if;
-  select pg_catalog.string_agg("$line"."$text", ','), pg_catalog.count(*) into "$text", "$count" from (
-    select "$one"."$text", pg_catalog.sum(pg_catalog.octet_length("$one"."$text")) over (
-      order by "$one"."$id" rows between unbounded preceding and 1 preceding) as "$before"
-    from (select "$row"."id" as "$id", ${ROW_TEXT} as "$text" from ${page}) as "$one"
-  ) as "$line" where coalesce("$line"."$before", 0) operator(pg_catalog.<=) ${bytes};
-  return ${envelope(`pg_catalog.concat('[', "$text", ']')`, mine, '"$count"')};
+  for "$one" in ${page} loop
+    exit when "$bytes" operator(pg_catalog.>) ${bytes};
+    "$text" := case when ${leastBytes(table)} operator(pg_catalog.<=) ${bytes} then pg_catalog.row_to_json("$one")::${TEXT} end;
+    if "$text" is null or ${isTooLarge("$text", bytes)} then
+      if "$count" ${EQUALS} 0 then
+        return rowhouse.refuse_row("$one"."id");
+      end if;
+      exit;
+    end if;
+    "$rows" := pg_catalog.array_append("$rows", "$text");
+    "$count" := "$count" operator(pg_catalog.+) 1;
+    "$bytes" := "$bytes" operator(pg_catalog.+) pg_catalog.octet_length("$text");
+  end loop;
+  return ${envelope(`pg_catalog.concat('[', pg_catalog.array_to_string("$rows", ','), ']')`, mine, '"$count"')};
 end`;
+}
+
+function isTooLarge(text: string, bytes: string): string {
+  return `pg_catalog.octet_length("${text}") operator(pg_catalog.>) ${bytes}`;
 }
 
 /** Whether the page's variable-length columns take few bytes as stored; nothing is decompressed to find out. */
 function isSmall(table: ColumnSet, mine: string): string {
   const { limit, offset } = placeholdersOf("list");
-  const sizes = table.columns
-    .filter(({ kind }) => kind === "string" || kind === "json")
-    .map(({ name }) => `coalesce(pg_catalog.pg_column_size("$t".${quoteName(name)}), 0)`);
+  const sizes = unboundedColumns(table).map(
+    ({ name }) => `coalesce(pg_catalog.pg_column_size("$t".${quoteName(name)}), 0)`,
+  );
   if (sizes.length === 0) return "true";
   const size = `select ${sizes.join(" operator(pg_catalog.+) ")} as "$size" ${mine} limit ${limit} offset ${offset}`;
   return `${limit} operator(pg_catalog.<=) ${FEW_ROWS} or coalesce((select pg_catalog.sum("$row"."$size") from (${size}) as "$row"), 0) operator(pg_catalog.<=) ${STORED_BYTES}`;
+}
+
+/** A lower bound of a row's size, without decompressing it: a row far too large is not built just to be measured. */
+function leastBytes(table: ColumnSet): string {
+  const sizes = unboundedColumns(table).map(({ name, kind }) => {
+    const size = kind === "string" ? "octet_length" : "pg_column_size";
+    return `coalesce(pg_catalog.${size}("$one".${quoteName(name)}), 0)::pg_catalog.int8`;
+  });
+  return sizes.length === 0 ? "0" : `(${sizes.join(" operator(pg_catalog.+) ")})`;
+}
+
+function unboundedColumns(table: ColumnSet): SetColumn[] {
+  return table.columns.filter(({ kind }) => kind === "string" || kind === "json");
 }
 
 /** The answer around the rows; `hasMore` if another row follows them. */
@@ -144,18 +175,29 @@ function envelope(rows: string, mine: string, counted: string): string {
 }
 
 function getBody(table: ColumnSet): string {
-  const { app, id } = placeholdersOf("get");
-  return `begin
+  const { app, id, bytes } = placeholdersOf("get");
+  return `declare
+  "$text" ${TEXT};
+begin
 ${setTenant(app)}
-  return case when ${isProved("get")} then (
+  "$text" := case when ${isProved("get")} then (
     select pg_catalog.row_to_json("$row")::${TEXT}
     from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) as "$row"
   ) else rowhouse.refuse_key() end;
+${returnText(id, bytes)}
 end`;
 }
 
+/** The end of a body whose answer is one row; a write of one that is too large is undone. */
+function returnText(id: string, bytes: string): string {
+  return `  if ${isTooLarge("$text", bytes)} then
+    return rowhouse.refuse_row(${id});
+  end if;
+  return "$text";`;
+}
+
 function createBody(table: ColumnSet): string {
-  const { app, id, body } = placeholdersOf("create");
+  const { app, id, body, bytes } = placeholdersOf("create");
   const names = ["app_id", "id", ...table.columns.map((column) => column.name)].map(quoteName);
   const values = [app, id, ...table.columns.map((_, index) => variable(index))];
   const declared = table.columns.map((column, index) => {
@@ -169,17 +211,19 @@ function createBody(table: ColumnSet): string {
   return `declare
   "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
 ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
+  "$text" ${TEXT};
 begin
 ${beginAs("create")}
   insert into data.${quoteName(table.name)} as "$t" (${names.join(", ")})
   values (${values.join(", ")})
   returning ${outputs(table)} into "$row";
-  return pg_catalog.row_to_json("$row")::${TEXT};
+  "$text" := ${ROW_TEXT};
+${returnText(id, bytes)}
 end`;
 }
 
 function updateBody(table: ColumnSet): string {
-  const { app, id, body } = placeholdersOf("update");
+  const { app, id, body, bytes } = placeholdersOf("update");
   const declared = table.columns.map(
     (column, index) => `  ${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
   );
@@ -192,6 +236,7 @@ function updateBody(table: ColumnSet): string {
   return `declare
   "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
 ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
+  "$text" ${TEXT};
 begin
 ${beginAs("update")}
   update data.${quoteName(table.name)} as "$t" set
@@ -201,7 +246,8 @@ ${beginAs("update")}
   if not found then
     return null;
   end if;
-  return pg_catalog.row_to_json("$row")::${TEXT};
+  "$text" := ${ROW_TEXT};
+${returnText(id, bytes)}
 end`;
 }
 

@@ -6,6 +6,7 @@
  */
 import postgres from "postgres";
 import { callText } from "../../src/catalog/mod.ts";
+import { LIST_BYTES } from "../../src/data/mod.ts";
 import { PROOF, TASKS } from "./stage.ts";
 
 const apps = new Map(
@@ -23,7 +24,9 @@ const server = Bun.serve({
   fetch: async (request) => {
     const app = apps.get(request.headers.get("authorization") ?? "") ?? "";
     const id = request.url.slice(request.url.lastIndexOf("/") + 1);
-    const [row] = await sql.unsafe<{ body: string }[]>(CALL, [app, PROOF, id], { prepare: true });
+    const [row] = await sql.unsafe<{ body: string }[]>(CALL, [app, PROOF, id, LIST_BYTES], {
+      prepare: true,
+    });
     return new Response(row?.body, { headers: { "content-type": "application/json" } });
   },
 });

@@ -5,6 +5,7 @@
  * @module
  */
 import { type Endpoint, functionName } from "../../src/catalog/mod.ts";
+import { LIST_BYTES } from "../../src/data/mod.ts";
 import type { LoadRequest } from "./load_process.ts";
 import { DRAWN_APP, DRAWN_ROW, drawRow, rowId, type Size } from "./names.ts";
 import { PROOF, type Stage, TASKS } from "./stage.ts";
@@ -46,21 +47,21 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "get",
     title: "get one row",
     http: { method: "GET", path: "/:id", status: 200 },
-    call: callOf("get", DRAWN_ROW),
+    call: callOf("get", `${DRAWN_ROW}, ${LIST_BYTES}`),
     query: `select * from data.tasks where app_id = ${DRAWN_APP} and id = ${DRAWN_ROW}`,
   },
   ...[20, 100, 1000].map((limit) => ({
     name: `list-${limit}`,
     title: `list ${limit} rows`,
     http: { method: "GET" as const, path: `?limit=${limit}`, status: 200 },
-    call: callOf("list", `${limit}, 0, 8388608`),
+    call: callOf("list", `${limit}, 0, ${LIST_BYTES}`),
     query: `select * from data.tasks where app_id = ${DRAWN_APP} order by id limit ${limit} offset 0`,
   })),
   {
     name: "update",
     title: "update a row",
     http: { method: "PATCH", path: "/:id", status: 200, body: JSON.stringify(CHANGE) },
-    call: callOf("update", `${DRAWN_ROW}, ${BODY}`),
+    call: callOf("update", `${DRAWN_ROW}, ${BODY}, ${LIST_BYTES}`),
     query: `update data.tasks set done = (b.v ->> 'done')::boolean, position = (b.v ->> 'position')::numeric
       from (select ${BODY}::json as v) as b
       where app_id = ${DRAWN_APP} and id = ${DRAWN_ROW} returning tasks.*`,
@@ -69,7 +70,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "create",
     title: "create a row",
     http: { method: "POST", path: "", status: 201, body: JSON.stringify(NEW_ROW) },
-    call: callOf("create", `${NEW_ID}, ${BODY}`),
+    call: callOf("create", `${NEW_ID}, ${BODY}, ${LIST_BYTES}`),
     query: `insert into data.tasks (${COLUMNS})
       select ${NEW_ID}, ${DRAWN_APP}, b."title", b."status", false, b."position", b."price", b."notes", b."due_at"
       from json_to_record(${BODY}::json) as b("title" text, "status" data.tasks__status__enum,

@@ -258,6 +258,7 @@ const ELSEWHERE: Readonly<Partial<Record<ProblemCode, string>>> = {
   invalid_schema: "push/hostile_test.ts",
   rate_limited: "gateway/shapes_test.ts",
   request_failed: "data/errors_test.ts",
+  response_too_large: "data/row_size_test.ts",
   bad_gateway: "gateway/upstream_test.ts",
   unavailable: "db/outage_test.ts",
   overloaded: "db/pool_test.ts",

@@ -82,9 +82,9 @@ const UNPROVED: { name: string; makeProof: (scope: Scope) => Promise<string> }[]
 
 const ARGUMENTS = {
   list: "10, 0, 8388608",
-  get: `'${ROW}'`,
-  create: `gen_random_uuid(), '{"title":"made"}'`,
-  update: `'${ROW}', '{"title":"changed"}'`,
+  get: `'${ROW}', 8388608`,
+  create: `gen_random_uuid(), '{"title":"made"}', 8388608`,
+  update: `'${ROW}', '{"title":"changed"}', 8388608`,
   delete: `'${ROW}'`,
 } as const;
 

@@ -55,15 +55,15 @@ const CALLS = ({ id, key }: TestApp, fresh: string) => {
     },
     {
       name: "get",
-      text: `select api.${functionOf(schema, "todos", "get")}('${id}', ${proof}, '${FIRST}')`,
+      text: `select api.${functionOf(schema, "todos", "get")}('${id}', ${proof}, '${FIRST}', 8388608)`,
     },
     {
       name: "create",
-      text: `select api.${functionOf(schema, "todos", "create")}('${id}', ${proof}, '${fresh}', '{"title":"${fresh}","project":"${fresh}"}')`,
+      text: `select api.${functionOf(schema, "todos", "create")}('${id}', ${proof}, '${fresh}', '{"title":"${fresh}","project":"${fresh}"}', 8388608)`,
     },
     {
       name: "update",
-      text: `select api.${functionOf(schema, "todos", "update")}('${id}', ${proof}, '${FIRST}', '{"title":"new ${fresh}","kind":"b"}')`,
+      text: `select api.${functionOf(schema, "todos", "update")}('${id}', ${proof}, '${FIRST}', '{"title":"new ${fresh}","kind":"b"}', 8388608)`,
     },
     {
       name: "delete",
@@ -89,7 +89,7 @@ set auto_explain.log_format = json; set auto_explain.log_level = notice; set cli
   const found: { call: string; scans: Node[] }[] = [];
   const fresh = crypto.randomUUID();
   await sql.unsafe(
-    `select api.${functionOf(schema, "projects", "create")}('${of.id}', ${proofOf(of.key)}, '${fresh}', '{"name":"${fresh}"}')`,
+    `select api.${functionOf(schema, "projects", "create")}('${of.id}', ${proofOf(of.key)}, '${fresh}', '{"name":"${fresh}"}', 8388608)`,
   );
   for (const { name, text } of CALLS(of, fresh)) {
     notices.length = 0;

@@ -59,6 +59,15 @@ end
 $$;
 grant execute on function rowhouse.refuse_key() to rowhouse_tenant;
 
+-- What one ends with that would answer, or has just written, a row larger than an answer may be.
+create function rowhouse.refuse_row(row_id uuid) returns text language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'a row is too large' using errcode = '${SIGNALS.rowTooLarge}', detail = row_id::text;
+end
+$$;
+grant execute on function rowhouse.refuse_row(uuid) to rowhouse_tenant;
+
 create function rowhouse.scope_bits(scopes text[]) returns smallint language sql immutable
 set search_path = pg_catalog, pg_temp as $$
   select (${BITS.map(toBit).join("\n    + ")})::smallint
