@@ -50,8 +50,8 @@ export async function issueKey(
   return { keyId: key.keyId, text: key.text };
 }
 
-/** What a caller presents: a key's id, and the digest of its proof in hexadecimal. */
-export type KeyUse = { keyId: string; digest: string };
+/** What a caller presents: a key's id, and its proof in hexadecimal. */
+export type KeyUse = { keyId: string; proof: string };
 /** The record of a key, and the version of keys at which it was read. */
 export type UsedKey = { record: KeyRecord; version: number };
 
@@ -65,7 +65,7 @@ type KeyRow = {
 };
 
 /**
- * The records of keys that are not revoked and whose proof is right, by `<keyId> <digest>`; notes their use, at most once a
+ * The records of keys that are not revoked and whose proof is right, by `<keyId> <proof>`; notes their use, at most once a
  * minute. The caller checks whether they have expired.
  */
 export async function useKeys(
@@ -79,16 +79,16 @@ export async function useKeys(
       extract(epoch from expires_at)::text as expires_at,
       (select version::integer from rowhouse.versions where name = 'keys') as version
     from rows from (unnest(string_to_array($1, ',')), unnest(string_to_array($2, ','))) with ordinality
-      as use (key, digest, at)
-    cross join lateral rowhouse.use_key(use.key, decode(use.digest, 'hex'))`,
-    [sorted.map((use) => use.keyId).join(","), sorted.map((use) => use.digest).join(",")],
+      as use (key, proof, at)
+    cross join lateral rowhouse.use_key(use.key, decode(use.proof, 'hex'))`,
+    [sorted.map((use) => use.keyId).join(","), sorted.map((use) => use.proof).join(",")],
     // A queue of its own: a flood of unknown keys waits behind itself.
     { retry: "safe", queue: "keys" },
   );
   return new Map(
     rows.map((row) => {
       const use = sorted[row.at - 1];
-      return [`${use?.keyId} ${use?.digest}`, { record: toRecord(row), version: row.version }];
+      return [`${use?.keyId} ${use?.proof}`, { record: toRecord(row), version: row.version }];
     }),
   );
 }

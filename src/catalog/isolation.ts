@@ -62,6 +62,12 @@ faults (fault) as (
       from pg_catalog.pg_policy where polrelid = tables.oid)
     or (select attname from pg_catalog.pg_attribute where attrelid = tables.oid and attnum = 1) is distinct from 'app_id'
   union all
+  select 'Relation ' || name || ' must be a table' from relations where relkind not in ('r', 'p')
+  union all
+  select distinct 'Table ' || name || ' must have no trigger and no rule of anybody''s'
+    from tables where exists (select from pg_catalog.pg_trigger where tgrelid = tables.oid and not tgisinternal)
+      or exists (select from pg_catalog.pg_rewrite where ev_class = tables.oid)
+  union all
   select distinct 'Relation ' || name || ' must be granted to nobody but rowhouse_tenant, and only its rows'
     from relations, pg_catalog.aclexplode(relacl)
     where grantee <> relowner and not (
@@ -99,7 +105,7 @@ faults (fault) as (
   union all
   select 'Role ' || serving.rolname || ' must not be a member of ' || other.rolname
     from serving join pg_catalog.pg_roles as other
-      on other.rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant')
+      on other.rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_rows')
     where pg_catalog.pg_has_role(serving.oid, other.oid, 'member')
 )
 select fault from faults order by fault limit ${MAX_FAULTS}`;

@@ -14,7 +14,6 @@ import {
   type KeyUse,
   readKeyText,
   toProof,
-  toProofDigest,
   type UsedKey,
   useKeys,
 } from "../accounts/mod.ts";
@@ -62,7 +61,7 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
     if (parts === undefined) throw keyRefused();
     const readAt = deps.now();
     const proof = toProof(parts.secret);
-    const found = await lookUp(`${parts.keyId} ${toProofDigest(proof)}`);
+    const found = await lookUp(`${parts.keyId} ${Buffer.from(proof).toString("hex")}`);
     if (found === undefined) throw keyRefused();
     const cached = { ...found, readAt, principal: makePrincipal({ ...found.record, proof }) };
     const principal = checkExpiry(cached, deps.now());
@@ -101,8 +100,8 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
 
 /** What identifies a look-up: equal for equal keys, so that they share one. */
 function toUse(text: string): KeyUse {
-  const [keyId = "", digest = ""] = text.split(" ");
-  return { keyId, digest };
+  const [keyId = "", proof = ""] = text.split(" ");
+  return { keyId, proof };
 }
 
 function isCurrent(cached: Cached, { watch, now }: AuthenticateDeps): boolean {

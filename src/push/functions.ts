@@ -80,7 +80,7 @@ function isProved(endpoint: Endpoint): string {
   return `exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" ${EQUALS} ${app} and "$p"."digest" ${EQUALS} pg_catalog.sha256(${proof})
       and ("$p"."scopes" operator(pg_catalog.&) ${small(SCOPE_BIT[endpoint])}) operator(pg_catalog.<>) ${small(0)}
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.now())`;
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp())`;
 }
 
 /** The start of a body: sets the tenant, and refuses without a proof. */

@@ -1,5 +1,6 @@
 /** `rowhouse admin` on apps' tables: an app's use of one ended, a table that nobody uses given back. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
@@ -12,6 +13,50 @@ beforeAll(async () => {
 afterAll(() => admin.close());
 
 const post = (json: object) => ({ method: "POST", json });
+
+test.each([
+  {
+    what: "a trigger",
+    plant: (name: string) =>
+      `create trigger spy before delete on data.${name} for each row execute function data.${name}_spy()`,
+    spy: (name: string, body: string) =>
+      `create function data.${name}_spy() returns trigger language plpgsql as $$ ${body} return old; end $$`,
+    words: ["--yes"],
+  },
+  {
+    what: "a view in the table's place",
+    plant: (name: string) =>
+      `alter table data.${name} rename to ${name}_old; create view data.${name} as select data.${name}_spy() as app_id`,
+    spy: (name: string, body: string) =>
+      `create function data.${name}_spy() returns uuid language plpgsql as $$ ${body} return null; end $$`,
+    words: [],
+  },
+])(
+  "$what that the pushing login planted gets nothing from an administrator who ends a use",
+  async ({ plant, spy, words }) => {
+    const own = await openAdmin();
+    const { service, run } = own;
+    const name = freshName();
+    const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
+    await service.call(app, `/v1/data/db/${name}`, post({ title: "one" }));
+    const isSuperuser = async () => {
+      const [row] = await service.pushing.query<{ rolsuper: boolean }>(
+        "select rolsuper from pg_catalog.pg_roles where rolname = current_user",
+        [],
+        { retry: "safe", queue: SERVICE_QUEUE },
+      );
+      return row?.rolsuper;
+    };
+    const grab =
+      "begin begin execute format('alter role %I superuser', session_user); exception when others then null; end; begin execute 'alter role rowhouse_test_push superuser'; exception when others then null; end;";
+    await service.pushing.message(
+      `set local role rowhouse_tables; ${spy(name, grab)}; ${plant(name)}; select 1`,
+    );
+    await run("end-registration", app.slug, name, ...words);
+    expect(await isSuperuser()).toBe(false);
+    await own.close();
+  },
+);
 
 test("a use is ended with its rows, the owner's last; then the table is dropped, and its name is free", async () => {
   const { service, run, json } = admin;

@@ -112,6 +112,42 @@ describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
   });
 });
 
+test("a proof that expires in the middle of a transaction is good for nothing after that", async () => {
+  const [login] = logins;
+  if (login === undefined) throw new Error("There is no login");
+  const key = await issue(["data:read"], new Date(Date.now() + 700));
+  const call = `select api.${functionOf(schema, "notes", "list")}('${mine.id}', ${proofOf(key.text)}, 10, 0, 8388608)`;
+  await login.unsafe("begin");
+  expect(await login.unsafe(call)).toHaveLength(1);
+  await Bun.sleep(900);
+  await expect(login.unsafe(call)).rejects.toMatchObject({ code: SIGNALS.keyRefused });
+  await login.unsafe("rollback");
+});
+
+test("the proofs of an app's keys go with the app", async () => {
+  const gone = await service.makeApp();
+  const key = await issueKey(deps(), {
+    slug: gone.slug,
+    name: "own",
+    scopes: ["data:read"],
+    expiresAt: undefined,
+  });
+  service.secrets.add(key.text);
+  const count = async () => {
+    const [row] = await service.service.admin.query<{ count: number }>(
+      "select count(*)::int4 as count from rowhouse.proofs where app_id = $1",
+      [gone.id],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    return row?.count;
+  };
+  expect(await count()).toBe(2);
+  await service.service.admin.message(
+    `delete from rowhouse.apps where id = '${gone.id}' returning id`,
+  );
+  expect(await count()).toBe(0);
+});
+
 test("what was refused has changed nothing", async () => {
   const rows = await service.service.admin.query<{ is_mine: boolean; title: string }>(
     "select app_id = $1 as is_mine, title from data.notes order by 1, 2",

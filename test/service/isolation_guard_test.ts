@@ -66,6 +66,18 @@ const BREAKS = [
     says: "Relation rowhouse.proofs must be granted to nobody but rowhouse_tenant, and only its rows",
   },
   {
+    name: "a trigger of somebody's on apps' rows",
+    hurt: "create trigger spy before delete on data.todos for each row execute function pg_catalog.suppress_redundant_updates_trigger()",
+    mend: "drop trigger spy on data.todos",
+    says: "Table data.todos must have no trigger and no rule of anybody's",
+  },
+  {
+    name: "a rule of somebody's on apps' rows",
+    hurt: "create rule spy as on delete to data.todos do also nothing",
+    mend: "drop rule spy on data.todos",
+    says: "Table data.todos must have no trigger and no rule of anybody's",
+  },
+  {
     name: "rows granted to everybody",
     hurt: "grant select on data.todos to public",
     mend: "revoke select on data.todos from public",

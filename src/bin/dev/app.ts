@@ -7,7 +7,6 @@ import {
   makeIdentitySecrets,
   readKeyText,
   toProof,
-  toProofDigest,
   useKey,
 } from "../../accounts/mod.ts";
 import type { Config } from "../../config.ts";
@@ -68,8 +67,8 @@ type KeptKey = { text: string; appId: string | undefined; config: Config };
 async function isInForce(admin: Database, { text, appId, config }: KeptKey): Promise<boolean> {
   const parts = readKeyText(text, config.API_KEY_PREFIX);
   if (parts === undefined) return false;
-  const digest = toProofDigest(toProof(parts.secret));
-  const used = await useKey({ db: admin }, { keyId: parts.keyId, digest });
+  const proof = Buffer.from(toProof(parts.secret)).toString("hex");
+  const used = await useKey({ db: admin }, { keyId: parts.keyId, proof });
   if (used === undefined) return false;
   const { record } = used;
   return record.appId === appId && SCOPES.every((scope) => record.scopes.includes(scope));

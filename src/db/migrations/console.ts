@@ -24,7 +24,7 @@ begin
     from unnest(string_to_array(session_shown, ',')) as text) as shown
   join rowhouse.sessions on sessions.id = shown.id
     and sessions.session_digest = sha256(shown.proof || uuid_send(sessions.user_id))
-  where sessions.expires_at > now() and sessions.last_seen_at > now() - make_interval(secs => idle_s);
+  where sessions.expires_at > clock_timestamp() and sessions.last_seen_at > clock_timestamp() - make_interval(secs => idle_s);
   if cardinality(live) = 1 then
     select users.id, sessions.created_at into who, signed_in_at
     from rowhouse.sessions join rowhouse.users on users.id = sessions.user_id
@@ -37,7 +37,7 @@ begin
   if who is null then
     raise exception 'nobody who may do this' using errcode = '${SIGNALS.consoleRefused}';
   end if;
-  if is_sensitive and signed_in_at <= now() - interval '10 minutes' then
+  if is_sensitive and signed_in_at <= clock_timestamp() - interval '10 minutes' then
     raise exception 'signed in too long ago' using errcode = '${SIGNALS.signInTooOld}';
   end if;
   return who;

@@ -50,6 +50,18 @@ create policy tenant on rowhouse.proofs for all to public
 grant usage on schema rowhouse to rowhouse_tenant;
 grant select on rowhouse.proofs to rowhouse_tenant;
 
+-- An app that goes takes its proofs with it: they have no reference that would.
+create function rowhouse.delete_proofs() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform set_config('${APP_SETTING}', old.id::text, true);
+  delete from rowhouse.proofs where app_id = old.id;
+  return null;
+end
+$$;
+create trigger delete_proofs after delete on rowhouse.apps
+  for each row execute function rowhouse.delete_proofs();
+
 -- What a generated function ends with where no live proof of the app with the scope was presented.
 create function rowhouse.refuse_key() returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -79,7 +91,7 @@ set search_path = pg_catalog, pg_temp as $$
 begin
   perform set_config('${APP_SETTING}', app::text, true);
   if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(shown)
-      and scopes & rowhouse.scope_bits(array['schema:push']) <> 0 and expires_at > now()) then
+      and scopes & rowhouse.scope_bits(array['schema:push']) <> 0 and expires_at > clock_timestamp()) then
     perform rowhouse.refuse_key();
   end if;
   return app;
@@ -165,11 +177,11 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   found_key rowhouse.api_keys;
 begin
-  select * into found_key from rowhouse.api_keys where api_keys.key_id = wanted and digest = shown and revoked_at is null;
+  select * into found_key from rowhouse.api_keys where api_keys.key_id = wanted and digest = sha256(shown) and revoked_at is null;
   if found_key.key_id is null then
     return;
   end if;
-  if (found_key.expires_at is null or found_key.expires_at > now())
+  if (found_key.expires_at is null or found_key.expires_at > clock_timestamp())
      and (found_key.last_used_at is null or found_key.last_used_at < now() - interval '1 minute') then
     update rowhouse.api_keys set last_used_at = now() where api_keys.key_id = wanted;
   end if;

@@ -7,7 +7,8 @@
  * and does not bypass row security. A serving login is a member of one of the others, which may only EXECUTE functions
  * and read what their tables' grants allow: `rowhouse_service` for a process that serves everything,
  * `rowhouse_gateway`, `rowhouse_data` and `rowhouse_identity` for processes that serve one part each. `rowhouse_console`
- * may execute the acts of administrators, which prove who asks for them, and nothing else.
+ * may execute the acts of administrators, which prove who asks for them, and nothing else. `rowhouse_rows` is whom an
+ * administrator becomes to touch apps' rows: no login is a member of it, and it may do no more than a push.
  *
  * @module
  */
@@ -17,7 +18,7 @@ declare
   role_name text;
 begin
   foreach role_name in array array['rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant',
-    'rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity', 'rowhouse_console'] loop
+    'rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity', 'rowhouse_console', 'rowhouse_rows'] loop
     if not exists (select from pg_catalog.pg_roles where rolname = role_name) then
       begin
         execute format('create role %I nologin nosuperuser nocreatedb nocreaterole nobypassrls', role_name);
@@ -32,6 +33,12 @@ begin
   end if;
   if not pg_has_role('rowhouse_owner', 'rowhouse_tables', 'usage') then
     grant rowhouse_tables to rowhouse_owner;
+  end if;
+  if not pg_has_role('rowhouse_rows', 'rowhouse_tables', 'usage') then
+    grant rowhouse_tables to rowhouse_rows;
+  end if;
+  if not pg_has_role('rowhouse_owner', 'rowhouse_rows', 'usage') then
+    grant rowhouse_rows to rowhouse_owner;
   end if;
   if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
      and not pg_has_role(current_user, 'rowhouse_owner', 'usage') then

@@ -5,7 +5,9 @@
  *
  * @module
  */
+
 import { SIGNALS } from "../signals.ts";
+import { APP_SETTING } from "../tenant_policy.ts";
 
 export const TABLES = `
 -- Uses that were ended, at which version of the catalog: processes hear of them as they hear of registrations.
@@ -70,6 +72,34 @@ begin
 end
 $$;
 
+-- An app's rows of a table, counted and deleted. Whoever pushes owns the tables, and what it may have planted there, such
+-- as a trigger or a view in a table's place, runs with the rights of whoever touches it: never an administrator's.
+create function rowhouse.count_rows(wanted_table text, app uuid) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  row_count bigint;
+begin
+  perform set_config('${APP_SETTING}', app::text, true);
+  execute format('select count(*) from data.%I where app_id = $1', wanted_table) into row_count using app;
+  return row_count;
+end
+$$;
+create function rowhouse.delete_rows(wanted_table text, app uuid) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  row_count bigint;
+begin
+  perform set_config('${APP_SETTING}', app::text, true);
+  execute format('delete from data.%I where app_id = $1', wanted_table) using app;
+  get diagnostics row_count = row_count;
+  return row_count;
+end
+$$;
+grant create on schema rowhouse to rowhouse_rows;
+alter function rowhouse.count_rows(text, uuid) owner to rowhouse_rows;
+alter function rowhouse.delete_rows(text, uuid) owner to rowhouse_rows;
+revoke create on schema rowhouse from rowhouse_rows;
+
 -- Ends an app's use of a table and deletes the app's rows of it; how many there are. 'is_told' only checks and counts.
 create function rowhouse.end_registration(wanted_slug text, wanted_table text, is_told boolean) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -102,13 +132,10 @@ begin
   then
     raise exception 'referred to' using errcode = '${SIGNALS.tableReferredTo}';
   end if;
-  perform set_config('rowhouse.app_id', app::text, true);
   if is_told then
-    execute format('select count(*) from data.%I where app_id = $1', wanted_table) into row_count using app;
-    return row_count;
+    return rowhouse.count_rows(wanted_table, app);
   end if;
-  execute format('delete from data.%I where app_id = $1', wanted_table) using app;
-  get diagnostics row_count = row_count;
+  row_count := rowhouse.delete_rows(wanted_table, app);
   update rowhouse.versions set version = version + 1 where name = 'catalog' returning version into next_version;
   delete from rowhouse.registrations where app_id = app and table_name = wanted_table;
   insert into rowhouse.ended_registrations (app_id, table_name, version) values (app, wanted_table, next_version);
