@@ -71,6 +71,8 @@ export type Reading = { readonly definition: Definition } | { readonly faults: r
 /** How much one app may declare. */
 export const QUOTAS = {
   tables: 500,
+  /** Each delete from a table looks for rows through every reference to it, whichever app declared the reference. */
+  referencesPerTarget: 100,
   columnsPerTable: 200,
   indexesPerTable: 16,
   /** An index entry contains decimals of up to 400 digits in full. */

@@ -14,6 +14,7 @@ import { noteAddedDefaults, noteRemovals, noteRemovedTables } from "./notes.ts";
 import { findOwnerConflicts } from "./owner_rules.ts";
 import { planChanges } from "./plan_changes.ts";
 import { planSets } from "./plan_sets.ts";
+import { findTooManyReferences } from "./reference_quota.ts";
 import type { PushState, TableState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 
@@ -51,6 +52,7 @@ export function planPush(appId: string, definition: Definition, state: PushState
     conflicts: [
       ...plans.flatMap((plan) => plan.conflicts),
       ...findTooManyTables(appId, definition, state),
+      ...findTooManyReferences(appId, definition, state),
     ],
     notes: [...plans.flatMap((plan) => plan.notes), ...noteRemovedTables(appId, definition, state)],
   };

@@ -1,6 +1,7 @@
 /** Definitions crafted by hand, sent straight to the endpoint: refused whole, or exact to the byte; never DDL of their own. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { dumpDatabase, freshName, postDefinition } from "../support/push.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { dumpDatabase, freshName, postDefinition, postSchema } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -305,4 +306,42 @@ test("an app's key cannot add a unique constraint to other apps' rows, whatever 
   expect(plain.text + flagged.text).not.toContain(other.slug);
   const again = await service.call(other, path, { method: "POST", json: { label: "dup" } });
   expect(again.status).toBe(201);
+});
+
+test("an app has a limited number of references to one table, which slow down every app's deletes from it", async () => {
+  const [shared, free] = [freshName(), freshName()];
+  const [owner, app] = [await service.makeApp(), await service.makeApp()];
+  const target = { name: t.string() };
+  await service.pushSchema(owner, defineSchema({ [shared]: target }));
+  const refer = (count: number, to: string) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`ref_${n}`, t.ref(to)]));
+  // A table has room for 16 indexes, one for each reference.
+  const most = Object.fromEntries(
+    Array.from({ length: 6 }, () => [freshName(), refer(16, shared)]),
+  );
+  const last = freshName();
+  const schema = (count: number, more: object = {}) =>
+    defineSchema({ [shared]: target, [last]: refer(count, shared), ...more });
+
+  expect((await postSchema(service, app, schema(4, most))).json).toMatchObject({
+    status: "applied",
+  });
+  const refused = await postSchema(service, app, schema(6));
+  expect([refused.status, refused.json]).toMatchObject([
+    409,
+    {
+      error: "incompatible_schema",
+      details: [
+        {
+          path: `/${last}/ref_4`,
+          message: `The schema wants 102 references to ${shared}, an app has at most 100 to one table, including those no longer declared: refer to it from fewer columns`,
+        },
+      ],
+    },
+  ]);
+  // What does not refer to it is as free as before.
+  const others = { [free]: { to: t.ref(last), at: t.ref(free) } };
+  expect((await postSchema(service, app, schema(4, others))).json).toMatchObject({
+    status: "applied",
+  });
 });
