@@ -78,23 +78,35 @@ const LOCKING: ReadonlySet<Step["kind"]> = new Set([
   "add_reference",
 ]);
 
-/** Existing tables, all locked before the first change, so that no request is held up more than once. */
+/**
+ * Existing tables, all locked before the first change to one of them, so that no request is held up more than once. Those
+ * that are only referred to can still be read.
+ */
 function renderLockTables({ steps }: Plan): string[] {
   const fresh = new Set(
     steps.flatMap((step) => (step.kind === "create_table" ? [step.table.name] : [])),
   );
-  const touched = steps.flatMap((step) => {
-    if (!LOCKING.has(step.kind)) return [];
-    const name = typeof step.table === "string" ? step.table : step.table.name;
-    const target = step.kind === "add_reference" ? step.column.table : undefined;
-    return target === undefined ? [name] : [name, target];
-  });
-  const names = [...new Set(touched)].filter((name) => !fresh.has(name)).sort();
+  const locking = steps.filter((step) => LOCKING.has(step.kind));
+  const changed = new Set(locking.flatMap(toChanged));
+  const referenced = locking.flatMap((step) =>
+    step.kind === "add_reference" ? (step.column.table ?? []) : [],
+  );
+  const names = [...new Set([...changed, ...referenced])].filter((name) => !fresh.has(name)).sort();
   if (names.length === 0) return [];
-  const list = names.map(quoteLiteral).join(", ");
+  const readable = names.filter((name) => !changed.has(name));
+  const lists = [names, readable].map(
+    (list) => `array[${list.map(quoteLiteral).join(", ")}]::text[]`,
+  );
   return [
-    `do $rowhouse$ begin perform rowhouse.lock_tables(array[${list}], ${LOCK_BUDGET_MS}); end $rowhouse$`,
+    `do $rowhouse$ begin perform rowhouse.lock_tables(${lists.join(", ")}, ${LOCK_BUDGET_MS}); end $rowhouse$`,
   ];
+}
+
+/** The tables that a step alters; validation now lifts row security of the target too. */
+function toChanged(step: Step): string[] {
+  const name = typeof step.table === "string" ? step.table : step.table.name;
+  if (step.kind !== "add_reference" || step.validate !== "now") return [name];
+  return [name, ...(step.column.table === undefined ? [] : [step.column.table])];
 }
 
 /** What the push records: its last statement, and the only one that writes to the record. */

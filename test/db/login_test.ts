@@ -102,7 +102,7 @@ describe("the serving login cannot", () => {
     "delete from rowhouse.registrations",
     "update rowhouse.migrations set sql = ''",
     "select rowhouse.lock_push(array['x'], '{}', gen_random_uuid(), 1)",
-    "select rowhouse.lock_tables(array['todos'], 1)",
+    "select rowhouse.lock_tables(array['todos'], '{}', 1)",
     "select rowhouse.record_push(gen_random_uuid(), '{}', '[]', '[]', '[]')",
     "select rowhouse.transfer_table('todos', 'x')",
     "select rowhouse.raise_version()",

@@ -138,8 +138,9 @@ end
 $$;
 
 -- Locks tables one after the other within one budget of waiting: requests queue behind a lock that is waited for, and
--- must never wait longer than that altogether.
-create function rowhouse.lock_tables(names text[], budget_ms integer) returns void language plpgsql
+-- must never wait longer than that altogether. Of those in referenced nothing changes except that others refer to them,
+-- and reads of them go on.
+create function rowhouse.lock_tables(names text[], referenced text[], budget_ms integer) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
   table_name text;
@@ -149,7 +150,11 @@ begin
   foreach table_name in array names loop
     spent_ms := extract(epoch from clock_timestamp() - started_at) * 1000;
     perform set_config('lock_timeout', greatest(budget_ms - spent_ms, 1) || 'ms', true);
-    execute format('lock table data.%I in access exclusive mode', table_name);
+    if table_name = any (referenced) then
+      execute format('lock table data.%I in share row exclusive mode', table_name);
+    else
+      execute format('lock table data.%I in access exclusive mode', table_name);
+    end if;
   end loop;
   perform set_config('lock_timeout', budget_ms || 'ms', true);
 end
@@ -217,5 +222,5 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 grant execute on function rowhouse.forget_sets(text, jsonb), rowhouse.lock_push(text[], jsonb, uuid, integer),
-  rowhouse.lock_tables(text[], integer), rowhouse.record_push(uuid, jsonb, jsonb, jsonb, jsonb) to rowhouse_tables;
+  rowhouse.lock_tables(text[], text[], integer), rowhouse.record_push(uuid, jsonb, jsonb, jsonb, jsonb) to rowhouse_tables;
 `;
