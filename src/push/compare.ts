@@ -16,6 +16,8 @@ export type Conflict = {
   /** What there is instead; absent if the app must not learn it. */
   found?: string;
   remedy: string;
+  /** Why it does not fit, if what there is must not be told; default: it does not fit the table. */
+  misfit?: string;
   /** Who has what was found; default: the table. */
   holder?: "an app";
 };

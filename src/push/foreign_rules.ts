@@ -16,10 +16,19 @@ export function findForeignConflicts(
 ): Conflict[] {
   const remedy = `declare it as its owner "${ownerSlug}" does, ask "${ownerSlug}" to change it, or choose another table name`;
   const isTold = (name: string) => before?.columns.some((column) => column.name === name) === true;
-  const conflicts = findConflicts(declared, definition, remedy).map((clash) =>
-    clash.column !== undefined && isTold(clash.column) ? clash : withhold(clash, declared),
-  );
+  const isThere = (name: string) => definition.columns.some((column) => column.name === name);
+  const conflicts = findConflicts(declared, definition, remedy).map((clash) => {
+    if (clash.column !== undefined && !isThere(clash.column)) return lacking(clash, ownerSlug);
+    return clash.column !== undefined && isTold(clash.column) ? clash : withhold(clash, declared);
+  });
   return [...new Map(conflicts.map((one) => [JSON.stringify(one), one])).values()];
+}
+
+/** A column of the app's own that the owner does not declare. */
+function lacking({ table, column, wanted }: Clash, ownerSlug: string): Conflict {
+  const misfit = `the table's owner "${ownerSlug}" does not declare`;
+  const remedy = `leave it out, ask "${ownerSlug}" to declare it, or choose another table name`;
+  return { table, ...(column === undefined ? {} : { column }), wanted, misfit, remedy };
 }
 
 /** The same without saying what there is instead; a column that is not declared is not even named. */

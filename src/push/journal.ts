@@ -19,7 +19,7 @@ export type JournalFile = { file: string; text: string };
 
 /** A disagreement between a journal's folder and the database; each kind has its own remedy. */
 export type JournalFault = {
-  code: "edited" | "other_content" | "unknown" | "stray" | "twice";
+  code: "other_app" | "edited" | "other_content" | "unknown" | "stray" | "twice";
   file: string;
   message: string;
 };
@@ -56,10 +56,12 @@ export function compareJournal(
     else faults.push(twice(one.file, earlier.file));
   }
   const bySeq = new Map(recorded.map((migration) => [migration.seq, migration]));
-  for (const [seq, one] of found) {
-    const fault = findFileFault(one, bySeq.get(seq));
-    if (fault !== undefined) faults.push(fault);
-  }
+  const misfits = [...found].flatMap(([seq, one]) => findFileFault(one, bySeq.get(seq)) ?? []);
+  const first = found.get(1);
+  // Whoever edited a file has others that are as they were; in another app's folder none is.
+  const isOther = first !== undefined && bySeq.has(1) && misfits.length === found.size;
+  faults.unshift(...(isOther ? [otherApp(first.file)] : []));
+  faults.push(...misfits);
   return {
     faults,
     missing: recorded.filter(({ seq }) => !found.has(seq)),
@@ -75,6 +77,11 @@ function findFileFault({ file, text }: JournalFile, recorded: MigrationRecord | 
   if (checksumOf(recorded.parent, text) === recorded.checksum) return undefined;
   const expected = journalFileName(recorded);
   return file === expected ? edited(file) : otherContent(file, expected);
+}
+
+function otherApp(file: string): JournalFault {
+  const message = `Cannot push: ${file} is not the first migration as this app applied it; if the folder belongs to another app, or --app names another one, correct that and leave the files alone`;
+  return { code: "other_app", file, message };
 }
 
 function stray(file: string): JournalFault {

@@ -43,12 +43,12 @@ export function incompatible(conflicts: readonly Conflict[]): Problem {
   const count = conflicts.length;
   return new Problem("incompatible_schema", {
     message: `Cannot push: ${count} ${count === 1 ? "declaration does" : "declarations do"} not fit the tables; nothing was written`,
-    details: conflicts.map(({ table, column, wanted, found, remedy, holder = "the table" }) => ({
+    details: conflicts.map(({ table, column, wanted, found, remedy, ...how }) => ({
       path: column === undefined ? `/${table}` : `/${table}/${column}`,
       message:
         found === undefined
-          ? `The schema wants ${wanted}, which does not fit the table: ${remedy}`
-          : `The schema wants ${wanted}, ${holder} has ${found}: ${remedy}`,
+          ? `The schema wants ${wanted}, which ${how.misfit ?? "does not fit the table"}: ${remedy}`
+          : `The schema wants ${wanted}, but ${how.holder ?? "the table"} has ${found}: ${remedy}`,
     })),
   });
 }

@@ -267,6 +267,15 @@ describe("a refused push says why", () => {
     const { code, err } = await push({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: reader.key });
     expect([code, err]).toEqual([1, "This key lacks the scope schema:push\n"]);
   });
+  test("a key that cannot be sent is named as malformed", async () => {
+    const { code, err } = await push({
+      ROWHOUSE_URL: service.url,
+      ROWHOUSE_API_KEY: `${app.key}\n`,
+    });
+    expect(code).toBe(4);
+    expect(err).toStartWith("ROWHOUSE_API_KEY is malformed: ");
+    expect(err).not.toContain(app.key);
+  });
   test("a service that does not answer exits with 69", async () => {
     const { code, err } = await push({
       ROWHOUSE_URL: "http://127.0.0.1:1",
@@ -502,8 +511,11 @@ describe("with --json a failure is one document, with prose on standard error as
       1,
       {
         error: "edited_migration",
-        message: expect.stringContaining("was edited"),
-        details: [{ path: `/${file}`, message: expect.stringContaining("was edited") }],
+        message: expect.stringContaining("belongs to another app"),
+        details: [
+          { path: `/${file}`, message: expect.stringContaining("belongs to another app") },
+          { path: `/${file}`, message: expect.stringContaining("was edited") },
+        ],
       },
     ]);
   });

@@ -9,6 +9,11 @@ export type Target = { url: string; key: string; isDev?: boolean };
 /** Longer than the service allows its own longest message. */
 const PATIENCE_MS = 150_000;
 
+/** Anything else cannot be sent, for which fetch would give no reason of its own. */
+const API_KEY = /^[\x21-\x7e]+$/;
+const MALFORMED =
+  "ROWHOUSE_API_KEY is malformed: a key has no spaces, line breaks or other characters than visible ASCII";
+
 const Refusal = v.object({
   error: v.string(),
   message: v.string(),
@@ -41,6 +46,7 @@ async function request(
   path: string,
   body: object | undefined,
 ): Promise<Response> {
+  if (!API_KEY.test(key)) throw new RefusedError(MALFORMED, EXIT.unauthenticated);
   try {
     return await fetch(url + SCHEMA_PATH + path, {
       method: body === undefined ? "GET" : "POST",
