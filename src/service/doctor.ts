@@ -139,7 +139,8 @@ export function judgeDriver(isPatched: boolean): Finding {
     about,
     level: "warn",
     says: "is not patched: a write that an orderly shutdown of the database cuts off is reported as unknown instead of being tried again",
-    remedy: "copy patches/ of the package and list it under patchedDependencies, then bun install",
+    remedy:
+      'copy node_modules/rowhouse/patches/postgres@3.4.9.patch to patches/, add "patchedDependencies": { "postgres@3.4.9": "patches/postgres@3.4.9.patch" } to package.json, then run bun install',
   };
 }
 
@@ -293,8 +294,31 @@ async function readSession(db: Database): Promise<Session> {
   return JSON.parse(row?.session ?? "null") as Session;
 }
 
+/** By SQLSTATE: it answered, and did not let the login in. */
+const REFUSALS: Readonly<Record<string, Pick<Finding, "says" | "remedy">>> = {
+  "28P01": {
+    says: "answers, but refuses the login's password (28P01)",
+    remedy: "correct the password in DATABASE_URL or ADMIN_DATABASE_URL",
+  },
+  "28000": {
+    says: "answers, but does not let the login in (28000)",
+    remedy: "correct the login in DATABASE_URL or ADMIN_DATABASE_URL, and check pg_hba.conf",
+  },
+  "3D000": {
+    says: "answers, but has no database of this name (3D000)",
+    remedy: "create the database, or correct DATABASE_URL and ADMIN_DATABASE_URL",
+  },
+  // PgBouncer has one SQLSTATE for everything that it refuses.
+  "08P01": {
+    says: "answers, but the pooler refuses the login (08P01)",
+    remedy: "check login, password and database in DATABASE_URL, and that the pooler knows them",
+  },
+};
+
 function toAway(error: unknown): Finding {
   const code = errorCode(error instanceof Problem ? error.cause : error);
+  const refusal = REFUSALS[code ?? ""];
+  if (refusal !== undefined) return { about: "database", level: "fail", ...refusal };
   return {
     about: "database",
     level: "fail",

@@ -18,7 +18,7 @@ import {
   type TestDatabase,
   withDatabase,
 } from "../support/cluster.ts";
-import { makeProject, type Outcome, runCommand } from "../support/command.ts";
+import { makeProject, type Outcome, ROOT, runCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
 const WELL: Session = {
@@ -405,5 +405,28 @@ describe("rowhouse doctor", () => {
     expect(bare.out).toContain("run rowhouse migrate");
     expect(away.out).toContain("does not answer (ECONNREFUSED)");
     expect(away.out + away.err).not.toContain("secret-word");
+  });
+
+  test("tells a login or a database that is refused from a server that is away", async () => {
+    const wrong = (change: (url: URL) => void) => {
+      const url = new URL(database.adminUrl);
+      change(url);
+      return runCommand(["doctor"], { ...project, env: { ADMIN_DATABASE_URL: url.href } });
+    };
+    const login = await wrong((url) => Object.assign(url, { password: "secret-word" }));
+    const missing = await wrong((url) => Object.assign(url, { pathname: "/nowhere" }));
+    expect([login.code, missing.code]).toEqual([1, 1]);
+    expect(login.out).toContain("answers, but refuses the login's password (28P01)");
+    expect(missing.out).toContain("answers, but has no database of this name (3D000)");
+    expect(login.out + missing.out).not.toMatch(/does not answer|start it|secret-word/);
+  });
+
+  test("names the driver's patch where the package has it", async () => {
+    const { patchedDependencies } = await Bun.file(`${ROOT}/package.json`).json();
+    const { remedy } = judgeDriver(false);
+    for (const [name, path] of Object.entries(patchedDependencies)) {
+      expect(remedy).toContain(`node_modules/rowhouse/${path} to patches/`);
+      expect(remedy).toContain(`"patchedDependencies": { "${name}": "${path}" }`);
+    }
   });
 });
