@@ -120,6 +120,8 @@ const LOGOUT_LIMIT_MS = 5000;
 /**
  * A client for one app. Creating it reads nothing and sends nothing.
  *
+ * @throws {TypeError} for a `url` or `identityUrl` that cannot work
+ *
  * @example
  * ```ts
  * import { createIdentityClient } from "rowhouse/identity";
@@ -136,8 +138,8 @@ const LOGOUT_LIMIT_MS = 5000;
  * ```
  */
 export function createIdentityClient(options: IdentityClientOptions): IdentityClient {
-  const url = withoutSlash(options.url);
-  const identityUrl = withoutSlash(options.identityUrl);
+  const url = readUrl("url", options.url);
+  const identityUrl = readUrl("identityUrl", options.identityUrl);
   const { app } = options;
 
   /** The user on 200, the status on 401 and 403. */
@@ -169,7 +171,7 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
   }
 
   function login(redirectUri?: string): void {
-    here().assign(loginUrl(redirectUri));
+    goTo(loginUrl(redirectUri));
   }
 
   async function requireUser(wanted: RequireUserOptions = {}): Promise<IdentityUser> {
@@ -206,7 +208,7 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
     logout: async (redirectTo = `${identityUrl}/login`) => {
       // Leave even if it failed: the sign-in page shows whether the session has ended.
       await endSession().catch(() => undefined);
-      here().assign(redirectTo);
+      goTo(redirectTo);
     },
   };
 }
@@ -219,11 +221,20 @@ function here(): Location {
   );
 }
 
+/** @throws {TypeError} there is no browser */
+function goTo(target: string): void {
+  if (typeof location !== "object")
+    throw new TypeError(`Cannot go to ${target} outside a browser: there is no page to leave`);
+  location.assign(target);
+}
+
 /** What a browser leaves unescaped in a page's address and the service takes for a trick. */
 const UNSAFE = /["<>^`{|}]/g;
 
-function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, "");
+/** Without final slashes. @throws {TypeError} it cannot be a service's address */
+function readUrl(setting: string, url: string): string {
+  if (/^https?:\/\/[^\s?#@]+$/.test(url)) return url.replace(/\/+$/, "");
+  throw new TypeError(`Cannot use this ${setting}: must look like https://api.example.org`);
 }
 
 function isUser(body: unknown): body is IdentityUser {

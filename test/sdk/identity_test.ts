@@ -51,11 +51,20 @@ async function isOpen(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, later])) === open;
 }
 
-test("outside a browser, what needs a page says so", () => {
+test("outside a browser, what needs a page says so", async () => {
   Reflect.deleteProperty(globalThis, "location");
   expect(() => client().loginUrl()).toThrow("pass a redirectUri outside a browser");
   expect(() => client().login()).toThrow(TypeError);
+  answers = [ok({})];
+  await expect(client().logout("/x")).rejects.toThrow("Cannot go to /x outside a browser");
   expect(client().loginUrl("https://wiki.example.org/")).toStartWith("https://id.example.org/");
+});
+
+test.each(["url", "identityUrl"])("a bad %s is refused when the client is created", (setting) => {
+  const options = { url: "https://a", identityUrl: "https://b", app: "wiki", [setting]: "a.b" };
+  expect(() => createIdentityClient(options)).toThrow(
+    new TypeError(`Cannot use this ${setting}: must look like https://api.example.org`),
+  );
 });
 
 test("createIdentityClient() reads nothing and sends nothing", () => {
