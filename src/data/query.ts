@@ -39,7 +39,7 @@ export function readPage(query: string): Page {
 
 function readWhole(name: string, text: string | undefined, most: number): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d+$/.test(text)) throw notWhole(name, text, "a whole number");
+  if (!/^\d+$/.test(text)) throw notWhole(name, text, "a whole number from 0");
   const value = Number(text);
   // A limit has no upper bound: any larger one means the maximum.
   if (value > most && name !== "limit") throw notWhole(name, text, `at most ${most}`);

@@ -10,8 +10,8 @@ import { REQUIRED } from "./values.ts";
 
 export type BrokenRow = { table: RecordedTable; isDelete: boolean };
 
-const MESSAGES: Readonly<Record<Violation["kind"], (columns: string) => string>> = {
-  unique: (columns) => `Must be unique: another row has this ${columns}`,
+const MESSAGES: Readonly<Record<Violation["kind"], (columns: readonly string[]) => string>> = {
+  unique: (columns) => `Must be unique: another row has this ${showTogether(columns)}`,
   reference: () => "No row has this id",
   required: () => REQUIRED,
   value: () => "Does not fit the column",
@@ -26,13 +26,19 @@ export function isKnown({ whole }: RecordedTable, { constraint }: Violation): bo
 export function toProblem(violation: Violation, row: BrokenRow): Problem {
   if (violation.kind === "reference" && row.isDelete) return new Problem("still_referenced");
   const columns = blame(violation, row);
-  const together = columns.join(", ");
   const details = columns.map((name) => ({
     path: `/${name}`,
-    message: MESSAGES[violation.kind](together),
+    message: MESSAGES[violation.kind](columns),
   }));
   if (violation.kind !== "unique") return toInvalid(details);
   return new Problem("unique_violation", details.length === 0 ? {} : { details });
+}
+
+function showTogether(columns: readonly string[]): string {
+  const last = columns.at(-1) ?? "";
+  return columns.length < 2
+    ? last
+    : `combination of ${columns.slice(0, -1).join(", ")} and ${last}`;
 }
 
 /** The refusal of values, with all known faults. */

@@ -66,8 +66,8 @@ function toEntries(
   const parent: unknown = Object.getPrototypeOf(source);
   if (parent !== null && Object.getPrototypeOf(parent) !== null) {
     const reason =
-      'a "__proto__" key sets the prototype of an object, and a class is not a declaration';
-    faults.add(at, `Cannot read the ${what}: must be a plain object, ${reason}`);
+      'A "__proto__" key sets its prototype, and an instance of a class is no declaration';
+    faults.add(at, `Cannot read the ${what}: must be a plain object. ${reason}`);
   }
   return Object.entries(source);
 }

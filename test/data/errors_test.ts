@@ -47,7 +47,7 @@ const ROWS: readonly Row[] = [
     name: "a limit that is not a number",
     call: () => ({ path: `${LIST}?limit=ten` }),
     code: "invalid_query",
-    message: 'Cannot read limit "ten": must be a whole number',
+    message: 'Cannot read limit "ten": must be a whole number from 0',
   },
   {
     name: "an offset past 2^31",
@@ -175,8 +175,14 @@ const ROWS: readonly Row[] = [
     code: "unique_violation",
     message: "Another row of this app already has these values",
     details: [
-      { path: "/project", message: "Must be unique: another row has this project, tag" },
-      { path: "/tag", message: "Must be unique: another row has this project, tag" },
+      {
+        path: "/project",
+        message: "Must be unique: another row has this combination of project and tag",
+      },
+      {
+        path: "/tag",
+        message: "Must be unique: another row has this combination of project and tag",
+      },
     ],
   },
   {
