@@ -4,7 +4,7 @@ import { type Database, GrantLoginError, grantConsole, grantLogin, migrate } fro
 import { refreshFunctions, sweepSets } from "../push/mod.ts";
 import { type Command, EXIT, type ExitCode, type Setting, UsageError } from "./cli/command.ts";
 import { type Address, findAdminAddress, withDatabase } from "./cli/database.ts";
-import { readSettings } from "./cli/settings.ts";
+import { readMigrateSettings } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
 import { readDevFile, toDevAddress } from "./dev/file.ts";
 
@@ -37,7 +37,7 @@ Exits with 69 if the database cannot be reached, and with 1 for any other failur
 };
 
 async function runMigrate({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
-  const config = readSettings(env);
+  const config = readMigrateSettings(env);
   const address = findAdminAddress(config) ?? findDevAddress(folder);
   if (address === undefined)
     throw new UsageError(

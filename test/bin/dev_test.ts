@@ -163,6 +163,29 @@ test.each(SCHEMAS)(
 );
 
 test(
+  "a push that fails at the start is told as that; the tour comes with the first that succeeds",
+  async () => {
+    const other = makeProject({ "schema/mod.ts": schemaText("{ todos: { Title: 1 } }") });
+    const dev = await startDev(other.folder);
+    expect(dev.output()).toContain("The push failed, as said above: correct ./schema/mod.ts");
+    expect(dev.output()).not.toContain("There is no table yet");
+    other.write("schema/mod.ts", schemaText(TODOS));
+    await dev.until(/List the rows/);
+    expect(await paste(dev, "Create a row")).toMatchObject({ title: "Milk" });
+    const { port } = new URL(
+      JSON.parse(readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8")).baseUrl,
+    );
+    const third = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+    const busy = await runCommand(["dev", "--port", port], third);
+    expect([busy.code, busy.err]).toEqual([1, expect.stringContaining("set another --port\n")]);
+    expect(await dev.kill("SIGTERM")).toBe(0);
+    third.remove();
+    other.remove();
+  },
+  LIMIT_MS,
+);
+
+test(
   "without a schema it says so and runs; on a terminal each request is one line for people",
   async () => {
     const other = makeProject();

@@ -187,6 +187,23 @@ describe("without a superuser", () => {
     });
   });
 
+  test("the login of a role needs none of the settings that a process of that role needs", async () => {
+    const admin = asRole("managed_admin", "managed");
+    for (const ROLE of ["gateway", "data", "identity"]) {
+      const login = `managed_${ROLE}`;
+      await withDatabase(admin, (managed) =>
+        managed.message(`create role ${login} login password 'pw'`),
+      );
+      const env = { ADMIN_DATABASE_URL: admin, DATABASE_URL: asRole(login, "managed"), ROLE };
+      const { code, out, err } = await migrate(env);
+      expect([code, err]).toEqual([0, ""]);
+      expect(out).toContain(`The role "${login}" may serve\n`);
+      const served = await runCommand(["serve"], { ...project, env });
+      expect(served.code).toBe(1);
+      expect(served.err).toContain(`must be set when ROLE is ${ROLE}`);
+    }
+  });
+
   test("a role without rights is told which rights it needs", async () => {
     const { code, err } = await migrate({ ADMIN_DATABASE_URL: asRole("poor_admin", "poor") });
     expect(err).toContain('The role "poor_admin" of ADMIN_DATABASE_URL lacks rights');

@@ -290,7 +290,7 @@ test("init starts a project and overwrites nothing", async () => {
   expect(JSON.parse(first.out).todo).toEqual([
     "Run bun install",
     expect.stringContaining(".rowhouse/*.d.ts"),
-    expect.stringContaining("bun add rowhouse"),
+    expect.stringContaining("bun add <path to the .tgz>"),
   ]);
   const manifest = readFileSync(join(folder, "package.json"), "utf8");
   expect(manifest).toStartWith(

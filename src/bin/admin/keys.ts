@@ -113,7 +113,7 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
   makeAdminCommand(
     {
       name: "admin revoke-key",
-      summary: "revokes an API key: within 5 s no process accepts it",
+      summary: "revokes an API key: from then on every process refuses it",
       example: "rowhouse admin revoke-key k3x9q0m2w8z5t1ab",
       about:
         "Takes the key's id: the part between the first _ and the dot. Prints { keyId, revoked } with --json.",

@@ -50,11 +50,11 @@ const passwordLinkTask: AdminTask = async (deps, args) => {
 const setRoleTask: AdminTask = async (deps, args) => {
   const [text = "", word = ""] = args.positionals;
   const email = readEmail(text);
-  const role = word === "none" ? undefined : readConsoleRole(word);
+  const role = word === "none" ? undefined : readConsoleRole(word, [...CONSOLE_ROLES, "none"]);
   await setConsoleRole(deps, email, role);
   return {
     document: { email, consoleRole: role ?? null },
-    lines: [`${email} now ${role === undefined ? "has no Console role" : `is ${role}`}`],
+    lines: [`${email} ${role === undefined ? "now has no Console role" : `is now ${role}`}`],
   };
 };
 
@@ -198,10 +198,12 @@ The link works once, for ${LINK_LIFE_S / DAY_S} days. Prints { id, email, consol
   ),
 ];
 
-function readConsoleRole(text: string): ConsoleRole {
+function readConsoleRole(text: string, expected: readonly string[] = CONSOLE_ROLES): ConsoleRole {
   const role = CONSOLE_ROLES.find((one) => one === text);
   if (role !== undefined) return role;
-  throw new UsageError(`Unknown Console role ${quote(text)}: expected one of ${ROLES}`);
+  throw new UsageError(
+    `Unknown Console role ${quote(text)}: expected one of ${expected.join(", ")}`,
+  );
 }
 
 /** A link to the pages; without a setting only its path is known. */

@@ -12,11 +12,25 @@ export function readSettings<Wanted extends SettingName = never>(
   const missing = wanted
     .filter((name) => !env[name])
     .map((name) => `${name} is not set: see .env.example`);
-  const faults = [...("faults" in read ? read.faults : []), ...missing];
   if ("config" in read && missing.length === 0)
     return read.config as ReturnType<typeof readSettings<Wanted>>;
+  throw refuse([...("faults" in read ? read.faults : []), ...missing]);
+}
+
+/**
+ * The settings, without what only a process that serves as ROLE needs.
+ *
+ * @throws {RefusedError} naming every variable with a fault
+ */
+export function readMigrateSettings(env: Environment): Config {
+  const read = readConfig(env, { checksRole: false });
+  if ("faults" in read) throw refuse(read.faults);
+  return read.config;
+}
+
+function refuse(faults: readonly string[]): RefusedError {
   const lines = faults.map((fault) => `  ${fault}`);
-  throw new RefusedError(
+  return new RefusedError(
     `Cannot start: the configuration has faults\n${lines.join("\n")}`,
     EXIT.refused,
     {

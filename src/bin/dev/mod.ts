@@ -1,4 +1,5 @@
 /** `rowhouse dev`: everything on one machine with one command: database, app, service, and a push for each change. @module */
+import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Config, Environment } from "../../config.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
@@ -138,6 +139,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   const serving = listen(withExample(service, toHost(app, config), example.find), {
     host: config.HOST,
     port,
+    portSetting: "--port",
     log,
   });
   try {
@@ -151,19 +153,28 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     });
     const target = { url: toLocalUrl(config.HOST, port), key: file.apiKey, isDev: true };
     const push = () => pushOnce(setting, { config, target });
-    const pushed = await push();
     const schema = findSchemaFile(folder, setting.args.text("schema"));
-    const tour = {
-      definition: pushed?.definition,
-      schema: `./${relative(folder, schema)}`,
-      frontEnd: toFrontEnd(app, config),
+    const showTour = (pushed: Pushed | undefined) => {
+      const tour = {
+        definition: pushed?.definition,
+        hasFailed: pushed === undefined && existsSync(schema),
+        schema: `./${relative(folder, schema)}`,
+        frontEnd: toFrontEnd(app, config),
+      };
+      for (const line of describeTour(file, tour)) terminal.say(line);
     };
-    for (const line of describeTour(file, tour)) terminal.say(line);
+    let hasPushed = false;
+    const pushAndShow = async (isStart: boolean) => {
+      const pushed = await push();
+      if (isStart || (!hasPushed && pushed !== undefined)) showTour(pushed);
+      hasPushed ||= pushed !== undefined;
+    };
+    await pushAndShow(true);
     const origin = toOrigin(app, config);
     const shown = await example.open({ ...file, origin, localUrl: target.url, env: setting.env });
     if (shown !== undefined) terminal.say(shown);
     terminal.say("Pushes the schema when it changes; Ctrl-C stops everything");
-    const watch = watchSchema(schema, async () => void (await push()));
+    const watch = watchSchema(schema, () => pushAndShow(false));
     try {
       await Promise.race([stopped, refuseDeath(database)]);
     } finally {

@@ -13,8 +13,10 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
 };
 
 export type TourOptions = {
-  /** What was pushed; `undefined` if the schema has faults or is missing. */
+  /** What was pushed; `undefined` if the schema is missing, or could not be pushed. */
   definition: Definition | undefined;
+  /** Whether there is a schema that could not be read, or that the push refused. */
+  hasFailed: boolean;
   /** The path of the schema from the project's folder. */
   schema: string;
   /** The origin of the app's pages while they are worked on. */
@@ -30,13 +32,16 @@ export function describeTour(file: DevFile, options: TourOptions): string[] {
     "The app's key, with every scope:",
     `  ${file.apiKey}`,
     ...(table === undefined
-      ? [
-          `There is no table yet: declare one in ${options.schema} (rowhouse init writes a first one)`,
-          "",
-        ]
+      ? [describeNothing(options), ""]
       : describeRows(file, table, options.schema)),
     ...describePeople(file, options.frontEnd),
   ];
+}
+
+function describeNothing({ hasFailed, schema }: TourOptions): string {
+  return hasFailed
+    ? `The push failed, as said above: correct ${schema}; commands to paste come when it succeeds`
+    : `There is no table yet: declare one in ${schema} (rowhouse init writes a first one)`;
 }
 
 function describeRows(

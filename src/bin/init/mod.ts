@@ -133,7 +133,7 @@ const NEEDS: readonly { file: string; has: RegExp; line: string }[] = [
   {
     file: "package.json",
     has: /"rowhouse"\s*:/,
-    line: "Run bun add rowhouse: schema/mod.ts imports it",
+    line: "Add the rowhouse package, which schema/mod.ts imports: bun pm pack in its repository, then bun add <path to the .tgz> here",
   },
   {
     file: ".gitignore",

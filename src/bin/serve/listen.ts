@@ -21,6 +21,8 @@ export type Serving = {
 export type ListenOptions = {
   host: string;
   port: number;
+  /** What the port is set with, for messages; default: PORT. */
+  portSetting?: string;
   /** The port for operators; default: none. */
   admin?: { host: string; port: number } | undefined;
   /** Maximum number of sockets; default: what the system's limit on open files allows. */
@@ -32,12 +34,12 @@ export type ListenOptions = {
 
 /** @throws {RefusedError} a port or the host cannot be taken */
 export function listen(service: Service, options: ListenOptions): Serving {
-  const { host, port, isShared = false, maxSockets, log } = options;
-  const listener = openListener(service.fetch, { host, port, isShared });
+  const { host, port, portSetting, isShared = false, maxSockets, log } = options;
+  const listener = openListener(service.fetch, { host, port, portSetting, isShared });
   const admin =
     options.admin === undefined
       ? undefined
-      : openListener(service.adminFetch, { ...options.admin, isShared });
+      : openListener(service.adminFetch, { ...options.admin, portSetting: "ADMIN_PORT", isShared });
   const endBound = boundSockets(listener, { log, maxSockets });
   return {
     port: listener.port,

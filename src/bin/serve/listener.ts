@@ -17,6 +17,8 @@ export type Place = {
   port: number;
   /** Whether other processes listen on the same port. */
   isShared: boolean;
+  /** What the port is set with, for messages; default: PORT. */
+  portSetting?: string | undefined;
 };
 
 export type Listener = {
@@ -56,7 +58,8 @@ export function openListener(fetch: Fetch, place: Place): Listener {
   };
 }
 
-function takePort(fetch: Fetch, { host, port, isShared }: Place): Server {
+function takePort(fetch: Fetch, place: Place): Server {
+  const { host, port, isShared } = place;
   try {
     return Bun.serve({
       hostname: host,
@@ -67,14 +70,15 @@ function takePort(fetch: Fetch, { host, port, isShared }: Place): Server {
       fetch,
     });
   } catch (error) {
-    throw new RefusedError(explain(error, host, port));
+    throw new RefusedError(explain(error, place));
   }
 }
 
-function explain(error: unknown, host: string, port: number): string {
+function explain(error: unknown, { host, port, portSetting = "PORT" }: Place): string {
   const code = errorCode(error);
   if (code === "EADDRINUSE")
-    return `Port ${port} of ${host} is in use: stop what listens there, or set another PORT`;
-  if (code === "EACCES") return `Port ${port} is not for this user: set a PORT above 1023`;
-  return `Cannot listen on ${host}:${port}: must be an address of this machine (HOST) and a free port (PORT)`;
+    return `Port ${port} of ${host} is in use: stop what listens there, or set another ${portSetting}`;
+  if (code === "EACCES")
+    return `Port ${port} is not for this user: set a ${portSetting} above 1023`;
+  return `Cannot listen on ${host}:${port}: must be an address of this machine (HOST) and a free port (${portSetting})`;
 }
