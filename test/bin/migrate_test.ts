@@ -202,6 +202,11 @@ describe("without a superuser", () => {
       expect(served.code).toBe(1);
       expect(served.err).toContain(`must be set when ROLE is ${ROLE}`);
     }
+    // As docs/deploying.md has it.
+    await withDatabase(admin, async (managed) => {
+      await managed.message("create role managed_push login password 'pw'");
+      await managed.message("grant rowhouse_tables to managed_push");
+    });
   });
 
   test("a role without rights is told which rights it needs", async () => {
