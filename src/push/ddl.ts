@@ -10,6 +10,7 @@ import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { renderDropFunctions, renderFunctions } from "./functions.ts";
 import { isDigested, renderTerms } from "./index_terms.ts";
 import type { Plan, Step } from "./step.ts";
+import { splitSteps } from "./step_order.ts";
 import { sqlDefault, sqlType } from "./types.ts";
 
 type Renderers = { [Kind in Step["kind"]]: (step: Extract<Step, { kind: Kind }>) => string[] };
@@ -50,10 +51,17 @@ const RENDERERS: Renderers = {
 };
 
 /** A plan with its statements, without semicolons. Rendered once, so that what is recorded is what runs. */
-export type RenderedPlan = { plan: Plan; statements: readonly string[] };
+export type RenderedPlan = {
+  plan: Plan;
+  statements: readonly string[];
+  /** How many of them, from the first on, need no lock on an existing table. */
+  early: number;
+};
 
 export function renderPlan(plan: Plan): RenderedPlan {
-  return { plan, statements: plan.steps.flatMap(renderStep) };
+  const { early, late } = splitSteps(plan.steps);
+  const first = early.flatMap(renderStep);
+  return { plan, statements: [...first, ...late.flatMap(renderStep)], early: first.length };
 }
 
 /** The statements of a step; none for what is only recorded. */

@@ -1,6 +1,7 @@
 /**
- * A push as one message, which is one transaction: first locks and the check that nothing has changed since the plan, then
- * the steps, then the record. The last statement returns a row. Pure.
+ * A push as one message, which is one transaction: first the locks between pushes and the check that nothing has changed
+ * since the plan, then the steps, with the locks of existing tables before the first that needs one, then the record. The
+ * last statement returns a row. Pure.
  *
  * @module
  */
@@ -12,6 +13,7 @@ import type { RenderedPlan } from "./ddl.ts";
 import type { Migration } from "./migration.ts";
 import type { PushState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
+import { findCreated } from "./step_order.ts";
 
 /**
  * How long a push waits for table locks in total. Requests queue behind the wait, so this is what they may notice; and it
@@ -31,12 +33,13 @@ export const MESSAGE_SETTINGS = [
 export type Prepared = RenderedPlan & { migration: Migration; state: PushState };
 
 export function renderMessage(appId: string, prepared: Prepared): string {
-  const { plan, statements } = prepared;
+  const { plan, statements, early } = prepared;
   return [
     renderLockPush(appId, prepared),
     ...MESSAGE_SETTINGS,
+    ...statements.slice(0, early),
     ...renderLockTables(plan),
-    ...statements,
+    ...statements.slice(early),
     ...plan.steps.flatMap((step) =>
       step.kind === "drop_functions" ? [renderForgetSets(step)] : [],
     ),
@@ -83,15 +86,15 @@ const LOCKING: ReadonlySet<Step["kind"]> = new Set([
  * that are only referred to can still be read.
  */
 function renderLockTables({ steps }: Plan): string[] {
-  const fresh = new Set(
-    steps.flatMap((step) => (step.kind === "create_table" ? [step.table.name] : [])),
-  );
+  const created = findCreated(steps);
   const locking = steps.filter((step) => LOCKING.has(step.kind));
   const changed = new Set(locking.flatMap(toChanged));
   const referenced = locking.flatMap((step) =>
     step.kind === "add_reference" ? (step.column.table ?? []) : [],
   );
-  const names = [...new Set([...changed, ...referenced])].filter((name) => !fresh.has(name)).sort();
+  const names = [...new Set([...changed, ...referenced])]
+    .filter((name) => !created.has(name))
+    .sort();
   if (names.length === 0) return [];
   const readable = names.filter((name) => !changed.has(name));
   const lists = [names, readable].map(

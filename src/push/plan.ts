@@ -17,24 +17,7 @@ import { planSets } from "./plan_sets.ts";
 import { findTooManyReferences } from "./reference_quota.ts";
 import type { PushState, TableState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
-
-/** References come after everything that they refer to: tables of one push may refer to each other. */
-const ORDER: readonly Step["kind"][] = [
-  "add_enum_value",
-  "create_table",
-  "add_column",
-  "set_default",
-  "set_required",
-  "add_key",
-  "add_index",
-  "defer_index",
-  "add_reference",
-  "defer_reference",
-  "create_functions",
-  "drop_functions",
-  "record_table",
-  "register",
-];
+import { orderSteps } from "./step_order.ts";
 
 /** The plan that makes the database match an app's definition; without steps if it already does. */
 export function planPush(appId: string, definition: Definition, state: PushState): Plan {
@@ -46,9 +29,8 @@ export function planPush(appId: string, definition: Definition, state: PushState
       ? planOwnTable(declared, table)
       : planForeignTable(appId, declared, table);
   });
-  const steps = plans.flatMap((plan) => plan.steps);
   return {
-    steps: ORDER.flatMap((kind) => steps.filter((step) => step.kind === kind)),
+    steps: orderSteps(plans.flatMap((plan) => plan.steps)),
     conflicts: [
       ...plans.flatMap((plan) => plan.conflicts),
       ...findTooManyTables(appId, definition, state),

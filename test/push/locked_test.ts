@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { findIsolationFaults } from "../../src/catalog/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { readDrift } from "../../src/push/mod.ts";
 import { whileLocked } from "../support/held_lock.ts";
-import { freshName, postSchema } from "../support/push.ts";
+import { freshName, postSchema, readMigrations } from "../support/push.ts";
 import {
   type Answer,
   openTestService,
@@ -144,4 +145,32 @@ test("a table that a push only refers to can be read all the while", async () =>
   );
 
   expect(longestMs).toBeLessThan(pushMs / 3);
+});
+
+test("a shared table is locked while it changes, not while tables are created beside it", async () => {
+  const [shared, prefix] = [freshName(), freshName()];
+  const target = { title: t.string() };
+  const owner = await service.makeApp(defineSchema({ [shared]: target }));
+  const reader = await service.makeApp(defineSchema({ [shared]: target }));
+  const created = Object.fromEntries(
+    Array.from({ length: 10 }, (_, n) => [
+      `${prefix}_${n}`,
+      { title: t.string().unique(), note: t.string().index(), next: t.ref(`${prefix}_${9 - n}`) },
+    ]),
+  );
+  const schema = defineSchema({ [shared]: { ...target, note: t.string() }, ...created });
+
+  const { pushMs, longestMs } = await pushAndRead(
+    () => postSchema(service, owner, schema),
+    reader,
+    shared,
+  );
+
+  expect(longestMs).toBeLessThan(pushMs / 3);
+  // The migration holds the statements in the order in which they ran.
+  const [, migration] = await readMigrations(service, owner);
+  const kinds = migration?.sql.match(/^create table|^alter table \S+ add column/gm) ?? [];
+  expect(kinds.length).toBe(11);
+  expect(kinds.at(-1)).toStartWith("alter table");
+  expect(await readDrift(service.service.admin)).toEqual([]);
 });

@@ -1,0 +1,60 @@
+/**
+ * The order in which steps run. What touches only tables that the push itself creates comes first, before existing tables
+ * are locked: other apps use these, and wait only for what changes them. Pure.
+ *
+ * @module
+ */
+import type { Step } from "./step.ts";
+
+/** References come after everything that they refer to: tables of one push may refer to each other. */
+const ORDER: readonly Step["kind"][] = [
+  "add_enum_value",
+  "create_table",
+  "add_column",
+  "set_default",
+  "set_required",
+  "add_key",
+  "add_index",
+  "defer_index",
+  "add_reference",
+  "defer_reference",
+  "create_functions",
+  "drop_functions",
+  "record_table",
+  "register",
+];
+
+/** The steps as they run. */
+export function orderSteps(steps: readonly Step[]): Step[] {
+  const ordered = ORDER.flatMap((kind) => steps.filter((step) => step.kind === kind));
+  const { early, late } = splitSteps(ordered);
+  return [...early, ...late];
+}
+
+/** Steps that need no lock on an existing table, and the others, each in their order. */
+export function splitSteps(steps: readonly Step[]): { early: Step[]; late: Step[] } {
+  const created = findCreated(steps);
+  const isEarly = (step: Step) => isOnCreated(step, created);
+  return { early: steps.filter(isEarly), late: steps.filter((step) => !isEarly(step)) };
+}
+
+/** The names of the tables that the steps create. */
+export function findCreated(steps: readonly Step[]): ReadonlySet<string> {
+  return new Set(steps.flatMap((step) => (step.kind === "create_table" ? [step.table.name] : [])));
+}
+
+function isOnCreated(step: Step, created: ReadonlySet<string>): boolean {
+  switch (step.kind) {
+    case "create_table":
+      return true;
+    case "add_key":
+    case "add_index":
+      return created.has(step.table);
+    case "create_functions":
+      return created.has(step.table.name);
+    case "add_reference":
+      return created.has(step.table.name) && created.has(step.column.table ?? "");
+    default:
+      return false;
+  }
+}
