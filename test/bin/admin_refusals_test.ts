@@ -88,6 +88,10 @@ const MISUSED: readonly Case[] = [
     says: "must be a whole number",
   },
   {
+    words: ["set-role", "bo@example.org", "king"],
+    says: "expected one of admin, super_admin, none",
+  },
+  {
     words: ["create-user", "x@example.org", "--role", "king"],
     says: "Unknown Console role",
   },
