@@ -2,6 +2,15 @@
  * Patterns that both the code and the service's own tables check, written once: regular expressions that JavaScript and
  * PostgreSQL read alike.
  *
+ * @example
+ * ```ts
+ * import { expect } from "bun:test";
+ * import { TABLE_PATTERN } from "./stored_text.ts";
+ *
+ * expect("todos").toMatch(new RegExp(TABLE_PATTERN));
+ * expect("Todos").not.toMatch(new RegExp(TABLE_PATTERN));
+ * ```
+ *
  * @module
  */
 
