@@ -334,7 +334,7 @@ test("an app has a limited number of references to one table, which slow down ev
       details: [
         {
           path: `/${last}/ref_4`,
-          message: `The schema wants 102 references to ${shared}, an app has at most 100 to one table, including those no longer declared: refer to it from fewer columns`,
+          message: `The schema wants 102 references to ${shared}, but an app has at most 100 to one table, including those no longer declared: refer to it from fewer columns`,
         },
       ],
     },
