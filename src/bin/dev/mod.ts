@@ -151,6 +151,8 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
       app,
       origins: setting.args.texts("origin"),
     });
+    // Pages that are opened at once may already read answers: the app's origins are known before its address is told.
+    await service.warm();
     const target = { url: toLocalUrl(config.HOST, port), key: file.apiKey, isDev: true };
     const push = () => pushOnce(setting, { config, target });
     const schema = findSchemaFile(folder, setting.args.text("schema"));
