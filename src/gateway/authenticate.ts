@@ -1,6 +1,6 @@
 /**
  * API key → Principal. Every failure gets the same answer. A key's record is kept in memory for as long as the version of
- * keys is confirmed, so that a revocation takes effect everywhere within seconds. While the database is away nothing
+ * keys is confirmed; the database refuses a revoked key at once in any case. While the database is away nothing
  * confirms it, and every key, known or not, is answered 503.
  *
  * Unknown keys are not remembered, so that a new key works everywhere at once. They cannot cost more than one query at a

@@ -7,7 +7,7 @@ const PACKAGE = join(import.meta.dirname, "../../..");
 const EXAMPLE = "examples/todo";
 
 /** Files of the example; each has the same place in a project. */
-export const TODO_FILES: readonly string[] = [
+const TODO_FILES: readonly string[] = [
   "index.html",
   "vite.config.ts",
   "server/main.ts",

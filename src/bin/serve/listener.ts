@@ -12,7 +12,7 @@ const WALL_BYTES = 16 * MAX_BYTES;
 export type Fetch = (request: Request, server: Server) => Response | Promise<Response>;
 type Server = ReturnType<typeof Bun.serve>;
 
-export type Place = {
+export type ListenerAddress = {
   host: string;
   port: number;
   /** Whether other processes listen on the same port. */
@@ -32,9 +32,9 @@ export type Listener = {
 };
 
 /** @throws {RefusedError} the port or the host cannot be taken */
-export function openListener(fetch: Fetch, place: Place): Listener {
-  let current: Server | undefined = takePort(fetch, place);
-  const port = current.port ?? place.port;
+export function openListener(fetch: Fetch, address: ListenerAddress): Listener {
+  let current: Server | undefined = takePort(fetch, address);
+  const port = current.port ?? address.port;
   const all = new Set<Server>([current]);
   const stopOne = async (server: Server, closeActiveConnections?: boolean): Promise<void> => {
     await server.stop(closeActiveConnections);
@@ -48,7 +48,7 @@ export function openListener(fetch: Fetch, place: Place): Listener {
       current = undefined;
     },
     resume: () => {
-      current ??= takePort(fetch, { ...place, port });
+      current ??= takePort(fetch, { ...address, port });
       all.add(current);
     },
     stop: async (closeActiveConnections) => {
@@ -58,8 +58,8 @@ export function openListener(fetch: Fetch, place: Place): Listener {
   };
 }
 
-function takePort(fetch: Fetch, place: Place): Server {
-  const { host, port, isShared } = place;
+function takePort(fetch: Fetch, address: ListenerAddress): Server {
+  const { host, port, isShared } = address;
   try {
     return Bun.serve({
       hostname: host,
@@ -70,11 +70,11 @@ function takePort(fetch: Fetch, place: Place): Server {
       fetch,
     });
   } catch (error) {
-    throw new RefusedError(explain(error, place));
+    throw new RefusedError(explain(error, address));
   }
 }
 
-function explain(error: unknown, { host, port, portSetting = "PORT" }: Place): string {
+function explain(error: unknown, { host, port, portSetting = "PORT" }: ListenerAddress): string {
   const code = errorCode(error);
   if (code === "EADDRINUSE")
     return `Port ${port} of ${host} is in use: stop what listens there, or set another ${portSetting}`;
