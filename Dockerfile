@@ -4,7 +4,8 @@ FROM oven/bun:1.4.5-slim AS install
 WORKDIR /app
 COPY package.json bun.lock bunfig.toml ./
 COPY patches ./patches
-RUN ["bun", "install", "--frozen-lockfile", "--production"]
+# Without peers: TypeScript, which valibot names as one, is four fifths of what would be installed.
+RUN ["bun", "install", "--frozen-lockfile", "--production", "--omit=peer"]
 
 FROM oven/bun:1.4.5-slim
 WORKDIR /app
