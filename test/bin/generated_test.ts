@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import schema from "../../schema/mod.ts";
-import { COMPOSE, renderEnvExample, renderReadme } from "../../src/bin/cli/generated.ts";
+import { COMPOSE, renderEnvExample, renderPage, TABLES } from "../../src/bin/cli/generated.ts";
 import { renderTypes } from "../../src/bin/db/types.ts";
 import { readConfig, SETTINGS } from "../../src/config.ts";
 import { PROBLEMS } from "../../src/problem.ts";
@@ -15,11 +15,18 @@ test(".env.example is what bun run generate writes", () => {
   expect(read(".env.example")).toBe(renderEnvExample());
 });
 
-test("the tables of README.md are what bun run generate writes, and hold every setting and error", () => {
-  const readme = read("README.md");
-  expect(readme).toBe(renderReadme(readme));
-  for (const name of [...Object.keys(SETTINGS), ...Object.keys(PROBLEMS)])
-    expect(readme).toContain(`\`${name}\` |`);
+test.each(Object.entries(TABLES))(
+  "the table of %s is what bun run generate writes",
+  (_, { page }) => {
+    expect(read(page)).toBe(renderPage(page, read(page)));
+  },
+);
+
+test("the tables hold every setting and every error", () => {
+  for (const name of Object.keys(SETTINGS))
+    expect(read(TABLES.settings.page)).toContain(`\n| \`${name}\` |`);
+  for (const [code, { status }] of Object.entries(PROBLEMS))
+    expect(read(TABLES.errors.page)).toContain(`\n| ${status} | \`${code}\` |`);
 });
 
 test(".env.example with every line uncommented is a valid configuration", () => {

@@ -34,7 +34,7 @@ test("six at once apply each migration once; a seventh has nothing to do", async
 
 describe("a database of another baseline", () => {
   const SAYS =
-    'was set up by another release of Rowhouse and cannot be upgraded by this one: run rowhouse dev --reset if it is the embedded database of rowhouse dev, otherwise move its rows to a new database (docs/backup.md, "A database of another baseline")';
+    'was set up by another release of Rowhouse and cannot be upgraded by this one: run rowhouse dev --reset if it is the embedded database of rowhouse dev, otherwise move its rows to a new database (docs/operating.md, "A database of another baseline")';
   const BASELINES = [
     {
       name: "an edited migration",
@@ -202,7 +202,7 @@ describe("without a superuser", () => {
       expect(served.code).toBe(1);
       expect(served.err).toContain(`must be set when ROLE is ${ROLE}`);
     }
-    // As docs/deploying.md has it.
+    // As docs/operating.md has it.
     await withDatabase(admin, async (managed) => {
       await managed.message("create role managed_push login password 'pw'");
       await managed.message("grant rowhouse_tables to managed_push");

@@ -388,7 +388,7 @@ describe("rowhouse doctor", () => {
     expect(code).toBe(1);
     expect(out.split("\n").slice(-3)).toEqual([
       "FAIL migrations: the database was set up by another release of Rowhouse and cannot be upgraded by this one",
-      '     run rowhouse dev --reset if it is the embedded database of rowhouse dev, otherwise move its rows to a new database (docs/backup.md, "A database of another baseline")',
+      '     run rowhouse dev --reset if it is the embedded database of rowhouse dev, otherwise move its rows to a new database (docs/operating.md, "A database of another baseline")',
       "",
     ]);
   });

@@ -1,4 +1,4 @@
-/** docs/backup.md, done: saved from one cluster, restored into a fresh one, and asked the same questions. */
+/** docs/operating.md, done: saved from one cluster, restored into a fresh one, and asked the same questions. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

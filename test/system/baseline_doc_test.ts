@@ -1,4 +1,4 @@
-/** docs/backup.md, "A database of another baseline", done as it stands there. */
+/** docs/operating.md, "A database of another baseline", done as it stands there. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import { openTestService, type TestApp, type TestService } from "../support/serv
 
 const LIST = "/v1/data/db/todos";
 
-const page = await Bun.file(join(ROOT, "docs/backup.md")).text();
+const page = await Bun.file(join(ROOT, "docs/operating.md")).text();
 const [, section = ""] = page.split("## A database of another baseline\n");
 const [, steps = ""] = /```sh\n([\s\S]*?)```/.exec(section) ?? [];
 

@@ -1,16 +1,19 @@
-/** `bun run generate`: writes what is generated from the code: .env.example, and the tables in README.md. @module */
+/** `bun run generate`: writes what is generated from the code: .env.example, and the tables on the pages. @module */
 import { join } from "node:path";
 import { readIfThere, writeIfChanged } from "../../std/files.ts";
-import { renderEnvExample, renderReadme } from "./generated.ts";
+import { renderEnvExample, renderPage, TABLES } from "./generated.ts";
 import { openTerminal } from "./terminal.ts";
 
 const terminal = openTerminal(process.env);
 const root = join(import.meta.dirname, "../../..");
-const readme = join(root, "README.md");
+const pages = [...new Set(Object.values(TABLES).map(({ page }) => page))];
 const texts = [
-  { path: join(root, ".env.example"), text: renderEnvExample() },
-  { path: readme, text: renderReadme(readIfThere(readme) ?? "") },
+  { path: ".env.example", text: renderEnvExample() },
+  ...pages.map((path) => ({
+    path,
+    text: renderPage(path, readIfThere(join(root, path)) ?? ""),
+  })),
 ];
 for (const { path, text } of texts)
-  terminal.say(`${path} ${writeIfChanged(path, text) ? "written" : "is current"}`);
+  terminal.say(`${path} ${writeIfChanged(join(root, path), text) ? "written" : "is current"}`);
 await terminal.flush();

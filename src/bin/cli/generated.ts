@@ -33,21 +33,25 @@ export const COMPOSE = {
   PUSH_PASSWORD: "Password of the login with which the one process, or the data services, push.",
 } as const satisfies Record<string, string>;
 
-const BLOCKS: Readonly<Record<string, () => string>> = {
-  settings: renderSettings,
-  errors: renderErrors,
-};
+/** The page of each generated table, which stands there between `<!-- name -->` and `<!-- /name -->`. */
+export const TABLES = {
+  settings: { page: "docs/operating.md", render: renderSettings },
+  errors: { page: "README.md", render: renderErrors },
+} as const satisfies Record<string, { page: string; render: () => string }>;
 
-/** The README with its generated tables renewed, each between `<!-- name -->` and `<!-- /name -->`. */
-export function renderReadme(text: string): string {
-  return Object.entries(BLOCKS).reduce(
-    (made, [name, render]) =>
-      made.replace(
-        new RegExp(`<!-- ${name} -->[\\s\\S]*?<!-- /${name} -->`),
-        () => `<!-- ${name} -->\n${render()}\n<!-- /${name} -->`,
-      ),
-    text,
-  );
+/**
+ * A page with its generated tables renewed.
+ *
+ * @throws {Error} a table has no place on its page
+ */
+export function renderPage(page: string, text: string): string {
+  return Object.entries(TABLES)
+    .filter((table) => table[1].page === page)
+    .reduce((made, [name, { render }]) => {
+      const place = new RegExp(`<!-- ${name} -->[\\s\\S]*?<!-- /${name} -->`);
+      if (!place.test(made)) throw new Error(`${page} has no place for the table ${name}`);
+      return made.replace(place, () => `<!-- ${name} -->\n${render()}\n<!-- /${name} -->`);
+    }, text);
 }
 
 function renderSettings(): string {

@@ -19,7 +19,7 @@ const ATTEMPTS = 8;
 export const OTHER_BASELINE = {
   says: "was set up by another release of Rowhouse and cannot be upgraded by this one",
   remedy:
-    'run rowhouse dev --reset if it is the embedded database of rowhouse dev, otherwise move its rows to a new database (docs/backup.md, "A database of another baseline")',
+    'run rowhouse dev --reset if it is the embedded database of rowhouse dev, otherwise move its rows to a new database (docs/operating.md, "A database of another baseline")',
 } as const;
 
 export class BaselineError extends Error {
