@@ -91,7 +91,13 @@ export {
   SIGN_IN_LIMITS,
   sweepThrottle,
 } from "./sign_in_attempts.ts";
-export { dropTable, endRegistration, transferTable } from "./tables.ts";
+export {
+  type DroppedTable,
+  dropTable,
+  type EndedUse,
+  endRegistration,
+  transferTable,
+} from "./tables.ts";
 export { readTarget, type Target } from "./target.ts";
 export {
   CONSOLE_ROLES,

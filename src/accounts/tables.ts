@@ -20,7 +20,7 @@ type Refusal = { code: ProblemCode; message: string };
 
 const BUSY: Refusal = {
   code: "push_busy",
-  message: "A push of that table is under way: try again",
+  message: "A push of that table is under way, or has just ended: try again",
 };
 const REFERRED_TO: Refusal = {
   code: "invalid_request",
@@ -58,50 +58,51 @@ export async function transferTable(
     insert into rowhouse.audit (actor, action, app, details)
     select $3, 'transfer_table', $2, jsonb_build_object('table', $1::text, 'from', owner) from done
     returning details ->> 'from' as result`;
-  return await runNoted(deps, { text, values: [table, slug, OPERATOR], slug });
+  return await run(deps, { text, values: [table, slug, OPERATOR], slug });
 }
 
+/** A table whose use ends, and how many rows the app has of it. */
+export type EndedUse = { name: string; rows: number };
+
 /**
- * Ends an app's use of a table and deletes its rows of it; how many those are. With `isTold` it only checks and counts.
+ * Ends an app's use of a table, and of those that refer to each other with it in a circle, and deletes its rows of them.
+ * Without the names that were `told` before it only checks and counts.
  *
- * @throws {Problem} unknown_table; unknown_app; push_busy; invalid_request — the app does not use the table, owns it
- *   while others use it, or has another table that refers to it
+ * @throws {Problem} unknown_table; unknown_app; push_busy — also if others than those that were told would go;
+ *   invalid_request — the app does not use the table, owns it while others use it, or has another table that refers to it
  */
 export async function endRegistration(
   deps: Deps,
-  { table, slug, isTold }: { table: string; slug: string; isTold: boolean },
-): Promise<number> {
-  const text = isTold
-    ? "select rowhouse.end_registration($1, $2, true)::text as result"
-    : `with done as (select rowhouse.end_registration($1, $2, false) as row_count)
-      insert into rowhouse.audit (actor, action, app, details)
-      select $3, 'end_registration', $1, jsonb_build_object('table', $2::text, 'rows', row_count) from done
-      returning details ->> 'rows' as result`;
-  const values = isTold ? [slug, table] : [slug, table, OPERATOR];
-  return Number(await runNoted(deps, { text, values, slug }));
+  { table, slug, told }: { table: string; slug: string; told?: readonly string[] },
+): Promise<EndedUse[]> {
+  const text =
+    "select rowhouse.end_registration($1, $2, string_to_array($3, ','), $4)::text as result";
+  const values = [slug, table, told?.join(",") ?? null, OPERATOR];
+  return JSON.parse(await run(deps, { text, values, slug })) as EndedUse[];
 }
 
+/** A table that is dropped, and the slug of the app that owned it. */
+export type DroppedTable = { name: string; owner: string };
+
 /**
- * Drops a table that no app uses any more: its name is free then; the slug of its owner. With `isTold` it only checks.
+ * Drops a table that no app uses any more, and those that refer to each other with it in a circle: their names are free
+ * then. Without the names that were `told` before it only checks.
  *
- * @throws {Problem} unknown_table; push_busy; invalid_request — an app uses it, or another table refers to it
+ * @throws {Problem} unknown_table; push_busy — also if others than those that were told would go; invalid_request — an
+ *   app uses one of them, or another table refers to one
  */
 export async function dropTable(
   deps: Deps,
-  { table, isTold }: { table: string; isTold: boolean },
-): Promise<string> {
-  const text = isTold
-    ? "select rowhouse.drop_table($1, true) as result"
-    : `with done as (select rowhouse.drop_table($1, false) as owner)
-      insert into rowhouse.audit (actor, action, app, details)
-      select $2, 'drop_table', owner, jsonb_build_object('table', $1::text) from done
-      returning app as result`;
-  return await runNoted(deps, { text, values: isTold ? [table] : [table, OPERATOR], slug: "" });
+  { table, told }: { table: string; told?: readonly string[] },
+): Promise<DroppedTable[]> {
+  const text = "select rowhouse.drop_table($1, string_to_array($2, ','), $3)::text as result";
+  const values = [table, told?.join(",") ?? null, OPERATOR];
+  return JSON.parse(await run(deps, { text, values, slug: "" })) as DroppedTable[];
 }
 
-type Change = { text: string; values: string[]; slug: string };
+type Change = { text: string; values: (string | null)[]; slug: string };
 
-async function runNoted({ admin }: Deps, { text, values, slug }: Change): Promise<string> {
+async function run({ admin }: Deps, { text, values, slug }: Change): Promise<string> {
   try {
     const options = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
     const [row] = await admin.query<{ result: string }>(text, values, options);

@@ -88,8 +88,7 @@ test("a use is ended with its rows, the owner's last; then the table is dropped,
 
   expect(await json("end-registration", user.slug, name, "--yes")).toEqual({
     app: user.slug,
-    table: name,
-    rows: 2,
+    tables: [{ name, rows: 2 }],
   });
   // A name that nobody has makes the process look.
   await service.call(owner, `/v1/data/db/${freshName()}`);
@@ -118,7 +117,9 @@ test("a use is ended with its rows, the owner's last; then the table is dropped,
   asked.type("y\n");
   expect(await asked.ended).toBe(1);
   await asked.until(/Nothing was changed/);
-  expect(await json("drop-table", name, "--yes")).toEqual({ table: name, owner: owner.slug });
+  expect(await json("drop-table", name, "--yes")).toEqual({
+    tables: [{ name, owner: owner.slug }],
+  });
   expect(((await json("audit"))["entries"] as unknown[])[0]).toMatchObject({
     action: "drop_table",
     app: owner.slug,
@@ -152,4 +153,59 @@ test("a table that another one refers to stays, and a missing one is refused", a
   expect((await run("drop-table", child, "--yes")).code).toBe(0);
   expect((await run("drop-table", parent, "--yes")).code).toBe(0);
   expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("tables that refer to each other in a circle are given back together, and their names are free", async () => {
+  const { service, run, json } = admin;
+  const names = [freshName("a"), freshName("b"), freshName("c")] as const;
+  const [a, b, c] = names;
+  const circle = {
+    [a]: { to: t.ref(b) },
+    [b]: { to: t.ref(c) },
+    [c]: { to: t.ref(a), up: t.ref(c) },
+  };
+  const outside = freshName("outside");
+  const squatter = await service.makeApp(defineSchema({ ...circle, [outside]: { to: t.ref(a) } }));
+  const path = (name: string) => `/v1/data/db/${name}`;
+  const make = async (name: string, json: object) =>
+    ((await service.call(squatter, path(name), post(json))).json as { id: string }).id;
+  const rowC = await make(c, {});
+  const rowA = await make(a, { to: await make(b, { to: rowC }) });
+  await service.call(squatter, `${path(c)}/${rowC}`, {
+    method: "PATCH",
+    json: { to: rowA, up: rowC },
+  });
+
+  expect((await run("end-registration", squatter.slug, b, "--yes")).err).toContain("refers to");
+  await json("end-registration", squatter.slug, outside, "--yes");
+  expect((await run("end-registration", squatter.slug, b)).err).toContain(
+    `404 for ${names.join(", ")} (they refer to each other), and its 3 rows of those tables`,
+  );
+  expect(await json("end-registration", squatter.slug, b, "--yes")).toEqual({
+    app: squatter.slug,
+    tables: names.map((name) => ({ name, rows: 1 })),
+  });
+  expect((await run("drop-table", c, "--yes")).err).toContain("Another table refers to");
+  await json("drop-table", outside, "--yes");
+  expect((await run("drop-table", c)).err).toContain(`The tables ${names.join(", ")} (they refer`);
+  expect(await json("drop-table", c, "--yes")).toEqual({
+    tables: names.map((name) => ({ name, owner: squatter.slug })),
+  });
+  const { entries } = await json("audit", "--limit", "8");
+  for (const action of ["end_registration", "drop_table"])
+    for (const table of names)
+      expect(entries).toContainEqual(
+        expect.objectContaining({ action, details: expect.objectContaining({ table }) }),
+      );
+  expect(await readDrift(service.service.admin)).toEqual([]);
+
+  const other = await service.makeApp();
+  const pushed = await postSchema(
+    service,
+    other,
+    defineSchema({ [a]: { n: t.number() }, [b]: { n: t.number() }, [c]: { of: t.ref(a) } }),
+  );
+  expect([pushed.status, pushed.json]).toMatchObject([200, { status: "applied" }]);
+  for (const name of names)
+    expect((await service.call(other, path(name), post({}))).status).toBe(201);
 });

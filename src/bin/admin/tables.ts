@@ -1,7 +1,7 @@
 /** `rowhouse admin` on apps' tables: who owns one, who no longer uses one, which one is dropped. @module */
-import { dropTable, endRegistration, transferTable } from "../../accounts/mod.ts";
-import { type Arguments, type Flags, RefusedError } from "../cli/command.ts";
-import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";
+import { dropTable, type EndedUse, endRegistration, transferTable } from "../../accounts/mod.ts";
+import { confirm, YES } from "./confirm.ts";
+import { type AdminTask, makeAdminCommand } from "./task.ts";
 
 const transferTableTask: AdminTask = async (deps, args) => {
   const [table = "", slug = ""] = args.positionals;
@@ -14,54 +14,58 @@ const transferTableTask: AdminTask = async (deps, args) => {
 
 const endRegistrationTask: AdminTask = async (deps, args) => {
   const [slug = "", table = ""] = args.positionals;
-  const found = await endRegistration(deps, { slug, table, isTold: true });
+  const found = await endRegistration(deps, { slug, table });
+  const [that, it] = found.length === 1 ? ["that table", "it"] : ["those tables", "them"];
   await confirm(deps, args, {
-    says: `${slug} will be answered 404 for ${table}, and its ${showRows(found)} of that table will be deleted. The table and other apps' rows stay; a push of ${slug} registers it again.`,
+    says: `${slug} will be answered 404 for ${showCircle(found)}, and its ${showRows(found)} of ${that} will be deleted. The ${showTables(found)} and other apps' rows stay; a push of ${slug} registers ${it} again.`,
     question: "Continue? [y/N]",
     isYes: (answer) => /^y(es)?$/i.test(answer),
   });
-  const rows = await endRegistration(deps, { slug, table, isTold: false });
+  const ended = await endRegistration(deps, { slug, table, told: namesOf(found) });
   return {
-    document: { app: slug, table, rows },
-    lines: [`${slug} no longer uses ${table}; ${showRows(rows)} deleted`],
+    document: { app: slug, tables: ended },
+    lines: [`${slug} no longer uses ${namesOf(ended).join(", ")}; ${showRows(ended)} deleted`],
   };
 };
 
 const dropTableTask: AdminTask = async (deps, args) => {
   const [table = ""] = args.positionals;
-  const found = await dropTable(deps, { table, isTold: true });
+  const found = await dropTable(deps, { table });
+  const owners = [...new Set(found.map(({ owner }) => owner))].join(", ");
   await confirm(deps, args, {
-    says: `The table ${table}, which ${found} owned and no app uses, will be dropped with every row that is left in it. The name is free then; migrations that made it stay in their journals.`,
+    says: `The ${showTables(found)} ${showCircle(found)}, which ${owners} owned and no app uses, will be dropped with every row that is left in ${found.length === 1 ? "it. The name is" : "them. The names are"} free then; migrations that made ${found.length === 1 ? "it" : "them"} stay in their journals.`,
     question: "Type the name of the table to continue:",
     isYes: (answer) => answer === table,
   });
-  const owner = await dropTable(deps, { table, isTold: false });
+  const dropped = await dropTable(deps, { table, told: namesOf(found) });
   return {
-    document: { table, owner },
-    lines: [`Dropped ${table}; any app may push a table of that name now`],
+    document: { tables: dropped },
+    lines: [
+      `Dropped ${namesOf(dropped).join(", ")}; any app may push ${dropped.length === 1 ? "a table of that name" : "tables of those names"} now`,
+    ],
   };
 };
 
-type Confirmation = { says: string; question: string; isYes: (answer: string) => boolean };
+type Named = readonly { readonly name: string }[];
 
-/** @throws {RefusedError} the answer is not the expected one, or nobody can be asked */
-async function confirm(
-  { ask }: AdminDeps,
-  args: Arguments,
-  { says, question, isYes }: Confirmation,
-): Promise<void> {
-  if (args.has("yes")) return;
-  const answer = await ask(`${says} ${question}`);
-  if (answer === undefined)
-    throw new RefusedError(`${says} There is no terminal to ask on: add --yes`);
-  if (!isYes(answer.trim())) throw new RefusedError("Nothing was changed");
+function namesOf(tables: Named): string[] {
+  return tables.map(({ name }) => name);
 }
 
-function showRows(count: number): string {
+function showTables(tables: Named): string {
+  return tables.length === 1 ? "table" : "tables";
+}
+
+/** The names, and why there is more than the one that was asked for. */
+function showCircle(tables: Named): string {
+  const names = namesOf(tables).join(", ");
+  return tables.length === 1 ? names : `${names} (they refer to each other)`;
+}
+
+function showRows(tables: readonly EndedUse[]): string {
+  const count = tables.reduce((sum, { rows }) => sum + rows, 0);
   return `${count} ${count === 1 ? "row" : "rows"}`;
 }
-
-const YES: Flags = { yes: { about: "do it without asking" } };
 
 export const adminTableCommands = [
   makeAdminCommand(
@@ -81,7 +85,8 @@ Prints { table, from, to } with --json.`,
       summary: "ends an app's use of a table and deletes its rows of it",
       example: "rowhouse admin end-registration wiki todos",
       about: `Says what goes and what stays, and asks. The owner's use ends last: transfer the table while others use it.
-Refused while another table of the app refers to it. Prints { app, table, rows } with --json.`,
+Tables that refer to each other in a circle go together. Refused while another table of the app refers to them.
+Prints { app, tables: [{ name, rows }] } with --json.`,
       positionals: ["slug", "table"],
       flags: YES,
     },
@@ -92,8 +97,9 @@ Refused while another table of the app refers to it. Prints { app, table, rows }
       name: "admin drop-table",
       summary: "drops a table that no app uses any more",
       example: "rowhouse admin drop-table todos",
-      about: `Asks for the table's name. The name is free then, for any app. Refused while an app uses the table or another
-table refers to it. Prints { table, owner } with --json.`,
+      about: `Asks for the table's name. The name is free then, for any app. Tables that refer to each other in a circle go
+together. Refused while an app uses one of them or another table refers to them.
+Prints { tables: [{ name, owner }] } with --json.`,
       positionals: ["table"],
       flags: YES,
     },

@@ -12,6 +12,7 @@ import { KEYS } from "./keys.ts";
 import { PEOPLE } from "./people.ts";
 import { PUSH } from "./push.ts";
 import { ROLES } from "./roles.ts";
+import { ROWS } from "./rows.ts";
 import { TABLES } from "./tables.ts";
 import { THROTTLE } from "./throttle.ts";
 
@@ -25,6 +26,6 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
   {
     number: 1,
     name: "baseline",
-    sql: [ROLES, APPS, KEYS, PEOPLE, THROTTLE, CONSOLE, PUSH, TABLES].join(""),
+    sql: [ROLES, APPS, KEYS, PEOPLE, THROTTLE, CONSOLE, PUSH, ROWS, TABLES].join(""),
   },
 ];

@@ -7,7 +7,6 @@
  */
 
 import { SIGNALS } from "../signals.ts";
-import { APP_SETTING } from "../tenant_policy.ts";
 
 export const TABLES = `
 -- Uses that were ended, at which version of the catalog: processes hear of them as they hear of registrations.
@@ -72,124 +71,150 @@ begin
 end
 $$;
 
--- An app's rows of a table, counted and deleted. Whoever pushes owns the tables, and what it may have planted there, such
--- as a trigger or a view in a table's place, runs with the rights of whoever touches it: never an administrator's.
-create function rowhouse.count_rows(wanted_table text, app uuid) returns bigint
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-  row_count bigint;
-begin
-  perform set_config('${APP_SETTING}', app::text, true);
-  execute format('select count(*) from data.%I where app_id = $1', wanted_table) into row_count using app;
-  return row_count;
-end
+-- Which table refers to which: as an app declares them, or with no app as the tables are.
+create function rowhouse.references_of(app uuid) returns table (child text, parent text) language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select distinct known.name, declared.one ->> 'table' from (
+    select table_name, definition from rowhouse.registrations where app_id = app
+    union all
+    select tables.name, definition from rowhouse.tables where app is null
+  ) as known (name, definition), jsonb_array_elements(known.definition -> 'columns') as declared (one)
+  where declared.one ->> 'table' is not null
 $$;
-create function rowhouse.delete_rows(wanted_table text, app uuid) returns bigint
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-  row_count bigint;
-begin
-  perform set_config('${APP_SETTING}', app::text, true);
-  execute format('delete from data.%I where app_id = $1', wanted_table) using app;
-  get diagnostics row_count = row_count;
-  return row_count;
-end
-$$;
-grant create on schema rowhouse to rowhouse_rows;
-alter function rowhouse.count_rows(text, uuid) owner to rowhouse_rows;
-alter function rowhouse.delete_rows(text, uuid) owner to rowhouse_rows;
-revoke create on schema rowhouse from rowhouse_rows;
 
--- Ends an app's use of a table and deletes the app's rows of it; how many there are. 'is_told' only checks and counts.
-create function rowhouse.end_registration(wanted_slug text, wanted_table text, is_told boolean) returns bigint
+-- A table and those that refer to each other with it, in a circle: they go together. One alone is a circle of one.
+create function rowhouse.find_circle(wanted_table text, app uuid) returns text[] language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  with recursive refs as materialized (select * from rowhouse.references_of(app)),
+  up (name) as (select wanted_table union select child from up join refs on parent = name),
+  down (name) as (select wanted_table union select parent from down join refs on child = name)
+  select array_agg(name order by name) from up join down using (name)
+$$;
+
+-- A circle of tables is left alone by others: no table outside of it refers to one of them.
+create function rowhouse.check_circle(circle text[], app uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from rowhouse.references_of(app) where parent = any (circle) and child <> all (circle)) then
+    raise exception 'referred to' using errcode = '${SIGNALS.tableReferredTo}';
+  end if;
+end
+$$;
+
+-- Ends an app's use of a table and of those in a circle with it, and deletes the app's rows of them: the tables with how
+-- many rows there are. Without the names that were told before it only checks and counts; other names than those are
+-- refused.
+create function rowhouse.end_registration(wanted_slug text, wanted_table text, told text[], actor text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
-  owner uuid;
+  circle text[];
+  row_counts bigint[];
   next_version bigint;
-  row_count bigint;
 begin
   select id into app from rowhouse.apps where slug = wanted_slug;
   if not found then
     raise exception 'no such app' using errcode = '${SIGNALS.unknownApp}';
   end if;
-  perform rowhouse.lock_names(array['app ' || app, 'table ' || wanted_table]);
-  select owner_app_id into owner from rowhouse.tables where name = wanted_table;
-  if not found then
+  perform rowhouse.lock_names(array['app ' || app]);
+  circle := rowhouse.find_circle(wanted_table, app);
+  perform rowhouse.lock_names(array(select 'table ' || name from unnest(circle) as listed (name)));
+  if not exists (select from rowhouse.tables where name = wanted_table) then
     raise exception 'no such table' using errcode = '${SIGNALS.unknownTable}';
   end if;
   if not exists (select from rowhouse.registrations where app_id = app and table_name = wanted_table) then
     raise exception 'not a user of the table' using errcode = '${SIGNALS.notItsTable}';
   end if;
-  if owner = app
-    and exists (select from rowhouse.registrations where app_id <> app and table_name = wanted_table)
+  if exists (
+    select from rowhouse.tables join rowhouse.registrations on table_name = name
+    where name = any (circle) and owner_app_id = app and app_id <> app)
   then
     raise exception 'the owner of a table in use' using errcode = '${SIGNALS.tableInUse}';
   end if;
-  if exists (
-    select from rowhouse.registrations, jsonb_array_elements(definition -> 'columns') as declared (one)
-    where app_id = app and table_name <> wanted_table and one ->> 'table' = wanted_table)
-  then
-    raise exception 'referred to' using errcode = '${SIGNALS.tableReferredTo}';
+  perform rowhouse.check_circle(circle, app);
+  if told is null then
+    row_counts := array(select rowhouse.count_rows(name, app) from unnest(circle) with ordinality as listed (name, place)
+      order by place);
+  elsif told <> circle then
+    raise exception 'pushed meanwhile' using errcode = '${SIGNALS.pushBusy}';
+  else
+    row_counts := rowhouse.delete_rows(circle, app);
+    update rowhouse.versions set version = version + 1 where name = 'catalog' returning version into next_version;
+    delete from rowhouse.registrations where app_id = app and table_name = any (circle);
+    insert into rowhouse.ended_registrations (app_id, table_name, version)
+    select app, name, next_version from unnest(circle) as listed (name);
+    update rowhouse.column_sets set unused_since = now()
+    where app_id = app and table_name = any (circle) and unused_since is null;
+    -- A plan that was made before this one's end is of another state.
+    update rowhouse.tables set version = next_version where name = any (circle);
+    insert into rowhouse.audit (actor, action, app, details)
+    select actor, 'end_registration', wanted_slug, jsonb_build_object('table', name, 'rows', row_count)
+    from unnest(circle, row_counts) as ended (name, row_count);
   end if;
-  if is_told then
-    return rowhouse.count_rows(wanted_table, app);
-  end if;
-  row_count := rowhouse.delete_rows(wanted_table, app);
-  update rowhouse.versions set version = version + 1 where name = 'catalog' returning version into next_version;
-  delete from rowhouse.registrations where app_id = app and table_name = wanted_table;
-  insert into rowhouse.ended_registrations (app_id, table_name, version) values (app, wanted_table, next_version);
-  update rowhouse.column_sets set unused_since = now()
-  where app_id = app and table_name = wanted_table and unused_since is null;
-  -- A plan that was made before this one's end is of another state.
-  update rowhouse.tables set version = next_version where name = wanted_table;
-  return row_count;
+  return (select jsonb_agg(jsonb_build_object('name', name, 'rows', row_count) order by name)
+    from unnest(circle, row_counts) as ended (name, row_count));
 end
 $$;
 
--- Drops a table that no app uses any more, with its types and functions; the slug of its owner. 'is_told' only checks.
-create function rowhouse.drop_table(wanted_table text, is_told boolean) returns text
+-- Drops tables that no app uses any more, with their types and functions, together: they may refer to each other.
+create function rowhouse.drop_tables(names text[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  old_slug text;
   statements text[];
   statement text;
 begin
-  perform rowhouse.lock_names(array['table ' || wanted_table]);
-  select slug into old_slug from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id where name = wanted_table;
-  if not found then
-    raise exception 'no such table' using errcode = '${SIGNALS.unknownTable}';
-  end if;
-  if exists (select from rowhouse.registrations where table_name = wanted_table) then
-    raise exception 'in use' using errcode = '${SIGNALS.tableInUse}';
-  end if;
-  if exists (
-    select from rowhouse.tables, jsonb_array_elements(definition -> 'columns') as declared (one)
-    where name <> wanted_table and one ->> 'table' = wanted_table)
-  then
-    raise exception 'referred to' using errcode = '${SIGNALS.tableReferredTo}';
-  end if;
-  if is_told then
-    return old_slug;
-  end if;
   perform set_config('lock_timeout', '700ms', true);
   statements := array(
     select format('drop function %s', pg_proc.oid::regprocedure) from pg_proc
     where pronamespace = 'api'::regnamespace and exists (
-      select from rowhouse.column_sets where table_name = wanted_table
+      select from rowhouse.column_sets where table_name = any (names)
         and starts_with(proname::text, left(table_name, 32) || '__' || hash || '_'))
-  ) || format('drop table data.%I', wanted_table) || array(
+  ) || array(
+    select 'drop table ' || string_agg(format('data.%I', name), ', ') from unnest(names) as listed (name)
+  ) || array(
     select distinct format('drop type data.%I', typname)
-    from pg_attribute join pg_type on pg_type.oid = atttypid
-    where attrelid = format('data.%I', wanted_table)::regclass and typnamespace = 'data'::regnamespace
+    from unnest(names) as listed (name)
+    join pg_attribute on attrelid = format('data.%I', name)::regclass
+    join pg_type on pg_type.oid = atttypid and typnamespace = 'data'::regnamespace
   );
   foreach statement in array statements loop
     execute statement;
   end loop;
-  delete from rowhouse.column_sets where table_name = wanted_table;
-  delete from rowhouse.deferred_steps where table_name = wanted_table;
-  delete from rowhouse.tables where name = wanted_table;
-  return old_slug;
+  delete from rowhouse.column_sets where table_name = any (names);
+  delete from rowhouse.deferred_steps where table_name = any (names);
+  delete from rowhouse.tables where name = any (names);
+end
+$$;
+
+-- Drops a table and those in a circle with it, if no app uses any of them: the tables with the slugs of their owners.
+-- Without the names that were told before it only checks; other names than those are refused.
+create function rowhouse.drop_table(wanted_table text, told text[], actor text) returns jsonb
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  circle text[] := rowhouse.find_circle(wanted_table, null);
+  dropped jsonb;
+begin
+  perform rowhouse.lock_names(array(select 'table ' || name from unnest(circle) as listed (name)));
+  if not exists (select from rowhouse.tables where name = wanted_table) then
+    raise exception 'no such table' using errcode = '${SIGNALS.unknownTable}';
+  end if;
+  if exists (select from rowhouse.registrations where table_name = any (circle)) then
+    raise exception 'in use' using errcode = '${SIGNALS.tableInUse}';
+  end if;
+  perform rowhouse.check_circle(circle, null);
+  select jsonb_agg(jsonb_build_object('name', name, 'owner', slug) order by name) into dropped
+  from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id where name = any (circle);
+  if told is null then
+    return dropped;
+  end if;
+  if told <> circle or rowhouse.find_circle(wanted_table, null) <> circle then
+    raise exception 'pushed meanwhile' using errcode = '${SIGNALS.pushBusy}';
+  end if;
+  perform rowhouse.drop_tables(circle);
+  insert into rowhouse.audit (actor, action, app, details)
+  select actor, 'drop_table', one ->> 'owner', jsonb_build_object('table', one ->> 'name')
+  from jsonb_array_elements(dropped) as gone (one);
+  return dropped;
 end
 $$;
 `;
