@@ -263,7 +263,8 @@ export const SETTINGS = {
   ROWHOUSE_URL: { form: v.optional(HttpUrl), about: "Where `rowhouse db` finds the service." },
   ROWHOUSE_API_KEY: {
     form: v.optional(v.string()),
-    about: "The API key that `rowhouse db` uses, with the scope schema:push.",
+    about:
+      "The API key that `rowhouse db` uses, with the scope schema:push. Each place of rowhouse.json has its own: ROWHOUSE_API_KEY_STAGING is that of staging.",
   },
 } as const satisfies Record<string, Setting>;
 
@@ -295,7 +296,7 @@ export function readConfig(
     else faults.push(`${name} ${parsed.issues[0].message}`);
   }
   for (const name of Object.keys(env)) {
-    if (name.startsWith("ROWHOUSE_") && !(name in SETTINGS))
+    if (name.startsWith("ROWHOUSE_") && !(name in SETTINGS) && !PLACE_KEY.test(name))
       faults.push(`${name} is not a setting: see .env.example`);
   }
   if (checksRole) faults.push(...findRoleFaults(env));
@@ -344,6 +345,19 @@ function findRoleFaults(env: Environment): string[] {
           `${name} must not be set when ROLE is ${role}: only ${holder} may have it`,
       ),
   ];
+}
+
+/** Which places there are is up to each project's rowhouse.json. */
+const PLACE_KEY = /^ROWHOUSE_API_KEY_[A-Z][A-Z0-9_]*$/;
+
+/** The variable that holds the API key of a named place. */
+export function toKeyVariable(place: string): string {
+  return `ROWHOUSE_API_KEY_${place.toUpperCase().replaceAll("-", "_")}`;
+}
+
+/** The API key of a named place. */
+export function readPlaceKey(env: Environment, place: string): string | undefined {
+  return readVariable(env, toKeyVariable(place));
 }
 
 /** An empty variable counts as unset. */

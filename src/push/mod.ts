@@ -3,6 +3,7 @@ export { type PushDeps, type PushRequest, type PushResult, push } from "./apply.
 export { checkDefinition, type PushBody, readPushBody } from "./body.ts";
 export type { DeferredStep } from "./deferred.ts";
 export { compareFacts, type Difference, readDrift } from "./drift.ts";
+export { compareHistory, type HistoryDifference } from "./history.ts";
 export {
   compareJournal,
   type JournalComparison,

@@ -284,7 +284,7 @@ test("init starts a project and overwrites nothing", async () => {
   const first = await run({ folder, env: {} }, ...init);
 
   expect(JSON.parse(first.out)).toMatchObject({
-    written: ["schema/mod.ts", ".gitignore", ".env.example", "package.json"],
+    written: ["schema/mod.ts", ".gitignore", "rowhouse.json", ".env.example", "package.json"],
     kept: ["tsconfig.json"],
   });
   expect(JSON.parse(first.out).todo).toEqual([

@@ -46,6 +46,8 @@ export type Terminal = {
   readonly spin: (label: string) => () => void;
   /** The line that the person at the terminal types, empty at the end of input; `undefined` if nobody can be asked. */
   readonly ask: (question: string) => Promise<string | undefined>;
+  /** Whether there is a person who can be asked. */
+  readonly canAsk: boolean;
   /** Waits until everything is written. */
   readonly flush: () => Promise<void>;
 };

@@ -12,6 +12,7 @@ export function openTerminal(env: Environment): Terminal {
   const out = bufferLines(Bun.stdout);
   const err = bufferLines(Bun.stderr);
   const isPlain = process.stderr.isTTY !== true || !isColourful(env);
+  const canAsk = process.stdin.isTTY === true && process.stderr.isTTY === true;
   const spinner = makeSpinner((text) => {
     out.pass();
     err.print(text);
@@ -29,12 +30,13 @@ export function openTerminal(env: Environment): Terminal {
     },
     spin: isPlain ? () => () => undefined : spinner.start,
     ask: async (question) => {
-      if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) return undefined;
+      if (!canAsk) return undefined;
       out.pass();
       err.print(`${question} `);
       await err.flush();
       return await readLine();
     },
+    canAsk,
     flush: async () => void (await Promise.all([out.flush(), err.flush()])),
   };
 }

@@ -4,7 +4,15 @@ import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
 import { SCHEMA_PATH } from "../../push/mod.ts";
 import { EXIT, RefusedError } from "../cli/command.ts";
 
-export type Target = { url: string; key: string; isDev?: boolean };
+export type Target = {
+  url: string;
+  key: string;
+  /** The variable that the key came from. */
+  keyVariable?: string;
+  isDev?: boolean;
+};
+
+const KEY_VARIABLE = "ROWHOUSE_API_KEY";
 
 /** Longer than the service allows its own longest message. */
 const PATIENCE_MS = 150_000;
@@ -12,7 +20,7 @@ const PATIENCE_MS = 150_000;
 /** Anything else cannot be sent, for which fetch would give no reason of its own. */
 const API_KEY = /^[\x21-\x7e]+$/;
 const MALFORMED =
-  "ROWHOUSE_API_KEY is malformed: a key has no spaces, line breaks or other characters than visible ASCII";
+  "is malformed: a key has no spaces, line breaks or other characters than visible ASCII";
 
 const Refusal = v.object({
   error: v.string(),
@@ -42,11 +50,12 @@ export async function callService(
 }
 
 async function request(
-  { url, key, isDev }: Target,
+  { url, key, keyVariable = KEY_VARIABLE, isDev }: Target,
   path: string,
   body: object | undefined,
 ): Promise<Response> {
-  if (!API_KEY.test(key)) throw new RefusedError(MALFORMED, EXIT.unauthenticated);
+  if (!API_KEY.test(key))
+    throw new RefusedError(`${keyVariable} ${MALFORMED}`, EXIT.unauthenticated);
   try {
     return await fetch(url + SCHEMA_PATH + path, {
       method: body === undefined ? "GET" : "POST",
@@ -64,13 +73,13 @@ async function request(
 }
 
 function toRefusal(
-  { url }: Target,
+  { url, keyVariable = KEY_VARIABLE }: Target,
   response: Response,
   { error, message, details }: v.InferOutput<typeof Refusal>,
 ): Error {
   if (response.status === 401)
     return new RefusedError(
-      `${url} does not know this key: check ROWHOUSE_API_KEY, or issue one with the scope schema:push`,
+      `${url} does not know this key: check ${keyVariable}, or issue one with the scope schema:push`,
       EXIT.unauthenticated,
     );
   if (error === "unavailable" || error === "overloaded")

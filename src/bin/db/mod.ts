@@ -12,6 +12,9 @@ import { makePaint, type Paint } from "../cli/paint.ts";
 import { readSettings, readWhole } from "../cli/settings.ts";
 import { toDocument, toPrintable } from "../cli/terminal.ts";
 import { DEV_FILE } from "../dev/file.ts";
+import { runComparison } from "./comparison.ts";
+import { findConfirm } from "./confirm.ts";
+import { findDestination } from "./destination.ts";
 import { findSchemaFile } from "./evaluate.ts";
 import {
   checkJournalFiles,
@@ -19,8 +22,9 @@ import {
   findJournalFolder,
   writeJournalFiles,
 } from "./journal.ts";
+import { ALL_PLACES, PLACES_FILE } from "./places.ts";
 import { type Pushed, pushProject } from "./push.ts";
-import { findDestination, type Pushed as PushAnswer, withService } from "./service.ts";
+import { type Pushed as PushAnswer, withService } from "./service.ts";
 import { runStatus, showMigration } from "./status.ts";
 
 const WAIT_S = 60;
@@ -28,6 +32,7 @@ const MAX_WAIT_S = 3600;
 
 const PLACE_FLAGS: Flags = {
   url: { value: "url", about: "the service's URL; default: ROWHOUSE_URL" },
+  to: { value: "place", about: `a place that ${PLACES_FILE} names, such as staging` },
   app: {
     value: "slug",
     about: "push straight to the database (ADMIN_DATABASE_URL, else DATABASE_URL) as this app",
@@ -47,21 +52,30 @@ const SCHEMA_FLAGS: Flags = {
   wait: { value: "seconds", about: `how long to wait for another push; default ${WAIT_S}` },
 };
 
-const ABOUT = `The key is read from ROWHOUSE_API_KEY (scope schema:push), never from a flag. Without --url, ROWHOUSE_URL
-and --app, the service of a running rowhouse dev in this folder is used (${DEV_FILE}).`;
+const ABOUT = `The key is read from ROWHOUSE_API_KEY (scope schema:push), never from a flag; that of a place from a variable of
+its own, such as ROWHOUSE_API_KEY_STAGING. ${PLACES_FILE} names the places; it is for version control and holds no key:
+  { "places": { "staging": "https://api.staging.example.org",
+                "production": { "url": "https://api.example.org", "confirm": true } } }
+Without --to, --url, ROWHOUSE_URL and --app, the service of a running rowhouse dev in this folder is used (${DEV_FILE}).`;
 
 export const dbCommands: readonly Command[] = [
   {
     name: "db push",
     summary: "creates or updates the tables of this folder's schema and writes their types",
     example: `ROWHOUSE_URL=https://api.example.org ROWHOUSE_API_KEY=… rowhouse db push
+rowhouse db push --to staging
 rowhouse db push --schema app/schema.ts --app wiki`,
     about: `${ABOUT}
 Writes schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts, after the push is committed; the migrations of
-rowhouse dev go to .rowhouse/migrations. A push that changes nothing touches no file.
+rowhouse dev go to .rowhouse/migrations. A push that changes nothing touches no file. On a terminal, a push to a place
+with "confirm": true first shows the plan and asks.
 Prints { status, migration, steps, notes, types, files } with --json.`,
     positionals: [],
-    flags: { ...SCHEMA_FLAGS, "dry-run": { about: "like db plan: shows what it would do" } },
+    flags: {
+      ...SCHEMA_FLAGS,
+      "dry-run": { about: "like db plan: shows what it would do" },
+      yes: { about: "push without being asked, also to a place with confirm" },
+    },
     run: (setting) => runPush(setting, { dryRun: setting.args.has("dry-run") }, () => EXIT.done),
   },
   {
@@ -99,27 +113,38 @@ Overwrites nothing: if a file was edited, it is refused. Prints { files } with -
   {
     name: "db status",
     summary: "lists what is recorded for the app, and how many steps of the schema are pending",
-    example: "rowhouse db status --json",
+    example: `rowhouse db status --json\nrowhouse db status --to ${ALL_PLACES}`,
     about: `${ABOUT}
 Without a schema in this folder, nothing is said about pending steps (null). With --app it also names the apps that
 use each table, and lists where the database differs from what pushes recorded. Exits with 1 if there is such a
 difference, if the schema has faults, or if a migration was edited: these are shown after what the database has.
 Prints { app, tables, pending, migrations, deferredSteps, apps, drift, schema } with --json; schema is null, or
-{ error, message, details } of what prevents a push.`,
+{ error, message, details } of what prevents a push.
+
+With --to ${ALL_PLACES} every place has a line: its last migration, by how many it is ahead of this folder's or behind, and what is
+pending. Exits with 3 if a place is not up to date, 69 if one cannot be reached, 4 if one does not know its key, 2 if
+a key is not set, and 1 if one has a history of its own or refuses; with the first of 1, 2, 4, 69, 3 that applies.
+Prints { places: [{ place, url, last, ahead, behind, pending, failure }] } with --json.`,
     positionals: [],
-    flags: { ...FILE_FLAGS, ...PLACE_FLAGS },
-    run: runStatus,
+    flags: {
+      ...FILE_FLAGS,
+      ...PLACE_FLAGS,
+      to: { value: "place", about: `a place that ${PLACES_FILE} names, or ${ALL_PLACES} of them` },
+    },
+    run: (setting) =>
+      setting.args.text("to") === ALL_PLACES ? runComparison(setting) : runStatus(setting),
   },
 ];
 
 async function runPush(
-  { args, env, folder, terminal }: Setting,
+  setting: Setting,
   { dryRun }: { dryRun: boolean },
   toExitCode: (result: PushAnswer) => ExitCode,
 ): Promise<ExitCode> {
+  const { args, env, folder, terminal } = setting;
   const waitS = readWait(args);
   const config = readSettings(env);
-  const destination = findDestination(args, config, folder);
+  const destination = findDestination(setting, config);
   const project = {
     folder,
     schema: args.text("schema"),
@@ -128,18 +153,23 @@ async function runPush(
     terminal,
   };
   const stop = terminal.spin(dryRun ? "Planning" : "Pushing");
+  const paint = makePaint(env, process.stdout.isTTY === true);
+  const confirm = findConfirm(setting, destination, (result) => {
+    stop();
+    return describePush({ result, types: undefined, files: [] }, paint);
+  });
   const pushed = await pushProject(project, {
     destination,
     config,
     dryRun,
     waitS,
+    confirm,
   }).finally(stop);
   if (args.has("json")) {
     const { status, migration, steps, notes } = pushed.result;
     const { types = null, files } = pushed;
     terminal.say(toDocument({ status, migration, steps, notes, types, files }));
   } else {
-    const paint = makePaint(env, process.stdout.isTTY === true);
     for (const line of describePush(pushed, paint)) terminal.say(line);
   }
   return toExitCode(pushed.result);
@@ -161,7 +191,7 @@ const CHECKED = /\(rows are checked\)$/;
 
 /** What a push did, for people: steps, notes, and the files that it wrote. */
 export function describePush(
-  { result, types, files }: Pushed,
+  { result, types, files }: Omit<Pushed, "definition">,
   paint: Paint = (_, text) => text,
 ): string[] {
   const { migration, status } = result;
@@ -178,9 +208,10 @@ export function describePush(
   ];
 }
 
-async function runPull({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
+async function runPull(setting: Setting): Promise<ExitCode> {
+  const { args, env, folder, terminal } = setting;
   const config = readSettings(env);
-  const destination = findDestination(args, config, folder);
+  const destination = findDestination(setting, config);
   const file = findSchemaFile(folder, args.text("schema"));
   const journal = findJournalFolder({ folder, file, journal: args.text("journal") }, destination);
   const missing = await withService(destination, config, async (service) => {

@@ -4,6 +4,7 @@ import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";
 import { EXIT, RefusedError, type Terminal } from "../cli/command.ts";
 import { openLog } from "../cli/open.ts";
+import type { Confirm } from "./confirm.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import {
   checkJournalFiles,
@@ -34,6 +35,8 @@ export type PushTask = {
   config: Config;
   dryRun: boolean;
   waitS: number;
+  /** Is told the plan before anything is pushed, and may refuse it. */
+  confirm?: Confirm | undefined;
 };
 export type Pushed = {
   definition: Definition;
@@ -64,7 +67,10 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
       journal: entries,
       dryRun,
     };
-    const result = await pushPatiently(service, request, { ...task, terminal: project.terminal });
+    const patience = { ...task, terminal: project.terminal };
+    if (task.confirm !== undefined && !dryRun)
+      await task.confirm(await pushPatiently(service, { ...request, dryRun: true }, patience));
+    const result = await pushPatiently(service, request, patience);
     if (dryRun) return { result, definition, types: undefined, files: [] };
     const made = result.migration === null ? [] : [result.migration];
     const restored = await fetchMigrations(service, missing);

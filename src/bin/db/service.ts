@@ -20,11 +20,9 @@ import {
   type Status,
   type TableApps,
 } from "../../push/mod.ts";
-import { isHttpOrigin } from "../../std/is_http_origin.ts";
-import { type Arguments, UsageError } from "../cli/command.ts";
-import { type Address, checkMigrated, findAdminAddress, withDatabase } from "../cli/database.ts";
-import { readDevFile, toDevAddress } from "../dev/file.ts";
+import { type Address, checkMigrated, withDatabase } from "../cli/database.ts";
 import { callService, type Target } from "./http.ts";
+import type { Place } from "./places.ts";
 
 export type PushRequest = {
   definition: Definition;
@@ -46,55 +44,13 @@ export type SchemaService = {
 
 /** Where flags and settings point to. */
 export type Destination =
-  | { kind: "service"; target: Target }
+  | {
+      kind: "service";
+      target: Target;
+      /** The place of rowhouse.json that has this URL. */
+      place?: Place;
+    }
   | { kind: "database"; address: Address; app: string; isDev?: boolean };
-
-/** @throws {UsageError} nothing, or only half of what is needed, is set */
-export function findDestination(args: Arguments, config: Config, folder: string): Destination {
-  const app = args.text("app");
-  const url = args.text("url");
-  if (app !== undefined && url !== undefined)
-    throw new UsageError(
-      "Flags --app and --url exclude each other: push through the service or straight to the database",
-    );
-  if (app !== undefined) return findDatabase(app, config, folder);
-  const key = config.ROWHOUSE_API_KEY;
-  const service = url === undefined ? config.ROWHOUSE_URL : readUrl(url);
-  if (service !== undefined && key !== undefined)
-    return { kind: "service", target: { url: service, key } };
-  if (service !== undefined)
-    throw new UsageError("ROWHOUSE_API_KEY is not set: use a key with the scope schema:push");
-  if (key !== undefined)
-    throw new UsageError("ROWHOUSE_URL is not set, and no --url given: say where the service is");
-  const dev = readDevFile(folder);
-  if (dev !== undefined)
-    return { kind: "service", target: { url: dev.baseUrl, key: dev.apiKey, isDev: true } };
-  throw new UsageError(
-    "There is nowhere to push to: set ROWHOUSE_URL and ROWHOUSE_API_KEY, start rowhouse dev in this folder, or use --app <slug> with ADMIN_DATABASE_URL",
-  );
-}
-
-function findDatabase(app: string, config: Config, folder: string): Destination {
-  const address = findAdminAddress(config);
-  if (address !== undefined) return { kind: "database", address, app };
-  const dev = readDevFile(folder);
-  if (dev === undefined)
-    throw new UsageError(
-      "Flag --app needs a database: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
-    );
-  return {
-    kind: "database",
-    address: toDevAddress(dev),
-    app,
-    isDev: true,
-  };
-}
-
-function readUrl(text: string): string {
-  const origin = text.replace(/\/$/, "");
-  if (isHttpOrigin(origin)) return origin;
-  throw new UsageError("Cannot read --url: must be an origin such as https://api.example.org");
-}
 
 /** Runs a task against the service of a destination. */
 export async function withService<Result>(

@@ -1,5 +1,6 @@
 /** `rowhouse db status`: what is recorded for an app, what its schema would change, and for operators, who else uses its tables. @module */
 import { existsSync } from "node:fs";
+import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";
 import type { MigrationRecord, Status, TableApps } from "../../push/mod.ts";
 import { EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
@@ -7,15 +8,16 @@ import { explain, toFailure } from "../cli/explain.ts";
 import { openLog } from "../cli/open.ts";
 import { readSettings } from "../cli/settings.ts";
 import { toDocument, toPrintable } from "../cli/terminal.ts";
+import { findDestination } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { checkJournalFiles, findJournalFolder } from "./journal.ts";
-import { type Destination, findDestination, type SchemaService, withService } from "./service.ts";
+import { type Destination, type SchemaService, withService } from "./service.ts";
 
 /** Changes nothing; exits with 1 if the database differs from the record, or the schema cannot be pushed. */
 export async function runStatus(setting: Setting): Promise<ExitCode> {
-  const { args, env, folder, terminal } = setting;
+  const { args, env, terminal } = setting;
   const config = readSettings(env);
-  const destination = findDestination(args, config, folder);
+  const destination = findDestination(setting, config);
   const told = await withService(destination, config, async (service) => {
     const status = await service.status();
     return {
@@ -75,14 +77,26 @@ function isOfSchema(error: unknown): error is RefusedError | Problem {
 }
 
 /** The steps that a push of the folder's schema would take; `null` where the folder has none. */
-async function planSchema(
-  setting: Setting,
-  { destination, service, migrations }: Recorded,
-): Promise<string[] | null> {
-  const typed = setting.args.text("schema");
-  const file = findSchemaFile(setting.folder, typed);
-  if (typed === undefined && !existsSync(file)) return null;
+async function planSchema(setting: Setting, recorded: Recorded): Promise<string[] | null> {
+  const file = findSchema(setting);
+  if (file === undefined) return null;
   const definition = await evaluateSchema({ ...setting, file });
+  return await planDefinition(setting, { ...recorded, file, definition });
+}
+
+/** The schema's file; `undefined` if none is named, and the usual one is not there. */
+export function findSchema({ args, folder }: Setting): string | undefined {
+  const typed = args.text("schema");
+  const file = findSchemaFile(folder, typed);
+  return typed === undefined && !existsSync(file) ? undefined : file;
+}
+
+/** The steps that a push of this definition would take. */
+export async function planDefinition(
+  setting: Setting,
+  schema: Recorded & { file: string; definition: Definition },
+): Promise<string[]> {
+  const { destination, service, migrations, file, definition } = schema;
   const journal = setting.args.text("journal");
   const folder = findJournalFolder({ folder: setting.folder, file, journal }, destination);
   const { entries } = await checkJournalFiles(folder, migrations);

@@ -68,7 +68,12 @@ const ENVIRONMENT = `# The Rowhouse service, and a key of this app with the scop
 # A running rowhouse dev needs neither.
 ROWHOUSE_URL=
 ROWHOUSE_API_KEY=
+# A place that rowhouse.json names has a key of its own, for --to staging:
+# ROWHOUSE_API_KEY_STAGING=
 `;
+
+/** The text of `rowhouse.json`: no places yet. */
+export const PLACES = '{\n  "places": {}\n}\n';
 
 export type Done = { path: string; wrote: boolean };
 

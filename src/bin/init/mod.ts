@@ -13,11 +13,13 @@ import {
   UsageError,
 } from "../cli/command.ts";
 import { toDocument } from "../cli/terminal.ts";
+import { PLACES_FILE } from "../db/places.ts";
 import { writeIgnore } from "../db/types.ts";
 import {
   addEnvironment,
   type Done,
   IGNORE,
+  PLACES,
   renderSchema,
   renderTsconfig,
   TYPES_ENTRY,
@@ -33,8 +35,8 @@ export const initCommand: Command = {
   name: "init",
   summary: "starts a project: a schema, settings, and what rowhouse dev needs",
   example: "rowhouse init\nrowhouse init --template todo",
-  about: `Writes schema/mod.ts with two tables, .env.example, .gitignore and tsconfig.json where they are missing. To an
-.env.example that is there it adds the lines that it lacks, to package.json the development dependencies that it
+  about: `Writes schema/mod.ts with two tables, .env.example, rowhouse.json, .gitignore and tsconfig.json where they are missing.
+To an .env.example that is there it adds the lines that it lacks, to package.json the development dependencies that it
 lacks (the embedded PostgreSQL in the version that this release was tested with) and which of them may run install
 scripts; then it installs them. Existing files are never overwritten; those that were kept are listed.
 With --template todo the project starts as the example app: pages, a server part and its tables.
@@ -99,6 +101,7 @@ function writeProject(folder: string, template: Template): Done[] {
       : [["schema/mod.ts", renderSchema(folder)] as [string, string]]),
     ["tsconfig.json", renderTsconfig(isTodo ? ["vite/client"] : [])],
     [".gitignore", IGNORE],
+    [PLACES_FILE, PLACES],
   ];
   return [...files.map(([path, text]) => writeNew(folder, path, text)), addEnvironment(folder)];
 }

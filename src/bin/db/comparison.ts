@@ -1,0 +1,151 @@
+/** `rowhouse db status --to all`: the places of a project side by side, each with its history and what is pending. @module */
+import type { Config } from "../../config.ts";
+import type { Definition } from "../../dsl/mod.ts";
+import { compareHistory, type HistoryDifference, readJournal } from "../../push/mod.ts";
+import { EXIT, type ExitCode, type Setting, UsageError } from "../cli/command.ts";
+import { explain, type Failure, toExitCode, toFailure } from "../cli/explain.ts";
+import { readSettings } from "../cli/settings.ts";
+import { toDocument, toPrintable, toPrintableLine } from "../cli/terminal.ts";
+import { toPlace } from "./destination.ts";
+import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
+import { findJournalFolder } from "./journal.ts";
+import { PLACES_FILE, type Place, readPlaces } from "./places.ts";
+import { withService } from "./service.ts";
+import { findSchema, planDefinition, showMigration } from "./status.ts";
+
+/** What a place has, compared with the folder. */
+type Compared = HistoryDifference & {
+  /** The file name of its last migration. */
+  last: string | null;
+  /** Steps that a push would take; `null` if there is no schema, or the history does not allow a plan. */
+  pending: string[] | null;
+};
+type Row = { place: Place; outcome: Compared | Error };
+type Schema = { file: string; definition: Definition } | undefined;
+
+/** Exits with the code that needs most attention; changes nothing. */
+export async function runComparison(setting: Setting): Promise<ExitCode> {
+  const { args, terminal, folder, env } = setting;
+  const places = readPlaces(folder);
+  if (places.length === 0)
+    throw new UsageError(`There are no places to compare: name them in ${PLACES_FILE}`);
+  const config = readSettings(env);
+  const file = findSchema(setting);
+  const schema: Schema =
+    file === undefined
+      ? undefined
+      : { file, definition: await evaluateSchema({ ...setting, file }) };
+  const rows = await Promise.all(
+    places.map(async (place): Promise<Row> => {
+      const outcome = await comparePlace(setting, { place, config, schema });
+      return { place, outcome };
+    }),
+  );
+  if (args.has("json")) terminal.say(toDocument({ places: rows.map(toJson) }));
+  else for (const line of toTable(rows)) terminal.say(line);
+  const codes = rows.map(({ outcome }) => toCode(outcome));
+  return URGENCY.find((code) => codes.includes(code)) ?? EXIT.done;
+}
+
+type Comparing = { place: Place; config: Config; schema: Schema };
+
+/** A place that cannot be compared is a row of the table, not the end of the command. */
+async function comparePlace(setting: Setting, comparing: Comparing): Promise<Compared | Error> {
+  try {
+    return await compare(setting, comparing);
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw error;
+  }
+}
+
+async function compare(setting: Setting, { place, config, schema }: Comparing): Promise<Compared> {
+  const destination = toPlace(setting, place);
+  const file = schema?.file ?? findSchemaFile(setting.folder, setting.args.text("schema"));
+  const journal = setting.args.text("journal");
+  const folder = findJournalFolder({ folder: setting.folder, file, journal }, destination);
+  return await withService(destination, config, async (service) => {
+    const { migrations } = await service.status();
+    const difference = compareHistory(await readJournal(folder), migrations);
+    const head = migrations.at(-1);
+    const last = head === undefined ? null : showMigration(head);
+    const isPlannable = schema !== undefined && difference.behind === 0;
+    const pending = isPlannable
+      ? await planDefinition(setting, { ...schema, destination, service, migrations })
+      : null;
+    return { last, ...difference, pending };
+  });
+}
+
+/** Exit codes, the most urgent first. */
+const URGENCY: readonly ExitCode[] = [
+  EXIT.refused,
+  EXIT.usage,
+  EXIT.unauthenticated,
+  EXIT.unreachable,
+  EXIT.pending,
+];
+
+function toCode(outcome: Compared | Error): ExitCode {
+  if (outcome instanceof Error) return toExitCode(outcome);
+  const { ahead, behind, pending } = outcome;
+  if (ahead > 0 && behind > 0) return EXIT.refused;
+  return ahead + behind + (pending?.length ?? 0) > 0 ? EXIT.pending : EXIT.done;
+}
+
+function toJson({ place: { name, url }, outcome }: Row) {
+  const failure: Failure | null = outcome instanceof Error ? toFailure(outcome) : null;
+  const { last, ahead, behind, pending } =
+    outcome instanceof Error ? { last: null, ahead: null, behind: null, pending: null } : outcome;
+  return { place: name, url, last, ahead, behind, pending, failure };
+}
+
+const HEADINGS = ["place", "last migration", "history", "state"];
+
+function toTable(rows: readonly Row[]): string[] {
+  const cells = [HEADINGS, ...rows.map(toCells)];
+  const widths = HEADINGS.map((_, column) =>
+    Math.max(...cells.map((row) => (row[column] ?? "").length)),
+  );
+  return cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function toCells({ place: { name }, outcome }: Row): string[] {
+  if (outcome instanceof Error) {
+    const [opening = ""] = explain(outcome).split("\n");
+    const word = toExitCode(outcome) === EXIT.unreachable ? "unreachable: " : "";
+    return [name, "-", "-", toPrintableLine(`${word}${opening}`)];
+  }
+  return [name, toPrintable(outcome.last ?? "-"), showHistory(outcome), showState(name, outcome)];
+}
+
+function showHistory({ ahead, behind }: HistoryDifference): string {
+  const parts = [
+    ...(behind > 0 ? [`${behind} behind`] : []),
+    ...(ahead > 0 ? [`${ahead} ahead`] : []),
+  ];
+  return parts.length === 0 ? "same" : parts.join(", ");
+}
+
+function showState(place: string, { ahead, behind, pending }: Compared): string {
+  if (ahead > 0 && behind > 0)
+    return "diverged: this folder and the place each have what the other lacks";
+  if (behind > 0) return `not up to date: rowhouse db push --to ${place}`;
+  const steps = pending?.length ?? 0;
+  const waiting =
+    steps === 0
+      ? ""
+      : `${steps} ${steps === 1 ? "step" : "steps"} pending: rowhouse db plan --to ${place}`;
+  if (ahead > 0)
+    return [
+      `files are missing here: rowhouse db pull --to ${place}`,
+      ...(waiting ? [waiting] : []),
+    ].join("; ");
+  if (pending === null) return "no schema in this folder";
+  return waiting || "up to date";
+}

@@ -1,0 +1,121 @@
+/** `rowhouse.json`: the named places that a project pushes to. It is in version control, so it never holds a key. @module */
+import { join } from "node:path";
+import { toKeyVariable } from "../../config.ts";
+import type { Detail } from "../../problem.ts";
+import { readIfThere } from "../../std/files.ts";
+import { findNearest } from "../../std/find_nearest.ts";
+import { isHttpOrigin } from "../../std/is_http_origin.ts";
+import { quote } from "../../std/quote.ts";
+import { tryParseJson } from "../../std/try_parse_json.ts";
+import { EXIT, RefusedError, UsageError } from "../cli/command.ts";
+
+export const PLACES_FILE = "rowhouse.json";
+/** Stands for every place. */
+export const ALL_PLACES = "all";
+
+export type Place = {
+  name: string;
+  url: string;
+  /** Whether a person who pushes is shown the plan and asked. */
+  confirm: boolean;
+};
+
+const NAME = /^[a-z][a-z0-9-]{0,31}$/;
+const EXAMPLE = '{ "places": { "staging": "https://api.staging.example.org" } }';
+/** What people would call a property that holds a key. */
+const SECRET = /key|token|secret|password|credential/i;
+
+/**
+ * The places of a project, in the order of its file; none if it has no file.
+ *
+ * @throws {RefusedError} with every fault of the file and its place, and never a value: it may be a secret
+ */
+export function readPlaces(folder: string): Place[] {
+  const text = readIfThere(join(folder, PLACES_FILE));
+  if (text === undefined) return [];
+  const { places, faults } = checkFile(tryParseJson(text));
+  if (faults.length === 0) return places;
+  const lines = faults.map(({ path, message }) => `  ${path}: ${message}`);
+  throw new RefusedError(
+    `Cannot use ${PLACES_FILE}: it has ${faults.length} ${faults.length === 1 ? "fault" : "faults"}\n${lines.join("\n")}`,
+    EXIT.refused,
+    { code: "invalid_places", details: faults },
+  );
+}
+
+/** @throws {UsageError} there is no place of that name: lists those that there are */
+export function findPlace(places: readonly Place[], name: string): Place {
+  const place = places.find((one) => one.name === name);
+  if (place !== undefined) return place;
+  if (places.length === 0)
+    throw new UsageError(
+      `There is no place ${quote(name)}: name it in ${PLACES_FILE}, such as ${EXAMPLE}`,
+    );
+  const names = places.map((one) => one.name);
+  const near = findNearest(name, names);
+  const guess = near === undefined ? "" : `did you mean ${near}? `;
+  throw new UsageError(
+    `There is no place ${quote(name)} in ${PLACES_FILE}: ${guess}It names ${names.join(", ")}`,
+  );
+}
+
+type Checked = { places: Place[]; faults: Detail[] };
+
+function checkFile(value: unknown): Checked {
+  if (!isObject(value))
+    return { places: [], faults: [{ path: "/", message: `must be JSON such as ${EXAMPLE}` }] };
+  const { places = {} } = value;
+  const faults = findUnknown(value, "", { known: ["places"], variable: "ROWHOUSE_API_KEY" });
+  if (!isObject(places))
+    return {
+      places: [],
+      faults: [...faults, { path: "/places", message: "must be an object of names and URLs" }],
+    };
+  const checked = Object.entries(places).map(([name, place]) => checkPlace(name, place));
+  return {
+    places: checked.flatMap((one) => one.places),
+    faults: [...faults, ...checked.flatMap((one) => one.faults)],
+  };
+}
+
+/** A URL, or an object with more about the place. */
+function checkPlace(name: string, value: unknown): Checked {
+  const path = `/places/${name.slice(0, 100)}`;
+  const parts = isObject(value) ? value : { url: value };
+  const { url, confirm = false } = parts;
+  const faults = findUnknown(parts, path, {
+    known: ["url", "confirm"],
+    variable: NAME.test(name) ? toKeyVariable(name) : "ROWHOUSE_API_KEY",
+  });
+  if (!NAME.test(name) || name === ALL_PLACES)
+    faults.push({ path, message: `the name must match ${NAME.source} and not be ${ALL_PLACES}` });
+  const isUrl = typeof url === "string" && isHttpOrigin(url);
+  if (!isUrl)
+    faults.push({
+      path: isObject(value) ? `${path}/url` : path,
+      message: "must be an origin such as https://api.example.org, without a path or a final slash",
+    });
+  if (typeof confirm !== "boolean")
+    faults.push({ path: `${path}/confirm`, message: "must be true or false" });
+  return { places: [{ name, url: isUrl ? url : "", confirm: confirm === true }], faults };
+}
+
+/** A key is refused by name: whoever reads the repository could push with it. */
+function findUnknown(
+  value: object,
+  path: string,
+  { known, variable }: { known: readonly string[]; variable: string },
+): Detail[] {
+  return Object.keys(value)
+    .filter((name) => !known.includes(name))
+    .map((name) => ({
+      path: `${path}/${name.slice(0, 100)}`,
+      message: SECRET.test(name)
+        ? `a key must not be in this file, which is in version control: take it out, revoke it if it was committed, and set ${variable}`
+        : `is not known here: must be one of ${known.join(", ")}`,
+    }));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
