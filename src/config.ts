@@ -1,5 +1,5 @@
 /**
- * The only reader of the environment: settings as a table of name, form, default and meaning, from which the README
+ * The only reader of the environment: settings as a table of name, form, default and meaning, from which the page
  * and `.env.example` are generated. Reports all faults at once, and never a value: it may be a secret.
  *
  * @module

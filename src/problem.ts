@@ -1,6 +1,6 @@
 /**
  * Problem: a refusal that a caller may read. One table of codes, statuses and meanings serves the server, the
- * README and the tests. Never carries what PostgreSQL said: that quotes other people's rows.
+ * docs/data.md and the tests. Never carries what PostgreSQL said: that quotes other people's rows.
  *
  * @module
  */

@@ -36,7 +36,7 @@ export const COMPOSE = {
 /** The page of each generated table, which stands there between `<!-- name -->` and `<!-- /name -->`. */
 export const TABLES = {
   settings: { page: "docs/operating.md", render: renderSettings },
-  errors: { page: "README.md", render: renderErrors },
+  errors: { page: "docs/data.md", render: renderErrors },
 } as const satisfies Record<string, { page: string; render: () => string }>;
 
 /**
