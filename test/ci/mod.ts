@@ -25,6 +25,7 @@ const RUNS: readonly Run[] = [
     start: startEmbedded,
     command: ["bun", "run", "test:browser"],
   },
+  { name: "the image", start: startEmbedded, command: ["bun", "run", "test:container"] },
   { name: "storms", start: startEmbedded, command: ["bun", "run", "test:storm"] },
   {
     name: "gateway, data and identity apart",

@@ -1,0 +1,133 @@
+/** The image that the Dockerfile builds, in containers that compose.yaml describes: read-only, unprivileged, uid 1000. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeProject, ROOT, runCommand, schemaText } from "../support/command.ts";
+import { fillIn, runInitLogins, SERVICES } from "../support/compose.ts";
+import { buildImage, type Container, type Image } from "../support/container.ts";
+import { type DebianCluster, runTool, startDebianCluster } from "../support/debian_cluster.ts";
+import { eventually } from "../support/eventually.ts";
+
+const BUILD_MS = 480_000;
+const PASSWORDS = { ADMIN_PASSWORD: "a1", LOGIN_PASSWORD: "b2", PUSH_PASSWORD: "c3" };
+const SETTINGS = {
+  ...PASSWORDS,
+  COOKIE_DOMAIN: "example.org",
+  IDENTITY_URL: "https://id.example.org",
+  IDENTITY_SECRET: "0123456789abcdef0123456789abcdef0123456789abcdef",
+};
+const WRITE = 'require("node:fs").writeFileSync(process.argv[1], "")';
+
+let image: Image;
+let cluster: DebianCluster;
+let project: ReturnType<typeof makeProject>;
+beforeAll(async () => {
+  image = buildImage();
+  cluster = await startDebianCluster({ password: "postgres" });
+  runTool("psql", ["-q", cluster.url], CREATE);
+  runInitLogins({ ...cluster, url: toUrl("rowhouse_admin:a1@postgres:5432/rowhouse") }, PASSWORDS);
+  project = makeProject({ "schema/mod.ts": schemaText("{ notes: { title: t.string() } }") });
+}, BUILD_MS);
+afterAll(async () => {
+  image?.remove();
+  await cluster?.stop();
+  project?.remove();
+});
+
+/** What PostgreSQL's own image does with `POSTGRES_USER` and `POSTGRES_DB`. */
+const CREATE = `create role rowhouse_admin superuser login password 'a1';
+create database rowhouse owner rowhouse_admin;`;
+
+/** A connection string of compose.yaml, where PostgreSQL and the pooler are the test's cluster. */
+function toUrl(text: string): string {
+  const { host } = new URL(cluster.url);
+  const rest = text.replace(/^postgres:\/\//, "").replace(/@[a-z]+:\d+/, `@${host}`);
+  return `postgres://${rest}`;
+}
+
+/** Starts a service of compose.yaml as it stands there, with more words after its own. */
+function start(name: string, words: readonly string[] = []): Container {
+  const service = SERVICES.find((one) => one.name === name);
+  const env = fillIn(service?.environment ?? {}, SETTINGS);
+  const urls = Object.entries(env).filter(([, value]) => value.startsWith("postgres://"));
+  const { Entrypoint, Cmd } = image.config;
+  const command = service?.entrypoint ?? [...Entrypoint, ...(service?.command ?? Cmd)];
+  return image.start([...command, ...words], {
+    ...env,
+    ...Object.fromEntries(urls.map(([key, url]) => [key, toUrl(url)])),
+    PORT: "0",
+  });
+}
+
+async function finish(container: Container): Promise<{ code: number; out: string; err: string }> {
+  const [out, err, code] = await Promise.all([
+    new Response(container.stdout).text(),
+    new Response(container.stderr).text(),
+    container.exited,
+  ]);
+  return { code, out, err };
+}
+
+test("the image adds a few megabytes to its base, without a compiler or anything for development", () => {
+  const [, ...own] = image.layers;
+  const size = own.reduce((sum, bytes) => sum + bytes, 0);
+  console.log(`layers of the image, in bytes: ${own.join(", ")}`);
+  expect(size).toBeGreaterThan(1_000_000);
+  expect(size).toBeLessThan(10_000_000);
+  const { dependencies, devDependencies } = JSON.parse(
+    readFileSync(join(ROOT, "package.json"), "utf8"),
+  );
+  const has = (name: string) => existsSync(join(image.root, "app/node_modules", name));
+  expect(Object.keys(dependencies).filter((name) => !has(name))).toEqual([]);
+  expect(["@typescript", ...Object.keys(devDependencies)].filter(has)).toEqual([]);
+});
+
+test("migrate, serve and health run, a push and a row go through, and it stops", async () => {
+  expect(await finish(start("migrate"))).toMatchObject({ code: 0, err: "" });
+  const service = start("rowhouse");
+  let log = "";
+  void (async () => {
+    for await (const chunk of service.stdout) log += new TextDecoder().decode(chunk);
+  })();
+  await eventually(() => log.includes('"event":"listening"') || service.exitCode !== null, {
+    describe: () => log,
+  });
+  const port = /"port":(\d+)/.exec(log)?.[1] ?? "";
+  const [, ...health] = image.config.Healthcheck.Test;
+  expect(await finish(image.start(health, { PORT: port }))).toMatchObject({ code: 0, err: "" });
+
+  expect(await finish(start("admin", ["create-app", "wiki"]))).toMatchObject({ code: 0, err: "" });
+  const scopes = "schema:push,data:read,data:write";
+  const issued = await finish(start("admin", ["issue-key", "wiki", "--scope", scopes]));
+  const env = { ROWHOUSE_URL: `http://127.0.0.1:${port}`, ROWHOUSE_API_KEY: issued.out.trim() };
+  expect(await runCommand(["db", "push"], { folder: project.folder, env })).toMatchObject({
+    code: 0,
+    err: "",
+  });
+  const rows = `${env.ROWHOUSE_URL}/v1/data/db/notes`;
+  const headers = {
+    authorization: `Bearer ${env.ROWHOUSE_API_KEY}`,
+    "content-type": "application/json",
+  };
+  const created = await fetch(rows, { method: "POST", headers, body: '{"title":"Milk"}' });
+  expect([created.status, await created.json()]).toEqual([201, expect.anything()]);
+  const read = (await (await fetch(rows, { headers })).json()) as { rows: { title: string }[] };
+  expect(read.rows.map(({ title }) => title)).toEqual(["Milk"]);
+
+  const status = readFileSync(`/proc/${service.pid}/status`, "utf8");
+  for (const line of [
+    /^Uid:(\t1000){4}$/m,
+    /^Gid:(\t1000){4}$/m,
+    /^CapEff:\t0+$/m,
+    /^NoNewPrivs:\t1$/m,
+  ])
+    expect(status).toMatch(line);
+  service.kill(image.config.StopSignal as NodeJS.Signals);
+  expect(await service.exited).toBe(0);
+});
+
+test("a container writes to /tmp and nowhere else", async () => {
+  expect(await finish(image.start(["bun", "-e", WRITE, "/tmp/x"]))).toMatchObject({ code: 0 });
+  for (const path of ["/app/x", "/x", "/var/tmp/x"])
+    expect((await finish(image.start(["bun", "-e", WRITE, path]))).err).toContain("EROFS");
+});

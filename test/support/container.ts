@@ -1,0 +1,128 @@
+/** The Dockerfile's image, built by Debian's tools with neither an engine nor a registry of images, and containers of it. @module */
+import { execFileSync, type StdioOptions } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as v from "valibot";
+import { ROOT } from "./command.ts";
+
+const Config = v.object({
+  User: v.string(),
+  Env: v.array(v.string()),
+  Entrypoint: v.array(v.string()),
+  Cmd: v.array(v.string()),
+  WorkingDir: v.string(),
+  StopSignal: v.string(),
+  Healthcheck: v.object({ Test: v.array(v.string()) }),
+});
+const Inspected = v.object({
+  Docker: v.object({ config: Config }),
+  Manifest: v.pipe(
+    v.string(),
+    v.parseJson(),
+    v.object({ layers: v.array(v.object({ size: v.number() })) }),
+  ),
+});
+
+export type Image = {
+  config: v.InferOutput<typeof Config>;
+  /** Bytes of each layer, unpacked; the first is the base's. */
+  layers: readonly number[];
+  /** The folder that a container has as its root. */
+  root: string;
+  /** A container with an account, a root and rights as compose.yaml gives them, on this machine's network. */
+  start: (words: readonly string[], env?: Readonly<Record<string, string>>) => Container;
+  remove: () => void;
+};
+export type Container = Bun.Subprocess<"ignore", "pipe", "pipe">;
+
+const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
+/** How this machine reaches the registry of packages; a build would be told the same. */
+const PASSED_ON = ["NPM_CONFIG_REGISTRY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"] as const;
+
+export function buildImage(): Image {
+  const folder = mkdtempSync(join(tmpdir(), "rowhouse-image-"));
+  const store = ["--root", join(folder, "store"), "--runroot", join(folder, "run")];
+  const buildah = (...words: string[]) =>
+    runAsRoot("buildah", [...store, "--storage-driver", "vfs", ...words]);
+  const build = ["bud", "--isolation", "chroot", "--format", "docker", "--pull-never"];
+  buildah(...build, "--tag", `docker.io/${readBaseName()}`, makeBase(join(folder, "base")));
+  buildah(...build, "--tag", "rowhouse", ROOT);
+  const { Docker, Manifest } = v.parse(
+    Inspected,
+    JSON.parse(buildah("inspect", "--type", "image", "rowhouse")),
+  );
+  const root = buildah("mount", buildah("from", "--pull-never", "rowhouse").trim()).trim();
+  return {
+    config: Docker.config,
+    layers: Manifest.layers.map(({ size }) => size),
+    root,
+    start: (words, env = {}) => startContainer(words, { root, env, config: Docker.config }),
+    remove: () => void runAsRoot("rm", ["-rf", folder]),
+  };
+}
+
+/** The build folder of what stands in for the base image: Debian, and the Bun that runs this. */
+function makeBase(folder: string): string {
+  const root = join(folder, "root");
+  mkdirSync(folder);
+  runAsRoot("debootstrap", ["--variant=minbase", "bookworm", root]);
+  const unused = ["var/cache/apt", "var/lib/apt/lists", "usr/share/doc", "usr/share/locale"];
+  runAsRoot("rm", ["-rf", ...unused.map((path) => join(root, path))]);
+  runAsRoot("install", ["-D", process.execPath, join(root, "usr/local/bin/bun")]);
+  const lines = ["FROM scratch", "COPY root /", ...toEnvironment(process.env)];
+  if (existsSync(CERTIFICATES)) {
+    runAsRoot("install", ["-D", "-m", "644", CERTIFICATES, join(root, CERTIFICATES)]);
+    lines.push(`ENV NODE_EXTRA_CA_CERTS=${CERTIFICATES}`);
+  }
+  writeFileSync(join(folder, "Dockerfile"), `${lines.join("\n")}\n`);
+  return folder;
+}
+
+function toEnvironment(env: Readonly<Record<string, string | undefined>>): string[] {
+  return PASSED_ON.flatMap((name) => {
+    const value = env[name];
+    return value === undefined ? [] : [`ENV ${name}=${JSON.stringify(value)}`];
+  });
+}
+
+function readBaseName(): string {
+  const name = /^FROM (\S+)$/m.exec(readFileSync(join(ROOT, "Dockerfile"), "utf8"))?.[1];
+  if (name === undefined) throw new Error("The Dockerfile has no last FROM");
+  return name;
+}
+
+type ContainerOptions = Pick<Image, "config" | "root"> & {
+  env: Readonly<Record<string, string>>;
+};
+
+/** Nothing of its root can be written but /tmp, and no program in it can gain a right. */
+const ENTER = `set -e
+mount -o bind,ro "$1" "$1"
+mount -t tmpfs tmpfs "$1/tmp"
+mount -t proc proc "$1/proc"
+mount --rbind /dev "$1/dev"
+exec setpriv --no-new-privs unshare --root="$1" --wd="$2" --setgid="$3" --setuid="$4" -- env -i "\${@:5}"`;
+
+function startContainer(
+  words: readonly string[],
+  { config, root, env }: ContainerOptions,
+): Container {
+  const [uid = "", gid = ""] = config.User.split(":");
+  const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const inside = [config.WorkingDir, gid, uid, ...config.Env, ...settings, ...words];
+  return Bun.spawn(asRoot("unshare", ["--mount", "bash", "-c", ENTER, "enter", root, ...inside]), {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+function runAsRoot(name: string, words: readonly string[]): string {
+  const [command = name, ...rest] = asRoot(name, words);
+  return execFileSync(command, rest, { encoding: "utf8", maxBuffer: 1 << 26, stdio: STDIO });
+}
+
+const STDIO: StdioOptions = ["ignore", "pipe", "pipe"];
+
+function asRoot(name: string, words: readonly string[]): string[] {
+  return [...(process.getuid?.() === 0 ? [] : ["sudo", "-n"]), name, ...words];
+}
