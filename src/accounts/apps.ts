@@ -4,7 +4,7 @@ import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { SLUG_PATTERN } from "../std/stored_text.ts";
 import { OPERATOR } from "./audit.ts";
-import { readTarget, type Target } from "./target.ts";
+import { readTarget, readTargets, type Target } from "./target.ts";
 import { toUtcText } from "./utc_text.ts";
 
 export const APP_SLUG = new RegExp(SLUG_PATTERN);
@@ -30,10 +30,7 @@ export async function createApp(
   if (!APP_SLUG.test(options.slug)) {
     throw refusal(`Cannot name an app ${quote(options.slug)}: must match ${APP_SLUG.source}`);
   }
-  const targets = [
-    ...options.origins.map((url) => readTarget("origin", url, options.cookieDomain)),
-    ...options.redirects.map((url) => readTarget("redirect", url, options.cookieDomain)),
-  ];
+  const targets = readTargets(options, options.cookieDomain);
   const id = deps.makeId();
   try {
     await insertApp(deps.admin, { id, slug: options.slug }, targets);

@@ -1,4 +1,5 @@
 /** Apps, keys and people: functions over the database, shared by the rooms above. @module */
+export { type RegisteredTargets, type SetTargetsOptions, setTargets } from "./app_targets.ts";
 export { APP_SLUG, type App, addOrigin, createApp, findAppId, listApps } from "./apps.ts";
 export {
   AUDIT_RETENTION_S,
@@ -82,6 +83,7 @@ export {
   type Visitor,
   type VisitorApp,
 } from "./sessions.ts";
+export { readSetup, type Setup, type SetupState } from "./setup.ts";
 export {
   type Attempt,
   type AttemptFrom,

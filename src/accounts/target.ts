@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { Problem } from "../problem.ts";
+import { type Detail, Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 
 export type Target = { kind: "origin" | "redirect"; url: string; origin: string };
@@ -19,18 +19,53 @@ export function readTarget(
   text: string,
   cookieDomain: string | undefined,
 ): Target {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const fault = url === undefined ? "must be a URL" : findFault(url, { kind, text, cookieDomain });
-  if (url === undefined || fault !== undefined) {
-    throw new Problem("invalid_request", {
-      message: `Cannot use ${kind} ${quote(text)}: ${fault}`,
-    });
-  }
-  return {
-    kind,
-    url: kind === "origin" ? url.origin : url.origin + url.pathname,
-    origin: url.origin,
-  };
+  const [target] = readTargets(
+    { origins: kind === "origin" ? [text] : [], redirects: kind === "redirect" ? [text] : [] },
+    cookieDomain,
+  );
+  if (target === undefined) throw new Error("A URL gave no target");
+  return target;
+}
+
+/** URLs as typed, by what they are for. */
+export type TypedTargets = { origins: readonly string[]; redirects: readonly string[] };
+
+/**
+ * The targets of URLs that an operator typed.
+ *
+ * @throws {Problem} invalid_request — names every URL that cannot be used and what is wanted
+ */
+export function readTargets(
+  { origins, redirects }: TypedTargets,
+  cookieDomain: string | undefined,
+): Target[] {
+  const read = [
+    ...origins.map((text, place) => ({ kind: "origin" as const, text, place })),
+    ...redirects.map((text, place) => ({ kind: "redirect" as const, text, place })),
+  ].map(({ kind, text, place }) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const fault =
+      url === undefined ? "must be a URL" : findFault(url, { kind, text, cookieDomain });
+    if (url === undefined || fault !== undefined)
+      return { path: `/${kind}s/${place}`, message: `Cannot use ${kind} ${quote(text)}: ${fault}` };
+    return toTarget(kind, url);
+  });
+  const faults = read.flatMap((one) => ("message" in one ? [one] : []));
+  if (faults.length > 0) throw refuse(faults);
+  return read.flatMap((one) => ("message" in one ? [] : [one]));
+}
+
+function refuse(faults: readonly Detail[]): Problem {
+  const [first] = faults;
+  if (first !== undefined && faults.length === 1)
+    return new Problem("invalid_request", { message: first.message });
+  const message = `Cannot use ${faults.length} of these URLs`;
+  return new Problem("invalid_request", { message, details: [...faults] });
+}
+
+function toTarget(kind: Target["kind"], url: URL): Target {
+  const { origin } = url;
+  return { kind, url: kind === "origin" ? origin : origin + url.pathname, origin };
 }
 
 type Wanted = { kind: Target["kind"]; text: string; cookieDomain: string | undefined };

@@ -67,6 +67,59 @@ test("the command that create-app suggests issues a key that may push, read and 
   expect(listed["keys"]).toMatchObject([{ scopes: [...SCOPES] }]);
 });
 
+test("set-origins adds, removes and replaces what an app has registered, and the pages follow", async () => {
+  const slug = "placed";
+  const at = (host: string, path = "") => `https://${host}.example.org${path}`;
+  await admin.run("create-app", slug, "--origin", at("one"), "--redirect", at("one", "/back"));
+  const isTarget = async (url: string) => {
+    const query = `app=${slug}&redirect_uri=${encodeURIComponent(url)}`;
+    return (await admin.service.call(undefined, `/authorize?${query}`)).status === 200;
+  };
+  expect(
+    await admin.json("set-origins", slug, "--add-origin", at("two"), "--remove-origin", at("one")),
+  ).toEqual({ app: slug, origins: [at("two")], redirects: [at("one", "/back")] });
+  expect(
+    await Promise.all([at("two", "/x"), at("one", "/x"), at("one", "/back")].map(isTarget)),
+  ).toEqual([true, false, true]);
+  const replaced = {
+    app: slug,
+    origins: [at("three"), at("two")],
+    redirects: [at("one", "/back")],
+  };
+  const words = ["set-origins", slug, "--origin", at("two"), "--origin", at("three")];
+  expect(await admin.json(...words)).toEqual(replaced);
+  expect(await admin.json(...words)).toEqual(replaced);
+  const { out } = await admin.run("set-origins", slug, "--remove-redirect", at("one", "/back"));
+  expect(out).toStartWith(
+    `Origins of placed: ${at("three")}, ${at("two")}\nRedirects of placed: none\n`,
+  );
+  const changes = (await readAudit(slug)).filter(({ action }) => action === "set_targets");
+  expect(changes.map(({ details }) => details["after"])).toEqual([
+    { origins: [at("two")], redirects: [at("one", "/back")] },
+    { origins: [at("three"), at("two")], redirects: [at("one", "/back")] },
+    { origins: [at("three"), at("two")], redirects: [] },
+  ]);
+});
+
+test("what to do next leads from the app to its origins, the first administrator and a key", async () => {
+  const own = await openAdmin();
+  const steps = async (...words: string[]) =>
+    [...(await own.run(...words)).out.matchAll(/^Next, .*: rowhouse admin (\S+)/gm)].map(
+      ([, command]) => command,
+    );
+  expect(await steps("create-app", "first")).toEqual(["set-origins", "create-user", "issue-key"]);
+  expect(await steps("set-origins", "first", "--add-origin", "https://first.example.org")).toEqual([
+    "create-user",
+    "issue-key",
+  ]);
+  expect(await steps("create-user", "ada@example.org", "--role", "super_admin")).toEqual([
+    "issue-key",
+  ]);
+  await own.run("issue-key", "first");
+  expect(await steps("set-origins", "first", "--origin", "https://first.example.org")).toEqual([]);
+  await own.close();
+});
+
 test("issue-key prints the key and nothing else", async () => {
   await admin.run("create-app", "quiet");
   const { code, out, err } = await admin.run(
@@ -198,6 +251,7 @@ test("a change that cannot be written to the audit log is not made", async () =>
       ["roll-key", keyId],
       ["revoke-key", keyId],
       ["set-limit", slug, "--per-minute", "1"],
+      ["set-origins", slug, "--add-origin", "https://unnoted.example.org"],
     ]) {
       const { code, out } = await admin.run(...words);
       expect([words[0], code, out]).toEqual([words[0], 1, ""]);

@@ -44,6 +44,24 @@ const IMPOSSIBLE: readonly Case[] = [
     words: ["create-app", "http", "--origin", "http://a.example.org"],
     says: "must begin with https://",
   },
+  {
+    words: ["create-app", "evil", "--origin", "https://evil.test", "--redirect", "nothing"],
+    says: `Cannot use 2 of these URLs
+  /origins/0: Cannot use origin "https://evil.test": must be a host under example.org
+  /redirects/0: Cannot use redirect "nothing": must be a URL`,
+  },
+  {
+    words: ["set-origins", "wiki", "--add-origin", "https://*.example.org"],
+    says: "wildcards are not supported",
+  },
+  {
+    words: ["set-origins", "wiki", "--origin", "https://a.example.org", "--remove-redirect", "x"],
+    says: 'Cannot remove redirect "x": wiki has not registered it',
+  },
+  {
+    words: ["set-origins", "no-such-app", "--add-origin", "https://a.example.org"],
+    says: 'No app has the slug "no-such-app"',
+  },
   { words: ["issue-key", "no-such-app"], says: 'No app has the slug "no-such-app"' },
   { words: ["list-keys", "no-such-app"], says: 'No app has the slug "no-such-app"' },
   {
@@ -97,6 +115,11 @@ const MISUSED: readonly Case[] = [
   },
   { words: ["grant", "bo@example.org", "wiki"], says: "role" },
   { words: ["audit", "--limit", "0"], says: "whole number" },
+  { words: ["set-origins", "wiki"], says: "There is nothing to change" },
+  {
+    words: ["set-origins", "wiki", "--origin", "https://a.example.org", "--add-origin", "x"],
+    says: "it replaces all that there are",
+  },
 ];
 
 const CASES = [

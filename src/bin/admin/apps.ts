@@ -6,8 +6,8 @@ import {
   MAX_PER_MINUTE,
   setLimit,
 } from "../../accounts/mod.ts";
-import { SCOPES } from "../../principal.ts";
 import { readWhole } from "../cli/settings.ts";
+import { listNextSteps } from "./next_steps.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 
 const createAppTask: AdminTask = async (deps, args) => {
@@ -20,10 +20,7 @@ const createAppTask: AdminTask = async (deps, args) => {
   });
   return {
     document: app,
-    lines: [
-      `Created app ${app.slug} (${app.id})`,
-      `Next, issue a key that may also push its schema: rowhouse admin issue-key ${app.slug} --scope ${SCOPES.join(",")}`,
-    ],
+    lines: [`Created app ${app.slug} (${app.id})`, ...(await listNextSteps(deps, app.slug))],
   };
 };
 

@@ -6,9 +6,11 @@ import { adminAuditCommands } from "./audit.ts";
 import { adminKeyCommands } from "./keys.ts";
 import { adminPeopleCommands } from "./people.ts";
 import { adminTableCommands } from "./tables.ts";
+import { adminTargetCommands } from "./targets.ts";
 
 export const adminCommands: readonly Command[] = [
   ...adminAppCommands,
+  ...adminTargetCommands,
   ...adminKeyCommands,
   ...adminPeopleCommands,
   ...adminAuditCommands,

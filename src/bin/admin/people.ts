@@ -17,6 +17,7 @@ import type { Config } from "../../config.ts";
 import { DAY_S } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { RefusedError, UsageError } from "../cli/command.ts";
+import { listNextSteps } from "./next_steps.ts";
 import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
 
 const ROLES = CONSOLE_ROLES.join(", ");
@@ -35,7 +36,11 @@ const createUserTask: AdminTask = async (deps, args) => {
   const link = toLink(deps.config, user.linkText);
   return {
     document: { id: user.id, email: user.email, consoleRole: role ?? null, passwordLink: link },
-    lines: [`Created user ${user.email} (${user.id})`, ...describeLink(link)],
+    lines: [
+      `Created user ${user.email} (${user.id})`,
+      ...describeLink(link),
+      ...(role === "super_admin" ? await listNextSteps(deps) : []),
+    ],
   };
 };
 

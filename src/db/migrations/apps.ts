@@ -5,6 +5,7 @@
  * @module
  */
 import { SLUG_PATTERN } from "../../std/stored_text.ts";
+import { SIGNALS } from "../signals.ts";
 
 export const APPS = `
 create table rowhouse.versions (
@@ -45,4 +46,47 @@ create index targets__origin__idx on rowhouse.targets (origin);
 create trigger raise_version after insert or update or delete on rowhouse.targets
   for each statement execute function rowhouse.raise_version('apps');
 grant select on rowhouse.targets to rowhouse_service, rowhouse_gateway, rowhouse_identity;
+
+create function rowhouse.targets_of(app uuid) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object(
+    'origins', coalesce(jsonb_agg(url order by url) filter (where kind = 'origin'), '[]'),
+    'redirects', coalesce(jsonb_agg(url order by url) filter (where kind = 'redirect'), '[]'))
+  from rowhouse.targets where app_id = app
+$$;
+
+-- Changes where an app's pages live and where people may be sent back to: all of the replaced kinds go, then those of
+-- gone, and those of added come. The targets that there are then; or, where some of gone are not there, those as
+-- "missing", and nothing changes.
+create function rowhouse.set_targets(app_slug text, replaced text[], gone jsonb, added jsonb, actor text) returns jsonb
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+  missing jsonb;
+  before jsonb;
+  after jsonb;
+begin
+  select id into app from rowhouse.apps where slug = app_slug for no key update;
+  if app is null then
+    raise exception 'no such app' using errcode = '${SIGNALS.unknownApp}';
+  end if;
+  select jsonb_agg(one) into missing from jsonb_array_elements(gone) as listed (one) where not exists (
+    select from rowhouse.targets where app_id = app and kind = one ->> 'kind' and url = one ->> 'url');
+  if missing is not null then
+    return jsonb_build_object('missing', missing);
+  end if;
+  before := rowhouse.targets_of(app);
+  delete from rowhouse.targets where app_id = app and (kind = any (replaced)
+    or exists (select from jsonb_array_elements(gone) as listed (one) where kind = one ->> 'kind' and url = one ->> 'url'));
+  insert into rowhouse.targets (app_id, kind, url, origin)
+  select app, one ->> 'kind', one ->> 'url', one ->> 'origin' from jsonb_array_elements(added) as listed (one)
+  on conflict do nothing;
+  after := rowhouse.targets_of(app);
+  if after <> before then
+    insert into rowhouse.audit (actor, action, app, details)
+    values (actor, 'set_targets', app_slug, jsonb_build_object('before', before, 'after', after));
+  end if;
+  return after;
+end
+$$;
 `;

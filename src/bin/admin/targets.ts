@@ -1,0 +1,80 @@
+/** `rowhouse admin set-origins`: where an app's pages live, and where people may be sent back to. @module */
+import { setTargets } from "../../accounts/mod.ts";
+import { type Arguments, UsageError } from "../cli/command.ts";
+import { listNextSteps } from "./next_steps.ts";
+import { type AdminTask, makeAdminCommand } from "./task.ts";
+
+const KINDS = ["origin", "redirect"] as const;
+
+const setOriginsTask: AdminTask = async (deps, args) => {
+  const [slug = ""] = args.positionals;
+  checkFlags(args);
+  const replaced = KINDS.filter((kind) => args.texts(kind).length > 0);
+  const targets = await setTargets(deps, {
+    slug,
+    replaced,
+    add: {
+      origins: [...args.texts("origin"), ...args.texts("add-origin")],
+      redirects: [...args.texts("redirect"), ...args.texts("add-redirect")],
+    },
+    remove: { origins: args.texts("remove-origin"), redirects: args.texts("remove-redirect") },
+    cookieDomain: deps.config.COOKIE_DOMAIN,
+  });
+  return {
+    document: { app: slug, ...targets },
+    lines: [
+      `Origins of ${slug}: ${show(targets.origins)}`,
+      `Redirects of ${slug}: ${show(targets.redirects)}`,
+      ...(await listNextSteps(deps, slug)),
+    ],
+  };
+};
+
+/** @throws {UsageError} nothing to do, or a list that is both replaced and changed */
+function checkFlags(args: Arguments): void {
+  const changesOf = (kind: string) => [
+    ...args.texts(`add-${kind}`),
+    ...args.texts(`remove-${kind}`),
+  ];
+  const both = KINDS.find((kind) => args.texts(kind).length > 0 && changesOf(kind).length > 0);
+  if (both !== undefined)
+    throw new UsageError(
+      `Cannot use --${both} with --add-${both} or --remove-${both}: it replaces all that there are`,
+    );
+  if (KINDS.every((kind) => args.texts(kind).length === 0 && changesOf(kind).length === 0))
+    throw new UsageError(
+      "There is nothing to change: give --add-origin, --remove-origin, --add-redirect, --remove-redirect, or --origin and --redirect to replace all",
+    );
+}
+
+function show(urls: readonly string[]): string {
+  return urls.length === 0 ? "none" : urls.join(", ");
+}
+
+export const adminTargetCommands = [
+  makeAdminCommand(
+    {
+      name: "admin set-origins",
+      summary: "adds, removes or replaces the origins and redirects of an app",
+      example: `rowhouse admin set-origins wiki --add-origin https://wiki.example.org
+rowhouse admin set-origins wiki --remove-redirect https://old.example.org/callback
+rowhouse admin set-origins wiki --origin https://wiki.example.org --origin https://docs.example.org`,
+      about: `Every process applies the change within seconds. To add one needs COOKIE_DOMAIN; to remove the last one ends the
+app's sign-in, not its keys. Prints { app, origins, redirects } with --json.`,
+      positionals: ["slug"],
+      flags: {
+        origin: { value: "url", many: true, about: "replaces all origins by those given" },
+        redirect: { value: "url", many: true, about: "replaces all redirects by those given" },
+        "add-origin": { value: "url", many: true, about: "people may be sent back to any path" },
+        "remove-origin": { value: "url", many: true, about: "as it was registered" },
+        "add-redirect": {
+          value: "url",
+          many: true,
+          about: "people may be sent back to exactly it",
+        },
+        "remove-redirect": { value: "url", many: true, about: "as it was registered" },
+      },
+    },
+    setOriginsTask,
+  ),
+];
