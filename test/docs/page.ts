@@ -1,6 +1,6 @@
 /** A page, done by a reader: its blocks in their order, in one folder and one shell. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeProject, ROOT } from "../support/command.ts";
 import { type Block, readBlocks } from "./blocks.ts";
@@ -73,13 +73,18 @@ function projectFiles(): Record<string, string> {
   };
 }
 
-function openReader(folder: string, { env = {}, replace = {} }: Setting): Reader {
+/** The shell of a page's folder, in which `rowhouse` is the command of this repository. */
+export function openPageShell(folder: string, env: Readonly<Record<string, string>>): Shell {
   const bin = join(folder, ".bin");
-  Bun.spawnSync(["chmod", "+x", join(bin, "rowhouse")]);
+  chmodSync(join(bin, "rowhouse"), 0o755);
   const path = `${bin}:${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
+  return openShell({ folder, state: join(folder, ".state"), env: { PATH: path, ...env } });
+}
+
+function openReader(folder: string, { env = {}, replace = {} }: Setting): Reader {
   return {
     folder,
-    shell: openShell({ folder, state: join(folder, ".state"), env: { PATH: path, ...env } }),
+    shell: openPageShell(folder, env),
     replace: (text) =>
       Object.entries(replace).reduce((made, [shown, real]) => made.replaceAll(shown, real), text),
     said: "",
@@ -90,7 +95,7 @@ async function doBlock(block: Block, reader: Reader): Promise<void> {
   const { mark, language } = block;
   const code = reader.replace(block.code);
   if (mark?.word === "not run" || mark?.word === "run by") return;
-  if (mark?.word === "file") return write(reader, mark.text, code);
+  if (mark?.word === "file") return writeFile(reader.folder, mark.text, code);
   if (language === "sh") return note(reader, block, await runCommands(reader, code, block));
   if (language === "ts") return await doTypescript(block, code, reader);
   if (["text", "json"].includes(language))
@@ -108,14 +113,15 @@ async function runCommands({ shell }: Reader, code: string, { mark }: Block): Pr
 async function doTypescript(block: Block, code: string, reader: Reader): Promise<void> {
   const path = /^\/\/ ([\w./-]+\.ts)\n/.exec(code)?.[1];
   if (path === undefined) throw new Error("The first line must name the file: // list.ts");
-  write(reader, path, code);
+  writeFile(reader.folder, path, code);
   if (block.mark?.word === "compiled") return;
   note(reader, block, await reader.shell.run(`bun ${path}`));
 }
 
-function write({ folder }: Reader, path: string, text: string): void {
+/** Writes a file of a page's project. */
+export function writeFile(folder: string, path: string, text: string): void {
   const at = join(folder, path);
-  if (!existsSync(dirname(at))) mkdirSync(dirname(at), { recursive: true });
+  mkdirSync(dirname(at), { recursive: true });
   writeFileSync(at, text);
 }
 

@@ -1,6 +1,6 @@
 /** The pages about data: a reader does what they say, block by block, against a served service. */
-
 import { describePage } from "./page.ts";
-import { schemaFreeSetting } from "./settings.ts";
+import { openWiki, openWikiWithTables } from "./settings.ts";
 
-describePage("docs/data.md", schemaFreeSetting);
+describePage("docs/data.md", openWiki);
+describePage("docs/sdk.md", openWikiWithTables);

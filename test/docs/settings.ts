@@ -1,16 +1,23 @@
 /** What pages begin with: a served service and an app, with the address and the key that the pages show. @module */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openTestService } from "../support/service.ts";
-import type { Setting } from "./page.ts";
+import { readBlocks } from "./blocks.ts";
+import { openPageShell, type Setting, writeFile } from "./page.ts";
 
 /** The key and the address that the pages show. */
 const SHOWN_KEY = "rh_m0ngxy4ek576z200.FnRN";
 const SHOWN_URL = "http://localhost:8787";
 
 /** A service and the app `wiki`, which has no table yet; operators' commands reach the database. */
-export async function schemaFreeSetting(): Promise<Setting> {
+export async function openWiki(): Promise<Setting> {
   const service = await openTestService();
-  const { key } = await service.makeApp(undefined, { slug: "wiki" });
+  const { key } = await service.makeApp(undefined, {
+    slug: "wiki",
+    origins: ["https://wiki.example.org"],
+  });
   return {
     env: {
       DATABASE_URL: service.database.servingUrl,
@@ -22,4 +29,17 @@ export async function schemaFreeSetting(): Promise<Setting> {
     replace: { [SHOWN_URL]: service.url, [SHOWN_KEY]: key },
     close: service.close,
   };
+}
+
+/** The same after the beginning of docs/data.md: the two variables are set, and its tables pushed. */
+export async function openWikiWithTables(folder: string): Promise<Setting> {
+  const setting = await openWiki();
+  const { [SHOWN_URL]: url = "", [SHOWN_KEY]: key = "" } = setting.replace ?? {};
+  const env = { ...setting.env, ROWHOUSE_URL: url, ROWHOUSE_API_KEY: key };
+  const data = readBlocks(readFileSync(join(ROOT, "docs/data.md"), "utf8"));
+  const schema = data.find(({ code }) => code.startsWith("// schema/mod.ts\n"));
+  writeFile(folder, "schema/mod.ts", schema?.code ?? "");
+  const { code, output } = await openPageShell(folder, env).run("rowhouse db push");
+  if (code !== 0) throw new Error(output);
+  return { ...setting, env };
 }
