@@ -1,6 +1,7 @@
 /**
  * One connection: its own driver over its own socket, discarded at the first fault, so that nothing of a broken connection
- * can reach the next caller. The only file that knows the driver. Sends one statement at a time.
+ * can reach the next caller. The only file that knows the driver. A caller sends one statement at a time, unless the
+ * connection is for pipelining.
  *
  * @module
  */
@@ -40,6 +41,11 @@ export type ConnectionOptions = {
   url: string;
   prepare: boolean;
   name: string;
+  /**
+   * Whether statements are sent before those in front of them are answered, each of them a transaction of its own. An answer
+   * must then be compared with its request by whoever sent it.
+   */
+  isPipelined?: boolean;
 };
 
 /** How long connecting, signing in and a first answer may take. */
@@ -48,7 +54,7 @@ const GOODBYE_LIMIT_MS = 1000;
 const KEEP_ALIVE_MS = 15_000;
 
 /** The number of the driver patch that this release was tested with: patches/README.md. */
-const WANTED_PATCH = 1;
+const WANTED_PATCH = 2;
 
 /** Whether the running driver is the patched one; without the patch a lost connection is reported less precisely. */
 export function isDriverPatched(): boolean {
@@ -75,7 +81,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     backoff: () => 3600,
     onnotice: () => undefined,
     connection: { application_name: options.name },
-    ...toDriverOptions((parsed) =>
+    ...toDriverOptions(options, (parsed) =>
       dial(parsed).then((dialled) => {
         // The first socket is the connection's own; later ones carry a cancellation.
         socket ??= dialled;
@@ -85,6 +91,8 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     onclose: () => {
       lost = true;
       if (!ended) connection.onLost();
+      // What was sent meanwhile would wait in the driver for a connection that never comes.
+      end();
     },
   });
   const end = () => {
@@ -97,7 +105,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     send: ({ text, parameters, prepare, isRaw }) => {
       if (parameters === undefined) return sql.unsafe(text);
       const values = [...parameters] as postgres.ParameterOrJSON<never>[];
-      const query = sql.unsafe(text, values, { prepare });
+      const query = sql.unsafe(text, values, toQueryOptions(prepare, options));
       return isRaw ? query.raw() : query;
     },
     cancel,
@@ -129,10 +137,28 @@ function toAddress(url: string): { username: string; password: string; database:
 
 type Parsed = { host: string[]; port: number[]; path: string | false };
 
+/** More than are ever sent at once: callers limit themselves. */
+const MAX_PIPELINE = 1000;
+
 /** Options that the driver knows but its types do not. */
-function toDriverOptions(socket: (parsed: Parsed) => Promise<Socket>): object {
-  return { socket, max_pipeline: 0, no_subscribe: true };
+function toDriverOptions(
+  { isPipelined = false }: ConnectionOptions,
+  socket: (parsed: Parsed) => Promise<Socket>,
+): object {
+  return { socket, max_pipeline: isPipelined ? MAX_PIPELINE : 0, no_subscribe: true };
 }
+
+/** A statement that is neither prepared nor `direct` is described first, and nothing can be sent before its description. */
+function toQueryOptions(
+  prepare: boolean,
+  { isPipelined = false }: ConnectionOptions,
+): postgres.UnsafeQueryOptions {
+  return isPipelined && !prepare ? UNPREPARED_AT_ONCE : prepare ? PREPARED : UNPREPARED;
+}
+const PREPARED = { prepare: true };
+const UNPREPARED = { prepare: false };
+/** Known to the patched driver only; parameters are then text, numbers, booleans, dates or bytes, never lists. */
+const UNPREPARED_AT_ONCE = { prepare: false, direct: true };
 
 /** A connected socket to the first host that accepts one. */
 async function dial({ host, port, path }: Parsed): Promise<Socket> {
