@@ -16,27 +16,27 @@ const TOKEN = new RegExp(TOKENS.map(({ source }) => source).join("|"), "g");
  */
 export function findDifference(shown: string, output: string): string | undefined {
   const wanted = toLines(layOut(shown));
-  const found = toLines(layOut(output)).join("\n");
-  const pattern = wanted.map((line) => (line.trim() === "…" ? "(?:.*\\n?)*?" : toPattern(line)));
-  const whole = pattern.reduce((made, line, at) => {
-    const isGap = wanted[at]?.trim() === "…" || wanted[at - 1]?.trim() === "…";
-    return at === 0 ? line : `${made}${isGap ? "\\n?" : "\\n"}${line}`;
-  }, "");
-  if (new RegExp(`^${whole}$`).test(found)) return undefined;
-  return `The page shows\n${wanted.join("\n")}\nbut it says\n${found}`;
+  const found = toLines(layOut(output));
+  if (isShown(wanted, found)) return undefined;
+  return `The page shows\n${wanted.join("\n")}\nbut it says\n${found.join("\n")}`;
 }
 
-function toPattern(line: string): string {
+function isShown([line, ...rest]: readonly string[], found: readonly string[]): boolean {
+  if (line === undefined) return found.length === 0;
+  if (line.trim() === "…")
+    return isShown(rest, found) || (found.length > 0 && isShown([line, ...rest], found.slice(1)));
+  const [first] = found;
+  return first !== undefined && toPattern(line).test(first) && isShown(rest, found.slice(1));
+}
+
+function toPattern(line: string): RegExp {
   const parts = line.split(TOKEN);
   const tokens = line.match(TOKEN) ?? [];
-  return parts
-    .map((part, at) => {
-      const token = TOKENS.find(({ source }) =>
-        new RegExp(`^(?:${source})$`).test(tokens[at] ?? ""),
-      );
-      return escapePattern(part) + (token === undefined ? "" : `(?:${token.source})`);
-    })
-    .join("");
+  const pattern = parts.map((part, at) => {
+    const token = TOKENS.find(({ source }) => new RegExp(`^(?:${source})$`).test(tokens[at] ?? ""));
+    return escapePattern(part) + (token === undefined ? "" : `(?:${token.source})`);
+  });
+  return new RegExp(`^${pattern.join("")}$`);
 }
 
 function escapePattern(text: string): string {

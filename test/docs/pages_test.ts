@@ -4,3 +4,4 @@ import { openWiki, openWikiWithTables } from "./settings.ts";
 
 describePage("docs/data.md", openWiki);
 describePage("docs/sdk.md", openWikiWithTables);
+describePage("docs/push.md", openWiki);

@@ -10,6 +10,8 @@ import { openPageShell, type Setting, writeFile } from "./page.ts";
 /** The key and the address that the pages show. */
 const SHOWN_KEY = "rh_m0ngxy4ek576z200.FnRN";
 const SHOWN_URL = "http://localhost:8787";
+/** That of a second app, `tasks`. */
+const SHOWN_TASKS_KEY = "rh_t4skd2ev8q0n6hzx.Qm7t";
 
 /** A service and the app `wiki`, which has no table yet; operators' commands reach the database. */
 export async function openWiki(): Promise<Setting> {
@@ -18,6 +20,7 @@ export async function openWiki(): Promise<Setting> {
     slug: "wiki",
     origins: ["https://wiki.example.org"],
   });
+  const tasks = await service.makeApp(undefined, { slug: "tasks" });
   return {
     env: {
       DATABASE_URL: service.database.servingUrl,
@@ -26,7 +29,7 @@ export async function openWiki(): Promise<Setting> {
       COOKIE_DOMAIN: "example.org",
       IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     },
-    replace: { [SHOWN_URL]: service.url, [SHOWN_KEY]: key },
+    replace: { [SHOWN_URL]: service.url, [SHOWN_KEY]: key, [SHOWN_TASKS_KEY]: tasks.key },
     close: service.close,
   };
 }
