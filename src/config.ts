@@ -283,11 +283,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Whether what a process of the environment's ROLE needs must be there: `migrate` only reads which role it is. */
 type ReadOptions = { checksRole?: boolean };
 
+/** All faults, and the settings that have none of their own. */
+type Faulty = { faults: string[]; sound: Partial<Config> };
+
 /** The configuration of an environment, or all its faults: which variable and what is expected, never its value. */
 export function readConfig(
   env: Environment,
   { checksRole = true }: ReadOptions = {},
-): { config: Config } | { faults: string[] } {
+): { config: Config } | Faulty {
   const faults: string[] = [];
   const config: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
@@ -300,7 +303,7 @@ export function readConfig(
       faults.push(`${name} is not a setting: see .env.example`);
   }
   if (checksRole) faults.push(...findRoleFaults(env));
-  return faults.length > 0 ? { faults } : { config: config as Config };
+  return faults.length > 0 ? { faults, sound: config } : { config: config as Config };
 }
 
 /** What the gateway shares with each service, if that is not one secret for both. */

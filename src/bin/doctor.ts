@@ -1,5 +1,5 @@
 /** `rowhouse doctor`: what is fine, what is not, and what to do about it. @module */
-import { type Config, type Environment, readConfig } from "../config.ts";
+import { type Environment, readConfig } from "../config.ts";
 import { isDriverPatched, openDatabase } from "../db/mod.ts";
 import { servesRows } from "../role.ts";
 import {
@@ -7,12 +7,15 @@ import {
   examineAdmin,
   type Finding,
   judgeDriver,
+  judgeProxies,
   judgeSecrets,
   judgeSettings,
 } from "../service/mod.ts";
+import { DEV_COOKIE_DOMAIN } from "./admin/task.ts";
 import { type Command, EXIT, type ExitCode, JSON_FLAG, type Setting } from "./cli/command.ts";
+import type { SoundSettings } from "./cli/conflicts.ts";
 import { readSharedSecrets } from "./cli/open.ts";
-import { hasPeople, readSettings } from "./cli/settings.ts";
+import { findServeFaults, hasPeople } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
 import { DEV_FILE, readDevFile } from "./dev/file.ts";
 
@@ -33,11 +36,12 @@ Prints { findings: [{ about, level, says, remedy }] } with --json.`,
 };
 
 async function runDoctor({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
-  const { faults, config, pushes } = readSound(env, folder);
+  const { faults, settings, pushes } = await readSound(env, folder);
   const findings = [
     ...judgeSettings(faults),
     ...examineSecrets(env),
-    ...(await examineOver(config, pushes)),
+    ...judgeProxies(settings.TRUSTED_PROXIES ?? []),
+    ...(await examineOver(settings, pushes)),
   ];
   if (args.has("json")) terminal.say(toDocument({ findings }));
   else for (const line of findings.flatMap(toLines)) terminal.say(line);
@@ -53,51 +57,42 @@ function examineSecrets(env: Environment): Finding[] {
 
 type Sound = {
   faults: string[];
-  config: Config;
+  /** Those without a fault of their own. */
+  settings: SoundSettings;
   /** Whether a process with these settings pushes. */
   pushes: boolean;
 };
 
-/** All faults of the settings, and the doctor's own settings that have none. */
-function readSound(env: Environment, folder: string): Sound {
+/** All faults of the settings, and the settings that have none of their own. */
+async function readSound(env: Environment, folder: string): Promise<Sound> {
   const read = readConfig(env);
-  const faults = "faults" in read ? [...read.faults] : [];
   const isUnset = !env["DATABASE_URL"] && !env["ADMIN_DATABASE_URL"];
   const dev = isUnset ? readDevFile(folder) : undefined;
   if (dev !== undefined)
     return {
-      faults,
-      config: readSettings({
+      faults: "faults" in read ? read.faults : [],
+      settings: {
         ADMIN_DATABASE_URL: dev.databaseUrl,
-        IDENTITY_SECRET: dev.identitySecrets.join(","),
-      }),
+        IDENTITY_SECRET: dev.identitySecrets,
+        COOKIE_DOMAIN: DEV_COOKIE_DOMAIN,
+      },
       pushes: false,
     };
-  if (!env["DATABASE_URL"]) faults.push("DATABASE_URL is not set");
-  if (hasPeople(env) && !env["IDENTITY_SECRET"]) faults.push("IDENTITY_SECRET is not set");
-  const isSound = (name: string) => !faults.some((fault) => fault.startsWith(`${name} `));
-  const names = [
-    "DATABASE_URL",
-    "ADMIN_DATABASE_URL",
-    "DATABASE_PREPARE",
-    ...(hasPeople(env) ? ["IDENTITY_SECRET"] : []),
-  ].filter(isSound);
-  const sound = Object.fromEntries(names.map((name) => [name, env[name]]));
-  const pushes = "faults" in read || servesRows(read.config.ROLE);
-  return { faults, config: readSettings(sound), pushes };
+  const { IDENTITY_SECRET, ...others } = "faults" in read ? read.sound : read.config;
+  return {
+    faults: await findServeFaults(env),
+    settings: hasPeople(env) ? { ...others, IDENTITY_SECRET } : others,
+    pushes: "faults" in read || servesRows(read.config.ROLE),
+  };
 }
 
 /** What can be found out with the connection strings that are set. */
-async function examineOver(config: Config, pushes: boolean): Promise<Finding[]> {
+async function examineOver(config: SoundSettings, pushes: boolean): Promise<Finding[]> {
+  const { DATABASE_PREPARE: prepare = true } = config;
   const open = (url: string) =>
-    openDatabase({
-      url,
-      connections: CONNECTIONS,
-      prepare: config.DATABASE_PREPARE,
-      name: "rowhouse doctor",
-    });
+    openDatabase({ url, connections: CONNECTIONS, prepare, name: "rowhouse doctor" });
   const { DATABASE_URL: databaseUrl, ADMIN_DATABASE_URL: adminUrl = databaseUrl } = config;
-  const { IDENTITY_SECRET: identitySecrets } = config;
+  const { IDENTITY_SECRET: identitySecrets, COOKIE_DOMAIN: cookieDomain } = config;
   if (adminUrl === undefined) return [judgeDriver(isDriverPatched())];
   const admin = open(adminUrl);
   const db = databaseUrl === undefined ? undefined : open(databaseUrl);
@@ -105,9 +100,8 @@ async function examineOver(config: Config, pushes: boolean): Promise<Finding[]> 
     if (db === undefined || databaseUrl === undefined)
       return [
         judgeDriver(isDriverPatched()),
-        ...(await examineAdmin(admin, { pushes, identitySecrets })),
+        ...(await examineAdmin(admin, { pushes, identitySecrets, cookieDomain })),
       ];
-    const prepare = config.DATABASE_PREPARE;
     return await examine({
       db,
       admin,
@@ -115,6 +109,7 @@ async function examineOver(config: Config, pushes: boolean): Promise<Finding[]> 
       prepare,
       pushes,
       identitySecrets,
+      cookieDomain,
       now: Date.now,
     });
   } finally {

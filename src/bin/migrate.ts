@@ -37,7 +37,7 @@ Exits with 69 if the database cannot be reached, and with 1 for any other failur
 };
 
 async function runMigrate({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
-  const config = readMigrateSettings(env);
+  const config = await readMigrateSettings(env);
   const address = findAdminAddress(config) ?? findDevAddress(folder);
   if (address === undefined)
     throw new UsageError(

@@ -1,6 +1,6 @@
 /** The gateway: API keys to principals, limits, and signed requests between processes. @module */
 export { type Authenticate, makeAuthenticate } from "./authenticate.ts";
-export { isProxy, makeReadAddress } from "./client_address.ts";
+export { isProxy, makeReadAddress, trustsEverybody } from "./client_address.ts";
 export { type Forward, makeForward } from "./forward.ts";
 export { toForwarded } from "./forwarded_routes.ts";
 export { makeTakeQuota, type Quota, type TakeQuota } from "./quota.ts";

@@ -21,6 +21,7 @@ import type { Audience } from "../gateway/mod.ts";
 import { Problem } from "../problem.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
 import { errorCode } from "../std/error_code.ts";
+import { examineCookieDomain } from "./callers.ts";
 import type { Finding } from "./finding.ts";
 import { examineIdentitySecrets } from "./identity_values.ts";
 import {
@@ -41,6 +42,7 @@ export type DoctorDeps = {
   pushes: boolean;
   /** Where people sign in. */
   identitySecrets?: readonly string[] | undefined;
+  cookieDomain?: string | undefined;
   now: () => number;
 };
 
@@ -87,12 +89,14 @@ export async function examineLogins(db: Database, admin: Database | undefined): 
 }
 
 /** `db` is the serving login's, if there is one: a login that pushes cannot read people. */
-type AdminOptions = Pick<DoctorDeps, "pushes" | "identitySecrets"> & { db?: Database };
+type AdminOptions = Pick<DoctorDeps, "pushes" | "identitySecrets" | "cookieDomain"> & {
+  db?: Database;
+};
 
 /** What can be found out without the serving login. */
 export async function examineAdmin(
   admin: Database,
-  { pushes, db = admin, identitySecrets }: AdminOptions,
+  { pushes, db = admin, identitySecrets, cookieDomain }: AdminOptions,
 ): Promise<Finding[]> {
   const answer = await admin
     .query("select 1", [], { retry: "safe", queue: SERVICE_QUEUE })
@@ -105,8 +109,10 @@ export async function examineAdmin(
   if (migrations.level !== "ok") return findings;
   findings.push(await examineFunctions(admin));
   findings.push(...judgeIsolation(await findIsolationFaults(admin)));
-  if (identitySecrets !== undefined)
+  if (identitySecrets !== undefined) {
     findings.push(...(await examineIdentitySecrets(db, identitySecrets)));
+    findings.push(...(await examineCookieDomain(db, cookieDomain)));
+  }
   return findings;
 }
 

@@ -1,4 +1,5 @@
 /** A running service: pools, isolation guard, metrics and the rooms of its role put together; and its examination. @module */
+export { examineCookieDomain, judgeProxies } from "./callers.ts";
 export {
   examine,
   examineAdmin,

@@ -136,9 +136,9 @@ test.each(OURS.filter(({ environment }) => environment["ROLE"] !== undefined))(
   "$name refuses to start without the secret that Compose cannot ask for",
   ({ environment }) => {
     const without = { INTERNAL_HMAC_SECRET_DATA: "", INTERNAL_HMAC_SECRET_IDENTITY: "" };
-    expect(readConfig(fillIn(environment, { ...ENV, ...without }))).toEqual({
-      faults: [expect.stringContaining("INTERNAL_HMAC_SECRET")],
-    });
+    expect(readConfig(fillIn(environment, { ...ENV, ...without }))).toHaveProperty("faults", [
+      expect.stringContaining("INTERNAL_HMAC_SECRET"),
+    ]);
   },
 );
 

@@ -186,6 +186,15 @@ test("there is no warning about logins with just the rights they need", async ()
   const serving = await startServing();
   await serving.kill("SIGTERM");
   expect(serving.output()).not.toContain("too many rights");
+  expect(serving.output()).not.toContain("trusted proxy");
+});
+
+test("proxies that are everybody are a warning in the log", async () => {
+  const serving = await startServing({ TRUSTED_PROXIES: "::/0" });
+  await serving.until(
+    /"event":"every address is a trusted proxy".*set TRUSTED_PROXIES to the addresses/,
+  );
+  await serving.kill("SIGTERM");
 });
 
 test("health succeeds for a service that is alive", async () => {

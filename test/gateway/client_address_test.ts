@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isProxy, makeReadAddress } from "../../src/gateway/client_address.ts";
+import { isProxy, makeReadAddress, trustsEverybody } from "../../src/gateway/client_address.ts";
 
 const PROXY = "10.0.0.1";
 const TRUSTED = ["10.0.0.0/8", "::1", "2001:db8:1::/48"];
@@ -59,3 +59,17 @@ test.each([
   ["proxy.example.org", false],
   ["", false],
 ] as const)("isProxy(%p) is %p", (text, want) => expect(isProxy(text)).toBe(want));
+
+test.each([
+  { proxies: ["0.0.0.0/0"], want: true },
+  { proxies: ["::/0"], want: true },
+  { proxies: ["::ffff:0:0/96"], want: true },
+  { proxies: ["10.0.0.0/8", "0.0.0.0/1", "128.0.0.0/1"], want: true },
+  { proxies: ["2000::/4", "3000::/4"], want: true },
+  { proxies: ["0.0.0.0/1", "128.0.0.0/2"], want: false },
+  { proxies: ["0.0.0.0/1", "2000::/4"], want: false },
+  { proxies: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"], want: false },
+  { proxies: [], want: false },
+])("trustsEverybody() of $proxies is $want", ({ proxies, want }) => {
+  expect(trustsEverybody(proxies)).toBe(want);
+});

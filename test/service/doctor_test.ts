@@ -226,20 +226,63 @@ describe("rowhouse doctor", () => {
     expect(out).not.toContain(new URL(database.superuserUrl).password);
   });
 
-  test("counts what an older identity secret is needed for, and never shows one", async () => {
-    await withDatabase(database.adminUrl, (admin) =>
-      admin.message(`insert into rowhouse.users (id, email, password_hash, password_digest, password_secret_id)
-        values (gen_random_uuid(), 'ada@example.org', 'x', 'x', '0a1b2c3d'); select 1`),
+  describe("where people have accounts", () => {
+    beforeAll(() =>
+      withDatabase(database.adminUrl, (admin) =>
+        admin.message(`insert into rowhouse.users (id, email, password_hash, password_digest, password_secret_id)
+          values (gen_random_uuid(), 'ada@example.org', 'x', 'x', '0a1b2c3d'); select 1`),
+      ),
     );
-    const { code, out } = await run(database.servingUrl);
-    await withDatabase(database.adminUrl, (admin) =>
-      admin.message("delete from rowhouse.users; select 1"),
+    afterAll(() =>
+      withDatabase(database.adminUrl, (admin) =>
+        admin.message("delete from rowhouse.users; select 1"),
+      ),
     );
-    expect(code).toBe(0);
-    expect(out).toContain(
-      "warn identity secret: 0a1b2c3d is not in IDENTITY_SECRET, and 1 password can be used only with it",
-    );
-    expect(out).not.toContain(TEST_IDENTITY_SECRET);
+    const env = () => ({
+      DATABASE_URL: database.servingUrl,
+      ADMIN_DATABASE_URL: database.pushUrl,
+      DATABASE_PREPARE: database.prepare ? "on" : "off",
+      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+    });
+
+    test("counts what an older identity secret is needed for, and never shows one", async () => {
+      const { code, out } = await runCommand(["doctor"], {
+        ...project,
+        env: { ...env(), COOKIE_DOMAIN: "example.org" },
+      });
+      expect(code).toBe(0);
+      expect(out).toContain(
+        "warn identity secret: 0a1b2c3d is not in IDENTITY_SECRET, and 1 password can be used only with it",
+      );
+      expect(out).not.toContain(TEST_IDENTITY_SECRET);
+    });
+
+    test("fails without COOKIE_DOMAIN, and serve refuses", async () => {
+      const says =
+        "COOKIE_DOMAIN is not set, and 1 person has an account: whoever signs in would be signed in at no app";
+      const remedy = "set COOKIE_DOMAIN to the parent domain of all apps, such as example.org";
+      const doctor = await runCommand(["doctor"], { ...project, env: env() });
+      expect(doctor.code).toBe(1);
+      expect(doctor.out).toContain(`FAIL cookies: ${says}\n     ${remedy}\n`);
+      const serve = await runCommand(["serve"], { ...project, env: { ...env(), PORT: "0" } });
+      expect(serve).toEqual({
+        code: 1,
+        out: "",
+        err: `Cannot serve this database\n  cookies: ${says}; ${remedy}\n`,
+      });
+    });
+  });
+
+  test("warns of proxies that are everybody", async () => {
+    const { out } = await runCommand(["doctor"], {
+      ...project,
+      env: { IDENTITY_SECRET: TEST_IDENTITY_SECRET, TRUSTED_PROXIES: "0.0.0.0/1,128.0.0.0/1" },
+    });
+    expect(
+      out,
+    ).toContain(`warn trusted proxies: are every address: callers can claim any address in X-Forwarded-For, and so escape what limits failed sign-ins and keys
+     set TRUSTED_PROXIES to the addresses or networks of your own proxies, such as 10.0.0.0/8
+`);
   });
 
   test("fails if the isolation is broken, and says where", async () => {

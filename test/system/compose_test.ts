@@ -88,7 +88,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
         .replace("@postgres:5432", `@${new URL(cluster.url).host}`)
         .replace(
           /http:\/\/(data|identity):8787/,
-          (_, service) => `http://127.0.0.1:${ports[service] ?? 1}`,
+          (_, service) => `http://127.0.0.1:${ports[service] ?? (service === "data" ? 1 : 2)}`,
         );
     const entries = Object.entries(settingsOf(name)).map(([key, value]) => [key, toPlace(value)]);
     // Debian's PgBouncer is older than that of the image.

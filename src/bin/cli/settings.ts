@@ -2,6 +2,7 @@
 import { type Config, type Environment, readConfig, type SettingName } from "../../config.ts";
 import { ROLES, servesPeople } from "../../role.ts";
 import { EXIT, RefusedError, UsageError } from "./command.ts";
+import { findConflicts } from "./conflicts.ts";
 
 /** @throws {RefusedError} naming every variable with a fault, and every required one that is missing */
 export function readSettings<Wanted extends SettingName = never>(
@@ -9,23 +10,49 @@ export function readSettings<Wanted extends SettingName = never>(
   ...wanted: Wanted[]
 ): Config & { [Name in Wanted]: NonNullable<Config[Name]> } {
   const read = readConfig(env);
-  const missing = wanted
-    .filter((name) => !env[name])
-    .map((name) => `${name} is not set: see .env.example`);
+  const missing = wanted.filter((name) => !env[name]).map(toMissing);
   if ("config" in read && missing.length === 0)
     return read.config as ReturnType<typeof readSettings<Wanted>>;
   throw refuse([...("faults" in read ? read.faults : []), ...missing]);
 }
 
 /**
+ * The settings of a process that serves.
+ *
+ * @throws {RefusedError} naming every fault, every setting that is missing, and every two that cannot work together
+ */
+export async function readServeSettings(env: Environment): Promise<ServeConfig> {
+  const faults = await findServeFaults(env);
+  if (faults.length > 0) throw refuse(faults);
+  return readSettings(env, "DATABASE_URL");
+}
+export type ServeConfig = ReturnType<typeof readSettings<"DATABASE_URL">>;
+
+/** What keeps a process with these settings from serving, all at once. */
+export async function findServeFaults(env: Environment): Promise<string[]> {
+  const read = readConfig(env);
+  const needed = hasPeople(env) ? ["DATABASE_URL", "IDENTITY_SECRET"] : ["DATABASE_URL"];
+  return [
+    ...("faults" in read ? read.faults : []),
+    ...needed.filter((name) => !env[name]).map(toMissing),
+    ...(await findConflicts("faults" in read ? read.sound : read.config)),
+  ];
+}
+
+/**
  * The settings, without what only a process that serves as ROLE needs.
  *
- * @throws {RefusedError} naming every variable with a fault
+ * @throws {RefusedError} naming every fault, and every two settings that cannot work together
  */
-export function readMigrateSettings(env: Environment): Config {
+export async function readMigrateSettings(env: Environment): Promise<Config> {
   const read = readConfig(env, { checksRole: false });
-  if ("faults" in read) throw refuse(read.faults);
-  return read.config;
+  const conflicts = await findConflicts("faults" in read ? read.sound : read.config);
+  if ("config" in read && conflicts.length === 0) return read.config;
+  throw refuse([...("faults" in read ? read.faults : []), ...conflicts]);
+}
+
+function toMissing(name: string): string {
+  return `${name} is not set: see .env.example`;
 }
 
 function refuse(faults: readonly string[]): RefusedError {

@@ -1,25 +1,15 @@
 /** `rowhouse serve`: the service on a port, until it is told to stop. @module */
-import type { Config, Environment } from "../../config.ts";
-import { isDriverPatched } from "../../db/mod.ts";
+import type { Config } from "../../config.ts";
 import type { Log } from "../../observe.ts";
-import { type Role, servesRows } from "../../role.ts";
-import { examineLogins, IsolationError, judgeDriver, type Service } from "../../service/mod.ts";
+import { IsolationError } from "../../service/mod.ts";
 import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
-import {
-  checkFunctions,
-  checkMigrated,
-  checkVersion,
-  explainTrouble,
-  isAway,
-} from "../cli/database.ts";
+import { explainTrouble } from "../cli/database.ts";
 import { openFrom, openLog } from "../cli/open.ts";
-import { hasPeople, readSettings, readWhole } from "../cli/settings.ts";
+import { readServeSettings, readWhole } from "../cli/settings.ts";
+import { checkService, waitForDatabase, warnOfLogins, warnOfSettings } from "./checks.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import { STOP_SIGNALS, untilSignal } from "./signals.ts";
 import { superviseWorkers, tellListening, untilToldToStop } from "./workers.ts";
-
-/** How often to look for a database that was away at the start. */
-const LOOK_INTERVAL_MS = 500;
 
 export const serveCommand: Command = {
   name: "serve",
@@ -45,14 +35,14 @@ nothing else.`,
 
 async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   const role = args.text("role");
-  const config = readServeSettings(role === undefined ? env : { ...env, ROLE: role });
+  const config = await readServeSettings(role === undefined ? env : { ...env, ROLE: role });
   const log = openLog(config, terminal.say);
   const worker = args.text("worker");
   const sayLastWords = async () => {
     log("warn", "stopped at once", { message: "A second signal cut off what was under way" });
     await terminal.flush();
   };
-  if (worker === undefined) warnOfDriver(log);
+  if (worker === undefined) warnOfSettings(config, log);
   if (config.WORKERS > 1 && worker === undefined)
     return await superviseWorkers({ config, log, sayLastWords });
   const address = { url: config.DATABASE_URL, variable: "DATABASE_URL" };
@@ -65,7 +55,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
   const stopped =
     worker === undefined ? untilSignal(STOP_SIGNALS, sayLastWords) : untilToldToStop();
   try {
-    const isThere = await checkService(service, config.ROLE);
+    const isThere = await checkService(service, config);
     held.release();
     // Once, by the first of several workers.
     if (isThere && (worker ?? "0") === "0") await warnOfLogins(service, { role: config.ROLE, log });
@@ -73,7 +63,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     log("info", "listening", { host: config.HOST, port: serving.port, role: config.ROLE, worker });
     if (worker !== undefined) tellListening();
     try {
-      if (!isThere) await Promise.race([stopped, waitForDatabase(service, config.ROLE, stopped)]);
+      if (!isThere) await Promise.race([stopped, waitForDatabase(service, config, stopped)]);
       await stopped;
       log("info", "stopping");
     } finally {
@@ -85,13 +75,6 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     if (error instanceof IsolationError) throw new RefusedError(error.message);
     throw explainTrouble(error, address);
   }
-}
-
-/** @throws {RefusedError} a setting has a fault, or is missing for what this process does */
-function readServeSettings(env: Environment) {
-  return hasPeople(env)
-    ? readSettings(env, "DATABASE_URL", "IDENTITY_SECRET")
-    : readSettings(env, "DATABASE_URL");
 }
 
 /** A log that holds its lines back until the service serves: a refusal to start is reported by itself. */
@@ -106,25 +89,6 @@ function holdLog(log: Log): { log: Log; release: () => void } {
   };
 }
 
-/** Once, by the process that the operator started. */
-function warnOfDriver(log: Log): void {
-  const { about, level, says, remedy } = judgeDriver(isDriverPatched());
-  if (level === "ok") return;
-  log("warn", "driver not patched", { message: `The ${about} ${says}: ${remedy}` });
-}
-
-/** A process that never pushes does not use the other login. */
-async function warnOfLogins(
-  { db, admin }: Service,
-  { role, log }: { role: Role; log: Log },
-): Promise<void> {
-  for (const { about, says, remedy } of await examineLogins(
-    db,
-    servesRows(role) ? admin : undefined,
-  ))
-    log("warn", "login with too many rights", { message: `The ${about} ${says}: ${remedy}` });
-}
-
 function toListenOptions(
   { HOST, PORT, ADMIN_HOST, ADMIN_PORT, MAX_SOCKETS }: Config,
   worker: string | undefined,
@@ -137,34 +101,4 @@ function toListenOptions(
     maxSockets: MAX_SOCKETS,
     isShared: worker !== undefined,
   };
-}
-
-/** Whether the database is there; if it is, it must be one that can be served. */
-async function checkService(service: Service, role: Role): Promise<boolean> {
-  try {
-    await checkVersion(service.db);
-    await checkMigrated(service.db);
-    if (servesRows(role)) await checkFunctions(service.db);
-    await service.warm();
-    return true;
-  } catch (error) {
-    if (isAway(error)) return false;
-    throw error;
-  }
-}
-
-/** Looks until the database answers; meanwhile requests are answered 503. */
-async function waitForDatabase(
-  service: Service,
-  role: Role,
-  stopped: Promise<void>,
-): Promise<void> {
-  let isStopping = false;
-  void stopped.then(() => {
-    isStopping = true;
-  });
-  while (!isStopping) {
-    await Bun.sleep(LOOK_INTERVAL_MS);
-    if (await checkService(service, role)) return;
-  }
 }

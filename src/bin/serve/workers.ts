@@ -8,7 +8,7 @@ import type { Subprocess } from "bun";
 import type { Config } from "../../config.ts";
 import type { Log } from "../../observe.ts";
 import type { Role } from "../../role.ts";
-import { EXIT, type ExitCode, RefusedError } from "../cli/command.ts";
+import { EXIT, type ExitCode } from "../cli/command.ts";
 import { untilSignal } from "./signals.ts";
 
 type Worker = {
@@ -28,8 +28,6 @@ export async function superviseWorkers({
   log,
   sayLastWords,
 }: Supervised): Promise<ExitCode> {
-  if (config.PORT === 0)
-    throw new RefusedError("Several WORKERS share one port: set PORT to a number above 0");
   const workers = new Map<number, Worker>();
   let isStopping = false;
   const start = (index: number): Worker => {

@@ -1,0 +1,80 @@
+/** What is checked before a process serves: what would answer wrongly is refused, what is only unwise is logged. @module */
+import type { Config } from "../../config.ts";
+import { isDriverPatched } from "../../db/mod.ts";
+import type { Log } from "../../observe.ts";
+import { type Role, servesPeople, servesRows } from "../../role.ts";
+import {
+  examineCookieDomain,
+  examineLogins,
+  type Finding,
+  judgeDriver,
+  judgeProxies,
+  type Service,
+} from "../../service/mod.ts";
+import { RefusedError } from "../cli/command.ts";
+import { checkFunctions, checkMigrated, checkVersion, isAway } from "../cli/database.ts";
+
+/** How often to look for a database that was away at the start. */
+const LOOK_INTERVAL_MS = 500;
+
+/** Once, by the process that the operator started. */
+export function warnOfSettings({ TRUSTED_PROXIES }: Config, log: Log): void {
+  warn("driver not patched", [judgeDriver(isDriverPatched())], log);
+  warn("every address is a trusted proxy", judgeProxies(TRUSTED_PROXIES), log);
+}
+
+/** A process that never pushes does not use the other login. */
+export async function warnOfLogins(
+  { db, admin }: Service,
+  { role, log }: { role: Role; log: Log },
+): Promise<void> {
+  const findings = await examineLogins(db, servesRows(role) ? admin : undefined);
+  warn("login with too many rights", findings, log);
+}
+
+/** Whether the database is there; if it is, it must be one that can be served. */
+export async function checkService(
+  service: Service,
+  { ROLE, COOKIE_DOMAIN }: Config,
+): Promise<boolean> {
+  try {
+    await checkVersion(service.db);
+    await checkMigrated(service.db);
+    if (servesRows(ROLE)) await checkFunctions(service.db);
+    if (servesPeople(ROLE)) refuse(await examineCookieDomain(service.db, COOKIE_DOMAIN));
+    await service.warm();
+    return true;
+  } catch (error) {
+    if (isAway(error)) return false;
+    throw error;
+  }
+}
+
+/** Looks until the database answers; meanwhile requests are answered 503. */
+export async function waitForDatabase(
+  service: Service,
+  config: Config,
+  stopped: Promise<void>,
+): Promise<void> {
+  let isStopping = false;
+  void stopped.then(() => {
+    isStopping = true;
+  });
+  while (!isStopping) {
+    await Bun.sleep(LOOK_INTERVAL_MS);
+    if (await checkService(service, config)) return;
+  }
+}
+
+function warn(event: string, findings: readonly Finding[], log: Log): void {
+  for (const { about, level, says, remedy } of findings)
+    if (level !== "ok") log("warn", event, { message: `The ${about} ${says}: ${remedy}` });
+}
+
+/** @throws {RefusedError} with all that fails */
+function refuse(findings: readonly Finding[]): void {
+  const failed = findings.filter(({ level }) => level === "fail");
+  if (failed.length === 0) return;
+  const lines = failed.map(({ about, says, remedy }) => `  ${about}: ${says}; ${remedy}`);
+  throw new RefusedError(`Cannot serve this database\n${lines.join("\n")}`);
+}

@@ -1,0 +1,41 @@
+/** Settings about who calls, judged by what is known beyond them: proxies that are everybody, people without a domain. @module */
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { trustsEverybody } from "../gateway/mod.ts";
+import type { Finding } from "./finding.ts";
+
+/** Whether anybody may say which address they have. */
+export function judgeProxies(trusted: readonly string[]): Finding[] {
+  if (!trustsEverybody(trusted)) return [];
+  return [
+    {
+      about: "trusted proxies",
+      level: "warn",
+      says: "are every address: callers can claim any address in X-Forwarded-For, and so escape what limits failed sign-ins and keys",
+      remedy:
+        "set TRUSTED_PROXIES to the addresses or networks of your own proxies, such as 10.0.0.0/8",
+    },
+  ];
+}
+
+/** Whether people have accounts with which they are signed in at no app. `db` is a login that reads people. */
+export async function examineCookieDomain(
+  db: Database,
+  cookieDomain: string | undefined,
+): Promise<Finding[]> {
+  if (cookieDomain !== undefined) return [];
+  const [row] = await db.query<{ count: number }>(
+    "select count(*)::int4 as count from rowhouse.users",
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  const count = row?.count ?? 0;
+  if (count === 0) return [];
+  return [
+    {
+      about: "cookies",
+      level: "fail",
+      says: `COOKIE_DOMAIN is not set, and ${count === 1 ? "1 person has an account" : `${count} people have accounts`}: whoever signs in would be signed in at no app`,
+      remedy: "set COOKIE_DOMAIN to the parent domain of all apps, such as example.org",
+    },
+  ];
+}
