@@ -9,7 +9,13 @@ import { toUtcText } from "./utc_text.ts";
 
 export const APP_SLUG = new RegExp(SLUG_PATTERN);
 
-export type App = { id: string; slug: string; createdAt: string; targets: string[] };
+export type App = {
+  id: string;
+  slug: string;
+  createdAt: string;
+  disabledAt: string | null;
+  targets: string[];
+};
 export type CreateAppOptions = {
   slug: string;
   /** URLs as typed: `--origin` and `--redirect`. */
@@ -27,9 +33,7 @@ export async function createApp(
   deps: { admin: Database; makeId: () => string },
   options: CreateAppOptions,
 ): Promise<{ id: string; slug: string }> {
-  if (!APP_SLUG.test(options.slug)) {
-    throw refusal(`Cannot name an app ${quote(options.slug)}: must match ${APP_SLUG.source}`);
-  }
+  checkSlug(options.slug);
   const targets = readTargets(options, options.cookieDomain);
   const id = deps.makeId();
   try {
@@ -40,6 +44,12 @@ export async function createApp(
     throw error;
   }
   return { id, slug: options.slug };
+}
+
+/** @throws {Problem} invalid_request */
+export function checkSlug(slug: string): void {
+  if (!APP_SLUG.test(slug))
+    throw refusal(`Cannot name an app ${quote(slug)}: must match ${APP_SLUG.source}`);
 }
 
 async function insertApp(
@@ -93,9 +103,10 @@ export async function listApps(deps: { admin: Database }): Promise<App[]> {
     id: string;
     slug: string;
     created_at: string;
+    disabled_at: string | null;
     targets: string;
   }>(
-    `select id, slug, ${toUtcText("created_at")} as created_at,
+    `select id, slug, ${toUtcText("created_at")} as created_at, ${toUtcText("disabled_at")} as disabled_at,
       coalesce((select json_agg(url order by url) from rowhouse.targets where app_id = id), '[]')::text as targets
     from rowhouse.apps order by slug`,
     [],
@@ -105,6 +116,7 @@ export async function listApps(deps: { admin: Database }): Promise<App[]> {
     id: row.id,
     slug: row.slug,
     createdAt: row.created_at,
+    disabledAt: row.disabled_at,
     targets: JSON.parse(row.targets) as string[],
   }));
 }

@@ -1,6 +1,6 @@
 /**
  * Registered origins in memory; the last known ones are kept, so that a browser can read the answer when the database is
- * away, instead of getting a network error.
+ * away, instead of getting a network error. Those of disabled apps are unknown.
  *
  * @module
  */
@@ -41,7 +41,8 @@ type Row = { slug: string; app_id: string; origin: string | null };
 async function readOrigins(db: Database): Promise<Row[]> {
   return await db.query<Row>(
     `select distinct slug, apps.id as app_id, origin
-    from rowhouse.apps left join rowhouse.targets on targets.app_id = apps.id`,
+    from rowhouse.apps left join rowhouse.targets on targets.app_id = apps.id
+    where disabled_at is null`,
     [],
     { retry: "safe", queue: SERVICE_QUEUE },
   );

@@ -76,7 +76,8 @@ export async function findPasswordLink(
     `select user_id::text, encode(digest, 'hex') as digest, secret_id,
       extract(epoch from expires_at)::float8 as expires_at_s, users.email, users.display_name,
       (select coalesce(json_agg(slug), '[]')::text
-        from rowhouse.apps join rowhouse.grants on grants.app_id = apps.id where grants.user_id = users.id) as slugs
+        from rowhouse.apps join rowhouse.grants on grants.app_id = apps.id 
+        where grants.user_id = users.id and apps.disabled_at is null) as slugs
     from rowhouse.password_links join rowhouse.users on users.id = password_links.user_id
     where password_links.id = $1 and expires_at > now() and disabled_at is null`,
     [parts.id],

@@ -13,7 +13,7 @@ export type Presence = { isConflict: boolean };
 
 export type Me = Presence & {
   user: IdentityUser | undefined;
-  /** Whether the app that was asked about exists. */
+  /** Whether the app that was asked about exists, and is not disabled. */
   isAppKnown: boolean;
 };
 
@@ -108,7 +108,7 @@ export async function readMe(
       (select json_build_object('id', users.id, 'email', users.email, 'displayName', users.display_name,
         'avatarUrl', users.avatar_url, 'role', case when apps.id is not null then ${ROLE_ON_APP} end)::text
       from one join rowhouse.users on users.id = one.user_id) as person
-    from (values ($3::text)) as asked (slug) left join rowhouse.apps on apps.slug = asked.slug`,
+    from (values ($3::text)) as asked (slug) left join rowhouse.apps on apps.slug = asked.slug and apps.disabled_at is null`,
     [presented, deps.sessionIdleS, slug ?? null],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
@@ -143,12 +143,12 @@ export async function readPageSession(
       (select json_build_object('id', apps.id, 'slug', apps.slug, 'targets', coalesce(
           (select json_agg(json_build_object('kind', kind, 'url', url, 'origin', origin) order by kind, url)
           from rowhouse.targets where app_id = apps.id), '[]'))::text
-        from rowhouse.apps where slug = $4) as app,
+        from rowhouse.apps where slug = $4 and disabled_at is null) as app,
       (select coalesce(json_agg(open_apps order by slug), '[]')::text from (
         select apps.slug, ${ROLE_ON_APP} as role,
           (select min(origin) from rowhouse.targets where app_id = apps.id) as url
         from visitor as users cross join rowhouse.apps
-        where $4 is null and ${ROLE_ON_APP} is not null
+        where $4 is null and apps.disabled_at is null and ${ROLE_ON_APP} is not null
       ) as open_apps) as apps`,
     [cookies.session, deps.sessionIdleS, cookies.identity, slug ?? null],
     { retry: "safe", queue: SERVICE_QUEUE },

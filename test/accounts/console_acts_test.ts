@@ -183,6 +183,9 @@ describe("a login", () => {
     "delete from rowhouse.sessions",
     "select rowhouse.check_console('', '', 1, 'admin', false)",
     "select rowhouse.set_console_role('x@example.org', 'super_admin', 'x')",
+    "select rowhouse.set_targets('x', '{}', '[]', '[]', 'x')",
+    "select rowhouse.rename_app('x', 'y', 'x')",
+    "select rowhouse.set_app_disabled('x', true, 'x')",
     "select rowhouse.issue_key('x', 'x', 'x', '', '{}', null, 'x')",
     "select rowhouse.begin_sign_in('', '', '{}', '', '{}', 1, '{}', 1, 1)",
   ])("of the Console may not: %s", async (text) => {

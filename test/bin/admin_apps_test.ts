@@ -25,6 +25,7 @@ test("an app is created, listed and given a key, which works until it is revoked
   expect(listed["apps"]).toContainEqual({
     ...app,
     createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    disabledAt: null,
     targets: ["https://app.example.org/callback", "https://wiki.example.org"],
   });
 
@@ -252,6 +253,8 @@ test("a change that cannot be written to the audit log is not made", async () =>
       ["revoke-key", keyId],
       ["set-limit", slug, "--per-minute", "1"],
       ["set-origins", slug, "--add-origin", "https://unnoted.example.org"],
+      ["disable-app", slug],
+      ["rename-app", slug, "unnoted-too"],
     ]) {
       const { code, out } = await admin.run(...words);
       expect([words[0], code, out]).toEqual([words[0], 1, ""]);

@@ -62,6 +62,13 @@ const IMPOSSIBLE: readonly Case[] = [
     words: ["set-origins", "no-such-app", "--add-origin", "https://a.example.org"],
     says: 'No app has the slug "no-such-app"',
   },
+  ...["disable-app", "enable-app"].map((command) => ({
+    words: [command, "no-such-app"],
+    says: 'No app has the slug "no-such-app"',
+  })),
+  { words: ["enable-app", "wiki"], says: "App wiki is not disabled" },
+  { words: ["rename-app", "wiki", "Wiki"], says: 'Cannot name an app "Wiki"' },
+  { words: ["rename-app", "no-such-app", "other"], says: 'No app has the slug "no-such-app"' },
   { words: ["issue-key", "no-such-app"], says: 'No app has the slug "no-such-app"' },
   { words: ["list-keys", "no-such-app"], says: 'No app has the slug "no-such-app"' },
   {

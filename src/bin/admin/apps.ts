@@ -26,8 +26,8 @@ const createAppTask: AdminTask = async (deps, args) => {
 
 const listAppsTask: AdminTask = async (deps) => {
   const apps = await listApps(deps);
-  const lines = apps.map(({ id, slug, createdAt, targets }) =>
-    [slug, id, createdAt, ...targets].join("  "),
+  const lines = apps.map(({ id, slug, createdAt, disabledAt, targets }) =>
+    [slug, id, createdAt, ...(disabledAt === null ? [] : ["disabled"]), ...targets].join("  "),
   );
   return { document: { apps }, lines: lines.length === 0 ? ["There are no apps yet"] : lines };
 };
@@ -79,7 +79,7 @@ Prints { id, slug } with --json.`,
       name: "admin list-apps",
       summary: "lists the apps with their origins and redirects",
       example: "rowhouse admin list-apps --json",
-      about: "Prints { apps: [{ id, slug, createdAt, targets }] } with --json.",
+      about: "Prints { apps: [{ id, slug, createdAt, disabledAt, targets }] } with --json.",
       positionals: [],
     },
     listAppsTask,

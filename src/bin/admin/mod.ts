@@ -1,6 +1,7 @@
 /** `rowhouse admin …`: the table of operators' commands, one row per subcommand. @module */
 
 import type { Command } from "../cli/command.ts";
+import { adminAppLifeCommands } from "./app_life.ts";
 import { adminAppCommands } from "./apps.ts";
 import { adminAuditCommands } from "./audit.ts";
 import { adminKeyCommands } from "./keys.ts";
@@ -11,6 +12,7 @@ import { adminTargetCommands } from "./targets.ts";
 export const adminCommands: readonly Command[] = [
   ...adminAppCommands,
   ...adminTargetCommands,
+  ...adminAppLifeCommands,
   ...adminKeyCommands,
   ...adminPeopleCommands,
   ...adminAuditCommands,

@@ -22,11 +22,12 @@ begin
 end
 $$;
 
--- A limit that is null is the service's own.
+-- A limit that is null is the service's own. A disabled app has its rows and keys, and none of its keys proves anything.
 create table rowhouse.apps (
   id uuid primary key,
   slug text not null unique check (slug ~ '${SLUG_PATTERN}'),
   created_at timestamptz not null default now(),
+  disabled_at timestamptz,
   requests_per_minute integer check (requests_per_minute > 0),
   key_requests_per_minute integer check (key_requests_per_minute > 0)
 );

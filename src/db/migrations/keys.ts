@@ -99,6 +99,14 @@ end
 $$;
 grant execute on function rowhouse.check_push_key(uuid, bytea) to rowhouse_tables;
 
+-- Where an app is disabled its keys have no proofs: rowhouse.set_app_disabled() takes and gives them. The caller has the
+-- app's row locked.
+create function rowhouse.put_proof(app uuid, new_digest bytea, bits smallint, until timestamptz) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+  insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
+  select app, new_digest, bits, coalesce(until, 'infinity') from rowhouse.apps where id = app and disabled_at is null
+$$;
+
 -- A key with its proof; false where there is no such app.
 create function rowhouse.issue_key(
   app_slug text, new_key_id text, key_name text, new_digest bytea, key_scopes text[], key_expires_at timestamptz, actor text
@@ -113,8 +121,7 @@ begin
   perform set_config('${APP_SETTING}', app::text, true);
   insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)
   values (new_key_id, app, key_name, new_digest, key_scopes, key_expires_at);
-  insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
-  values (app, new_digest, rowhouse.scope_bits(key_scopes), coalesce(key_expires_at, 'infinity'));
+  perform rowhouse.put_proof(app, new_digest, rowhouse.scope_bits(key_scopes), key_expires_at);
   insert into rowhouse.audit (actor, action, app, details) values (actor, 'issue_key', app_slug, jsonb_build_object(
     'keyId', new_key_id, 'name', key_name, 'scopes', key_scopes, 'expiresAt', key_expires_at));
   return true;
@@ -129,6 +136,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   old rowhouse.api_keys;
 begin
+  perform from rowhouse.apps where id = (select app_id from rowhouse.api_keys where key_id = old_key_id) for key share;
   select * into old from rowhouse.api_keys
   where key_id = old_key_id and revoked_at is null and (expires_at is null or expires_at > now()) for update;
   if old.key_id is null then
@@ -141,8 +149,7 @@ begin
   update rowhouse.proofs set expires_at = old_expires_at where app_id = old.app_id and digest = old.digest;
   insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)
   values (new_key_id, old.app_id, old.name, new_digest, old.scopes, new_expires_at);
-  insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
-  values (old.app_id, new_digest, rowhouse.scope_bits(old.scopes), coalesce(new_expires_at, 'infinity'));
+  perform rowhouse.put_proof(old.app_id, new_digest, rowhouse.scope_bits(old.scopes), new_expires_at);
   insert into rowhouse.audit (actor, action, app, details)
   select actor, 'roll_key', slug, jsonb_build_object('keyId', old.key_id, 'newKeyId', new_key_id, 'name', old.name,
     'expiresAt', new_expires_at, 'oldExpiresAt', old_expires_at)
@@ -169,7 +176,8 @@ begin
 end
 $$;
 
--- The key with this id, for who knows its proof and while it is not revoked; its use is noted at most once a minute.
+-- The key with this id, for who knows its proof, while neither it is revoked nor its app disabled; its use is noted at
+-- most once a minute.
 create function rowhouse.use_key(wanted text, shown bytea)
 returns table (key_id text, app_id uuid, scopes text[], expires_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -177,7 +185,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   found_key rowhouse.api_keys;
 begin
-  select * into found_key from rowhouse.api_keys where api_keys.key_id = wanted and digest = sha256(shown) and revoked_at is null;
+  select * into found_key from rowhouse.api_keys where api_keys.key_id = wanted and digest = sha256(shown) and revoked_at is null
+    and exists (select from rowhouse.apps where apps.id = api_keys.app_id and disabled_at is null);
   if found_key.key_id is null then
     return;
   end if;

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { APP_LIFE } from "./app_life.ts";
 import { APPS } from "./apps.ts";
 import { CONSOLE } from "./console.ts";
 import { KEYS } from "./keys.ts";
@@ -26,6 +27,6 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
   {
     number: 1,
     name: "baseline",
-    sql: [ROLES, APPS, KEYS, PEOPLE, THROTTLE, CONSOLE, PUSH, ROWS, TABLES].join(""),
+    sql: [ROLES, APPS, KEYS, PEOPLE, THROTTLE, CONSOLE, PUSH, ROWS, TABLES, APP_LIFE].join(""),
   },
 ];

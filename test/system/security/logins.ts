@@ -140,6 +140,8 @@ export const SERVING_LOGINS: Page = {
           "select rowhouse.set_disabled('x@example.org', false, 'me')",
           "insert into rowhouse.grants (user_id, app_id, role) select gen_random_uuid(), gen_random_uuid(), 'admin'",
           "update rowhouse.apps set requests_per_minute = 1",
+          "select rowhouse.set_targets('x', '{}', '[]', '[]', 'me')",
+          "select rowhouse.rename_app('x', 'y', 'me')",
         ]),
       "change an entry of the audit log, date one back, or delete one that is younger than thirty days.":
         async (world) => {

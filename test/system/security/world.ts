@@ -154,6 +154,8 @@ export const KEYS: readonly string[] = [
   "select rowhouse.roll_key('k', 'l', sha256('x'), 0, 'me')",
   "select rowhouse.revoke_key('k', 'me')",
   "update rowhouse.api_keys set revoked_at = null",
+  "select rowhouse.put_proof(gen_random_uuid(), sha256('x'), 7::smallint, null)",
+  "select rowhouse.set_app_disabled('x', false, 'me')",
 ];
 export const PEOPLE: readonly string[] = [
   "select email from rowhouse.users",

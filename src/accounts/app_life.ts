@@ -1,0 +1,63 @@
+/** What becomes of an app: it is renamed, disabled and enabled again. Each act is in the audit log. @module */
+import { type Database, SERVICE_QUEUE, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
+import { Problem } from "../problem.ts";
+import { checkSlug } from "./apps.ts";
+import { OPERATOR } from "./audit.ts";
+import { unknownApp } from "./keys.ts";
+
+type Deps = { admin: Database };
+
+/**
+ * Gives an app another slug. Its id, rows, keys and grants stay.
+ *
+ * @throws {Problem} unknown_app; invalid_request — the new slug is malformed, or taken
+ */
+export async function renameApp(
+  deps: Deps,
+  { slug, newSlug }: { slug: string; newSlug: string },
+): Promise<void> {
+  checkSlug(newSlug);
+  try {
+    await run(deps, slug, {
+      text: "select rowhouse.rename_app($1, $2, $3)",
+      values: [slug, newSlug, OPERATOR],
+    });
+  } catch (error) {
+    if (!(error instanceof ViolationError)) throw error;
+    const message = `Cannot rename app "${slug}": "${newSlug}" already exists`;
+    throw new Problem("invalid_request", { message });
+  }
+}
+
+/**
+ * Disables an app or enables it again; returns whether that changed anything. The keys of a disabled app are refused, and
+ * to people it does not exist; its rows, keys and grants stay.
+ *
+ * @throws {Problem} unknown_app
+ */
+export async function setAppDisabled(
+  deps: Deps,
+  slug: string,
+  disabled: boolean,
+): Promise<boolean> {
+  const [row] = await run<{ is_done: boolean }>(deps, slug, {
+    text: "select rowhouse.set_app_disabled($1, $2, $3) as is_done",
+    values: [slug, disabled, OPERATOR],
+  });
+  return row?.is_done === true;
+}
+
+type Statement = { text: string; values: (string | boolean)[] };
+
+async function run<Row>(
+  { admin }: Deps,
+  slug: string,
+  { text, values }: Statement,
+): Promise<Row[]> {
+  try {
+    return await admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
+  } catch (error) {
+    const isUnknown = error instanceof SignalError && error.signal === SIGNALS.unknownApp;
+    throw isUnknown ? unknownApp(slug) : error;
+  }
+}

@@ -1,0 +1,65 @@
+/** `rowhouse admin` on what becomes of an app: renaming, disabling and enabling it. @module */
+import { renameApp, setAppDisabled } from "../../accounts/mod.ts";
+import { RefusedError } from "../cli/command.ts";
+import { type AdminTask, makeAdminCommand } from "./task.ts";
+
+const renameAppTask: AdminTask = async (deps, args) => {
+  const [slug = "", newSlug = ""] = args.positionals;
+  await renameApp(deps, { slug, newSlug });
+  return {
+    document: { app: newSlug, from: slug },
+    lines: [
+      `App ${slug} is now called ${newSlug}; its rows, keys and grants stay`,
+      `Sign-in knows it as ${newSlug} only: change app: "${slug}" in its pages`,
+    ],
+  };
+};
+
+/** The same task for both directions. */
+function makeDisableAppTask(disabled: boolean): AdminTask {
+  return async (deps, args) => {
+    const [slug = ""] = args.positionals;
+    if (!(await setAppDisabled(deps, slug, disabled)))
+      throw new RefusedError(`App ${slug} is ${disabled ? "disabled already" : "not disabled"}`);
+    const state = disabled
+      ? "is disabled: its keys are refused, and nobody can sign in to it; its rows stay"
+      : "is enabled: its keys and its sign-in work again";
+    return { document: { app: slug, disabled }, lines: [`App ${slug} ${state}`] };
+  };
+}
+
+export const adminAppLifeCommands = [
+  makeAdminCommand(
+    {
+      name: "admin rename-app",
+      summary: "gives an app another slug",
+      example: "rowhouse admin rename-app wiki handbook",
+      about: `The id stays, and with it rows, keys, grants, origins and migrations. Pages that sign people in name the app by its
+slug, and must be changed. Prints { app, from } with --json.`,
+      positionals: ["slug", "new_slug"],
+    },
+    renameAppTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin disable-app",
+      summary: "refuses an app's keys and its sign-in, at once; keeps its rows",
+      example: "rowhouse admin disable-app wiki",
+      about: `Its keys are answered 401, and its sign-in as that of an unknown app. Rows, keys, grants and tables stay, and other
+apps keep using tables that it owns. Prints { app, disabled } with --json.`,
+      positionals: ["slug"],
+    },
+    makeDisableAppTask(true),
+  ),
+  makeAdminCommand(
+    {
+      name: "admin enable-app",
+      summary: "lets a disabled app's keys and sign-in work again",
+      example: "rowhouse admin enable-app wiki",
+      about:
+        "Keys that were revoked or have expired meanwhile stay so. Prints { app, disabled } with --json.",
+      positionals: ["slug"],
+    },
+    makeDisableAppTask(false),
+  ),
+];

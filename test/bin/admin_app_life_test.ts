@@ -1,0 +1,111 @@
+/** `rowhouse admin` on what becomes of an app: renamed, disabled and enabled again. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { type Admin, openAdmin } from "../support/admin.ts";
+import { makePerson, sharedCookie, signInAs, visit } from "../support/people.ts";
+import { freshName } from "../support/push.ts";
+import { callService, definitionOf, type TestApp } from "../support/service.ts";
+import { type Opened, openShape } from "../support/shape.ts";
+
+let admin: Admin;
+let second: Opened;
+beforeAll(async () => {
+  admin = await openAdmin();
+  second = await openShape({}, admin.service.database, () => undefined);
+});
+afterAll(async () => {
+  await second.close();
+  await admin.close();
+});
+
+const uniqueSlug = () => `app-${crypto.randomUUID().slice(-12)}`;
+
+/** What each of two processes answers a key. */
+async function statusesOf(app: TestApp, path: string, key = app.key): Promise<number[]> {
+  const answers = [admin.service, second].map(({ url }) =>
+    callService({ url }, app, path, { key }),
+  );
+  return (await Promise.all(answers)).map(({ status }) => status);
+}
+
+test("a disabled app's keys are refused in the next call everywhere, its sign-in is unknown, and all is back when enabled", async () => {
+  const { service, json, run } = admin;
+  const name = freshName();
+  const path = `/v1/data/db/${name}`;
+  const definition = definitionOf(defineSchema({ [name]: { title: t.string() } }));
+  const origin = "https://wiki.example.org";
+  const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }), {
+    origins: [origin],
+  });
+  const other = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
+  await service.call(app, path, { method: "POST", json: { title: "kept" } });
+  const { text: rows } = await service.call(app, path);
+  const revoked = await json("issue-key", app.slug);
+  const person = await makePerson(service, { app });
+  const jar = await signInAs(service, person);
+  const ask = async (slug: string) => {
+    const headers = { cookie: sharedCookie(jar) };
+    const me = await service.call(undefined, `/v1/auth/me?app=${slug}`, { headers });
+    const query = `app=${slug}&redirect_uri=${encodeURIComponent(`${origin}/`)}`;
+    const page = await service.call(undefined, `/authorize?${query}`);
+    return [me.status, me.text, page.status, page.text].map((part) =>
+      String(part)
+        .replaceAll(slug, "")
+        .replace(/"requestId":"[^"]*"|\b[0-9a-f-]{36}\b/g, ""),
+    );
+  };
+  expect(await statusesOf(app, path)).toEqual([200, 200]);
+  expect(await statusesOf(app, path, String(revoked["key"]))).toEqual([200, 200]);
+  expect((await ask(app.slug))[0]).toBe("200");
+
+  expect(await json("disable-app", app.slug)).toEqual({ app: app.slug, disabled: true });
+  expect(await statusesOf(app, path)).toEqual([401, 401]);
+  const pushed = await service.call(app, "/v1/data/schema", {
+    method: "POST",
+    json: { definition },
+  });
+  expect(pushed.status).toBe(401);
+  expect(await ask(app.slug)).toEqual(await ask(uniqueSlug()));
+  expect((await visit(service, jar, "/login")).text).not.toContain(app.slug);
+  expect(await statusesOf(other, path)).toEqual([200, 200]);
+  expect(await run("disable-app", app.slug)).toMatchObject({ code: 1, out: "" });
+  expect((await run("list-apps")).out).toMatch(new RegExp(`^${app.slug} .* disabled `, "m"));
+
+  // What happens to keys meanwhile holds afterwards.
+  const made = await json("issue-key", app.slug);
+  const { key: rolled } = await json("roll-key", String(made["keyId"]));
+  await json("revoke-key", String(revoked["keyId"]));
+  expect(await statusesOf(app, path, String(rolled))).toEqual([401, 401]);
+  expect(await json("enable-app", app.slug)).toEqual({ app: app.slug, disabled: false });
+  for (const key of [app.key, made["key"], rolled])
+    expect(await statusesOf(app, path, String(key))).toEqual([200, 200]);
+  expect(await statusesOf(app, path, String(revoked["key"]))).toEqual([401, 401]);
+  expect((await service.call(app, path)).text).toBe(rows);
+  expect((await ask(app.slug))[0]).toBe("200");
+  expect((await visit(service, jar, "/login")).text).toContain(app.slug);
+  expect((await run("enable-app", app.slug)).err).toContain("is not disabled");
+  const { entries } = await json("audit", "--limit", "5");
+  expect((entries as { action: string }[]).map(({ action }) => action)).toEqual([
+    "enable_app",
+    "revoke_key",
+    "roll_key",
+    "issue_key",
+    "disable_app",
+  ]);
+});
+
+test("a renamed app keeps its id, rows and keys, and is known by its new slug only", async () => {
+  const { service, json, run } = admin;
+  const name = freshName();
+  const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
+  const [taken, slug] = [await service.makeApp(), uniqueSlug()];
+  expect((await run("rename-app", app.slug, taken.slug)).err).toContain("already exists");
+  expect((await run("rename-app", app.slug, "Wiki")).err).toContain("must match");
+  expect(await json("rename-app", app.slug, slug)).toEqual({ app: slug, from: app.slug });
+  expect((await run("rename-app", app.slug, slug)).err).toContain("No app has the slug");
+  expect(await statusesOf(app, `/v1/data/db/${name}`)).toEqual([200, 200]);
+  const { apps } = await json("list-apps");
+  expect(apps).toContainEqual(expect.objectContaining({ id: app.id, slug }));
+  const { entries } = await json("audit", "--limit", "1");
+  expect(entries).toMatchObject([{ action: "rename_app", app: slug, details: { from: app.slug } }]);
+});
