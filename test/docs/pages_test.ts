@@ -1,7 +1,8 @@
-/** The pages about data: a reader does what they say, block by block, against a served service. */
+/** The pages for who builds an app: a reader does what they say, block by block, against a served service. */
 import { describePage } from "./page.ts";
 import { openWiki, openWikiWithTables } from "./settings.ts";
 
 describePage("docs/data.md", openWiki);
 describePage("docs/sdk.md", openWikiWithTables);
 describePage("docs/push.md", openWiki);
+describePage("docs/identity.md", openWiki);

@@ -27,6 +27,7 @@ export async function openWiki(): Promise<Setting> {
       ADMIN_DATABASE_URL: service.database.adminUrl,
       DATABASE_PREPARE: service.database.prepare ? "on" : "off",
       COOKIE_DOMAIN: "example.org",
+      IDENTITY_URL: "https://id.example.org",
       IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     },
     replace: { [SHOWN_URL]: service.url, [SHOWN_KEY]: key, [SHOWN_TASKS_KEY]: tasks.key },
