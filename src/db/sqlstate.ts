@@ -13,6 +13,7 @@ export type Violation = {
   kind: "unique" | "reference" | "required" | "value";
   /** The name of the constraint or index, or the column if PostgreSQL names one. */
   constraint: string | undefined;
+  table: string | undefined;
   column: string | undefined;
 };
 
@@ -160,7 +161,8 @@ function unknownOutcome(cause: unknown): Problem {
 
 function toViolation(kind: Violation["kind"], error: unknown): Violation {
   const constraint = readField(error, "constraint_name");
-  return { kind, constraint, column: readField(error, "column_name") };
+  const table = readField(error, "table_name");
+  return { kind, constraint, table, column: readField(error, "column_name") };
 }
 
 function readField(error: unknown, name: string): string | undefined {

@@ -56,7 +56,9 @@ function readNamedColumn(name: string, fields: Fields, report: Report): NamedCol
     report.faults.add(report.at, "Cannot index a json column: an index cannot search inside JSON");
   }
   const details = DETAILS[kind]?.(fields, report) ?? {};
-  const values = details.values ?? [];
+  const { values = [] } = details;
+  // The default of an enum without values is at fault only because of that.
+  if (kind === "enum" && values.length === 0) return { name, kind, ...flags, ...details };
   return { name, kind, ...flags, ...details, ...readDefaultOf({ kind, values }, fields, report) };
 }
 

@@ -16,6 +16,7 @@ import { describePlan, type Migration, makeMigration } from "./migration.ts";
 import { planPush } from "./plan.ts";
 import { busy, incompatible, type MessageResult, readMessageResult } from "./refusals.ts";
 import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
+import type { Plan } from "./step.ts";
 
 /** `log` is told what fails after the push was reported as done. */
 export type PushDeps = { admin: Database; log: Log };
@@ -68,7 +69,7 @@ export async function push(deps: PushDeps, request: PushRequest): Promise<PushRe
     }
     if (dryRun) return { status: "planned", migration, ...told, deferred: resume(false) };
     const text = renderMessage(request.app.id, { ...prepared, migration });
-    const result = await runMessage(deps.admin, { text, queue: request.app.id });
+    const result = await runMessage(deps.admin, { text, queue: request.app.id, plan });
     if (result === "applied") {
       const isLeft = plan.steps.some((step) => step.kind.startsWith("defer_"));
       return {
@@ -124,12 +125,12 @@ function checkRoom(
 
 async function runMessage(
   admin: Database,
-  { text, queue }: { text: string; queue: string },
+  { text, queue, plan }: { text: string; queue: string; plan: Plan },
 ): Promise<MessageResult> {
   try {
     await admin.message(text, { timeoutMs: MESSAGE_TIMEOUT_MS, queue });
     return "applied";
   } catch (error) {
-    return readMessageResult(error);
+    return readMessageResult(error, plan.steps);
   }
 }

@@ -1,7 +1,9 @@
 /** Why a push cannot happen, as Problems: all conflicts at once, and never a value of a row. @module */
-import { readSqlState, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
+import { findConstraint } from "../catalog/mod.ts";
+import { readSqlState, SIGNALS, SignalError, type Violation, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Conflict } from "./compare.ts";
+import type { Step } from "./step.ts";
 
 /**
  * The result of a message. `applied`: nothing failed. `moved`: it was planned on a state that has changed since. `held`:
@@ -22,18 +24,18 @@ const RESULTS: Readonly<Record<string, MessageResult>> = {
 const DRIFTED = new Set(["42P07", "42710", "42701", "42723", "42703", "42P01", "42704", "42883"]);
 
 /**
- * The result that an error of a push's message means.
+ * The result that an error of a push's message means; `steps` are those that it was to take.
  *
  * @throws {Problem} incompatible_schema — rows break a rule of the push, or the database has drifted; otherwise the error
  */
-export function readMessageResult(error: unknown): MessageResult {
+export function readMessageResult(error: unknown, steps: readonly Step[] = []): MessageResult {
   const state = error instanceof SignalError ? error.signal : readSqlState(error);
   const result = RESULTS[state ?? ""];
   if (result !== undefined) return result;
   if (error instanceof ViolationError) {
     // Two new tables collide in PostgreSQL's own catalogs, for example in pg_type_typname_nsp_index.
     if (error.violation.constraint?.startsWith("pg_") === true) return "locked";
-    throw brokenByRows(error);
+    throw brokenByRows(error, steps);
   }
   if (DRIFTED.has(state ?? "")) throw drifted(error);
   throw error;
@@ -43,32 +45,67 @@ export function incompatible(conflicts: readonly Conflict[]): Problem {
   const count = conflicts.length;
   return new Problem("incompatible_schema", {
     message: `Cannot push: ${count} ${count === 1 ? "declaration does" : "declarations do"} not fit the tables; nothing was written`,
-    details: conflicts.map(({ table, column, wanted, found, remedy, ...how }) => ({
-      path: column === undefined ? `/${table}` : `/${table}/${column}`,
-      message:
-        found === undefined
-          ? `The schema wants ${wanted}, which ${how.misfit ?? "does not fit the table"}: ${remedy}`
-          : `The schema wants ${wanted}, but ${how.holder ?? "the table"} has ${found}: ${remedy}`,
+    details: conflicts.map((conflict, index) => ({
+      path:
+        conflict.column === undefined
+          ? `/${conflict.table}`
+          : `/${conflict.table}/${conflict.column}`,
+      message: describeConflict(conflict) + sayOnce(conflict, conflicts.slice(0, index)),
     })),
   });
+}
+
+function describeConflict({ wanted, found, misfit, holder }: Conflict): string {
+  return found === undefined
+    ? `The schema wants ${wanted}, which ${misfit ?? "does not fit the table"}`
+    : `The schema wants ${wanted}, but ${holder ?? "the table"} has ${found}`;
+}
+
+/** The remedy, unless an earlier conflict of the same table has said it. */
+function sayOnce({ table, remedy }: Conflict, earlier: readonly Conflict[]): string {
+  const isSaid = earlier.some((other) => other.table === table && other.remedy === remedy);
+  return isSaid ? "" : `: ${remedy}`;
 }
 
 export function busy(): Problem {
   return new Problem("push_busy", { retryAfterS: 1 });
 }
 
-const BROKEN: Readonly<Record<string, string>> = {
-  unique: "share values that a new unique constraint would forbid",
-  required: "lack a value that would become required",
+type Rule = { what: string; remedy: string };
+
+const BROKEN: Readonly<Record<Violation["kind"], Rule>> = {
+  unique: {
+    what: "share values that a new unique constraint would forbid",
+    remedy: "change or delete rows until no two are alike here, or leave the constraint out",
+  },
+  required: {
+    what: "lack a value that would become required",
+    remedy: "give every row a value first, or leave the column optional",
+  },
+  reference: { what: "refer to rows that do not exist", remedy: "leave the reference out" },
+  value: { what: "break a rule of this push", remedy: "leave the column as it was" },
 };
 
 /** Existing rows break what the push asks for. Which rows, and whose, is never revealed. */
-function brokenByRows(error: ViolationError): Problem {
-  const what = BROKEN[error.violation.kind] ?? "break a rule of this push";
+function brokenByRows(error: ViolationError, steps: readonly Step[]): Problem {
+  const { what, remedy } = BROKEN[error.violation.kind];
+  const columns = steps.flatMap((step) => findBroken(step, error.violation));
   return new Problem("incompatible_schema", {
-    message: `Cannot push: existing rows ${what}; nothing was written`,
+    message: `Cannot push: existing rows ${what}; nothing was written. To go on, ${remedy}`,
+    details: columns.map((path) => ({ path, message: `Existing rows ${what}` })),
     cause: error,
   });
+}
+
+/** The columns of a step that a violation is about, as paths. */
+function findBroken(step: Step, { table, column, constraint }: Violation): string[] {
+  if (step.kind === "set_required" && step.table === table && step.column === column)
+    return [`/${table}/${column}`];
+  if (step.kind === "add_key" && step.key.name === constraint)
+    return step.key.columns.map((name) => `/${step.table}/${name}`);
+  if (step.kind !== "add_reference" || table !== step.table.name) return [];
+  const reference = findConstraint(step.table, constraint ?? "");
+  return (reference?.columns ?? []).map((name) => `/${table}/${name}`);
 }
 
 function drifted(cause: unknown): Problem {

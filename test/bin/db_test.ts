@@ -228,6 +228,7 @@ test("conflicts with another app's tables are reported at once, with the owner",
   const { code, err } = await db("push");
   expect(code).toBe(1);
   for (const part of [`/${name}/a`, `/${name}/b`, owner.slug]) expect(err).toContain(part);
+  expect(err.match(/: leave it out, ask /g)).toHaveLength(1);
 });
 
 test("an operator pushes straight to the database", async () => {

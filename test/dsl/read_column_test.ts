@@ -64,6 +64,11 @@ describe("readDefinition() refuses a column with", () => {
       message: "Cannot use an enum without values: must have at least one",
     },
     {
+      name: "an enum without values, whose default cannot be one of them",
+      column: { kind: "enum", values: [], default: "a" },
+      message: "Cannot use an enum without values: must have at least one",
+    },
+    {
       name: "101 enum values",
       column: { kind: "enum", values: LABELS },
       message: "Cannot use 101 enum values: at most 100 are allowed",

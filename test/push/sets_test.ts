@@ -319,9 +319,10 @@ test("an app that never declared a table is told, by push and dry run alike, wha
     for (const word of ["hidden", "label", "4711", "number", "string", "enum"])
       expect(text).not.toContain(word);
     const { details } = json as { details: { path: string; message: string }[] };
-    const tail = `which does not fit the table: declare it as its owner "${owner.slug}" does, ask "${owner.slug}" to change it, or choose another table name`;
+    const tail = "which does not fit the table";
+    const remedy = `declare it as its owner "${owner.slug}" does, ask "${owner.slug}" to change it, or choose another table name`;
     expect(details).toEqual([
-      { path: `/${name}`, message: expect.stringContaining(tail) },
+      { path: `/${name}`, message: expect.stringContaining(`${tail}: ${remedy}`) },
       {
         path: `/${name}/kind`,
         message: `The schema wants this column as declared, ${tail}`,
