@@ -63,6 +63,16 @@ export {
   toKeyedPassword,
   toPasswordRecord,
 } from "./passwords.ts";
+export {
+  type AppPeople,
+  type ListedUser,
+  listGrants,
+  listSessions,
+  listUsers,
+  type SessionRecord,
+  type ShownUser,
+  showUser,
+} from "./people_lists.ts";
 export { isIdText, isSecretText, makeSecret, toDigest } from "./secret_text.ts";
 export {
   type CookieKind,
@@ -107,10 +117,9 @@ export {
   type ConsoleRole,
   type CreateUserOptions,
   createUser,
+  deleteUser,
   endSessionsOf,
-  listSessions,
   makePasswordLink,
-  type SessionRecord,
   setConsoleRole,
   setDisabled,
 } from "./users.ts";

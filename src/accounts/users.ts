@@ -119,33 +119,19 @@ export async function setDisabled(
   });
 }
 
-export type SessionRecord = {
-  id: string;
-  createdAt: string;
-  lastSeenAt: string;
-  expiresAt: string;
-};
-
 /**
- * The sessions of a person that have not expired.
+ * Deletes a person with grants, sessions and password; returns the id, which the audit log keeps.
  *
- * @throws {Problem} invalid_request — nobody has this address
+ * @throws {Problem} invalid_request — nobody has this address, or it is the last super_admin
  */
-export async function listSessions(
-  deps: { admin: Database },
-  text: string,
-): Promise<SessionRecord[]> {
+export async function deleteUser(deps: { admin: Database }, text: string): Promise<string> {
   const email = readEmail(text);
-  const [row] = await deps.admin.query<{ sessions: string }>(
-    `select (select coalesce(json_agg(json_build_object('id', sessions.id, 'createdAt', sessions.created_at,
-        'lastSeenAt', sessions.last_seen_at, 'expiresAt', sessions.expires_at) order by sessions.created_at), '[]')
-      from rowhouse.sessions where user_id = users.id and expires_at > now())::text as sessions
-    from rowhouse.users where email = $1`,
-    [email],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  if (row === undefined) throw unknownUser(email);
-  return JSON.parse(row.sessions) as SessionRecord[];
+  const [row] = await run<{ id: string }>(deps.admin, email, {
+    text: "select rowhouse.delete_user($1, $2)::text as id",
+    parameters: [email, OPERATOR],
+  });
+  if (row === undefined) throw new Error("The deletion of a person gave no row");
+  return row.id;
 }
 
 /**
@@ -172,9 +158,13 @@ export async function endSessionsOf(deps: { admin: Database }, text: string): Pr
 
 type Change = { text: string; parameters: (string | boolean | null)[] };
 
-async function run(admin: Database, email: string, { text, parameters }: Change): Promise<void> {
+async function run<Row>(
+  admin: Database,
+  email: string,
+  { text, parameters }: Change,
+): Promise<Row[]> {
   try {
-    await admin.query(text, parameters, { retry: "unsafe", queue: SERVICE_QUEUE });
+    return await admin.query<Row>(text, parameters, { retry: "unsafe", queue: SERVICE_QUEUE });
   } catch (error) {
     throw toRefusal(error, email);
   }
@@ -183,7 +173,7 @@ async function run(admin: Database, email: string, { text, parameters }: Change)
 const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {
   [SIGNALS.lastSuperAdmin]: (email) =>
     refusal(
-      `Cannot disable or demote ${email}: this is the last super_admin; appoint another one first`,
+      `Cannot disable, demote or delete ${email}: this is the last super_admin; appoint another one first`,
     ),
   [SIGNALS.unknownUser]: unknownUser,
 };

@@ -1,7 +1,15 @@
 /** `rowhouse admin` for people: accounts, passwords, roles and sessions. @module */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Admin, openAdmin } from "../support/admin.ts";
-import { type Jar, readHidden, sharedCookie, submitSignIn, visit } from "../support/people.ts";
+import {
+  type Jar,
+  makePerson,
+  readHidden,
+  sharedCookie,
+  signInAs,
+  submitSignIn,
+  visit,
+} from "../support/people.ts";
 
 const PASSWORD = "seven slow green boats";
 
@@ -70,6 +78,72 @@ test("a person is created, sets a password by the link, gets a role, loses it, a
     expect.objectContaining({ action: "enable", email, actor: "operator" }),
     expect.objectContaining({ action: "disable", email, actor: "operator" }),
   ]);
+});
+
+test("people are listed, shown with roles and sessions, listed by app, and deleted", async () => {
+  const { service, run } = admin;
+  const app = await service.makeApp();
+  const boss = await makePerson(service, { consoleRole: "super_admin" });
+  const person = await makePerson(service, { name: "Bo \u001b[31m", app, role: "editor" });
+  const jar = await signInAs(service, person);
+  const dates = {
+    createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    disabledAt: null,
+  };
+  const listed = {
+    ...person,
+    ...dates,
+    displayName: "Bo \u001b[31m",
+    consoleRole: null,
+    hasPassword: true,
+  };
+  const all = (await json("list-users"))["users"] as { email: string }[];
+  expect(all).toContainEqual(listed);
+  const before = all[all.findIndex(({ email }) => email === person.email) - 1]?.email;
+  const page = ["list-users", "--limit", "1", ...(before === undefined ? [] : ["--after", before])];
+  expect((await json(...page))["users"]).toEqual([listed]);
+  expect((await run("list-users")).out).not.toContain("\u001b");
+
+  const shown = await json("show-user", person.email);
+  expect(shown).toMatchObject({
+    ...listed,
+    grants: [{ app: app.slug, role: "editor" }],
+    sessions: [{ lastSeenAt: dates.createdAt }],
+  });
+  expect(JSON.stringify(shown)).not.toMatch(/digest|hash"|secret/i);
+  const opens = await json("list-grants", app.slug);
+  expect(opens["grants"]).toMatchObject([
+    { userId: person.id, email: person.email, role: "editor", disabledAt: null },
+  ]);
+  expect(opens["administrators"]).toContainEqual({
+    userId: boss.id,
+    email: boss.email,
+    consoleRole: "super_admin",
+    disabledAt: null,
+  });
+
+  const unasked = await run("delete-user", person.email);
+  expect([unasked.code, unasked.err]).toEqual([
+    1,
+    expect.stringMatching(/with its password, 1 role and 1 session\..*the audit log.* add --yes/),
+  ]);
+  expect(await json("delete-user", person.email, "--yes")).toEqual({ ...person, deleted: true });
+  const headers = { cookie: sharedCookie(jar) };
+  expect((await service.call(undefined, "/v1/auth/me", { headers })).status).toBe(401);
+  expect((await submitSignIn(service, new Map(), person)).status).toBe(422);
+  expect((await run("show-user", person.email)).err).toContain("Nobody has the address");
+  expect((await json("list-grants", app.slug))["grants"]).toEqual([]);
+  const { entries } = await json("audit", "--limit", "500");
+  const said = (entries as { userId: string; action: string }[]).filter(
+    ({ userId }) => userId === person.id,
+  );
+  expect(said[0]).toMatchObject({
+    action: "delete_user",
+    actor: "operator",
+    email: null,
+    details: {},
+  });
+  expect(JSON.stringify(said)).not.toContain(person.email);
 });
 
 test("create-user prints the link as text too, and a new link replaces it", async () => {

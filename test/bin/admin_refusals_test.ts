@@ -81,6 +81,10 @@ const IMPOSSIBLE: readonly Case[] = [
   { words: ["create-user", "not-an-address"], says: "Cannot use the address" },
   { words: ["set-role", "bo@example.org", "none"], says: "last super_admin" },
   { words: ["disable", "bo@example.org"], says: "last super_admin" },
+  { words: ["delete-user", "bo@example.org", "--yes"], says: "last super_admin" },
+  { words: ["delete-user", "nobody@example.org", "--yes"], says: "Nobody has the address" },
+  { words: ["show-user", "nobody@example.org"], says: "Nobody has the address" },
+  { words: ["list-grants", "no-such-app"], says: 'No app has the slug "no-such-app"' },
   { words: ["grant", "bo@example.org", "wiki", "super_admin"], says: "Cannot grant the role" },
   { words: ["grant", "bo@example.org", "no-such-app", "editor"], says: "No app has the slug" },
   { words: ["grant", "nobody@example.org", "wiki", "editor"], says: "Nobody has the address" },
@@ -122,6 +126,7 @@ const MISUSED: readonly Case[] = [
   },
   { words: ["grant", "bo@example.org", "wiki"], says: "role" },
   { words: ["audit", "--limit", "0"], says: "whole number" },
+  { words: ["list-users", "--limit", "0"], says: "whole number" },
   { words: ["set-origins", "wiki"], says: "There is nothing to change" },
   {
     words: ["set-origins", "wiki", "--origin", "https://a.example.org", "--add-origin", "x"],

@@ -4,8 +4,10 @@ import type { Command } from "../cli/command.ts";
 import { adminAppLifeCommands } from "./app_life.ts";
 import { adminAppCommands } from "./apps.ts";
 import { adminAuditCommands } from "./audit.ts";
+import { adminDeleteCommands } from "./delete.ts";
 import { adminKeyCommands } from "./keys.ts";
 import { adminPeopleCommands } from "./people.ts";
+import { adminPeopleListCommands } from "./people_lists.ts";
 import { adminTableCommands } from "./tables.ts";
 import { adminTargetCommands } from "./targets.ts";
 
@@ -15,6 +17,8 @@ export const adminCommands: readonly Command[] = [
   ...adminAppLifeCommands,
   ...adminKeyCommands,
   ...adminPeopleCommands,
+  ...adminPeopleListCommands,
+  ...adminDeleteCommands,
   ...adminAuditCommands,
   ...adminTableCommands,
 ];

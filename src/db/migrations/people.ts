@@ -256,4 +256,16 @@ begin
   values (who, case when disabled then 'disable' else 'enable' end, person.id);
 end
 $$;
+-- With grants, sessions and link. The audit log keeps the id, and no longer anything that says whose it was.
+create function rowhouse.delete_user(mail text, who text) returns uuid
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(mail);
+begin
+  perform rowhouse.keep_super_admin(person);
+  delete from rowhouse.users where id = person.id;
+  insert into rowhouse.audit (actor, action, user_id) values (who, 'delete_user', person.id);
+  return person.id;
+end
+$$;
 `;

@@ -142,6 +142,7 @@ export const SERVING_LOGINS: Page = {
           "update rowhouse.apps set requests_per_minute = 1",
           "select rowhouse.set_targets('x', '{}', '[]', '[]', 'me')",
           "select rowhouse.rename_app('x', 'y', 'me')",
+          "select rowhouse.delete_user('x@example.org', 'me')",
         ]),
       "change an entry of the audit log, date one back, or delete one that is younger than thirty days.":
         async (world) => {

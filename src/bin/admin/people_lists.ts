@@ -1,0 +1,115 @@
+/** `rowhouse admin` to look people up: all of them, one of them, those of an app. @module */
+import { type ListedUser, listGrants, listUsers, showUser } from "../../accounts/mod.ts";
+import { readWhole } from "../cli/settings.ts";
+import { toPrintableLine } from "../cli/terminal.ts";
+import { type AdminTask, makeAdminCommand } from "./task.ts";
+
+const DEFAULT_LIMIT = "100";
+const MOST = 10_000;
+
+const listUsersTask: AdminTask = async (deps, args) => {
+  const limit = readWhole("--limit", args.text("limit") ?? DEFAULT_LIMIT, [1, MOST]);
+  const after = args.text("after");
+  const found = await listUsers(deps, { limit, ...(after === undefined ? {} : { after }) });
+  const last = found.users.at(-1)?.email;
+  return {
+    document: found,
+    lines: [
+      ...found.users.map(toLine),
+      ...(found.users.length === 0 ? ["There is nobody"] : []),
+      ...(found.hasMore ? [`There are more: rowhouse admin list-users --after ${last}`] : []),
+    ],
+  };
+};
+
+const showUserTask: AdminTask = async (deps, args) => {
+  const user = await showUser(deps, args.positionals[0] ?? "");
+  const { grants, sessions } = user;
+  return {
+    document: user,
+    lines: [
+      toLine(user),
+      ...(grants.length === 0 ? ["No role on any app of its own"] : []),
+      ...grants.map(({ app, role, grantedAt }) => `role  ${app}  ${role}  since ${grantedAt}`),
+      ...(sessions.length === 0 ? ["Not signed in anywhere"] : []),
+      ...sessions.map(
+        ({ id, createdAt, lastSeenAt, expiresAt }) =>
+          `session  ${id}  since ${createdAt}  seen ${lastSeenAt}  until ${expiresAt}`,
+      ),
+    ],
+  };
+};
+
+const listGrantsTask: AdminTask = async (deps, args) => {
+  const [slug = ""] = args.positionals;
+  const { grants, administrators } = await listGrants(deps, slug);
+  const state = (disabledAt: string | null) => (disabledAt === null ? "" : "  disabled");
+  const lines = [
+    ...grants.map(
+      ({ email, role, grantedAt, disabledAt }) =>
+        `${email}  ${role}  since ${grantedAt}${state(disabledAt)}`,
+    ),
+    ...administrators.map(
+      ({ email, consoleRole, disabledAt }) =>
+        `${email}  admin on every app, as ${consoleRole}${state(disabledAt)}`,
+    ),
+  ];
+  return {
+    document: { app: slug, grants, administrators },
+    lines: lines.length === 0 ? [`Nobody may open ${slug} yet`] : lines,
+  };
+};
+
+function toLine(user: ListedUser): string {
+  const { email, id, displayName, consoleRole, hasPassword, createdAt, disabledAt } = user;
+  const parts = [
+    email,
+    id,
+    toPrintableLine(displayName ?? ""),
+    consoleRole ?? "",
+    hasPassword ? "" : "no password yet",
+    disabledAt === null ? "" : `disabled ${disabledAt}`,
+    `since ${createdAt}`,
+  ];
+  return parts.filter((part) => part !== "").join("  ");
+}
+
+export const adminPeopleListCommands = [
+  makeAdminCommand(
+    {
+      name: "admin list-users",
+      summary: "lists people by address",
+      example:
+        "rowhouse admin list-users\nrowhouse admin list-users --after ada@example.org --json",
+      about: `Prints { users: [{ id, email, displayName, consoleRole, hasPassword, createdAt, disabledAt }], hasMore } with --json.`,
+      positionals: [],
+      flags: {
+        limit: { value: "count", about: `1 to ${MOST}; default ${DEFAULT_LIMIT}` },
+        after: { value: "email", about: "those after this address" },
+      },
+    },
+    listUsersTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin show-user",
+      summary: "shows a person with roles and sessions",
+      example: "rowhouse admin show-user ada@example.org --json",
+      about: `Prints what list-users does of a person with --json, and
+grants: [{ app, role, grantedAt }], sessions: [{ id, createdAt, lastSeenAt, expiresAt }].`,
+      positionals: ["email"],
+    },
+    showUserTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin list-grants",
+      summary: "lists who may open an app, and in which role",
+      example: "rowhouse admin list-grants wiki --json",
+      about: `Prints { app, grants: [{ userId, email, role, grantedAt, disabledAt }],
+administrators: [{ userId, email, consoleRole, disabledAt }] } with --json: who has a Console role is admin on every app.`,
+      positionals: ["slug"],
+    },
+    listGrantsTask,
+  ),
+];
