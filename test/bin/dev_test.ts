@@ -95,6 +95,10 @@ test(
     const logged = dev.output().match(/^\{"time".*"event":"request".*\}$/m) ?? [];
     expect(JSON.parse(logged[0] ?? "")).toMatchObject({ level: "info", status: 200 });
     expect((await runCommand(["db", "check"], project)).code).toBe(0);
+    const { baseUrl = "", apiKey = "" } = readDev();
+    const env = { ROWHOUSE_URL: baseUrl, ROWHOUSE_API_KEY: apiKey };
+    expect((await runCommand(["db", "pull"], { ...project, env })).code).toBe(0);
+    expect(existsSync(join(project.folder, "schema/migrations"))).toBe(false);
 
     const health = await runCommand(["health"], project);
     expect(health.out).toBe(`${readDev()["baseUrl"]}/live is alive\n`);

@@ -66,12 +66,14 @@ function findTarget({ args, folder }: Where, config: Config): Target {
   const url = args.text("url");
   const key = config.ROWHOUSE_API_KEY;
   const service = url === undefined ? config.ROWHOUSE_URL : readUrl(url);
-  if (service !== undefined && key !== undefined) return { url: service, key };
+  const dev = readDevFile(folder);
+  // What dev printed, in .env for the app's server: it stays dev, with its own journal.
+  if (service !== undefined && key !== undefined)
+    return { url: service, key, isDev: service === dev?.baseUrl };
   if (service !== undefined)
     throw new UsageError("ROWHOUSE_API_KEY is not set: use a key with the scope schema:push");
   if (key !== undefined)
     throw new UsageError("ROWHOUSE_URL is not set, and no --url given: say where the service is");
-  const dev = readDevFile(folder);
   if (dev !== undefined) return { url: dev.baseUrl, key: dev.apiKey, isDev: true };
   throw new UsageError(
     "There is nowhere to push to: set ROWHOUSE_URL and ROWHOUSE_API_KEY, name a place of rowhouse.json with --to, start rowhouse dev in this folder, or use --app <slug> with ADMIN_DATABASE_URL",
