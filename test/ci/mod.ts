@@ -26,6 +26,7 @@ const RUNS: readonly Run[] = [
     command: ["bun", "run", "test:browser"],
   },
   { name: "the image", start: startEmbedded, command: ["bun", "run", "test:container"] },
+  { name: "pages walked", start: startEmbedded, command: ["bun", "run", "test:docs"] },
   { name: "storms", start: startEmbedded, command: ["bun", "run", "test:storm"] },
   {
     name: "gateway, data and identity apart",

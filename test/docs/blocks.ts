@@ -27,6 +27,10 @@ const MARKS = [
   "exits with",
   /** The last command stays in the background, once it has said the text. */
   "keeps running",
+  /** The same, where the reader has ended with Ctrl-C what ran before. */
+  "instead keeps running",
+  /** Typed on another machine or into another terminal: nothing of it stays. */
+  "another shell",
   /** TypeScript that is checked by the compiler but needs a browser to run. */
   "compiled",
 ] as const;

@@ -10,13 +10,16 @@ const TOKENS: readonly RegExp[] = [
 ];
 const TOKEN = new RegExp(TOKENS.map(({ source }) => source).join("|"), "g");
 
+/** Lines of the log, which a terminal shows in another form. */
+const LOG = /^\{"time":.*\n/gm;
+
 /**
  * What is wrong with an output, or `undefined`. In what is shown, `…` stands for the rest of a line or a part of it, a
  * line of `…` alone for any lines. JSON may be laid out in any way.
  */
 export function findDifference(shown: string, output: string): string | undefined {
   const wanted = toLines(layOut(shown));
-  const found = toLines(layOut(output));
+  const found = toLines(layOut(output.replace(LOG, "")));
   if (isShown(wanted, found)) return undefined;
   return `The page shows\n${wanted.join("\n")}\nbut it says\n${found.join("\n")}`;
 }

@@ -1,17 +1,20 @@
 /** A shell that a reader would type the blocks of a page into: variables and the folder stay from block to block. @module */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readIfThere } from "../../src/std/files.ts";
 import { eventually } from "../support/eventually.ts";
 
 export type Ran = { readonly code: number; readonly output: string };
 
 export type Shell = {
   /** Runs commands to their end, or to the first that fails. */
-  run: (commands: string) => Promise<Ran>;
+  run: (commands: string, options?: { isAnother: boolean }) => Promise<Ran>;
   /** Runs commands, the last of which goes on; its output once that has the text. */
   start: (commands: string, saying: string) => Promise<Ran>;
+  /** Where it is. */
+  folder: () => string;
   /** Ends what is still running. */
-  close: () => Promise<void>;
+  stop: () => Promise<void>;
 };
 
 /** Restores what the block before has left, and leaves it for the next. */
@@ -40,11 +43,12 @@ export function openShell({ folder, state, env }: ShellOptions): Shell {
       env: { HOME, TERM: "dumb", ...env, STATE: state },
       stdio: ["ignore", "ignore", "ignore"],
     });
-    return { child, read: () => (existsSync(output) ? readFileSync(output, "utf8") : "") };
+    return { child, read: () => readIfThere(output) ?? "" };
   };
   return {
-    run: async (commands) => {
-      const { child, read } = spawn(COURSE + commands, false);
+    run: async (commands, { isAnother } = { isAnother: false }) => {
+      const course = isAnother ? "set -e -o pipefail\n" : COURSE;
+      const { child, read } = spawn(course + commands, false);
       return { code: await child.exited, output: read() };
     },
     start: async (commands, saying) => {
@@ -58,8 +62,9 @@ export function openShell({ folder, state, env }: ShellOptions): Shell {
       });
       return { code: child.exitCode ?? 0, output: read() };
     },
-    close: async () => {
-      for (const child of running.reverse()) {
+    folder: () => (readIfThere(join(state, "folder")) ?? folder).trim(),
+    stop: async () => {
+      for (const child of running.splice(0).reverse()) {
         if (child.exitCode === null) process.kill(-child.pid, "SIGTERM");
         await child.exited;
       }
