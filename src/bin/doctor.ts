@@ -94,17 +94,20 @@ async function examineOver(config: SoundSettings, pushes: boolean): Promise<Find
   const { DATABASE_URL: databaseUrl, ADMIN_DATABASE_URL: adminUrl = databaseUrl } = config;
   const { IDENTITY_SECRET: identitySecrets, COOKIE_DOMAIN: cookieDomain } = config;
   if (adminUrl === undefined) return [judgeDriver(isDriverPatched())];
+  const adminVariable =
+    config.ADMIN_DATABASE_URL === undefined ? "DATABASE_URL" : "ADMIN_DATABASE_URL";
   const admin = open(adminUrl);
   const db = databaseUrl === undefined ? undefined : open(databaseUrl);
   try {
     if (db === undefined || databaseUrl === undefined)
       return [
         judgeDriver(isDriverPatched()),
-        ...(await examineAdmin(admin, { pushes, identitySecrets, cookieDomain })),
+        ...(await examineAdmin(admin, { pushes, adminVariable, identitySecrets, cookieDomain })),
       ];
     return await examine({
       db,
       admin,
+      adminVariable,
       databaseUrl,
       prepare,
       pushes,

@@ -23,6 +23,7 @@ import { quote } from "../std/quote.ts";
 import { push } from "./apply.ts";
 import { readPushBody } from "./body.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
+import { toLoginRefusal } from "./login_refused.ts";
 import { readMigrationJson, readStatusJson } from "./status.ts";
 
 export type PushRouteDeps = {
@@ -88,7 +89,7 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
 
 async function handleStatus(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   refuseQuery(context.query);
-  const status = await answerKey(readStatusJson(deps.admin, context.principal));
+  const status = await answerKey(deps, readStatusJson(deps.admin, context.principal));
   if (status === undefined) throw keyRefused();
   return answerBytes(status);
 }
@@ -96,7 +97,7 @@ async function handleStatus(deps: PushRouteDeps, context: KeyRequestContext): Pr
 async function handleMigration(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   refuseQuery(context.query);
   const seq = readSeq(context.params["seq"] ?? "");
-  const migration = await answerKey(readMigrationJson(deps.admin, context.principal, seq));
+  const migration = await answerKey(deps, readMigrationJson(deps.admin, context.principal, seq));
   if (migration === undefined)
     throw new Problem("not_found", { message: `This app has no migration ${seq}` });
   return answerBytes(migration);
@@ -110,12 +111,19 @@ function readSeq(text: string): number {
 }
 
 /** What the database returns for a proven key that may push; a process that signs requests is not trusted for this. */
-async function answerKey<Answer>(answer: Promise<Answer>): Promise<Answer> {
+async function answerKey<Answer>(
+  { log }: Pick<PushRouteDeps, "log">,
+  answer: Promise<Answer>,
+): Promise<Answer> {
   try {
     return await answer;
   } catch (error) {
     const isRefused = error instanceof SignalError && error.signal === SIGNALS.keyRefused;
-    throw isRefused ? keyRefused(error) : error;
+    if (isRefused) throw keyRefused(error);
+    const refusal = toLoginRefusal(error);
+    if (refusal === undefined) throw error;
+    log("error", "login cannot push", { message: refusal.message });
+    throw refusal;
   }
 }
 
@@ -125,7 +133,7 @@ async function answerKey<Answer>(answer: Promise<Answer>): Promise<Answer> {
  * @throws {Problem} unauthenticated; rate_limited
  */
 async function beginPush(
-  { admin, pushLimits: { pushesPerHour } }: PushRouteDeps,
+  { admin, log, pushLimits: { pushesPerHour } }: PushRouteDeps,
   { appId: id, proof }: Principal,
 ): Promise<{ id: string; slug: string }> {
   const counted = admin.query<{ app_slug: string | null; wait_s: number | null }>(
@@ -134,7 +142,7 @@ async function beginPush(
     // If the connection breaks it may be counted twice, which does no harm.
     { retry: "safe", queue: id },
   );
-  const [row] = await answerKey(counted);
+  const [row] = await answerKey({ log }, counted);
   if (row == null || row.app_slug === null) throw keyRefused();
   if (row.wait_s === null) return { id, slug: row.app_slug };
   throw new Problem("rate_limited", {

@@ -18,23 +18,19 @@ import {
   SERVICE_QUEUE,
 } from "../db/mod.ts";
 import type { Audience } from "../gateway/mod.ts";
-import { Problem } from "../problem.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
-import { errorCode } from "../std/error_code.ts";
+import { type DatabaseVariable, toAway } from "./away.ts";
 import { examineCookieDomain } from "./callers.ts";
 import type { Finding } from "./finding.ts";
 import { examineIdentitySecrets } from "./identity_values.ts";
-import {
-  findPushingExcess,
-  findServingExcess,
-  judgePushingLogin,
-  judgeServingLogin,
-  readLogin,
-} from "./logins.ts";
+import { judgeServingLogin, readLogin } from "./logins.ts";
+import { examinePushing } from "./pushing.ts";
 
 export type DoctorDeps = {
   db: Database;
   admin: Database;
+  /** Where the connection string of `admin` comes from. */
+  adminVariable: DatabaseVariable;
   /** Connection strings: only their ports and names are used. */
   databaseUrl: string;
   prepare: boolean;
@@ -65,7 +61,7 @@ const PROBES = 8;
 /** All findings, in the order in which things should be fixed. */
 export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   const findings = [judgeDriver(isDriverPatched())];
-  const session = await readSession(deps.db).catch(toAway);
+  const session = await readSession(deps.db).catch(toAway("DATABASE_URL"));
   if (!("login" in session)) return [...findings, session];
   findings.push({ about: "database", level: "ok", says: `answers ${session.login}` });
   findings.push(judgeVersion(session), ...judgeServingLogin(await readLogin(deps.db)));
@@ -78,32 +74,23 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   return [...findings, ...(await examineAdmin(deps.admin, { ...deps, identitySecrets }))];
 }
 
-/**
- * What the logins of a process that serves may do beyond what it needs: of the one that serves, and of the one that
- * pushes where the process does.
- */
-export async function examineLogins(db: Database, admin: Database | undefined): Promise<Finding[]> {
-  const serving = findServingExcess(await readLogin(db));
-  const pushing = admin === undefined ? undefined : findPushingExcess(await readLogin(admin));
-  return [serving, pushing].filter((finding) => finding !== undefined);
-}
-
 /** `db` is the serving login's, if there is one: a login that pushes cannot read people. */
-type AdminOptions = Pick<DoctorDeps, "pushes" | "identitySecrets" | "cookieDomain"> & {
-  db?: Database;
-};
+type AdminOptions = Pick<
+  DoctorDeps,
+  "pushes" | "adminVariable" | "identitySecrets" | "cookieDomain"
+> & { db?: Database };
 
 /** What can be found out without the serving login. */
 export async function examineAdmin(
   admin: Database,
-  { pushes, db = admin, identitySecrets, cookieDomain }: AdminOptions,
+  { pushes, adminVariable, db = admin, identitySecrets, cookieDomain }: AdminOptions,
 ): Promise<Finding[]> {
   const answer = await admin
     .query("select 1", [], { retry: "safe", queue: SERVICE_QUEUE })
-    .catch(toAway);
+    .catch(toAway(adminVariable));
   if ("about" in answer) return [{ ...answer, about: "admin database" }];
   const findings: Finding[] = [{ about: "admin database", level: "ok", says: "answers" }];
-  if (pushes) findings.push(judgePushingLogin(await readLogin(admin)));
+  if (pushes) findings.push(await examinePushing(admin, { db, variable: adminVariable }));
   const migrations = judgeMigrations(await compareMigrations(admin));
   findings.push(migrations);
   if (migrations.level !== "ok") return findings;
@@ -298,37 +285,4 @@ async function readSession(db: Database): Promise<Session> {
     { retry: "safe", queue: SERVICE_QUEUE },
   );
   return JSON.parse(row?.session ?? "null") as Session;
-}
-
-/** By SQLSTATE: it answered, and did not let the login in. */
-const REFUSALS: Readonly<Record<string, Pick<Finding, "says" | "remedy">>> = {
-  "28P01": {
-    says: "answers, but refuses the login's password (28P01)",
-    remedy: "correct the password in DATABASE_URL or ADMIN_DATABASE_URL",
-  },
-  "28000": {
-    says: "answers, but does not let the login in (28000)",
-    remedy: "correct the login in DATABASE_URL or ADMIN_DATABASE_URL, and check pg_hba.conf",
-  },
-  "3D000": {
-    says: "answers, but has no database of this name (3D000)",
-    remedy: "create the database, or correct DATABASE_URL and ADMIN_DATABASE_URL",
-  },
-  // PgBouncer has one SQLSTATE for everything that it refuses.
-  "08P01": {
-    says: "answers, but the pooler refuses the login (08P01)",
-    remedy: "check login, password and database in DATABASE_URL, and that the pooler knows them",
-  },
-};
-
-function toAway(error: unknown): Finding {
-  const code = errorCode(error instanceof Problem ? error.cause : error);
-  const refusal = REFUSALS[code ?? ""];
-  if (refusal !== undefined) return { about: "database", level: "fail", ...refusal };
-  return {
-    about: "database",
-    level: "fail",
-    says: `does not answer${code === undefined ? "" : ` (${code})`}`,
-    remedy: "start it, or correct DATABASE_URL and ADMIN_DATABASE_URL",
-  };
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import { type Database, quoteName, SERVICE_QUEUE, SERVING_ROLES } from "../db/mod.ts";
+import type { DatabaseVariable } from "./away.ts";
 import type { Finding } from "./finding.ts";
 
 /** A login's rights, as far as serving and pushing are concerned. */
@@ -65,15 +66,15 @@ export function judgeServingLogin(found: Login): Finding[] {
   return statementTimeoutMs > 0 ? [finding] : [finding, limit];
 }
 
-/** The login of ADMIN_DATABASE_URL, as a process that serves uses it. */
-export function judgePushingLogin(found: Login): Finding {
+/** The login that pushes, as a process that serves uses it: that of ADMIN_DATABASE_URL, if it is set. */
+export function judgePushingLogin(found: Login, variable: DatabaseVariable): Finding {
   const { login, memberOf } = found;
   const about = "pushing login";
   if (!found.isSuperuser && !memberOf.includes("rowhouse_tables"))
     return {
       about,
-      level: "warn",
-      says: `${login} lacks the rights to push`,
+      level: "fail",
+      says: `${variable === "DATABASE_URL" ? "ADMIN_DATABASE_URL is not set, and " : ""}${login} of ${variable} lacks the rights to push`,
       remedy:
         "set ADMIN_DATABASE_URL to a login that may: grant rowhouse_tables to a role with LOGIN and nothing else",
     };

@@ -3,10 +3,10 @@ export { examineCookieDomain, judgeProxies } from "./callers.ts";
 export {
   examine,
   examineAdmin,
-  examineLogins,
   judgeDriver,
   judgeSecrets,
   judgeSettings,
 } from "./doctor.ts";
 export type { Finding } from "./finding.ts";
 export { IsolationError, openService, type Service, type ServiceOptions } from "./open.ts";
+export { examineLogins } from "./pushing.ts";

@@ -13,12 +13,13 @@ import type { Finding } from "../../src/service/finding.ts";
 import { judgeIdentitySecrets } from "../../src/service/identity_values.ts";
 import { judgePushingLogin, judgeServingLogin, type Login } from "../../src/service/logins.ts";
 import {
+  LOGIN,
   makeDatabase,
   makeEmptyDatabase,
   type TestDatabase,
   withDatabase,
 } from "../support/cluster.ts";
-import { makeProject, type Outcome, ROOT, runCommand } from "../support/command.ts";
+import { makeProject, type Outcome, ROOT, runCommand, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
 const WELL: Session = {
@@ -89,10 +90,10 @@ describe("judge", () => {
           want: "warn",
         }),
       ),
-      { name: "that is nobody's member", login: { memberOf: [] }, want: "warn" },
+      { name: "that is nobody's member", login: { memberOf: [] }, want: "fail" },
     ].map(({ name, login, want }) => ({
       name: `a pushing login ${name}`,
-      findings: [judgePushingLogin({ ...PUSHING, ...login })],
+      findings: [judgePushingLogin({ ...PUSHING, ...login }, "ADMIN_DATABASE_URL")],
       want: [want],
     })),
     {
@@ -156,13 +157,14 @@ describe("judge", () => {
 describe("rowhouse doctor", () => {
   let project: ReturnType<typeof makeProject>;
   let database: TestDatabase;
+  let other: TestDatabase;
   beforeAll(async () => {
     project = makeProject({});
-    database = await makeDatabase();
+    [database, other] = await Promise.all([makeDatabase(), makeDatabase()]);
   });
   afterAll(async () => {
     project.remove();
-    await database.drop();
+    await Promise.all([database.drop(), other.drop()]);
   });
 
   const run = (url: string, ...flags: string[]): Promise<Outcome> =>
@@ -200,23 +202,70 @@ describe("rowhouse doctor", () => {
     ]);
   });
 
+  const withPart = (part: Partial<URL>) =>
+    Object.assign<URL, object>(new URL(database.pushUrl), part).href;
+  const RIGHTS_REMEDY =
+    "set ADMIN_DATABASE_URL to a login that may: grant rowhouse_tables to a role with LOGIN and nothing else";
   test.each([
-    { name: "an administrator", url: () => database.superuserUrl, says: "is a superuser" },
-    { name: "the serving login", url: () => "", says: "lacks the rights to push" },
-    { name: "the serving login", role: "gateway", url: () => "", says: undefined },
-  ])("tells where $name is to push", async ({ role, url, says }) => {
-    const { code, out } = await runCommand(["doctor"], {
+    {
+      name: "an administrator",
+      url: () => database.superuserUrl,
+      told: /^warn pushing login: .* is a superuser: more than pushing needs$/m,
+    },
+    {
+      name: "no login of its own",
+      url: () => "",
+      told: `FAIL pushing login: ADMIN_DATABASE_URL is not set, and ${LOGIN} of DATABASE_URL lacks the rights to push\n     ${RIGHTS_REMEDY}\n`,
+    },
+    {
+      name: "a login without rights",
+      url: () => withPart({ username: LOGIN }),
+      told: `FAIL pushing login: ${LOGIN} of ADMIN_DATABASE_URL lacks the rights to push\n     ${RIGHTS_REMEDY}\n`,
+    },
+    {
+      name: "a wrong password",
+      url: () => withPart({ password: "secret-word" }),
+      told: "FAIL admin database: answers, but refuses the login's password (28P01)\n     correct the password in ADMIN_DATABASE_URL\n",
+    },
+    {
+      name: "no server",
+      url: () => withPart({ port: "1" }),
+      told: "FAIL admin database: does not answer (ECONNREFUSED)\n     start it, or correct ADMIN_DATABASE_URL\n",
+    },
+    {
+      name: "another database",
+      url: () => withPart({ pathname: `/${other.name}` }),
+      told: "FAIL pushing login: ADMIN_DATABASE_URL is another database than that of DATABASE_URL\n     correct whichever of the two is wrong: what is pushed would be served nowhere\n",
+    },
+  ])("tells where $name is to push, and serve warns", async ({ url, told }) => {
+    const env = {
+      DATABASE_URL: database.servingUrl,
+      ADMIN_DATABASE_URL: url(),
+      DATABASE_PREPARE: database.prepare ? "on" : "off",
+      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+      HOST: "127.0.0.1",
+      PORT: "0",
+    };
+    const { code, out } = await runCommand(["doctor"], { ...project, env });
+    expect(code).toBe(typeof told === "string" ? 1 : 0);
+    if (typeof told === "string") expect(out).toContain(told);
+    else expect(out).toMatch(told);
+    const serving = startCommand(["serve"], { ...project, env });
+    await serving.until(/"event":"listening"/);
+    await serving.kill("SIGTERM");
+    const event = typeof told === "string" ? "login cannot push" : "login with too many rights";
+    expect(serving.output()).toMatch(
+      new RegExp(`"level":"warn","event":"${event}","message":"The pushing login`),
+    );
+    expect(out + serving.output()).not.toContain("secret-word");
+  });
+
+  test("does not ask for a login that pushes where nothing is pushed", async () => {
+    const { out } = await runCommand(["doctor"], {
       ...project,
-      env: {
-        DATABASE_URL: database.servingUrl,
-        ADMIN_DATABASE_URL: url(),
-        DATABASE_PREPARE: database.prepare ? "on" : "off",
-        ...(role === undefined ? { IDENTITY_SECRET: TEST_IDENTITY_SECRET } : GATEWAY),
-      },
+      env: { DATABASE_URL: database.servingUrl, ...GATEWAY },
     });
-    expect(code).toBe(0);
-    if (says === undefined) expect(out).not.toContain("pushing login");
-    else expect(out).toMatch(new RegExp(`^warn pushing login: .*${says}`, "m"));
+    expect(out).not.toContain("pushing login");
   });
 
   test("warns of a login with too many rights, and never shows a password", async () => {

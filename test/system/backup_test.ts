@@ -156,6 +156,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     const findings = await examine({
       db: copy.db,
       admin: pushing,
+      adminVariable: "ADMIN_DATABASE_URL",
       databaseUrl: withPlace(servingUrl, second.url),
       prepare: true,
       pushes: true,
@@ -179,6 +180,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     const findings = await examine({
       db,
       admin,
+      adminVariable: "ADMIN_DATABASE_URL",
       databaseUrl: serving,
       prepare: true,
       pushes: false,

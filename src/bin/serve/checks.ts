@@ -2,7 +2,7 @@
 import type { Config } from "../../config.ts";
 import { isDriverPatched } from "../../db/mod.ts";
 import type { Log } from "../../observe.ts";
-import { type Role, servesPeople, servesRows } from "../../role.ts";
+import { servesPeople, servesRows } from "../../role.ts";
 import {
   examineCookieDomain,
   examineLogins,
@@ -26,10 +26,17 @@ export function warnOfSettings({ TRUSTED_PROXIES }: Config, log: Log): void {
 /** A process that never pushes does not use the other login. */
 export async function warnOfLogins(
   { db, admin }: Service,
-  { role, log }: { role: Role; log: Log },
+  { config: { ROLE, ADMIN_DATABASE_URL }, log }: { config: Config; log: Log },
 ): Promise<void> {
-  const findings = await examineLogins(db, servesRows(role) ? admin : undefined);
-  warn("login with too many rights", findings, log);
+  const variable = ADMIN_DATABASE_URL === undefined ? "DATABASE_URL" : "ADMIN_DATABASE_URL";
+  const findings = await examineLogins(db, servesRows(ROLE) ? { admin, variable } : undefined);
+  const failed = findings.filter(({ level }) => level === "fail");
+  warn("login cannot push", failed, log);
+  warn(
+    "login with too many rights",
+    findings.filter((finding) => !failed.includes(finding)),
+    log,
+  );
 }
 
 /** Whether the database is there; if it is, it must be one that can be served. */

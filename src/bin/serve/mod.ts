@@ -58,7 +58,7 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     const isThere = await checkService(service, config);
     held.release();
     // Once, by the first of several workers.
-    if (isThere && (worker ?? "0") === "0") await warnOfLogins(service, { role: config.ROLE, log });
+    if (isThere && (worker ?? "0") === "0") await warnOfLogins(service, { config, log });
     const serving = listen(service, { ...toListenOptions(config, worker), log });
     log("info", "listening", { host: config.HOST, port: serving.port, role: config.ROLE, worker });
     if (worker !== undefined) tellListening();

@@ -1,0 +1,47 @@
+/** A database that does not answer, or does not let a login in, as a finding. @module */
+import { Problem } from "../problem.ts";
+import { errorCode } from "../std/error_code.ts";
+import type { Finding } from "./finding.ts";
+
+/** The settings that hold a connection string of the service. */
+export type DatabaseVariable = "DATABASE_URL" | "ADMIN_DATABASE_URL";
+
+type Refusal = { says: string; remedy: (variable: DatabaseVariable) => string };
+
+/** By SQLSTATE: it answered, and did not let the login in. */
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  "28P01": {
+    says: "answers, but refuses the login's password (28P01)",
+    remedy: (variable) => `correct the password in ${variable}`,
+  },
+  "28000": {
+    says: "answers, but does not let the login in (28000)",
+    remedy: (variable) => `correct the login in ${variable}, and check pg_hba.conf`,
+  },
+  "3D000": {
+    says: "answers, but has no database of this name (3D000)",
+    remedy: (variable) => `create the database, or correct ${variable}`,
+  },
+  // PgBouncer has one SQLSTATE for everything that it refuses.
+  "08P01": {
+    says: "answers, but the pooler refuses the login (08P01)",
+    remedy: (variable) =>
+      `check login, password and database in ${variable}, and that the pooler knows them`,
+  },
+};
+
+/** A finding for a failure to connect, with the variable to look at. */
+export function toAway(variable: DatabaseVariable): (error: unknown) => Finding {
+  return (error) => {
+    const code = errorCode(error instanceof Problem ? error.cause : error);
+    const { says, remedy } = REFUSALS[code ?? ""] ?? toSilence(code);
+    return { about: "database", level: "fail", says, remedy: remedy(variable) };
+  };
+}
+
+function toSilence(code: string | undefined): Refusal {
+  return {
+    says: `does not answer${code === undefined ? "" : ` (${code})`}`,
+    remedy: (variable) => `start it, or correct ${variable}`,
+  };
+}

@@ -1,0 +1,60 @@
+/** The logins of a process that serves, examined over their connections: what they may do too much, and what too little. @module */
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { type DatabaseVariable, toAway } from "./away.ts";
+import type { Finding } from "./finding.ts";
+import { findServingExcess, judgePushingLogin, readLogin } from "./logins.ts";
+
+type PushingOptions = {
+  /** Of the login that serves, or the same as the one that pushes. */
+  db: Database;
+  /** Where the connection string of the login that pushes comes from. */
+  variable: DatabaseVariable;
+};
+
+/** Whether the pushing login may push, no more than that, and into the database that is served. */
+export async function examinePushing(
+  admin: Database,
+  { db, variable }: PushingOptions,
+): Promise<Finding> {
+  const finding = judgePushingLogin(await readLogin(admin), variable);
+  if (finding.level === "fail" || db === admin) return finding;
+  const [served, pushed] = [await readPlace(db), await readPlace(admin)];
+  if (served === pushed) return finding;
+  return {
+    about: "pushing login",
+    level: "fail",
+    says: `${variable} is another database than that of DATABASE_URL`,
+    remedy: "correct whichever of the two is wrong: what is pushed would be served nowhere",
+  };
+}
+
+/**
+ * What the logins of a process that serves may do beyond what it needs, and what keeps it from pushing; without `pushing`,
+ * it does not push.
+ */
+export async function examineLogins(
+  db: Database,
+  pushing: { admin: Database; variable: DatabaseVariable } | undefined,
+): Promise<Finding[]> {
+  const serving = findServingExcess(await readLogin(db));
+  const findings = serving === undefined ? [] : [serving];
+  if (pushing === undefined) return findings;
+  const { admin, variable } = pushing;
+  const toFault = (error: unknown): Finding => {
+    const { says, ...finding } = toAway(variable)(error);
+    return { ...finding, about: "pushing login", says: `cannot connect: the database ${says}` };
+  };
+  findings.push(await examinePushing(admin, { db, variable }).catch(toFault));
+  return findings;
+}
+
+/** A database, and the start of the server that it is in: no two are alike. */
+async function readPlace(db: Database): Promise<string> {
+  const [row] = await db.query<{ place: string }>(
+    `select pg_catalog.json_build_array(oid, extract(epoch from pg_catalog.pg_postmaster_start_time()))::text as place
+    from pg_catalog.pg_database where datname = current_database()`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.place ?? "";
+}

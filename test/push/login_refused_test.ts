@@ -1,0 +1,40 @@
+/** A process whose login for pushes is a wrong one: each route of push says so, and everything else is served. */
+import { expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { LOGIN } from "../support/cluster.ts";
+import { codeOf } from "../support/problem.ts";
+import { definitionOf, openTestService } from "../support/service.ts";
+
+const schema = defineSchema({ notes: { title: t.string() } });
+const TEXT =
+  "The login of ADMIN_DATABASE_URL cannot push here: the service's operator must correct it (rowhouse doctor says how)";
+
+test.each([
+  { name: "the serving login", part: { username: LOGIN } },
+  { name: "one with a wrong password", part: { password: "wrong" } },
+  { name: "one of a database that is not there", part: { pathname: "/not_there" } },
+  { name: "one of a database without Rowhouse", part: { pathname: "/postgres" } },
+])("$name is refused with 503, which is no bug", async ({ part }) => {
+  const service = await openTestService({
+    toAdminUrl: (url) => Object.assign<URL, object>(new URL(url), part).href,
+  });
+  const app = await service.makeApp();
+  const body = { definition: definitionOf(schema), journal: [], dryRun: false };
+  const answers = [
+    await service.call(app, "/v1/data/schema", { method: "POST", json: body }),
+    await service.call(app, "/v1/data/schema"),
+    await service.call(app, "/v1/data/schema/migrations/1"),
+  ];
+  expect(answers.map(({ status, text }) => [status, codeOf(text)])).toEqual(
+    answers.map(() => [503, "unavailable"]),
+  );
+  const [push, ...reads] = answers;
+  expect(push?.json).toMatchObject({ message: `${TEXT}; nothing was written` });
+  for (const { json } of reads) expect(json).toMatchObject({ message: TEXT });
+  expect(answers.some(({ headers }) => headers.has("retry-after"))).toBe(false);
+  expect((await service.call(app, "/v1/data/db/notes")).status).toBe(404);
+  const log = service.log.join("\n");
+  expect(log).toContain(`"level":"error","event":"login cannot push","message":"${TEXT}"`);
+  expect(log).not.toContain('"event":"bug"');
+  await service.close();
+});
