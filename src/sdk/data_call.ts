@@ -1,5 +1,5 @@
 /** One call of the data client: sent, tried again where that is safe, and read. Knows nothing of tables. @module */
-import { DataError, type DataErrorDetail } from "./data_error.ts";
+import { DataError, type DataErrorDetail, toLine } from "./data_error.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { RETRY_WAIT_MAX_MS, readRetryAfter, toRetryWait } from "./retry_wait.ts";
 
@@ -13,6 +13,8 @@ export type Connection = {
 
 /** What one call sends, and how long it may take. */
 export type Call = {
+  /** As the caller writes it: `todos.create`. */
+  readonly name: string;
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
   readonly body?: string;
@@ -112,25 +114,27 @@ function readAnswer(call: Call, response: Response, text: string): JsonObject | 
   const { status } = response;
   const body = call.method === "DELETE" && status === 204 ? {} : readObject(text);
   if (body !== undefined) return body;
-  return unreadable(status);
+  return unreadable(call, status);
 }
 
 /** A success that is not in the service's words. */
-export function unreadable(status: number): DataError {
-  return new DataError("Cannot read the answer: baseUrl must be that of a Rowhouse gateway", {
-    status,
-    code: "unreadable_answer",
-  });
+export function unreadable({ name }: Pick<Call, "name">, status = 200): DataError {
+  const message = `${name}: Cannot read the answer: baseUrl must be that of a Rowhouse gateway`;
+  return new DataError(message, { status, code: "unreadable_answer" });
 }
 
 /** An answer of somebody in between has no code: only its status speaks. */
 function readRefusal(call: Call, { status, headers }: Response, body: JsonObject): DataError {
   const code = readText(body["error"]) ?? "request_failed";
   const isSafe = REPEATABLE.includes(call.method) || NOTHING_DONE.includes(code);
-  return new DataError(readText(body["message"]) ?? explain(status), {
+  const details = Array.isArray(body["details"]) ? body["details"].filter(isDetail) : [];
+  const reason = readText(body["message"]) ?? explain(status);
+  const [first = reason, ...more] = details.map(toLine);
+  const rest = more.length > 0 ? ` (and ${more.length} more)` : "";
+  return new DataError(`${call.name}: ${first}${rest}`, {
     status,
     code,
-    details: Array.isArray(body["details"]) ? body["details"].filter(isDetail) : [],
+    details,
     requestId: readText(body["requestId"]) ?? headers.get("x-request-id") ?? undefined,
     retryable: TEMPORARY.includes(status) && isSafe,
     retryAfterMs: readRetryAfter(headers.get("retry-after"), Date.now()),
@@ -140,16 +144,17 @@ function readRefusal(call: Call, { status, headers }: Response, body: JsonObject
 function explain(status: number): string {
   // A browser hides the status of a redirect.
   if (status < 400) return "Cannot follow a redirect: baseUrl must be that of a Rowhouse gateway";
-  return `Cannot say more: the answer was a ${status} without a reason`;
+  return `The answer was a ${status} without a reason`;
 }
 
 function failWithout(
   code: "timeout" | "network_error",
-  { method }: Call,
-  message: string,
+  { method, name }: Call,
+  reason: string,
   cause?: unknown,
 ): DataError {
-  return new DataError(message, { status: 0, code, retryable: REPEATABLE.includes(method), cause });
+  const retryable = REPEATABLE.includes(method);
+  return new DataError(`${name}: ${reason}`, { status: 0, code, retryable, cause });
 }
 
 function readObject(text: string): JsonObject | undefined {

@@ -89,7 +89,9 @@ export class DataError extends Error {
   /** What went wrong, as a code. */
   readonly code: DataErrorCode;
   /** Every value that is at fault, all at once; empty if there is none. */
-  readonly details: readonly DataErrorDetail[];
+  declare readonly details: readonly DataErrorDetail[];
+  /** The same in words, one line each: what consoles print. */
+  readonly faults: readonly string[];
   /** The request's id in the service's log, if the answer has one. */
   readonly requestId: string | undefined;
   /** Whether the same call may succeed later, and is safe to repeat. */
@@ -102,9 +104,19 @@ export class DataError extends Error {
     this.name = "DataError";
     this.status = parts.status;
     this.code = parts.code;
-    this.details = parts.details ?? [];
+    const details = parts.details ?? [];
+    // Some consoles print objects in a list as [Object ...], so only the lines are shown.
+    Object.defineProperty(this, "details", { value: details });
+    this.faults = details.map(toLine);
     this.requestId = parts.requestId;
     this.retryable = parts.retryable ?? false;
     this.retryAfterMs = parts.retryAfterMs;
+    // Browsers print the stack, and no other property.
+    this.stack = [this.stack, ...this.faults].join("\n  ");
   }
+}
+
+/** A value at fault in one line: `/title` and `Must be a string` make a sentence. */
+export function toLine({ path, message }: DataErrorDetail): string {
+  return path + message.replace(/^./, (letter) => ` ${letter.toLowerCase()}`);
 }

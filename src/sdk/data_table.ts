@@ -65,28 +65,36 @@ export interface TableClient<Types extends TableTypes> {
 /** What every row has, whatever its table. */
 type AnyRow = TableTypes["row"];
 
+/** What a method adds to a call. */
+type Sent = Pick<Call, "method" | "body"> & { readonly id?: string };
+
 /** The client of one table. */
-export function makeTable(connection: Connection, name: string): TableClient<TableTypes> {
-  const path = () => `/v1/data/db/${toSegment(name)}`;
-  const rowPath = (id: string) => `${path()}/${toSegment(id)}`;
-  const sendRow = async (call: Call) => readRow(await send(connection, call));
+export function makeTable(connection: Connection, table: string): TableClient<TableTypes> {
+  const toCall = (verb: string, sent: Sent, options?: CallOptions): Call => {
+    const name = `${table}.${verb}`;
+    // By presence: an id that is undefined must be refused, not become a call of the list.
+    const segments = "id" in sent ? [table, sent.id] : [table];
+    const path = `/v1/data/db/${segments.map((one) => toSegment(one, name)).join("/")}`;
+    return { ...toBounds(options), ...sent, name, path };
+  };
+  const sendRow = async (call: Call) => readRow(await send(connection, call), call);
   const pages = (options?: ListOptions) => readPages(list, options);
   const all = (options?: ListOptions) => readRows(pages(options));
   async function list(options: ListOptions = {}): Promise<Page<TableTypes["row"]>> {
-    const call = { method: "GET", path: path() + toQuery(options) } as const;
-    return readPage(await send(connection, { ...toBounds(options), ...call }));
+    const call = toCall("list", { method: "GET" }, options);
+    return readPage(await send(connection, { ...call, path: call.path + toQuery(options) }), call);
   }
   return Object.freeze<TableClient<TableTypes>>({
     list,
     pages,
     all,
-    get: async (id, options) => sendRow({ ...toBounds(options), method: "GET", path: rowPath(id) }),
+    get: async (id, options) => sendRow(toCall("get", { method: "GET", id }, options)),
     create: async (values, options) =>
-      sendRow({ ...toBounds(options), method: "POST", path: path(), body: toJson(values) }),
+      sendRow(toCall("create", { method: "POST", body: toJson(values) }, options)),
     update: async (id, values, options) =>
-      sendRow({ ...toBounds(options), method: "PATCH", path: rowPath(id), body: toJson(values) }),
+      sendRow(toCall("update", { method: "PATCH", id, body: toJson(values) }, options)),
     delete: async (id, options) => {
-      await send(connection, { ...toBounds(options), method: "DELETE", path: rowPath(id) });
+      await send(connection, toCall("delete", { method: "DELETE", id }, options));
     },
   });
 }
@@ -126,9 +134,9 @@ function toQuery({ signal, timeoutMs, ...asked }: ListOptions): string {
 const NO_SEGMENT = /^\.{0,2}$|\p{Cs}/u;
 
 /** One segment of a path. An empty one or dots would make it another path: that of the list, for an id. */
-function toSegment(text: string): string {
+function toSegment(text: string | undefined, call: string): string {
   if (typeof text === "string" && !NO_SEGMENT.test(text)) return encodeURIComponent(text);
-  const message = `Cannot use "${text}" as an id: must be the uuid of a row`;
+  const message = `${call}: Cannot use "${text}" as an id: must be the uuid of a row`;
   throw new DataError(message, { status: 0, code: "invalid_id" });
 }
 
@@ -145,14 +153,14 @@ function toJson(values: object): string {
   });
 }
 
-function readPage(answer: object): Page<AnyRow> {
+function readPage(answer: object, call: Call): Page<AnyRow> {
   if (isPage(answer)) return answer;
-  throw unreadable(200);
+  throw unreadable(call);
 }
 
-function readRow(answer: object): AnyRow {
+function readRow(answer: object, call: Call): AnyRow {
   if (isRow(answer)) return answer;
-  throw unreadable(200);
+  throw unreadable(call);
 }
 
 function isPage(answer: object): answer is Page<AnyRow> {
