@@ -28,6 +28,8 @@ export {
   findConstraint,
   indexesOf,
   keysOf,
+  type LateParts,
+  type RecordedDefinition,
   referencesOf,
 } from "./names.ts";
 export { ofAnotherRelease } from "./other_release.ts";

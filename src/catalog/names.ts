@@ -9,12 +9,25 @@ import type { Kind, TableDefinition } from "../dsl/mod.ts";
 const MAX_BYTES = 63;
 const HASH_LENGTH = 10;
 
+/** A table as it is recorded: with what was added while other apps used it. */
+export type RecordedDefinition = TableDefinition & { readonly late?: LateParts };
+
+/** What an owner added to a table that other apps used, which must cost them next to nothing. */
+export type LateParts = {
+  /** Names of columns that were added, or got another default. */
+  readonly columns: readonly string[];
+  /** The owner at that time, by the name of an index: it contains only that app's rows. */
+  readonly indexes: Readonly<Record<string, string>>;
+};
+
 export type Constraint = {
   readonly kind: "key" | "idx" | "fkey";
   readonly name: string;
   readonly columns: readonly string[];
   /** The kinds of these columns, in the same order. */
   readonly kinds: readonly Kind[];
+  /** The only app whose rows it contains; absent: it contains every app's. */
+  readonly appId?: string;
 };
 
 /** The derived name of a table's constraint, index or enum type. */
@@ -51,11 +64,14 @@ export function keysOf(table: TableDefinition): Constraint[] {
 }
 
 /** The plain indexes of a table: declared ones, and one for each reference. */
-export function indexesOf(table: TableDefinition): Constraint[] {
+export function indexesOf(table: RecordedDefinition): Constraint[] {
   const single = table.columns
     .filter((column) => column.index || column.kind === "ref")
     .map((column) => [column.name]);
-  return toConstraints(table, [...single, ...table.indexes], "idx");
+  return toConstraints(table, [...single, ...table.indexes], "idx").map((index) => {
+    const appId = table.late?.indexes[index.name];
+    return appId === undefined ? index : { ...index, appId };
+  });
 }
 
 /** The references of a table. */
@@ -67,7 +83,7 @@ export function referencesOf(table: TableDefinition): Constraint[] {
 }
 
 /** The constraint or index of this table with this name. */
-export function findConstraint(table: TableDefinition, name: string): Constraint | undefined {
+export function findConstraint(table: RecordedDefinition, name: string): Constraint | undefined {
   return [...keysOf(table), ...indexesOf(table), ...referencesOf(table)].find(
     (one) => one.name === name,
   );

@@ -82,5 +82,7 @@ export const QUOTAS = {
   defaultBytes: 1024,
   /** All defaults of a table together: each row that leaves the columns out contains them. */
   tableDefaultBytes: 8192,
+  /** Those of columns that an owner adds while other apps use the table, as stored: every row of these apps contains them. */
+  lateDefaultBytes: 256,
   defaultDepth: 64,
 } as const;

@@ -8,7 +8,7 @@ import { type Constraint, deriveName, enumTypeName } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName, TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { renderDropFunctions, renderFunctions } from "./functions.ts";
-import { isDigested, renderTerms } from "./index_terms.ts";
+import { renderRows, renderTerms } from "./index_terms.ts";
 import type { Plan, Step } from "./step.ts";
 import { splitSteps } from "./step_order.ts";
 import { sqlDefault, sqlType } from "./types.ts";
@@ -32,14 +32,8 @@ const RENDERERS: Renderers = {
   set_required: ({ table, column, required }) => [
     `alter table data.${quoteName(table)} alter column ${quoteName(column)} ${required ? "set" : "drop"} not null`,
   ],
-  add_key: ({ table, key }) => [
-    isDigested(key)
-      ? `create unique index ${quoteName(key.name)} on data.${quoteName(table)} (${renderTerms(key)})`
-      : `alter table data.${quoteName(table)} add constraint ${quoteName(key.name)} unique (${renderTerms(key)})`,
-  ],
-  add_index: ({ table, index }) => [
-    `create index ${quoteName(index.name)} on data.${quoteName(table)} (${renderTerms(index)})`,
-  ],
+  add_key: ({ table, key }) => [`create unique index ${renderIndex(table, key)}`],
+  add_index: ({ table, index }) => [`create index ${renderIndex(table, index)}`],
   defer_index: () => [],
   add_reference: renderReference,
   defer_reference: () => [],
@@ -137,8 +131,12 @@ export type DeferredBuild = { table: string; constraint: Constraint };
 export function renderDeferred({ table, constraint }: DeferredBuild): string {
   const { kind, name } = constraint;
   return kind === "idx"
-    ? `create index concurrently ${quoteName(name)} on data.${quoteName(table)} (${renderTerms(constraint)})`
+    ? `create index concurrently ${renderIndex(table, constraint)}`
     : `alter table data.${quoteName(table)} validate constraint ${quoteName(name)}`;
+}
+
+function renderIndex(table: string, index: Constraint): string {
+  return `${quoteName(index.name)} on data.${quoteName(table)} (${renderTerms(index)}) where ${renderRows(index)}`;
 }
 
 /** Drops an index whose build did not finish. */

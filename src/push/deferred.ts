@@ -1,12 +1,11 @@
 /**
- * What a push leaves for after its COMMIT: builds on large tables, which must not lock them. Each is a row with a lease, so
+ * What a push leaves for after its COMMIT: builds on tables that are large or that several apps use, which must not lock them. Each is a row with a lease, so
  * that one process at a time works on it, and another continues if that one dies.
  *
  * @module
  */
-import { findConstraint } from "../catalog/mod.ts";
+import { findConstraint, type RecordedDefinition } from "../catalog/mod.ts";
 import { coalesce, type Database, readSqlState, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
 import { type DeferredBuild, renderDeferred, renderDropIndex } from "./ddl.ts";
 
@@ -69,7 +68,7 @@ async function claimStep(admin: Database, after: string): Promise<Claimed | unde
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   if (row === undefined) return undefined;
-  const definition = JSON.parse(row.definition) as TableDefinition;
+  const definition = JSON.parse(row.definition) as RecordedDefinition;
   const constraint = findConstraint(definition, row.name);
   if (constraint === undefined) throw new Error(`A deferred step builds nothing of ${row.table}`);
   return { id: row.id, table: row.table, constraint };

@@ -14,6 +14,7 @@ import {
   indexesOf,
   keysOf,
   printedArguments,
+  type RecordedDefinition,
   referencesOf,
   TABLE_OWNER,
 } from "../catalog/mod.ts";
@@ -21,7 +22,7 @@ import { TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { toDefaultText } from "./default_text.ts";
 import { renderBody } from "./functions.ts";
-import { isDigested, printTerms } from "./index_terms.ts";
+import { printRows, printTerms } from "./index_terms.ts";
 
 export type Facts = ReadonlyMap<string, string>;
 export const THERE = "there";
@@ -38,7 +39,7 @@ const TYPES: Readonly<Record<Exclude<NamedColumn["kind"], "enum">, string>> = {
 };
 
 /** What pushes recorded: tables, and the sets of columns that apps are or were served of them. */
-export type Recorded = { tables: readonly TableDefinition[]; sets: readonly ColumnSet[] };
+export type Recorded = { tables: readonly RecordedDefinition[]; sets: readonly ColumnSet[] };
 
 /** All facts that follow from these. */
 export function toFacts({ tables, sets }: Recorded): Facts {
@@ -50,7 +51,7 @@ export function toFacts({ tables, sets }: Recorded): Facts {
 
 type Fact = [path: string, value: string];
 
-function toTableFacts(table: TableDefinition): Fact[] {
+function toTableFacts(table: RecordedDefinition): Fact[] {
   const path = `table ${table.name}`;
   return [
     [path, THERE],
@@ -93,19 +94,22 @@ function toType(table: TableDefinition, column: NamedColumn): string {
   return `data.${enumTypeName(table.name, column.name)}`;
 }
 
-function toConstraintFacts(path: string, table: TableDefinition): Fact[] {
+function toConstraintFacts(path: string, table: RecordedDefinition): Fact[] {
   const list = (columns: readonly string[]) => `(${["app_id", ...columns].join(", ")})`;
   const targets = new Map(table.columns.map((column) => [column.name, column]));
   return [
     [`${path} / constraint ${table.name}__pkey`, "primary key (app_id, id)"],
     ...keysOf(table).map(
-      (key): Fact =>
-        isDigested(key)
-          ? [`${path} / index ${key.name}`, `btree (${printTerms(key)}), unique`]
-          : [`${path} / constraint ${key.name}`, `unique (${printTerms(key)})`],
+      (key): Fact => [
+        `${path} / index ${key.name}`,
+        `btree (${printTerms(key)}), unique where ${printRows(key)}`,
+      ],
     ),
     ...indexesOf(table).map(
-      (index): Fact => [`${path} / index ${index.name}`, `btree (${printTerms(index)})`],
+      (index): Fact => [
+        `${path} / index ${index.name}`,
+        `btree (${printTerms(index)}) where ${printRows(index)}`,
+      ],
     ),
     ...referencesOf(table).map((one): Fact => {
       const column = targets.get(one.columns[0] ?? "");

@@ -1,7 +1,7 @@
 /**
  * What an index contains of its columns, so that no value is ever too long for it: PostgreSQL refuses entries over 2,704
  * bytes, and with them the write. A plain index contains the beginnings of texts, a unique one digests of them, because
- * values that differ only late must stay different. Pure.
+ * values that differ only late must stay different. And which rows an index contains. Pure.
  *
  * @module
  */
@@ -26,11 +26,6 @@ const WIDTHS: Readonly<Record<Exclude<Kind, "string">, number>> = {
   json: 0,
 };
 
-/** How uniqueness is enforced: plain columns by a constraint, digests by an index. */
-export function isDigested({ kind, kinds }: Constraint): boolean {
-  return kind === "key" && kinds.includes("string");
-}
-
 /** The columns of an index or a constraint as DDL writes them. Each leads with the app: checks look past row security. */
 export function renderTerms(constraint: Constraint): string {
   const terms = toTerms(constraint, {
@@ -51,6 +46,30 @@ export function printTerms(constraint: Constraint): string {
     plain: (column) => column,
   });
   return ["app_id", ...terms].join(", ");
+}
+
+/**
+ * Which rows an index contains, as DDL writes it. Only those with a value in its first column, which no unique constraint
+ * misses, because null is like no other value. With every index on all rows PostgreSQL could look up a row by id, or the
+ * rows of a reference, with any of them, as each leads with the app; and while a table is small it takes the newest one.
+ * An index that the owner added to a table of several apps contains the owner's rows.
+ */
+export function renderRows(index: Constraint): string {
+  return index.appId === undefined
+    ? `${quoteName(firstOf(index))} is not null`
+    : `"app_id" = ${quoteLiteral(index.appId)}::pg_catalog.uuid`;
+}
+
+/** The same as PostgreSQL prints it, without its quotation marks. */
+export function printRows(index: Constraint): string {
+  return index.appId === undefined
+    ? `${firstOf(index)} IS NOT NULL`
+    : `app_id = '${index.appId}'::uuid`;
+}
+
+function firstOf({ name, columns: [first] }: Constraint): string {
+  if (first === undefined) throw new Error(`Index ${name} has no columns`);
+  return first;
 }
 
 type Forms = {

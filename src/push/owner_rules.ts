@@ -4,12 +4,13 @@
  *
  * @module
  */
-import { indexesOf, keysOf } from "../catalog/mod.ts";
+import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { type NamedColumn, QUOTAS, sumDefaults, type TableDefinition } from "../dsl/mod.ts";
 import { type Conflict, findConflicts, isSubsequence, showDefault, showValues } from "./compare.ts";
+import { findLateDefaults, isShared } from "./late_parts.ts";
 import type { TableState } from "./state.ts";
 
-type Change = { declared: TableDefinition; next: TableDefinition; found: TableState };
+type Change = { declared: TableDefinition; next: RecordedDefinition; found: TableState };
 
 /** Every conflict of an owner's declaration; `next` is the table that it would make. */
 export function findOwnerConflicts(change: Change): Conflict[] {
@@ -29,14 +30,11 @@ export function findOwnerConflicts(change: Change): Conflict[] {
     ...recorded.columns.flatMap((column) => findLeftOut(declared, column)),
     ...changed,
     ...findOvergrowth(next),
+    ...findLateDefaults(next, found),
     ...findLateKeys(next, found),
     ...findDefaultsInKeys(next, found),
     ...findBrokenUses(next, found),
   ];
-}
-
-function isShared(found: TableState): boolean {
-  return found.uses.some((use) => use.appId !== found.ownerAppId);
 }
 
 /** A required column without a default that is no longer declared: every create by the owner would fail. */
@@ -109,7 +107,7 @@ function findDemand({ table, column, before }: Columns, shared: boolean): Confli
       table,
       column: column.name,
       wanted: "a required column",
-      found: "an optional column and other apps using it",
+      found: "an optional column, and other apps use the table",
       remedy: "an optional column can become required only while no other app uses the table",
     },
   ];
@@ -165,7 +163,7 @@ function findLateKeys(next: TableDefinition, found: TableState): Conflict[] {
     .map((key) => ({
       table: next.name,
       wanted: `a unique constraint on (${key.columns.join(", ")})`,
-      found: "other apps using it",
+      found: "other apps that use it",
       remedy: "a unique constraint can be added only while no other app uses the table",
     }));
 }
@@ -185,7 +183,7 @@ function findDefaultsInKeys(next: TableDefinition, found: TableState): Conflict[
       table: next.name,
       column: column.name,
       wanted: showDefault(column),
-      found: "a unique constraint on this column and other apps using it",
+      found: "a unique constraint on this column, and other apps use the table",
       remedy:
         "the default of a column in a unique constraint can change only while no other app uses the table",
     }));

@@ -4,11 +4,12 @@
  *
  * @module
  */
-import { indexesOf, keysOf } from "../catalog/mod.ts";
+import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { type Definition, QUOTAS, type TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import type { Conflict } from "./compare.ts";
 import { findForeignConflicts } from "./foreign_rules.ts";
+import { isShared, markLate } from "./late_parts.ts";
 import { accumulate, mergeTable } from "./merge_table.ts";
 import { noteAddedDefaults, noteRemovals, noteRemovedTables } from "./notes.ts";
 import { findOwnerConflicts } from "./owner_rules.ts";
@@ -77,17 +78,21 @@ function planForeignTable(appId: string, declared: TableDefinition, found: Table
 
 function planOwnTable(declared: TableDefinition, found: TableState): Plan {
   const { ownerAppId, definition: recorded } = found;
-  const next = mergeTable(declared, recorded);
+  const next = markLate(mergeTable(declared, recorded), found);
   const use = planUse(ownerAppId, declared, { found, next });
   const before = findUse(ownerAppId, found)?.definition ?? declared;
   return {
-    steps: [...planChanges(next, recorded, { isLarge: found.isLarge }), ...use],
+    steps: [
+      // Of a shared table the size would tell of other apps' rows.
+      ...planChanges(next, recorded, { isDeferred: found.isLarge || isShared(found) }),
+      ...use,
+    ],
     conflicts: findOwnerConflicts({ declared, next, found }),
     notes: [...noteRemovals(declared, before), ...noteAddedDefaults(next, recorded)],
   };
 }
 
-type Tables = { found: TableState; next: TableDefinition };
+type Tables = { found: TableState; next: RecordedDefinition };
 
 /** What an app will be served of a table: what it declares, and what it has declared before. */
 function planUse(appId: string, declared: TableDefinition, { found, next }: Tables): Step[] {

@@ -1,14 +1,17 @@
-/** The steps from a recorded table to the next one. What would lock a large table for long is deferred. @module */
-import { indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
+/** The steps from a recorded table to the next one. What would lock a large table for long can be deferred. @module */
+import { indexesOf, keysOf, type RecordedDefinition, referencesOf } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import type { Step } from "./step.ts";
 
-/** Nothing if the two are the same; otherwise all steps, in the order of their dependencies. */
+/**
+ * Nothing if the two are the same; otherwise all steps, in the order of their dependencies. `isDeferred`: what must read all
+ * rows is left for after the push.
+ */
 export function planChanges(
-  next: TableDefinition,
-  recorded: TableDefinition,
-  options: { isLarge: boolean },
+  next: RecordedDefinition,
+  recorded: RecordedDefinition,
+  options: { isDeferred: boolean },
 ): Step[] {
   if (canonicalJson(next) === canonicalJson(recorded)) return [];
   const before = new Map(recorded.columns.map((column) => [column.name, column]));
@@ -47,9 +50,9 @@ function planColumn(table: TableDefinition, column: NamedColumn, old: NamedColum
 }
 
 function planConstraints(
-  next: TableDefinition,
-  recorded: TableDefinition,
-  { isLarge }: { isLarge: boolean },
+  next: RecordedDefinition,
+  recorded: RecordedDefinition,
+  { isDeferred }: { isDeferred: boolean },
 ): Step[] {
   const before = new Set([...keysOf(recorded), ...indexesOf(recorded)].map((one) => one.name));
   const isNew = (one: { name: string }) => !before.has(one.name);
@@ -61,7 +64,7 @@ function planConstraints(
       .map((key): Step => ({ kind: "add_key", table, key })),
     ...indexesOf(next)
       .filter(isNew)
-      .map((index): Step => ({ kind: isLarge ? "defer_index" : "add_index", table, index })),
+      .map((index): Step => ({ kind: isDeferred ? "defer_index" : "add_index", table, index })),
   ];
 }
 
@@ -69,13 +72,13 @@ function planConstraints(
 function planReferences(
   table: TableDefinition,
   added: readonly NamedColumn[],
-  { isLarge }: { isLarge: boolean },
+  { isDeferred }: { isDeferred: boolean },
 ): Step[] {
   const names = new Map(referencesOf(table).map((one) => [one.columns[0], one]));
   return added.flatMap((column): Step[] => {
     const reference = names.get(column.name);
     if (reference === undefined) return [];
-    if (!isLarge) return [{ kind: "add_reference", table, column, validate: "now" }];
+    if (!isDeferred) return [{ kind: "add_reference", table, column, validate: "now" }];
     return [
       { kind: "add_reference", table, column, validate: "later" },
       { kind: "defer_reference", table: table.name, reference },

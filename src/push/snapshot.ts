@@ -78,7 +78,7 @@ facts (path, value) as (
         from unnest(indkey::int2[]) with ordinality as k (key, place)
         left join pg_attribute on attrelid = indrelid and attnum = key and key <> 0) || ')'
     || case when indisunique then ', unique' else '' end
-    || case when indpred is null then '' else ', partial' end
+    || coalesce(' where ' || replace(pg_get_expr(indpred, indrelid, true), '"', ''), '')
     || case when indisvalid then '' else ', invalid' end
     from pg_index join tables on tables.oid = indrelid
     join pg_class as index_class on index_class.oid = indexrelid join pg_am on pg_am.oid = index_class.relam

@@ -1,4 +1,5 @@
 /** What a push plans against: the recorded tables and registrations that concern one app. Read in one statement. @module */
+import type { RecordedDefinition } from "../catalog/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 
@@ -13,7 +14,7 @@ export type TableState = {
   name: string;
   ownerAppId: string;
   ownerSlug: string;
-  definition: TableDefinition;
+  definition: RecordedDefinition;
   /** The highest version recorded for it: a plan is applied only if this is still true. */
   stamp: number;
   /** Whether a build on it would take noticeably long. */

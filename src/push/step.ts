@@ -1,5 +1,5 @@
 /** The steps that a push can take, and the plan that lists them. @module */
-import type { Constraint } from "../catalog/mod.ts";
+import type { Constraint, RecordedDefinition } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { Conflict } from "./compare.ts";
 
@@ -38,7 +38,7 @@ export type Step =
       /** The sets that apps no longer use, which are forgotten too. */
       gone: readonly { appId: string; hash: string }[];
     }
-  | { kind: "record_table"; table: TableDefinition }
+  | { kind: "record_table"; table: RecordedDefinition }
   /** Everything that the app declares or has declared of the table. */
   | { kind: "register"; table: TableDefinition };
 

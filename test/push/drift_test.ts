@@ -92,26 +92,29 @@ const CASES: { name: string; by: string; undo: string; things: string[] }[] = [
   {
     name: "a unique dropped",
     by: "drop index data.projects__name__key",
-    undo: `create unique index projects__name__key on data.projects (app_id, ${DIGEST})`,
+    undo: `create unique index projects__name__key on data.projects (app_id, ${DIGEST}) where name is not null`,
     things: ["table projects / index projects__name__key"],
   },
   {
     name: "a unique over the beginnings of texts",
     by: "drop index data.projects__name__key; create unique index projects__name__key on data.projects (app_id, left(name, 600))",
-    undo: `drop index data.projects__name__key; create unique index projects__name__key on data.projects (app_id, ${DIGEST})`,
+    undo: `drop index data.projects__name__key; create unique index projects__name__key on data.projects (app_id, ${DIGEST}) where name is not null`,
     things: ["table projects / index projects__name__key"],
   },
   {
     name: "an index over whole texts",
     by: "drop index data.todos__title__idx; create index todos__title__idx on data.todos (app_id, title)",
-    undo: "drop index data.todos__title__idx; create index todos__title__idx on data.todos (app_id, left(title, 600))",
+    undo: "drop index data.todos__title__idx; create index todos__title__idx on data.todos (app_id, left(title, 600)) where title is not null",
     things: ["table todos / index todos__title__idx"],
   },
   {
-    name: "a unique that is a constraint dropped",
-    by: "alter table data.projects drop constraint projects__number__key",
-    undo: "alter table data.projects add constraint projects__number__key unique (app_id, number)",
-    things: ["table projects / constraint projects__number__key"],
+    name: "a unique as a constraint, on all rows",
+    by: "drop index data.projects__number__key; alter table data.projects add constraint projects__number__key unique (app_id, number)",
+    undo: "alter table data.projects drop constraint projects__number__key; create unique index projects__number__key on data.projects (app_id, number) where number is not null",
+    things: [
+      "table projects / constraint projects__number__key",
+      "table projects / index projects__number__key",
+    ],
   },
   {
     name: "a unique without the app",
@@ -134,13 +137,19 @@ const CASES: { name: string; by: string; undo: string; things: string[] }[] = [
   {
     name: "an index dropped",
     by: `drop index data.${NAME}`,
-    undo: `create index ${NAME} on data.todos (app_id, status, due)`,
+    undo: `create index ${NAME} on data.todos (app_id, status, due) where status is not null`,
+    things: [`table todos / index ${NAME}`],
+  },
+  {
+    name: "an index on all rows",
+    by: `drop index data.${NAME}; create index ${NAME} on data.todos (app_id, status, due)`,
+    undo: `drop index data.${NAME}; create index ${NAME} on data.todos (app_id, status, due) where status is not null`,
     things: [`table todos / index ${NAME}`],
   },
   {
     name: "an index on other columns",
     by: `drop index data.${NAME}; create index ${NAME} on data.todos (app_id, due)`,
-    undo: `drop index data.${NAME}; create index ${NAME} on data.todos (app_id, status, due)`,
+    undo: `drop index data.${NAME}; create index ${NAME} on data.todos (app_id, status, due) where status is not null`,
     things: [`table todos / index ${NAME}`],
   },
   {

@@ -1,0 +1,83 @@
+/**
+ * What an owner adds to a table while other apps use it. Their rows contain the defaults of columns that they do not
+ * declare, and would be entries of each index: so these defaults are few bytes, and such an index leaves their rows out.
+ * Pure.
+ *
+ * @module
+ */
+import { indexesOf, type LateParts, type RecordedDefinition } from "../catalog/mod.ts";
+import { type NamedColumn, QUOTAS } from "../dsl/mod.ts";
+import { canonicalJson } from "../std/canonical_json.ts";
+import { utf8Length } from "../std/utf8_length.ts";
+import { type Clash, showDefault } from "./compare.ts";
+import type { TableState } from "./state.ts";
+
+/** Whether an app besides the owner uses the table. */
+export function isShared({ uses, ownerAppId }: Pick<TableState, "uses" | "ownerAppId">): boolean {
+  return uses.some(({ appId }) => appId !== ownerAppId);
+}
+
+/** A table after a declaration, with what is late of it. While the owner is alone, no column is. */
+export function markLate(next: RecordedDefinition, found: TableState): RecordedDefinition {
+  const { late: before = NONE, ...recorded } = found.definition;
+  if (canonicalJson(next) === canonicalJson(recorded)) return found.definition;
+  const late = isShared(found)
+    ? {
+        columns: [...new Set([...before.columns, ...findLateColumns(next, recorded)])],
+        indexes: { ...before.indexes, ...findLateIndexes(next, found) },
+      }
+    : { ...before, columns: [] };
+  const isNone = late.columns.length === 0 && Object.keys(late.indexes).length === 0;
+  return isNone ? next : { ...next, late };
+}
+
+const NONE: LateParts = { columns: [], indexes: {} };
+
+function findLateColumns(next: RecordedDefinition, recorded: RecordedDefinition): string[] {
+  const before = new Map(recorded.columns.map((column) => [column.name, showDefault(column)]));
+  return next.columns
+    .filter((column) => showDefault(column) !== before.get(column.name))
+    .map(({ name }) => name);
+}
+
+/** The index of a reference is none of them: deletes look rows up with it, and rows without the reference are not in it. */
+function findLateIndexes(next: RecordedDefinition, found: TableState): Record<string, string> {
+  const before = new Set(indexesOf(found.definition).map(({ name }) => name));
+  const late = indexesOf(next).filter(
+    ({ name, kinds }) => !before.has(name) && (kinds.length > 1 || kinds[0] !== "ref"),
+  );
+  return Object.fromEntries(late.map(({ name }) => [name, found.ownerAppId]));
+}
+
+/** Rows of other apps contain the defaults of all columns that these apps do not declare. */
+export function findLateDefaults(next: RecordedDefinition, { definition }: TableState): Clash[] {
+  const bytes = sumLateDefaults(next);
+  if (bytes <= QUOTAS.lateDefaultBytes || bytes <= sumLateDefaults(definition)) return [];
+  return [
+    {
+      table: next.name,
+      wanted: `defaults of ${bytes} stored bytes in columns added while other apps use the table`,
+      found: `a limit of ${QUOTAS.lateDefaultBytes}, including those no longer declared`,
+      remedy: "use shorter defaults, or leave them out and make the columns optional",
+    },
+  ];
+}
+
+function sumLateDefaults({ columns, late = NONE }: RecordedDefinition): number {
+  const names = new Set(late.columns);
+  return columns
+    .filter(({ name }) => names.has(name))
+    .reduce((sum, column) => sum + toStoredBytes(column), 0);
+}
+
+/** Maximum number of bytes that a column's default takes in a row, padding included. */
+function toStoredBytes({ kind, default: value }: NamedColumn): number {
+  if (value === undefined) return 0;
+  if (kind === "boolean" || kind === "enum") return 4;
+  if (kind === "timestamp") return 8;
+  if (kind === "uuid") return 16;
+  const bytes = utf8Length(typeof value === "string" ? value : canonicalJson(value));
+  // In jsonb each number of one digit takes 16 bytes; a decimal takes two for four digits.
+  if (kind === "json") return 8 * bytes;
+  return kind === "string" ? bytes + 4 : Math.ceil(bytes / 2) + 8;
+}
