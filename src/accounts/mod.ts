@@ -1,4 +1,5 @@
 /** Apps, keys and people: functions over the database, shared by the rooms above. @module */
+export { type AppContents, deleteApp, findAppContents } from "./app_deletion.ts";
 export { renameApp, setAppDisabled } from "./app_life.ts";
 export { type RegisteredTargets, type SetTargetsOptions, setTargets } from "./app_targets.ts";
 export { APP_SLUG, type App, addOrigin, createApp, findAppId, listApps } from "./apps.ts";

@@ -67,6 +67,8 @@ const IMPOSSIBLE: readonly Case[] = [
     says: 'No app has the slug "no-such-app"',
   })),
   { words: ["enable-app", "wiki"], says: "App wiki is not disabled" },
+  { words: ["delete-app", "no-such-app", "--yes"], says: 'No app has the slug "no-such-app"' },
+  { words: ["delete-app", "wiki"], says: "There is no terminal to ask on: add --yes" },
   { words: ["rename-app", "wiki", "Wiki"], says: 'Cannot name an app "Wiki"' },
   { words: ["rename-app", "no-such-app", "other"], says: 'No app has the slug "no-such-app"' },
   { words: ["issue-key", "no-such-app"], says: 'No app has the slug "no-such-app"' },

@@ -1,7 +1,51 @@
-/** `rowhouse admin` for what no command brings back: deleting a person. @module */
-import { deleteUser, showUser } from "../../accounts/mod.ts";
+/** `rowhouse admin` for what no command brings back: deleting an app, or a person. @module */
+import {
+  type AppContents,
+  deleteApp,
+  deleteUser,
+  findAppContents,
+  showUser,
+} from "../../accounts/mod.ts";
 import { confirm, YES } from "./confirm.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
+
+const deleteAppTask: AdminTask = async (deps, args) => {
+  const [slug = ""] = args.positionals;
+  const contents = await findAppContents(deps, slug);
+  await confirm(deps, args, {
+    says: describeApp(slug, contents),
+    question: "Type the name of the app to continue:",
+    isYes: (answer) => answer === slug,
+  });
+  const rows = await deleteApp(deps, slug);
+  const tables = contents.tables.flatMap(({ name, isOwned }) => (isOwned ? [name] : []));
+  return {
+    document: { app: slug, id: contents.id, rows, tables },
+    lines: [`Deleted app ${slug} with ${show(rows, "row")} and ${show(tables.length, "table")}`],
+  };
+};
+
+/** What goes and what stays. */
+function describeApp(slug: string, { id, tables, ...contents }: AppContents): string {
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  const list = (isOwned: boolean) =>
+    tables.flatMap((one) =>
+      one.isOwned === isOwned ? [`${one.name} (${show(one.rows, "row")})`] : [],
+    );
+  const [owned, others] = [list(true), list(false)];
+  return [
+    `The app ${slug} (${id}) will be deleted with ${show(contents.keys, "key")}, ${show(contents.grants, "grant")}, ${show(contents.targets, "origin or redirect", "origins and redirects")}, ${show(contents.migrations, "migration")} and ${show(rows, "row")}.`,
+    ...(owned.length === 0
+      ? []
+      : [
+          `It owns ${owned.join(", ")}, which no other app uses: dropped, and their names are free.`,
+        ]),
+    ...(others.length === 0
+      ? []
+      : [`Of ${others.join(", ")} its rows go; these tables and other apps' rows stay.`]),
+    `People's accounts and the audit log stay. To keep the app and refuse its keys instead: rowhouse admin disable-app ${slug}.`,
+  ].join(" ");
+}
 
 const deleteUserTask: AdminTask = async (deps, args) => {
   const { email, grants, sessions } = await showUser(deps, args.positionals[0] ?? "");
@@ -17,11 +61,24 @@ const deleteUserTask: AdminTask = async (deps, args) => {
   };
 };
 
-function show(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
+function show(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
 }
 
 export const adminDeleteCommands = [
+  makeAdminCommand(
+    {
+      name: "admin delete-app",
+      summary: "deletes an app with its rows, keys and tables",
+      example: "rowhouse admin delete-app wiki",
+      about: `Says what goes and what stays, and asks for the app's name. Refused while another app uses a table that it owns: hand
+that over first, with admin transfer-table. It goes in steps: from the first on it is disabled, and if one fails, the
+same command goes on from there. Prints { app, id, rows, tables } with --json.`,
+      positionals: ["slug"],
+      flags: YES,
+    },
+    deleteAppTask,
+  ),
   makeAdminCommand(
     {
       name: "admin delete-user",

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { APP_DELETION } from "./app_deletion.ts";
 import { APP_LIFE } from "./app_life.ts";
 import { APPS } from "./apps.ts";
 import { CONSOLE } from "./console.ts";
@@ -27,6 +28,18 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
   {
     number: 1,
     name: "baseline",
-    sql: [ROLES, APPS, KEYS, PEOPLE, THROTTLE, CONSOLE, PUSH, ROWS, TABLES, APP_LIFE].join(""),
+    sql: [
+      ROLES,
+      APPS,
+      KEYS,
+      PEOPLE,
+      THROTTLE,
+      CONSOLE,
+      PUSH,
+      ROWS,
+      TABLES,
+      APP_LIFE,
+      APP_DELETION,
+    ].join(""),
   },
 ];

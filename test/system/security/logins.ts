@@ -143,6 +143,8 @@ export const SERVING_LOGINS: Page = {
           "select rowhouse.set_targets('x', '{}', '[]', '[]', 'me')",
           "select rowhouse.rename_app('x', 'y', 'me')",
           "select rowhouse.delete_user('x@example.org', 'me')",
+          "select * from rowhouse.delete_app_step('x', 1, 0, 'me')",
+          "select * from rowhouse.delete_some_rows('{}', gen_random_uuid(), 1)",
         ]),
       "change an entry of the audit log, date one back, or delete one that is younger than thirty days.":
         async (world) => {

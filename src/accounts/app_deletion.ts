@@ -1,0 +1,124 @@
+/** The end of an app: what goes and what stays is said first, then it goes in bounded steps. @module */
+import { type Database, readSqlState, SERVICE_QUEUE, SIGNALS, SignalError } from "../db/mod.ts";
+import { type Detail, Problem, type ProblemCode } from "../problem.ts";
+import { OPERATOR } from "./audit.ts";
+import { unknownApp } from "./keys.ts";
+
+type Deps = { admin: Database };
+
+/** What an app has. */
+export type AppContents = {
+  id: string;
+  keys: number;
+  grants: number;
+  targets: number;
+  migrations: number;
+  tables: { name: string; isOwned: boolean; rows: number }[];
+};
+
+/** What stands in the way: tables of the app that others use, or refer to. */
+type Described = Omit<AppContents, "tables"> & {
+  tables: { name: string; isOwned: boolean }[];
+  used: { table: string; by: string[] }[];
+  referredTo: { table: string; by: string }[];
+};
+
+/** So many rows go in one step, which takes far less time than a statement may. */
+const ROWS_PER_STEP = 5000;
+
+/**
+ * What an app has, and whether it can be deleted.
+ *
+ * @throws {Problem} unknown_app; invalid_request — other apps use its tables; `details` names each with what to do
+ */
+export async function findAppContents(deps: Deps, slug: string): Promise<AppContents> {
+  const [row] = await run<{ described: string }>(deps, slug, {
+    text: "select rowhouse.describe_app($1)::text as described",
+    values: [slug],
+  });
+  const { used, referredTo, tables, ...contents } = JSON.parse(row?.described ?? "{}") as Described;
+  const details = [...used.map(toUse), ...referredTo.map(toReference)];
+  if (details.length > 0)
+    throw new Problem("invalid_request", {
+      message: `Cannot delete app ${slug}: others need tables that it owns`,
+      details,
+    });
+  const counted: AppContents["tables"] = [];
+  for (const table of tables)
+    counted.push({ ...table, rows: await countRows(deps, contents.id, table.name) });
+  return { ...contents, tables: counted };
+}
+
+async function countRows({ admin }: Deps, appId: string, table: string): Promise<number> {
+  const [row] = await admin.query<{ rows: number }>(
+    "select rowhouse.count_rows($1, $2)::float8 as rows",
+    [table, appId],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.rows ?? 0;
+}
+
+function toUse({ table, by }: Described["used"][number]): Detail {
+  const message = `used by ${by.join(", ")}; hand it over first: rowhouse admin transfer-table ${table} ${by[0]}`;
+  return { path: `/tables/${table}`, message };
+}
+
+function toReference({ table, by }: Described["referredTo"][number]): Detail {
+  const message = `the table ${by} of another app refers to it; if no app uses that: rowhouse admin drop-table ${by}`;
+  return { path: `/tables/${table}`, message };
+}
+
+/**
+ * Deletes an app with its rows, keys, grants, targets, migrations and the tables that it owns; returns how many rows there
+ * were. From the first step on it is disabled. If a step fails, the call can be repeated: it goes on from there.
+ *
+ * @throws {Problem} unknown_app; invalid_request — another app uses a table that it owns; push_busy
+ */
+export async function deleteApp(deps: Deps, slug: string): Promise<number> {
+  for (let rows = 0; ; ) {
+    const [step] = await run<{ is_done: boolean; deleted: number }>(deps, slug, {
+      text: "select is_done, deleted::float8 as deleted from rowhouse.delete_app_step($1, $2, $3, $4)",
+      values: [slug, ROWS_PER_STEP, rows, OPERATOR],
+    });
+    if (step === undefined) throw new Error("A step of an app's deletion gave no row");
+    rows += step.deleted;
+    if (step.is_done) return rows;
+  }
+}
+
+type Refusal = { code: ProblemCode; message: string };
+
+const NEEDED: Refusal = {
+  code: "invalid_request",
+  message:
+    "Another app has begun to use a table that it owns: the app is disabled now, and deleting it again says which table that is",
+};
+const BUSY: Refusal = {
+  code: "push_busy",
+  message: "A push of one of its tables is under way: delete it again, which goes on from there",
+};
+
+/** By what the functions of `rowhouse` raise, and PostgreSQL where somebody has a table locked. */
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  [SIGNALS.tableInUse]: NEEDED,
+  [SIGNALS.tableReferredTo]: NEEDED,
+  [SIGNALS.pushBusy]: BUSY,
+  "55P03": BUSY,
+};
+
+type Statement = { text: string; values: (string | number)[] };
+
+async function run<Row>(
+  { admin }: Deps,
+  slug: string,
+  { text, values }: Statement,
+): Promise<Row[]> {
+  try {
+    return await admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
+  } catch (error) {
+    const state = error instanceof SignalError ? error.signal : readSqlState(error);
+    if (state === SIGNALS.unknownApp) throw unknownApp(slug);
+    const refusal = REFUSALS[state ?? ""];
+    throw refusal === undefined ? error : new Problem(refusal.code, { ...refusal, cause: error });
+  }
+}

@@ -1,0 +1,155 @@
+/** `rowhouse admin delete-app`: what goes, what stays, and in steps of which size. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { readDrift } from "../../src/push/mod.ts";
+import { type Admin, openAdmin } from "../support/admin.ts";
+import { makePerson } from "../support/people.ts";
+import { freshName, postSchema } from "../support/push.ts";
+import type { TestApp } from "../support/service.ts";
+
+let admin: Admin;
+beforeAll(async () => {
+  admin = await openAdmin();
+});
+afterAll(() => admin.close());
+
+const path = (name: string) => `/v1/data/db/${name}`;
+
+async function makeRow(app: TestApp, name: string, json: object = {}): Promise<string> {
+  const made = await admin.service.call(app, path(name), { method: "POST", json });
+  return (made.json as { id: string }).id;
+}
+
+/** What is left of an app anywhere: in the service's own tables, in a table, and functions in all. */
+async function readRest(app: TestApp, table: string): Promise<Record<string, number>> {
+  const tables = [
+    "apps:id",
+    "api_keys",
+    "proofs",
+    "targets",
+    "grants",
+    "migrations",
+    "registrations",
+  ];
+  const more = ["column_sets", "ended_registrations", "deferred_steps", "push_allowances"];
+  const counts = [...tables, ...more].map((one) => {
+    const [name, column = "app_id"] = one.split(":");
+    return `'${name}', (select count(*) from rowhouse.${name} where ${column} = $1)`;
+  });
+  const [row] = await admin.service.service.admin.query<{ rest: string }>(
+    `select json_build_object(${counts.join(", ")}, 'rows', (select count(*) from data.${table} where app_id = $1))::text as rest`,
+    [app.id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return JSON.parse(row?.rest ?? "{}");
+}
+
+test("an app goes with its rows, keys, grants and own tables; others' tables, rows and functions stay", async () => {
+  const { service, json, run } = admin;
+  const [tree, branch, leaf, ring] = [freshName(), freshName(), freshName(), freshName()];
+  const [shared, alone] = [freshName("shared"), freshName("alone")];
+  const whole = { title: t.string(), note: t.string() };
+  const owner = await service.makeApp(defineSchema({ [shared]: whole, [alone]: whole }));
+  // Served by the functions that serve the app.
+  const twin = await service.makeApp(defineSchema({ [shared]: { title: t.string() } }));
+  const own = (required: boolean) => ({
+    [tree]: { up: t.ref(tree), to: t.ref(branch) },
+    [branch]: { of: t.ref(tree, { onDelete: "cascade" }) },
+    [leaf]: { of: t.ref(tree).required() },
+    [ring]: { self: required ? t.ref(ring).required() : t.ref(ring) },
+    [shared]: { title: t.string() },
+    [alone]: { title: t.string() },
+  });
+  const app = await service.makeApp(defineSchema(own(false)), {
+    origins: ["https://gone.example.org"],
+  });
+  await makePerson(service, { app });
+  await makeRow(owner, shared, { title: "kept", note: "kept" });
+  for (let n = 0; n < 3; n++) await makeRow(app, shared, { title: "gone" });
+  const root = await makeRow(app, tree);
+  const of = await makeRow(app, branch, { of: root });
+  await service.call(app, `${path(tree)}/${root}`, { method: "PATCH", json: { up: root, to: of } });
+  await makeRow(app, leaf, { of: root });
+  const self = await makeRow(app, ring);
+  await service.call(app, `${path(ring)}/${self}`, { method: "PATCH", json: { self } });
+  expect((await postSchema(service, app, defineSchema(own(true)))).status).toBe(200);
+  const kept = (await service.call(owner, path(shared))).text;
+
+  // Nothing goes before it was said, and the name typed.
+  const unasked = await run("delete-app", app.slug);
+  expect([unasked.code, unasked.out]).toEqual([1, ""]);
+  expect(unasked.err).toContain(
+    "deleted with 1 key, 1 grant, 1 origin or redirect, 2 migrations and 7 rows. It owns ",
+  );
+  expect(unasked.err).toContain(
+    `Of ${alone} (0 rows), ${shared} (3 rows) its rows go; these tables and other`,
+  );
+  const asked = admin.start("delete-app", app.slug);
+  await asked.until(/Type the name of the app to continue: $/);
+  asked.type("yes\n");
+  expect(await asked.ended).toBe(1);
+  expect((await service.call(app, path(ring))).status).toBe(200);
+
+  // Not while another app uses a table that it owns.
+  const guest = await service.makeApp(defineSchema({ [ring]: { self: t.ref(ring).required() } }));
+  const refused = await run("delete-app", app.slug, "--yes");
+  expect([refused.code, refused.err]).toEqual([
+    1,
+    `Cannot delete app ${app.slug}: others need tables that it owns\n  /tables/${ring}: used by ${guest.slug}; hand it over first: rowhouse admin transfer-table ${ring} ${guest.slug}\n`,
+  ]);
+  expect((await service.call(app, path(ring))).status).toBe(200);
+  await run("end-registration", guest.slug, ring, "--yes");
+
+  expect(await json("delete-app", app.slug, "--yes")).toEqual({
+    app: app.slug,
+    id: app.id,
+    rows: 7,
+    tables: [branch, leaf, ring, tree].sort(),
+  });
+  expect((await service.call(app, path(shared))).status).toBe(401);
+  for (const count of Object.values(await readRest(app, shared))) expect(count).toBe(0);
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  expect((await service.call(undefined, "/ready")).status).toBe(200);
+  expect((await service.call(owner, path(shared))).text).toBe(kept);
+  expect(await makeRow(twin, shared, { title: "new" })).toBeString();
+  expect((await run("delete-app", app.slug, "--yes")).err).toContain("No app has the slug");
+  const entries = ((await json("audit"))["entries"] as { app: string; action: string }[]).filter(
+    (entry) => entry.app === app.slug,
+  );
+  expect(entries.slice(0, 6).map(({ action }) => action)).toEqual([
+    "delete_app",
+    ...[1, 2, 3, 4].map(() => "drop_table"),
+    "disable_app",
+  ]);
+  expect(entries[0]).toMatchObject({ actor: "operator", details: { id: app.id, rows: 7 } });
+
+  const names = defineSchema({ [tree]: { n: t.number() }, [ring]: { n: t.number() } });
+  expect((await postSchema(service, guest, names)).status).toBe(200);
+});
+
+test("a step changes no more rows than it may, whatever refers to what, and the next one goes on", async () => {
+  const { service } = admin;
+  const [a, b] = [freshName("a"), freshName("b")];
+  const app = await service.makeApp(
+    defineSchema({ [a]: { to: t.ref(b) }, [b]: { to: t.ref(a), up: t.ref(b) } }),
+  );
+  for (let n = 0, to = await makeRow(app, b), up = to; n < 4; n++) {
+    to = await makeRow(app, a, { to });
+    up = await makeRow(app, b, { to, up });
+    to = up;
+  }
+  const steps: { is_done: boolean; deleted: number }[] = [];
+  while (steps.at(-1)?.is_done !== true && steps.length < 50)
+    steps.push(
+      ...(await service.service.admin.query<{ is_done: boolean; deleted: number }>(
+        "select is_done, deleted::int4 as deleted from rowhouse.delete_app_step($1, 2, 0, 'operator')",
+        [app.slug],
+        { retry: "unsafe", queue: SERVICE_QUEUE },
+      )),
+    );
+  expect(steps.at(-1)?.is_done).toBe(true);
+  expect(Math.max(...steps.map(({ deleted }) => deleted))).toBe(2);
+  expect(steps.reduce((sum, { deleted }) => sum + deleted, 0)).toBe(9);
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
