@@ -11,6 +11,7 @@ import { describePage, type Setting, writeFile } from "./page.ts";
 import { toOperatorEnv } from "./settings.ts";
 import { openShell } from "./shell.ts";
 
+describePage("README.md", openCheckout);
 describePage("docs/tutorial.md", openCheckout);
 
 /** A copy of what git would hand out, and a service elsewhere with an operator's settings. */
