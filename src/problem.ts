@@ -20,6 +20,10 @@ export const PROBLEMS = {
     when: "a query parameter is not supported: filters, sorting and joins are on the roadmap",
   },
   invalid_id: { status: 400, when: "the id in the path is not a UUID" },
+  invalid_precondition: {
+    status: 400,
+    when: "`If-Match` or `If-None-Match` is neither `*` nor a list of entity tags",
+  },
   invalid_request: {
     status: 400,
     when: "`Host` is given twice, or a parameter of an identity endpoint is malformed or given twice",
@@ -53,6 +57,10 @@ export const PROBLEMS = {
   },
   edited_migration: { status: 409, when: "an applied migration differs from its record" },
   push_busy: { status: 409, when: "another push is under way; retry after `Retry-After` seconds" },
+  precondition_failed: {
+    status: 412,
+    when: "the row is not in a state that `If-Match` names; nothing was written",
+  },
   body_too_large: { status: 413, when: "the body is larger than the route allows" },
   journal_full: {
     status: 413,

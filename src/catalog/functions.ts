@@ -34,6 +34,9 @@ export const SCOPE_BIT: Readonly<Record<Endpoint, number>> = {
 export const TABLE_OWNER = "rowhouse_tables";
 /** The role that owns the functions and that they run as: row security applies to it. */
 export const FUNCTION_OWNER = "rowhouse_tenant";
+/** What a function of a write returns in place of a row whose tag is none of those asked for. */
+export const NO_MATCH = "412";
+
 /** The roles that may execute the functions. */
 export const FUNCTION_CALLERS = ["rowhouse_service", "rowhouse_data"] as const;
 
@@ -43,8 +46,15 @@ const TYPES = {
   int4: { name: "pg_catalog.int4", printed: "integer" },
   text: { name: "pg_catalog.text", printed: "text" },
   bytea: { name: "pg_catalog.bytea", printed: "bytea" },
+  tags: { name: "pg_catalog.text", printed: "text" },
 } as const;
-type ValueOf = { uuid: string; int4: number; text: string; bytea: Uint8Array };
+type ValueOf = {
+  uuid: string;
+  int4: number;
+  text: string;
+  bytea: Uint8Array;
+  tags: string | null;
+};
 
 const ARGUMENTS = {
   /** The calling app. */
@@ -60,6 +70,10 @@ const ARGUMENTS = {
   offset: "int4",
   /** Maximum size of the answer in bytes: of a row exactly, of a list give or take a row. */
   bytes: "int4",
+  /** The tags that the row must have one of for a write, with commas between; `null` if any will do. */
+  match: "tags",
+  /** The tags of the states of a page that the caller has, with commas between; `null` if it has none. */
+  known: "tags",
 } as const satisfies Readonly<Record<string, keyof typeof TYPES>>;
 type Argument = keyof typeof ARGUMENTS;
 
@@ -67,11 +81,11 @@ type Argument = keyof typeof ARGUMENTS;
 const OF_CALLER = ["app", "proof"] as const satisfies readonly Argument[];
 /** The arguments after those. */
 const OF_ENDPOINT = {
-  list: ["limit", "offset", "bytes"],
+  list: ["limit", "offset", "bytes", "known"],
   get: ["id", "bytes"],
   create: ["id", "body", "bytes"],
-  update: ["id", "body", "bytes"],
-  delete: ["id"],
+  update: ["id", "body", "bytes", "match"],
+  delete: ["id", "match"],
 } as const satisfies Readonly<Record<Endpoint, readonly Argument[]>>;
 
 type CallerArgument = (typeof OF_CALLER)[number];
@@ -133,7 +147,10 @@ export function callText(set: ColumnSet, endpoint: Endpoint): string {
 }
 
 /** The parameters of a call, in the order in which the function takes them. */
-export function toParameters(caller: Caller, call: EndpointCall): (string | number | Uint8Array)[] {
+export function toParameters(
+  caller: Caller,
+  call: EndpointCall,
+): (string | number | Uint8Array | null)[] {
   // A call has all arguments of its endpoint, and no others are read here.
   const values = { ...caller, ...call.values } as Values<Argument>;
   return argumentsOf(call.endpoint).map((name) => values[name]);

@@ -12,6 +12,7 @@ export {
   FUNCTION_OWNER,
   functionName,
   functionSignature,
+  NO_MATCH,
   placeholdersOf,
   printedArguments,
   RETRY,
@@ -33,3 +34,4 @@ export {
   referencesOf,
 } from "./names.ts";
 export { ofAnotherRelease } from "./other_release.ts";
+export { rowTag, TAG_LENGTH } from "./row_tag.ts";

@@ -9,6 +9,7 @@ import {
   callText,
   type Endpoint,
   type EndpointCall,
+  NO_MATCH,
   ofAnotherRelease,
   RETRY,
   type RecordedTable,
@@ -24,21 +25,23 @@ import {
 } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
-  type AnswerOptions,
   acceptsEventStream,
   acceptsJson,
-  answerBytes,
   answerEmpty,
   checkJsonBody,
   type KeyRequestContext,
   keyRefused,
+  type NamedTags,
   type Route,
+  readIfMatch,
+  readIfNoneMatch,
   readText,
   refuseQuery,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
+import { answerPage, answerReader, answerRow, checkMatch } from "./answers.ts";
 import { ONLY_PAGES, readPage } from "./query.ts";
 import { readJsonObject } from "./read_json.ts";
 import { type ReadRow, readRow } from "./read_row.ts";
@@ -74,20 +77,17 @@ async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Res
   const table = findTable(deps, context) ?? (await findNewTable(deps, context));
   checkAccept(context.request);
   const { limit, offset } = readPage(context.query);
-  const values = { limit, offset, bytes: deps.maxResponseBytes };
-  return answerFound(await callFunction(deps, context, { table, endpoint: "list", values }));
+  const known = readIfNoneMatch(context.request);
+  const values = { limit, offset, bytes: deps.maxResponseBytes, known: toTags(known) };
+  const page = await callFunction(deps, context, { table, endpoint: "list", values });
+  return answerPage(page, known);
 }
 
 async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const table = findTable(deps, context) ?? (await findNewTable(deps, context));
   const id = readRowRequest(context);
-  return answerFound(
-    await callFunction(deps, context, {
-      table,
-      endpoint: "get",
-      values: { id, bytes: deps.maxResponseBytes },
-    }),
-  );
+  const known = readIfNoneMatch(context.request);
+  return answerReader(await readOne(deps, context, { table, id }), known);
 }
 
 async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
@@ -101,7 +101,7 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
     endpoint: "create",
     values: { id, body: row.text, bytes: deps.maxResponseBytes },
   });
-  return answerFound(made, {
+  return answerRow(made, {
     status: 201,
     headers: { location: `/v1/data/db/${table.name}/${id}` },
   });
@@ -110,30 +110,49 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
 async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const found = findTable(deps, context) ?? (await findNewTable(deps, context));
   const id = readRowRequest(context);
+  const wanted = readIfMatch(context.request);
   const { table, row } = await readBody(deps, context, { table: found, whole: false });
   if (row.known === 0)
-    return answerFound(
-      await callFunction(deps, context, {
-        table,
-        endpoint: "get",
-        values: { id, bytes: deps.maxResponseBytes },
-      }),
-    );
-  return answerFound(
-    await callFunction(deps, context, {
-      table,
-      endpoint: "update",
-      values: { id, body: row.text, bytes: deps.maxResponseBytes },
-    }),
-  );
+    return answerRow(checkMatch(await readOne(deps, context, { table, id }), wanted));
+  const updated = await callFunction(deps, context, {
+    table,
+    endpoint: "update",
+    values: { id, body: row.text, bytes: deps.maxResponseBytes, match: toTags(wanted) },
+  });
+  return answerRow(takeMatched(updated));
 }
 
 async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const table = findTable(deps, context) ?? (await findNewTable(deps, context));
   const id = readRowRequest(context);
-  const found = await callFunction(deps, context, { table, endpoint: "delete", values: { id } });
-  if (found === null) throw new Problem("not_found");
+  const match = toTags(readIfMatch(context.request));
+  const found = await callFunction(deps, context, {
+    table,
+    endpoint: "delete",
+    values: { id, match },
+  });
+  if (takeMatched(found) === null) throw new Problem("not_found");
   return answerEmpty();
+}
+
+async function readOne(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  { table, id }: { table: RecordedTable; id: string },
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  const values = { id, bytes: deps.maxResponseBytes };
+  return await callFunction(deps, context, { table, endpoint: "get", values });
+}
+
+/** The tags as functions take them. Without any, and with `*`, every state will do that there is. */
+function toTags(wanted: NamedTags | undefined): string | null {
+  return typeof wanted === "object" ? wanted.filter((tag) => !tag.includes(",")).join(",") : null;
+}
+
+/** What a write returned. @throws {Problem} precondition_failed — that the row is in another state */
+function takeMatched(found: Uint8Array<ArrayBuffer> | null): Uint8Array<ArrayBuffer> | null {
+  if (found?.length !== NO_MATCH.length) return found;
+  throw new Problem("precondition_failed");
 }
 
 /** The table in the path, if this app has pushed it and this process already knows. */
@@ -298,9 +317,4 @@ function textsOf({ definition }: RecordedTable): Texts {
   };
   texts.set(definition, made);
   return made;
-}
-
-function answerFound(found: Uint8Array<ArrayBuffer> | null, options?: AnswerOptions): Response {
-  if (found === null) throw new Problem("not_found");
-  return answerBytes(found, options);
 }

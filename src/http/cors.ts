@@ -5,7 +5,7 @@
  * @module
  */
 
-const EXPOSED = "Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id";
+const EXPOSED = "ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id";
 
 /** Headers that let `origin` read an answer; only `Vary` if it is not allowed to. */
 export function corsHeaders(
@@ -28,7 +28,8 @@ export function preflightHeaders(allow: string, allowed: boolean): Record<string
   return {
     allow,
     "access-control-allow-methods": allow,
-    "access-control-allow-headers": "Authorization, Content-Type, Accept, X-Request-Id",
+    "access-control-allow-headers":
+      "Authorization, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id",
     "access-control-max-age": "600",
   };
 }

@@ -14,6 +14,7 @@ export { type CookieOptions, readCookies, toSetCookie, withCookies } from "./coo
 export { corsHeaders, preflightHeaders } from "./cors.ts";
 export { readForm } from "./form_body.ts";
 export { keyRefused } from "./key_refused.ts";
+export { isNamed, type NamedTags, readIfMatch, readIfNoneMatch } from "./preconditions.ts";
 export { readParameters, refuseQuery, unsupportedParameter } from "./query.ts";
 export {
   type AnswerOptions,

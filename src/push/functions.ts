@@ -13,9 +13,12 @@ import {
   FUNCTION_CALLERS,
   FUNCTION_OWNER,
   functionSignature,
+  hashColumnSet,
+  NO_MATCH,
   placeholdersOf,
   type RecordedName,
   SCOPE_BIT,
+  TAG_LENGTH,
 } from "../catalog/mod.ts";
 import { APP_SETTING, quoteBody, quoteLiteral, quoteName } from "../db/mod.ts";
 import { sqlDefault, sqlType } from "./types.ts";
@@ -32,6 +35,15 @@ const BODIES: Readonly<Record<Endpoint, (table: ColumnSet) => string>> = {
   delete: deleteBody,
 };
 
+/** A list looks twice, and must see one state of its table. */
+const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
+  list: "stable",
+  get: "volatile",
+  create: "volatile",
+  update: "volatile",
+  delete: "volatile",
+};
+
 /** The statements that create or replace the functions of a set, and grant their execution. */
 export function renderFunctions(table: ColumnSet): string[] {
   return ENDPOINTS.flatMap((endpoint) => {
@@ -39,7 +51,7 @@ export function renderFunctions(table: ColumnSet): string[] {
     // A default may contain any text, even a dollar quote.
     const body = quoteBody(renderBody(table, endpoint));
     return [
-      `create or replace function ${signature} returns ${TEXT} language plpgsql security definer as ${body}`,
+      `create or replace function ${signature} returns ${TEXT} language plpgsql ${VOLATILITY[endpoint]} security definer as ${body}`,
       `alter function ${signature} owner to ${FUNCTION_OWNER}`,
       `revoke all on function ${signature} from public`,
       `grant execute on function ${signature} to ${FUNCTION_CALLERS.join(", ")}`,
@@ -93,21 +105,22 @@ function beginAs(endpoint: Endpoint): string {
 
 /** Up to this many stored bytes, perhaps compressed, a page is built in one go and measured afterwards. */
 const STORED_BYTES = 524_288;
-/** A page with so few rows is built in one go, whatever they contain: looking first would take a tenth of the time. */
-const FEW_ROWS = 20;
-
 /** A tenth faster than what json_agg makes of the same rows, and without its line breaks. */
 const ROW_TEXT = `pg_catalog.row_to_json("$row")::${TEXT}`;
 
 /**
- * An ordinary page is built in one go; one that may be large is built row by row. It ends at the limit, and before a row
- * that is larger than the limit. If that row is the first one, its id is reported.
+ * The tag of the page, followed by the page unless the caller knows that tag. An ordinary page is built in one go; one that
+ * may be large is built row by row. It ends at the limit, and before a row that is larger than the limit. If that row is
+ * the first one, its id is reported. All is read from one state of the table, because the function is stable.
  */
 function listBody(table: ColumnSet): string {
-  const { app, limit, offset, bytes } = placeholdersOf("list");
+  const { app, limit, offset, bytes, known } = placeholdersOf("list");
   const mine = `from data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} ${app} order by "$t"."id"`;
   const page = `select ${outputs(table)} ${mine} limit ${limit} offset ${offset}`;
   return `declare
+  "$tag" ${TEXT};
+  "$found" pg_catalog.int8;
+  "$stored" pg_catalog.int8;
   "$text" ${TEXT};
   "$one" record;
   "$rows" ${TEXT}[] := '{}';
@@ -115,8 +128,13 @@ function listBody(table: ColumnSet): string {
   "$bytes" pg_catalog.int8 := 0;
 begin
 ${beginAs("list")}
-  if ${isSmall(table, mine)} then
-    select ${envelope(`pg_catalog.concat('[', pg_catalog.string_agg(${ROW_TEXT}, ','), ']')`, mine, limit)} into "$text" from (${page}) as "$row";
+  ${lookAtPage(table, mine)};
+  if "$tag" ${EQUALS} any (pg_catalog.string_to_array(${known}, ',')) then
+    return "$tag";
+  end if;
+  if "$stored" operator(pg_catalog.<=) ${STORED_BYTES} then
+    select pg_catalog.concat("$tag", '{"rows":[', pg_catalog.string_agg(${ROW_TEXT}, ','), ${envelopeEnd(limit)})
+    into "$text" from (${page}) as "$row";
     if pg_catalog.octet_length("$text") operator(pg_catalog.<=) ${bytes} then
       return "$text";
     end if;
@@ -134,23 +152,49 @@ ${beginAs("list")}
     "$count" := "$count" operator(pg_catalog.+) 1;
     "$bytes" := "$bytes" operator(pg_catalog.+) pg_catalog.octet_length("$text");
   end loop;
-  return ${envelope(`pg_catalog.concat('[', pg_catalog.array_to_string("$rows", ','), ']')`, mine, '"$count"')};
+  return pg_catalog.concat("$tag", '{"rows":[', pg_catalog.array_to_string("$rows", ','), ${envelopeEnd('"$count"')});
 end`;
 }
 
-function isTooLarge(text: string, bytes: string): string {
-  return `pg_catalog.octet_length("${text}") operator(pg_catalog.>) ${bytes}`;
+/** The end of a page's text, after `counted` of the rows that were found: one more than the page's, if there are. */
+function envelopeEnd(counted: string): string {
+  const { limit, offset } = placeholdersOf("list");
+  return `'],"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
+      case when "$found" operator(pg_catalog.>) ${counted} then 'true' else 'false' end, '}'`;
 }
 
-/** Whether the page's variable-length columns take few bytes as stored; nothing is decompressed to find out. */
-function isSmall(table: ColumnSet, mine: string): string {
-  const { limit, offset } = placeholdersOf("list");
+/**
+ * One look at the page and the row that follows it, without building any text: its tag, how many rows there are, and how
+ * many bytes their variable-length columns take as stored. The tag changes with everything that shapes the page. A row's
+ * `xmin` and `ctid` change whenever the row does; after a restore, and in another database, they may come again, so the
+ * start of the server and a random value of the database are part of it too.
+ */
+function lookAtPage(table: ColumnSet, mine: string): string {
+  const { limit, offset, bytes } = placeholdersOf("list");
   const sizes = unboundedColumns(table).map(
     ({ name }) => `coalesce(pg_catalog.pg_column_size("$t".${quoteName(name)}), 0)`,
   );
-  if (sizes.length === 0) return "true";
-  const size = `select ${sizes.join(" operator(pg_catalog.+) ")} as "$size" ${mine} limit ${limit} offset ${offset}`;
-  return `${limit} operator(pg_catalog.<=) ${FEW_ROWS} or coalesce((select pg_catalog.sum("$row"."$size") from (${size}) as "$row"), 0) operator(pg_catalog.<=) ${STORED_BYTES}`;
+  const size = sizes.length === 0 ? "0" : sizes.join(" operator(pg_catalog.+) ");
+  const bytesOf = (name: string) => `pg_catalog.int4send(${name})`;
+  const parts = [
+    `(select "$seed"."value" from rowhouse."tag_seed" as "$seed")`,
+    `pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time())`,
+    `${quoteLiteral(hashColumnSet(table))}::pg_catalog.bytea`,
+    ...[limit, offset, bytes].map(bytesOf),
+    `coalesce(pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea), ''::pg_catalog.bytea)`,
+  ];
+  const state = ['uuid_send("$t"."id")', 'xidsend("$t"."xmin")', 'tidsend("$t"."ctid")'];
+  return `select pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(${parts.join(CONCAT)}), 'hex'), ${TAG_LENGTH}),
+    pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
+  into "$tag", "$found", "$stored" from (
+    select ${state.map((part) => `pg_catalog.${part}`).join(CONCAT)} as "$state", ${size} as "$size"
+    ${mine} limit ${limit} operator(pg_catalog.+) 1 offset ${offset}) as "$row"`;
+}
+
+const CONCAT = " operator(pg_catalog.||) ";
+
+function isTooLarge(text: string, bytes: string): string {
+  return `pg_catalog.octet_length("${text}") operator(pg_catalog.>) ${bytes}`;
 }
 
 /** A lower bound of a row's size, without decompressing it: a row far too large is not built just to be measured. */
@@ -164,14 +208,6 @@ function leastBytes(table: ColumnSet): string {
 
 function unboundedColumns(table: ColumnSet): SetColumn[] {
   return table.columns.filter(({ kind }) => kind === "string" || kind === "json");
-}
-
-/** The answer around the rows; `hasMore` if another row follows them. */
-function envelope(rows: string, mine: string, counted: string): string {
-  const { limit, offset } = placeholdersOf("list");
-  return `pg_catalog.concat('{"rows":', ${rows}, ',"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
-    case when exists (select ${mine} limit 1 offset ${offset}::pg_catalog.int8 operator(pg_catalog.+) ${counted})
-      then 'true' else 'false' end, '}')`;
 }
 
 function getBody(table: ColumnSet): string {
@@ -222,8 +258,26 @@ ${returnText(id, bytes)}
 end`;
 }
 
+/** Whether the row has one of the tags asked for, which follow from its text; looked at again if another write was first. */
+function isMatch(table: ColumnSet, match: string): string {
+  const text = `(select pg_catalog.row_to_json("$old")::${TEXT} from (select ${outputs(table)}) as "$old")`;
+  return `(${match} is null or ${tagOf(text)} ${EQUALS} any (pg_catalog.string_to_array(${match}, ',')))`;
+}
+
+/** The tag of a row: as many hex digits of the hash of its text as the process takes. */
+function tagOf(text: string): string {
+  return `pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(${text}, 'UTF8')), 'hex'), ${TAG_LENGTH})`;
+}
+
+/** What a write that found no row to write returns: nothing, unless there is a row, whose tag was not asked for. */
+function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
+  const { app, id, match } = placeholdersOf(endpoint);
+  return `case when ${match} is not null and exists (
+    select from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) then '${NO_MATCH}' end`;
+}
+
 function updateBody(table: ColumnSet): string {
-  const { app, id, body, bytes } = placeholdersOf("update");
+  const { app, id, body, bytes, match } = placeholdersOf("update");
   const declared = table.columns.map(
     (column, index) => `  ${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
   );
@@ -241,10 +295,10 @@ begin
 ${beginAs("update")}
   update data.${quoteName(table.name)} as "$t" set
     ${set}
-  where ${isRow(app, id)}
+  where ${isRow(app, id)} and ${isMatch(table, match)}
   returning ${outputs(table)} into "$row";
   if not found then
-    return null;
+    return ${notMatched(table, "update")};
   end if;
   "$text" := ${ROW_TEXT};
 ${returnText(id, bytes)}
@@ -252,11 +306,14 @@ end`;
 }
 
 function deleteBody(table: ColumnSet): string {
-  const { app, id } = placeholdersOf("delete");
+  const { app, id, match } = placeholdersOf("delete");
   return `begin
 ${beginAs("delete")}
-  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)};
-  return case when found then '' end;
+  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)} and ${isMatch(table, match)};
+  if found then
+    return '';
+  end if;
+  return ${notMatched(table, "delete")};
 end`;
 }
 

@@ -58,7 +58,10 @@ export function answerPreflight(
 }
 
 function addHeaders({ headers }: Response, more: Readonly<Record<string, string>> = {}): void {
-  for (const name in more) headers.set(name, more[name] ?? "");
+  for (const name in more) {
+    // An answer that already varies with more than the origin says so itself.
+    if (name !== "vary" || !headers.has(name)) headers.set(name, more[name] ?? "");
+  }
 }
 
 /** Which other origins may read an answer; for pages, none. */

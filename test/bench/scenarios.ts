@@ -54,14 +54,14 @@ export const SCENARIOS: readonly Scenario[] = [
     name: `list-${limit}`,
     title: `list ${limit} rows`,
     http: { method: "GET" as const, path: `?limit=${limit}`, status: 200 },
-    call: callOf("list", `${limit}, 0, ${LIST_BYTES}`),
+    call: callOf("list", `${limit}, 0, ${LIST_BYTES}, null`),
     query: `select * from data.tasks where app_id = ${DRAWN_APP} order by id limit ${limit} offset 0`,
   })),
   {
     name: "update",
     title: "update a row",
     http: { method: "PATCH", path: "/:id", status: 200, body: JSON.stringify(CHANGE) },
-    call: callOf("update", `${DRAWN_ROW}, ${BODY}, ${LIST_BYTES}`),
+    call: callOf("update", `${DRAWN_ROW}, ${BODY}, ${LIST_BYTES}, null`),
     query: `update data.tasks set done = (b.v ->> 'done')::boolean, position = (b.v ->> 'position')::numeric
       from (select ${BODY}::json as v) as b
       where app_id = ${DRAWN_APP} and id = ${DRAWN_ROW} returning tasks.*`,

@@ -254,6 +254,8 @@ const ELSEWHERE: Readonly<Partial<Record<ProblemCode, string>>> = {
   invalid_json: "http/bodies_test.ts",
   body_too_large: "http/bodies_test.ts",
   unsupported_media_type: "http/bodies_test.ts",
+  invalid_precondition: "data/preconditions_test.ts",
+  precondition_failed: "data/preconditions_test.ts",
   invalid_request: "identity/auth_test.ts",
   invalid_signature: "gateway/upstream_test.ts",
   unknown_app: "identity/auth_test.ts",

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
+import { TAG_LENGTH } from "../../src/catalog/mod.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
@@ -129,9 +130,9 @@ describe("the serving login cannot", () => {
 describe("hostile session state:", () => {
   const listOf = async (app: TestApp) => {
     const [row] = await login.unsafe(
-      `select api.${LIST}('${app.id}', ${proofOf(app.key)}, 1000, 0, 8388608) as body`,
+      `select api.${LIST}('${app.id}', ${proofOf(app.key)}, 1000, 0, 8388608, null) as body`,
     );
-    const body = JSON.parse(row?.["body"] ?? "{}") as { rows: { title: string }[] };
+    const body = JSON.parse(row?.["body"].slice(TAG_LENGTH)) as { rows: { title: string }[] };
     return body.rows.map(({ title }) => title);
   };
 
@@ -174,7 +175,7 @@ describe("hostile session state:", () => {
     const codes = [
       await sqlstateOf(
         login,
-        `select api.${LIST}('${mine.id}', ${proofOf(mine.key)}, 1000, 0, 8388608)`,
+        `select api.${LIST}('${mine.id}', ${proofOf(mine.key)}, 1000, 0, 8388608, null)`,
       ),
       await sqlstateOf(
         login,
@@ -193,10 +194,16 @@ describe("hostile session state:", () => {
 
   test("without a tenant nothing is read, and a malformed one is refused", async () => {
     expect(
-      await sqlstateOf(login, `select api.${LIST}(null, ${proofOf(mine.key)}, 1000, 0, 8388608)`),
+      await sqlstateOf(
+        login,
+        `select api.${LIST}(null, ${proofOf(mine.key)}, 1000, 0, 8388608, null)`,
+      ),
     ).toBe(SIGNALS.keyRefused);
     expect(
-      await sqlstateOf(login, `select api.${LIST}('%', ${proofOf(mine.key)}, 1000, 0, 8388608)`),
+      await sqlstateOf(
+        login,
+        `select api.${LIST}('%', ${proofOf(mine.key)}, 1000, 0, 8388608, null)`,
+      ),
     ).toBe("22P02");
     expect(
       await sqlstateOf(
@@ -321,7 +328,7 @@ create domain pg_temp.jsonb as pg_catalog.text check (pg_temp.spy(value));
 select set_config('rowhouse.app_id', '${other.id}', false);`;
     await victim.unsafe(text);
     for (const call of [
-      `api.${LIST}('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, 10, 0, 8388608)`,
+      `api.${LIST}('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, 10, 0, 8388608, null)`,
       `api.${CREATE}('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, gen_random_uuid(), '{"title":"spied"}'::pg_catalog.text, 8388608)`,
     ]) {
       await victim.unsafe(`select ${call}`);

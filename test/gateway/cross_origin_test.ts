@@ -36,7 +36,8 @@ describe.each(SHAPES)('by a service of the shape "%s",', (shape) => {
       headers.get("access-control-allow-origin"),
       headers.get("access-control-allow-methods"),
     ]).toEqual([204, REGISTERED, "GET, HEAD, POST, OPTIONS"]);
-    expect(headers.get("access-control-allow-headers")).toContain("Authorization");
+    for (const name of ["Authorization", "If-Match", "If-None-Match"])
+      expect(headers.get("access-control-allow-headers")).toContain(name);
     expect(headers.has("access-control-allow-credentials")).toBe(false);
     expect(headers.get("vary")).toBe("Origin");
   });
@@ -53,7 +54,7 @@ describe.each(SHAPES)('by a service of the shape "%s",', (shape) => {
       REGISTERED,
     ]);
     expect(answer.headers.has("access-control-allow-credentials")).toBe(false);
-    expect(answer.headers.get("vary")).toBe("Origin");
+    expect(answer.headers.get("vary")).toEndWith("Origin");
   });
 
   test.each([
@@ -70,7 +71,7 @@ describe.each(SHAPES)('by a service of the shape "%s",', (shape) => {
     expect([actual.status, asked.status]).toEqual([200, 204]);
     for (const answer of [actual, asked]) {
       expect(namesOf(answer)).toEqual([]);
-      expect(answer.headers.get("vary")).toBe("Origin");
+      expect(answer.headers.get("vary")).toEndWith("Origin");
     }
   });
 

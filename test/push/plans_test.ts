@@ -49,11 +49,11 @@ const CALLS = ({ id, key }: TestApp, fresh: string) => {
   return [
     {
       name: "list",
-      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 1000, 0, 8388608)`,
+      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 1000, 0, 8388608, null)`,
     },
     {
       name: "a page of the list",
-      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 10, 500, 8388608)`,
+      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 10, 500, 8388608, null)`,
     },
     {
       name: "get",
@@ -65,15 +65,15 @@ const CALLS = ({ id, key }: TestApp, fresh: string) => {
     },
     {
       name: "update",
-      text: `select api.${functionOf(schema, "todos", "update")}('${id}', ${proof}, '${FIRST}', '{"title":"new ${fresh}","kind":"b"}', 8388608)`,
+      text: `select api.${functionOf(schema, "todos", "update")}('${id}', ${proof}, '${FIRST}', '{"title":"new ${fresh}","kind":"b"}', 8388608, null)`,
     },
     {
       name: "delete",
-      text: `select api.${functionOf(schema, "todos", "delete")}('${id}', ${proof}, '${fresh}')`,
+      text: `select api.${functionOf(schema, "todos", "delete")}('${id}', ${proof}, '${fresh}', null)`,
     },
     {
       name: "a delete that cascades",
-      text: `select api.${functionOf(schema, "projects", "delete")}('${id}', ${proof}, '${fresh}')`,
+      text: `select api.${functionOf(schema, "projects", "delete")}('${id}', ${proof}, '${fresh}', null)`,
     },
   ];
 };
@@ -115,6 +115,8 @@ function findScans(node: Node): Node[] {
 function findWasteful(found: { call: string; scans: Node[] }[]): unknown[] {
   return found.flatMap(({ call, scans }) =>
     scans
+      // It has one row, of no app.
+      .filter((scan) => scan["Relation Name"] !== "tag_seed")
       .filter((scan) => {
         const condition = scan["Index Cond"] ?? scan["Recheck Cond"] ?? "";
         return !/app_id/.test(condition) || (!/list/.test(call) && !/ AND /.test(condition));

@@ -80,6 +80,11 @@ end
 $$;
 grant execute on function rowhouse.refuse_row(uuid) to rowhouse_tenant;
 
+-- What the tags of pages are mixed with: nobody who is shown one can tell what it was made of.
+create table rowhouse.tag_seed (value bytea not null);
+insert into rowhouse.tag_seed (value) values (uuid_send(gen_random_uuid()));
+grant select on rowhouse.tag_seed to rowhouse_tenant;
+
 create function rowhouse.scope_bits(scopes text[]) returns smallint language sql immutable
 set search_path = pg_catalog, pg_temp as $$
   select (${BITS.map(toBit).join("\n    + ")})::smallint

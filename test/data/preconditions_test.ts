@@ -1,0 +1,245 @@
+/** Entity tags: a reader who has a state gets no body, and a writer who has not seen a row's state changes nothing. @module */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+
+const schema = defineSchema({
+  notes: {
+    text: t.string().required(),
+    amount: t.decimal(),
+    at: t.timestamp(),
+    data: t.json(),
+    mood: t.enum(["good", "ünïque"]).default("good"),
+  },
+  bare: {},
+});
+const NOTES = "/v1/data/db/notes";
+const MISSING = "00000000-0000-7000-8000-000000000000";
+
+let service: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService();
+  app = await service.makeApp(schema);
+});
+afterAll(() => service.close());
+
+type Row = { id: string; text: string };
+
+const VALUES = {
+  text: 'tä\u0001xt 🎈 "quoted"',
+  amount: "12.3400",
+  at: "2026-01-02T03:04:05.123456Z",
+  data: { b: [1, null, "x"], a: { "": 1.5 } },
+};
+
+async function makeNote(json: object = VALUES): Promise<{ path: string; tag: string; row: Row }> {
+  const made = await service.call(app, NOTES, { method: "POST", json });
+  expect(made.status).toBe(201);
+  const row = made.json as Row;
+  return { path: `${NOTES}/${row.id}`, tag: tagOf(made), row };
+}
+
+function tagOf({ headers }: Answer): string {
+  const tag = headers.get("etag") ?? "";
+  expect(tag).toMatch(/^"[0-9a-f]{32}"$/);
+  return tag;
+}
+
+const read = (path: string, headers: Record<string, string> = {}) =>
+  service.call(app, path, { headers });
+const write = (path: string, json: object, headers: Record<string, string> = {}) =>
+  service.call(app, path, { method: "PATCH", json, headers });
+const remove = (path: string, headers: Record<string, string> = {}) =>
+  service.call(app, path, { method: "DELETE", headers });
+
+describe("a row's tag", () => {
+  test("is the same on create, get and update, and another for each state", async () => {
+    const { path, tag } = await makeNote();
+    expect(tagOf(await read(path))).toBe(tag);
+    const updated = await write(path, { text: "other" });
+    expect(tagOf(updated)).not.toBe(tag);
+    expect(tagOf(await read(path))).toBe(tagOf(updated));
+    const back = await write(path, { text: VALUES.text });
+    expect(tagOf(back)).toBe(tag);
+  });
+
+  test("says that an answer may be kept, and asked about", async () => {
+    const { path, tag } = await makeNote();
+    for (const answer of [await read(path), await read(path, { "if-none-match": tag })]) {
+      expect(answer.headers.get("cache-control")).toBe("private, no-cache");
+      expect(answer.headers.get("vary")).toBe("Authorization, Accept-Encoding, Origin");
+    }
+  });
+});
+
+describe("If-None-Match", () => {
+  test("a state that the reader has is not sent again, in every form of its tag", async () => {
+    const { path, tag } = await makeNote();
+    const text = tag.slice(1, -1);
+    const forms = [
+      tag,
+      `W/${tag}`,
+      `"x", ${tag}`,
+      `"${text}-gzip"`,
+      `"${text}-zstd"`,
+      "*",
+      `"a,b",${tag},`,
+    ];
+    for (const form of forms) {
+      const answer = await read(path, { "if-none-match": form });
+      expect([form, answer.status, answer.text, answer.headers.get("etag")]).toEqual([
+        form,
+        304,
+        "",
+        tag,
+      ]);
+    }
+  });
+
+  test("another state is sent, and so is a row for the tag of another", async () => {
+    const { path, tag } = await makeNote();
+    const other = await makeNote({ text: "other" });
+    expect((await read(path, { "if-none-match": other.tag })).status).toBe(200);
+    await write(path, { text: "new" });
+    const answer = await read(path, { "if-none-match": tag });
+    expect([answer.status, (answer.json as Row).text]).toEqual([200, "new"]);
+  });
+
+  test("a missing row is missing, whatever the reader has", async () => {
+    expect((await read(`${NOTES}/${MISSING}`, { "if-none-match": "*" })).status).toBe(404);
+  });
+});
+
+describe("If-Match", () => {
+  test("a row in that state is updated and deleted", async () => {
+    const { path, tag } = await makeNote();
+    const updated = await write(path, { text: "new" }, { "if-match": `"nonsense", ${tag}` });
+    expect([updated.status, (updated.json as Row).text]).toEqual([200, "new"]);
+    expect(
+      (await remove(path, { "if-match": `${tagOf(updated).slice(0, -1)}-gzip"` })).status,
+    ).toBe(204);
+  });
+
+  test("a row in another state is left as it is", async () => {
+    const { path, tag } = await makeNote();
+    const updated = await write(path, { text: "theirs" });
+    for (const refused of [
+      await write(path, { text: "mine" }, { "if-match": tag }),
+      await write(path, {}, { "if-match": tag }),
+      await write(path, { text: "mine" }, { "if-match": `W/${tagOf(updated)}` }),
+      await write(path, { text: "mine" }, { "if-match": '"a,b"' }),
+      await write(path, { text: "mine" }, { "if-match": '""' }),
+      await remove(path, { "if-match": tag }),
+    ]) {
+      expect([refused.status, refused.json]).toMatchObject([
+        412,
+        {
+          error: "precondition_failed",
+          message: "The row is not in a state that `If-Match` names; nothing was written",
+        },
+      ]);
+    }
+    expect((await read(path)).text).toBe(updated.text);
+  });
+
+  test("without columns to write the row is compared all the same", async () => {
+    const { path, tag } = await makeNote();
+    expect((await write(path, {}, { "if-match": tag })).status).toBe(200);
+    const bare = await service.call(app, "/v1/data/db/bare", { method: "POST", json: {} });
+    const barePath = `/v1/data/db/bare/${(bare.json as Row).id}`;
+    expect((await write(barePath, {}, { "if-match": tag })).status).toBe(412);
+    expect((await remove(barePath, { "if-match": tagOf(bare) })).status).toBe(204);
+  });
+
+  test("any state will do for *, and a missing row is missing", async () => {
+    const { path, tag } = await makeNote();
+    expect((await write(path, { text: "new" }, { "if-match": "*" })).status).toBe(200);
+    for (const ifMatch of ["*", tag]) {
+      expect(
+        (await write(`${NOTES}/${MISSING}`, { text: "x" }, { "if-match": ifMatch })).status,
+      ).toBe(404);
+      expect((await write(`${NOTES}/${MISSING}`, {}, { "if-match": ifMatch })).status).toBe(404);
+      expect((await remove(`${NOTES}/${MISSING}`, { "if-match": ifMatch })).status).toBe(404);
+    }
+    expect((await remove(path, { "if-match": "*" })).status).toBe(204);
+  });
+
+  test("of writers who have seen one state, one writes", async () => {
+    const { path, tag } = await makeNote();
+    for (let round = 0, seen = tag; round < 20; round++) {
+      const tries = ["a", "b", "c", "d"].map((by) =>
+        write(path, { text: `${by}${round}` }, { "if-match": seen }),
+      );
+      const answers = await Promise.all(tries);
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412]);
+      const now = await read(path);
+      expect(answers.find(({ status }) => status === 200)?.text).toBe(now.text);
+      seen = tagOf(now);
+    }
+  });
+
+  test("a row of another app is missing, not in another state", async () => {
+    const other = await service.makeApp(schema);
+    const { path, tag } = await makeNote();
+    for (const ifMatch of ["*", tag, '"x"']) {
+      const answer = await service.call(other, path, {
+        method: "PATCH",
+        json: { text: "stolen" },
+        headers: { "if-match": ifMatch },
+      });
+      expect(answer.status).toBe(404);
+    }
+  });
+});
+
+describe("a header that is none", () => {
+  const MALFORMED = [
+    "",
+    "x",
+    '"x',
+    'x"',
+    '"a" "b"',
+    "W/x",
+    'w/"x"',
+    '*, "x"',
+    '"x", *',
+    "**",
+    '"a b"',
+    ",",
+    "'x'",
+  ];
+  test.each(MALFORMED)("%p", async (text) => {
+    const { path } = await makeNote();
+    for (const [answer, name] of [
+      [await read(path, { "if-none-match": text }), "If-None-Match"],
+      [await write(path, { text: "x" }, { "if-match": text }), "If-Match"],
+      [await remove(path, { "if-match": text }), "If-Match"],
+    ] as const) {
+      expect([answer.status, answer.json]).toMatchObject([
+        400,
+        {
+          error: "invalid_precondition",
+          message: `Cannot read ${name}: must be "*", or the text of an ETag in its quotes, or several with commas between`,
+        },
+      ]);
+    }
+    expect((await read(path)).status).toBe(200);
+  });
+
+  test("is refused after the id and before the body", async () => {
+    const bad = { "if-match": "x" };
+    expect((await write(`${NOTES}/no-id`, {}, bad)).json).toMatchObject({ error: "invalid_id" });
+    const answer = await service.call(app, `${NOTES}/${MISSING}`, {
+      method: "PATCH",
+      body: "x",
+      headers: bad,
+    });
+    expect(answer.json).toMatchObject({ error: "invalid_precondition" });
+  });
+});
