@@ -27,6 +27,7 @@ const RUNS: readonly Run[] = [
   },
   { name: "the image", start: startEmbedded, command: ["bun", "run", "test:container"] },
   { name: "pages walked", start: startEmbedded, command: ["bun", "run", "test:docs"] },
+  { name: "the first hour", start: startEmbedded, command: ["bun", "run", "test:walk"] },
   { name: "storms", start: startEmbedded, command: ["bun", "run", "test:storm"] },
   {
     name: "gateway, data and identity apart",

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
+import { asRoot } from "./as_root.ts";
 import { ROOT } from "./command.ts";
 
 const Config = v.object({
@@ -111,18 +112,14 @@ function startContainer(
   const [uid = "", gid = ""] = config.User.split(":");
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const inside = [config.WorkingDir, gid, uid, ...config.Env, ...settings, ...words];
-  return Bun.spawn(asRoot("unshare", ["--mount", "bash", "-c", ENTER, "enter", root, ...inside]), {
+  return Bun.spawn(asRoot("unshare", "--mount", "bash", "-c", ENTER, "enter", root, ...inside), {
     stdio: ["ignore", "pipe", "pipe"],
   });
 }
 
 function runAsRoot(name: string, words: readonly string[]): string {
-  const [command = name, ...rest] = asRoot(name, words);
+  const [command = name, ...rest] = asRoot(name, ...words);
   return execFileSync(command, rest, { encoding: "utf8", maxBuffer: 1 << 26, stdio: STDIO });
 }
 
 const STDIO: StdioOptions = ["ignore", "pipe", "pipe"];
-
-function asRoot(name: string, words: readonly string[]): string[] {
-  return [...(process.getuid?.() === 0 ? [] : ["sudo", "-n"]), name, ...words];
-}

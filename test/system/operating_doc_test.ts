@@ -18,6 +18,8 @@ const readme = readFileSync(join(ROOT, "README.md"), "utf8");
 const lines = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
   .flatMap(([, block = ""]) => block.split("\n"))
   .map((line) => line.replace(/\s+#.*$/, ""))
+  // A command with the settings of a file is that command here.
+  .map((line) => line.replace(/^\(set -a; \. \S+; (.*)\)$/, "$1"))
   .filter((line) => line !== "");
 const commands = lines.filter((line) => line.startsWith("rowhouse "));
 

@@ -1,0 +1,113 @@
+/** A machine on which somebody begins with an app of their own: one has npm and Node alone, the other Bun alone. @module */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../support/command.ts";
+import type { Machine, RunOptions } from "../support/machine.ts";
+
+const { devDependencies, version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+const BUN = `bun@${devDependencies.bun}`;
+const TARBALL = `../rowhouse/rowhouse-${version}.tgz`;
+
+/** What the README has a reader type. */
+export type Shape = {
+  name: string;
+  /** Programs that the machine does not have. */
+  lacks: readonly string[];
+  /** In the repository: what it needs, and the package. */
+  pack: string;
+  /** In an empty folder: a project, with the package. */
+  start: string;
+  /** What stands before the arguments of each. */
+  rowhouse: string;
+  bun: string;
+  tsc: string;
+  /** How the machine that serves gets its Bun. */
+  installBun: string;
+};
+
+export const SHAPES: readonly Shape[] = [
+  {
+    name: "npm and Node alone",
+    lacks: ["bun", "bunx"],
+    pack: `npx -y ${BUN} install && npx bun pm pack`,
+    start: `npm init -y && npm install ${BUN} ${TARBALL}`,
+    rowhouse: "npx rowhouse",
+    bun: "npx bun",
+    tsc: "npx tsc",
+    installBun: `npm install --global --prefix /usr/local ${BUN}`,
+  },
+  {
+    name: "Bun alone",
+    lacks: ["node", "npm", "npx", "corepack"],
+    pack: "bun install && bun pm pack",
+    start: `bun init -y && bun add ${TARBALL}`,
+    rowhouse: "bunx rowhouse",
+    bun: "bun",
+    tsc: "bunx tsc",
+    installBun: "bun --version",
+  },
+];
+
+/** Installs the package alone: what a project has that does not know about Bun yet. */
+export const START_WITHOUT_BUN = `npm init -y && npm install ${TARBALL}`;
+
+export const HOME = "/home/developer";
+const DEVELOPER = { account: "developer", folder: HOME } as const;
+/** In the project of the developer. */
+export const AS_DEVELOPER: RunOptions = { ...DEVELOPER, folder: `${HOME}/my-app` };
+
+/** An account, the programs of the shape, a checkout, and an empty folder for the project. */
+export async function equip(machine: Machine, { lacks }: Shape): Promise<void> {
+  await machine.run(`useradd --create-home --shell /bin/bash ${DEVELOPER.account}`);
+  const paths = lacks.map((name) => `{/usr/local,/usr,}/{bin,sbin}/${name}`);
+  await machine.run(`rm -f ${paths.join(" ")}`);
+  if (lacks.includes("node")) await installOwnBun(machine);
+  for (const name of lacks) await machine.run(`command -v ${name}`, { exits: 1 });
+  await checkOut(machine, "rowhouse", DEVELOPER);
+  await machine.run("mkdir my-app", DEVELOPER);
+}
+
+/** The Bun that runs this. */
+async function installOwnBun(machine: Machine): Promise<void> {
+  const input = readFileSync(process.execPath);
+  await machine.run("cat >/usr/local/bin/bun && chmod 755 /usr/local/bin/bun", { input });
+  await machine.run("ln -s bun /usr/local/bin/bunx");
+}
+
+/** What git would give to whoever checks out, with what is not committed yet. */
+export async function checkOut(machine: Machine, folder: string, as: RunOptions): Promise<void> {
+  const list = "git ls-files -co --exclude-standard -z | xargs -0 ls -d 2>/dev/null";
+  const { stdout } = spawnSync("bash", ["-c", `${list} | tar -c -T -`], {
+    cwd: ROOT,
+    maxBuffer: 1 << 27,
+  });
+  const unpack = `mkdir '${folder}' && tar -x --no-same-owner -C '${folder}'`;
+  await machine.run(unpack, { ...as, input: stdout });
+}
+
+/** Starts what goes on, and waits until it says so; what it said until then. */
+export async function startServer(
+  machine: Machine,
+  command: string,
+  { log, says, ...options }: RunOptions & { log: string; says: string },
+): Promise<string> {
+  return await machine.run(
+    `setsid env --default-signal=INT ${command} >${log}.log 2>&1 </dev/null & echo $! >${log}.pid
+for _ in $(seq 600); do
+  grep -q '${says}' ${log}.log && { cat ${log}.log; exit; }
+  kill -0 $(cat ${log}.pid) 2>/dev/null || break
+  sleep 0.1
+done
+cat ${log}.log; exit 1`,
+    options,
+  );
+}
+
+/** Ends it as Ctrl-C on its terminal does. */
+export async function stopServer(machine: Machine, log: string, as: RunOptions): Promise<void> {
+  await machine.run(
+    `group=$(cat ${log}.pid); kill -INT -- -$group; while pgrep -g $group >/dev/null; do sleep 0.1; done`,
+    as,
+  );
+}

@@ -1,0 +1,174 @@
+/** The first hour of somebody new, from a clean folder to production, by what the pages say: with npm alone, with Bun alone. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type Machine, startMachine } from "../support/machine.ts";
+import {
+  AS_DEVELOPER,
+  checkOut,
+  equip,
+  HOME,
+  SHAPES,
+  START_WITHOUT_BUN,
+  startServer,
+  stopServer,
+} from "./developer.ts";
+import { operate, startStaging } from "./operator.ts";
+import { signIn, visit } from "./visitor.ts";
+
+const STEP_MS = 180_000;
+const PRODUCTION = "https://api.example.org";
+const OWN_TABLE = `  my_app_tags: {
+    label: t.string().required().unique(),
+  },
+`;
+
+describe.each([...SHAPES])("with $name", (shape) => {
+  let machine: Machine;
+  /** What dev said. */
+  let tour = "";
+  /** What the operator's commands said: a link, and the app's keys. */
+  let said = "";
+  let stagingKey = "";
+  beforeAll(async () => {
+    machine = await startMachine();
+    await equip(machine, shape);
+  }, STEP_MS);
+  afterAll(async () => await machine?.stop(), STEP_MS);
+
+  const run = (commands: string, options: object = {}) =>
+    machine.run(commands, { ...AS_DEVELOPER, ...options });
+  const runAll = async (text: string, pattern: RegExp) => {
+    const found = [...text.matchAll(pattern)].map(([, command = ""]) => command);
+    const answers: string[] = [];
+    for (const command of found) answers.push(await run(command));
+    return answers;
+  };
+
+  test(
+    "the package is packed in a fresh checkout, and installed in a project of one's own",
+    async () => {
+      await run(shape.pack, { folder: `${HOME}/rowhouse`, isOnline: true });
+      if (shape.lacks.includes("bun")) {
+        await run(START_WITHOUT_BUN, { isOnline: true });
+        expect(await run("npx rowhouse --version", { exits: 1 })).toMatch(
+          /^Rowhouse runs on Bun, which is not on this machine: npm install --save-dev bun, .*\n$/,
+        );
+      }
+      await run(shape.start, { isOnline: true });
+      const started = await run(`${shape.rowhouse} init`, { isOnline: true });
+      expect(started).toEndWith(`Next: ${shape.rowhouse} dev\n`);
+      expect(started).not.toContain("Run ");
+      expect(await run(shape.tsc)).toBe("");
+    },
+    STEP_MS,
+  );
+
+  test(
+    "dev runs at once, and what it prints works when it is pasted",
+    async () => {
+      const says = "Ctrl-C stops everything";
+      const options = { ...AS_DEVELOPER, log: "dev", says };
+      tour = await startServer(machine, `${shape.rowhouse} dev`, options);
+      const [created = "", listed = ""] = await runAll(tour, /^ {2}(curl .*)$/gm);
+      expect(JSON.parse(listed).rows).toEqual([JSON.parse(created)]);
+      const lines = /^In code.*\n([\s\S]*?)\n\n/m.exec(tour)?.[1] ?? "";
+      await machine.write(`${HOME}/my-app/app.ts`, lines.replace(/^ {2}/gm, ""));
+      expect(await run(`${shape.bun} app.ts`)).toContain(JSON.parse(created).id);
+      expect(await run(shape.tsc)).toBe("");
+    },
+    STEP_MS,
+  );
+
+  test(
+    "a table of one's own is pushed while dev runs, and has rows",
+    async () => {
+      const open = "export default defineSchema({\n";
+      const schema = await run("cat schema/mod.ts");
+      await machine.write(`${HOME}/my-app/schema/mod.ts`, schema.replace(open, open + OWN_TABLE));
+      await run(
+        `for _ in $(seq 300); do grep -q 'create table my_app_tags' dev.log && exit; sleep 0.1; done; exit 1`,
+      );
+      const commands = tour
+        .replaceAll("/my_app_folders", "/my_app_tags")
+        .replaceAll('{"name":"Milk"}', '{"label":"red"}');
+      const [created = "", listed = ""] = await runAll(commands, /^ {2}(curl .*)$/gm);
+      expect(JSON.parse(listed).rows).toEqual([JSON.parse(created)]);
+      await stopServer(machine, "dev", AS_DEVELOPER);
+    },
+    STEP_MS,
+  );
+
+  test(
+    "docs/operating.md leads to production: Debian's PostgreSQL, PgBouncer and nginx, and doctor finds nothing",
+    async () => {
+      await machine.run(shape.installBun, { isOnline: true });
+      await checkOut(machine, "/opt/rowhouse", {});
+      said = await operate(machine);
+      expect(
+        said.match(/^(ok|warn|FAIL) .*$/gm)?.filter((line) => !line.startsWith("ok ")),
+      ).toEqual([]);
+      expect(said).toMatch(/^ok {3}pooler: .*off/m);
+    },
+    STEP_MS,
+  );
+
+  test(
+    "the schema is pushed to a second service, and to production over https",
+    async () => {
+      stagingKey = await startStaging(machine, shape);
+      await machine.write(
+        `${HOME}/my-app/rowhouse.json`,
+        JSON.stringify({
+          places: {
+            staging: "http://127.0.0.1:8790",
+            production: { url: PRODUCTION, confirm: true },
+          },
+        }),
+      );
+      const [, productionKey = ""] = said.match(/^rh_\S+$/gm) ?? [];
+      const env = {
+        ROWHOUSE_API_KEY_STAGING: stagingKey,
+        ROWHOUSE_API_KEY_PRODUCTION: productionKey,
+      };
+      for (const place of ["staging", "production"]) {
+        const push = `${shape.rowhouse} db push --to ${place} --yes --journal schema/${place}`;
+        expect(await run(push, { env })).toContain("create table my_app_tags");
+      }
+    },
+    STEP_MS,
+  );
+
+  test(
+    "a row is created and read over https, with the client",
+    async () => {
+      const [env = ""] = said.match(/^rh_\S+$/gm) ?? [];
+      const code = `import { createDataClient } from "rowhouse/data";
+import schema from "./schema/mod.ts";
+const apiKey = process.env["ROWHOUSE_API_KEY"] ?? "";
+const db = createDataClient({ baseUrl: "${PRODUCTION}", apiKey, schema });
+const { id } = await db.my_app_tags.create({ label: "red" });
+console.log((await db.my_app_tags.get(id)).label);
+`;
+      await machine.write(`${HOME}/my-app/production.ts`, code);
+      const answer = await run(`${shape.bun} production.ts`, { env: { ROWHOUSE_API_KEY: env } });
+      expect(answer).toBe("red\n");
+    },
+    STEP_MS,
+  );
+
+  test(
+    "the first administrator signs in over https, and the app learns who it is",
+    async () => {
+      const [link = ""] = /https:\/\/id\.example\.org\/set-password\S+/.exec(said) ?? [];
+      const headers = await signIn(machine, link, "grace@example.org");
+      expect(headers).toMatch(/^HTTP\/1\.1 303 /);
+      expect(headers).toMatch(
+        /^Set-Cookie: __Secure-rowhouse_session=(?=.*Domain=example\.org)(?=.*Secure)(?=.*HttpOnly)/im,
+      );
+      const origin = "-H 'Origin: https://wiki.example.org' -i";
+      const answer = await visit(machine, `${PRODUCTION}/v1/auth/me?app=wiki`, origin);
+      expect(answer).toMatch(/^access-control-allow-origin: https:\/\/wiki\.example\.org/im);
+      expect(answer).toContain("grace@example.org");
+    },
+    STEP_MS,
+  );
+});
