@@ -73,6 +73,7 @@ export const QUOTAS = {
   tables: 500,
   /** Each delete from a table looks for rows through every reference to it, whichever app declared the reference. */
   referencesPerTarget: 100,
+  referencesToForeignTable: 20,
   columnsPerTable: 200,
   indexesPerTable: 16,
   /** An index entry contains decimals of up to 400 digits in full. */

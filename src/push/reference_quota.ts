@@ -1,7 +1,12 @@
-/** How many references to one table an app may have: each of them slows down every app's deletes from it. Pure. @module */
+/**
+ * How many references there may be to one table: each of them slows down every app's deletes from it. An app's own tables
+ * may have many to a table of its own, fewer to another app's, and those of all other apps together no more than that. Pure.
+ *
+ * @module
+ */
 import { type Definition, QUOTAS, type TableDefinition } from "../dsl/mod.ts";
 import type { Conflict } from "./compare.ts";
-import type { PushState } from "./state.ts";
+import type { PushState, TableState } from "./state.ts";
 
 type Reference = { table: string; column: string; target: string };
 
@@ -17,20 +22,60 @@ export function findTooManyReferences(
   const known = new Set(registered.map(toKey));
   const fresh = definition.tables.flatMap(toReferences).filter((one) => !known.has(toKey(one)));
   const byTarget = Map.groupBy([...registered, ...fresh], ({ target }) => target);
+  const tables = new Map(state.tables.map((table) => [table.name, table]));
   return [...byTarget].flatMap(([target, references]) => {
-    const first = fresh.find((one) => one.target === target);
-    if (first === undefined || references.length <= QUOTAS.referencesPerTarget) return [];
-    return [
-      {
-        table: first.table,
-        column: first.column,
-        wanted: `${references.length} references to ${target}`,
-        found: `at most ${QUOTAS.referencesPerTarget} to one table, including those no longer declared`,
-        holder: "an app",
-        remedy: "refer to it from fewer columns",
-      },
-    ];
+    const made = fresh.filter((one) => one.target === target);
+    const [first] = made;
+    if (first === undefined) return [];
+    const found = tables.get(target);
+    const excess =
+      findExcess(references, target) ??
+      (found === undefined || found.ownerAppId === appId
+        ? undefined
+        : findExcessOfOthers(found, { made, tables, appId }));
+    if (excess === undefined) return [];
+    const { table, column } = first;
+    return [{ table, column, ...excess, remedy: "refer to it from fewer columns" }];
   });
+}
+
+type Excess = Pick<Conflict, "wanted" | "found" | "holder">;
+
+function findExcess(references: readonly Reference[], target: string): Excess | undefined {
+  if (references.length <= QUOTAS.referencesPerTarget) return undefined;
+  return {
+    wanted: `${references.length} references to ${target}`,
+    found: `at most ${QUOTAS.referencesPerTarget} to one table, including those no longer declared`,
+    holder: "an app",
+  };
+}
+
+type Made = {
+  made: readonly Reference[];
+  tables: ReadonlyMap<string, TableState>;
+  appId: string;
+};
+
+/** Of a table that the app does not own: only what it makes itself is new to the table. */
+function findExcessOfOthers(
+  { name, references }: TableState,
+  { made, tables, appId }: Made,
+): Excess | undefined {
+  const isOwn = ({ table }: Reference) => (tables.get(table)?.ownerAppId ?? appId) === appId;
+  const added = made.filter(isOwn).length;
+  if (added === 0) return undefined;
+  if (references.own + added > QUOTAS.referencesToForeignTable)
+    return {
+      wanted: `${references.own + added} references to ${name}`,
+      found: `at most ${QUOTAS.referencesToForeignTable} to a table of another app`,
+      holder: "an app",
+    };
+  if (references.foreign + added <= QUOTAS.referencesPerTarget) return undefined;
+  return {
+    wanted: `${added} more references to ${name}`,
+    found: `at most ${QUOTAS.referencesPerTarget} from tables of other apps than its owner`,
+    holder: "that table",
+  };
 }
 
 function toReferences({ name, columns }: TableDefinition): Reference[] {

@@ -19,6 +19,8 @@ export type TableState = {
   stamp: number;
   /** Whether a build on it would take noticeably long. */
   isLarge: boolean;
+  /** How many references there are to it from tables of other apps than its owner: of this app, and of all. */
+  references: { own: number; foreign: number };
   uses: RecordedUse[];
   sets: RecordedSet[];
 };
@@ -63,6 +65,16 @@ export async function readState(
               then pg_catalog.pg_stat_get_live_tuples(oid) / ${ROWS_A_PAGE} else relpages end >= $3::pg_catalog.int4
             from pg_catalog.pg_class where relname = concerned.name and relkind in ('r', 'p')
               and relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'data')), false),
+          -- Each reference has triggers on the table that it refers to, which are found by index.
+          'references', (select json_build_object('own', count(distinct tgconstraint) filter (where source.owner_app_id = $1),
+              'foreign', count(distinct tgconstraint))
+            from pg_catalog.pg_trigger
+            join pg_catalog.pg_constraint on pg_constraint.oid = tgconstraint and confrelid = tgrelid and contype = 'f'
+            join pg_catalog.pg_class on pg_class.oid = conrelid
+            join rowhouse.tables as source on source.name = relname
+            where tgrelid = (select oid from pg_catalog.pg_class where relname = concerned.name and relkind in ('r', 'p')
+                and relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'data'))
+              and source.owner_app_id <> concerned.owner_app_id),
           'ownerSlug', (select slug from rowhouse.apps where id = owner_app_id),
           'uses', (select coalesce(json_agg(json_build_object(
               'appId', app_id, 'slug', slug, 'definition', registrations.definition) order by slug), '[]')

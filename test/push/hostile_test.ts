@@ -310,9 +310,8 @@ test("an app's key cannot add a unique constraint to other apps' rows, whatever 
 
 test("an app has a limited number of references to one table, which slow down every app's deletes from it", async () => {
   const [shared, free] = [freshName(), freshName()];
-  const [owner, app] = [await service.makeApp(), await service.makeApp()];
+  const app = await service.makeApp();
   const target = { name: t.string() };
-  await service.pushSchema(owner, defineSchema({ [shared]: target }));
   const refer = (count: number, to: string) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`ref_${n}`, t.ref(to)]));
   // A table has room for 16 indexes, one for each reference.
@@ -344,4 +343,40 @@ test("an app has a limited number of references to one table, which slow down ev
   expect((await postSchema(service, app, schema(4, others))).json).toMatchObject({
     status: "applied",
   });
+});
+
+test("to a table of another app there are fewer references, and of all other apps together a hundred", async () => {
+  const shared = freshName();
+  const target = { name: t.string() };
+  await service.makeApp(defineSchema({ [shared]: target }));
+  const refer = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`ref_${n}`, t.ref(shared)]));
+  const pushRefs = async (counts: number[], app?: TestApp) => {
+    const tables = counts.map((count) => [freshName(), refer(count)]);
+    const schema = defineSchema({ [shared]: target, ...Object.fromEntries(tables) });
+    return await postSchema(service, app ?? (await service.makeApp()), schema);
+  };
+  const wants = (words: string) => ({
+    status: 409,
+    json: {
+      details: [{ message: `The schema wants ${words}: refer to it from fewer columns` }],
+    },
+  });
+
+  const first = await service.makeApp();
+  expect(await pushRefs([10, 11], first)).toMatchObject(
+    wants(`21 references to ${shared}, but an app has at most 20 to a table of another app`),
+  );
+  expect(await pushRefs([10, 10], first)).toMatchObject({ status: 200 });
+  expect(await pushRefs([1], first)).toMatchObject(
+    wants(`21 references to ${shared}, but an app has at most 20 to a table of another app`),
+  );
+  for (let n = 0; n < 3; n++) expect(await pushRefs([10, 10])).toMatchObject({ status: 200 });
+  expect(await pushRefs([10, 9])).toMatchObject({ status: 200 });
+  expect(await pushRefs([2])).toMatchObject(
+    wants(
+      `2 more references to ${shared}, but that table has at most 100 from tables of other apps than its owner`,
+    ),
+  );
+  expect(await pushRefs([1])).toMatchObject({ status: 200 });
 });

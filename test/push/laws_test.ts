@@ -121,6 +121,7 @@ function applyPlan(state: PushState, appId: string, plan: ReturnType<typeof plan
         ownerSlug: appId,
         stamp: 0,
         isLarge: false,
+        references: { own: 0, foreign: 0 },
         uses: [],
         sets: [],
       };
