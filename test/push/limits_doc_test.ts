@@ -1,0 +1,33 @@
+/** The limits of a schema as docs/push.md tells them are those that hold. */
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { QUOTAS } from "../../src/dsl/mod.ts";
+import { ROOT } from "../support/command.ts";
+
+const WORDS: Readonly<Record<keyof typeof QUOTAS, string>> = {
+  tables: "tables of an app",
+  columnsPerTable: "columns of a table",
+  indexesPerTable: "indexes of a table, unique constraints and references included",
+  decimalsPerIndex: "decimals in an index",
+  referencesPerTarget: "references of an app to one table: a delete looks through each",
+  referencesToForeignTable:
+    "references of an app to a table that another one owns; those of all such apps together are as many as above",
+  enumValues: "values of an enum",
+  enumValueBytes: "bytes of an enum's value",
+  defaultBytes: "bytes of a default, as JSON",
+  tableDefaultBytes: "bytes of all defaults of a table, as JSON",
+  lateDefaultBytes:
+    "stored bytes of the defaults of columns that are added while other apps use the table",
+  defaultDepth: "levels of nesting in a default",
+};
+
+test("docs/push.md has each limit of a schema, and no other", () => {
+  const page = readFileSync(join(ROOT, "docs/push.md"), "utf8");
+  const [, table = ""] = page.split("What a schema may declare; ")[1]?.split("\n\n") ?? [];
+  const rows = table.split("\n").slice(2);
+  const wanted = Object.entries(WORDS).map(
+    ([name, words]) => `| ${words} | ${QUOTAS[name as keyof typeof QUOTAS]} |`,
+  );
+  expect(rows).toEqual(wanted);
+});
