@@ -44,17 +44,19 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
     // Checked before the arguments are parsed: an unknown one is a failure too.
     if (argv.includes("--json")) terminal.say(toDocument(toFailure(error)));
     const paint = makePaint(process.env, process.stderr.isTTY === true);
-    terminal.warn(paint("red", toPrintable(explain(error, findCommand(argv)?.name))));
+    const name = findCommand(argv)?.name ?? (findGroup(argv[0]).length > 0 ? argv[0] : undefined);
+    terminal.warn(paint("red", toPrintable(explain(error, name))));
     return toExitCode(error);
   }
 }
 
 async function runCommand(argv: readonly string[]): Promise<ExitCode> {
-  if (argv[0] === "--version" || argv[0] === "-v") {
+  if (["--version", "-v", "version"].includes(argv[0] ?? "")) {
     terminal.say(VERSION);
     return EXIT.done;
   }
-  const wantsHelp = argv.some((word) => word === "--help" || word === "-h") || argv[0] === "help";
+  const isHelpWord = argv[0] === "help" || (argv[1] === "help" && findGroup(argv[0]).length > 0);
+  const wantsHelp = isHelpWord || argv.some((word) => word === "--help" || word === "-h");
   const words = argv.filter((word) => !["--help", "-h", "help"].includes(word));
   const command = findCommand(wantsHelp ? words : argv);
   if (wantsHelp || isBare(argv)) {
@@ -91,8 +93,14 @@ function unknownCommand(argv: readonly string[]): UsageError {
   const group = findGroup(first);
   const typed = group.length > 0 ? argv.slice(0, 2).join(" ") : first;
   const names = (group.length > 0 ? group : COMMANDS).map(({ name }) => name);
-  const near = findNearest(argv.slice(0, 2).join(" "), names) ?? findNearest(typed, names);
+  const firsts = [...new Set(names.map((name) => name.split(" ")[0] ?? ""))];
+  const near =
+    findNearest(argv.slice(0, 2).join(" "), names) ??
+    findNearest(typed, [...names, ...(group.length > 0 ? [] : firsts)]);
+  const expected = group.length > 0 ? names : firsts;
   const says =
-    near === undefined ? `expected one of ${names.join(", ")}` : `did you mean rowhouse ${near}?`;
+    near === undefined
+      ? `expected one of ${expected.join(", ")}`
+      : `did you mean rowhouse ${near}?`;
   return new UsageError(`Unknown command ${quote(typed)}: ${says}`);
 }

@@ -40,12 +40,14 @@ test("rowhouse db --help lists the commands of that group, and no others", async
 test("rowhouse db alone prints that help too, and exits like a usage error", async () => {
   const { out } = await runCommand(["db", "--help"], project);
   expect(await runCommand(["db"], project)).toEqual({ code: 2, out, err: "" });
+  expect(await runCommand(["db", "help"], project)).toEqual({ code: 0, out, err: "" });
 });
 
 test("rowhouse --version prints the package's version", async () => {
   const { version } = await Bun.file(join(ROOT, "package.json")).json();
   const printed = { code: 0, out: `${version}\n`, err: "" };
-  expect(await runCommand(["--version"], project)).toEqual(printed);
+  for (const word of ["--version", "version"])
+    expect(await runCommand([word], project)).toEqual(printed);
 });
 
 test.each([
@@ -78,10 +80,16 @@ test("rowhouse --help opens with an example and lists every command", async () =
 describe("usage errors exit with 2 and say what is expected", () => {
   test.each([
     { words: ["migrte"], says: 'Unknown command "migrte": did you mean rowhouse migrate?' },
-    { words: ["banana"], says: 'Unknown command "banana": expected one of dev, serve, migrate' },
+    {
+      words: ["banana"],
+      says: '"banana": expected one of dev, serve, migrate, init, db, admin, health',
+    },
+    { words: ["amdin", "list-apps"], says: "did you mean rowhouse admin list-apps?" },
+    { words: ["amdin"], says: "did you mean rowhouse admin?" },
     { words: ["admin", "creat-app"], says: "did you mean rowhouse admin create-app?" },
     { words: ["dp", "push"], says: 'Unknown command "dp": did you mean rowhouse db push?' },
     { words: ["db", "x"], says: 'Unknown command "db x": expected one of db push, db plan' },
+    { words: ["db", "x"], says: "\nrowhouse db --help says more\n" },
     { words: ["serve", "--rloe", "1"], says: '"--rloe" for rowhouse serve: did you mean --role?' },
     { words: ["serve", "--prot", "1"], says: "\nrowhouse serve --help says more\n" },
     { words: ["migrte"], says: "\nsee rowhouse --help\n" },
