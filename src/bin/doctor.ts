@@ -17,7 +17,7 @@ import type { SoundSettings } from "./cli/conflicts.ts";
 import { readSharedSecrets } from "./cli/open.ts";
 import { findServeFaults, hasPeople } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
-import { DEV_FILE, readDevFile } from "./dev/file.ts";
+import { DEV_FILE, readDevFile, tellDevDatabase } from "./dev/file.ts";
 
 const CONNECTIONS = 4;
 const MARKS = { ok: "ok  ", warn: "warn", fail: "FAIL" } as const;
@@ -35,8 +35,9 @@ Prints { findings: [{ about, level, says, remedy }] } with --json.`,
   run: runDoctor,
 };
 
-async function runDoctor({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
-  const { faults, settings, pushes } = await readSound(env, folder);
+async function runDoctor(setting: Setting): Promise<ExitCode> {
+  const { args, env, terminal } = setting;
+  const { faults, settings, pushes } = await readSound(setting);
   const findings = [
     ...judgeSettings(faults),
     ...examineSecrets(env),
@@ -64,11 +65,12 @@ type Sound = {
 };
 
 /** All faults of the settings, and the settings that have none of their own. */
-async function readSound(env: Environment, folder: string): Promise<Sound> {
+async function readSound({ env, folder, terminal }: Setting): Promise<Sound> {
   const read = readConfig(env);
   const isUnset = !env["DATABASE_URL"] && !env["ADMIN_DATABASE_URL"];
   const dev = isUnset ? readDevFile(folder) : undefined;
-  if (dev !== undefined)
+  if (dev !== undefined) {
+    tellDevDatabase(terminal);
     return {
       faults: "faults" in read ? read.faults : [],
       settings: {
@@ -78,6 +80,7 @@ async function readSound(env: Environment, folder: string): Promise<Sound> {
       },
       pushes: false,
     };
+  }
   const { IDENTITY_SECRET, ...others } = "faults" in read ? read.sound : read.config;
   return {
     faults: await findServeFaults(env),

@@ -2,11 +2,18 @@
 import type { Config } from "../config.ts";
 import { type Database, GrantLoginError, grantConsole, grantLogin, migrate } from "../db/mod.ts";
 import { refreshFunctions, sweepSets } from "../push/mod.ts";
-import { type Command, EXIT, type ExitCode, type Setting, UsageError } from "./cli/command.ts";
+import {
+  type Command,
+  EXIT,
+  type ExitCode,
+  type Setting,
+  type Terminal,
+  UsageError,
+} from "./cli/command.ts";
 import { type Address, findAdminAddress, withDatabase } from "./cli/database.ts";
 import { readMigrateSettings } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
-import { readDevFile, toDevAddress } from "./dev/file.ts";
+import { readDevFile, tellDevDatabase, toDevAddress } from "./dev/file.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
@@ -38,7 +45,7 @@ Exits with 69 if the database cannot be reached, and with 1 for any other failur
 
 async function runMigrate({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
   const config = await readMigrateSettings(env);
-  const address = findAdminAddress(config) ?? findDevAddress(folder);
+  const address = findAdminAddress(config) ?? findDevAddress(folder, terminal);
   if (address === undefined)
     throw new UsageError(
       "rowhouse migrate needs ADMIN_DATABASE_URL or DATABASE_URL: set one of them",
@@ -56,9 +63,11 @@ async function runMigrate({ args, env, folder, terminal }: Setting): Promise<Exi
 }
 
 /** The database of a `dev` that is running in this folder. */
-function findDevAddress(folder: string): Address | undefined {
+function findDevAddress(folder: string, terminal: Terminal): Address | undefined {
   const dev = readDevFile(folder);
-  return dev && toDevAddress(dev);
+  if (dev === undefined) return undefined;
+  tellDevDatabase(terminal);
+  return toDevAddress(dev);
 }
 
 /** Applies what is missing, grants the serving login its rights if it is another one, and renews functions; says what it did. */

@@ -103,6 +103,14 @@ test(
     const health = await runCommand(["health"], project);
     expect(health.out).toBe(`${readDev()["baseUrl"]}/live is alive\n`);
     expect((await runCommand(["migrate"], project)).out).toBe("Nothing to apply\n");
+    const takers = [
+      ["migrate"],
+      ["doctor"],
+      ["admin", "list-apps"],
+      ["db", "status", "--app", app],
+    ];
+    for (const { err } of await Promise.all(takers.map((words) => runCommand(words, project))))
+      expect(err).toMatch(/^Note: .* the database of rowhouse dev \(\.rowhouse\/dev\.json\)\n$/);
 
     expect(await dev.kill("SIGINT")).toBe(0);
     expect(existsSync(devFile())).toBe(false);

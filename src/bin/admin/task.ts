@@ -16,7 +16,7 @@ import {
 import { type Address, checkMigrated, findAdminAddress, withDatabase } from "../cli/database.ts";
 import { readSettings } from "../cli/settings.ts";
 import { toDocument } from "../cli/terminal.ts";
-import { DEV_FILE, readDevFile, toDevAddress } from "../dev/file.ts";
+import { DEV_FILE, readDevFile, tellDevDatabase, toDevAddress } from "../dev/file.ts";
 
 export type AdminDeps = {
   admin: Database;
@@ -51,7 +51,10 @@ async function runTask(
   task: AdminTask,
 ): Promise<ExitCode> {
   const config = readSettings(env);
-  const { address, cookieDomain, identityUrl, identitySecrets } = findAddress(config, folder);
+  const { address, cookieDomain, identityUrl, identitySecrets } = findAddress(config, {
+    folder,
+    terminal,
+  });
   const settled = {
     ...config,
     COOKIE_DOMAIN: config.COOKIE_DOMAIN ?? cookieDomain,
@@ -89,7 +92,10 @@ type Found = {
   identitySecrets: string[] | undefined;
 };
 
-function findAddress(config: Config, folder: string): Found {
+function findAddress(
+  config: Config,
+  { folder, terminal }: Pick<Setting, "folder" | "terminal">,
+): Found {
   const address = findAdminAddress(config);
   if (address !== undefined)
     return {
@@ -103,6 +109,7 @@ function findAddress(config: Config, folder: string): Found {
     throw new UsageError(
       "There is no database to administer: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
     );
+  tellDevDatabase(terminal);
   return {
     address: toDevAddress(dev),
     cookieDomain: DEV_COOKIE_DOMAIN,

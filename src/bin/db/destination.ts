@@ -3,7 +3,7 @@ import { type Config, readPlaceKey, toKeyVariable } from "../../config.ts";
 import { isHttpOrigin } from "../../std/is_http_origin.ts";
 import { type Setting, UsageError } from "../cli/command.ts";
 import { findAdminAddress } from "../cli/database.ts";
-import { readDevFile, toDevAddress } from "../dev/file.ts";
+import { readDevFile, tellDevDatabase, toDevAddress } from "../dev/file.ts";
 import type { Target } from "./http.ts";
 import { ALL_PLACES, findPlace, type Place, readPlaces } from "./places.ts";
 import type { Destination } from "./service.ts";
@@ -29,7 +29,7 @@ export function findDestination(where: Where, config: Config): Destination {
       throw new UsageError(`Flags --${one} and --${other} exclude each other: ${reason}`);
   }
   const app = args.text("app");
-  if (app !== undefined) return findDatabase(app, config, folder);
+  if (app !== undefined) return findDatabase(app, config, where);
   const places = readPlaces(folder);
   const name = args.text("to");
   if (name === ALL_PLACES)
@@ -42,7 +42,7 @@ export function findDestination(where: Where, config: Config): Destination {
 }
 
 /** @throws {UsageError} its key is not set; that of another service is never sent instead */
-export function toPlace(where: Omit<Where, "args" | "folder">, place: Place): Destination {
+export function toPlace(where: Omit<Where, "args">, place: Place): Destination {
   const { name, url } = place;
   const keyVariable = toKeyVariable(name);
   const key = readPlaceKey(where.env, name);
@@ -51,7 +51,8 @@ export function toPlace(where: Omit<Where, "args" | "folder">, place: Place): De
       `${keyVariable} is not set: use a key that ${name} issued, with the scope schema:push`,
     );
   warnPlain(where, url);
-  return { kind: "service", target: { url, key, keyVariable }, place };
+  const isDev = url === readDevFile(where.folder)?.baseUrl;
+  return { kind: "service", target: { url, key, keyVariable, isDev }, place };
 }
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
@@ -80,7 +81,7 @@ function findTarget({ args, folder }: Where, config: Config): Target {
   );
 }
 
-function findDatabase(app: string, config: Config, folder: string): Destination {
+function findDatabase(app: string, config: Config, { folder, terminal }: Where): Destination {
   const address = findAdminAddress(config);
   if (address !== undefined) return { kind: "database", address, app };
   const dev = readDevFile(folder);
@@ -88,12 +89,8 @@ function findDatabase(app: string, config: Config, folder: string): Destination 
     throw new UsageError(
       "Flag --app needs a database: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
     );
-  return {
-    kind: "database",
-    address: toDevAddress(dev),
-    app,
-    isDev: true,
-  };
+  tellDevDatabase(terminal);
+  return { kind: "database", address: toDevAddress(dev), app, isDev: true };
 }
 
 function readUrl(text: string): string {

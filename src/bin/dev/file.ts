@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { writeAtomically } from "../../std/files.ts";
+import type { Terminal } from "../cli/command.ts";
 
 export const HIDDEN_FOLDER = ".rowhouse";
 export const DEV_FILE = `${HIDDEN_FOLDER}/dev.json`;
@@ -39,6 +40,13 @@ export function readDevFile(folder: string): DevFile | undefined {
 /** Its database, as its administrator reaches it; troubles with it name the file. */
 export function toDevAddress({ databaseUrl }: DevFile): { url: string; variable: string } {
   return { url: databaseUrl, variable: DEV_FILE };
+}
+
+/** Says that a command takes dev's database, which nobody named: its person may have thought of another. */
+export function tellDevDatabase({ warn }: Pick<Terminal, "warn">): void {
+  warn(
+    `Note: neither ADMIN_DATABASE_URL nor DATABASE_URL is set: this is the database of rowhouse dev (${DEV_FILE})`,
+  );
 }
 
 /** Only its owner may read it: it holds a key and a password. */
