@@ -1,7 +1,11 @@
 /** `rowhouse admin` on what becomes of an app: renamed, disabled and enabled again. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import postgres from "postgres";
+import { setAppDisabled } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
+import { eventually } from "../support/eventually.ts";
 import { makePerson, sharedCookie, signInAs, visit } from "../support/people.ts";
 import { freshName } from "../support/push.ts";
 import { callService, definitionOf, type TestApp } from "../support/service.ts";
@@ -108,4 +112,51 @@ test("a renamed app keeps its id, rows and keys, and is known by its new slug on
   expect(apps).toContainEqual(expect.objectContaining({ id: app.id, slug }));
   const { entries } = await json("audit", "--limit", "1");
   expect(entries).toMatchObject([{ action: "rename_app", app: slug, details: { from: app.slug } }]);
+});
+
+/** Runs `second` until it waits for a transaction that has done `first`, which ends then. */
+async function runBehind(first: string, second: () => Promise<unknown>): Promise<void> {
+  const sql = postgres(admin.service.database.adminUrl, { max: 2, onnotice: () => undefined });
+  let waiting: Promise<unknown> | undefined;
+  try {
+    await sql.begin(async (session) => {
+      await session.unsafe(first);
+      const [self] = await session.unsafe("select pg_backend_pid() as pid");
+      waiting = second();
+      const blocked = "select from pg_stat_activity where $1 = any (pg_blocking_pids(pid))";
+      await eventually(async () => (await sql.unsafe(blocked, [self?.["pid"]])).length > 0);
+    });
+    await waiting;
+  } finally {
+    await sql.end();
+  }
+}
+
+test.each([
+  {
+    name: "revoked while its app is enabled",
+    disabled: true,
+    first: (_: string, keyId: string) => `select rowhouse.revoke_key('${keyId}', 'operator')`,
+  },
+  {
+    name: "issued while its app is disabled",
+    disabled: false,
+    first: (slug: string) =>
+      `select rowhouse.issue_key('${slug}', 'k' || substr(md5('${slug}'), 1, 15), '', sha256('x'), '{data:read}', null, 'operator')`,
+  },
+])("a key that is $name proves nothing", async ({ disabled, first }) => {
+  const { service } = admin;
+  const app = await service.makeApp();
+  const keyId = /^rh_([a-z0-9]+)\./.exec(app.key)?.[1] ?? "";
+  await setAppDisabled(service.service, app.slug, disabled);
+  await runBehind(first(app.slug, keyId), () =>
+    setAppDisabled(service.service, app.slug, !disabled),
+  );
+  const rows = await service.service.admin.query<{ is_disabled: boolean; proofs: number }>(
+    `select disabled_at is not null as is_disabled,
+      (select count(*)::int4 from rowhouse.proofs where app_id = apps.id) as proofs from rowhouse.apps where id = $1`,
+    [app.id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  expect(rows).toEqual([{ is_disabled: !disabled, proofs: 0 }]);
 });

@@ -36,7 +36,6 @@ begin
     return false;
   end if;
   perform set_config('${APP_SETTING}', app::text, true);
-  update rowhouse.versions set version = version + 1 where name = 'keys';
   update rowhouse.apps set disabled_at = case when disabled then now() end where id = app;
   if disabled then
     delete from rowhouse.proofs where app_id = app;
@@ -45,6 +44,8 @@ begin
     select app_id, digest, rowhouse.scope_bits(scopes), coalesce(expires_at, 'infinity')
     from (select * from rowhouse.api_keys where app_id = app and revoked_at is null for update) as live;
   end if;
+  -- After the keys: whoever changes one holds it while this is raised.
+  update rowhouse.versions set version = version + 1 where name = 'keys';
   insert into rowhouse.audit (actor, action, app)
   values (actor, case when disabled then 'disable_app' else 'enable_app' end, app_slug);
   return true;
