@@ -1,17 +1,26 @@
-/** The pages for people who change the code: what they name is there, and their links lead somewhere. */
+/** Every page: its links lead somewhere, its blocks are run or say why not; what those for contributors name is there. */
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Glob } from "bun";
+import { countFences, type Mark, readBlocks } from "./docs/blocks.ts";
 import { ROOT } from "./support/command.ts";
 
-const PAGES = ["docs/architecture.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+const CONTRIBUTORS_PAGES = ["docs/architecture.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+const PAGES = ["*.md", "docs/*.md", "examples/todo/*.md"].flatMap((pattern) =>
+  [...new Glob(pattern).scanSync(ROOT)].sort(),
+);
 const sources = [...new Glob("**/*.ts").scanSync(join(ROOT, "src"))];
 const code = sources.map((path) => readFileSync(join(ROOT, "src", path), "utf8")).join("\n");
 
-describe.each(PAGES.map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") })))(
+const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+const walks = ["pages_test.ts", "walk_pages.ts"]
+  .map((name) => read(`test/docs/${name}`))
+  .join("\n");
+
+describe.each(CONTRIBUTORS_PAGES.map((path) => ({ path, text: read(path) })))(
   "$path",
-  ({ path, text }) => {
+  ({ text }) => {
     const words = [...text.matchAll(/`([^`\n]+)`/g)].map(([, word = ""]) => word);
 
     test("names existing files", () => {
@@ -26,13 +35,56 @@ describe.each(PAGES.map((path) => ({ path, text: readFileSync(join(ROOT, path), 
       const unknown = named.filter((name) => name !== undefined && !isDeclared(name));
       expect(unknown).toEqual([]);
     });
-
-    test("links to existing pages and headings", () => {
-      const links = [...text.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, link = ""]) => link);
-      expect(links.filter((link) => !isLinkGood(path, link))).toEqual([]);
-    });
   },
 );
+
+describe.each(PAGES.map((path) => ({ path, text: read(path) })))("$path", ({ path, text }) => {
+  test("links to existing pages and headings", () => {
+    const links = [...text.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, link = ""]) => link);
+    expect(links.filter((link) => !isLinkGood(path, link))).toEqual([]);
+  });
+
+  test("has only blocks that are run, or say why not", () => {
+    const blocks = readBlocks(text);
+    expect(countFences(text)).toBe(2 * blocks.length);
+    const idle = blocks.filter(({ mark }) =>
+      mark?.word === "run by" ? !isRunBy(mark.text, path) : !isWalked(path) && !hasReason(mark),
+    );
+    expect(idle.map(({ line }) => `${path}:${line}`)).toEqual([]);
+  });
+});
+
+test("README.md fits on 200 lines", () => {
+  expect(read("README.md").split("\n").length - 1).toBeLessThanOrEqual(200);
+});
+
+test("few blocks are not run, for few reasons", () => {
+  const marks = PAGES.flatMap((path) => readBlocks(read(path))).map(({ mark }) => mark);
+  const reasons = marks.filter((mark) => mark?.word === "not run").map((mark) => mark?.text ?? "");
+  expect(new Set(reasons)).toEqual(new Set(REASONS));
+});
+
+/** Why a block is not run. */
+const REASONS: readonly string[] = [
+  "a drawing",
+  "an example of style",
+  "needs a domain of one's own",
+  "takes minutes",
+];
+
+/** Whether a test does the page, block by block. */
+function isWalked(path: string): boolean {
+  return walks.includes(`describePage("${path}"`);
+}
+
+function hasReason(mark: Mark | undefined): boolean {
+  return mark?.word === "not run" && mark.text !== "";
+}
+
+/** Whether a test's file is there and names the page. */
+function isRunBy(file: string, path: string): boolean {
+  return existsSync(join(ROOT, file)) && read(file).includes(path);
+}
 
 /** From the root, from src/, or by its name alone. */
 function isThere(word: string): boolean {

@@ -1,4 +1,4 @@
-/** The example app as `rowhouse dev` serves it: from sign-in in a real browser to a stored row. */
+/** The example app as `rowhouse dev` serves it (examples/todo/README.md): from sign-in in a real browser to a stored row. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -78,10 +78,46 @@ describe("its commands, in their order,", () => {
       expect(kinds).toContain(kind);
     const rest = lines.filter((line) => !commands.includes(line));
     const others =
-      /^(docker compose|cp|useradd|cd|set|pg_dump|pg_dumpall|psql|pg_restore|export) |^ /;
+      /^(ADMIN_DATABASE_URL=.*|DATABASE_URL=.*|docker compose|cp|useradd|cd|set|pg_dump|pg_dumpall|psql|pg_restore|export) |^ /;
     expect(rest.filter((line) => !others.test(line))).toEqual([]);
   });
 });
+
+test("its logins of several processes get the rights of their roles", async () => {
+  const [, section = ""] = page.split("## Several processes\n");
+  const [, sql = ""] = /```sql\n([\s\S]*?)```/.exec(section) ?? [];
+  const [, command = ""] = /```sh\n([\s\S]*?)```/.exec(section) ?? [];
+  const logins = [...sql.matchAll(/create role (\w+)/g)].map(([, login = ""]) => login);
+  const roles = logins.map((login) => login.replace(/^rowhouse_|_login$/g, ""));
+  expect(roles).toEqual(["gateway", "data", "identity"]);
+  await withDatabase(database.adminUrl, (admin) => admin.message(sql));
+  try {
+    for (const [at, role] of roles.entries()) {
+      const line = command.replaceAll("data_login:DATA_", `${role}_login:${role.toUpperCase()}_`);
+      const words = line.replace("ROLE=data", `ROLE=${role}`).split(/[\s\\]+/);
+      const env = Object.fromEntries(
+        words.flatMap((word) => [toSetting(word)].filter((one) => one !== undefined)),
+      );
+      const { code, out, err } = await runCommand(["migrate"], { ...project, env });
+      expect([code, err]).toEqual([0, ""]);
+      expect(out).toContain(`The role "${logins[at]}" may serve`);
+    }
+  } finally {
+    const drops = logins.map((login) => `drop owned by ${login}; drop role ${login}`);
+    await withDatabase(database.adminUrl, (admin) => admin.message(drops.join("; ")));
+  }
+});
+
+/** A setting of the page, at the database of this run. */
+function toSetting(word: string): [name: string, value: string] | undefined {
+  const [, name = "", value = ""] = /^([A-Z_]+)=(.*)$/.exec(word) ?? [];
+  if (name === "") return undefined;
+  if (!value.includes("db.example.org")) return [name, value];
+  const real = new URL(database.adminUrl);
+  if (name === "ADMIN_DATABASE_URL") return [name, real.href];
+  const { username, password } = new URL(value);
+  return [name, Object.assign(real, { username, password }).href];
+}
 
 test("its Docker Compose commands name existing services", () => {
   const called = lines.filter((line) => line.startsWith("docker compose "));
