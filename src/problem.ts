@@ -56,6 +56,10 @@ export const PROBLEMS = {
     when: "the pushed definition does not fit the recorded tables",
   },
   edited_migration: { status: 409, when: "an applied migration differs from its record" },
+  diverged_history: {
+    status: 409,
+    when: "the project and this app each have migrations that the other lacks; `details` lists both",
+  },
   push_busy: { status: 409, when: "another push is under way; retry after `Retry-After` seconds" },
   precondition_failed: {
     status: 412,

@@ -7,30 +7,25 @@
 import type { Database } from "../db/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import type { Log } from "../observe.ts";
-import { Problem } from "../problem.ts";
-import { renderPlan } from "./ddl.ts";
 import { resumeDeferredSteps } from "./deferred.ts";
-import { checkJournal, type JournalEntry, MAX_MIGRATIONS } from "./journal.ts";
+import { checkJournal, type JournalEntry } from "./journal.ts";
 import { MESSAGE_TIMEOUT_MS, renderMessage } from "./message.ts";
-import { describePlan, type Migration, makeMigration } from "./migration.ts";
-import { planPush } from "./plan.ts";
-import { busy, incompatible, type MessageResult, readMessageResult } from "./refusals.ts";
-import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
+import { describePlan } from "./migration.ts";
+import type { Migration } from "./migration_text.ts";
+import { type PrepareRequest, preparePush } from "./prepare.ts";
+import { busy, type MessageResult, readMessageResult } from "./refusals.ts";
+import { LARGE_TABLE_PAGES, readState } from "./state.ts";
 import type { Plan } from "./step.ts";
 
 /** `log` is told what fails after the push was reported as done. */
 export type PushDeps = { admin: Database; log: Log };
-export type PushRequest = {
-  app: { id: string; slug: string };
-  definition: Definition;
+export type PushRequest = PrepareRequest & {
   /** The migrations in the caller's folder; absent if there is no folder. */
   journal?: readonly JournalEntry[];
   options: {
     dryRun: boolean;
     /** From how many pages on a build is deferred; tables in tests are small. */
     largeTablePages?: number;
-    /** Maximum size in bytes of the app's migrations together; absent if an operator pushes. */
-    journalBytes?: number;
   };
 };
 export type PushResult = {
@@ -51,14 +46,14 @@ const TRY_AGAIN_MS = 150;
 /**
  * Makes the database match an app's definition, or says what it would do.
  *
- * @throws {Problem} incompatible_schema — with every conflict; edited_migration — the journal is not the recorded
- * one; push_busy — another push is under way, or the tables are in use; journal_full
+ * @throws {Problem} incompatible_schema — with every conflict; edited_migration, diverged_history — the journal is not the
+ * recorded one; push_busy — another push is under way, or the tables are in use; journal_full
  */
 export async function push(deps: PushDeps, request: PushRequest): Promise<PushResult> {
   const { dryRun } = request.options;
   let tries = 0;
   for (let plans = 0; plans < MAX_PLANS; plans++) {
-    const prepared = await preparePush(deps, request);
+    const prepared = await readAndPrepare(deps, request);
     const { plan, state, migration } = prepared;
     const told = { steps: describePlan(plan), notes: plan.notes };
     const resume = (isNeeded: boolean) =>
@@ -68,7 +63,8 @@ export async function push(deps: PushDeps, request: PushRequest): Promise<PushRe
       return { status: "unchanged", migration, ...told, deferred };
     }
     if (dryRun) return { status: "planned", migration, ...told, deferred: resume(false) };
-    const text = renderMessage(request.app.id, { ...prepared, migration });
+    const isReplay = request.migration !== undefined;
+    const text = renderMessage(request.app.id, { ...prepared, migration, isReplay });
     const result = await runMessage(deps.admin, { text, queue: request.app.id, plan });
     if (result === "applied") {
       const isLeft = plan.steps.some((step) => step.kind.startsWith("defer_"));
@@ -89,38 +85,17 @@ export async function push(deps: PushDeps, request: PushRequest): Promise<PushRe
   throw busy();
 }
 
-async function preparePush(deps: PushDeps, request: PushRequest) {
+async function readAndPrepare(deps: PushDeps, request: PushRequest) {
   const { app, definition, options } = request;
-  const names = definition.tables.map((table) => table.name);
-  const state = await readState(deps.admin, app.id, names, {
+  const state = await readState(deps.admin, app.id, toNames(definition), {
     largeTablePages: options.largeTablePages ?? LARGE_TABLE_PAGES,
   });
   if (request.journal !== undefined) checkJournal(request.journal, state.migrations);
-  const plan = planPush(app.id, definition, state);
-  if (plan.conflicts.length > 0) throw incompatible(plan.conflicts);
-  const rendered = renderPlan(plan);
-  const migration =
-    plan.steps.length === 0
-      ? null
-      : makeMigration(rendered, { app: app.slug, previous: state.migrations.at(-1) });
-  if (migration !== null) checkRoom(migration, { ...options, state });
-  return { ...rendered, state, migration };
+  return { ...preparePush(state, request), state };
 }
 
-/** Nothing can be added to the journal between this and the message, which is refused if the app's migrations have changed. */
-function checkRoom(
-  { seq, sql }: Migration,
-  { journalBytes = Infinity, state }: { journalBytes?: number; state: PushState },
-): void {
-  if (seq > MAX_MIGRATIONS)
-    throw new Problem("journal_full", {
-      message: `Cannot push: this app has ${MAX_MIGRATIONS} migrations, and no number is left for another one`,
-    });
-  const bytes = state.journalBytes + Buffer.byteLength(sql);
-  if (bytes <= journalBytes) return;
-  throw new Problem("journal_full", {
-    message: `Cannot push: with this migration the journal of the app would have ${bytes} bytes, and it may have ${journalBytes}; nothing was written`,
-  });
+export function toNames(definition: Definition): string[] {
+  return definition.tables.map((table) => table.name);
 }
 
 async function runMessage(

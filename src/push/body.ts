@@ -20,22 +20,18 @@ const CHECKSUM = /^sha256:[0-9a-f]{64}$/;
 export function readPushBody(body: Readonly<Record<string, unknown>>): PushBody {
   const read = readDefinition(body["definition"]);
   const journal = readEntries(body["journal"]);
+  const { dryRun, details: flagFaults } = readDryRun(body);
   const details = [
     ...("faults" in read ? read.faults.map(toDetail) : []),
     ...("details" in journal ? journal.details : []),
-    ...findFlagFaults(body),
-    ...Object.keys(body)
-      .filter((key) => !KEYS.includes(key))
-      .map((key) => ({
-        path: `/${key.slice(0, 100)}`,
-        message: `Cannot read this key: must be one of ${KEYS.join(", ")}`,
-      })),
+    ...flagFaults,
+    ...findUnknownKeys(body, KEYS),
   ];
   if ("faults" in read || "details" in journal || details.length > 0) throw invalid(details);
   return {
     definition: read.definition,
     ...(journal.entries === undefined ? {} : { journal: journal.entries }),
-    options: { dryRun: body["dryRun"] === true },
+    options: { dryRun },
   };
 }
 
@@ -72,18 +68,30 @@ function isEntry(value: unknown): value is JournalEntry {
   return isSeq && typeof checksum === "string" && CHECKSUM.test(checksum);
 }
 
-function findFlagFaults(body: Readonly<Record<string, unknown>>): Detail[] {
+export function readDryRun(body: Readonly<Record<string, unknown>>): {
+  dryRun: boolean;
+  details: Detail[];
+} {
   const { dryRun } = body;
-  if (dryRun === undefined || typeof dryRun === "boolean") return [];
-  return [{ path: "/dryRun", message: "Cannot read dryRun: must be true or false" }];
+  if (dryRun === undefined || typeof dryRun === "boolean")
+    return { dryRun: dryRun === true, details: [] };
+  const message = "Cannot read dryRun: must be true or false";
+  return { dryRun: false, details: [{ path: "/dryRun", message }] };
 }
 
-function toDetail(fault: { table?: string; column?: string; message: string }): Detail {
+export function findUnknownKeys(body: object, known: readonly string[]): Detail[] {
+  const message = `Cannot read this key: must be one of ${known.join(", ")}`;
+  return Object.keys(body)
+    .filter((key) => !known.includes(key))
+    .map((key) => ({ path: `/${key.slice(0, 100)}`, message }));
+}
+
+export function toDetail(fault: { table?: string; column?: string; message: string }): Detail {
   const parts = [fault.table, fault.column].filter((part) => part !== undefined);
   return { path: parts.map((part) => `/${part}`).join(""), message: fault.message };
 }
 
-function invalid(details: Detail[]): Problem {
+export function invalid(details: Detail[]): Problem {
   const count = details.length;
   return new Problem("invalid_schema", {
     message: `Cannot push: the definition has ${count} ${count === 1 ? "fault" : "faults"}; nothing was written`,

@@ -50,12 +50,24 @@ export type RenderedPlan = {
   statements: readonly string[];
   /** How many of them, from the first on, need no lock on an existing table. */
   early: number;
+  /** Those that a migration records. */
+  recorded: readonly string[];
 };
+
+/** Generated functions follow from the definition, and are many times larger. */
+const UNRECORDED: ReadonlySet<Step["kind"]> = new Set(["create_functions", "drop_functions"]);
 
 export function renderPlan(plan: Plan): RenderedPlan {
   const { early, late } = splitSteps(plan.steps);
-  const first = early.flatMap(renderStep);
-  return { plan, statements: [...first, ...late.flatMap(renderStep)], early: first.length };
+  const render = (step: Step) => ({ step, statements: renderStep(step) });
+  const first = early.map(render);
+  const all = [...first, ...late.map(render)];
+  return {
+    plan,
+    statements: all.flatMap(({ statements }) => statements),
+    early: first.flatMap(({ statements }) => statements).length,
+    recorded: all.flatMap(({ step, statements }) => (UNRECORDED.has(step.kind) ? [] : statements)),
+  };
 }
 
 /** The statements of a step; none for what is only recorded. */

@@ -1,6 +1,6 @@
 /** How a project's history and that of a service differ, counted in migrations. Pure. @module */
-import { JOURNAL_FILE, type JournalFile } from "./journal.ts";
-import { checksumOf, type MigrationRecord } from "./migration.ts";
+import { isSame, JOURNAL_FILE, type JournalFile } from "./journal.ts";
+import { type MigrationRecord, splitMigrationText } from "./migration_text.ts";
 
 export type HistoryDifference = {
   /** Migrations that the service has and the project lacks. */
@@ -16,9 +16,8 @@ export function compareHistory(
 ): HistoryDifference {
   const bySeq = new Map(recorded.map((migration) => [migration.seq, migration]));
   const own = files.filter(({ file }) => JOURNAL_FILE.test(file));
-  const common = own.filter(({ file, text }) => {
-    const migration = bySeq.get(Number(JOURNAL_FILE.exec(file)?.[1]));
-    return migration !== undefined && checksumOf(migration.parent, text) === migration.checksum;
-  });
+  const common = own.filter(({ file, text }) =>
+    isSame(splitMigrationText(text), bySeq.get(Number(JOURNAL_FILE.exec(file)?.[1]))),
+  );
   return { ahead: recorded.length - common.length, behind: own.length - common.length };
 }

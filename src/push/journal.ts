@@ -1,12 +1,20 @@
 /**
- * The journal: an app's migrations as files `NNNN_<name>.sql` in its own project. Compared with what the database
- * recorded, before every push. Pure: files are read and written by journal_files.ts.
+ * The journal: the project's migrations as files `NNNN_<name>.sql`, of which a service has applied all, the first few, or
+ * none. Compared with what it recorded, before every push. Pure: files are read and written by journal_files.ts.
  *
  * @module
  */
-import { Problem } from "../problem.ts";
+import { type Detail, Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
-import { checksumOf, type MigrationRecord } from "./migration.ts";
+import { type Divergence, describeDivergence } from "./divergence.ts";
+import {
+  checksumOf,
+  type MigrationParts,
+  type MigrationRecord,
+  NO_PARENT,
+  showMigration,
+  splitMigrationText,
+} from "./migration_text.ts";
 import type { AppliedMigration } from "./state.ts";
 
 /** The largest number of four digits. */
@@ -16,12 +24,16 @@ export const JOURNAL_FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 export type JournalEntry = { seq: number; checksum: string };
 /** A file in the journal's folder, whatever its name. */
 export type JournalFile = { file: string; text: string };
+/** A migration of the project that push wrote. */
+export type ProjectMigration = JournalFile & { parts: MigrationParts };
 
-/** A disagreement between a journal's folder and the database; each kind has its own remedy. */
+/** A disagreement between a journal's folder and the service; each kind has its own remedy. */
 export type JournalFault = {
-  code: "other_app" | "edited" | "other_content" | "unknown" | "stray" | "twice";
+  code: "edited" | "other_content" | "renamed" | "unknown" | "gap" | "stray" | "twice" | "diverged";
   file: string;
   message: string;
+  /** If it is not about this file alone. */
+  details?: Detail[];
 };
 
 export type JournalComparison = {
@@ -29,13 +41,15 @@ export type JournalComparison = {
   faults: JournalFault[];
   /** Recorded migrations whose files are missing: to be written from the record. */
   missing: MigrationRecord[];
-  /** What to send along with a push. */
+  /** The project's migrations that the service has not applied, in order. */
+  ahead: ProjectMigration[];
+  /** What to send along with a push, once those are applied. */
   entries: JournalEntry[];
 };
 
 /** What a migration's file is called. */
 export function journalFileName({ seq, name }: { seq: number; name: string }): string {
-  const file = `${String(seq).padStart(4, "0")}_${name}.sql`;
+  const file = `${showMigration({ seq, name })}.sql`;
   if (!JOURNAL_FILE.test(file))
     throw new Error(`Cannot name a migration ${quote(file)}: must match NNNN_name.sql`);
   return file;
@@ -46,42 +60,120 @@ export function compareJournal(
   files: readonly JournalFile[],
   recorded: readonly MigrationRecord[],
 ): JournalComparison {
+  const { found, faults } = sortFiles(files);
+  const bySeq = new Map(recorded.map((migration) => [migration.seq, migration]));
+  const same = new Set(
+    [...found.keys()].filter((seq) => isSame(found.get(seq)?.parts, bySeq.get(seq))),
+  );
+  const lastSame = Math.max(0, ...same);
+  const differing: Found[] = [];
+  for (const one of found.values()) {
+    const migration = bySeq.get(one.seq);
+    const parent = found.get(one.seq - 1)?.parts?.checksum ?? bySeq.get(one.seq - 1)?.checksum;
+    if (one.parts !== undefined && one.parts.seq !== one.seq) faults.push(...findRenaming(one));
+    else if (same.has(one.seq)) faults.push(...findRenaming(one));
+    // The checksum of what follows covers what comes before it: only this file can have been changed.
+    else if (migration !== undefined && one.seq < lastSame) faults.push(edited(one, migration));
+    else if (isIntact(one, parent)) {
+      faults.push(...findRenaming(one));
+      differing.push(one);
+    } else faults.push(misfit(one, { migration, isAlone: !found.has(one.seq - 1) }));
+  }
+  const first = differing.find(({ seq }) => bySeq.has(seq));
+  if (first !== undefined) faults.push(diverged(first, differing, recorded));
+  return {
+    faults,
+    missing: recorded.filter(({ seq }) => !found.has(seq)),
+    ahead: differing.flatMap(({ file, text, parts }) => (parts ? [{ file, text, parts }] : [])),
+    entries: [...found.values()].flatMap(({ seq, parts }) =>
+      parts === undefined ? [] : [{ seq, checksum: parts.checksum }],
+    ),
+  };
+}
+
+type Found = JournalFile & { seq: number; parts: MigrationParts | undefined };
+
+/** The files by number, in order; strays and second ones are faults. */
+function sortFiles(files: readonly JournalFile[]) {
   const faults: JournalFault[] = [];
-  const found = new Map<number, JournalFile>();
+  const found = new Map<number, Found>();
   for (const one of [...files].sort((a, b) => (a.file < b.file ? -1 : 1))) {
     const seq = Number(JOURNAL_FILE.exec(one.file)?.[1] ?? Number.NaN);
     const earlier = found.get(seq);
     if (Number.isNaN(seq)) faults.push(stray(one.file));
-    else if (earlier === undefined) found.set(seq, one);
+    else if (earlier === undefined)
+      found.set(seq, { ...one, seq, parts: splitMigrationText(one.text) });
     else faults.push(twice(one.file, earlier.file));
   }
-  const bySeq = new Map(recorded.map((migration) => [migration.seq, migration]));
-  const misfits = [...found].flatMap(([seq, one]) => findFileFault(one, bySeq.get(seq)) ?? []);
-  const first = found.get(1);
-  // Whoever edited a file has others that are as they were; in another app's folder none is.
-  const isOther = first !== undefined && bySeq.has(1) && misfits.length === found.size;
-  faults.unshift(...(isOther ? [otherApp(first.file)] : []));
-  faults.push(...misfits);
-  return {
-    faults,
-    missing: recorded.filter(({ seq }) => !found.has(seq)),
-    entries: recorded
-      .filter(({ seq }) => found.has(seq))
-      .map(({ seq, checksum }) => ({ seq, checksum })),
-  };
+  return { found, faults };
 }
 
-function findFileFault({ file, text }: JournalFile, recorded: MigrationRecord | undefined) {
-  if (recorded === undefined) return unknown(file);
-  // Checked against the recorded parent, so that one edited file does not make all later ones look edited.
-  if (checksumOf(recorded.parent, text) === recorded.checksum) return undefined;
+/** Whether a file is a recorded migration as it was recorded. */
+export function isSame(
+  parts: MigrationParts | undefined,
+  recorded: MigrationRecord | undefined,
+): boolean {
+  return (
+    parts !== undefined &&
+    recorded !== undefined &&
+    parts.checksum === recorded.checksum &&
+    // After the recorded parent, so that one edited file does not make all later ones look edited.
+    checksumOf(recorded.parent, parts.body) === recorded.checksum
+  );
+}
+
+/** Whether a file is as push wrote it, after the migration with that checksum. */
+function isIntact({ seq, parts }: Found, before: string | undefined): boolean {
+  const parent = seq === 1 ? NO_PARENT : before;
+  return (
+    parts !== undefined && parent !== undefined && checksumOf(parent, parts.body) === parts.checksum
+  );
+}
+
+function findRenaming({ file, parts }: Found): JournalFault[] {
+  const name = parts === undefined ? file : journalFileName(parts);
+  if (name === file) return [];
+  const message = `Cannot push: ${file} was renamed, and is ${name}; name it so again`;
+  return [{ code: "renamed", file, message }];
+}
+
+type Misfit = { migration: MigrationRecord | undefined; isAlone: boolean };
+
+/** Why a file that is not as recorded, nor as push wrote it, cannot be used. */
+function misfit(one: Found, { migration, isAlone }: Misfit): JournalFault {
+  if (migration !== undefined) return edited(one, migration);
+  if (one.parts === undefined) return unknown(one.file);
+  return isAlone && one.seq > 1 ? gap(one) : changed(one.file);
+}
+
+function edited({ file, parts }: Found, recorded: MigrationRecord): JournalFault {
   const expected = journalFileName(recorded);
-  return file === expected ? edited(file) : otherContent(file, expected);
+  if (file !== expected && parts?.name !== recorded.name) return otherContent(file, expected);
+  const message = `Cannot push: ${file} was edited after it was applied; restore it from version control, or remove it and run rowhouse db pull`;
+  return { code: "edited", file, message };
 }
 
-function otherApp(file: string): JournalFault {
-  const message = `Cannot push: ${file} is not the first migration as this app applied it; if the folder belongs to another app, or --app names another one, correct that and leave the files alone`;
-  return { code: "other_app", file, message };
+function changed(file: string): JournalFault {
+  const message = `Cannot push: ${file} was edited after push wrote it, or follows another migration than it did; restore it from version control`;
+  return { code: "edited", file, message };
+}
+
+function gap({ file, seq }: Found): JournalFault {
+  const message = `Cannot push: there is no migration ${seq - 1} before ${file}, and the service has not applied one; restore it from version control`;
+  return { code: "gap", file, message };
+}
+
+function diverged(
+  first: Found,
+  differing: readonly Found[],
+  recorded: readonly MigrationRecord[],
+): JournalFault {
+  const divergence: Divergence = {
+    common: recorded.find(({ seq }) => seq === first.seq - 1),
+    project: differing.map(({ file }) => file.replace(/\.sql$/, "")),
+    service: recorded.filter(({ seq }) => seq >= first.seq).map(showMigration),
+  };
+  return { code: "diverged", file: first.file, ...describeDivergence(divergence) };
 }
 
 function stray(file: string): JournalFault {
@@ -95,42 +187,48 @@ function twice(file: string, other: string): JournalFault {
 }
 
 function unknown(file: string): JournalFault {
-  const message = `Cannot push: ${file} was never applied to this database; push to the database it came from, or remove the file`;
+  const message = `Cannot push: ${file} is not a migration that push wrote; move it elsewhere, or restore it from version control`;
   return { code: "unknown", file, message };
 }
 
-function edited(file: string): JournalFault {
-  const message = `Cannot push: ${file} was edited after it was applied; restore it from version control, or remove it and run rowhouse db pull`;
-  return { code: "edited", file, message };
-}
-
 function otherContent(file: string, expected: string): JournalFault {
-  const message = `Cannot push: ${file} has the same number as ${expected}, which this database applied; remove ${file} and run rowhouse db pull`;
+  const message = `Cannot push: ${file} has the same number as ${expected}, which the service has applied; remove ${file} and run rowhouse db pull`;
   return { code: "other_content", file, message };
 }
 
 /**
  * Checks what a caller says its files are.
  *
- * @throws {Problem} edited_migration — with every entry that is not as recorded
+ * @throws {Problem} edited_migration — an entry is not as recorded, but a later one is; diverged_history — the entries end
+ * otherwise than what is recorded, or go on after it
  */
 export function checkJournal(
   entries: readonly JournalEntry[],
   recorded: readonly AppliedMigration[],
 ): void {
   const bySeq = new Map(recorded.map((migration) => [migration.seq, migration]));
-  const details = entries.flatMap(({ seq, checksum }, index) => {
-    const path = `/journal/${index}`;
-    const migration = bySeq.get(seq);
-    if (migration === undefined)
-      return [{ path, message: `Migration ${seq} was never applied to this database` }];
-    if (migration.checksum === checksum) return [];
-    return [{ path, message: `${journalFileName(migration)} differs from what was applied` }];
+  const isSame = ({ seq, checksum }: JournalEntry) => bySeq.get(seq)?.checksum === checksum;
+  const lastSame = Math.max(0, ...entries.filter(isSame).map(({ seq }) => seq));
+  const differing = entries.filter((entry) => !isSame(entry));
+  const details = entries.flatMap((entry, index) => {
+    const migration = bySeq.get(entry.seq);
+    if (migration === undefined || isSame(entry) || entry.seq > lastSame) return [];
+    const message = `${journalFileName(migration)} differs from what was applied`;
+    return [{ path: `/journal/${index}`, message }];
   });
-  if (details.length === 0) return;
-  const [first] = details;
-  throw new Problem("edited_migration", {
-    message: `Cannot push: ${first?.message ?? ""}; nothing was written`,
-    details,
-  });
+  const [edited] = details;
+  if (edited !== undefined)
+    throw new Problem("edited_migration", {
+      message: `Cannot push: ${edited.message}; nothing was written`,
+      details,
+    });
+  const [first] = differing.map(({ seq }) => seq).sort((a, b) => a - b);
+  if (first === undefined) return;
+  const divergence = {
+    common: recorded.findLast(({ seq }) => seq < first),
+    project: differing.map(({ seq }) => `migration ${seq}`),
+    service: recorded.filter(({ seq }) => seq >= first).map(showMigration),
+  };
+  const { message, details: both } = describeDivergence(divergence);
+  throw new Problem("diverged_history", { message: message.replaceAll("\n", ". "), details: both });
 }

@@ -10,7 +10,7 @@ import { quoteLiteral } from "../db/mod.ts";
 import type { Json } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import type { RenderedPlan } from "./ddl.ts";
-import type { Migration } from "./migration.ts";
+import type { Migration } from "./migration_text.ts";
 import type { PushState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 import { findCreated } from "./step_order.ts";
@@ -30,7 +30,12 @@ export const MESSAGE_SETTINGS = [
   `set local role ${TABLE_OWNER}`,
 ] as const;
 
-export type Prepared = RenderedPlan & { migration: Migration; state: PushState };
+export type Prepared = RenderedPlan & {
+  migration: Migration;
+  state: PushState;
+  /** Whether the project has this migration already. */
+  isReplay?: boolean;
+};
 
 export function renderMessage(appId: string, prepared: Prepared): string {
   const { plan, statements, early } = prepared;
@@ -113,9 +118,9 @@ function toChanged(step: Step): string[] {
 }
 
 /** What the push records: its last statement, and the only one that writes to the record. */
-function renderRecord(appId: string, { plan, migration }: Prepared): string {
+function renderRecord(appId: string, { plan, migration, isReplay = false }: Prepared): string {
   const parts = [
-    migration,
+    { ...migration, isReplay },
     plan.steps.flatMap((step) => (step.kind === "record_table" ? [step.table] : [])),
     plan.steps.flatMap(toUse),
     plan.steps.flatMap(toBuild),

@@ -1,15 +1,9 @@
-/** The text of a migration: a commented header, then the SQL that ran. Pure; checksums are chained to the parent's. @module */
-
+/** From a plan to its description and to the migration that records it. Pure. @module */
+import type { Definition } from "../dsl/mod.ts";
 import { type RenderedPlan, renderDeferred } from "./ddl.ts";
+import { type Migration, NO_PARENT, normalise, writeMigrationText } from "./migration_text.ts";
+import type { ReplayedMigration } from "./replayed_migration.ts";
 import type { Plan, Step } from "./step.ts";
-
-/** What identifies a migration. */
-export type MigrationRecord = { seq: number; name: string; parent: string; checksum: string };
-
-export type Migration = MigrationRecord & { sql: string };
-
-/** The parent of an app's first migration. */
-export const NO_PARENT = "";
 
 /** What a step is called in the plan, in file names and in headers. */
 const DESCRIPTIONS: {
@@ -66,22 +60,36 @@ function describeStep(step: Step): string | undefined {
   return describe(step);
 }
 
-/** The migration of a plan for the app with this slug; `previous` is the app's last one. */
+type Previous = { seq: number; checksum: string } | undefined;
+
+/** A new migration of the project; `previous` is its last one. */
 export function makeMigration(
-  { plan, statements }: RenderedPlan,
-  { app, previous }: { app: string; previous: { seq: number; checksum: string } | undefined },
+  rendered: RenderedPlan,
+  { definition, previous }: { definition: Definition; previous: Previous },
 ): Migration {
-  const seq = (previous?.seq ?? 0) + 1;
+  const { plan } = rendered;
   const parent = previous?.checksum ?? NO_PARENT;
-  const changes = statements.map((statement) => `${statement};\n`);
+  const head = { seq: (previous?.seq ?? 0) + 1, name: nameMigration(plan), parent };
+  const sql = renderSql(rendered);
+  const written = writeMigrationText({ ...head, steps: describePlan(plan), definition, sql });
+  return { ...head, ...written, sql };
+}
+
+/** A migration that the project has, as it is applied here: its own text, and the statements that run at this service. */
+export function adoptMigration(
+  rendered: RenderedPlan,
+  { replayed, previous }: { replayed: ReplayedMigration; previous: Previous },
+): Migration {
+  const { seq, name, checksum, text } = replayed;
+  const parent = previous?.checksum ?? NO_PARENT;
+  return { seq, name, parent, checksum, text: normalise(text), sql: renderSql(rendered) };
+}
+
+/** What ran, and what follows the push; generated functions follow from the definition and are not recorded. */
+function renderSql({ plan, recorded }: RenderedPlan): string {
+  const changes = recorded.map((statement) => `${statement};\n`);
   const later = plan.steps.flatMap(renderLater).map((line) => `-- after the push: ${line};\n`);
-  const header = [
-    `-- rowhouse migration ${String(seq).padStart(4, "0")} of app ${app}`,
-    ...describePlan(plan).map((line) => `--   ${line}`),
-    "-- applied by push; do not edit: its checksum is recorded",
-  ];
-  const sql = normalise(`${header.join("\n")}\n${changes.join("")}${later.join("")}`);
-  return { seq, name: nameMigration(plan), parent, checksum: checksumOf(parent, sql), sql };
+  return [...changes, ...later].join("");
 }
 
 function renderLater(step: Step): string[] {
@@ -90,19 +98,6 @@ function renderLater(step: Step): string[] {
   if (step.kind === "defer_reference")
     return [renderDeferred({ table: step.table, constraint: step.reference })];
   return [];
-}
-
-/** `sha256:` of the parent's checksum and the text, normalised so that editors and checkouts do not change it. */
-export function checksumOf(parent: string, sql: string): string {
-  return `sha256:${new Bun.CryptoHasher("sha256").update(parent).update(normalise(sql)).digest("hex")}`;
-}
-
-/** UTF-8 without byte order mark, LF, one final newline. */
-export function normalise(text: string): string {
-  return `${text
-    .replace(/^\uFEFF/, "")
-    .replace(/\r\n?/g, "\n")
-    .replace(/\n+$/, "")}\n`;
 }
 
 /** A short name in `[a-z0-9_]`, after the first thing that the plan does. */

@@ -1,5 +1,6 @@
 /** Push: from an app's definition to tables, functions and a migration. The only writer of generated DDL. @module */
 export { type PushDeps, type PushRequest, type PushResult, push } from "./apply.ts";
+export { PUSH_LIMITS, type PushLimits } from "./begin_push.ts";
 export { checkDefinition, type PushBody, readPushBody } from "./body.ts";
 export type { DeferredStep } from "./deferred.ts";
 export { compareFacts, type Difference, readDrift } from "./drift.ts";
@@ -11,9 +12,11 @@ export {
   type JournalFault,
   type JournalFile,
   journalFileName,
+  type ProjectMigration,
 } from "./journal.ts";
 export { readJournal, writeJournal } from "./journal_files.ts";
-export { describePlan, type Migration, type MigrationRecord } from "./migration.ts";
+export { describePlan } from "./migration.ts";
+export { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
 export { planPush } from "./plan.ts";
 export {
   findOutdatedTables,
@@ -21,14 +24,10 @@ export {
   type OutdatedTable,
   refreshFunctions,
 } from "./refresh.ts";
-export {
-  MAX_BYTES,
-  PUSH_LIMITS,
-  type PushLimits,
-  type PushRouteDeps,
-  pushRoutes,
-  SCHEMA_PATH,
-} from "./routes.ts";
+export { type HistoryPlan, type PlannedMigration, planReplay, replay } from "./replay.ts";
+export { MAX_PLANNED, readReplayBody } from "./replay_body.ts";
+export { MAX_REPLAY_BYTES, replayRoutes } from "./replay_routes.ts";
+export { MAX_BYTES, type PushRouteDeps, pushRoutes, SCHEMA_PATH } from "./routes.ts";
 export { readMigration, readStatus, readTableApps, type Status, type TableApps } from "./status.ts";
 export type { Plan, Step } from "./step.ts";
 export { sweepSets } from "./sweep_sets.ts";

@@ -20,15 +20,24 @@ import type { PushState, TableState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 import { orderSteps } from "./step_order.ts";
 
+export type PlanOptions = {
+  /** A migration that others follow: tables of other apps are used as the last of them declares. */
+  isFollowed?: boolean;
+};
+
 /** The plan that makes the database match an app's definition; without steps if it already does. */
-export function planPush(appId: string, definition: Definition, state: PushState): Plan {
+export function planPush(
+  appId: string,
+  definition: Definition,
+  state: PushState,
+  { isFollowed = false }: PlanOptions = {},
+): Plan {
   const found = new Map(state.tables.map((table) => [table.name, table]));
   const plans = definition.tables.map((declared) => {
     const table = found.get(declared.name);
     if (table === undefined) return planNewTable(declared);
-    return table.ownerAppId === appId
-      ? planOwnTable(declared, table)
-      : planForeignTable(appId, declared, table);
+    if (table.ownerAppId === appId) return planOwnTable(declared, table);
+    return isFollowed ? NOTHING : planForeignTable(appId, declared, table);
   });
   return {
     steps: orderSteps(plans.flatMap((plan) => plan.steps)),
@@ -40,6 +49,8 @@ export function planPush(appId: string, definition: Definition, state: PushState
     notes: [...plans.flatMap((plan) => plan.notes), ...noteRemovedTables(appId, definition, state)],
   };
 }
+
+const NOTHING: Plan = { steps: [], conflicts: [], notes: [] };
 
 function planNewTable(declared: TableDefinition): Plan {
   const { name } = declared;

@@ -31,7 +31,7 @@ export type PushState = {
   tables: TableState[];
   /** The app's migrations in order. */
   migrations: AppliedMigration[];
-  /** The size of all their SQL in bytes. */
+  /** The size of their texts and SQL together in bytes. */
   journalBytes: number;
   /** Whether any app's push left unfinished steps. */
   hasDeferredSteps: boolean;
@@ -85,7 +85,7 @@ export async function readState(
             from rowhouse.column_sets where table_name = concerned.name)) order by concerned.name), '[]') from concerned),
       'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name, 'checksum', checksum)
           order by seq), '[]') from rowhouse.migrations where app_id = $1),
-      'journalBytes', (select coalesce(sum(octet_length(sql)), 0) from rowhouse.migrations where app_id = $1),
+      'journalBytes', (select coalesce(sum(octet_length(text) + octet_length(sql)), 0) from rowhouse.migrations where app_id = $1),
       'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))::text as state`,
     [appId, JSON.stringify(names), options.largeTablePages],
     { retry: "safe", queue: appId },

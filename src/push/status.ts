@@ -1,7 +1,7 @@
 /** What is recorded about one app: its tables, migrations and deferred steps; and for operators, who else uses the tables. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import type { DeferredStep } from "./deferred.ts";
-import type { Migration, MigrationRecord } from "./migration.ts";
+import type { Migration, MigrationRecord } from "./migration_text.ts";
 
 export type Status = {
   app: string;
@@ -49,7 +49,7 @@ export async function readStatus(admin: Database, appId: string): Promise<Status
   return parse<Status>(await readStatusJson(admin, { appId }));
 }
 
-/** One migration of an app with its SQL, as JSON, or `undefined` if there is none with that number. */
+/** One migration of an app with its text and SQL, as JSON, or `undefined` if there is none with that number. */
 export async function readMigrationJson(
   admin: Database,
   reader: Reader,
@@ -58,7 +58,7 @@ export async function readMigrationJson(
   const { appId, proof } = reader;
   const migration = await admin.bytes(
     `select case when seq is not null then json_build_object('seq', seq, 'name', name, 'parent', parent,
-      'checksum', checksum, 'sql', sql)::text end as migration
+      'checksum', checksum, 'text', text, 'sql', sql)::text end as migration
     from ${readerSql(reader, "$3")} left join rowhouse.migrations on app_id = reader.app and seq = $2`,
     proof === undefined ? [appId, seq] : [appId, seq, proof],
     { retry: "safe", queue: appId },

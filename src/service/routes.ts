@@ -8,7 +8,13 @@ import { type Audience, type Forward, toForwarded } from "../gateway/mod.ts";
 import type { Route, VirtualHost } from "../http/mod.ts";
 import { type AuthDeps, authRoutes, type PageDeps, pageRoutes } from "../identity/mod.ts";
 import { assetRoutes } from "../pages/mod.ts";
-import { MAX_BYTES, type PushRouteDeps, pushRoutes } from "../push/mod.ts";
+import {
+  MAX_BYTES,
+  MAX_REPLAY_BYTES,
+  type PushRouteDeps,
+  pushRoutes,
+  replayRoutes,
+} from "../push/mod.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";
 
 /** What the handlers of a service's routes need, by the process that runs them. */
@@ -19,6 +25,7 @@ export type IdentityServiceDeps = AuthDeps & PageDeps & HealthDeps;
 export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
   ...dataRoutes,
   ...pushRoutes,
+  ...replayRoutes,
   ...healthRoutes,
   ...authRoutes,
 ];
@@ -28,13 +35,13 @@ export const pages: readonly Route<IdentityServiceDeps>[] = pageRoutes;
 export const PAGE_PATHS: ReadonlySet<string> = new Set(pages.map((page) => page.path));
 
 /** Maximum size in bytes of a body that any of these accepts. */
-export const MAX_REQUEST_BYTES = Math.max(MAX_BODY, MAX_BYTES);
+export const MAX_REQUEST_BYTES = Math.max(MAX_BODY, MAX_BYTES, MAX_REPLAY_BYTES);
 
 /** Routes by what the `Host` header names. */
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
 
 export const DATA_TABLES: RouteTables<DataServiceDeps> = toRouteTables<DataServiceDeps>({
-  api: [...dataRoutes, ...pushRoutes],
+  api: [...dataRoutes, ...pushRoutes, ...replayRoutes],
   pages: [],
 });
 
@@ -45,7 +52,7 @@ export const IDENTITY_TABLES: RouteTables<IdentityServiceDeps> = toRouteTables<I
 /** For a process that does everything. */
 export const ALL_TABLES: RouteTables<DataServiceDeps & IdentityServiceDeps> = toRouteTables<
   DataServiceDeps & IdentityServiceDeps
->({ api: [...dataRoutes, ...pushRoutes, ...authRoutes], pages });
+>({ api: [...dataRoutes, ...pushRoutes, ...replayRoutes, ...authRoutes], pages });
 
 /** The tables of a gateway in front of services: the same paths and checks, forwarded. */
 export function toForwardedTables({
@@ -57,6 +64,7 @@ export function toForwardedTables({
     api: [
       ...toForwarded(dataRoutes, { ...api, forward: data }),
       ...toForwarded(pushRoutes, { ...api, forward: data, maxBytes: MAX_BYTES }),
+      ...toForwarded(replayRoutes, { ...api, forward: data, maxBytes: MAX_REPLAY_BYTES }),
       ...toForwarded(authRoutes, { ...api, forward: identity }),
     ],
     pages: toForwarded(pages, { ...api, forward: identity, virtualHost: "identity" }),

@@ -261,6 +261,7 @@ const ELSEWHERE: Readonly<Partial<Record<ProblemCode, string>>> = {
   unknown_app: "identity/auth_test.ts",
   incompatible_schema: "push/matrix_test.ts",
   edited_migration: "push/journal_test.ts",
+  diverged_history: "push/journal_test.ts",
   journal_full: "push/limits_test.ts",
   push_busy: "storm/push_storm.ts",
   invalid_schema: "push/hostile_test.ts",

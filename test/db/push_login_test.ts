@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { checksumOf } from "../../src/push/migration.ts";
+import { checksumOf, writeMigrationText } from "../../src/push/migration_text.ts";
 import { refreshFunctions } from "../../src/push/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { dumpDatabase } from "../support/push.ts";
@@ -94,6 +94,12 @@ test("the pushing login is a member of the owner of apps' tables, and of nothing
   expect(rows.map(({ rolname }) => rolname)).toEqual(["rowhouse_tables", "rowhouse_tenant"]);
 });
 
+function makeMigration() {
+  const head = { seq: 1, name: "nothing", parent: "", sql: "" };
+  const definition = { version: 1, tables: [] } as const;
+  return { ...head, ...writeMigrationText({ ...head, steps: [], definition }) };
+}
+
 describe("rowhouse.record_push refuses", () => {
   type Push = {
     app: string;
@@ -102,10 +108,9 @@ describe("rowhouse.record_push refuses", () => {
     uses: object[];
     builds: object[];
   };
-  const sql = "-- nothing\n";
   const makePush = async (): Promise<Push> => ({
     app: (await service.makeApp()).id,
-    migration: { seq: 1, name: "nothing", parent: "", checksum: checksumOf("", sql), sql },
+    migration: makeMigration(),
     definitions: [],
     uses: [],
     builds: [],
@@ -138,7 +143,14 @@ describe("rowhouse.record_push refuses", () => {
     { name: "no migration", change: () => ({ migration: {} }), code: "RH002" },
     {
       name: "a text that the checksum is not of",
-      change: ({ migration }) => ({ migration: { ...migration, sql: "-- something\n" } }),
+      change: ({ migration }) => ({ migration: { ...migration, text: "-- something\n" } }),
+      code: "RH007",
+    },
+    {
+      name: "a text without its checksum at the end",
+      change: () => ({
+        migration: { ...makeMigration(), text: "-- nothing\n", checksum: checksumOf("", "") },
+      }),
       code: "RH007",
     },
     {
@@ -236,8 +248,7 @@ describe("an administrator who renews functions runs nothing that the pushing lo
 
   test.each(cases)("$place that ends $ending", async ({ toSet, mark }) => {
     const app = await service.makeApp();
-    const sql = "-- nothing\n";
-    const migration = { seq: 1, name: "nothing", parent: "", checksum: checksumOf("", sql), sql };
+    const migration = makeMigration();
     const definition = { name: "todos", columns: [], indexes: [], uniques: [] };
     const uses = [{ definition, hash: "1".repeat(16), columns: toSet(`${mark}; ${grant}${mark}`) }];
     await login`select rowhouse.record_push(${app.id}, ${login.json(migration)}, '[]',

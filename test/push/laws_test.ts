@@ -1,9 +1,9 @@
 /** What holds for every pair of schemas, not for examples: drawn by fast-check, planned purely and pushed for real. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import { hashColumnSet } from "../../src/catalog/mod.ts";
 import { type Definition, readDefinition } from "../../src/dsl/mod.ts";
 import { Problem } from "../../src/problem.ts";
+import { advanceState } from "../../src/push/advance_state.ts";
 import { findConflicts } from "../../src/push/compare.ts";
 import { planPush, push, readDrift } from "../../src/push/mod.ts";
 import type { PushState } from "../../src/push/state.ts";
@@ -110,40 +110,8 @@ function grow(before: Definition | undefined, drawn: Definition): Definition {
 
 const EMPTY: PushState = { tables: [], migrations: [], journalBytes: 0, hasDeferredSteps: false };
 
-/** The state after an accepted plan, as `apply` would record it. */
-function applyPlan(state: PushState, appId: string, plan: ReturnType<typeof planPush>): PushState {
-  const tables = new Map(state.tables.map((one) => [one.name, one]));
-  for (const step of plan.steps) {
-    if (step.kind === "record_table") {
-      const before = tables.get(step.table.name) ?? {
-        name: step.table.name,
-        ownerAppId: appId,
-        ownerSlug: appId,
-        stamp: 0,
-        isLarge: false,
-        references: { own: 0, foreign: 0 },
-        uses: [],
-        sets: [],
-      };
-      tables.set(step.table.name, { ...before, definition: step.table });
-    }
-    if (step.kind !== "register") continue;
-    const found = tables.get(step.table.name);
-    if (found === undefined) throw new Error("A registration of no table");
-    const uses = [
-      ...found.uses.filter((use) => use.appId !== appId),
-      { appId, slug: appId, definition: step.table },
-    ];
-    const hash = hashColumnSet(step.table);
-    const others = found.sets.filter((set) => set.appId !== appId || set.hash !== hash);
-    const sets = [
-      ...others.map((set) => (set.appId === appId ? { ...set, unusedS: set.unusedS ?? 0 } : set)),
-      { appId, hash, unusedS: null },
-    ];
-    tables.set(found.name, { ...found, uses, sets });
-  }
-  return { ...state, tables: [...tables.values()] };
-}
+const applyPlan = (state: PushState, app: string, plan: ReturnType<typeof planPush>) =>
+  advanceState(state, { id: app, slug: app }, plan);
 
 const pushes = fc.array(fc.tuple(fc.constantFrom("a", "b", "c"), definitions(""), fc.boolean()), {
   minLength: 1,

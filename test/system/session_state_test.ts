@@ -15,6 +15,7 @@ import {
 } from "../support/debian_cluster.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
+import { makeHistory, postMigrations } from "../support/history.ts";
 import {
   type Jar,
   readHidden,
@@ -237,6 +238,11 @@ async function tour(): Promise<Answer[]> {
   for (const columns of [{ title: t.string() }, { title: t.string(), note: t.string().index() }])
     await ask(() => postSchema(service, app, defineSchema({ todos: columns })));
   for (const path of ["/v1/data/schema", "/v1/data/schema/migrations/1"]) await call(path);
+  const second = { service, app: await service.makeApp() };
+  const grown = defineSchema({ notes: { title: t.string(), note: t.string().index() } });
+  const history = makeHistory([defineSchema({ notes: { title: t.string() } }), grown]);
+  await ask(() => postMigrations(second, history, grown, { dryRun: true }));
+  for (const text of history) await ask(() => postMigrations(second, [text], grown));
   const made = await call("/v1/data/db/todos", "POST", { title: "tour" });
   const row = made.headers.get("location") ?? "";
   await call(row);

@@ -1,7 +1,12 @@
 /** `rowhouse db status --to all`: the places of a project side by side, each with its history and what is pending. @module */
 import type { Config } from "../../config.ts";
 import type { Definition } from "../../dsl/mod.ts";
-import { compareHistory, type HistoryDifference, readJournal } from "../../push/mod.ts";
+import {
+  compareHistory,
+  type HistoryDifference,
+  readJournal,
+  showMigration,
+} from "../../push/mod.ts";
 import { EXIT, type ExitCode, type Setting, UsageError } from "../cli/command.ts";
 import { explain, type Failure, toExitCode, toFailure } from "../cli/explain.ts";
 import { readSettings } from "../cli/settings.ts";
@@ -11,7 +16,7 @@ import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { findJournalFolder } from "./journal.ts";
 import { PLACES_FILE, type Place, readPlaces } from "./places.ts";
 import { withService } from "./service.ts";
-import { findSchema, planDefinition, showMigration } from "./status.ts";
+import { findSchema, planDefinition } from "./status.ts";
 
 /** What a place has, compared with the folder. */
 type Compared = HistoryDifference & {

@@ -1,8 +1,11 @@
 /** The journal's files around a push: compared before it, written after it, and never in between. @module */
+import { rm } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import {
+  compareHistory,
   compareJournal,
-  type JournalEntry,
+  type JournalComparison,
+  type JournalFile,
   type Migration,
   type MigrationRecord,
   readJournal,
@@ -23,7 +26,10 @@ export type JournalOptions = {
   journal: string | undefined;
 };
 
-export type CheckedJournal = { entries: JournalEntry[]; missing: MigrationRecord[] };
+export type CheckedJournal = Omit<JournalComparison, "faults"> & {
+  /** Files of a `rowhouse dev` whose database is gone: to be deleted. */
+  stale: readonly string[];
+};
 
 /**
  * Where the files are: beside the schema; for `rowhouse dev` in the hidden folder, because each machine's database has a
@@ -45,14 +51,29 @@ export async function checkJournalFiles(
   folder: string,
   recorded: readonly MigrationRecord[],
 ): Promise<CheckedJournal> {
-  const { faults, entries, missing } = compareJournal(await readJournal(folder), recorded);
-  if (faults.length > 0) {
-    throw new RefusedError(faults.map(({ message }) => message).join("\n"), EXIT.refused, {
-      code: "edited_migration",
-      details: faults.map(({ file, message }) => ({ path: `/${file}`, message })),
-    });
-  }
-  return { entries, missing };
+  const files = await readJournal(folder);
+  const isStale = folder.endsWith(DEV_JOURNAL) && isOfAnother(files, recorded);
+  const { faults, ...checked } = compareJournal(isStale ? [] : files, recorded);
+  const stale = isStale ? files.map(({ file }) => file) : [];
+  if (faults.length === 0) return { ...checked, stale };
+  const isDiverged = faults.some(({ code }) => code === "diverged");
+  throw new RefusedError(faults.map(({ message }) => message).join("\n"), EXIT.refused, {
+    code: isDiverged ? "diverged_history" : "edited_migration",
+    details: faults.flatMap(
+      ({ file, message, details }) => details ?? [{ path: `/${file}`, message }],
+    ),
+  });
+}
+
+/** Whether the files are those of another database: the first of them is not the first migration of this one. */
+function isOfAnother(files: readonly JournalFile[], recorded: readonly MigrationRecord[]): boolean {
+  const [first] = recorded;
+  return files.length > 0 && (first === undefined || compareHistory(files, [first]).ahead > 0);
+}
+
+/** Deletes files that {@linkcode checkJournalFiles} found stale. */
+export async function removeJournalFiles(folder: string, stale: readonly string[]): Promise<void> {
+  for (const file of stale) await rm(join(folder, file), { recursive: true, force: true });
 }
 
 /** The migrations themselves, asked for one by one: together they may be too large for an answer. */

@@ -8,24 +8,26 @@ import {
   JSON_FLAG,
   type Setting,
 } from "../cli/command.ts";
-import { makePaint, type Paint } from "../cli/paint.ts";
+import { makePaint } from "../cli/paint.ts";
 import { readSettings, readWhole } from "../cli/settings.ts";
-import { toDocument, toPrintable } from "../cli/terminal.ts";
+import { toDocument } from "../cli/terminal.ts";
 import { DEV_FILE } from "../dev/file.ts";
 import { runComparison } from "./comparison.ts";
 import { findConfirm } from "./confirm.ts";
+import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
 import { findSchemaFile } from "./evaluate.ts";
 import {
   checkJournalFiles,
   fetchMigrations,
   findJournalFolder,
+  removeJournalFiles,
   writeJournalFiles,
 } from "./journal.ts";
 import { ALL_PLACES, PLACES_FILE } from "./places.ts";
-import { type Pushed, pushProject } from "./push.ts";
+import { pushProject } from "./push.ts";
 import { type Pushed as PushAnswer, withService } from "./service.ts";
-import { runStatus, showMigration } from "./status.ts";
+import { runStatus } from "./status.ts";
 
 const WAIT_S = 60;
 const MAX_WAIT_S = 3600;
@@ -66,10 +68,11 @@ export const dbCommands: readonly Command[] = [
 rowhouse db push --to staging
 rowhouse db push --schema app/schema.ts --app wiki`,
     about: `${ABOUT}
+First applies the migrations of this folder that the service lacks, each by itself: a service may have none of them.
 Writes schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts, after the push is committed; the migrations of
 rowhouse dev go to .rowhouse/migrations. A push that changes nothing touches no file. On a terminal, a push to a place
 with "confirm": true first shows the plan and asks.
-Prints { status, migration, steps, notes, types, files } with --json.`,
+Prints { status, replays, migration, steps, notes, types, files } with --json.`,
     positionals: [],
     flags: {
       ...SCHEMA_FLAGS,
@@ -101,8 +104,7 @@ Prints { status, migration, steps, notes, types, files } with --json.`,
   },
   {
     name: "db pull",
-    summary:
-      "writes the migrations that are missing from this folder, as the database recorded them",
+    summary: "writes the migrations that are missing from this folder, as the project pushed them",
     example: "rowhouse db pull",
     about: `${ABOUT}
 Overwrites nothing: if a file was edited, it is refused. Prints { files } with --json.`,
@@ -166,9 +168,9 @@ async function runPush(
     confirm,
   }).finally(stop);
   if (args.has("json")) {
-    const { status, migration, steps, notes } = pushed.result;
+    const { status, migration, steps, notes, replays = [] } = pushed.result;
     const { types = null, files } = pushed;
-    terminal.say(toDocument({ status, migration, steps, notes, types, files }));
+    terminal.say(toDocument({ status, replays, migration, steps, notes, types, files }));
   } else {
     for (const line of describePush(pushed, paint)) terminal.say(line);
   }
@@ -180,34 +182,6 @@ function readWait(args: Arguments): number {
   return text === undefined ? WAIT_S : readWhole("--wait", text, [0, MAX_WAIT_S]);
 }
 
-const OPENINGS = {
-  applied: "Applied",
-  planned: "Would apply",
-  unchanged: "Nothing to do",
-} as const;
-
-/** A step that checks rows first may still be refused; `describePlan` marks it. */
-const CHECKED = /\(rows are checked\)$/;
-
-/** What a push did, for people: steps, notes, and the files that it wrote. */
-export function describePush(
-  { result, types, files }: Omit<Pushed, "definition">,
-  paint: Paint = (_, text) => text,
-): string[] {
-  const { migration, status } = result;
-  const steps = result.steps
-    .map(toPrintable)
-    .map((step) =>
-      CHECKED.test(step) ? paint("yellow", `  ? ${step}`) : paint("green", `  + ${step}`),
-    );
-  return [
-    migration === null ? OPENINGS[status] : `${OPENINGS[status]} ${showMigration(migration)}`,
-    ...steps,
-    ...result.notes.map((note) => paint("dim", `Note: ${toPrintable(note)}`)),
-    ...[...files, ...(types === undefined ? [] : [types])].map((file) => `Wrote ${file}`),
-  ];
-}
-
 async function runPull(setting: Setting): Promise<ExitCode> {
   const { args, env, folder, terminal } = setting;
   const config = readSettings(env);
@@ -217,7 +191,9 @@ async function runPull(setting: Setting): Promise<ExitCode> {
   const missing = await withService(destination, config, async (service) => {
     const { migrations } = await service.status();
     const checked = await checkJournalFiles(journal, migrations);
-    return await fetchMigrations(service, checked.missing);
+    const fetched = await fetchMigrations(service, checked.missing);
+    await removeJournalFiles(journal, checked.stale);
+    return fetched;
   });
   const files = await writeJournalFiles({ folder, journal }, missing);
   if (args.has("json")) terminal.say(toDocument({ files }));

@@ -10,13 +10,17 @@ import {
   type Difference,
   type JournalEntry,
   type Migration,
+  type PlannedMigration,
   type PushDeps,
   type PushResult,
+  planReplay,
   push,
   readDrift,
   readMigration,
+  readReplayBody,
   readStatus,
   readTableApps,
+  replay,
   type Status,
   type TableApps,
 } from "../../push/mod.ts";
@@ -29,10 +33,19 @@ export type PushRequest = {
   journal: readonly JournalEntry[];
   dryRun: boolean;
 };
-export type Pushed = Omit<PushResult, "deferred">;
+/** The project's migrations that the service lacks, as texts, and what the project declares now. */
+export type ReplayRequest = { definition: Definition; migrations: readonly string[] };
+export type Pushed = Omit<PushResult, "deferred"> & {
+  /** The project's migrations that were applied before, or would be. */
+  replays?: PlannedMigration[];
+};
 export type SchemaService = {
   /** `log` is told about failures of deferred steps, if this process runs them. */
   readonly push: (request: PushRequest, log: Log) => Promise<Pushed>;
+  /** Applies one of the project's migrations. */
+  readonly replay: (request: ReplayRequest, log: Log) => Promise<Pushed>;
+  /** What applying the project's migrations and then pushing the definition would do. */
+  readonly planReplay: (request: ReplayRequest) => Promise<Pushed>;
   readonly status: () => Promise<Status>;
   /** One that the status lists, with its SQL. */
   readonly migration: (seq: number) => Promise<Migration>;
@@ -65,6 +78,9 @@ export async function withService<Result>(
     if (id === undefined) throw unknownApp(destination.app);
     return await task({
       push: (request, log) => pushStraight({ admin, log }, { id, slug: destination.app }, request),
+      replay: (request, log) =>
+        replayStraight({ admin, log }, { id, slug: destination.app }, request),
+      planReplay: (request) => planStraight(admin, { id, slug: destination.app }, request),
       status: () => findStatus(admin, { id, slug: destination.app }),
       migration: (seq) => findMigration(admin, id, seq),
       drift: () => readDrift(admin),
@@ -86,6 +102,21 @@ async function pushStraight(
   return pushed;
 }
 
+type App = { id: string; slug: string };
+
+async function replayStraight(deps: PushDeps, app: App, request: ReplayRequest): Promise<Pushed> {
+  const { definition, next } = readReplayBody(request);
+  if (next === undefined) throw new Error("A replay of no migration");
+  const { deferred, ...pushed } = await replay(deps, next, { app, definition, options: {} });
+  await deferred;
+  return pushed;
+}
+
+async function planStraight(admin: Database, app: App, request: ReplayRequest): Promise<Pushed> {
+  const { definition, migrations } = readReplayBody({ ...request, dryRun: true });
+  return await planReplay({ admin }, migrations, { app, definition, options: {} });
+}
+
 async function findStatus(admin: Database, app: { id: string; slug: string }): Promise<Status> {
   const status = await readStatus(admin, app.id);
   if (status === undefined) throw unknownApp(app.slug);
@@ -101,6 +132,12 @@ async function findMigration(admin: Database, appId: string, seq: number): Promi
 function overHttp(target: Target): SchemaService {
   return {
     push: async (request) => (await callService(target, { body: request })) as Pushed,
+    replay: async (request) =>
+      (await callService(target, { path: "/migrations", body: request })) as Pushed,
+    planReplay: async (request) => {
+      const body = { ...request, dryRun: true };
+      return (await callService(target, { path: "/migrations", body })) as Pushed;
+    },
     status: async () => (await callService(target)) as Status,
     migration: async (seq) =>
       (await callService(target, { path: `/migrations/${seq}` })) as Migration,

@@ -2,14 +2,19 @@
 import { existsSync } from "node:fs";
 import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";
-import type { MigrationRecord, Status, TableApps } from "../../push/mod.ts";
+import {
+  type MigrationRecord,
+  type Status,
+  showMigration,
+  type TableApps,
+} from "../../push/mod.ts";
 import { EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
 import { explain, toFailure } from "../cli/explain.ts";
-import { openLog } from "../cli/open.ts";
 import { readSettings } from "../cli/settings.ts";
 import { toDocument, toPrintable } from "../cli/terminal.ts";
 import { findDestination } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
+import { planHistory } from "./history.ts";
 import { checkJournalFiles, findJournalFolder } from "./journal.ts";
 import { type Destination, type SchemaService, withService } from "./service.ts";
 
@@ -69,7 +74,12 @@ async function findPending(setting: Setting, recorded: Recorded): Promise<Pendin
   }
 }
 
-const OF_SCHEMA: readonly string[] = ["invalid_schema", "incompatible_schema", "edited_migration"];
+const OF_SCHEMA: readonly string[] = [
+  "invalid_schema",
+  "incompatible_schema",
+  "edited_migration",
+  "diverged_history",
+];
 
 function isOfSchema(error: unknown): error is RefusedError | Problem {
   if (error instanceof Problem) return OF_SCHEMA.includes(error.code);
@@ -99,10 +109,11 @@ export async function planDefinition(
   const { destination, service, migrations, file, definition } = schema;
   const journal = setting.args.text("journal");
   const folder = findJournalFolder({ folder: setting.folder, file, journal }, destination);
-  const { entries } = await checkJournalFiles(folder, migrations);
-  const plan = { definition, journal: entries, dryRun: true };
-  const log = openLog(readSettings(setting.env), setting.terminal.warn);
-  return (await service.push(plan, log)).steps;
+  const { entries, ahead } = await checkJournalFiles(folder, migrations);
+  const { terminal } = setting;
+  const patience = { config: readSettings(setting.env), waitS: 0, terminal };
+  const plan = await planHistory({ service, definition, entries, ahead, patience });
+  return [...(plan.replays ?? []).flatMap(({ steps }) => steps), ...plan.steps];
 }
 
 function describePending(steps: readonly string[]): string {
@@ -127,9 +138,4 @@ function describeStatus(status: Status, apps: readonly TableApps[] | null): stri
           `  ${kind} (${columns.join(", ")}) of ${table}: ${state}${fault === null ? "" : `, ${fault}`}`,
       ),
   ];
-}
-
-/** A migration by its number and name, as its file is called. */
-export function showMigration({ seq, name }: Pick<MigrationRecord, "seq" | "name">): string {
-  return `${String(seq).padStart(4, "0")}_${name}`;
 }

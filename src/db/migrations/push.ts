@@ -51,6 +51,8 @@ create table rowhouse.migrations (
   name text not null,
   parent text not null,
   checksum text not null,
+  -- The project's file, the same at every service, and the statements that ran at this one.
+  text text not null,
   sql text not null,
   applied_at timestamptz not null default now(),
   primary key (app_id, seq),
@@ -78,11 +80,14 @@ create table rowhouse.deferred_steps (
 grant select on rowhouse.deferred_steps to rowhouse_tables, rowhouse_service, rowhouse_data;
 grant update (state, fault, attempts, lease_until, finished_at) on rowhouse.deferred_steps to rowhouse_tables;
 
--- What is left of an app's pushes, at the time of the last one.
+-- What is left of an app's pushes, at the time of the last one. A push that applies several of the project's migrations
+-- takes as many requests, and counts once: each that was applied leaves some that are not counted, in case the next has
+-- to be sent again.
 create table rowhouse.push_allowances (
   app_id uuid primary key references rowhouse.apps (id) on delete cascade,
   pushes double precision not null,
-  counted_at timestamptz not null
+  counted_at timestamptz not null,
+  uncounted integer not null default 0
 );
 
 create function rowhouse.refill_pushes(allowance rowhouse.push_allowances, per_hour integer, moment timestamptz)
@@ -92,14 +97,19 @@ returns double precision language sql stable set search_path = pg_catalog, pg_te
 $$;
 
 -- Before a push of an app's key is looked at: checks the key, and counts the push or says how long to wait. The
--- allowance flows back evenly.
+-- allowance flows back evenly. A request that does not apply one of the project's migrations ends a push of several.
 create function rowhouse.begin_push(
-  app uuid, shown bytea, per_hour integer, out app_slug text, out wait_s integer)
+  app uuid, shown bytea, per_hour integer, is_applying boolean, out app_slug text, out wait_s integer)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   moment timestamptz := clock_timestamp();
 begin
   select slug into app_slug from rowhouse.apps where id = rowhouse.check_push_key(app, shown);
+  update rowhouse.push_allowances set uncounted = case when is_applying then uncounted - 1 else 0 end
+  where app_id = app and uncounted > 0;
+  if found then
+    return;
+  end if;
   insert into rowhouse.push_allowances as allowance (app_id, pushes, counted_at) values (app, per_hour - 1, moment)
   on conflict (app_id) do update set counted_at = greatest(allowance.counted_at, moment),
     pushes = rowhouse.refill_pushes(allowance, per_hour, moment) - 1
@@ -111,7 +121,7 @@ begin
   into wait_s from rowhouse.push_allowances as allowance where app_id = app;
 end
 $$;
-grant execute on function rowhouse.begin_push(uuid, bytea, integer) to rowhouse_tables;
+grant execute on function rowhouse.begin_push(uuid, bytea, integer, boolean) to rowhouse_tables;
 
 -- First statement of a push: takes its locks without waiting, and refuses a plan made on another state of its tables
 -- (stamps: the highest version recorded of each, 0 for a table that is not there) or of the app's migrations.
@@ -180,7 +190,8 @@ begin
   end if;
   if (migration ->> 'name' ~ '^[a-z0-9_]{1,40}$') is not true
     or migration ->> 'checksum' is distinct from 'sha256:' ||
-      encode(sha256(convert_to((migration ->> 'parent') || (migration ->> 'sql'), 'UTF8')), 'hex')
+      encode(sha256(convert_to((migration ->> 'parent') || left(migration ->> 'text', -84), 'UTF8')), 'hex')
+    or right(migration ->> 'text', 84) is distinct from '-- checksum ' || (migration ->> 'checksum') || E'\\n'
     or exists (
       select from jsonb_array_elements(definitions) as defined (made)
       where exists (select from rowhouse.tables where name = made ->> 'name' and owner_app_id <> app)
@@ -207,9 +218,12 @@ begin
   insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns)
   select app, build ->> 'table', build ->> 'kind', build ->> 'name', build -> 'columns'
   from jsonb_array_elements(builds) as put_off (build);
-  insert into rowhouse.migrations (app_id, seq, name, parent, checksum, sql)
+  insert into rowhouse.migrations (app_id, seq, name, parent, checksum, text, sql)
   values (app, (migration ->> 'seq')::integer, migration ->> 'name', migration ->> 'parent',
-    migration ->> 'checksum', migration ->> 'sql');
+    migration ->> 'checksum', migration ->> 'text', migration ->> 'sql');
+  if (migration ->> 'isReplay')::boolean then
+    update rowhouse.push_allowances set uncounted = 20 where app_id = app;
+  end if;
   return next_version;
 end
 $$;

@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { toProof } from "../../../src/accounts/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
 import { makeHashing, SESSION_COOKIE } from "../../../src/identity/mod.ts";
-import { checksumOf } from "../../../src/push/migration.ts";
+import { writeMigrationText } from "../../../src/push/migration_text.ts";
 import { functionOf } from "../../support/functions.ts";
 import {
   type Jar,
@@ -178,13 +178,11 @@ function recordCall({
   seq?: number;
   tables?: string[];
 }): string {
-  const sql = "-- nothing\n";
+  const head = { seq, name: "nothing", parent: "", sql: "" };
+  const definition = { version: 1, tables: [] } as const;
   const migration = JSON.stringify({
-    seq,
-    name: "nothing",
-    parent: "",
-    checksum: checksumOf("", sql),
-    sql,
+    ...head,
+    ...writeMigrationText({ ...head, steps: [], definition }),
   });
   const definitions = JSON.stringify(
     tables.map((name) => ({ name, columns: [], indexes: [], uniques: [] })),

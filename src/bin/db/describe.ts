@@ -1,0 +1,52 @@
+/** What a push did or would do, for people. @module */
+import { type PlannedMigration, showMigration } from "../../push/mod.ts";
+import type { Paint } from "../cli/paint.ts";
+import { toPrintable } from "../cli/terminal.ts";
+import type { Pushed } from "./push.ts";
+
+const OPENINGS = {
+  applied: "Applied",
+  planned: "Would apply",
+  unchanged: "Nothing to do",
+} as const;
+
+/** A step that checks rows first may still be refused; `describePlan` marks it. */
+const CHECKED = /\(rows are checked\)$/;
+
+/** What a push did, with the project's migrations that it applied first, and the files that it wrote. */
+export function describePush(
+  { result, types, files }: Omit<Pushed, "definition">,
+  paint: Paint = (_, text) => text,
+): string[] {
+  const { migration, status, replays = [] } = result;
+  const isNothing = migration === null && replays.length === 0;
+  return [
+    ...(isNothing ? [OPENINGS.unchanged] : []),
+    ...replays.flatMap((one) => describeMigration(OPENINGS[status], one, paint)),
+    ...(migration === null ? [] : [`${OPENINGS[status]} ${showMigration(migration)}`]),
+    ...describeSteps(result, paint),
+    ...[...files, ...(types === undefined ? [] : [types])].map((file) => `Wrote ${file}`),
+  ];
+}
+
+function describeMigration(opening: string, replayed: PlannedMigration, paint: Paint): string[] {
+  const lines = describeSteps(replayed, paint);
+  return [
+    `${opening} ${showMigration(replayed.migration)}${lines.length === 0 ? ", which changes nothing here" : ""}`,
+    ...lines,
+  ];
+}
+
+function describeSteps(
+  { steps, notes }: Pick<PlannedMigration, "steps" | "notes">,
+  paint: Paint,
+): string[] {
+  return [
+    ...steps
+      .map(toPrintable)
+      .map((step) =>
+        CHECKED.test(step) ? paint("yellow", `  ? ${step}`) : paint("green", `  + ${step}`),
+      ),
+    ...notes.map((note) => paint("dim", `Note: ${toPrintable(note)}`)),
+  ];
+}

@@ -1,0 +1,50 @@
+/** The state that a plan would leave, so that what comes after it can be planned without applying it. Pure. @module */
+import { hashColumnSet } from "../catalog/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
+import { KEPT_S } from "./plan_sets.ts";
+import type { PushState, TableState } from "./state.ts";
+import type { Plan } from "./step.ts";
+
+type App = { id: string; slug: string };
+
+/** The tables as they would be recorded after the plan of an app; its migrations stay as they are. */
+export function advanceState(state: PushState, app: App, { steps }: Plan): PushState {
+  const tables = new Map(state.tables.map((table) => [table.name, table]));
+  for (const step of steps) {
+    if (step.kind === "record_table") {
+      const before = tables.get(step.table.name) ?? makeTable(app, step.table);
+      tables.set(step.table.name, { ...before, definition: step.table });
+    }
+    if (step.kind === "register") {
+      const found = tables.get(step.table.name);
+      if (found === undefined) throw new Error("A registration of no table");
+      tables.set(found.name, { ...found, ...register(found, app, step.table) });
+    }
+  }
+  return { ...state, tables: [...tables.values()] };
+}
+
+function makeTable({ id, slug }: App, definition: TableDefinition): TableState {
+  return {
+    name: definition.name,
+    ownerAppId: id,
+    ownerSlug: slug,
+    definition,
+    stamp: 0,
+    isLarge: false,
+    references: { own: 0, foreign: 0 },
+    uses: [],
+    sets: [],
+  };
+}
+
+/** The app's use; the set that it had before counts as long unused, because a push that follows at once may wait for that. */
+function register({ uses, sets }: TableState, { id, slug }: App, definition: TableDefinition) {
+  const hash = hashColumnSet(definition);
+  const others = sets.filter((set) => set.appId !== id || set.hash !== hash);
+  const left = others.map((set) => (set.appId === id ? { ...set, unusedS: KEPT_S } : set));
+  return {
+    uses: [...uses.filter(({ appId }) => appId !== id), { appId: id, slug, definition }],
+    sets: [...left, { appId: id, hash, unusedS: null }],
+  };
+}

@@ -1,0 +1,61 @@
+/** Who pushes by key, and how often: checked and counted in the database, before the push is looked at. @module */
+import { type Database, SIGNALS, SignalError } from "../db/mod.ts";
+import { keyRefused } from "../http/mod.ts";
+import type { Log } from "../observe.ts";
+import type { Principal } from "../principal.ts";
+import { Problem } from "../problem.ts";
+import { toLoginRefusal } from "./login_refused.ts";
+
+/** What the keys of one app may push. */
+export type PushLimits = {
+  /** Pushes and dry runs per hour: each counts once, whatever its outcome. */
+  pushesPerHour: number;
+  /** Maximum size in bytes of all migrations of the app together. */
+  journalBytes: number;
+};
+export const PUSH_LIMITS: PushLimits = { pushesPerHour: 300, journalBytes: 67_108_864 };
+
+export type BeginPushDeps = { admin: Database; log: Log; pushLimits: PushLimits };
+
+/**
+ * The app that pushes; counts the push. `isApplying`: this request applies one of the project's migrations; together with
+ * those that follow, it counts once.
+ *
+ * @throws {Problem} unauthenticated; rate_limited
+ */
+export async function beginPush(
+  { admin, log, pushLimits: { pushesPerHour } }: BeginPushDeps,
+  { appId: id, proof }: Principal,
+  options: { isApplying: boolean },
+): Promise<{ id: string; slug: string }> {
+  const counted = admin.query<{ app_slug: string | null; wait_s: number | null }>(
+    "select app_slug, wait_s from rowhouse.begin_push($1, $2, $3, $4)",
+    [id, proof, pushesPerHour, options.isApplying],
+    // If the connection breaks it may be counted twice, which does no harm.
+    { retry: "safe", queue: id },
+  );
+  const [row] = await answerKey({ log }, counted);
+  if (row == null || row.app_slug === null) throw keyRefused();
+  if (row.wait_s === null) return { id, slug: row.app_slug };
+  throw new Problem("rate_limited", {
+    message: `This app may push ${pushesPerHour} times an hour, dry runs included`,
+    retryAfterS: row.wait_s,
+  });
+}
+
+/** What the database returns for a proven key that may push; a process that signs requests is not trusted for this. */
+export async function answerKey<Answer>(
+  { log }: { log: Log },
+  answer: Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    const isRefused = error instanceof SignalError && error.signal === SIGNALS.keyRefused;
+    if (isRefused) throw keyRefused(error);
+    const refusal = toLoginRefusal(error);
+    if (refusal === undefined) throw error;
+    log("error", "login cannot push", { message: refusal.message });
+    throw refusal;
+  }
+}

@@ -1,0 +1,48 @@
+/** How the project's history and that of a service differ, and the two ways out. Pure. @module */
+import type { Detail } from "../problem.ts";
+import { type MigrationRecord, showMigration } from "./migration_text.ts";
+
+/** What each side has and the other lacks, by name. */
+export type Divergence = {
+  /** The last migration that both have. */
+  common: Pick<MigrationRecord, "seq" | "name"> | undefined;
+  project: readonly string[];
+  service: readonly string[];
+};
+
+/** The refusal in words, with both lists as details too. */
+export function describeDivergence(divergence: Divergence): {
+  message: string;
+  details: Detail[];
+} {
+  const { project, service } = divergence;
+  const details = [
+    ...project.map((name) => ({ path: `/project/${name}`, message: "not applied at the service" })),
+    ...service.map((name) => ({ path: `/service/${name}`, message: "not in the project" })),
+  ];
+  const message = service.length === 0 ? describeBehind(divergence) : describeBoth(divergence);
+  return { message, details };
+}
+
+/** Only a caller that sends no migrations gets this: the command applies them first. */
+function describeBehind({ project }: Divergence): string {
+  return `Cannot push: this service has not applied ${list(project)} of the project, which come first; nothing was written`;
+}
+
+function describeBoth({ common, project, service }: Divergence): string {
+  const since = common === undefined ? "from the start" : `after ${showMigration(common)}`;
+  return [
+    `Cannot push: the histories differ ${since}. The project has ${list(project)}, which the service never applied; the service has ${list(service)}, which the project lacks; nothing was written`,
+    "To go on from the service's history, remove those files, run rowhouse db pull and push again: what they declared follows as a new migration",
+    `To go on from the project's history, push to an app ${common === undefined ? "without migrations" : "that has applied no others"}, such as a new one (rowhouse admin create-app); if the key or --app names another project's app, correct that and leave the files alone`,
+  ].join("\n");
+}
+
+/** Long lists are complete in the details. */
+const MOST_NAMED = 8;
+
+function list(names: readonly string[]): string {
+  const more = names.length - MOST_NAMED;
+  if (more <= 0) return names.join(", ");
+  return `${names.slice(0, MOST_NAMED).join(", ")} and ${more} more`;
+}

@@ -1,0 +1,71 @@
+/** What a push would run and record, given a state. Pure. @module */
+import type { Definition } from "../dsl/mod.ts";
+import { Problem } from "../problem.ts";
+import { type RenderedPlan, renderPlan } from "./ddl.ts";
+import { MAX_MIGRATIONS } from "./journal.ts";
+import { adoptMigration, makeMigration } from "./migration.ts";
+import { MAX_MIGRATION_BYTES, type Migration } from "./migration_text.ts";
+import { planPush } from "./plan.ts";
+import { incompatible } from "./refusals.ts";
+import { isApplied, type ReplayedMigration } from "./replayed_migration.ts";
+import type { PushState } from "./state.ts";
+
+export type PrepareRequest = {
+  app: { id: string; slug: string };
+  definition: Definition;
+  /** The project's migration that the definition is from; absent for a change that the project has no migration of yet. */
+  migration?: ReplayedMigration;
+  options: {
+    /** Maximum size in bytes of the app's migrations together; absent if an operator pushes. */
+    journalBytes?: number;
+  };
+};
+
+const NOTHING = renderPlan({ steps: [], conflicts: [], notes: [] });
+
+/**
+ * The plan with its statements and its migration; without one if there is nothing to do.
+ *
+ * @throws {Problem} incompatible_schema — with every conflict; edited_migration, diverged_history — the migration is not
+ * the next one; journal_full
+ */
+export function preparePush(
+  state: PushState,
+  { app, definition, migration: replayed, options }: PrepareRequest,
+): RenderedPlan & { migration: Migration | null } {
+  if (replayed !== undefined && isApplied(replayed, state.migrations))
+    return { ...NOTHING, migration: null };
+  const plan = planPush(app.id, definition, state, { isFollowed: replayed?.isFollowed === true });
+  if (plan.conflicts.length > 0) throw incompatible(plan.conflicts);
+  const rendered = renderPlan(plan);
+  const previous = state.migrations.at(-1);
+  if (replayed === undefined && plan.steps.length === 0) return { ...rendered, migration: null };
+  const migration =
+    replayed === undefined
+      ? makeMigration(rendered, { definition, previous })
+      : adoptMigration(rendered, { replayed, previous });
+  checkRoom(migration, { ...options, state });
+  return { ...rendered, migration };
+}
+
+/** Nothing can be added to the journal between this and the message, which is refused if the app's migrations have changed. */
+function checkRoom(
+  { seq, text, sql }: Migration,
+  { journalBytes = Infinity, state }: { journalBytes?: number; state: PushState },
+): void {
+  if (seq > MAX_MIGRATIONS)
+    throw new Problem("journal_full", {
+      message: `Cannot push: this app has ${MAX_MIGRATIONS} migrations, and no number is left for another one`,
+    });
+  const size = Buffer.byteLength(text);
+  // Nobody could apply it at another service.
+  if (journalBytes !== Infinity && size > MAX_MIGRATION_BYTES)
+    throw new Problem("journal_full", {
+      message: `Cannot push: this migration would have ${size} bytes, and may have ${MAX_MIGRATION_BYTES}; push some of the tables first; nothing was written`,
+    });
+  const bytes = state.journalBytes + size + Buffer.byteLength(sql);
+  if (bytes <= journalBytes) return;
+  throw new Problem("journal_full", {
+    message: `Cannot push: with this migration the journal of the app would have ${bytes} bytes, and it may have ${journalBytes}; nothing was written`,
+  });
+}

@@ -1,0 +1,124 @@
+/**
+ * The project's migrations at a service that lacks them: each is planned from the definition in its text, as if it were
+ * pushed, and is a transaction of its own. Also plans all of them, and what the project has no migration of yet.
+ *
+ * @module
+ */
+import type { Definition } from "../dsl/mod.ts";
+import { Problem } from "../problem.ts";
+import { canonicalJson } from "../std/canonical_json.ts";
+import { advanceState } from "./advance_state.ts";
+import { type PushDeps, type PushResult, push, toNames } from "./apply.ts";
+import { describePlan } from "./migration.ts";
+import { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
+import { preparePush } from "./prepare.ts";
+import type { ReplayedMigration } from "./replayed_migration.ts";
+import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
+import type { Plan } from "./step.ts";
+
+/** A migration file whose definition was checked. */
+export type CheckedMigration = Omit<ReplayedMigration, "isFollowed" | "definition"> & {
+  definition: Definition;
+};
+export type ReplayRequest = {
+  app: { id: string; slug: string };
+  /** What the project declares now. */
+  definition: Definition;
+  options: { journalBytes?: number };
+};
+/** What the plan says about one of the project's migrations. */
+export type PlannedMigration = { migration: MigrationRecord; steps: string[]; notes: string[] };
+export type HistoryPlan = Omit<PushResult, "deferred"> & { replays: PlannedMigration[] };
+
+/**
+ * Applies the project's next migration; nothing happens if it is applied already. One that changes nothing here is recorded
+ * too.
+ *
+ * @throws {Problem} as {@linkcode push}, naming the migration
+ */
+export async function replay(
+  deps: PushDeps,
+  migration: CheckedMigration,
+  { app, definition, options }: ReplayRequest,
+): Promise<PushResult> {
+  const request = { app, ...toRequest(migration, definition) };
+  try {
+    return await push(deps, { ...request, options: { ...options, dryRun: false } });
+  } catch (error) {
+    throw nameMigration(error, migration);
+  }
+}
+
+/**
+ * What applying these migrations and then pushing the definition would do.
+ *
+ * @throws {Problem} what would refuse one of them, naming it
+ */
+export async function planReplay(
+  { admin }: Pick<PushDeps, "admin">,
+  migrations: readonly CheckedMigration[],
+  { app, definition, options }: ReplayRequest,
+): Promise<HistoryPlan> {
+  const names = new Set([definition, ...migrations.map((one) => one.definition)].flatMap(toNames));
+  let state = await readState(admin, app.id, [...names], { largeTablePages: LARGE_TABLE_PAGES });
+  const replays: PlannedMigration[] = [];
+  for (const one of migrations) {
+    // Other requests have their turn in between.
+    await Bun.sleep(0);
+    const { plan, migration } = prepareNamed(state, one, { app, definition, options });
+    if (migration === null) continue;
+    replays.push({ migration: toRecord(migration), ...tell(plan) });
+    state = record(advanceState(state, app, plan), migration);
+  }
+  const { plan, migration } = preparePush(state, { app, definition, options });
+  const isNothing = migration === null && replays.length === 0;
+  return { status: isNothing ? "unchanged" : "planned", migration, ...tell(plan), replays };
+}
+
+function prepareNamed(
+  state: PushState,
+  migration: CheckedMigration,
+  { app, definition, options }: ReplayRequest,
+) {
+  try {
+    return preparePush(state, { app, options, ...toRequest(migration, definition) });
+  } catch (error) {
+    throw nameMigration(error, migration);
+  }
+}
+
+/** Tables of other apps are judged by what the project declares now: what it declared before may never have fitted them. */
+function toRequest(migration: CheckedMigration, now: Definition) {
+  const definition = canonicalJson(migration.definition);
+  const isFollowed = definition !== canonicalJson(now);
+  return {
+    definition: migration.definition,
+    migration: { ...migration, definition, isFollowed },
+  };
+}
+
+function record(state: PushState, { seq, name, checksum, text, sql }: Migration): PushState {
+  return {
+    ...state,
+    migrations: [...state.migrations, { seq, name, checksum }],
+    journalBytes: state.journalBytes + Buffer.byteLength(text) + Buffer.byteLength(sql),
+  };
+}
+
+function tell(plan: Plan): { steps: string[]; notes: string[] } {
+  return { steps: describePlan(plan), notes: plan.notes };
+}
+
+function toRecord({ seq, name, parent, checksum }: Migration): MigrationRecord {
+  return { seq, name, parent, checksum };
+}
+
+/** Says which migration was refused, unless the message does so already. */
+function nameMigration(error: unknown, migration: CheckedMigration): unknown {
+  const name = showMigration(migration);
+  if (!(error instanceof Problem) || error.code === "push_busy" || error.message.includes(name))
+    return error;
+  const { code, details, headers, cause } = error;
+  const message = error.message.replace(/^Cannot push: /, `Cannot apply ${name}: `);
+  return new Problem(code, { message, headers, cause, ...(details ? { details } : {}) });
+}

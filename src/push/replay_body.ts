@@ -1,0 +1,77 @@
+/** The body of a request to apply or plan the project's migrations, checked completely: hostile, as that of a push is. @module */
+import { type Definition, readDefinition } from "../dsl/mod.ts";
+import type { Detail } from "../problem.ts";
+import { findUnknownKeys, invalid, readDryRun, toDetail } from "./body.ts";
+import { journalFileName } from "./journal.ts";
+import {
+  MAX_MIGRATION_BYTES,
+  readMigrationDefinition,
+  splitMigrationText,
+} from "./migration_text.ts";
+import type { CheckedMigration } from "./replay.ts";
+
+/** How many a dry run may plan. */
+export const MAX_PLANNED = 100;
+const KEYS = ["migrations", "definition", "dryRun"];
+
+export type ReplayBody = {
+  definition: Definition;
+  migrations: CheckedMigration[];
+  /** The one that is to be applied; absent from a dry run. */
+  next?: CheckedMigration;
+};
+
+/**
+ * A body `{ migrations, definition, dryRun }`.
+ *
+ * @throws {Problem} invalid_schema — all faults at once
+ */
+export function readReplayBody(body: Readonly<Record<string, unknown>>): ReplayBody {
+  const { dryRun, details: flagFaults } = readDryRun(body);
+  const read = readDefinition(body["definition"]);
+  const texts = readTexts(body["migrations"], dryRun ? MAX_PLANNED : 1);
+  const migrations = (texts ?? []).map(readMigration);
+  const details = [
+    ...("faults" in read ? read.faults.map(toDetail) : []),
+    ...(texts === undefined ? [describeTexts(dryRun)] : []),
+    ...migrations.flatMap((one, index) =>
+      "faults" in one
+        ? one.faults.map((message) => ({ path: `/migrations/${index}`, message }))
+        : [],
+    ),
+    ...flagFaults,
+    ...findUnknownKeys(body, KEYS),
+  ];
+  if ("faults" in read || details.length > 0) throw invalid(details);
+  const checked = migrations.flatMap((one) => ("faults" in one ? [] : [one]));
+  const [next] = checked;
+  return {
+    definition: read.definition,
+    migrations: checked,
+    ...(dryRun || next === undefined ? {} : { next }),
+  };
+}
+
+function readTexts(value: unknown, most: number): string[] | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > most) return undefined;
+  return value.every((one): one is string => typeof one === "string") ? value : undefined;
+}
+
+function describeTexts(dryRun: boolean): Detail {
+  const count = dryRun ? `1 to ${MAX_PLANNED} texts` : "the text of one migration";
+  return { path: "/migrations", message: `Cannot read the migrations: must be a list of ${count}` };
+}
+
+function readMigration(text: string): CheckedMigration | { faults: string[] } {
+  if (Buffer.byteLength(text) > MAX_MIGRATION_BYTES)
+    return {
+      faults: [`Cannot read this migration: it is larger than ${MAX_MIGRATION_BYTES} bytes`],
+    };
+  const parts = splitMigrationText(text);
+  if (parts === undefined)
+    return { faults: ["Cannot read this text as a migration: push has not written it so"] };
+  const read = readMigrationDefinition(parts);
+  if ("definition" in read) return { ...parts, text, definition: read.definition };
+  const file = journalFileName(parts);
+  return { faults: read.faults.map((fault) => `Cannot read ${file}: ${fault}`) };
+}

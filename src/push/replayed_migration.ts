@@ -1,0 +1,50 @@
+/** A migration that the project has already, applied at a service that lacks it. Pure. @module */
+import { Problem } from "../problem.ts";
+import { describeDivergence } from "./divergence.ts";
+import { checksumOf, type MigrationParts, NO_PARENT, showMigration } from "./migration_text.ts";
+import type { AppliedMigration } from "./state.ts";
+
+export type ReplayedMigration = MigrationParts & {
+  text: string;
+  /** Whether a later definition of the project says how tables of other apps are used. */
+  isFollowed: boolean;
+};
+
+/**
+ * Whether the service has applied it; if not, it is the next one.
+ *
+ * @throws {Problem} diverged_history — another one has its number, or one before it is lacking; edited_migration — its text
+ * does not have its checksum after the last one that was applied
+ */
+export function isApplied(
+  replayed: ReplayedMigration,
+  applied: readonly AppliedMigration[],
+): boolean {
+  const { seq, checksum, body } = replayed;
+  const head = applied.at(-1);
+  const same = applied.find((migration) => migration.seq === seq);
+  if (same?.checksum === checksum) return true;
+  if (same !== undefined || seq !== (head?.seq ?? 0) + 1) throw diverged(replayed, applied);
+  if (checksumOf(head?.checksum ?? NO_PARENT, body) === checksum) return false;
+  const before =
+    head === undefined
+      ? "is not the first of its project"
+      : `does not follow ${showMigration(head)}`;
+  throw new Problem("edited_migration", {
+    message: `Cannot push: ${showMigration(replayed)} was edited after push wrote it, or ${before}; nothing was written`,
+  });
+}
+
+function diverged(replayed: ReplayedMigration, applied: readonly AppliedMigration[]): Problem {
+  const service = applied.filter(({ seq }) => seq >= replayed.seq);
+  if (service.length === 0) {
+    const message = `Cannot push: ${showMigration(replayed)} cannot be applied yet: this service has applied ${applied.length} of the migrations before it; nothing was written`;
+    return new Problem("diverged_history", { message });
+  }
+  const { message, details } = describeDivergence({
+    common: applied.findLast(({ seq }) => seq < replayed.seq),
+    project: [showMigration(replayed)],
+    service: service.map(showMigration),
+  });
+  return new Problem("diverged_history", { message: message.replaceAll("\n", ". "), details });
+}
