@@ -1,0 +1,54 @@
+import { describe, expect, test } from "bun:test";
+import { readBlocks } from "./blocks.ts";
+import { findDifference } from "./expected.ts";
+
+const ID = "01a1fcb7-79f1-7334-aac2-0153dae4732a";
+const OTHER_ID = "01a1ff1b-42a9-75a5-a149-d24f837a4e2d";
+
+describe("findDifference()", () => {
+  test.each([
+    { name: "the same lines", shown: "a\nb", output: "a\nb\n" },
+    { name: "empty lines", shown: "a\n\nb", output: "a\nb\n" },
+    { name: "another id", shown: `user ${ID}`, output: `user ${OTHER_ID}` },
+    { name: "another time", shown: "2026-01-02T03:04:05Z", output: "2027-11-12T13:14:15.123456Z" },
+    {
+      name: "a shortened key",
+      shown: "rh_m0ngxy4ek576z200.Fn…",
+      output: "rh_abcdefgh01234567.Xyz",
+    },
+    { name: "the rest of a line", shown: "Wrote …", output: "Wrote schema/mod.ts" },
+    { name: "lines left out", shown: "a\n…\nd", output: "a\nb\nc\nd" },
+    { name: "no line left out", shown: "…\na", output: "a" },
+    { name: "JSON laid out otherwise", shown: '{ "a": [1] }', output: '{"a":[1]}' },
+    { name: "log lines between", shown: "a\nb", output: 'a\n{"time":"now"}\nb' },
+  ])("allows $name", ({ shown, output }) => {
+    expect(findDifference(shown, output)).toBeUndefined();
+  });
+
+  test.each([
+    { name: "another word", shown: "a\nb", output: "a\nc" },
+    { name: "a line more", shown: "a", output: "a\nb" },
+    { name: "a line less", shown: "a\nb", output: "a" },
+    { name: "another order", shown: "a\nb", output: "b\na" },
+    { name: "no id", shown: `user ${ID}`, output: "user 7" },
+    { name: "what a pattern would match", shown: "a.b", output: "axb" },
+    { name: "another value in JSON", shown: '{"a":1}', output: '{"a":2}' },
+    { name: "no end after lines left out", shown: "a\n…\nd", output: "a\nb\nc" },
+  ])("finds $name", ({ shown, output }) => {
+    expect(findDifference(shown, output)).toContain("but it says");
+  });
+});
+
+describe("readBlocks()", () => {
+  test("gives line, language, code and mark", () => {
+    const page = "text\n\n<!-- exits with: 1 -->\n```sh\nfalse\n```\n\n```json\n{}\n```\n";
+    expect(readBlocks(page)).toEqual([
+      { line: 4, language: "sh", code: "false\n", mark: { word: "exits with", text: "1" } },
+      { line: 8, language: "json", code: "{}\n", mark: undefined },
+    ]);
+  });
+
+  test("refuses a mark that nobody knows", () => {
+    expect(() => readBlocks("<!-- skipped -->\n```sh\nfalse\n```\n")).toThrow("skipped");
+  });
+});
