@@ -105,11 +105,19 @@ async function examineOver(config: SoundSettings, pushes: boolean): Promise<Find
     if (db === undefined || databaseUrl === undefined)
       return [
         judgeDriver(isDriverPatched()),
-        ...(await examineAdmin(admin, { pushes, adminVariable, identitySecrets, cookieDomain })),
+        ...(await examineAdmin(admin, {
+          pushes,
+          adminUrl,
+          adminVariable,
+          prepare,
+          identitySecrets,
+          cookieDomain,
+        })),
       ];
     return await examine({
       db,
       admin,
+      adminUrl,
       adminVariable,
       databaseUrl,
       prepare,

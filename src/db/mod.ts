@@ -26,6 +26,7 @@ export {
   openDatabase,
   SERVICE_QUEUE,
 } from "./pool/mod.ts";
+export { findPooling, type Pooling } from "./pooling.ts";
 export { makeDatabase, makeLogin } from "./provision.ts";
 export {
   isSupportedVersion,

@@ -24,6 +24,7 @@ import { examineCookieDomain } from "./callers.ts";
 import type { Finding } from "./finding.ts";
 import { examineIdentitySecrets } from "./identity_values.ts";
 import { judgeServingLogin, readLogin } from "./logins.ts";
+import { examinePooler } from "./pooler.ts";
 import { examinePushing } from "./pushing.ts";
 
 export type DoctorDeps = {
@@ -31,7 +32,8 @@ export type DoctorDeps = {
   admin: Database;
   /** Where the connection string of `admin` comes from. */
   adminVariable: DatabaseVariable;
-  /** Connection strings: only their ports and names are used. */
+  /** Of `admin` and `db`, for connections of their own. */
+  adminUrl: string;
   databaseUrl: string;
   prepare: boolean;
   /** Whether the examined process pushes. */
@@ -51,12 +53,10 @@ export type Session = {
   publicTemp: boolean;
   /** Whether the server writes the values of statements' parameters into its log: rows, and proofs of keys. */
   logsParameters: boolean;
-  port: number | null;
   epochMs: number;
 };
 
 const MAX_SKEW_MS = 1000;
-const PROBES = 8;
 
 /** All findings, in the order in which things should be fixed. */
 export async function examine(deps: DoctorDeps): Promise<Finding[]> {
@@ -68,7 +68,8 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   findings.push(judgeTemp(session));
   findings.push(judgeParameterLog(session));
   findings.push(judgeClock(session, deps.now()));
-  findings.push(await judgePooler(deps, session));
+  const { databaseUrl: url, prepare } = deps;
+  findings.push(await examinePooler({ url, prepare, variable: "DATABASE_URL" }));
   const isSound = findings.every(({ level }) => level !== "fail");
   const identitySecrets = isSound ? deps.identitySecrets : undefined;
   return [...findings, ...(await examineAdmin(deps.admin, { ...deps, identitySecrets }))];
@@ -77,25 +78,28 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
 /** `db` is the serving login's, if there is one: a login that pushes cannot read people. */
 type AdminOptions = Pick<
   DoctorDeps,
-  "pushes" | "adminVariable" | "identitySecrets" | "cookieDomain"
+  "pushes" | "adminUrl" | "adminVariable" | "prepare" | "identitySecrets" | "cookieDomain"
 > & { db?: Database };
 
 /** What can be found out without the serving login. */
-export async function examineAdmin(
-  admin: Database,
-  { pushes, adminVariable, db = admin, identitySecrets, cookieDomain }: AdminOptions,
-): Promise<Finding[]> {
+export async function examineAdmin(admin: Database, options: AdminOptions): Promise<Finding[]> {
+  const { pushes, adminUrl: url, adminVariable: variable, db = admin, prepare } = options;
   const answer = await admin
     .query("select 1", [], { retry: "safe", queue: SERVICE_QUEUE })
-    .catch(toAway(adminVariable));
+    .catch(toAway(variable));
   if ("about" in answer) return [{ ...answer, about: "admin database" }];
   const findings: Finding[] = [{ about: "admin database", level: "ok", says: "answers" }];
-  if (pushes) findings.push(await examinePushing(admin, { db, variable: adminVariable }));
+  if (variable === "ADMIN_DATABASE_URL") {
+    const pooler = await examinePooler({ url, prepare, variable });
+    if (pooler.level !== "ok") findings.push(pooler);
+  }
+  if (pushes) findings.push(await examinePushing(admin, { db, variable }));
   const migrations = judgeMigrations(await compareMigrations(admin));
   findings.push(migrations);
   if (migrations.level !== "ok") return findings;
   findings.push(await examineFunctions(admin));
   findings.push(...judgeIsolation(await findIsolationFaults(admin)));
+  const { identitySecrets, cookieDomain } = options;
   if (identitySecrets !== undefined) {
     findings.push(...(await examineIdentitySecrets(db, identitySecrets)));
     findings.push(...(await examineCookieDomain(db, cookieDomain)));
@@ -233,35 +237,6 @@ export function judgeIsolation(faults: readonly string[]): Finding[] {
   }));
 }
 
-/** Several concurrent prepared statements show whether a pooler in between loses them. */
-async function judgePooler(
-  { db, databaseUrl, prepare }: DoctorDeps,
-  { port }: Session,
-): Promise<Finding> {
-  const about = "pooler";
-  const isDirect = port === Number(new URL(databaseUrl).port || 5432);
-  if (isDirect) return { about, level: "ok", says: "none: connected straight to PostgreSQL" };
-  const probes = Array.from({ length: PROBES }, (_, index) =>
-    db.query("select $1::int4 as number, pg_catalog.pg_sleep(0.01)", [index], {
-      retry: "safe",
-      queue: SERVICE_QUEUE,
-    }),
-  );
-  const failed = (await Promise.allSettled(probes)).filter(({ status }) => status === "rejected");
-  if (failed.length === 0)
-    return {
-      about,
-      level: "ok",
-      says: `there is one, and DATABASE_PREPARE=${prepare ? "on" : "off"} works with it`,
-    };
-  return {
-    about,
-    level: "fail",
-    says: `there is one, and ${failed.length} of ${PROBES} calls through it failed`,
-    remedy: "set DATABASE_PREPARE=off behind PgBouncer before 1.21 in transaction mode",
-  };
-}
-
 async function readSession(db: Database): Promise<Session> {
   const [row] = await db.query<{ session: string }>(
     `select pg_catalog.json_build_object(
@@ -279,7 +254,6 @@ async function readSession(db: Database): Promise<Session> {
           when 'log_min_duration_statement' then setting <> '-1'
           when 'log_min_duration_sample' then setting <> '-1'
           when 'log_statement' then setting not in ('none', 'ddl') else false end) is true,
-      'port', pg_catalog.inet_server_port(),
       'epochMs', extract(epoch from pg_catalog.clock_timestamp()) * 1000)::text as session`,
     [],
     { retry: "safe", queue: SERVICE_QUEUE },

@@ -9,4 +9,5 @@ export {
 } from "./doctor.ts";
 export type { Finding } from "./finding.ts";
 export { IsolationError, openService, type Service, type ServiceOptions } from "./open.ts";
+export { examinePooler } from "./pooler.ts";
 export { examineLogins } from "./pushing.ts";

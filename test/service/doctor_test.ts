@@ -28,7 +28,6 @@ const WELL: Session = {
   database: "rowhouse",
   publicTemp: false,
   logsParameters: false,
-  port: 5432,
   epochMs: 1_000_000,
 };
 

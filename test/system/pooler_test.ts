@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { clusterUrls } from "../support/cluster.ts";
-import { makeProject, runCommand } from "../support/command.ts";
+import { clusterUrls, LOGIN, PASSWORD, PUSH_LOGIN } from "../support/cluster.ts";
+import { makeProject, runCommand, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
@@ -33,7 +33,8 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
       clients: CLIENTS,
       users: {
         [username]: decodeURIComponent(password),
-        rowhouse_test_login: "test login password",
+        [LOGIN]: PASSWORD,
+        [PUSH_LOGIN]: PASSWORD,
       },
     });
     proxy = await openPostgresProxy();
@@ -143,6 +144,51 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     project.remove();
     expect([code, out]).toEqual([1, ""]);
     expect(err).toContain(says);
+  });
+
+  describe("what doctor and serve say of", () => {
+    const MIXED =
+      "there is one that mixes up prepared statements, as PgBouncer does before 1.21 or without max_prepared_statements: under load calls fail, or get the answers of others";
+    const ADMIN = "there is one, and pushes and migrations should not go through it";
+    test.each([
+      {
+        name: "DATABASE_PREPARE=on",
+        prepare: "on",
+        admin: (url: string) => url,
+        told: `FAIL pooler: ${MIXED}\n     set DATABASE_PREPARE=off\n`,
+        refused: `Cannot serve this database\n  pooler: ${MIXED}; set DATABASE_PREPARE=off\n`,
+      },
+      {
+        name: "DATABASE_PREPARE=off",
+        prepare: "off",
+        admin: (url: string) => url,
+        told: "ok   pooler: there is one, and DATABASE_PREPARE=off works with it\n",
+      },
+      {
+        name: "pushes that go through it",
+        prepare: "off",
+        admin: (url: string) => pooler.toUrl(url),
+        told: `warn admin pooler: ${ADMIN}\n     let ADMIN_DATABASE_URL lead straight to PostgreSQL\n`,
+      },
+    ])("$name", async ({ prepare, admin, told, refused }) => {
+      const project = makeProject();
+      const env = {
+        DATABASE_URL: pooler.toUrl(service.database.servingUrl),
+        ADMIN_DATABASE_URL: admin(service.database.pushUrl),
+        DATABASE_PREPARE: prepare,
+        HOST: "127.0.0.1",
+        PORT: "0",
+        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+      };
+      const { code, out } = await runCommand(["doctor"], { ...project, env });
+      expect([code, out]).toEqual([refused === undefined ? 0 : 1, expect.stringContaining(told)]);
+      const serving = startCommand(["serve"], { ...project, env });
+      if (refused === undefined) await serving.until(/"event":"listening"/);
+      else expect(await serving.ended).toBe(1);
+      await serving.kill("SIGTERM");
+      if (refused !== undefined) expect(serving.output()).toBe(refused);
+      project.remove();
+    });
   });
 
   test("while PgBouncer is full of other clients, requests are answered 503", async () => {

@@ -6,6 +6,7 @@ import { servesPeople, servesRows } from "../../role.ts";
 import {
   examineCookieDomain,
   examineLogins,
+  examinePooler,
   type Finding,
   judgeDriver,
   judgeProxies,
@@ -13,6 +14,7 @@ import {
 } from "../../service/mod.ts";
 import { RefusedError } from "../cli/command.ts";
 import { checkFunctions, checkMigrated, checkVersion, isAway } from "../cli/database.ts";
+import type { ServeConfig } from "../cli/settings.ts";
 
 /** How often to look for a database that was away at the start. */
 const LOOK_INTERVAL_MS = 500;
@@ -39,12 +41,26 @@ export async function warnOfLogins(
   );
 }
 
+/** A login that pushes is not needed at once: what keeps it from connecting is a warning. */
+async function examinePoolers(config: ServeConfig): Promise<Finding[]> {
+  const { DATABASE_URL, ADMIN_DATABASE_URL, DATABASE_PREPARE: prepare, ROLE } = config;
+  const serving = await examinePooler({ url: DATABASE_URL, prepare, variable: "DATABASE_URL" });
+  if (ADMIN_DATABASE_URL === undefined || !servesRows(ROLE)) return [serving];
+  const pushing = { url: ADMIN_DATABASE_URL, prepare, variable: "ADMIN_DATABASE_URL" } as const;
+  return [
+    serving,
+    ...(await examinePooler(pushing).then(
+      (one) => [one],
+      () => [],
+    )),
+  ];
+}
+
 /** Whether the database is there; if it is, it must be one that can be served. */
-export async function checkService(
-  service: Service,
-  { ROLE, COOKIE_DOMAIN }: Config,
-): Promise<boolean> {
+export async function checkService(service: Service, config: ServeConfig): Promise<boolean> {
+  const { ROLE, COOKIE_DOMAIN } = config;
   try {
+    refuse(await examinePoolers(config));
     await checkVersion(service.db);
     await checkMigrated(service.db);
     if (servesRows(ROLE)) await checkFunctions(service.db);
@@ -60,7 +76,7 @@ export async function checkService(
 /** Looks until the database answers; meanwhile requests are answered 503. */
 export async function waitForDatabase(
   service: Service,
-  config: Config,
+  config: ServeConfig,
   stopped: Promise<void>,
 ): Promise<void> {
   let isStopping = false;

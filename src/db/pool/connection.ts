@@ -125,6 +125,12 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   }
 }
 
+/** What the driver knows of the rows of a statement: the process that it was told at sign-in, and the name that it gave. */
+export function readOrigin(rows: unknown[]): { pid: number | undefined; statement: string } {
+  const { state, statement } = rows as Partial<postgres.RowList<postgres.Row[]>>;
+  return { pid: state?.pid, statement: statement?.name ?? "" };
+}
+
 /** What the driver must be told explicitly, because for anything missing it reads PG* environment variables. */
 function toAddress(url: string): { username: string; password: string; database: string } {
   const { username, password, pathname } = new URL(url);
