@@ -11,7 +11,7 @@ import {
   MIN_AUDIT_RETENTION_S,
   MIN_IDENTITY_SECRET_BYTES,
 } from "./accounts/mod.ts";
-import { LIST_BYTES } from "./data/mod.ts";
+import { LIST_BYTES, LIST_CACHE_BYTES } from "./data/mod.ts";
 import { isProxy, MIN_SECRET_BYTES } from "./gateway/mod.ts";
 import { DEFAULT_SETTINGS } from "./identity/mod.ts";
 import { LOG_LEVELS } from "./observe.ts";
@@ -121,6 +121,12 @@ export const SETTINGS = {
     initial: String(LIST_BYTES),
     about:
       "Maximum size in bytes of a row as JSON, and of a list give or take a row: the rest comes with the next page. A write that would make a larger row is refused.",
+  },
+  LIST_CACHE_BYTES: {
+    form: whole(0, 17_179_869_184),
+    initial: String(LIST_CACHE_BYTES),
+    about:
+      "How much memory each process may use to keep the pages it has answered, so that a list that has not changed is not built again; the database confirms each one before it is sent. 0: none are kept.",
   },
   PUSHES_PER_HOUR: {
     form: whole(1, 1_000_000),

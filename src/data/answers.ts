@@ -4,10 +4,14 @@ import {
   type AnswerOptions,
   answerBytes,
   answerEmpty,
+  type Encoding,
+  encodeBody,
   isNamed,
   type NamedTags,
+  tagHeader,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import type { CachedPage } from "./list_cache.ts";
 
 /** A caller may keep an answer, and asks whether it is still right before using it again. */
 const KEEPING = {
@@ -21,7 +25,7 @@ export function answerRow(
   options: AnswerOptions = {},
 ): Response {
   if (row === null) throw new Problem("not_found");
-  const headers = { ...KEEPING, etag: `"${rowTag(row)}"`, ...options.headers };
+  const headers = { ...KEEPING, etag: tagHeader(rowTag(row)), ...options.headers };
   return answerBytes(row, { ...options, headers });
 }
 
@@ -32,21 +36,7 @@ export function answerReader(
 ): Response {
   if (row === null || known === undefined) return answerRow(row);
   const tag = rowTag(row);
-  if (!isNamed(known, tag)) return answerRow(row);
-  return answerEmpty({ status: 304, headers: { ...KEEPING, etag: `"${tag}"` } });
-}
-
-/** The answer with a page, which its function returns behind the page's tag: alone, if the reader has that state. */
-export function answerPage(
-  found: Uint8Array<ArrayBuffer> | null,
-  known: NamedTags | undefined,
-): Response {
-  if (found === null) throw new Error("A list function returned nothing");
-  const tag = new TextDecoder().decode(found.subarray(0, TAG_LENGTH));
-  const headers = { ...KEEPING, etag: `"${tag}"` };
-  return isNamed(known, tag)
-    ? answerEmpty({ status: 304, headers })
-    : answerBytes(found.subarray(TAG_LENGTH), { headers });
+  return isNamed(known, tag) ? answerSame(tag, known) : answerRow(row);
 }
 
 /** The row, if it is in one of the states that a write asks for. @throws {Problem} precondition_failed */
@@ -56,4 +46,29 @@ export function checkMatch(
 ): Uint8Array<ArrayBuffer> | null {
   if (row === null || wanted === undefined || isNamed(wanted, rowTag(row))) return row;
   throw new Problem("precondition_failed");
+}
+
+/** The answer to a reader who has this state. */
+export function answerSame(tag: string, known: NamedTags): Response {
+  return answerEmpty({ status: 304, headers: { ...KEEPING, etag: tagHeader(tag, known) } });
+}
+
+/** A page as its function returns it: the tag, and behind it the rows unless the caller said that it has them. */
+export async function readFound(
+  found: Uint8Array<ArrayBuffer> | null,
+  encoding: Encoding | undefined,
+): Promise<{ tag: string; page: CachedPage | undefined }> {
+  if (found === null) throw new Error("A list function returned nothing");
+  const tag = ascii.decode(found.subarray(0, TAG_LENGTH));
+  if (found.length === TAG_LENGTH) return { tag, page: undefined };
+  return { tag, page: { tag, ...(await encodeBody(found.subarray(TAG_LENGTH), encoding)) } };
+}
+
+const ascii = new TextDecoder();
+
+/** The answer with a page. */
+export function answerPage({ tag, body, encoding }: CachedPage): Response {
+  const encoded = encoding === undefined ? {} : { "content-encoding": encoding };
+  const etag = encoding === undefined ? `"${tag}"` : `"${tag}-${encoding}"`;
+  return answerBytes(body, { headers: { ...KEEPING, ...encoded, etag } });
 }

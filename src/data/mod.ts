@@ -1,3 +1,10 @@
 /** Data: rows of apps' tables over REST. Knows no SQL except the call of a generated function. @module */
+export { type ListCache, makeListCache } from "./list_cache.ts";
 export { MAX_ROWS } from "./query.ts";
-export { type DataDeps, dataRoutes, LIST_BYTES, MAX_BODY } from "./routes.ts";
+export {
+  type DataDeps,
+  dataRoutes,
+  LIST_BYTES,
+  LIST_CACHE_BYTES,
+  MAX_BODY,
+} from "./routes.ts";

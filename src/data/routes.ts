@@ -29,10 +29,12 @@ import {
   acceptsJson,
   answerEmpty,
   checkJsonBody,
+  isNamed,
   type KeyRequestContext,
   keyRefused,
-  type NamedTags,
+  listTags,
   type Route,
+  readEncoding,
   readIfMatch,
   readIfNoneMatch,
   readText,
@@ -41,7 +43,15 @@ import {
 import { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
-import { answerPage, answerReader, answerRow, checkMatch } from "./answers.ts";
+import {
+  answerPage,
+  answerReader,
+  answerRow,
+  answerSame,
+  checkMatch,
+  readFound,
+} from "./answers.ts";
+import type { ListCache } from "./list_cache.ts";
 import { ONLY_PAGES, readPage } from "./query.ts";
 import { readJsonObject } from "./read_json.ts";
 import { type ReadRow, readRow } from "./read_row.ts";
@@ -54,10 +64,15 @@ export type DataDeps = {
   makeId: () => string;
   /** Maximum size of an answer in bytes: of a row exactly, of a list give or take a row. */
   maxResponseBytes: number;
+  /** Pages that were answered, for as long as the database says that they are right. */
+  listCache: ListCache;
 };
 
 /** Maximum size of a body in bytes, the service's documented limit: 100 KB. */
 export const MAX_BODY = 102_400;
+
+/** How much memory pages may take that are kept, unless the operator sets another. */
+export const LIST_CACHE_BYTES = 16_777_216;
 
 /** Maximum size of an answer in bytes, unless the operator sets another. */
 export const LIST_BYTES = 8_388_608;
@@ -78,9 +93,18 @@ async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Res
   checkAccept(context.request);
   const { limit, offset } = readPage(context.query);
   const known = readIfNoneMatch(context.request);
-  const values = { limit, offset, bytes: deps.maxResponseBytes, known: toTags(known) };
-  const page = await callFunction(deps, context, { table, endpoint: "list", values });
-  return answerPage(page, known);
+  const encoding = readEncoding(context.request.headers.get("accept-encoding"));
+  const { appId } = context.principal;
+  const words = `${table.name} ${limit} ${offset} ${encoding}`;
+  const kept = deps.listCache.find(appId, words);
+  const tags = [listTags(known), kept?.tag].filter((tag) => tag !== undefined);
+  const values = { limit, offset, bytes: deps.maxResponseBytes, known: tags.join(",") };
+  const found = await callFunction(deps, context, { table, endpoint: "list", values });
+  const { tag, page = kept } = await readFound(found, encoding);
+  if (page?.tag === tag && page !== kept) deps.listCache.keep(appId, words, page);
+  if (known !== undefined && isNamed(known, tag)) return answerSame(tag, known);
+  if (page?.tag !== tag) throw new Error("A list function returned a tag that nobody has");
+  return answerPage(page);
 }
 
 async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
@@ -117,7 +141,7 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   const updated = await callFunction(deps, context, {
     table,
     endpoint: "update",
-    values: { id, body: row.text, bytes: deps.maxResponseBytes, match: toTags(wanted) },
+    values: { id, body: row.text, bytes: deps.maxResponseBytes, match: listTags(wanted) ?? null },
   });
   return answerRow(takeMatched(updated));
 }
@@ -125,7 +149,7 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
 async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const table = findTable(deps, context) ?? (await findNewTable(deps, context));
   const id = readRowRequest(context);
-  const match = toTags(readIfMatch(context.request));
+  const match = listTags(readIfMatch(context.request)) ?? null;
   const found = await callFunction(deps, context, {
     table,
     endpoint: "delete",
@@ -142,11 +166,6 @@ async function readOne(
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const values = { id, bytes: deps.maxResponseBytes };
   return await callFunction(deps, context, { table, endpoint: "get", values });
-}
-
-/** The tags as functions take them. Without any, and with `*`, every state will do that there is. */
-function toTags(wanted: NamedTags | undefined): string | null {
-  return typeof wanted === "object" ? wanted.filter((tag) => !tag.includes(",")).join(",") : null;
 }
 
 /** What a write returned. @throws {Problem} precondition_failed — that the row is in another state */

@@ -48,8 +48,14 @@ export function toServiceHeaders(headers: Headers, audience: Audience): Headers 
     if (CREDENTIALS[audience].includes(spelt) || named.has(name)) continue;
     passed.append(name, value);
   }
-  passed.set("accept-encoding", "identity");
+  // Without one, fetch would send its own.
+  passed.set("accept-encoding", readAccepted(headers, audience));
   return passed;
+}
+
+/** Only data answers are compressed, by the service, which knows which of them are worth it. */
+function readAccepted(headers: Headers, audience: Audience): string {
+  return (audience === "data" ? headers.get("accept-encoding") : null) ?? "identity";
 }
 
 /** A service's headers that the caller gets. */

@@ -12,9 +12,23 @@ export {
 } from "./body.ts";
 export { type CookieOptions, readCookies, toSetCookie, withCookies } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
+export {
+  ENCODINGS,
+  type EncodedBody,
+  type Encoding,
+  encodeBody,
+  readEncoding,
+} from "./encoding.ts";
 export { readForm } from "./form_body.ts";
 export { keyRefused } from "./key_refused.ts";
-export { isNamed, type NamedTags, readIfMatch, readIfNoneMatch } from "./preconditions.ts";
+export {
+  isNamed,
+  listTags,
+  type NamedTags,
+  readIfMatch,
+  readIfNoneMatch,
+  tagHeader,
+} from "./preconditions.ts";
 export { readParameters, refuseQuery, unsupportedParameter } from "./query.ts";
 export {
   type AnswerOptions,

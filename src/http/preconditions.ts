@@ -4,15 +4,19 @@
  * @module
  */
 import { Problem } from "../problem.ts";
+import { ENCODINGS } from "./encoding.ts";
 
-/** Which tags a header names: any at all, or these, without their quotes. */
-export type NamedTags = "*" | readonly string[];
+/** A tag that a caller named: without its quotes, and without the encoding that an answer had under that name. */
+type Named = { readonly text: string; readonly header: string };
 
-type Tag = { readonly text: string; readonly isWeak: boolean };
+/** Which tags a header names: any at all, or these. */
+export type NamedTags = "*" | readonly Named[];
+
+type Tag = Named & { readonly isWeak: boolean };
 
 const TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
 /** A compressed answer has a tag of its own; each form of a tag names the same state. */
-const FORM = /-(?:gzip|zstd)$/;
+const FORM = new RegExp(`-(?:${ENCODINGS.join("|")})$`);
 
 /**
  * The tags that a write asks for; `undefined` without the header. Weak ones do not count: they do not tell two states apart.
@@ -21,7 +25,7 @@ const FORM = /-(?:gzip|zstd)$/;
  */
 export function readIfMatch({ headers }: Request): NamedTags | undefined {
   const tags = readTags("If-Match", headers.get("if-match"));
-  return typeof tags === "object" ? toTexts(tags.filter(({ isWeak }) => !isWeak)) : tags;
+  return typeof tags === "object" ? tags.filter(({ isWeak }) => !isWeak) : tags;
 }
 
 /**
@@ -30,17 +34,24 @@ export function readIfMatch({ headers }: Request): NamedTags | undefined {
  * @throws {Problem} invalid_precondition
  */
 export function readIfNoneMatch({ headers }: Request): NamedTags | undefined {
-  const tags = readTags("If-None-Match", headers.get("if-none-match"));
-  return typeof tags === "object" ? toTexts(tags) : tags;
+  return readTags("If-None-Match", headers.get("if-none-match"));
 }
 
 /** Whether `tag` is among them. */
 export function isNamed(tags: NamedTags | undefined, tag: string): boolean {
-  return tags !== undefined && (tags === "*" || tags.includes(tag));
+  return tags !== undefined && (tags === "*" || tags.some(({ text }) => text === tag));
 }
 
-function toTexts(tags: readonly Tag[]): readonly string[] {
-  return tags.map(({ text }) => text.replace(FORM, ""));
+/** The texts of tags that the service may have made, with commas between; `undefined` if every state will do. */
+export function listTags(tags: NamedTags | undefined): string | undefined {
+  if (typeof tags !== "object") return undefined;
+  return tags.flatMap(({ text }) => (text.includes(",") ? [] : [text])).join(",");
+}
+
+/** A tag as a header; where a caller has named it, in the form that the caller has. */
+export function tagHeader(tag: string, known?: NamedTags): string {
+  const found = typeof known === "object" ? known.find(({ text }) => text === tag) : undefined;
+  return found?.header ?? `"${tag}"`;
 }
 
 function readTags(name: string, header: string | null): "*" | readonly Tag[] | undefined {
@@ -67,5 +78,7 @@ function splitList(header: string): string[] {
 
 function readTag(text: string): Tag | undefined {
   const found = TAG.exec(text);
-  return found === null ? undefined : { isWeak: found[1] !== undefined, text: found[2] ?? "" };
+  if (found === null) return undefined;
+  const [, weak, named = ""] = found;
+  return { text: named.replace(FORM, ""), header: `"${named}"`, isWeak: weak !== undefined };
 }

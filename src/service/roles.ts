@@ -9,7 +9,7 @@
  */
 import { makeIdentitySecrets, makeLimits, makeOrigins, type Origins } from "../accounts/mod.ts";
 import { type Catalog, makeCatalog } from "../catalog/mod.ts";
-import { LIST_BYTES } from "../data/mod.ts";
+import { LIST_BYTES, LIST_CACHE_BYTES, makeListCache } from "../data/mod.ts";
 import { type Database, type Versions, type VersionWatch, watchVersions } from "../db/mod.ts";
 import {
   type Audience,
@@ -43,6 +43,8 @@ export type RoleOptions = UpstreamOptions & {
   keyPrefix: string;
   /** Maximum size of a list in bytes, give or take a row; default: {@linkcode LIST_BYTES}. */
   maxResponseBytes?: number;
+  /** Memory for pages that were answered; default: {@linkcode LIST_CACHE_BYTES}. */
+  listCacheBytes?: number | undefined;
   /** Default: {@linkcode PUSH_LIMITS}. */
   pushLimits?: PushLimits;
   /** Sessions, links and passwords are made with the first and verified with all. Required where people sign in. */
@@ -177,9 +179,14 @@ function makeSignedDeps({ options, shared }: Parts, audience: Audience): FetchDe
 
 function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
   const { db, admin, options, checkReady, shared } = parts;
-  const { maxResponseBytes = LIST_BYTES, pushLimits = PUSH_LIMITS } = options;
+  const {
+    maxResponseBytes = LIST_BYTES,
+    listCacheBytes = LIST_CACHE_BYTES,
+    pushLimits = PUSH_LIMITS,
+  } = options;
   const { log } = shared;
-  return { db, admin, catalog, makeId, maxResponseBytes, pushLimits, checkReady, log };
+  const listCache = makeListCache(listCacheBytes);
+  return { db, admin, catalog, makeId, maxResponseBytes, listCache, pushLimits, checkReady, log };
 }
 
 function makeIdentityDeps(

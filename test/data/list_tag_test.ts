@@ -42,16 +42,19 @@ const patch = (index: number, json: object) =>
 
 async function tagOf(query = "", as = app): Promise<string> {
   const answer = await call(TODOS + query, {}, as);
-  const tag = answer.headers.get("etag") ?? "";
+  const tag = readTag(answer);
   expect([answer.status, tag]).toEqual([200, expect.stringMatching(/^"[0-9a-f]{32}"$/)]);
   return tag;
 }
+
+/** The tag of the page itself: a page that is compressed has another name for each encoding. */
+const readTag = ({ headers }: Answer) => headers.get("etag")?.replace("-zstd", "") ?? "";
 
 /** Whether a reader who has the page is told that it is the same, which is true. */
 async function isSame(tag: string, query = ""): Promise<boolean> {
   const asked = await call(TODOS + query, { "if-none-match": tag });
   const whole = await call(TODOS + query);
-  expect(asked.headers.get("etag")).toBe(whole.headers.get("etag"));
+  expect(readTag(asked)).toBe(readTag(whole));
   expect([asked.status, asked.text]).toEqual(asked.status === 304 ? [304, ""] : [200, whole.text]);
   return asked.status === 304;
 }

@@ -141,7 +141,7 @@ function toComparable({ status, headers, text }: Answer): unknown {
     words
       .replace(/01[0-9a-f]{6}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<id>")
       .replace(/"requestId":"[^"]*"/g, "<request>")
-      .replace(/^"[0-9a-f]{32}"$/, "<tag>");
+      .replace(/^"[0-9a-f]{32}(-zstd)?"$/, "<tag>");
   const kept = [...headers].filter(([name]) => !VARYING.includes(name));
   return [status, kept.map(([name, value]) => [name, mask(value)]), mask(text)];
 }
@@ -345,7 +345,7 @@ async function pushBeside(rows: number) {
     .replaceAll(name, "<table>")
     .replaceAll(owner.id, "<owner>")
     .replaceAll(owner.slug, "<owner>")
-    .replace(/sha256:[0-9a-f]{64}|(?<=__)[0-9a-f]{16}(?=_)/g, "<hash>");
+    .replace(/sha256:[0-9a-f]{64}|(?<=__)[0-9a-f]{16}(?=_)|(?<=')[0-9a-f]{16}(?='::)/g, "<hash>");
 }
 
 test("an owner is told the same whether the table is large with another app's rows or empty", async () => {

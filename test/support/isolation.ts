@@ -245,7 +245,7 @@ function toComparable(answer: Answer, app: TestApp): unknown {
       .replaceAll(fresh, "<fresh>")
       .replace(/01[0-9a-f]{6}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<fresh>")
       .replace(/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<random>")
-      .replace(/^"[0-9a-f]{32}"$/, "<tag>")
+      .replace(/^"[0-9a-f]{32}(-zstd)?"$/, "<tag>")
       .replace(/sha256:[0-9a-f]{64}/g, "<checksum>");
   const headers = [...answer.headers]
     .filter(([name]) => !VARYING.includes(name))

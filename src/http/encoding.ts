@@ -1,0 +1,68 @@
+/**
+ * Compressed answers: the encoding that a caller takes, and bodies in it.
+ * @see https://www.rfc-editor.org/rfc/rfc9110#name-accept-encoding
+ *
+ * @module
+ */
+
+/** Those that are offered, the best first. */
+export const ENCODINGS = ["zstd", "gzip"] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+
+/** A body in an encoding; `undefined` as it is. */
+export type EncodedBody = {
+  readonly encoding: Encoding | undefined;
+  readonly body: Uint8Array<ArrayBuffer>;
+};
+
+/** A smaller body fits into so few packets that compressing it gains nothing. */
+export const MIN_COMPRESSED_BYTES = 4096;
+/** Beyond this size another thread compresses, so that no other caller waits. */
+const MAX_HERE_BYTES = 262_144;
+/** The lowest level: a tenth larger than the default's, in a third of the time. */
+const LEVEL = { level: 1 } as const;
+
+/** The best encoding that an `Accept-Encoding` header takes; `undefined` if that is none. */
+export function readEncoding(header: string | null): Encoding | undefined {
+  if (header === null) return undefined;
+  const weights = new Map<string, number>();
+  for (const item of header.toLowerCase().split(",")) {
+    const [name = "", ...parameters] = item.split(";").map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith("q="));
+    weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)) || 0);
+  }
+  const weightOf = (name: string) => weights.get(name) ?? weights.get("*") ?? 0;
+  return ENCODINGS.filter((name) => weightOf(name) > 0).toSorted(
+    (a, b) => weightOf(b) - weightOf(a),
+  )[0];
+}
+
+/** The body in this encoding, unless it is too small to gain from it. */
+export async function encodeBody(
+  body: Uint8Array<ArrayBuffer>,
+  encoding: Encoding | undefined,
+): Promise<EncodedBody> {
+  if (encoding === undefined || body.length < MIN_COMPRESSED_BYTES)
+    return { body, encoding: undefined };
+  return { body: await compress(body, encoding), encoding };
+}
+
+async function compress(
+  body: Uint8Array<ArrayBuffer>,
+  encoding: Encoding,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (encoding === "gzip" && body.length <= MAX_HERE_BYTES) return Bun.gzipSync(body, LEVEL);
+  if (encoding === "gzip")
+    return await new Response(
+      new Blob([body]).stream().pipeThrough(new CompressionStream("gzip")),
+    ).bytes();
+  return toBytes(
+    body.length <= MAX_HERE_BYTES
+      ? Bun.zstdCompressSync(body, LEVEL)
+      : await Bun.zstdCompress(body, LEVEL),
+  );
+}
+
+function toBytes({ buffer, byteOffset, byteLength }: Buffer): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
+}

@@ -1,0 +1,205 @@
+/** Pages that are kept: never answered unless the database confirms them, within their memory, and fair to every app. @module */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { revokeKey } from "../../src/accounts/mod.ts";
+import { makeListCache } from "../../src/data/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { testDeps } from "../support/deps.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const page = (tag: string, length: number) => ({
+  tag,
+  body: new Uint8Array(length),
+  encoding: undefined,
+});
+
+describe("the cache", () => {
+  test("keeps the last page of each request, the longest unused one goes first", () => {
+    const cache = makeListCache(40_000);
+    for (const words of ["a", "b", "c"]) cache.keep("app", words, page(words, 4_000));
+    expect(cache.find("app", "a")?.tag).toBe("a");
+    for (let n = 0; n < 6; n++) cache.keep("app", `more ${n}`, page("more", 4_000));
+    expect(cache.find("app", "b")).toBeUndefined();
+    expect(cache.find("app", "a")?.tag).toBe("a");
+    cache.keep("app", "a", page("newer", 10));
+    expect(cache.find("app", "a")?.tag).toBe("newer");
+    expect(cache.find("other", "a")).toBeUndefined();
+  });
+
+  test("never holds more than its memory, whatever is kept", () => {
+    const cache = makeListCache(100_000);
+    for (let n = 0; n < 5_000; n++) {
+      cache.keep(`app ${n % 70}`, `${n % 13}`, page("x", (n * 7919) % 12_000));
+      expect(cache.size()).toBeLessThanOrEqual(100_000);
+    }
+    expect(cache.size()).toBeGreaterThan(50_000);
+    for (let n = 0; n < 5_000; n++) cache.keep("empty pages", `${n}`, page("x", 0));
+    expect(cache.size()).toBeLessThanOrEqual(100_000);
+  });
+
+  test("is not emptied by one app that reads much", () => {
+    const cache = makeListCache(100_000);
+    for (let n = 0; n < 5; n++) cache.keep("quiet", `${n}`, page("x", 1_000));
+    for (let n = 0; n < 1_000; n++) cache.keep("loud", `${n}`, page("x", 9_000));
+    for (let n = 0; n < 5; n++) expect(cache.find("quiet", `${n}`)).toBeDefined();
+  });
+
+  test("does not keep a page that would leave no room for others, and of no memory none", () => {
+    const cache = makeListCache(100_000);
+    cache.keep("app", "large", page("x", 20_000));
+    expect([cache.find("app", "large"), cache.size()]).toEqual([undefined, 0]);
+    const none = makeListCache(0);
+    none.keep("app", "a", page("x", 0));
+    expect([none.find("app", "a"), none.size()]).toEqual([undefined, 0]);
+  });
+});
+
+const schema = defineSchema({ todos: { title: t.string() } });
+const TODOS = "/v1/data/db/todos";
+
+let proxy: PostgresProxy;
+let service: TestService;
+let app: TestApp;
+/** Bytes of rows that the database has sent since the last look. */
+let sent = 0;
+beforeAll(async () => {
+  proxy = await openPostgresProxy();
+  service = await openTestService({ toServingUrl: proxy.toUrl });
+  app = await service.makeApp(schema);
+  proxy.onMessage(({ from, type, body }) => {
+    if (from === "server" && type === "D") sent += body.length;
+    return undefined;
+  });
+  for (let n = 0; n < 30; n++) await make(app, `${n} ${"long ".repeat(40)}`);
+});
+afterAll(async () => {
+  await service.close();
+  await proxy.close();
+});
+
+async function make(as: TestApp, title: string): Promise<string> {
+  const made = await service.call(as, TODOS, { method: "POST", json: { title } });
+  expect(made.status).toBe(201);
+  return (made.json as { id: string }).id;
+}
+
+/** A page as it is, and how much the database sent for it. */
+async function list(as = app, query = "", headers: Record<string, string> = {}) {
+  sent = 0;
+  const response = await fetch(`${service.url}${TODOS}${query}`, {
+    headers: { authorization: `Bearer ${as.key}`, "accept-encoding": "identity", ...headers },
+    decompress: false,
+  });
+  const bytes = await response.bytes();
+  return { response, bytes, text: new TextDecoder().decode(bytes), sent };
+}
+
+/** Far less than the page, and more than what a process looks up beside it. */
+const UNCHANGED = 2_500;
+
+describe("a page that was answered", () => {
+  test("is not sent by the database again until it changes", async () => {
+    const first = await list();
+    const second = await list();
+    expect([first.sent > 5_000, second.sent < UNCHANGED]).toEqual([true, true]);
+    expect(second.text).toBe(first.text);
+    const id = await make(app, "new");
+    const third = await list();
+    expect([third.sent > 5_000, third.text.includes(id)]).toEqual([true, true]);
+    await service.call(app, `${TODOS}/${id}`, { method: "DELETE" });
+    expect((await list()).text).toBe(first.text);
+    expect((await list()).sent).toBeLessThan(UNCHANGED);
+  });
+
+  test("is answered for the same page only", async () => {
+    await list(app, "?limit=3");
+    for (const query of ["?limit=2", "?limit=3&offset=1", "?limit=4"]) {
+      const { text } = await list(app, query);
+      expect(text).toBe((await list(app, query)).text);
+      expect((JSON.parse(text) as { rows: unknown[] }).rows.length).toBe(Number(query[7]));
+    }
+  });
+
+  test("is of no use to another app", async () => {
+    const other = await service.makeApp(schema);
+    await list();
+    const { text } = await list(other);
+    expect(text).toBe('{"rows":[],"limit":1000,"offset":0,"hasMore":false}');
+  });
+
+  test("is not answered to a key that has been revoked", async () => {
+    const own = await service.makeApp(schema);
+    await make(own, "one");
+    expect((await list(own)).response.status).toBe(200);
+    expect((await list(own)).response.status).toBe(200);
+    await revokeKey(testDeps(service.service), own.key.split(/[_.]/)[1] ?? "");
+    expect((await list(own)).response.status).toBe(401);
+  });
+
+  test("is answered to a reader whose own state is an older one", async () => {
+    const before = (await list()).response.headers.get("etag") ?? "";
+    const id = await make(app, "new");
+    await list();
+    const asked = await list(app, "", { "if-none-match": before });
+    expect([asked.response.status, asked.sent < UNCHANGED, asked.text.includes(id)]).toEqual([
+      200,
+      true,
+      true,
+    ]);
+  });
+});
+
+const ENCODED = [
+  { accepted: "zstd", encoding: "zstd" },
+  { accepted: "gzip, deflate, br, zstd", encoding: "zstd" },
+  { accepted: "gzip", encoding: "gzip" },
+  { accepted: "GZIP;q=0.5, identity", encoding: "gzip" },
+  { accepted: "zstd;q=0.1, gzip;q=0.9", encoding: "gzip" },
+  { accepted: "*", encoding: "zstd" },
+  { accepted: "*, zstd;q=0", encoding: "gzip" },
+  { accepted: "zstd;q=0, gzip;q=0", encoding: null },
+  { accepted: "br", encoding: null },
+  { accepted: "nonsense;;;,=,", encoding: null },
+] as const;
+
+describe("a compressed page", () => {
+  test.each(ENCODED)("$accepted is answered in $encoding", async ({ accepted, encoding }) => {
+    const plain = await list();
+    const { response, bytes } = await list(app, "", { "accept-encoding": accepted });
+    expect(response.headers.get("content-encoding")).toBe(encoding);
+    const decoded =
+      encoding === "zstd"
+        ? Bun.zstdDecompressSync(bytes)
+        : encoding === "gzip"
+          ? Bun.gunzipSync(bytes)
+          : bytes;
+    expect(new TextDecoder().decode(decoded)).toBe(plain.text);
+    const tag = plain.response.headers.get("etag") ?? "";
+    const own = encoding === null ? tag : tag.replace(/"$/, `-${encoding}"`);
+    expect(response.headers.get("etag")).toBe(own);
+    const same = await list(app, "", { "accept-encoding": accepted, "if-none-match": own });
+    expect([same.response.status, same.response.headers.get("etag"), same.bytes.length]).toEqual([
+      304,
+      own,
+      0,
+    ]);
+    const again = await list(app, "", { "accept-encoding": accepted });
+    expect([again.bytes, again.sent < UNCHANGED]).toEqual([bytes, true]);
+  });
+
+  test("is not worth it for a few rows", async () => {
+    const { response } = await list(app, "?limit=2", { "accept-encoding": "zstd" });
+    expect(response.headers.get("content-encoding")).toBeNull();
+  });
+
+  test.each(["gzip", "zstd"])("of a large list in %s is whole", async (encoding) => {
+    const own = await service.makeApp(schema);
+    await service.service.admin.message(`insert into data.todos (app_id, id, title)
+      select '${own.id}', gen_random_uuid(), repeat(md5(n::text), 20) from generate_series(1, 900) n returning id`);
+    const plain = await list(own);
+    expect(plain.bytes.length).toBeGreaterThan(400_000);
+    const { bytes } = await list(own, "", { "accept-encoding": encoding });
+    const decoded = encoding === "zstd" ? Bun.zstdDecompressSync(bytes) : Bun.gunzipSync(bytes);
+    expect(new TextDecoder().decode(decoded) === plain.text).toBe(true);
+  });
+});
