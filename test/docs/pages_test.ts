@@ -1,8 +1,8 @@
 /** The pages for who builds an app: a reader does what they say, block by block, against a served service. */
 import { describePage } from "./page.ts";
-import { openWiki, openWikiWithTables } from "./settings.ts";
+import { openTwoServices, openWiki, openWikiWithTables } from "./settings.ts";
 
 describePage("docs/data.md", openWiki);
 describePage("docs/sdk.md", openWikiWithTables);
-describePage("docs/push.md", openWiki);
+describePage("docs/push.md", openTwoServices);
 describePage("docs/identity.md", openWiki);

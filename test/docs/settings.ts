@@ -14,12 +14,35 @@ const SHOWN_URL = "http://localhost:8787";
 /** That of a second app, `tasks`. */
 const SHOWN_TASKS_KEY = "rh_t4skd2ev8q0n6hzx.Qm7t";
 
+/** That of `wiki` at the service for staging. */
+const SHOWN_STAGING_KEY = "rh_st4g1ngk3y0z8w5q.Hx2B";
+
 /** A service and the app `wiki`, which has no table yet, in a project; operators' commands reach the database. */
 export async function openWiki(folder: string): Promise<Setting> {
   return (await makeWiki(folder)).setting;
 }
 
-/** The same after the beginning of docs/data.md: the two variables are set, and its tables pushed. */
+/** The same at a service with an address of its own, beside one for staging that knows the app and none of its tables. */
+export async function openTwoServices(folder: string): Promise<Setting> {
+  const { setting, url } = await makeWiki(folder);
+  const staging = await openTestService();
+  const { key } = await staging.makeApp(undefined, { slug: "wiki" });
+  return {
+    ...setting,
+    replace: {
+      ...setting.replace,
+      "https://api.example.org": url,
+      "https://api.staging.example.org": staging.url,
+      [SHOWN_STAGING_KEY]: key,
+    },
+    close: async () => {
+      await setting.close();
+      await staging.close();
+    },
+  };
+}
+
+/** A service and the app `wiki` after the beginning of docs/data.md: the two variables are set, and its tables pushed. */
 export async function openWikiWithTables(folder: string): Promise<Setting> {
   const { setting, url, key } = await makeWiki(folder);
   const data = readBlocks(readFileSync(join(ROOT, "docs/data.md"), "utf8"));
