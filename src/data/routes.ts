@@ -217,12 +217,17 @@ function readRowRequest({ request, query, params }: KeyRequestContext): string {
   return id.toLowerCase();
 }
 
-/** The row that was sent; nothing is refused or dropped until the catalog is known to be current. */
+/**
+ * The row that was sent; nothing is refused or dropped until the catalog is known to be current. What does not fit tells of
+ * columns and of values of enums, so that it is told only to a proven key.
+ */
 async function readBody(
-  { catalog }: DataDeps,
-  { request, principal }: KeyRequestContext,
+  deps: DataDeps,
+  context: KeyRequestContext,
   { table, whole }: { table: RecordedTable; whole: boolean },
 ): Promise<{ table: RecordedTable; row: ReadRow }> {
+  const { catalog } = deps;
+  const { request, principal } = context;
   checkJsonBody(request);
   const body = readJsonObject(await readText(request, MAX_BODY));
   let current = table;
@@ -232,8 +237,28 @@ async function readBody(
     current = catalog.find(principal.appId, table.name) ?? table;
     if (current.definition !== table.definition) row = readRow(current.definition, body, { whole });
   }
-  if (row.faults.length > 0) throw toInvalid(row.faults);
+  if (row.faults.length > 0) {
+    await checkProof(deps, context, current);
+    throw toInvalid(row.faults);
+  }
   return { table: current, row };
+}
+
+/** No row has it: ids are made by the service. */
+const NO_ROW = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Asks the database about the key of a write that is refused without it: by the write's own function, of no row.
+ *
+ * @throws {Problem} unauthenticated — the key is not proven
+ */
+async function checkProof(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  table: RecordedTable,
+): Promise<void> {
+  const values = { id: NO_ROW, body: "{}", bytes: deps.maxResponseBytes, match: null };
+  await callFunction(deps, context, { table, endpoint: "update", values });
 }
 
 type TableCall = EndpointCall & { readonly table: RecordedTable };

@@ -32,6 +32,7 @@ export const SECRETS: Page = {
           for (const call of [
             { target: LIST },
             { target: LIST, body: { title: "x" } },
+            { target: LIST, body: { title: 1 } },
             { target: "/v1/data/schema" },
             { target: "/v1/data/schema", body: push },
           ])
