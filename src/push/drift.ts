@@ -29,7 +29,11 @@ function toShown(path: string, value: string | undefined): string | undefined {
   return `${value.length} characters, ${new Bun.CryptoHasher("sha256").update(value).digest("hex").slice(0, 12)}`;
 }
 
-/** The differences in this database. For operators only: it names tables of every app. */
+/**
+ * The differences in this database. For operators only: it names tables of every app.
+ *
+ * @throws {Problem} push_busy — a table is locked; it is not waited for
+ */
 export async function readDrift(admin: Database): Promise<Difference[]> {
   const [row] = await admin.query<{ recorded: string }>(
     `select json_build_object(

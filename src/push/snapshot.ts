@@ -1,12 +1,21 @@
 /** What PostgreSQL has in `data` and `api`, as facts: one statement over its catalogs, without any app's rows. @module */
-import type { Database } from "../db/mod.ts";
+import { type Database, readSqlState } from "../db/mod.ts";
+import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { readDefaultText } from "./default_text.ts";
 import type { Facts } from "./facts.ts";
+import { LOCK_BUDGET_MS } from "./message.ts";
 
-/** The facts in PostgreSQL's catalogs; the same paths as `toFacts`, and more if somebody added something. */
+/**
+ * The facts in PostgreSQL's catalogs; the same paths as `toFacts`, and more if somebody added something.
+ *
+ * @throws {Problem} push_busy — a table is locked: PostgreSQL prints expressions only through their table
+ */
 export async function readSnapshot(admin: Database): Promise<Facts> {
-  const [row] = await admin.message<{ facts: string }>(SNAPSHOT);
+  const [row] = await admin.message<{ facts: string }>(SNAPSHOT).catch((cause) => {
+    if (readSqlState(cause) !== LOCK_TIMEOUT) throw cause;
+    throw new Problem("push_busy", { message: "A table is locked right now", cause });
+  });
   const facts = JSON.parse(row?.facts ?? "[]") as [string, string][];
   return new Map(facts.map(([path, value]) => [path, readValue(path, value)]));
 }
@@ -19,8 +28,11 @@ function readValue(path: string, value: string): string {
     : value;
 }
 
+const LOCK_TIMEOUT = "55P03";
+
 // How expressions are printed depends on settings: with these, each is always printed the same way.
 const SNAPSHOT = `
+set local lock_timeout = '${LOCK_BUDGET_MS}ms';
 set local search_path = pg_catalog;
 set local timezone = 'UTC';
 set local datestyle = 'ISO';

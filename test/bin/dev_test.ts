@@ -348,3 +348,15 @@ test("a folder that holds something else is never taken for the database", async
   expect(readFileSync(join(other.folder, "data/letter.txt"), "utf8")).toBe("dear");
   other.remove();
 });
+
+test.each([
+  { name: "empty", text: "" },
+  { name: "cut short", text: '{ "loginPassword": "x", "identitySe' },
+  { name: "not all there", text: '{ "loginPassword": "x", "pushPassword": "x" }' },
+])("secrets that are $name are told and never replaced", async ({ text }) => {
+  const other = makeProject({ ".rowhouse/secrets.json": text });
+  const { code, err } = await runCommand(["dev", "--port", "0"], other);
+  expect([code, err]).toEqual([1, expect.stringContaining("Cannot read .rowhouse/secrets.json")]);
+  expect(readFileSync(join(other.folder, ".rowhouse/secrets.json"), "utf8")).toBe(text);
+  other.remove();
+});

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { findIsolationFaults } from "../../src/catalog/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
+import { makeProject, runCommand, schemaText } from "../support/command.ts";
 import { whileLocked } from "../support/held_lock.ts";
 import { freshName, postSchema, readMigrations } from "../support/push.ts";
 import {
@@ -100,6 +101,22 @@ test("checking the isolation waits for no table", async () => {
     expect(looked.result).toEqual([]);
     expect(looked.ms).toBeLessThan(QUICK_MS);
   });
+});
+
+test("an operator's status waits for no table: it says that the database was not compared", async () => {
+  const name = freshName("held");
+  const app = await service.makeApp(defineSchema({ [name]: { title: t.string().index() } }));
+  const project = makeProject({ "schema/mod.ts": schemaText(`{ ${name}: {} }`) });
+  const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
+
+  await whileLocked(service.database.adminUrl, name, async () => {
+    const words = ["db", "status", "--app", app.slug, "--json"];
+    const { result, ms } = await time(runCommand(words, { ...project, env }));
+
+    expect([result.code, result.err]).toEqual([0, expect.stringContaining("was not compared")]);
+    expect(JSON.parse(result.out)).toMatchObject({ tables: [name], drift: null });
+    expect(ms).toBeLessThan(QUICK_MS);
+  }).finally(project.remove);
 });
 
 /** Makes each `alter table` take long, so that a push that has a table locked meanwhile shows. */

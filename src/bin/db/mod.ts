@@ -118,7 +118,7 @@ Overwrites nothing: if a file was edited, it is refused. Prints { files } with -
     example: `rowhouse db status --json\nrowhouse db status --to ${ALL_PLACES}`,
     about: `${ABOUT}
 Without a schema in this folder, nothing is said about pending steps (null). With --app it also names the apps that
-use each table, and lists where the database differs from what pushes recorded. Exits with 1 if there is such a
+use each table, and lists where the database differs from what pushes recorded (null while a table is locked). Exits with 1 if there is such a
 difference, if the schema has faults, or if a migration was edited: these are shown after what the database has.
 Prints { app, tables, pending, migrations, deferredSteps, apps, drift, schema } with --json; schema is null, or
 { error, message, details } of what prevents a push.

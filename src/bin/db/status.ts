@@ -8,7 +8,7 @@ import {
   showMigration,
   type TableApps,
 } from "../../push/mod.ts";
-import { EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
+import { EXIT, type ExitCode, RefusedError, type Setting, type Terminal } from "../cli/command.ts";
 import { explain, toFailure } from "../cli/explain.ts";
 import { readSettings } from "../cli/settings.ts";
 import { toDocument, toPrintable } from "../cli/terminal.ts";
@@ -29,7 +29,7 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
       status,
       pending: await findPending(setting, { destination, service, migrations: status.migrations }),
       apps: (await service.apps?.()) ?? null,
-      drift: (await service.drift?.()) ?? null,
+      drift: await findDrift(service, terminal),
     };
   });
   const { status, pending, apps, drift } = told;
@@ -56,6 +56,18 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
   return isWell ? EXIT.done : EXIT.refused;
 }
 
+/** `null` if this is not an operator, or a table is locked: then everything else is shown all the same. */
+async function findDrift(service: SchemaService, { warn }: Terminal): Promise<Drift> {
+  try {
+    return (await service.drift?.()) ?? null;
+  } catch (error) {
+    if (!(error instanceof Problem && error.code === "push_busy")) throw error;
+    warn("Note: a table is locked right now, so the database was not compared with the record");
+    return null;
+  }
+}
+
+type Drift = Awaited<ReturnType<NonNullable<SchemaService["drift"]>>> | null;
 type Pending = string[] | null | RefusedError | Problem;
 
 type Recorded = {

@@ -5,6 +5,7 @@ import { makeSecret } from "../../accounts/mod.ts";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { systemRandomBytes } from "../../std/random_text.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
+import { RefusedError } from "../cli/command.ts";
 import { HIDDEN_FOLDER } from "./file.ts";
 
 const Person = v.object({ email: v.string(), password: v.string() });
@@ -19,14 +20,20 @@ const Secrets = v.object({
 });
 export type Secrets = v.InferOutput<typeof Secrets>;
 
+const SECRETS_FILE = `${HIDDEN_FOLDER}/secrets.json`;
+
 function toPath(folder: string): string {
-  return join(folder, HIDDEN_FOLDER, "secrets.json");
+  return join(folder, SECRETS_FILE);
 }
 
-/** The stored ones, or new ones if nothing readable is stored. */
+/**
+ * The stored ones, or new ones if nothing is stored.
+ *
+ * @throws {RefusedError} they cannot be read: nobody can make them again, so that they are never replaced
+ */
 export function openSecrets(folder: string): Secrets {
-  const kept = v.safeParse(Secrets, tryParseJson(readIfThere(toPath(folder)) ?? ""));
-  if (kept.success) return kept.output;
+  const text = readIfThere(toPath(folder));
+  if (text !== undefined) return readSecrets(text);
   const secrets = {
     loginPassword: makeSecret(systemRandomBytes),
     pushPassword: makeSecret(systemRandomBytes),
@@ -34,6 +41,14 @@ export function openSecrets(folder: string): Secrets {
   };
   keepSecrets(folder, secrets);
   return secrets;
+}
+
+function readSecrets(text: string): Secrets {
+  const kept = v.safeParse(Secrets, tryParseJson(text));
+  if (kept.success) return kept.output;
+  throw new RefusedError(
+    `Cannot read ${SECRETS_FILE}: it is damaged. Restore it; or delete it, and every password and key of dev's database is lost: rowhouse dev then makes new ones`,
+  );
 }
 
 /** Only their owner may read them. */
