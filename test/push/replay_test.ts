@@ -1,0 +1,355 @@
+/** A project's migrations applied one by one where they are missing: in order, from the definition in the text, and as hostile input. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { checksumOf, type Migration } from "../../src/push/migration_text.ts";
+import { makeHistory, postMigrations } from "../support/history.ts";
+import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const PUSHES_PER_HOUR = 20;
+const JOURNAL_BYTES = 40_000;
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService({
+    service: { pushLimits: { pushesPerHour: PUSHES_PER_HOUR, journalBytes: JOURNAL_BYTES } },
+  });
+});
+afterAll(() => service.close());
+
+/** Four schemas of a project, each more than the one before. */
+function makeSchemas(name = freshName()) {
+  const columns = [
+    { title: t.string().required() },
+    { title: t.string().required(), note: t.string() },
+    { title: t.string().required().unique(), note: t.string() },
+    { title: t.string().required().unique(), note: t.string(), count: t.number() },
+  ];
+  const schemas = columns.map((one) => defineSchema({ [name]: one }));
+  return { name, schemas, now: schemas.at(-1), history: makeHistory(schemas) };
+}
+
+const dump = () => dumpDatabase(service.service.admin);
+
+/** Applies migrations in order; the status and error of each answer. */
+async function applyAll(app: TestApp, history: readonly string[], now: unknown) {
+  const answers: string[] = [];
+  for (const text of history) {
+    const { json } = await postMigrations({ service, app }, [text], now);
+    const { status, error } = json as { status?: string; error?: string };
+    answers.push(status ?? error ?? "");
+  }
+  return answers;
+}
+
+test("what is applied is each definition, recorded with the project's text and the SQL that ran here", async () => {
+  const { name, history, now } = makeSchemas();
+  const app = await service.makeApp();
+
+  expect(await applyAll(app, history, now)).toEqual(["applied", "applied", "applied", "applied"]);
+
+  const recorded = await readMigrations(service, app);
+  expect(recorded.map(({ text }) => text)).toEqual(history);
+  expect(recorded.map(({ sql }) => sql.split(" ").slice(0, 2).join(" "))).toEqual([
+    "create table",
+    "alter table",
+    "create unique",
+    "alter table",
+  ]);
+  expect((await postSchema(service, app, now)).json).toMatchObject({ status: "unchanged" });
+  const row = { title: "one", note: "two", count: 3 };
+  const made = await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: row });
+  expect(made).toMatchObject({ status: 201, json: row });
+});
+
+test("one that was applied changes nothing, one that is not the next is refused, and a prefix is continued", async () => {
+  const { history, now, schemas } = makeSchemas();
+  const app = await service.makeApp();
+  const [first = "", second = "", third = "", fourth = ""] = history;
+  expect(await applyAll(app, [first, second], now)).toEqual(["applied", "applied"]);
+  const before = await dump();
+
+  expect(await applyAll(app, [first, fourth, second], now)).toEqual([
+    "unchanged",
+    "diverged_history",
+    "unchanged",
+  ]);
+  const [, other = ""] = makeHistory([schemas[0], schemas[3]]);
+  const answer = await postMigrations({ service, app }, [other], now);
+  expect(answer).toMatchObject({ status: 409, json: { error: "diverged_history" } });
+  expect((answer.json as { details: unknown[] }).details).toEqual([
+    { path: "/project/0002_step_2", message: "not applied at the service" },
+    { path: "/service/0002_step_2", message: "not in the project" },
+  ]);
+  expect(await dump()).toBe(before);
+
+  expect(await applyAll(app, [third, fourth], now)).toEqual(["applied", "applied"]);
+});
+
+test("a migration that changes nothing here is recorded too", async () => {
+  const { schemas, now } = makeSchemas();
+  const app = await service.makeApp();
+  const history = makeHistory([schemas[0], schemas[0], ...schemas.slice(1)]);
+
+  expect(await applyAll(app, history, now)).toEqual(Array(5).fill("applied"));
+
+  expect((await readMigrations(service, app))[1]).toMatchObject({ seq: 2, sql: "" });
+});
+
+test("a table that another app owns here is judged by the last definition alone", async () => {
+  const name = freshName();
+  const owned = freshName();
+  await service.makeApp(
+    defineSchema({ [name]: { title: t.string().required(), note: t.string() } }),
+  );
+  const schemas = [
+    defineSchema({ [name]: { note: t.string() }, [owned]: {} }),
+    defineSchema({ [name]: { note: t.number(), title: t.string() }, [owned]: {} }),
+    defineSchema({ [name]: { title: t.string().required() }, [owned]: { done: t.boolean() } }),
+  ];
+  const history = makeHistory(schemas);
+  const app = await service.makeApp();
+
+  expect(await applyAll(app, history, schemas[2])).toEqual(["applied", "applied", "applied"]);
+
+  const { json } = await service.call(app, "/v1/data/schema");
+  expect((json as { tables: unknown[] }).tables.toSorted(byName)).toEqual(
+    [
+      { name, owned: false },
+      { name: owned, owned: true },
+    ].toSorted(byName),
+  );
+  expect((await postSchema(service, app, schemas[2])).json).toMatchObject({ status: "unchanged" });
+
+  // The last one does not fit: what came before stays.
+  const second = await service.makeApp();
+  const misfit = [schemas[0], defineSchema({ [name]: { title: t.number() } })];
+  const refused = makeHistory(misfit);
+  expect(await applyAll(second, refused, misfit[1])).toEqual(["applied", "incompatible_schema"]);
+  const answer = await postMigrations({ service, app: second }, refused.slice(1), misfit[1]);
+  expect(answer.text).toContain("Cannot apply 0002_step_2: ");
+  expect((await readMigrations(service, second)).length).toBe(1);
+});
+
+function byName(a: unknown, b: unknown): number {
+  return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
+}
+
+test("rows that are there refuse a migration in the middle; those before it stay, and it is named", async () => {
+  const { name, history, now } = makeSchemas();
+  const app = await service.makeApp();
+  await applyAll(app, history.slice(0, 2), now);
+  const json = { title: "twice" };
+  for (const _ of [1, 2]) await service.call(app, `/v1/data/db/${name}`, { method: "POST", json });
+
+  const refused = await postMigrations({ service, app }, history.slice(2, 3), now);
+
+  expect(refused).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
+  expect(refused.text).toContain("Cannot apply 0003_step_3: existing rows share values");
+  expect(refused.text).toContain(`/${name}/title`);
+  expect((await readMigrations(service, app)).length).toBe(2);
+});
+
+test("a dry run plans all of them and what follows, and writes nothing", async () => {
+  const { name, history, schemas } = makeSchemas();
+  const app = await service.makeApp();
+  await applyAll(app, history.slice(0, 1), schemas[3]);
+  const before = await dump();
+  const now = defineSchema({
+    [name]: { title: t.string().required().unique(), last: t.boolean() },
+  });
+
+  const planned = await postMigrations({ service, app }, history, now, { dryRun: true });
+
+  expect(planned.json).toMatchObject({
+    status: "planned",
+    replays: [
+      { migration: { seq: 2 }, steps: [`add column ${name}.note`] },
+      { migration: { seq: 3 }, steps: [`add unique (title) to ${name} (rows are checked)`] },
+      { migration: { seq: 4 }, steps: [`add column ${name}.count`] },
+    ],
+    migration: { seq: 5, name: `add_column_${name}_last` },
+    steps: [`add column ${name}.last`],
+  });
+  expect(await dump()).toBe(before);
+  const missing = defineSchema({ [name]: { title: t.number() } });
+  const refused = makeHistory([...schemas, missing]).slice(1);
+  const answer = await postMigrations({ service, app }, refused, now, { dryRun: true });
+  expect(answer).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
+  expect(answer.text).toContain("Cannot apply 0005_step_5: ");
+  expect(await dump()).toBe(before);
+});
+
+test("two that apply the same history at the same time apply each migration once", async () => {
+  const { history, now } = makeSchemas();
+  const app = await service.makeApp();
+  const applyPatiently = async () => {
+    for (const text of history)
+      while ((await postMigrations({ service, app }, [text], now)).status === 409)
+        await Bun.sleep(20);
+  };
+
+  await Promise.all([applyPatiently(), applyPatiently()]);
+
+  expect((await readMigrations(service, app)).map(({ text }) => text)).toEqual(history);
+});
+
+test("together they count as one push, and what the journal may hold is bounded", async () => {
+  const { history, now } = makeSchemas();
+  const app = await service.makeApp();
+  await applyAll(app, history, now);
+  await postSchema(service, app, now);
+  const statuses: number[] = [];
+  for (let n = 0; n < PUSHES_PER_HOUR; n++)
+    statuses.push((await postSchema(service, app, now)).status);
+  expect(statuses).toEqual([...Array(PUSHES_PER_HOUR - 1).fill(200), 429]);
+  expect((await postMigrations({ service, app }, history, now, { dryRun: true })).status).toBe(429);
+
+  const large = await service.makeApp();
+  const big = makeHistory([now], `-- ${"x".repeat(JOURNAL_BYTES)}\n`);
+  const answer = await postMigrations({ service, app: large }, big, now);
+  expect(answer).toMatchObject({ status: 413, json: { error: "journal_full" } });
+});
+
+const table = freshName();
+const [valid = ""] = makeHistory([defineSchema({ [table]: { title: t.string().default("x") } })]);
+/** With a checksum that is right again. */
+function reseal(text: string): string {
+  const body = text.slice(0, text.lastIndexOf("-- checksum "));
+  return `${body}-- checksum ${checksumOf("", body)}\n`;
+}
+const define = (definition: string) =>
+  reseal(valid.replace(/^-- definition .*$/m, () => `-- definition ${definition}`));
+const deep = `${"[".repeat(70_000)}${"]".repeat(70_000)}`;
+const plain = /^-- definition (.*)$/m.exec(valid)?.[1] ?? "";
+
+test.each([
+  {
+    name: "statements instead of a header",
+    text: `drop table data.x;\n${valid}`,
+    says: "push has not written it so",
+  },
+  {
+    name: "no checksum",
+    text: valid.replace(/-- checksum .*\n/, ""),
+    says: "push has not written it so",
+  },
+  {
+    name: "number 0",
+    text: reseal(valid.replace("0001_", "0000_")),
+    says: "push has not written it so",
+  },
+  {
+    name: "a name that leaves the folder",
+    text: reseal(valid.replace("0001_step_1", "0001_../x")),
+    says: "push has not written it so",
+  },
+  {
+    name: "no definition",
+    text: reseal(valid.replace("-- definition ", "-- ")),
+    says: "push has not written it so",
+  },
+  { name: "a definition that is no JSON", text: define("{"), says: "0001_step_1.sql" },
+  { name: "a definition with a line too deep", text: define(deep), says: "nested deeper than" },
+  {
+    name: "a definition of a reserved table",
+    text: define(plain.replaceAll(table, "users")),
+    says: "reserved",
+  },
+  {
+    name: "a name that would end a statement",
+    text: define(plain.replaceAll('"title"', `"a\\"; drop table x"`)),
+    says: "Cannot name a column",
+  },
+  {
+    name: "spaces in the definition",
+    text: define(plain.replace(",", ", ")),
+    says: "canonical form",
+  },
+  {
+    name: "keys in another order",
+    text: define(plain.replace(/^\{(.*),"version":1\}$/, '{"version":1,$1}')),
+    says: "canonical form",
+  },
+  {
+    name: "a key twice",
+    text: define(plain.replace('"version":1', '"version":1,"version":1')),
+    says: "canonical form",
+  },
+  { name: "U+0000 in a comment", text: reseal(valid.replace("made", "\u0000")), says: "U+0000" },
+  {
+    name: "half a character in a comment",
+    text: reseal(valid.replace("made", "\ud800")),
+    says: "U+0000",
+  },
+  {
+    name: "more bytes than a migration may have",
+    text: reseal(`${valid.replace("made", "x".repeat(2_100_000))}`),
+    says: "larger than 2097152 bytes",
+  },
+  {
+    name: "two million line ends before one more line",
+    text: reseal(valid.replace("-- made", `${"\n".repeat(2_000_000)}-- made`)),
+    says: undefined,
+  },
+])("a text with $name is refused, and nothing is written", async ({ text, says }) => {
+  const app = await service.makeApp();
+  const before = await dump();
+
+  const answer = await postMigrations({ service, app }, [text], defineSchema({}));
+
+  if (says === undefined) expect(answer.json).toMatchObject({ error: "journal_full" });
+  else expect(answer).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
+  expect(answer.text).toContain(says ?? "");
+  expect(await dump()).toBe(before);
+});
+
+test.each([
+  { name: "its statements", change: (text: string) => text.replace("made", "Made") },
+  {
+    name: "its definition",
+    change: (text: string) => text.replace('"default":"x"', '"default":"y"'),
+  },
+  {
+    name: "its checksum",
+    change: (text: string) => text.replace(/sha256:.{64}/, `sha256:${"0".repeat(64)}`),
+  },
+])("a text with $name edited is refused", async ({ change }) => {
+  const app = await service.makeApp();
+  const answer = await postMigrations({ service, app }, [change(valid)], defineSchema({}));
+  expect(answer).toMatchObject({ status: 409, json: { error: "edited_migration" } });
+  expect(answer.text).toContain("0001_step_1 was edited");
+});
+
+test("line ends of a checkout do not edit a migration", async () => {
+  const app = await service.makeApp();
+  const text = `\uFEFF${valid.trimEnd().replaceAll("\n", "\r\n")}`;
+  expect(await applyAll(app, [text], defineSchema({}))).toEqual(["applied"]);
+  const [recorded] = (await readMigrations(service, app)) as [Migration];
+  expect(recorded.text).toBe(valid);
+});
+
+test.each([
+  { name: "no list", json: { migrations: valid }, path: "/migrations" },
+  { name: "an empty list", json: { migrations: [] }, path: "/migrations" },
+  { name: "two to apply", json: { migrations: [valid, valid] }, path: "/migrations" },
+  { name: "a number in the list", json: { migrations: [1], dryRun: true }, path: "/migrations" },
+  {
+    name: "101 to plan",
+    json: { migrations: Array(101).fill(valid), dryRun: true },
+    path: "/migrations",
+  },
+  { name: "no definition", json: { migrations: [valid], definition: undefined }, path: "" },
+  { name: "another key", json: { migrations: [valid], sql: "x" }, path: "/sql" },
+  { name: "a flag that is none", json: { migrations: [valid], dryRun: 1 }, path: "/dryRun" },
+])("POST /v1/data/schema/migrations with $name answers 422", async ({ json, path }) => {
+  const app = await service.makeApp();
+  const body = { definition: { version: 1, tables: [] }, ...json };
+  const answer = await service.call(app, "/v1/data/schema/migrations", {
+    method: "POST",
+    json: body,
+  });
+  expect(answer).toMatchObject({
+    status: 422,
+    json: { error: "invalid_schema", details: [{ path }] },
+  });
+});
