@@ -259,12 +259,26 @@ describe("rowhouse doctor", () => {
     expect(out + serving.output()).not.toContain("secret-word");
   });
 
-  test("does not ask for a login that pushes where nothing is pushed", async () => {
-    const { out } = await runCommand(["doctor"], {
+  test.each([
+    { role: "gateway", more: GATEWAY, asks: false },
+    { role: "identity", more: { IDENTITY_SECRET: TEST_IDENTITY_SECRET }, asks: false },
+    { role: "data", more: {}, asks: true },
+  ] as const)("examines a $role with its own login alone", async ({ role, more, asks }) => {
+    const { code, out, err } = await runCommand(["doctor"], {
       ...project,
-      env: { DATABASE_URL: database.servingUrl, ...GATEWAY },
+      env: {
+        DATABASE_URL: database.roleUrls[role],
+        DATABASE_PREPARE: database.prepare ? "on" : "off",
+        ROLE: role,
+        INTERNAL_HMAC_SECRET: "s".repeat(32),
+        ...(asks ? { ADMIN_DATABASE_URL: database.pushUrl } : {}),
+        ...more,
+      },
     });
-    expect(out).not.toContain("pushing login");
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toContain("ok   isolation: ");
+    for (const about of ["pushing login", "functions"])
+      expect(out.includes(` ${about}: `)).toBe(asks);
   });
 
   test("warns of a login with too many rights, and never shows a password", async () => {
@@ -448,7 +462,7 @@ describe("rowhouse doctor", () => {
     });
     there.remove();
     const { findings } = JSON.parse(bare.out) as { findings: Told[] };
-    expect([bare.code, bare.err]).toEqual([0, ""]);
+    expect([bare.code, bare.err]).toEqual([0, expect.stringMatching(/^Note: neither .*\n$/)]);
     expect(findings.map(({ about, level }) => `${level} ${about}`)).toEqual([
       "ok settings",
       "ok driver",
