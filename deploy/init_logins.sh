@@ -4,7 +4,8 @@
 #   docker compose exec postgres /docker-entrypoint-initdb.d/init_logins.sh
 # LOGIN_PASSWORD is that of rowhouse_login (one process) and of rowhouse_pooler, which may look up the passwords of the
 # roles' logins and nothing else. Migrate grants each login that serves the rights of its role. rowhouse_push_login makes
-# apps' tables as rowhouse_tables, in both shapes, and is no administrator.
+# apps' tables as rowhouse_tables, in both shapes, and is no administrator. rowhouse_console_login is that on which
+# administrators act from a browser.
 set -euo pipefail
 
 run() { psql --no-psqlrc --quiet --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" --set ON_ERROR_STOP=1 "$@"; }
@@ -24,6 +25,7 @@ make_login rowhouse_gateway_login "${GATEWAY_PASSWORD:-}"
 make_login rowhouse_data_login "${DATA_PASSWORD:-}"
 make_login rowhouse_identity_login "${IDENTITY_PASSWORD:-}"
 
+make_login rowhouse_console_login "${CONSOLE_PASSWORD:-}"
 make_login rowhouse_push_login "${PUSH_PASSWORD:-}"
 if [ -n "${PUSH_PASSWORD:-}" ]; then
   # Migrate would make rowhouse_tables otherwise.
@@ -43,7 +45,8 @@ create or replace function pooler.find_login(name text) returns table (usename n
   begin atomic
     select s.usename, s.passwd from pg_catalog.pg_shadow s
       where s.usename = name
-        and s.usename in ('rowhouse_gateway_login', 'rowhouse_data_login', 'rowhouse_identity_login');
+        and s.usename in ('rowhouse_gateway_login', 'rowhouse_data_login', 'rowhouse_identity_login',
+          'rowhouse_console_login');
   end;
 revoke all on function pooler.find_login(text) from public;
 grant usage on schema pooler to rowhouse_pooler;

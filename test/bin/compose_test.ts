@@ -113,6 +113,46 @@ test("every variable is a setting, or is listed in .env.example", () => {
   expect([...used]).toEqual(expect.arrayContaining(Object.keys(VARIABLES)));
 });
 
+describe("settings", () => {
+  /** Of compose.yaml: what has one value there, and why. */
+  const fixed = [...COMPOSE.text.matchAll(/^# {3}([A-Z_, ]+): \S/gm)].flatMap(([, names = ""]) =>
+    names.split(", "),
+  );
+  const isPassed = ({ environment }: ComposeService, name: string) =>
+    environment[name]?.startsWith(`\${${name}:`) === true;
+  const serving = OURS.filter(({ command, entrypoint }) => !command && !entrypoint);
+  /** Secrets go to whom they belong. */
+  const shared = Object.keys(SETTINGS).filter(
+    (name) => !fixed.includes(name) && !/SECRET/.test(name),
+  );
+
+  test("are passed on, or named with the reason why not", () => {
+    expect(fixed.filter((name) => !(name in SETTINGS))).toEqual([]);
+    expect(shared.length).toBeGreaterThan(15);
+    expect(serving.map(({ name }) => name).sort()).toEqual([
+      "data",
+      "gateway",
+      "identity",
+      "rowhouse",
+    ]);
+    for (const service of serving)
+      expect(shared.filter((name) => !isPassed(service, name))).toEqual([]);
+  });
+
+  test("that have one value are not read from .env, but for the port that is published", () => {
+    for (const { environment } of OURS)
+      expect(fixed.filter((name) => environment[name]?.includes(`\${${name}:`))).toEqual([]);
+  });
+
+  test("that are secret are passed to whom they belong", () => {
+    const holders = (name: string) =>
+      serving.filter((service) => isPassed(service, name)).map((service) => service.name);
+    expect(holders("IDENTITY_SECRET").sort()).toEqual(["identity", "rowhouse"]);
+    expect(holders("INTERNAL_HMAC_SECRET_DATA")).toEqual(["gateway"]);
+    expect(holders("INTERNAL_HMAC_SECRET_IDENTITY")).toEqual(["gateway"]);
+  });
+});
+
 test("what only one shape needs is not required: Compose reads the variables of both", () => {
   for (const [, name = "", rest = ""] of COMPOSE.text.matchAll(/\$\{([A-Z_]+)([^}]*)\}/g)) {
     if (rest.startsWith(":?"))
@@ -120,6 +160,7 @@ test("what only one shape needs is not required: Compose reads the variables of 
         "ADMIN_PASSWORD",
         "LOGIN_PASSWORD",
         "PUSH_PASSWORD",
+        "CONSOLE_PASSWORD",
         "COOKIE_DOMAIN",
         "IDENTITY_SECRET",
       ]).toContain(name);
@@ -314,14 +355,21 @@ describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes
     (pooler?.environment["AUTH_QUERY"] ?? "").replace("$$1", `'${name}'`);
   const pooler = SERVICES.find(({ name }) => name === "pooler");
 
-  test("are two in the single shape, however often it runs", () => {
-    for (const _ of [1, 2]) runInitLogins(cluster, { LOGIN_PASSWORD: "one", PUSH_PASSWORD: "two" });
-    expect(listLogins()).toEqual(["rowhouse_login", "rowhouse_push_login", "rowhouse_tables"]);
+  test("are three in the single shape, however often it runs", () => {
+    const passwords = { LOGIN_PASSWORD: "one", PUSH_PASSWORD: "two", CONSOLE_PASSWORD: "three" };
+    for (const _ of [1, 2]) runInitLogins(cluster, passwords);
+    expect(listLogins()).toEqual([
+      "rowhouse_console_login",
+      "rowhouse_login",
+      "rowhouse_push_login",
+      "rowhouse_tables",
+    ]);
   });
 
   test("are one per role in the split shape, even after the single shape", () => {
     for (const _ of [1, 2]) runInitLogins(cluster, VALUES);
     expect(listLogins()).toEqual([
+      "rowhouse_console_login",
       "rowhouse_data_login",
       "rowhouse_gateway_login",
       "rowhouse_identity_login",
@@ -335,7 +383,7 @@ describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes
     expect(ask("postgres", text)).toBe("");
   });
 
-  test.each(["gateway", "data", "identity"])("the pooler finds that of %s", (role) => {
+  test.each(["gateway", "data", "identity", "console"])("the pooler finds that of %s", (role) => {
     const login = `rowhouse_${role}_login`;
     expect(ask("rowhouse_pooler", query(login))).toStartWith(`${login}|SCRAM-SHA-256$`);
   });

@@ -31,6 +31,7 @@ export const COMPOSE = {
   DATA_PASSWORD: "Password of the data services' login.",
   IDENTITY_PASSWORD: "Password of the identity service's login.",
   PUSH_PASSWORD: "Password of the login with which the one process, or the data services, push.",
+  CONSOLE_PASSWORD: "Password of the login on which administrators act from a browser.",
 } as const satisfies Record<string, string>;
 
 /** The page of each generated table, which stands there between `<!-- name -->` and `<!-- /name -->`. */
