@@ -36,7 +36,16 @@ import { type Connection, checkTimeout } from "./data_call.ts";
 import { makeTable, type TableClient, type TableTypes } from "./data_table.ts";
 
 export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_error.ts";
-export type { CallOptions, ListOptions, Page, TableClient, TableTypes } from "./data_table.ts";
+export type {
+  CallOptions,
+  ChangeOptions,
+  ListOptions,
+  Page,
+  TableClient,
+  TableTypes,
+  WatchOptions,
+} from "./data_table.ts";
+export { etagOf, type RowState } from "./row_state.ts";
 
 /** Settings of a client. */
 export type DataClientOptions = {
@@ -48,6 +57,8 @@ export type DataClientOptions = {
   readonly timeoutMs?: number | undefined;
   /** How often a read or a delete is retried after a temporary failure. Default: 2. */
   readonly retries?: number | undefined;
+  /** Whether to keep the last 100 pages, which are then not sent again as long as they are the same. Default: false. */
+  readonly cache?: boolean | undefined;
 };
 
 /** A client: one `TableClient` per table. */
@@ -111,7 +122,7 @@ const API_KEY = /^[\x21-\x7e]+$/;
 const TABLE = /^[a-z][a-z0-9_]{0,47}$/;
 
 function readOptions(options: DataClientOptions): Connection {
-  const { baseUrl, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES } = options;
+  const { baseUrl, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES, cache = false } = options;
   if (!BASE_URL.test(baseUrl)) {
     throw new TypeError("Cannot use this baseUrl: must look like https://api.example.org");
   }
@@ -127,6 +138,7 @@ function readOptions(options: DataClientOptions): Connection {
     apiKey,
     timeoutMs: checkTimeout(timeoutMs),
     retries,
+    kept: cache ? new Map() : undefined,
   };
 }
 

@@ -9,7 +9,12 @@ export type Connection = {
   readonly apiKey: string;
   readonly timeoutMs: number;
   readonly retries: number;
+  /** Pages by their path, where the client keeps them. */
+  readonly kept: Map<string, KeptPage> | undefined;
 };
+
+/** A page as it was answered, and the tag by which the service knows whether it is still right. */
+export type KeptPage = { readonly tag: string; readonly text: string };
 
 /** What one call sends, and how long it may take. */
 export type Call = {
@@ -18,11 +23,23 @@ export type Call = {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
   readonly body?: string;
+  /** The tag of the state that the row must be in. */
+  readonly ifMatch?: string | undefined;
+  /** The tag of the state that the caller has. */
+  readonly ifNoneMatch?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 };
 
 type JsonObject = { readonly [key: string]: unknown };
+
+/** A successful answer: its JSON object, which is empty for a delete and for a state that the caller has. */
+export type Answer = {
+  readonly body: JsonObject;
+  readonly text: string;
+  readonly tag: string | undefined;
+  readonly isSame: boolean;
+};
 
 /** Statuses that pass by themselves. */
 const TEMPORARY: readonly number[] = [429, 502, 503, 504];
@@ -32,7 +49,7 @@ const REPEATABLE: readonly string[] = ["GET", "DELETE"];
 const NOTHING_DONE: readonly string[] = ["rate_limited", "unavailable", "overloaded"];
 
 /**
- * The JSON object of a successful answer; an empty one for a delete.
+ * A successful answer.
  *
  * Only reads and deletes are tried again. A delete whose answer was lost may have been carried out: when the next try
  * finds no such row, the row is gone, which is all that was asked for.
@@ -40,7 +57,7 @@ const NOTHING_DONE: readonly string[] = ["rate_limited", "unavailable", "overloa
  * @throws {DataError} every code
  * @throws the reason of the caller's signal
  */
-export async function send(connection: Connection, call: Call): Promise<JsonObject> {
+export async function send(connection: Connection, call: Call): Promise<Answer> {
   const deadline = startDeadline({
     signal: call.signal,
     timeoutMs: checkTimeout(call.timeoutMs ?? connection.timeoutMs),
@@ -63,12 +80,12 @@ async function sendUntilAnswered(
   connection: Connection,
   call: Call,
   deadline: Deadline,
-): Promise<JsonObject> {
+): Promise<Answer> {
   let mayBeDone = false;
   for (let attempt = 0; ; attempt++) {
     const answer = await sendOnce(connection, call, deadline);
     if (!(answer instanceof DataError)) return answer;
-    if (mayBeDone && call.method === "DELETE" && answer.code === "not_found") return {};
+    if (mayBeDone && call.method === "DELETE" && answer.code === "not_found") return DELETED;
     if (attempt >= connection.retries || !mayTryAgain(call, answer)) throw answer;
     const { retryAfterMs } = answer;
     const waitMs = toRetryWait({ attempt, retryAfterMs, chance: Math.random() });
@@ -77,6 +94,8 @@ async function sendUntilAnswered(
     await deadline.sleep(waitMs);
   }
 }
+
+const DELETED: Answer = { body: {}, text: "", tag: undefined, isSame: false };
 
 function mayTryAgain(call: Call, error: DataError): boolean {
   const isSoon = (error.retryAfterMs ?? 0) <= RETRY_WAIT_MAX_MS;
@@ -87,12 +106,14 @@ async function sendOnce(
   { baseUrl, apiKey }: Connection,
   call: Call,
   { signal }: Deadline,
-): Promise<JsonObject | DataError> {
+): Promise<Answer | DataError> {
   const headers: Record<string, string> = {
     accept: "application/json",
     authorization: `Bearer ${apiKey}`,
   };
   if (call.body !== undefined) headers["content-type"] = "application/json";
+  if (call.ifMatch !== undefined) headers["if-match"] = call.ifMatch;
+  if (call.ifNoneMatch !== undefined) headers["if-none-match"] = call.ifNoneMatch;
   try {
     const response = await fetch(baseUrl + call.path, {
       method: call.method,
@@ -109,11 +130,14 @@ async function sendOnce(
   }
 }
 
-function readAnswer(call: Call, response: Response, text: string): JsonObject | DataError {
+function readAnswer(call: Call, response: Response, text: string): Answer | DataError {
+  const tag = response.headers.get("etag") ?? undefined;
+  const isSame = response.status === 304 && call.ifNoneMatch !== undefined;
+  if (isSame) return { body: {}, text, tag, isSame };
   if (!response.ok) return readRefusal(call, response, readObject(text) ?? {});
   const { status } = response;
   const body = call.method === "DELETE" && status === 204 ? {} : readObject(text);
-  if (body !== undefined) return body;
+  if (body !== undefined) return { body, text, tag, isSame };
   return unreadable(call, status);
 }
 
@@ -157,7 +181,8 @@ function failWithout(
   return new DataError(`${name}: ${reason}`, { status: 0, code, retryable, cause });
 }
 
-function readObject(text: string): JsonObject | undefined {
+/** The object in a JSON text; `undefined` if it is none. */
+export function readObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;

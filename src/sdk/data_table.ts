@@ -1,6 +1,8 @@
 /** The methods of one table: what each sends, and what it takes for an answer. Never trusts an answer unread. @module */
-import { type Call, type Connection, send, unreadable } from "./data_call.ts";
+import { type Call, type Connection, readObject, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
+import { keepTag, type RowState, toIfMatch } from "./row_state.ts";
+import { type Poll, watchPage } from "./watch_page.ts";
 
 /** Settings of one call. */
 export type CallOptions = {
@@ -16,6 +18,21 @@ export type ListOptions = CallOptions & {
   readonly limit?: number | undefined;
   /** Rows to skip. Default: 0. */
   readonly offset?: number | undefined;
+};
+
+/** Settings of a call that changes a row. */
+export type ChangeOptions = CallOptions & {
+  /**
+   * The state that the row must still be in: a row that `get`, `create` or `update` of this client returned, or a tag. If
+   * somebody has changed the row since, the call is a `DataError` with code `precondition_failed`, and changes nothing.
+   */
+  readonly ifMatch?: RowState | undefined;
+};
+
+/** Which page to watch, and how often to ask. */
+export type WatchOptions = ListOptions & {
+  /** Milliseconds between two questions. Default: 2,000. */
+  readonly everyMs?: number | undefined;
 };
 
 /** A page of a table, in order of creation. */
@@ -56,10 +73,15 @@ export interface TableClient<Types extends TableTypes> {
   update(
     id: Types["row"]["id"],
     values: Types["update"],
-    options?: CallOptions,
+    options?: ChangeOptions,
   ): Promise<Types["row"]>;
   /** Nothing; a missing row is a `DataError` with code `not_found`. */
-  delete(id: Types["row"]["id"], options?: CallOptions): Promise<void>;
+  delete(id: Types["row"]["id"], options?: ChangeOptions): Promise<void>;
+  /**
+   * The page now, and again whenever it has changed, until the loop is left or `signal` ends it. Asks by the page's tag, so
+   * that a page that is the same costs the service almost nothing. Temporary failures are waited out.
+   */
+  watch(options?: WatchOptions): AsyncGenerator<Page<Types["row"]>, void, undefined>;
 }
 
 /** What every row has, whatever its table. */
@@ -70,20 +92,32 @@ type Sent = Pick<Call, "method" | "body"> & { readonly id?: string };
 
 /** The client of one table. */
 export function makeTable(connection: Connection, table: string): TableClient<TableTypes> {
-  const toCall = (verb: string, sent: Sent, options?: CallOptions): Call => {
+  const toCall = (verb: string, sent: Sent, options?: ChangeOptions): Call => {
     const name = `${table}.${verb}`;
     // By presence: an id that is undefined must be refused, not become a call of the list.
     const segments = "id" in sent ? [table, sent.id] : [table];
     const path = `/v1/data/db/${segments.map((one) => toSegment(one, name)).join("/")}`;
     return { ...toBounds(options), ...sent, name, path };
   };
-  const sendRow = async (call: Call) => readRow(await send(connection, call), call);
+  const sendRow = async (call: Call) => {
+    const { body, tag } = await send(connection, call);
+    return keepTag(readRow(body, call), tag);
+  };
   const pages = (options?: ListOptions) => readPages(list, options);
   const all = (options?: ListOptions) => readRows(pages(options));
-  async function list(options: ListOptions = {}): Promise<Page<TableTypes["row"]>> {
+  const toListCall = (options: ListOptions): Call => {
     const call = toCall("list", { method: "GET" }, options);
-    return readPage(await send(connection, { ...call, path: call.path + toQuery(options) }), call);
+    return { ...call, path: call.path + toQuery(options) };
+  };
+  async function list(options: ListOptions = {}): Promise<Page<TableTypes["row"]>> {
+    const call = toListCall(options);
+    return readPage(await sendList(connection, call), call);
   }
+  const poll: Poll<Page<AnyRow>> = async (options, ifNoneMatch) => {
+    const call = toListCall(options);
+    const { body, tag, isSame } = await send(connection, { ...call, ifNoneMatch });
+    return { page: isSame ? undefined : readPage(body, call), tag };
+  };
   return Object.freeze<TableClient<TableTypes>>({
     list,
     pages,
@@ -96,7 +130,26 @@ export function makeTable(connection: Connection, table: string): TableClient<Ta
     delete: async (id, options) => {
       await send(connection, toCall("delete", { method: "DELETE", id }, options));
     },
+    watch: (options = {}) => watchPage(poll, options),
   });
+}
+
+/** How many pages a client keeps. */
+const MAX_KEPT = 100;
+
+/** The page, which is not sent again where the client has kept it and it is still the same. */
+async function sendList(connection: Connection, call: Call): Promise<object> {
+  const { kept } = connection;
+  if (kept === undefined) return (await send(connection, call)).body;
+  const found = kept.get(call.path);
+  const { body, text, tag, isSame } = await send(connection, { ...call, ifNoneMatch: found?.tag });
+  kept.delete(call.path);
+  const page = isSame ? found : tag === undefined ? undefined : { tag, text };
+  if (page !== undefined) kept.set(call.path, page);
+  const [oldest] = kept.keys();
+  if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
+  // Read anew, because the caller may have changed what it was given before.
+  return isSame && found !== undefined ? (readObject(found.text) ?? {}) : body;
 }
 
 async function* readPages(
@@ -119,12 +172,16 @@ async function* readRows(
   for await (const { rows } of pages) yield* rows;
 }
 
-function toBounds({ signal, timeoutMs }: CallOptions = {}): Pick<Call, "signal" | "timeoutMs"> {
-  return { signal, timeoutMs };
+function toBounds({
+  signal,
+  timeoutMs,
+  ifMatch,
+}: ChangeOptions = {}): Pick<Call, "signal" | "timeoutMs" | "ifMatch"> {
+  return { signal, timeoutMs, ifMatch: toIfMatch(ifMatch) };
 }
 
 /** All that was given: a filter that the types do not know is the service's to refuse, not ours to drop. */
-function toQuery({ signal, timeoutMs, ...asked }: ListOptions): string {
+function toQuery({ signal, timeoutMs, everyMs, ...asked }: WatchOptions): string {
   const given = Object.entries(asked).filter(([, value]) => value !== undefined);
   const query = new URLSearchParams(given.map(([name, value]) => [name, `${value}`]));
   return given.length === 0 ? "" : `?${query}`;

@@ -48,7 +48,8 @@ export function startDeadline({ signal, timeoutMs, makeTimeout }: Bounds): Deadl
   };
 }
 
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
+/** Resolves after so many milliseconds. @throws the signal's reason */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const onAbort = () => {

@@ -1,0 +1,50 @@
+/** The states of rows: which one a row that the client returned was in. @module */
+
+/** A row as the client returned it, or the tag of its state. */
+export type RowState = string | object;
+
+const tags = new WeakMap<object, string>();
+
+/** Remembers the tag of a row that is returned. */
+export function keepTag<Row extends object>(row: Row, tag: string | undefined): Row {
+  if (tag !== undefined) tags.set(row, tag);
+  return row;
+}
+
+/**
+ * The tag of the state that a row was in when `get`, `create` or `update` returned it, such as `"3f0c…"` with its quotes, to
+ * be kept beside the row or passed on; `undefined` for any other object.
+ *
+ * @example
+ * ```ts
+ * import { createDataClient, DataError, etagOf } from "rowhouse/data";
+ * import { defineSchema, t } from "rowhouse/schema";
+ * import { expect } from "bun:test";
+ *
+ * const schema = defineSchema({ todos: { title: t.string().required() } });
+ * const baseUrl = process.env["ROWHOUSE_URL"] ?? "";
+ * const apiKey = process.env["ROWHOUSE_API_KEY"] ?? "";
+ * const db = createDataClient({ baseUrl, apiKey, schema });
+ *
+ * const seen = await db.todos.create({ title: "Water the plants" });
+ * await db.todos.update(seen.id, { title: "Water the roses" });
+ * const late = await db.todos
+ *   .update(seen.id, { title: "Water the lawn" }, { ifMatch: seen })
+ *   .catch((error: unknown) => error);
+ * expect(late).toBeInstanceOf(DataError);
+ * expect(late).toMatchObject({ status: 412, code: "precondition_failed" });
+ * expect(etagOf(seen)).toStartWith('"');
+ * ```
+ */
+export function etagOf(row: object): string | undefined {
+  return tags.get(row);
+}
+
+/** @throws {TypeError} for a row whose state is not known */
+export function toIfMatch(state: RowState | undefined): string | undefined {
+  const tag = typeof state === "object" ? tags.get(state) : state;
+  if (state === undefined || (tag !== undefined && /^[\x20-\x7e]+$/.test(tag))) return tag;
+  throw new TypeError(
+    "Cannot use this ifMatch: must be a row that get, create or update returned, or the text of an ETag",
+  );
+}

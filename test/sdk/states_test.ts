@@ -1,0 +1,172 @@
+/** The client and the states of rows and pages: a write that has been overtaken, pages that are kept, pages that are watched. @module */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { createDataClient, type DataClient, DataError, etagOf } from "../../src/sdk/data.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const schema = defineSchema({ todos: { title: t.string().required() } });
+
+let service: TestService;
+let app: TestApp;
+let db: DataClient<typeof schema>;
+/** What a proxy in front of the service saw of each request. */
+const seen: { method: string; asked: string | null; status: number }[] = [];
+let failures = 0;
+let proxy: ReturnType<typeof Bun.serve>;
+beforeAll(async () => {
+  service = await openTestService();
+  app = await service.makeApp(schema);
+  proxy = Bun.serve({
+    port: 0,
+    fetch: async (request) => {
+      if (failures > 0) {
+        failures--;
+        return new Response("away", { status: 503 });
+      }
+      const { pathname, search } = new URL(request.url);
+      const { method, headers } = request;
+      const body = method === "GET" ? null : await request.text();
+      const answer = await fetch(service.url + pathname + search, { method, headers, body });
+      seen.push({ method, asked: headers.get("if-none-match"), status: answer.status });
+      const passed = new Headers(answer.headers);
+      passed.delete("content-encoding");
+      return new Response(
+        answer.status === 304 || answer.status === 204 ? null : await answer.bytes(),
+        {
+          status: answer.status,
+          headers: passed,
+        },
+      );
+    },
+  });
+  db = connect();
+});
+afterAll(async () => {
+  await proxy.stop(true);
+  await service.close();
+});
+
+function connect(options: { cache?: boolean; retries?: number } = {}): DataClient<typeof schema> {
+  const baseUrl = `http://127.0.0.1:${proxy.port}`;
+  return createDataClient({ baseUrl, apiKey: app.key, schema, ...options });
+}
+
+const LOST = { status: 412, code: "precondition_failed", retryable: false };
+
+describe("ifMatch", () => {
+  test("a row as get, create and update returned it is the state that is asked for", async () => {
+    const made = await db.todos.create({ title: "one" });
+    const changed = await db.todos.update(made.id, { title: "two" }, { ifMatch: made });
+    expect(db.todos.update(made.id, { title: "lost" }, { ifMatch: made })).rejects.toMatchObject(
+      LOST,
+    );
+    expect(db.todos.delete(made.id, { ifMatch: made })).rejects.toMatchObject(LOST);
+    const read = await db.todos.get(made.id);
+    expect([read.title, etagOf(read)]).toEqual(["two", etagOf(changed)]);
+    await db.todos.delete(made.id, { ifMatch: read });
+    expect(db.todos.get(made.id)).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("a tag that was kept elsewhere does as well", async () => {
+    const made = await db.todos.create({ title: "one" });
+    const tag = etagOf(made);
+    expect(tag).toMatch(/^"[0-9a-f]{32}"$/);
+    await db.todos.update(made.id, { title: "two" }, { ifMatch: tag });
+    expect(db.todos.update(made.id, { title: "3" }, { ifMatch: tag })).rejects.toBeInstanceOf(
+      DataError,
+    );
+    expect((await db.todos.update(made.id, { title: "4" }, { ifMatch: "*" })).title).toBe("4");
+    expect(db.todos.update(made.id, { title: "5" }, { ifMatch: "no tag" })).rejects.toMatchObject({
+      status: 400,
+      code: "invalid_precondition",
+    });
+    await db.todos.delete(made.id);
+  });
+
+  test("a row whose state nobody knows is not taken for one that will do", async () => {
+    const made = await db.todos.create({ title: "one" });
+    const [listed] = (await db.todos.list()).rows;
+    const message =
+      "Cannot use this ifMatch: must be a row that get, create or update returned, or the text of an ETag";
+    for (const ifMatch of [listed, { ...made }, "", "\u0000", null] as never[]) {
+      expect(db.todos.update(made.id, { title: "lost" }, { ifMatch })).rejects.toThrow(
+        new TypeError(message),
+      );
+    }
+    expect((await db.todos.get(made.id)).title).toBe("one");
+    await db.todos.delete(made.id);
+  });
+});
+
+describe("cache", () => {
+  test("a page that is the same is not sent again, and each caller gets an own copy", async () => {
+    const keeping = connect({ cache: true });
+    const made = await db.todos.create({ title: "one" });
+    const first = await keeping.todos.list({ limit: 5 });
+    first.rows.length = 0;
+    seen.length = 0;
+    const second = await keeping.todos.list({ limit: 5 });
+    expect([seen.map(({ status }) => status), second.rows]).toEqual([[304], [made]]);
+    await db.todos.update(made.id, { title: "two" });
+    expect((await keeping.todos.list({ limit: 5 })).rows).toEqual([{ ...made, title: "two" }]);
+    expect((await keeping.todos.list({ limit: 4 })).rows.length).toBe(1);
+    await db.todos.delete(made.id);
+    expect((await keeping.todos.list({ limit: 5 })).rows).toEqual([]);
+  });
+
+  test("nothing is kept unless asked for, and of many pages only the last", async () => {
+    seen.length = 0;
+    await db.todos.list();
+    await db.todos.list();
+    expect(seen.map(({ asked }) => asked)).toEqual([null, null]);
+    const keeping = connect({ cache: true });
+    for (let offset = 0; offset <= 100; offset++) await keeping.todos.list({ offset });
+    seen.length = 0;
+    await keeping.todos.list({ offset: 100 });
+    await keeping.todos.list({ offset: 0 });
+    expect(seen.map(({ status }) => status)).toEqual([304, 200]);
+  });
+});
+
+describe("watch", () => {
+  test("tells the page, then each change, and asks for nothing that it has", async () => {
+    const titles: string[][] = [];
+    const made = await db.todos.create({ title: "one" });
+    seen.length = 0;
+    for await (const { rows } of db.todos.watch({ everyMs: 5 })) {
+      titles.push(rows.map(({ title }) => title));
+      if (titles.length === 1) {
+        setTimeout(() => db.todos.update(made.id, { title: "two" }), 60);
+      } else if (titles.length === 2) await db.todos.delete(made.id);
+      else break;
+    }
+    expect(titles).toEqual([["one"], ["two"], []]);
+    const polls = seen.filter(({ method }) => method === "GET");
+    expect(polls.filter(({ status }) => status === 200).length).toBe(3);
+    expect(polls.filter(({ status }) => status === 304).length).toBeGreaterThan(0);
+  });
+
+  test("waits temporary failures out, and ends with any other", async () => {
+    const watching = connect({ retries: 0 }).todos.watch({ everyMs: 5 });
+    failures = 3;
+    expect((await watching.next()).value?.rows).toEqual([]);
+    const wrong = connect().todos.watch({ limit: -1, everyMs: 5 });
+    expect(wrong.next()).rejects.toMatchObject({ code: "invalid_query" });
+    await watching.return();
+  });
+
+  test("ends when its signal does", async () => {
+    const stop = new AbortController();
+    const watching = db.todos.watch({ everyMs: 60_000, signal: stop.signal });
+    await watching.next();
+    const next = watching.next();
+    stop.abort(new Error("enough"));
+    expect(next).rejects.toThrow("enough");
+  });
+
+  test.each([0, -1, Number.NaN])("refuses to ask every %p ms", async (everyMs) => {
+    expect(db.todos.watch({ everyMs }).next()).rejects.toThrow(
+      new TypeError(`Cannot ask every ${everyMs} ms: everyMs must be a number above 0`),
+    );
+  });
+});
