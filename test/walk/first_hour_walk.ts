@@ -11,7 +11,7 @@ import {
   startServer,
   stopServer,
 } from "./developer.ts";
-import { operate, startStaging } from "./operator.ts";
+import { operate, replaceProxy, startStaging } from "./operator.ts";
 import { signIn, visit } from "./visitor.ts";
 
 const STEP_MS = 180_000;
@@ -129,10 +129,17 @@ describe.each([...SHAPES])("with $name", (shape) => {
         ROWHOUSE_API_KEY_STAGING: stagingKey,
         ROWHOUSE_API_KEY_PRODUCTION: productionKey,
       };
-      for (const place of ["staging", "production"]) {
-        const push = `${shape.rowhouse} db push --to ${place} --yes --journal schema/${place}`;
-        expect(await run(push, { env })).toContain("create table my_app_tags");
-      }
+      const push = (place: string) => run(`${shape.rowhouse} db push --to ${place} --yes`, { env });
+      for (const place of ["staging", "production"])
+        expect(await push(place)).toContain("create table my_app_tags");
+      const schema = await run("cat schema/mod.ts");
+      const more = "label: t.string().required().unique(),\n    color: t.string(),";
+      const changed = schema.replace("label: t.string().required().unique(),", more);
+      await machine.write(`${HOME}/my-app/schema/mod.ts`, changed);
+      for (const place of ["staging", "production"])
+        expect(await push(place)).toContain("add column my_app_tags.color");
+      const status = await run(`${shape.rowhouse} db status --to all`, { env });
+      expect(status.match(/^(staging|production) +0002_\S+ +same +up to date$/gm)).toHaveLength(2);
     },
     STEP_MS,
   );
@@ -168,6 +175,18 @@ console.log((await db.my_app_tags.get(id)).label);
       const answer = await visit(machine, `${PRODUCTION}/v1/auth/me?app=wiki`, origin);
       expect(answer).toMatch(/^access-control-allow-origin: https:\/\/wiki\.example\.org/im);
       expect(answer).toContain("grace@example.org");
+    },
+    STEP_MS,
+  );
+
+  test(
+    "Caddy does as well in front as nginx",
+    async () => {
+      const moved =
+        "curl -sS -o /dev/null -w '%{http_code} %{redirect_url}' http://id.example.org/login";
+      expect(await machine.run(moved)).toBe("308 https://id.example.org/login");
+      expect(await replaceProxy(machine)).toContain('name="form_token"');
+      expect(await machine.run(moved)).toBe("308 https://id.example.org/login");
     },
     STEP_MS,
   );
