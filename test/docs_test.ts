@@ -58,6 +58,12 @@ test("README.md fits on 200 lines", () => {
   expect(read("README.md").split("\n").length - 1).toBeLessThanOrEqual(200);
 });
 
+test("README.md says why each runtime dependency is there", () => {
+  const { dependencies } = JSON.parse(read("package.json")) as { dependencies: object };
+  const named = [...read("README.md").matchAll(/^- `([\w-]+)`: /gm)].map(([, name]) => name);
+  expect(named.sort()).toEqual(Object.keys(dependencies).sort());
+});
+
 test("few blocks are not run, for few reasons", () => {
   const marks = PAGES.flatMap((path) => readBlocks(read(path))).map(({ mark }) => mark);
   const reasons = marks.filter((mark) => mark?.word === "not run").map((mark) => mark?.text ?? "");
