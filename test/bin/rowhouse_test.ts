@@ -56,10 +56,16 @@ test.each([
   { typed: ["db", "push", "--sch"], wanted: ["--schema"] },
   { typed: ["serve", "--r"], wanted: ["--role"] },
   { typed: ["admin", "list-k"], wanted: ["list-keys"] },
+  { typed: ["db", "push", "--to", "s"], wanted: ["staging"] },
+  { typed: ["db", "status", "--to", ""], wanted: ["all", "production", "staging"] },
 ])("bash completes rowhouse $typed", async ({ typed, wanted }) => {
+  project.write(
+    "rowhouse.json",
+    '{ "places": { "staging": "https://a.example.org", "production": { "url": "https://b.example.org", "confirm": true } } }',
+  );
   const { out } = await runCommand(["completion", "bash"], project);
   const script = `${out}\nCOMP_WORDS=(rowhouse "$@"); COMP_CWORD=$#; _rowhouse; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const shell = Bun.spawnSync(["bash", "-c", script, "bash", ...typed]);
+  const shell = Bun.spawnSync(["bash", "-c", script, "bash", ...typed], { cwd: project.folder });
   expect(shell.stdout.toString().trim().split("\n").sort()).toEqual(wanted.toSorted());
 });
 

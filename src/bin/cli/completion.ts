@@ -47,6 +47,9 @@ function toFirsts(commands: readonly Command[]): string[] {
   return [...new Set(commands.map(({ name }) => name.split(" ")[0] ?? ""))];
 }
 
+/** What is a place in rowhouse.json: a name before a URL or an object. */
+const LIST_PLACES = `grep -oE '"[a-z][a-z0-9-]*"[[:space:]]*:[[:space:]]*["{]' rowhouse.json 2>/dev/null | cut -d '"' -f 2 | grep -vxE 'places|url'`;
+
 function renderBash(commands: readonly Command[]): string {
   const firsts = toFirsts(commands);
   const groups = firsts.filter((first) => toSeconds(commands, first).length > 0);
@@ -66,6 +69,7 @@ ${ofGroups.join("\n")}
   [ "$COMP_CWORD" -gt 1 ] && case "\${COMP_WORDS[1]} $([ "$COMP_CWORD" -gt 2 ] && echo "\${COMP_WORDS[2]}")" in
 ${ofCommands.join("\n")}
   esac
+  [ "\${COMP_WORDS[1]} \${COMP_WORDS[COMP_CWORD-1]}" = "db --to" ] && words="all $(${LIST_PLACES})"
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _rowhouse rowhouse`;
@@ -77,7 +81,13 @@ function renderFish(commands: readonly Command[]): string {
     ...firsts.map((first) => toFishLine("__fish_use_subcommand", `-f -a '${first}'`)),
     ...firsts.flatMap((first) => toFishGroup(first, toSeconds(commands, first))),
     ...commands.flatMap(toFishFlags),
+    toFishLine("__fish_seen_subcommand_from db", `-l to -x -a "all (${toFishText(LIST_PLACES)})"`),
   ].join("\n");
+}
+
+/** Inside double quotes. */
+function toFishText(text: string): string {
+  return text.replaceAll('"', '\\"');
 }
 
 function toFishLine(condition: string, rest: string): string {
