@@ -84,7 +84,8 @@ async function knownDevice({ service, victim }: World): Promise<Jar> {
   return new Map([[DEVICE_COOKIE, jar.get(DEVICE_COOKIE) ?? ""]]);
 }
 
-async function lockOut({ service }: World, email: string): Promise<void> {
+/** What strangers do to an address: every counter but that of devices is used up. */
+export async function lockOut({ service }: World, email: string): Promise<void> {
   await submitSignIn(service, new Map(), { email, password: "not the password" });
   await service.service.admin.message(
     "update rowhouse.throttle set attempts = 1000000 where key not like 'device %'; select 1",

@@ -1,11 +1,14 @@
 /** What the secrets between processes, and the one behind people, can and cannot do. Each sentence stands in docs/security.md. @module */
 import { expect } from "bun:test";
+import { SIGN_IN_LIMITS, toDeviceText } from "../../../src/accounts/mod.ts";
 import { proveSignIn } from "../../../src/accounts/passwords.ts";
-import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { DEVICE_COOKIE, SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { systemRandomBytes } from "../../../src/std/random_text.ts";
 import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET } from "../../support/deps.ts";
-import { PASSWORD, readToken, sharedCookie } from "../../support/people.ts";
+import { PASSWORD, readToken, sharedCookie, submitSignIn } from "../../support/people.ts";
 import { TEST_SECRETS } from "../../support/shape.ts";
 import { contextOf, sendSigned } from "../../support/signed.ts";
+import { lockOut } from "./console.ts";
 import { finishCall, guesses, hashOf, LIST, me, type Page, type World } from "./world.ts";
 
 export const SECRETS: Page = {
@@ -101,6 +104,19 @@ export const SECRETS: Page = {
             ]);
           }
         },
+      "try the password of a person whose id it knows ten times in 15 minutes for each device that it makes up, past what stops strangers.":
+        async (world) => {
+          const { email, id } = world.victim;
+          await lockOut(world, email);
+          for (const _ of ["one device", "another"]) {
+            const jar = new Map([[DEVICE_COOKIE, makeDevice(id)]]);
+            const wrong = { email, password: "a guess" };
+            for (let count = 0; count < SIGN_IN_LIMITS.pair; count++)
+              expect((await submitSignIn(world.service, new Map(jar), wrong)).status).toBe(422);
+            expect((await submitSignIn(world.service, new Map(jar), wrong)).status).toBe(429);
+          }
+          await world.service.service.admin.message("delete from rowhouse.throttle; select 1");
+        },
     },
     Cannot: {
       "sign in as anybody, or read anything, by itself.": async (world) => {
@@ -116,6 +132,12 @@ export const SECRETS: Page = {
     },
   },
 };
+
+/** The cookie of a device on which a person has never signed in. */
+function makeDevice(userId: string): string {
+  const deps = { identitySecrets: IDENTITY_SECRETS, randomBytes: systemRandomBytes };
+  return toDeviceText(deps, undefined, userId);
+}
 
 async function countClients(world: World): Promise<number> {
   const { rows } = await world.tryAs(
