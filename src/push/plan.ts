@@ -21,8 +21,11 @@ import type { Plan, Step } from "./step.ts";
 import { orderSteps } from "./step_order.ts";
 
 export type PlanOptions = {
-  /** A migration that others follow: tables of other apps are used as the last of them declares. */
-  isFollowed?: boolean;
+  /**
+   * One of the project's migrations, in a row of them. `followed`: tables of other apps are used as a later definition
+   * declares.
+   */
+  replay?: "followed" | "last";
 };
 
 /** The plan that makes the database match an app's definition; without steps if it already does. */
@@ -30,14 +33,16 @@ export function planPush(
   appId: string,
   definition: Definition,
   state: PushState,
-  { isFollowed = false }: PlanOptions = {},
+  { replay }: PlanOptions = {},
 ): Plan {
   const found = new Map(state.tables.map((table) => [table.name, table]));
   const plans = definition.tables.map((declared) => {
     const table = found.get(declared.name);
     if (table === undefined) return planNewTable(declared);
-    if (table.ownerAppId === appId) return planOwnTable(declared, table);
-    return isFollowed ? NOTHING : planForeignTable(appId, declared, table);
+    const isReplay = replay !== undefined;
+    if (table.ownerAppId === appId) return planOwnTable(declared, { found: table, isReplay });
+    if (replay === "followed") return NOTHING;
+    return planForeignTable(appId, declared, { found: table, isReplay });
   });
   return {
     steps: orderSteps(plans.flatMap((plan) => plan.steps)),
@@ -73,10 +78,14 @@ function planNewTable(declared: TableDefinition): Plan {
 }
 
 /** A table that another app owns is used as it is, or not at all. */
-function planForeignTable(appId: string, declared: TableDefinition, found: TableState): Plan {
+function planForeignTable(
+  appId: string,
+  declared: TableDefinition,
+  { found, isReplay }: Found,
+): Plan {
   const before = findUse(appId, found)?.definition;
   const conflicts = findForeignConflicts(declared, found, before);
-  const use = planUse(appId, declared, { found, next: found.definition });
+  const use = planUse(appId, declared, { found, isReplay, next: found.definition });
   const isNews = conflicts.length === 0 && before === undefined;
   return {
     steps: use,
@@ -87,10 +96,10 @@ function planForeignTable(appId: string, declared: TableDefinition, found: Table
   };
 }
 
-function planOwnTable(declared: TableDefinition, found: TableState): Plan {
+function planOwnTable(declared: TableDefinition, { found, isReplay }: Found): Plan {
   const { ownerAppId, definition: recorded } = found;
   const next = markLate(mergeTable(declared, recorded), found);
-  const use = planUse(ownerAppId, declared, { found, next });
+  const use = planUse(ownerAppId, declared, { found, isReplay, next });
   const before = findUse(ownerAppId, found)?.definition ?? declared;
   return {
     steps: [
@@ -103,14 +112,21 @@ function planOwnTable(declared: TableDefinition, found: TableState): Plan {
   };
 }
 
-type Tables = { found: TableState; next: RecordedDefinition };
+type Found = { found: TableState; isReplay: boolean };
 
 /** What an app will be served of a table: what it declares, and what it has declared before. */
-function planUse(appId: string, declared: TableDefinition, { found, next }: Tables): Step[] {
+function planUse(
+  appId: string,
+  declared: TableDefinition,
+  { found, isReplay, next }: Found & { next: RecordedDefinition },
+): Step[] {
   const before = findUse(appId, found)?.definition;
   const used = accumulate(declared, before, next);
   if (before !== undefined && canonicalJson(before) === canonicalJson(used)) return [];
-  return [...planSets(appId, used, found.sets), { kind: "register", table: used }];
+  return [
+    ...planSets(appId, used, { recorded: found.sets, isReplay }),
+    { kind: "register", table: used },
+  ];
 }
 
 function findUse(appId: string, found: TableState) {

@@ -15,6 +15,8 @@ import type { Step } from "./step.ts";
 export const KEPT_S = 3600;
 /** Maximum number of sets that an app has of a table, including those that it no longer uses. */
 const MAX_SETS = 8;
+/** The same while one project migration after another is applied, at which a push would otherwise wait for each. */
+const MAX_SETS_IN_REPLAY = 64;
 /** For how long at least, even if an app has too many: calls that are under way end within this time. */
 const KEPT_LEAST_S = 5;
 
@@ -26,13 +28,14 @@ const KEPT_LEAST_S = 5;
 export function planSets(
   appId: string,
   used: TableDefinition,
-  recorded: readonly RecordedSet[],
+  { recorded, isReplay }: { recorded: readonly RecordedSet[]; isReplay: boolean },
 ): Step[] {
+  const most = isReplay ? MAX_SETS_IN_REPLAY : MAX_SETS;
   const hash = hashColumnSet(used);
   const isWanted = (set: RecordedSet) => set.appId === appId && set.hash === hash;
   const kept = recorded.filter((set) => isWanted(set) || !isExpired(set));
   const others = kept.filter((set) => set.appId === appId && !isWanted(set));
-  const excess = others.sort(byAge).slice(0, Math.max(others.length + 1 - MAX_SETS, 0));
+  const excess = others.sort(byAge).slice(0, Math.max(others.length + 1 - most, 0));
   const gone = [...recorded.filter((set) => !kept.includes(set)), ...excess];
   const left = kept.filter((set) => !excess.includes(set));
   if (excess.some(isYoung)) throw busy();

@@ -5,7 +5,7 @@ import { type RenderedPlan, renderPlan } from "./ddl.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
 import { adoptMigration, makeMigration } from "./migration.ts";
 import { MAX_MIGRATION_BYTES, type Migration } from "./migration_text.ts";
-import { planPush } from "./plan.ts";
+import { type PlanOptions, planPush } from "./plan.ts";
 import { incompatible } from "./refusals.ts";
 import { isApplied, type ReplayedMigration } from "./replayed_migration.ts";
 import type { PushState } from "./state.ts";
@@ -35,7 +35,7 @@ export function preparePush(
 ): RenderedPlan & { migration: Migration | null } {
   if (replayed !== undefined && isApplied(replayed, state.migrations))
     return { ...NOTHING, migration: null };
-  const plan = planPush(app.id, definition, state, { isFollowed: replayed?.isFollowed === true });
+  const plan = planPush(app.id, definition, state, toPlanOptions(replayed));
   if (plan.conflicts.length > 0) throw incompatible(plan.conflicts);
   const rendered = renderPlan(plan);
   const previous = state.migrations.at(-1);
@@ -46,6 +46,11 @@ export function preparePush(
       : adoptMigration(rendered, { replayed, previous });
   checkRoom(migration, { ...options, state });
   return { ...rendered, migration };
+}
+
+function toPlanOptions(replayed: ReplayedMigration | undefined): PlanOptions {
+  if (replayed === undefined) return {};
+  return { replay: replayed.isFollowed ? "followed" : "last" };
 }
 
 /** Nothing can be added to the journal between this and the message, which is refused if the app's migrations have changed. */
