@@ -1,9 +1,9 @@
 /** What becomes of an app: it is renamed, disabled and enabled again. Each act is in the audit log. @module */
-import { type Database, SERVICE_QUEUE, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { checkSlug } from "./apps.ts";
 import { OPERATOR } from "./audit.ts";
-import { unknownApp } from "./keys.ts";
+import { refuseUnknownApp } from "./keys.ts";
 
 type Deps = { admin: Database };
 
@@ -57,7 +57,6 @@ async function run<Row>(
   try {
     return await admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
   } catch (error) {
-    const isUnknown = error instanceof SignalError && error.signal === SIGNALS.unknownApp;
-    throw isUnknown ? unknownApp(slug) : error;
+    throw refuseUnknownApp(error, slug);
   }
 }

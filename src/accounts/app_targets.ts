@@ -1,9 +1,9 @@
 /** Changes of an app's targets after it was created: some are added, some removed, or all of a kind replaced. @module */
-import { type Database, SERVICE_QUEUE, SIGNALS, SignalError } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { OPERATOR } from "./audit.ts";
-import { unknownApp } from "./keys.ts";
+import { refuseUnknownApp } from "./keys.ts";
 import { readTargets, type Target, type TypedTargets } from "./target.ts";
 
 /** What an app has registered, sorted. */
@@ -41,8 +41,7 @@ export async function setTargets(
     );
     return readResult(slug, JSON.parse(row?.result ?? "{}") as Result);
   } catch (error) {
-    const isUnknown = error instanceof SignalError && error.signal === SIGNALS.unknownApp;
-    throw isUnknown ? unknownApp(slug) : error;
+    throw refuseUnknownApp(error, slug);
   }
 }
 

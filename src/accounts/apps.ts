@@ -58,16 +58,7 @@ async function insertApp(
   targets: readonly Target[],
 ): Promise<void> {
   await admin.query(
-    `with app as (insert into rowhouse.apps (id, slug) values ($1, $2) returning id, slug),
-    made as (
-      insert into rowhouse.targets (app_id, kind, url, origin)
-      select distinct app.id, target ->> 'kind', target ->> 'url', target ->> 'origin'
-      from app, jsonb_array_elements($3::text::jsonb) as target
-    )
-    insert into rowhouse.audit (actor, action, app, details)
-    select $4, 'create_app', slug, jsonb_build_object('id', id, 'targets', (
-      select coalesce(jsonb_agg(target ->> 'url'), '[]') from jsonb_array_elements($3::text::jsonb) as target))
-    from app`,
+    "select rowhouse.create_app($1, $2, $3::text::jsonb, $4)",
     [app.id, app.slug, JSON.stringify(targets), OPERATOR],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );

@@ -1,11 +1,11 @@
 /** Grants: one role per person and app, given and taken by an operator. Nothing but the row grants access. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE, SIGNALS, SignalError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { ROLE_PATTERN } from "../std/stored_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
-import { unknownApp } from "./keys.ts";
+import { refuseUnknownApp } from "./keys.ts";
 import { unknownUser } from "./users.ts";
 
 export const ROLE = new RegExp(ROLE_PATTERN);
@@ -20,21 +20,15 @@ export type GrantOptions = { email: string; slug: string; role: string };
 export async function grantRole(deps: { admin: Database }, options: GrantOptions): Promise<void> {
   const email = readEmail(options.email);
   checkRole(options.role);
-  const [row] = await deps.admin.query<Found>(
-    `with ${FOUND}, granted as (
-      insert into rowhouse.grants (user_id, app_id, role) select user_id, app_id, $3 from found
-      where user_id is not null and app_id is not null
-      on conflict (user_id, app_id) do update set role = excluded.role, granted_at = now()
-      returning user_id
-    ), noted as (
-      insert into rowhouse.audit (actor, action, user_id, app, details)
-      select $4, 'grant', user_id, $2, jsonb_build_object('role', $3::text) from granted
-    )
-    select user_id is not null as has_user, app_id is not null as has_app from found`,
-    [email, options.slug, options.role, OPERATOR],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
+  const { role, slug } = options;
+  await run(
+    deps.admin,
+    { email, slug },
+    {
+      text: "select rowhouse.grant_role($1, $2, $3, $4)",
+      values: [email, slug, role, OPERATOR],
+    },
   );
-  checkFound(row, email, options.slug);
 }
 
 /** @throws {Problem} invalid_request — the text is no role on an app */
@@ -55,33 +49,29 @@ export async function revokeRole(
   options: Omit<GrantOptions, "role">,
 ): Promise<boolean> {
   const email = readEmail(options.email);
-  const [row] = await deps.admin.query<Found & { is_done: boolean }>(
-    `with ${FOUND}, revoked as (
-      delete from rowhouse.grants using found
-      where grants.user_id = found.user_id and grants.app_id = found.app_id
-      returning grants.user_id, grants.role
-    ), noted as (
-      insert into rowhouse.audit (actor, action, user_id, app, details)
-      select $3, 'revoke', user_id, $2, jsonb_build_object('role', role) from revoked
-    )
-    select user_id is not null as has_user, app_id is not null as has_app, exists (select from revoked) as is_done
-    from found`,
-    [email, options.slug, OPERATOR],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
+  const { slug } = options;
+  const [row] = await run<{ is_done: boolean }>(
+    deps.admin,
+    { email, slug },
+    {
+      text: "select rowhouse.revoke_role($1, $2, $3) as is_done",
+      values: [email, slug, OPERATOR],
+    },
   );
-  checkFound(row, email, options.slug);
   return row?.is_done === true;
 }
 
-type Found = { has_user: boolean; has_app: boolean };
+type Of = { email: string; slug: string };
 
-/** `$1` an address, `$2` a slug. */
-const FOUND = `found as (
-      select (select id from rowhouse.users where email = $1) as user_id,
-        (select id from rowhouse.apps where slug = $2) as app_id
-    )`;
-
-function checkFound(row: Found | undefined, email: string, slug: string): void {
-  if (row?.has_user !== true) throw unknownUser(email);
-  if (!row.has_app) throw unknownApp(slug);
+async function run<Row>(
+  admin: Database,
+  { email, slug }: Of,
+  { text, values }: { text: string; values: string[] },
+): Promise<Row[]> {
+  try {
+    return await admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
+  } catch (error) {
+    const isUser = error instanceof SignalError && error.signal === SIGNALS.unknownUser;
+    throw isUser ? unknownUser(email) : refuseUnknownApp(error, slug);
+  }
 }

@@ -1,5 +1,5 @@
 /** API keys: issued, found by id, revoked. Stores a digest of the secret's proof, never the secret. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE, SIGNALS, SignalError } from "../db/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
@@ -120,6 +120,12 @@ export async function revokeKey(deps: { admin: Database }, keyId: string): Promi
 
 export function unknownApp(slug: string): Problem {
   return new Problem("unknown_app", { message: `No app has the slug ${quote(slug)}` });
+}
+
+/** What to throw for an error of a function that raises where there is no such app. */
+export function refuseUnknownApp(error: unknown, slug: string): unknown {
+  const isUnknown = error instanceof SignalError && error.signal === SIGNALS.unknownApp;
+  return isUnknown ? unknownApp(slug) : error;
 }
 
 function toDate(epochSeconds: string | null): Date | undefined {

@@ -7,7 +7,7 @@
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { OPERATOR } from "./audit.ts";
-import { unknownApp } from "./keys.ts";
+import { refuseUnknownApp } from "./keys.ts";
 
 /** Requests per minute: of the whole app, and of each of its keys. */
 export type Limit = { readonly app: number; readonly key: number };
@@ -69,22 +69,15 @@ export async function setLimit(
   for (const limit of [perMinute, perMinuteOfKey]) {
     if (limit !== undefined) checkLimit(limit);
   }
-  const rows = await deps.admin.query(
-    `with before as (
-      select id, requests_per_minute, key_requests_per_minute from rowhouse.apps where slug = $1 for update
-    ), changed as (
-      update rowhouse.apps set requests_per_minute = $2::int4, key_requests_per_minute = $3::int4
-      from before where apps.id = before.id
-    )
-    insert into rowhouse.audit (actor, action, app, details)
-    select $4, 'set_limit', $1, jsonb_build_object(
-      'before', jsonb_build_object('perMinute', requests_per_minute, 'perMinuteOfKey', key_requests_per_minute),
-      'after', jsonb_build_object('perMinute', $2::int4, 'perMinuteOfKey', $3::int4)) from before
-    returning id`,
-    [slug, perMinute ?? null, perMinuteOfKey ?? null, OPERATOR],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  if (rows.length === 0) throw unknownApp(slug);
+  try {
+    await deps.admin.query(
+      "select rowhouse.set_limit($1, $2, $3, $4)",
+      [slug, perMinute ?? null, perMinuteOfKey ?? null, OPERATOR],
+      { retry: "unsafe", queue: SERVICE_QUEUE },
+    );
+  } catch (error) {
+    throw refuseUnknownApp(error, slug);
+  }
 }
 
 function checkLimit(limit: number): void {

@@ -54,10 +54,7 @@ export async function transferTable(
   deps: Deps,
   { table, slug }: { table: string; slug: string },
 ): Promise<string> {
-  const text = `with done as (select rowhouse.transfer_table($1, $2) as owner)
-    insert into rowhouse.audit (actor, action, app, details)
-    select $3, 'transfer_table', $2, jsonb_build_object('table', $1::text, 'from', owner) from done
-    returning details ->> 'from' as result`;
+  const text = "select rowhouse.transfer_table($1, $2, $3) as result";
   return await run(deps, { text, values: [table, slug, OPERATOR], slug });
 }
 

@@ -30,14 +30,7 @@ export async function createUser(
   const [id, link] = [deps.makeId(), makeLink(deps)];
   try {
     await deps.admin.query(
-      `with made as (
-        insert into rowhouse.users (id, email, display_name, console_role) values ($1, $2, $3, $4) returning id
-      ), link as (
-        insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at)
-        select id, $5, sha256(decode($6, 'hex') || uuid_send(id)), $7, to_timestamp($8) from made
-      )
-      insert into rowhouse.audit (actor, action, user_id, details)
-      select $9, 'create_user', id, jsonb_build_object('consoleRole', $4::text) from made`,
+      "select rowhouse.create_user($1, $2, $3, $4, $5, decode($6, 'hex'), $7, to_timestamp($8), $9)",
       [
         id,
         email,
@@ -68,20 +61,10 @@ export async function makePasswordLink(
 ): Promise<{ email: string; linkText: string }> {
   const email = readEmail(text);
   const link = makeLink(deps);
-  const rows = await deps.admin.query(
-    `with link as (
-      insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at)
-      select id, $2, sha256(decode($3, 'hex') || uuid_send(id)), $4, to_timestamp($5)
-      from rowhouse.users where email = $1
-      on conflict (user_id) do update set id = excluded.id, digest = excluded.digest,
-        secret_id = excluded.secret_id, created_at = now(), expires_at = excluded.expires_at
-      returning user_id
-    )
-    insert into rowhouse.audit (actor, action, user_id) select $6, 'make_password_link', user_id from link returning id`,
-    [email, link.id, link.proof, link.secretId, link.expiresAtS, OPERATOR],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  if (rows.length === 0) throw unknownUser(email);
+  await run(deps.admin, email, {
+    text: "select rowhouse.make_password_link($1, $2, decode($3, 'hex'), $4, to_timestamp($5), $6)",
+    parameters: [email, link.id, link.proof, link.secretId, link.expiresAtS, OPERATOR],
+  });
   return { email, linkText: link.text };
 }
 
@@ -141,22 +124,14 @@ export async function deleteUser(deps: { admin: Database }, text: string): Promi
  */
 export async function endSessionsOf(deps: { admin: Database }, text: string): Promise<number> {
   const email = readEmail(text);
-  const [row] = await deps.admin.query<{ ended: number }>(
-    `with person as (select id from rowhouse.users where email = $1),
-    ended as (delete from rowhouse.sessions where user_id in (select id from person) returning id),
-    noted as (
-      insert into rowhouse.audit (actor, action, user_id, details)
-      select $2, 'end_sessions', id, jsonb_build_object('sessions', (select count(*) from ended)) from person
-    )
-    select (select count(*)::int4 from ended) as ended from person`,
-    [email, OPERATOR],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  if (row === undefined) throw unknownUser(email);
-  return row.ended;
+  const [row] = await run<{ ended: number }>(deps.admin, email, {
+    text: "select rowhouse.end_sessions($1, $2) as ended",
+    parameters: [email, OPERATOR],
+  });
+  return row?.ended ?? 0;
 }
 
-type Change = { text: string; parameters: (string | boolean | null)[] };
+type Change = { text: string; parameters: (string | number | boolean | null)[] };
 
 async function run<Row>(
   admin: Database,

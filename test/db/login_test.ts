@@ -105,7 +105,7 @@ describe("the serving login cannot", () => {
     "select rowhouse.lock_push(array['x'], '{}', gen_random_uuid(), 1)",
     "select rowhouse.lock_tables(array['todos'], '{}', 1)",
     "select rowhouse.record_push(gen_random_uuid(), '{}', '[]', '[]', '[]')",
-    "select rowhouse.transfer_table('todos', 'x')",
+    "select rowhouse.transfer_table('todos', 'x', 'me')",
     "select rowhouse.raise_version()",
     "grant rowhouse_tenant to current_user",
     "grant select on data.todos to current_user",

@@ -54,7 +54,7 @@ describe("the pushing login cannot", () => {
     "delete from rowhouse.deferred_steps",
     "update rowhouse.versions set version = 0",
     "update rowhouse.users set console_role = 'super_admin'",
-    "select rowhouse.transfer_table('todos', 'x')",
+    "select rowhouse.transfer_table('todos', 'x', 'me')",
     "select rowhouse.use_password_link('x', '', 'y', '', 'z')",
     "select rowhouse.raise_version()",
     "alter table rowhouse.users owner to rowhouse_tables",

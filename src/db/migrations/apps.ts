@@ -48,6 +48,50 @@ create trigger raise_version after insert or update or delete on rowhouse.target
   for each statement execute function rowhouse.raise_version('apps');
 grant select on rowhouse.targets to rowhouse_service, rowhouse_gateway, rowhouse_identity;
 
+-- The app with this slug, which stays until the act is done.
+create function rowhouse.find_app(app_slug text) returns uuid language plpgsql volatile
+set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+begin
+  select id into app from rowhouse.apps where slug = app_slug for key share;
+  if app is null then
+    raise exception 'no such app' using errcode = '${SIGNALS.unknownApp}';
+  end if;
+  return app;
+end
+$$;
+
+create function rowhouse.create_app(new_id uuid, app_slug text, added jsonb, actor text) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into rowhouse.apps (id, slug) values (new_id, app_slug);
+  insert into rowhouse.targets (app_id, kind, url, origin)
+  select distinct new_id, one ->> 'kind', one ->> 'url', one ->> 'origin' from jsonb_array_elements(added) as listed (one);
+  insert into rowhouse.audit (actor, action, app, details)
+  values (actor, 'create_app', app_slug, jsonb_build_object('id', new_id, 'targets', (
+    select coalesce(jsonb_agg(one ->> 'url'), '[]') from jsonb_array_elements(added) as listed (one))));
+end
+$$;
+
+-- What is null goes back to the default.
+create function rowhouse.set_limit(app_slug text, per_minute integer, key_per_minute integer, actor text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  before rowhouse.apps;
+begin
+  select * into before from rowhouse.apps where slug = app_slug for no key update;
+  if before.id is null then
+    raise exception 'no such app' using errcode = '${SIGNALS.unknownApp}';
+  end if;
+  update rowhouse.apps set requests_per_minute = per_minute, key_requests_per_minute = key_per_minute where id = before.id;
+  insert into rowhouse.audit (actor, action, app, details)
+  values (actor, 'set_limit', app_slug, jsonb_build_object(
+    'before', jsonb_build_object('perMinute', before.requests_per_minute, 'perMinuteOfKey', before.key_requests_per_minute),
+    'after', jsonb_build_object('perMinute', per_minute, 'perMinuteOfKey', key_per_minute)));
+end
+$$;
+
 create function rowhouse.targets_of(app uuid) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(

@@ -49,21 +49,8 @@ create function rowhouse.console_grant_role(
 ) returns void language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   who uuid := rowhouse.check_console(session_shown, identity_shown, idle_s, 'admin', true);
-  person uuid;
-  app uuid;
 begin
-  select id into person from rowhouse.users where email = mail;
-  if person is null then
-    raise exception 'unknown user' using errcode = '${SIGNALS.unknownUser}';
-  end if;
-  select id into app from rowhouse.apps where slug = app_slug for key share;
-  if app is null then
-    raise exception 'unknown app' using errcode = '${SIGNALS.unknownApp}';
-  end if;
-  insert into rowhouse.grants (user_id, app_id, role) values (person, app, new_role)
-  on conflict (user_id, app_id) do update set role = excluded.role, granted_at = now();
-  insert into rowhouse.audit (actor, action, user_id, app, details)
-  values (who::text, 'grant', person, app_slug, jsonb_build_object('role', new_role));
+  perform rowhouse.grant_role(mail, app_slug, new_role, who::text);
 end
 $$;
 grant execute on function rowhouse.console_grant_role(text, text, integer, text, text, text) to rowhouse_console;

@@ -12,6 +12,7 @@ import { APPS } from "./apps.ts";
 import { CONSOLE } from "./console.ts";
 import { KEYS } from "./keys.ts";
 import { PEOPLE } from "./people.ts";
+import { PEOPLE_ACTS } from "./people_acts.ts";
 import { PUSH } from "./push.ts";
 import { ROLES } from "./roles.ts";
 import { ROWS } from "./rows.ts";
@@ -33,6 +34,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       APPS,
       KEYS,
       PEOPLE,
+      PEOPLE_ACTS,
       THROTTLE,
       CONSOLE,
       PUSH,

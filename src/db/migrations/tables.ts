@@ -45,7 +45,7 @@ end
 $$;
 
 -- Hands a table to an app that uses it; the slug of the app that owned it before.
-create function rowhouse.transfer_table(wanted_table text, new_slug text) returns text language plpgsql
+create function rowhouse.transfer_table(wanted_table text, new_slug text, actor text) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
   old_slug text;
@@ -67,6 +67,8 @@ begin
   update rowhouse.tables set owner_app_id = new_id,
     version = (select version from rowhouse.versions where versions.name = 'catalog')
   where name = wanted_table;
+  insert into rowhouse.audit (actor, action, app, details)
+  values (actor, 'transfer_table', new_slug, jsonb_build_object('table', wanted_table, 'from', old_slug));
   return old_slug;
 end
 $$;

@@ -102,7 +102,7 @@ export const OWNING_LOGINS: Page = {
         );
         await world.refuses("push", [
           "update rowhouse.tables set owner_app_id = gen_random_uuid()",
-          "select rowhouse.transfer_table('todos', 'x')",
+          "select rowhouse.transfer_table('todos', 'x', 'me')",
         ]);
       },
       "change or delete a migration that was recorded.": (world) =>

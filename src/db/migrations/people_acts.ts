@@ -1,0 +1,171 @@
+/**
+ * What administrators do with people: accounts, links that set a password, roles, sessions. None of these functions has a
+ * grant: only an administrator runs them, by a command or through a function that proves who asks, and each
+ * writes the audit log in the name of "actor".
+ *
+ * @module
+ */
+import { SIGNALS } from "../signals.ts";
+
+export const PEOPLE_ACTS = `
+create function rowhouse.find_user(mail text) returns uuid language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := (select id from rowhouse.users where email = mail);
+begin
+  if person is null then
+    raise exception 'unknown user' using errcode = '${SIGNALS.unknownUser}';
+  end if;
+  return person;
+end
+$$;
+
+-- A link that sets a person's password; an older one ends. What is stored covers whose it is.
+create function rowhouse.put_password_link(
+  person uuid, new_id text, proof bytea, new_secret_id text, ends_at timestamptz
+) returns void language sql set search_path = pg_catalog, pg_temp as $$
+  insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at)
+  values (person, new_id, sha256(proof || uuid_send(person)), new_secret_id, ends_at)
+  on conflict (user_id) do update set id = excluded.id, digest = excluded.digest,
+    secret_id = excluded.secret_id, created_at = now(), expires_at = excluded.expires_at
+$$;
+
+-- A person without a password, and the link that sets one.
+create function rowhouse.create_user(
+  new_id uuid, mail text, new_name text, new_role text,
+  link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
+) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into rowhouse.users (id, email, display_name, console_role) values (new_id, mail, new_name, new_role);
+  perform rowhouse.put_password_link(new_id, link_id, proof, link_secret_id, ends_at);
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (actor, 'create_user', new_id, jsonb_build_object('consoleRole', new_role));
+end
+$$;
+
+create function rowhouse.make_password_link(
+  mail text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
+) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(mail);
+begin
+  perform rowhouse.put_password_link(person, link_id, proof, link_secret_id, ends_at);
+  insert into rowhouse.audit (actor, action, user_id) values (actor, 'make_password_link', person);
+end
+$$;
+
+-- Gives a role on an app, in place of the one before.
+create function rowhouse.grant_role(mail text, app_slug text, new_role text, actor text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(mail);
+  app uuid := rowhouse.find_app(app_slug);
+begin
+  insert into rowhouse.grants (user_id, app_id, role) values (person, app, new_role)
+  on conflict (user_id, app_id) do update set role = excluded.role, granted_at = now();
+  insert into rowhouse.audit (actor, action, user_id, app, details)
+  values (actor, 'grant', person, app_slug, jsonb_build_object('role', new_role));
+end
+$$;
+
+-- Whether there was a role to take away.
+create function rowhouse.revoke_role(mail text, app_slug text, actor text) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(mail);
+  app uuid := rowhouse.find_app(app_slug);
+  old_role text;
+begin
+  delete from rowhouse.grants where user_id = person and app_id = app returning role into old_role;
+  if old_role is null then
+    return false;
+  end if;
+  insert into rowhouse.audit (actor, action, user_id, app, details)
+  values (actor, 'revoke', person, app_slug, jsonb_build_object('role', old_role));
+  return true;
+end
+$$;
+
+-- Ends all sessions of a person: how many.
+create function rowhouse.end_sessions(mail text, actor text) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(mail);
+  ended integer;
+begin
+  delete from rowhouse.sessions where user_id = person;
+  get diagnostics ended = row_count;
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (actor, 'end_sessions', person, jsonb_build_object('sessions', ended));
+  return ended;
+end
+$$;
+
+-- Whoever changes who may do everything waits here for the others: two super_admins who
+-- remove each other at the same time would both still see the other one.
+create function rowhouse.lock_user(mail text) returns rowhouse.users
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('rowhouse super_admin', 0));
+  select * into person from rowhouse.users where email = mail for no key update;
+  if person.id is null then
+    raise exception 'unknown user' using errcode = '${SIGNALS.unknownUser}';
+  end if;
+  return person;
+end
+$$;
+create function rowhouse.keep_super_admin(person rowhouse.users) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
+  if person.console_role is distinct from 'super_admin' or person.disabled_at is not null then
+    return;
+  end if;
+  if not exists (select from rowhouse.users
+    where console_role = 'super_admin' and disabled_at is null and id <> person.id) then
+    raise exception 'the last super_admin stays' using errcode = '${SIGNALS.lastSuperAdmin}';
+  end if;
+end
+$$;
+create function rowhouse.set_console_role(mail text, new_role text, who text) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(mail);
+begin
+  if new_role is distinct from 'super_admin' then
+    perform rowhouse.keep_super_admin(person);
+  end if;
+  update rowhouse.users set console_role = new_role where id = person.id;
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (who, 'set_console_role', person.id, jsonb_build_object('before', person.console_role, 'after', new_role));
+end
+$$;
+create function rowhouse.set_disabled(mail text, disabled boolean, who text) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(mail);
+begin
+  if disabled then
+    perform rowhouse.keep_super_admin(person);
+    delete from rowhouse.password_links where user_id = person.id;
+  end if;
+  update rowhouse.users set disabled_at = case when disabled then coalesce(disabled_at, now()) end where id = person.id;
+  delete from rowhouse.sessions where user_id = person.id and disabled;
+  insert into rowhouse.audit (actor, action, user_id)
+  values (who, case when disabled then 'disable' else 'enable' end, person.id);
+end
+$$;
+-- With grants, sessions and link. The audit log keeps the id, and no longer anything that says whose it was.
+create function rowhouse.delete_user(mail text, who text) returns uuid
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(mail);
+begin
+  perform rowhouse.keep_super_admin(person);
+  delete from rowhouse.users where id = person.id;
+  insert into rowhouse.audit (actor, action, user_id) values (who, 'delete_user', person.id);
+  return person.id;
+end
+$$;
+`;
