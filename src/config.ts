@@ -247,7 +247,7 @@ export const SETTINGS = {
         v.string(),
         v.regex(
           /^(?!\.)[a-z0-9-]+(\.[a-z0-9-]+)+$/,
-          "must be a parent domain such as example.org, without a leading dot",
+          "must be a parent domain such as example.org or, on one machine, rowhouse.localhost, without a leading dot",
         ),
       ),
     ),

@@ -3,6 +3,7 @@ import { type Environment, readConfig } from "../config.ts";
 import { isDriverPatched, openDatabase } from "../db/mod.ts";
 import { servesRows } from "../role.ts";
 import {
+  ADMIN_CONNECTIONS,
   examine,
   examineAdmin,
   type Finding,
@@ -124,6 +125,11 @@ async function examineOver(config: SoundSettings, pushes: boolean): Promise<Find
       pushes,
       identitySecrets,
       cookieDomain,
+      connections: {
+        pool: config.DATABASE_POOL ?? 0,
+        pushing: pushes ? ADMIN_CONNECTIONS : 0,
+        workers: config.WORKERS ?? 1,
+      },
       now: Date.now,
     });
   } finally {

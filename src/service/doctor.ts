@@ -8,6 +8,7 @@ import { findIsolationFaults } from "../catalog/mod.ts";
 import {
   compareMigrations,
   type Database,
+  findPooling,
   isDriverPatched,
   isSupportedVersion,
   MAJOR_VERSION,
@@ -21,10 +22,11 @@ import type { Audience } from "../gateway/mod.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
 import { type DatabaseVariable, toAway } from "./away.ts";
 import { examineCookieDomain } from "./callers.ts";
+import { type Connections, examineConnections } from "./connections.ts";
 import type { Finding } from "./finding.ts";
 import { examineIdentitySecrets } from "./identity_values.ts";
 import { judgeServingLogin, readLogin } from "./logins.ts";
-import { examinePooler } from "./pooler.ts";
+import { examinePooler, judgePooling } from "./pooler.ts";
 import { examinePushing } from "./pushing.ts";
 
 export type DoctorDeps = {
@@ -41,6 +43,8 @@ export type DoctorDeps = {
   /** Where people sign in. */
   identitySecrets?: readonly string[] | undefined;
   cookieDomain?: string | undefined;
+  /** How many the examined process and those beside it open. */
+  connections?: Connections;
   now: () => number;
 };
 
@@ -69,7 +73,10 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   findings.push(judgeParameterLog(session));
   findings.push(judgeClock(session, deps.now()));
   const { databaseUrl: url, prepare } = deps;
-  findings.push(await examinePooler({ url, prepare, variable: "DATABASE_URL" }));
+  const pooling = await findPooling({ url, prepare, name: "rowhouse doctor" });
+  findings.push(judgePooling(pooling, "DATABASE_URL"));
+  if (pooling === "none" && deps.connections !== undefined)
+    findings.push(...(await examineConnections(deps.db, deps.connections)));
   const isSound = findings.every(({ level }) => level !== "fail");
   const identitySecrets = isSound ? deps.identitySecrets : undefined;
   return [...findings, ...(await examineAdmin(deps.admin, { ...deps, identitySecrets }))];

@@ -8,6 +8,12 @@ export {
   judgeSettings,
 } from "./doctor.ts";
 export type { Finding } from "./finding.ts";
-export { IsolationError, openService, type Service, type ServiceOptions } from "./open.ts";
+export {
+  ADMIN_CONNECTIONS,
+  IsolationError,
+  openService,
+  type Service,
+  type ServiceOptions,
+} from "./open.ts";
 export { examinePooler } from "./pooler.ts";
 export { examineLogins } from "./pushing.ts";

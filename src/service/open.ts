@@ -56,7 +56,8 @@ export type Service = {
   readonly close: () => Promise<void>;
 };
 
-const ADMIN_CONNECTIONS = 4;
+/** Of each process that pushes. */
+export const ADMIN_CONNECTIONS = 4;
 /** For one push of an app, one that is told it is busy, and deferred builds, which leave connections to others. */
 const ADMIN_SHARE = 2;
 

@@ -335,6 +335,23 @@ describe("rowhouse doctor", () => {
     });
   });
 
+  test("warns where the processes may open more connections than there are", async () => {
+    const { code, out } = await runCommand(["doctor"], {
+      ...project,
+      env: {
+        DATABASE_URL: database.adminUrl,
+        ADMIN_DATABASE_URL: database.pushUrl,
+        DATABASE_POOL: "500",
+        WORKERS: "2",
+        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+      },
+    });
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^warn connections: this service may open 1008, and PostgreSQL has \d+: the rest would be refused under load\n {5}lower DATABASE_POOL or WORKERS, or raise max_connections$/m,
+    );
+  });
+
   test("warns of proxies that are everybody", async () => {
     const { out } = await runCommand(["doctor"], {
       ...project,
