@@ -74,6 +74,7 @@ test("few blocks are not run, for few reasons", () => {
 const REASONS: readonly string[] = [
   "a drawing",
   "an example of style",
+  "needs Docker",
   "needs a domain of one's own",
   "takes minutes",
 ];
@@ -92,8 +93,9 @@ function isRunBy(file: string, path: string): boolean {
   return existsSync(join(ROOT, file)) && read(file).includes(path);
 }
 
-/** From the root, from src/, or by its name alone. */
+/** From the root, from src/, by its name alone, or a file that the code itself reads and writes in projects. */
 function isThere(word: string): boolean {
+  if (code.includes(`= ${JSON.stringify(word)}`)) return true;
   if (existsSync(join(ROOT, word)) || existsSync(join(ROOT, "src", word))) return true;
   if (word.endsWith("/")) return sources.some((path) => path.includes(`/${word}`));
   return sources.some((path) => path.endsWith(`/${word}`) || basename(path) === word);

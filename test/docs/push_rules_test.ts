@@ -1,0 +1,178 @@
+/** docs/push.md: each row of its tables of changes and of declarations is tried, and what they say holds. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { Problem } from "../../src/problem.ts";
+import { ROOT } from "../support/command.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+type Columns = Readonly<Record<string, object>>;
+type Try = { before?: Columns | undefined; after: Columns };
+
+const title = t.string();
+const state = t.enum(["a", "b"]);
+const project = t.ref("projects");
+
+/** What is tried of each row, by its first cell. */
+const TRIES: Readonly<Record<string, readonly Try[]>> = {
+  "new table": [{ after: { title } }],
+  "new optional column, or required one with a default": [
+    { before: { title }, after: { title, n: t.number() } },
+    { before: { title }, after: { title, n: t.number().required().default(1) } },
+  ],
+  "new required column without a default": [
+    { before: { title }, after: { title, n: t.number().required() } },
+  ],
+  "optional column made required": [{ before: { title }, after: { title: title.required() } }],
+  "required column made optional; default set, changed or removed": [
+    { before: { title: title.required() }, after: { title } },
+    { before: { title }, after: { title: title.default("x") } },
+    { before: { title: title.default("x") }, after: { title: title.default("y") } },
+    { before: { title: title.default("x") }, after: { title } },
+  ],
+  "new enum value, at any place": [
+    { before: { state }, after: { state: t.enum(["a", "c", "b"]) } },
+  ],
+  "enum value removed or moved": [
+    { before: { state }, after: { state: t.enum(["a"]) } },
+    { before: { state }, after: { state: t.enum(["b", "a"]) } },
+  ],
+  "new index": [{ before: { title }, after: { title: title.index() } }],
+  "new unique constraint": [{ before: { title }, after: { title: title.unique() } }],
+  "column, index, unique constraint or table removed from the file": [
+    { before: { title, state }, after: { title } },
+    { before: { title: title.index() }, after: { title } },
+    { before: { title: title.unique() }, after: { title } },
+  ],
+  "required column without a default removed from the file": [
+    { before: { title, state: state.required() }, after: { title } },
+  ],
+  "another type, reference or `onDelete`": [
+    { before: { title }, after: { title: t.number() } },
+    { before: { project }, after: { project: t.ref("folders") } },
+    { before: { project }, after: { project: t.ref("projects", { onDelete: "cascade" }) } },
+  ],
+  "another name": [{ before: { title }, after: { name: title } }],
+};
+
+/** What the owner has, and what is tried of each row for another app, by its first cell. */
+const OWNERS = {
+  title: title.required().default("x"),
+  note: t.string().index(),
+  state,
+  project,
+  extra: t.json<{ a: 1 }>(),
+};
+const { note, extra } = OWNERS;
+const DECLARATIONS: Readonly<Record<string, readonly Columns[]>> = {
+  "the same columns, in any order": [OWNERS, { extra, project, state, note, title: OWNERS.title }],
+  "fewer columns, if those left out are optional or have a default": [{ state }],
+  "fewer enum values, in the same order; fewer indexes and unique constraints; another shape of a `t.json`":
+    [{ state: t.enum(["b"]) }, { note: t.string() }, { extra: t.json<string>() }],
+  "a column that the owner does not declare; another type, default, reference or `onDelete`; optional for required, or the other way round":
+    [
+      { own: t.number() },
+      { note: t.number() },
+      { title: title.required().default("y") },
+      { project: t.ref("folders") },
+      { project: t.ref("projects", { onDelete: "cascade" }) },
+      { title: title.default("x") },
+      { state: state.required() },
+    ],
+  "an index or unique constraint that the table does not have": [
+    { state: state.index() },
+    { state: state.unique() },
+  ],
+  "without a required column that has no default": [{ note }],
+};
+
+const page = readFileSync(join(ROOT, "docs/push.md"), "utf8");
+const changes = readTable("| Change |").map(([change = "", alone = "", shared = ""]) => ({
+  change,
+  alone: toOutcome(alone),
+  shared: shared.startsWith("the same") ? toOutcome(alone) : toOutcome(shared),
+}));
+const declarations = readTable("| Another app's declaration |").map(
+  ([what = "", verdict = ""]) => ({
+    what,
+    verdict: toOutcome(verdict),
+  }),
+);
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService();
+});
+afterAll(() => service.close());
+
+test("no row of the tables is missing here", () => {
+  expect(changes.map(({ change }) => change)).toEqual(Object.keys(TRIES));
+  expect(declarations.map(({ what }) => what)).toEqual(Object.keys(DECLARATIONS));
+});
+
+test.each(changes.flatMap((row) => (TRIES[row.change] ?? []).map((one) => ({ ...row, ...one }))))(
+  "$change: $alone alone, $shared if it is shared",
+  async ({ alone, shared, before, after }) => {
+    for (const [isShared, outcome] of [
+      [false, alone],
+      [true, shared],
+    ] as const) {
+      if (isShared && before === undefined) continue;
+      const [push, owner] = [makePush(), await service.makeApp()];
+      if (before !== undefined) await push(owner, before);
+      if (before !== undefined && isShared) await push(await service.makeApp(), before);
+      expect(await push(owner, after)).toBe(outcome);
+    }
+  },
+);
+
+test.each(
+  declarations.flatMap((row) =>
+    (DECLARATIONS[row.what] ?? []).map((declared) => ({ ...row, declared })),
+  ),
+)("$verdict for another app: $what", async ({ what, verdict, declared }) => {
+  const push = makePush();
+  const isDemanding = what.startsWith("without");
+  await push(
+    await service.makeApp(),
+    isDemanding ? { ...OWNERS, title: title.required() } : OWNERS,
+  );
+  const outcome = await push(await service.makeApp(), declared);
+  expect(outcome === "refused" ? "refused" : "accepted").toBe(verdict);
+});
+
+/** The cells of the rows of a table that begins with this. */
+function readTable(head: string): string[][] {
+  const [, rest = ""] = page.split(head);
+  const [, body = ""] = (rest.split("\n\n")[0] ?? "").split(/\n\|[-|]+\|\n/);
+  return body.split("\n").map((line) => line.replace(/^\| | ?\|$/g, "").split(" | "));
+}
+
+/** The first word of a cell. */
+function toOutcome(cell: string): string {
+  return /^\w+/.exec(cell)?.[0] ?? "";
+}
+
+/** Pushes a table with these columns, each time of the same name, and says what became of it. */
+function makePush(): (app: TestApp, columns: Columns) => Promise<string> {
+  const [name, projects, folders] = Array.from({ length: 3 }, makeName);
+  return async (app, columns) => {
+    const text = JSON.stringify(columns)
+      .replace('"projects"', JSON.stringify(projects))
+      .replace('"folders"', JSON.stringify(folders));
+    const tables = [projects, folders].map((one) => [one, { title }]);
+    const all = { ...Object.fromEntries(tables), [name ?? ""]: JSON.parse(text) };
+    try {
+      const { steps } = await service.pushSchema(app, defineSchema(all));
+      return steps.length === 0 ? "nothing" : "done";
+    } catch (error) {
+      if (error instanceof Problem && error.code === "incompatible_schema") return "refused";
+      throw error;
+    }
+  };
+}
+
+function makeName(): string {
+  return `t${crypto.randomUUID().replaceAll("-", "")}`;
+}
