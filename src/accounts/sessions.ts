@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { type Database, echoColumn, SERVICE_QUEUE } from "../db/mod.ts";
 
 type SessionDeps = { db: Database; sessionIdleS: number };
 
@@ -96,21 +96,41 @@ const LIVE = `live as materialized (
 const ROLE_ON_APP =
   "case when users.console_role is not null then 'admin' else (select role from rowhouse.grants where grants.user_id = users.id and grants.app_id = apps.id) end";
 
+type MeRow = {
+  live: number;
+  is_app_known: boolean;
+  /** The session that counts, if one does, and the app that was asked about. */
+  session: string | null;
+  asked: string | null;
+  person: string | null;
+};
+
+/** Whether a session is one of those that are presented; none does not tell. */
+function isPresented(presented: string, session: string | null): boolean | undefined {
+  if (session === null) return undefined;
+  return presented.split(",").some((text) => text.split(".")[0] === session);
+}
+
 /** Who presents these sessions, and the role on the app with this slug, if one is asked about. */
 export async function readMe(
   deps: SessionDeps,
   presented: string,
   slug: string | undefined,
 ): Promise<Me> {
-  const [row] = await deps.db.query<{ live: number; is_app_known: boolean; person: string | null }>(
+  const [row] = await deps.db.query<MeRow>(
     `with ${LIVE}
     select (select count(*)::int4 from live) as live, apps.id is not null as is_app_known,
-      (select json_build_object('id', users.id, 'email', users.email, 'displayName', users.display_name,
+      (select id from one) as session, asked.slug as asked, (select json_build_object('id', users.id, 'email', users.email, 'displayName', users.display_name,
         'avatarUrl', users.avatar_url, 'role', case when apps.id is not null then ${ROLE_ON_APP} end)::text
-      from one join rowhouse.users on users.id = one.user_id) as person
+      from one join rowhouse.users on users.id = one.user_id) as person,
+      ${echoColumn(4)}
     from (values ($3::text)) as asked (slug) left join rowhouse.apps on apps.slug = asked.slug and apps.disabled_at is null`,
     [presented, deps.sessionIdleS, slug ?? null],
-    { retry: "safe", queue: SERVICE_QUEUE },
+    {
+      retry: "safe",
+      queue: SERVICE_QUEUE,
+      isOwn: ([found]) => found?.asked === (slug ?? null) && isPresented(presented, found.session),
+    },
   );
   return {
     isConflict: (row?.live ?? 0) > 1,

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { quoteName } from "../db/mod.ts";
+import { echoColumn, quoteName } from "../db/mod.ts";
 import { SCOPE_BITS } from "../principal.ts";
 import { type ColumnSet, hashColumnSet } from "./column_set.ts";
 
@@ -140,10 +140,14 @@ export function placeholdersOf<E extends Endpoint>(
   return Object.fromEntries(places) as Record<CallerArgument | EndpointArgument<E>, string>;
 }
 
+/** A call of these is a short read by key, which may be pipelined. */
+export const PIPELINED: ReadonlySet<Endpoint> = new Set(["get"]);
+
 /** The statement that calls a function of a set; its parameters are those of {@linkcode toParameters}. */
 export function callText(set: ColumnSet, endpoint: Endpoint): string {
   const places = argumentsOf(endpoint).map((_, index) => `$${index + 1}`);
-  return `select api.${quoteName(functionName(set, endpoint))}(${places.join(", ")}) as body`;
+  const call = `api.${quoteName(functionName(set, endpoint))}(${places.join(", ")}) as body`;
+  return `select ${PIPELINED.has(endpoint) ? `${call}, ${echoColumn(places.length + 1)}` : call}`;
 }
 
 /** The parameters of a call, in the order in which the function takes them. */

@@ -15,14 +15,7 @@ import {
   type RecordedTable,
   toParameters,
 } from "../catalog/mod.ts";
-import {
-  type CallOptions,
-  type Database,
-  readSqlState,
-  SIGNALS,
-  SignalError,
-  ViolationError,
-} from "../db/mod.ts";
+import { type Database, readSqlState, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
   acceptsEventStream,
@@ -273,7 +266,10 @@ async function callFunction(
   const { appId, proof } = context.principal;
   const { meter } = context;
   const retry = RETRY[endpoint];
-  const options: CallOptions = { retry, caller: context.request, queue: appId, meter };
+  const options = {
+    ...{ retry, caller: context.request, queue: appId, meter },
+    ...(call.endpoint === "get" ? { isOwn: makeIsRow(appId, call.values.id) } : {}),
+  };
   const parameters = toParameters({ app: appId, proof }, call);
   try {
     return await deps.db.bytes(textsOf(table)[endpoint], parameters, options);
@@ -289,6 +285,14 @@ async function callFunction(
     const current = deps.catalog.find(appId, table.name) ?? table;
     throw toProblem(violation, { table: current, isDelete: endpoint === "delete" });
   }
+}
+
+/** Whether what a get was answered is this row of this app: every row begins with both ids. */
+function makeIsRow(app: string, id: string): (row: Uint8Array<ArrayBuffer>) => boolean {
+  const start = `{"id":"${id}","app_id":"${app}"`;
+  return (row) =>
+    Buffer.from(row.buffer, row.byteOffset, row.byteLength).toString("latin1", 0, start.length) ===
+    start;
 }
 
 const NO_SUCH_FUNCTION = "42883";

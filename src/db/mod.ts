@@ -23,6 +23,7 @@ export {
   type Database,
   type DatabaseOptions,
   EXECUTION_LIMIT_MS,
+  echoColumn,
   openDatabase,
   SERVICE_QUEUE,
 } from "./pool/mod.ts";

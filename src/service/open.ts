@@ -64,6 +64,9 @@ const ADMIN_SHARE = 2;
 /** The database is asked every second; if it has not answered for this long, it is away. */
 const SILENCE_LIMIT_MS = 3000;
 
+const MISMATCH =
+  "The database's answer to one request was another's. It was not delivered, and its connection was ended. Look for a fault in the pooler or the network between: no other fault is as grave";
+
 /** The database does not keep apps apart, so the service must not serve. */
 export class IsolationError extends Error {
   constructor(faults: readonly string[]) {
@@ -81,6 +84,7 @@ export function openService(options: ServiceOptions): Service {
   const db = openDatabase({
     onAway: outage.begin,
     onThere: outage.end,
+    onMismatch: () => options.log("error", "answer mismatch", { message: MISMATCH }),
     url: options.databaseUrl,
     connections: options.connections,
     prepare,

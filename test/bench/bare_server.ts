@@ -24,7 +24,7 @@ const server = Bun.serve({
   fetch: async (request) => {
     const app = apps.get(request.headers.get("authorization") ?? "") ?? "";
     const id = request.url.slice(request.url.lastIndexOf("/") + 1);
-    const [row] = await sql.unsafe<{ body: string }[]>(CALL, [app, PROOF, id, LIST_BYTES], {
+    const [row] = await sql.unsafe<{ body: string }[]>(CALL, [app, PROOF, id, LIST_BYTES, "echo"], {
       prepare: true,
     });
     return new Response(row?.body, { headers: { "content-type": "application/json" } });

@@ -16,6 +16,8 @@ import { killBackends } from "./kill.ts";
 import { type Load, rate, recovery, startLoad } from "./load.ts";
 
 const CONNECTIONS = 10;
+/** Those that are not for pipelining. */
+const OWN_CONNECTIONS = 8;
 const CALLERS = 24;
 const BACK_WITHIN_MS = 2000;
 
@@ -98,16 +100,19 @@ async function checkBooks({ book }: Load): Promise<void> {
   expect([...book.notDone].filter((nonce) => there.has(nonce))).toEqual([]);
 }
 
-/** As many sleeps as connections, side by side. */
+/** As many sleeps side by side as there are connections to sleep on. */
 async function checkPool(): Promise<void> {
   const startedAt = performance.now();
   await Promise.all(
-    Array.from({ length: CONNECTIONS }, (_, index) =>
+    Array.from({ length: OWN_CONNECTIONS }, (_, index) =>
       service.service.db.query("select pg_sleep(0.5)", [], { retry: "safe", queue: `${index}` }),
     ),
   );
   expect(performance.now() - startedAt).toBeLessThan(1500);
-  expect(service.service.db.stats()).toMatchObject({ open: CONNECTIONS, waiting: 0 });
+  const { open, waiting } = service.service.db.stats();
+  expect(open).toBeGreaterThanOrEqual(OWN_CONNECTIONS);
+  expect(open).toBeLessThanOrEqual(CONNECTIONS);
+  expect(waiting).toBe(0);
   // The service looks at its versions every second: no call of ours is under way once there is a moment without any.
   while (service.service.db.stats().busy > 0) await Bun.sleep(1);
 }

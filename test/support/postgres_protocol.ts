@@ -50,3 +50,19 @@ export function makeStatementReader(): (message: Parts) => string | undefined {
     return type === "Q" ? first : undefined;
   };
 }
+
+/** The values in the body of a row, each with its length. */
+export function splitRow(body: Buffer): Buffer[] {
+  const values: Buffer[] = [];
+  for (let at = 2; at < body.length; ) {
+    const end = at + LENGTH_BYTES + Math.max(body.readInt32BE(at), 0);
+    values.push(body.subarray(at, end));
+    at = end;
+  }
+  return values;
+}
+
+/** The message of a row with these values. */
+export function makeRow(values: readonly Buffer[]): Buffer {
+  return makeMessage("D", Buffer.concat([Buffer.from([0, values.length]), ...values]));
+}

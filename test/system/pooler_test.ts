@@ -122,6 +122,46 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     await heals();
   });
 
+  test("gets are pipelined through it, and right while its connections to PostgreSQL are killed", async () => {
+    const titles = Array.from({ length: 20 }, () => crypto.randomUUID());
+    const created = await Promise.all(titles.map((title) => create(title)));
+    const paths = created.map(({ headers }) => headers.get("location") ?? "");
+    const pipelines = new Set<number>();
+    let pipelined = 0;
+    proxy.onMessage(({ connection, type, body }) => {
+      if (type === "" && body.includes("rowhouse pipeline")) pipelines.add(connection);
+      if (type === "B" && pipelines.has(connection)) pipelined++;
+      return undefined;
+    });
+    const get = async (row: number): Promise<string> => {
+      const { status, json, text } = await service.call(app, paths[row] ?? "");
+      const isOwn = (json as { title: string }).title === titles[row];
+      return status === 200 && isOwn ? "right" : `${status} ${codeOf(text)}`;
+    };
+    await Promise.all(titles.map((_, row) => get(row)));
+    expect(pipelined).toBe(titles.length);
+    const ends = new Set<string>();
+    let isRunning = true;
+    const callers = Array.from({ length: 24 }, async (_, index) => {
+      for (let count = index; isRunning; count++) ends.add(await get(count % titles.length));
+    });
+    for (let round = 0; round < 30; round++) {
+      await service.service.admin.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'rowhouse_test_login'
+          and datname = current_database() order by random() limit 1`,
+        [],
+        { retry: "safe", queue: SERVICE_QUEUE },
+      );
+      await Bun.sleep(20);
+    }
+    isRunning = false;
+    await Promise.all(callers);
+    expect([...ends].filter((end) => !/^(right|503 unavailable)$/.test(end))).toEqual([]);
+    expect(ends).toContain("right");
+    expect(service.log.filter((line) => line.includes("answer mismatch"))).toEqual([]);
+    await heals();
+  });
+
   test.each([
     { name: "a wrong password", part: { password: "wrong" }, says: "refuses the password of" },
     { name: "an unknown role", part: { username: "nobody" }, says: 'the role "nobody"' },

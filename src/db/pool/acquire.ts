@@ -8,12 +8,15 @@ import { Problem } from "../../problem.ts";
 import type { Connection } from "./connection.ts";
 import { type ConnectionsOptions, makeConnections, RECONNECT_DELAY_MS } from "./connections.ts";
 import { makeFairQueue, type Refusal } from "./fair_queue.ts";
+import { makeSharedConnections } from "./shared_connections.ts";
 import type { Caller } from "./statement.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
 
 export type AcquirerOptions = ConnectionsOptions & {
   /** How many connections one queue may use at once. */
   share?: number | undefined;
+  /** How many callers use one connection at once; more than one only if statements may be pipelined on it. Default: 1. */
+  callersPerConnection?: number;
   /** How many milliseconds a caller waits for a connection. */
   acquireMs: number;
   ticker: Ticker;
@@ -29,7 +32,7 @@ export type PoolStats = {
 };
 
 export type Acquirer = {
-  /** A connection for the caller alone: at once if one is free. */
+  /** A connection, for the caller alone unless it is shared: at once if one is free. */
   readonly acquire: (queue: string, caller?: Caller) => Connection | Promise<Connection>;
   readonly release: (queue: string, connection: Connection, isSuspect: boolean) => void;
   readonly stats: () => PoolStats;
@@ -46,9 +49,9 @@ const MAX_WAITING_PER_QUEUE = 256;
 const MAX_WAITING = 1024;
 
 export function makeAcquirer(options: AcquirerOptions): Acquirer {
-  const { connections, share, ticker, acquireMs } = options;
+  const { connections, share, ticker, acquireMs, callersPerConnection = 1 } = options;
   const fairQueue = makeFairQueue<Waiter>({
-    connections,
+    connections: connections * callersPerConnection,
     share,
     perQueue: MAX_WAITING_PER_QUEUE,
     total: MAX_WAITING,
@@ -75,7 +78,11 @@ export function makeAcquirer(options: AcquirerOptions): Acquirer {
     shed.away += waiters.size;
     for (const waiter of [...waiters]) waiter.fail(error);
   };
-  const pool = makeConnections(options, { onRoom: serve, onNone: failAll });
+  const events = { onRoom: serve, onNone: failAll };
+  const pool =
+    callersPerConnection === 1
+      ? makeConnections(options, events)
+      : makeSharedConnections({ ...options, callersPerConnection }, events);
 
   /** Why nobody can be served right now, if that is known. */
   const findRefusal = (): Error | undefined => {

@@ -44,7 +44,7 @@ export type Connections = {
 export const RECONNECT_DELAY_MS = 100;
 /** After a minute of silence a connection may be dead without notice: it is replaced, not trusted. */
 const MAX_IDLE_MS = 60_000;
-const MAX_AGE_MS = 30 * 60_000;
+export const MAX_AGE_MS = 30 * 60_000;
 
 export function makeConnections(
   options: ConnectionsOptions,

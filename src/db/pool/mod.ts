@@ -1,15 +1,24 @@
 /**
  * The shared pool, as the rooms see it. A call is one statement in one implicit transaction, with values as parameters, a
  * time limit, and a connection of its own; nothing here begins a transaction or sets session state. A call that certainly
- * did not happen is retried; if it may have happened, the outcome is reported as unknown.
+ * did not happen is retried; if it may have happened, the outcome is reported as unknown. Short reads by key are
+ * pipelined on a few connections first.
  *
  * @module
  */
 
-import { isWorthAnother, toDatabaseError } from "../sqlstate.ts";
-import { type Acquirer, makeAcquirer, type PoolStats } from "./acquire.ts";
-import type { Parameter, Statement } from "./connection.ts";
-import { type Caller, runStatement } from "./statement.ts";
+import { makeAcquirer, type PoolStats } from "./acquire.ts";
+import type { Parameter } from "./connection.ts";
+import {
+  addStats,
+  type Compared,
+  countPipelines,
+  makeEcho,
+  makePipeline,
+  type Pipeline,
+} from "./pipeline.ts";
+import { ACQUIRE_LIMIT_MS, type RunParts, run, type Work } from "./run.ts";
+import type { Caller } from "./statement.ts";
 import { makeTicker, type Ticker } from "./ticker.ts";
 
 /** The queue of the service's own statements: versions, keys, people. Apps wait in queues of their own. */
@@ -29,22 +38,31 @@ export type CallOptions = {
   meter?: { dbMs: number };
 };
 
+/**
+ * A call that may be pipelined: a short read that may run twice. Its text has {@linkcode echoColumn} as its last column,
+ * for a parameter after those that it is called with.
+ */
+export type ReadOptions<Content> = CallOptions & {
+  /** Whether what was found is what was asked for, by its own content; `undefined` where that does not tell. */
+  isOwn?: (content: Content) => boolean | undefined;
+};
+
 export type Database = {
   /** The rows of one prepared statement; its text is constant, every value a parameter. */
   readonly query: <Row>(
     text: string,
     parameters: readonly Parameter[],
-    options: CallOptions,
+    options: ReadOptions<Row[]>,
   ) => Promise<Row[]>;
   /**
-   * The only value of the only row, as the bytes that the database sent: for a text, its UTF-8. `null` if there is no value,
+   * The first value of the only row, as the bytes that the database sent: for a text, its UTF-8. `null` if there is no value,
    * or no row.
    */
   readonly bytes: (
     text: string,
     parameters: readonly Parameter[],
-    options: CallOptions,
-  ) => Promise<Uint8Array<ArrayBuffer> | null>;
+    options: ReadOptions<Bytes>,
+  ) => Promise<Bytes | null>;
   /**
    * The rows of the last of several statements, sent as one message, which is one transaction. Waits in
    * {@linkcode SERVICE_QUEUE} unless another queue is named.
@@ -55,7 +73,11 @@ export type Database = {
   readonly close: (timeoutS?: number) => Promise<void>;
 };
 
+type Bytes = Uint8Array<ArrayBuffer>;
+
 export type MessageOptions = { timeoutMs?: number; queue?: string };
+
+export { echoColumn } from "./pipeline.ts";
 
 export type DatabaseOptions = {
   url: string;
@@ -72,37 +94,47 @@ export type DatabaseOptions = {
   /** Called when no connection is left and none can be made, with the error of the last attempt; and when there is one again. */
   onAway?: (cause: unknown) => void;
   onThere?: () => void;
+  /** Called when a pipelined answer was not the one to its request, which must never happen; it was not delivered. */
+  onMismatch?: () => void;
 };
 
 /** Maximum execution time, the service's documented limit. */
 export const EXECUTION_LIMIT_MS = 30_000;
-/** The longest wait for a connection. */
-const ACQUIRE_LIMIT_MS = 3000;
 const MAX_ATTEMPTS = 3;
-const PAUSE_MS = 20;
-
-type Work = { statement: Statement; call: CallOptions; limitMs: number; attempts: number };
 
 /** A pool over one connection string. Opening it connects to nothing. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { prepare, limitMs = EXECUTION_LIMIT_MS } = options;
   const ticker = makeTicker();
-  const parts = {
-    acquirer: makeAcquirer({ ...options, acquireMs: ACQUIRE_LIMIT_MS, ticker }),
-    ticker,
-  };
+  const { pipeline, connections } = openPipeline(options, ticker);
+  const acquirer = makeAcquirer({ ...options, connections, acquireMs: ACQUIRE_LIMIT_MS, ticker });
+  const parts = { acquirer, pipeline, ticker };
   const limits = { limitMs, attempts: MAX_ATTEMPTS };
   return {
-    query: <Row>(text: string, parameters: readonly Parameter[], call: CallOptions) =>
-      run<Row>(parts, {
-        statement: { text, parameters, prepare, isRaw: false },
-        call,
-        ...limits,
-      }),
-    bytes: async (text, parameters, call) => {
-      const statement = { text, parameters, prepare, isRaw: true };
+    query: async <Row>(
+      text: string,
+      parameters: readonly Parameter[],
+      call: ReadOptions<Row[]>,
+    ) => {
+      const { isOwn } = call;
+      const statement = { text, parameters, prepare, isRaw: false };
       const work = { statement, call, ...limits };
-      const [row] = await run<[Uint8Array<ArrayBuffer> | null]>(parts, work);
+      if (isOwn === undefined) return await run<Row>(parts, work);
+      return await read<Row & { echo: string }>(parts, work, (rows) => {
+        const echo = rows[0]?.echo;
+        return { echo, isOwn: rows.every((row) => row.echo === echo) && isOwn(rows) };
+      });
+    },
+    bytes: async (text, parameters, call) => {
+      const { isOwn } = call;
+      const work = { statement: { text, parameters, prepare, isRaw: true }, call, ...limits };
+      const [row] =
+        isOwn === undefined
+          ? await run<RawRow>(parts, work)
+          : await read<RawRow>(parts, work, (rows) => {
+              const [value = null, echo] = rows[0] ?? [];
+              return { echo: echo?.toString(), isOwn: value === null ? undefined : isOwn(value) };
+            });
       return row?.[0] ?? null;
     },
     message: async <Row>(
@@ -117,39 +149,48 @@ export function openDatabase(options: DatabaseOptions): Database {
           attempts: 1,
         }),
       ),
-    stats: parts.acquirer.stats,
-    close: (timeoutS = 5) => parts.acquirer.close(timeoutS),
+    stats: () => addStats(acquirer.stats(), pipeline?.stats()),
+    close: async (timeoutS = 5) => {
+      await Promise.all([acquirer.close(timeoutS), pipeline?.close(timeoutS)]);
+    },
   };
 }
 
-type Parts = { acquirer: Acquirer; ticker: Ticker };
+/** The driver's values are views of what it received. */
+type RawRow = [value?: Bytes | null, echo?: Buffer];
 
-async function run<Row>({ acquirer, ticker }: Parts, work: Work): Promise<Row[]> {
-  const { queue, caller, meter, retry } = work.call;
-  const askedAt = performance.now();
-  let startedAt: number | undefined;
-  for (let attempt = 1; ; attempt++) {
-    const taken = acquirer.acquire(queue, caller);
-    const connection = taken instanceof Promise ? await taken : taken;
-    const sentAt = performance.now();
-    startedAt ??= sentAt;
-    const limitMs = Math.max(work.limitMs - (sentAt - startedAt), 1);
-    const end = await runStatement(connection, work.statement, { limitMs, caller, ticker });
-    if (meter !== undefined) meter.dbMs += performance.now() - sentAt;
-    acquirer.release(queue, connection, end.isSuspect);
-    if ("rows" in end) return end.rows as Row[];
-    const failure = { retry, ...end, isEarly: isEarly(startedAt, work) };
-    // A caller that has already waited that long gets the error, and does not have to wait again.
-    const isPatient = performance.now() - askedAt < ACQUIRE_LIMIT_MS;
-    if (attempt >= work.attempts || !isPatient || !isWorthAnother(failure, attempt))
-      throw toDatabaseError(end.error, failure);
-    await Bun.sleep(Math.random() * PAUSE_MS * attempt);
-  }
+/** The pipeline of a pool that is large enough for one, and how many connections are left for all else. */
+function openPipeline(
+  options: DatabaseOptions,
+  ticker: Ticker,
+): { pipeline: Pipeline | undefined; connections: number } {
+  const pipelines = countPipelines(options.connections);
+  const connections = options.connections - pipelines;
+  if (pipelines === 0) return { pipeline: undefined, connections };
+  const { url, name, prepare, onMismatch } = options;
+  const pipeline = makePipeline({
+    ...{ url, prepare, onMismatch, ticker },
+    name: `${name} pipeline`,
+    connections: pipelines,
+  });
+  return { pipeline, connections };
 }
 
-/** Whether a statement was cancelled well before its limit: then neither we nor the server's own limit cancelled it. */
-function isEarly(startedAt: number, { limitMs }: Work): boolean {
-  return performance.now() - startedAt < limitMs * 0.9;
+type Parts = RunParts & { pipeline: Pipeline | undefined };
+
+/** Pipelined if possible; otherwise, and if that gives no answer that is certainly right, on a connection of its own. */
+async function read<Row>(
+  parts: Parts,
+  work: Work & { statement: { parameters: readonly Parameter[] } },
+  compare: (rows: Row[]) => Compared,
+): Promise<Row[]> {
+  const parameters = [...work.statement.parameters, makeEcho()];
+  const statement = { ...work.statement, parameters };
+  const rows = await parts.pipeline?.ask(statement, {
+    ...work.call,
+    compare: (found) => (found.length === 0 ? undefined : compare(found as Row[])),
+  });
+  return rows === undefined ? await run<Row>(parts, { ...work, statement }) : (rows as Row[]);
 }
 
 /** Several statements give a list of results, one gives its rows. */

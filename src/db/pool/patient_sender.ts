@@ -1,0 +1,71 @@
+/**
+ * Sends statements on shared connections and waits for their answers, but not for long: whoever waits longer goes on
+ * without, and nothing is cancelled. A statement that holds up those behind it, such as one that waits for a lock, keeps its
+ * queue off shared connections for a while.
+ *
+ * @module
+ */
+import type { Connection, Statement } from "./connection.ts";
+import type { Ticker, Ticking } from "./ticker.ts";
+
+export type PatientSender = {
+  /** The rows; `undefined` if there was an error, or nothing in time. */
+  readonly send: (statement: Statement, by: Sending) => Promise<unknown[] | undefined>;
+  /** Whether somebody has waited in vain on a connection: it must be discarded. */
+  readonly isStuck: (connection: Connection) => boolean;
+  /** Whether a queue has held up others a moment ago. */
+  readonly isAvoided: (queue: string) => boolean;
+};
+
+export type Sending = { connection: Connection; queue: string };
+
+type Sent = Sending & { ticks: number; leave: () => void };
+
+/** Ticks, not time: after a pause of this process, answers that are already there are read first. */
+const PATIENCE_TICKS = 10;
+const AVOID_MS = 5000;
+
+export function makePatientSender(ticker: Ticker): PatientSender {
+  /** In the order in which they were sent. */
+  const sent = new Set<Sent>();
+  const stuck = new WeakSet<Connection>();
+  const avoided = new Map<string, number>();
+
+  const countTick = (one: Sent): void => {
+    one.ticks++;
+    const isLate = one.ticks > PATIENCE_TICKS;
+    if (!isLate && one.connection.isAlive()) return;
+    // The first one holds up those behind it.
+    if (isLate && !stuck.has(one.connection)) avoided.set(one.queue, performance.now() + AVOID_MS);
+    if (isLate) stuck.add(one.connection);
+    one.leave();
+  };
+  const ticking: Ticking = {
+    tick: () => {
+      for (const one of [...sent]) countTick(one);
+    },
+  };
+
+  return {
+    send: (statement, { connection, queue }) =>
+      new Promise((resolve) => {
+        const end = (rows: unknown[] | undefined): void => {
+          if (sent.delete(one) && sent.size === 0) ticker.remove(ticking);
+          resolve(rows);
+        };
+        const leave = (): void => end(undefined);
+        const one: Sent = { connection, queue, ticks: 0, leave };
+        if (sent.size === 0) ticker.add(ticking);
+        sent.add(one);
+        connection.send(statement).then(end, leave);
+      }),
+    isStuck: (connection) => stuck.has(connection),
+    isAvoided: (queue) => {
+      const until = avoided.get(queue);
+      if (until === undefined) return false;
+      if (performance.now() < until) return true;
+      avoided.delete(queue);
+      return false;
+    },
+  };
+}

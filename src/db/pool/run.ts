@@ -1,0 +1,58 @@
+/**
+ * A statement on a connection of its own, as often as it takes: it is sent again if it certainly did nothing and may
+ * succeed now.
+ *
+ * @module
+ */
+import { isWorthAnother, toDatabaseError } from "../sqlstate.ts";
+import type { Acquirer } from "./acquire.ts";
+import type { Statement } from "./connection.ts";
+import { type Caller, runStatement } from "./statement.ts";
+import type { Ticker } from "./ticker.ts";
+
+/** The longest wait for a connection. */
+export const ACQUIRE_LIMIT_MS = 3000;
+const PAUSE_MS = 20;
+
+export type RunParts = { acquirer: Acquirer; ticker: Ticker };
+
+export type Work = {
+  statement: Statement;
+  call: {
+    retry: "safe" | "unsafe";
+    queue: string;
+    caller?: Caller;
+    meter?: { dbMs: number };
+  };
+  limitMs: number;
+  attempts: number;
+};
+
+/** Its rows. @throws {Error} as `toDatabaseError` says */
+export async function run<Row>({ acquirer, ticker }: RunParts, work: Work): Promise<Row[]> {
+  const { queue, caller, meter, retry } = work.call;
+  const askedAt = performance.now();
+  let startedAt: number | undefined;
+  for (let attempt = 1; ; attempt++) {
+    const taken = acquirer.acquire(queue, caller);
+    const connection = taken instanceof Promise ? await taken : taken;
+    const sentAt = performance.now();
+    startedAt ??= sentAt;
+    const limitMs = Math.max(work.limitMs - (sentAt - startedAt), 1);
+    const end = await runStatement(connection, work.statement, { limitMs, caller, ticker });
+    if (meter !== undefined) meter.dbMs += performance.now() - sentAt;
+    acquirer.release(queue, connection, end.isSuspect);
+    if ("rows" in end) return end.rows as Row[];
+    const failure = { retry, ...end, isEarly: isEarly(startedAt, work) };
+    // A caller that has already waited that long gets the error, and does not have to wait again.
+    const isPatient = performance.now() - askedAt < ACQUIRE_LIMIT_MS;
+    if (attempt >= work.attempts || !isPatient || !isWorthAnother(failure, attempt))
+      throw toDatabaseError(end.error, failure);
+    await Bun.sleep(Math.random() * PAUSE_MS * attempt);
+  }
+}
+
+/** Whether a statement was cancelled well before its limit: then neither we nor the server's own limit cancelled it. */
+function isEarly(startedAt: number, { limitMs }: Work): boolean {
+  return performance.now() - startedAt < limitMs * 0.9;
+}

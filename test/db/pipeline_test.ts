@@ -1,0 +1,301 @@
+/** Pipelined reads: whose answer is delivered to whom, and who waits for whom, whatever the server and the network do. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { type Database, echoColumn, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { Problem } from "../../src/problem.ts";
+import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { makeMessage, makeRow, splitRow } from "../support/postgres_protocol.ts";
+import { type Action, openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+
+/** One of these is for pipelining. */
+const CONNECTIONS = 5;
+/** Fewer than one connection takes at once, and than one queue may use of it. */
+const CALLS = 20;
+const READ = `select $1::text as body, ${echoColumn(2)}`;
+const OBSERVE = { retry: "safe", queue: SERVICE_QUEUE } as const;
+
+let database: TestDatabase;
+let admin: Database;
+let proxy: PostgresProxy;
+let pool: Database;
+let mismatches = 0;
+beforeAll(async () => {
+  database = await makeDatabase();
+  admin = openDatabase({ url: database.adminUrl, connections: 2, prepare: true, name: "observer" });
+  await admin.message(`create table public.notes (note text primary key);
+    insert into public.notes values ('first'); select 1`);
+});
+afterAll(async () => {
+  await admin.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  proxy = await openPostgresProxy();
+  pool = openPool();
+  mismatches = 0;
+});
+afterEach(async () => {
+  await pool.close(0);
+  await proxy.close();
+});
+
+function openPool(prepare = true): Database {
+  return openDatabase({
+    url: proxy.toUrl(database.adminUrl),
+    connections: CONNECTIONS,
+    prepare,
+    name: "rowhouse test",
+    onMismatch: () => void mismatches++,
+  });
+}
+
+type ReadOptions = { text?: string; queue?: string; signal?: AbortSignal; through?: Database };
+
+/** The text that comes back for a text that is sent: its own, if all is well. */
+async function read(body: string, options: ReadOptions = {}): Promise<string | null> {
+  const { text = READ, queue = "app", signal, through = pool } = options;
+  const bytes = await through.bytes(text, [body], {
+    retry: "safe",
+    queue,
+    ...(signal === undefined ? {} : { caller: { signal } }),
+    isOwn: (found) => Buffer.from(found).toString() === body,
+  });
+  return bytes === null ? null : Buffer.from(bytes).toString();
+}
+
+const bodies = Array.from({ length: CALLS }, (_, index) => `body ${index}`);
+const readAll = (options?: ReadOptions) => Promise.all(bodies.map((body) => read(body, options)));
+
+/** The proxy's numbers of the connections that are for pipelining, and of those that statements were sent on. */
+function watchConnections(decide: (message: Message) => Action | undefined = () => undefined) {
+  const pipelines = new Set<number>();
+  const used: number[] = [];
+  proxy.onMessage((message) => {
+    const { connection, from, type, body, statement } = message;
+    if (from === "client" && type === "" && body.includes("rowhouse test pipeline"))
+      pipelines.add(connection);
+    if (type === "B" && statement?.includes("echo") === true) used.push(connection);
+    return pipelines.has(connection) ? decide(message) : undefined;
+  });
+  return { pipelines, used };
+}
+type Message = Parameters<Parameters<PostgresProxy["onMessage"]>[0]>[0];
+
+test.each([true, false])(
+  "reads are sent on one connection before any of them is answered (prepare: %p)",
+  async (prepare) => {
+    const through = openPool(prepare);
+    const { pipelines, used } = watchConnections();
+    await readAll({ through });
+    used.length = 0;
+    const sent = watchConnections(({ from }) => (from === "server" ? { hold: true } : undefined));
+    for (const one of pipelines) sent.pipelines.add(one);
+    const answers = readAll({ through });
+    await eventually(() => sent.used.length === CALLS);
+    expect(new Set(sent.used)).toEqual(pipelines);
+    proxy.release();
+    expect(await answers).toEqual(bodies);
+    await through.close(0);
+  },
+);
+
+describe("an answer on the way is never delivered to another caller:", () => {
+  const tamper: Record<string, (row: Buffer, before: Buffer) => Action> = {
+    "rows in another order": (_, before) => ({ send: [makeMessage("D", before)] }),
+    "the content of another row": (row, before) => ({
+      send: [makeRow([...splitRow(before).slice(0, 1), ...splitRow(row).slice(1)])],
+    }),
+    "a row twice": (row) => ({ send: [makeMessage("D", row), makeMessage("D", row)] }),
+    "a row and its end twice": (row) => ({
+      send: [makeMessage("D", row), makeMessage("Z", Buffer.from("I"))],
+    }),
+    "no row": () => ({ send: [] }),
+    "an error in place of a row": () => ({
+      send: [makeMessage("E", Buffer.from("SERROR\0VERROR\0C22012\0Mno\0\0"))],
+    }),
+  };
+  test.each(Object.entries(tamper))("%s", async (_, change) => {
+    let before: Buffer | undefined;
+    let changed = 0;
+    const { pipelines } = watchConnections(({ type, from, body }) => {
+      if (from !== "server" || type !== "D" || !body.includes("body")) return undefined;
+      const last = before;
+      before = Buffer.from(body);
+      // The first connection alone: those who are asked again may be pipelined again later.
+      if (last === undefined || pipelines.size > 1) return undefined;
+      changed++;
+      return change(body, last);
+    });
+    for (let round = 0; round < 5; round++) expect(await readAll()).toEqual(bodies);
+    expect(changed).toBeGreaterThan(0);
+  });
+
+  test("it is told once, and the connection is ended", async () => {
+    const { pipelines } = watchConnections(({ type, from, body }) =>
+      from === "server" && type === "D" && body.includes("body 7") && mismatches === 0
+        ? { send: [makeRow([splitRow(body)[0] ?? body, splitRow(body)[0] ?? body])] }
+        : undefined,
+    );
+    expect(await readAll()).toEqual(bodies);
+    expect(mismatches).toBe(1);
+    expect(await readAll()).toEqual(bodies);
+    expect(pipelines.size).toBe(2);
+    expect(mismatches).toBe(1);
+  });
+});
+
+test("what was not found is asked again on a connection of its own", async () => {
+  const text = `select note as body, ${echoColumn(2)} from public.notes where note = $1`;
+  const nothing = `select null::text as body, ${echoColumn(2)} where $1 <> ''`;
+  const { pipelines, used } = watchConnections();
+  expect(await read("second", { text })).toBeNull();
+  expect(await read("second", { text: nothing })).toBeNull();
+  expect(used.map((connection) => pipelines.has(connection))).toEqual([true, false, true, false]);
+  expect(mismatches).toBe(0);
+});
+
+test("an error is that of the caller's own attempt, and nobody else's", async () => {
+  const text = `select (1 / $1::int4)::text as body, ${echoColumn(2)}`;
+  const ends = await Promise.allSettled([
+    ...bodies.map((body) => read(body)),
+    read("0", { text }),
+    ...bodies.map((body) => read(body)),
+  ]);
+  expect(ends.filter(({ status }) => status === "rejected")).toMatchObject([
+    { reason: { code: "22012" } },
+  ]);
+});
+
+/** Holds a lock on the notes while `use` runs. */
+async function whileLocked(use: () => Promise<void>): Promise<void> {
+  const mark = crypto.randomUUID();
+  const lock = admin.message(
+    `lock table public.notes in access exclusive mode; select pg_sleep(20) /* ${mark} */`,
+  );
+  const ask = (what: string) =>
+    admin.query(
+      `select ${what} from pg_stat_activity join pg_locks using (pid) where position($1::text in query) > 0
+        and mode = 'AccessExclusiveLock' and granted and pid <> pg_backend_pid()`,
+      [mark],
+      OBSERVE,
+    );
+  const ended = lock.catch(() => undefined);
+  await eventually(async () => (await ask("true")).length > 0);
+  await use();
+  await ask("pg_cancel_backend(pid)");
+  await ended;
+}
+
+const LOCKED = `select note as body, ${echoColumn(2)} from public.notes where note = $1`;
+
+test("whoever waits behind a lock waits alone, and its queue is not pipelined for a while", async () => {
+  const lockedOn = new Set<number>();
+  const { pipelines, used } = watchConnections(({ connection, type, body }) => {
+    if (type === "P" && body.includes("public.notes")) lockedOn.add(connection);
+    return undefined;
+  });
+  expect(await read("first", { text: LOCKED })).toBe("first");
+  let waiting: Promise<unknown> = Promise.resolve();
+  await whileLocked(async () => {
+    const isOver: string[] = [];
+    waiting = read("first", { text: LOCKED, queue: "locked" }).then((found) =>
+      isOver.push(found ?? ""),
+    );
+    expect(await readAll({ queue: "other" })).toEqual(bodies);
+    await eventually(() => pipelines.has(used.at(-1) ?? 0) === false);
+    const again = read("first", { text: LOCKED, queue: "locked" });
+    expect(await readAll({ queue: "other" })).toEqual(bodies);
+    expect(isOver).toEqual([]);
+    waiting = Promise.all([waiting, again]);
+  });
+  await waiting;
+  // Pipelined before the lock and once behind it, but not again.
+  expect(lockedOn.size).toBe(1);
+});
+
+test("callers who leave or are late cancel nothing on a shared connection", async () => {
+  const processes = new Map<number, number>();
+  const cancelled: number[] = [];
+  const pipelines = new Set<number>();
+  proxy.onMessage(({ connection, from, type, body }) => {
+    if (from === "server" && type === "K") processes.set(body.readInt32BE(0), connection);
+    if (from !== "client" || type !== "") return undefined;
+    if (body.includes("rowhouse test pipeline")) pipelines.add(connection);
+    if (body.readInt32BE(0) === CANCEL_CODE) cancelled.push(body.readInt32BE(4));
+    return undefined;
+  });
+  await readAll();
+  const callers = bodies.map(() => new AbortController());
+  await whileLocked(async () => {
+    const locked = callers.map(({ signal }) =>
+      read("first", { text: LOCKED, queue: "locked", signal }).catch(() => undefined),
+    );
+    for (const caller of callers) caller.abort();
+    expect(await readAll({ queue: "other" })).toEqual(bodies);
+    await Promise.all(locked);
+  });
+  expect(pipelines.size).toBeGreaterThan(0);
+  expect(cancelled.filter((pid) => pipelines.has(processes.get(pid) ?? 0))).toEqual([]);
+});
+const CANCEL_CODE = 80877102;
+
+test("reads go on while their connection is frozen, and on a new one afterwards", async () => {
+  const { pipelines, used } = watchConnections(({ from, body, connection }) =>
+    from === "server" && body.includes("body 7") && connection === Math.min(...pipelines)
+      ? { fault: "freeze" }
+      : undefined,
+  );
+  expect(await readAll()).toEqual(bodies);
+  await eventually(async () => {
+    used.length = 0;
+    expect(await readAll({ queue: "other" })).toEqual(bodies);
+    return used.every((connection) => pipelines.has(connection));
+  });
+  expect(pipelines.size).toBe(2);
+});
+
+test("a queue that floods leaves places on the shared connection to others", async () => {
+  await readAll();
+  const { used, pipelines } = watchConnections();
+  proxy.onMessage(({ from, type, statement, connection }) => {
+    if (type === "B" && statement?.includes("echo") === true) used.push(connection);
+    return from === "server" ? { hold: true } : undefined;
+  });
+  const flood = Promise.all(Array.from({ length: 5 }, () => readAll({ queue: "flood" })));
+  await eventually(() => used.length >= CALLS);
+  const before = used.length;
+  const other = read("other", { queue: "other" });
+  await eventually(() => used.length > before);
+  await proxy.heal();
+  expect(await other).toBe("other");
+  expect(await flood).toEqual(Array.from({ length: 5 }, () => bodies));
+  expect(pipelines.size).toBe(0);
+});
+
+test("through killed connections every read ends, and none with another's answer", async () => {
+  const ends = new Set<string>();
+  let isOver = false;
+  const workers = Array.from({ length: 40 }, async (_, index) => {
+    for (let count = 0; !isOver; count++) {
+      const body = `${index} ${count}`;
+      const found = await read(body, { queue: `${index % 4}` }).catch((error: unknown) =>
+        error instanceof Problem ? body : "an unexpected error",
+      );
+      ends.add(found === body ? "right" : `${body} got ${found}`);
+    }
+  });
+  for (let round = 0; round < 60; round++) {
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'rowhouse test%'
+      order by random() limit 1`,
+      [],
+      OBSERVE,
+    );
+    await Bun.sleep(5);
+  }
+  isOver = true;
+  await Promise.all(workers);
+  expect([...ends]).toEqual(["right"]);
+  expect(mismatches).toBe(0);
+  expect(pool.stats()).toMatchObject({ busy: 0, waiting: 0 });
+}, 60_000);
