@@ -1,9 +1,12 @@
 /** What an API key, a session's cookie and a dump can and cannot do. Each sentence stands in docs/security.md. @module */
 import { expect } from "bun:test";
 import { makePasswordLink, revokeKey, toProof } from "../../../src/accounts/mod.ts";
+import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { testDeps } from "../../support/deps.ts";
+import { makeHistory, postMigrations } from "../../support/history.ts";
 import { type Jar, PASSWORD, sharedCookie, signInAs, visit } from "../../support/people.ts";
+import { freshName } from "../../support/push.ts";
 import { digestOf, guesses, LIST, makeKey, me, type Page, type World } from "./world.ts";
 
 export const CREDENTIALS: Page = {
@@ -45,6 +48,18 @@ export const CREDENTIALS: Page = {
         expect(
           (await world.service.call(app, "/v1/data/schema", { method: "POST", json })).status,
         ).toBe(403);
+      },
+      "have the SQL in a migration run: a service takes only the definition from its text.": async (
+        world,
+      ) => {
+        const { service } = world;
+        const app = await service.makeApp();
+        const name = freshName();
+        const schema = defineSchema({ [name]: { title: t.string() } });
+        const texts = makeHistory([schema], `drop table data.${LIST.split("/").at(-1)} cascade;\n`);
+        const answer = await postMigrations({ service, app }, texts, schema);
+        expect(answer.json).toMatchObject({ status: "applied", steps: [`create table ${name}`] });
+        expect((await service.call(world.mine, LIST)).status).toBe(200);
       },
       "be used once it is revoked, not even at a process that has it in memory.": async (world) => {
         const key = await makeKey(world, world.mine);
