@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { COMPOSE as VARIABLES } from "../../src/bin/cli/generated.ts";
 import { makeProject, ROOT, runCommand, schemaText } from "../support/command.ts";
 import { fillIn, runInitLogins, SERVICES } from "../support/compose.ts";
 import { buildImage, type Container, type Image } from "../support/container.ts";
@@ -9,7 +10,11 @@ import { type DebianCluster, runTool, startDebianCluster } from "../support/debi
 import { eventually } from "../support/eventually.ts";
 
 const BUILD_MS = 480_000;
-const PASSWORDS = { ADMIN_PASSWORD: "a1", LOGIN_PASSWORD: "b2", PUSH_PASSWORD: "c3" };
+/** All that compose.yaml asks for. */
+const PASSWORDS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.keys(VARIABLES).map((name) => [name, crypto.randomUUID().replaceAll("-", "")]),
+);
+const { ADMIN_PASSWORD } = PASSWORDS;
 const SETTINGS = {
   ...PASSWORDS,
   COOKIE_DOMAIN: "example.org",
@@ -25,7 +30,10 @@ beforeAll(async () => {
   image = buildImage();
   cluster = await startDebianCluster({ password: "postgres" });
   runTool("psql", ["-q", cluster.url], CREATE);
-  runInitLogins({ ...cluster, url: toUrl("rowhouse_admin:a1@postgres:5432/rowhouse") }, PASSWORDS);
+  runInitLogins(
+    { ...cluster, url: toUrl(`rowhouse_admin:${ADMIN_PASSWORD}@postgres:5432/rowhouse`) },
+    PASSWORDS,
+  );
   project = makeProject({ "schema/mod.ts": schemaText("{ notes: { title: t.string() } }") });
 }, BUILD_MS);
 afterAll(async () => {
@@ -35,7 +43,7 @@ afterAll(async () => {
 });
 
 /** What PostgreSQL's own image does with `POSTGRES_USER` and `POSTGRES_DB`. */
-const CREATE = `create role rowhouse_admin superuser login password 'a1';
+const CREATE = `create role rowhouse_admin superuser login password '${ADMIN_PASSWORD}';
 create database rowhouse owner rowhouse_admin;`;
 
 /** A connection string of compose.yaml, where PostgreSQL and the pooler are the test's cluster. */

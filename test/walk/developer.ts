@@ -62,7 +62,7 @@ export async function equip(machine: Machine, { lacks }: Shape): Promise<void> {
   await machine.run(`useradd --create-home --shell /bin/bash ${DEVELOPER.account}`);
   const paths = lacks.map((name) => `{/usr/local,/usr,}/{bin,sbin}/${name}`);
   await machine.run(`rm -f ${paths.join(" ")}`);
-  if (lacks.includes("node")) await installOwnBun(machine);
+  await (lacks.includes("node") ? installOwnBun(machine) : linkNode(machine));
   for (const name of lacks) await machine.run(`command -v ${name}`, { exits: 1 });
   await checkOut(machine, "rowhouse", DEVELOPER);
   await machine.run("mkdir my-app", DEVELOPER);
@@ -73,6 +73,12 @@ async function installOwnBun(machine: Machine): Promise<void> {
   const input = readFileSync(process.execPath);
   await machine.run("cat >/usr/local/bin/bun && chmod 755 /usr/local/bin/bun", { input });
   await machine.run("ln -s bun /usr/local/bin/bunx");
+}
+
+/** Where this machine has them in another place than Debian's packages do. */
+async function linkNode(machine: Machine): Promise<void> {
+  for (const name of ["node", "npm", "npx"])
+    await machine.run(`command -v ${name} || ln -s '${Bun.which(name)}' /usr/local/bin/${name}`);
 }
 
 /** What git would give to whoever checks out, with what is not committed yet. */

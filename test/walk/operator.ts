@@ -6,13 +6,14 @@ import { ROOT } from "../support/command.ts";
 import type { Machine } from "../support/machine.ts";
 import { AS_DEVELOPER, type Shape, startServer } from "./developer.ts";
 
-/** Words that stand for secrets on the page. */
-const SECRETS: Readonly<Record<string, string>> = Object.fromEntries(
-  ["ADMIN_PASSWORD", "LOGIN_PASSWORD", "PUSH_PASSWORD", "THE_IDENTITY_SECRET"].map((name) => [
-    name,
-    Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("hex"),
-  ]),
-);
+/** Secrets by the words that stand for them on the page. */
+const secrets = new Map<string, string>();
+
+function toSecret(word: string): string {
+  const secret = secrets.get(word) ?? crypto.randomUUID().replaceAll("-", "");
+  secrets.set(word, secret);
+  return secret;
+}
 
 const SECTION = "## On one machine, from nothing";
 const PROGRAM = "/opt/rowhouse";
@@ -67,10 +68,7 @@ function readSteps(): Step[] {
   const lines = section.split("\n");
   return readBlocks(section).map(({ line, language, code }) => {
     const before = readParagraph(lines.slice(0, line - 1));
-    const text = Object.entries(SECRETS).reduce(
-      (made, [name, secret]) => made.replace(new RegExp(`\\b${name}\\b`, "g"), secret),
-      code,
-    );
+    const text = code.replace(/\b(?:[A-Z]+_PASSWORD|THE_[A-Z_]+)\b/g, toSecret);
     return { ...toTarget(language, before), text };
   });
 }
@@ -96,7 +94,7 @@ function toPsql(account: string): string {
   const psql = "psql --no-psqlrc --quiet --set ON_ERROR_STOP=1";
   return account === "postgres"
     ? `runuser -u postgres -- ${psql}`
-    : `PGPASSWORD='${SECRETS["ADMIN_PASSWORD"]}' ${psql} --host 127.0.0.1 --username rowhouse_admin rowhouse`;
+    : `PGPASSWORD='${toSecret("ADMIN_PASSWORD")}' ${psql} --host 127.0.0.1 --username rowhouse_admin rowhouse`;
 }
 
 function inBackground(command: string): string {
@@ -168,11 +166,11 @@ export async function startStaging(machine: Machine, { rowhouse }: Shape): Promi
   const input = "create database rowhouse_staging owner rowhouse_admin;";
   await machine.run(toPsql("postgres"), { input });
   const toUrl = (login: string, secret: string) =>
-    `postgres://${login}:${SECRETS[secret]}@127.0.0.1:5432/rowhouse_staging`;
+    `postgres://${login}:${toSecret(secret)}@127.0.0.1:5432/rowhouse_staging`;
   const env = {
     PORT: "8790",
     DATABASE_URL: toUrl("rowhouse_login", "LOGIN_PASSWORD"),
-    IDENTITY_SECRET: SECRETS["THE_IDENTITY_SECRET"] ?? "",
+    IDENTITY_SECRET: toSecret("THE_IDENTITY_SECRET"),
   };
   const serving = { ...env, ADMIN_DATABASE_URL: toUrl("rowhouse_push_login", "PUSH_PASSWORD") };
   const admin = { ...env, ADMIN_DATABASE_URL: toUrl("rowhouse_admin", "ADMIN_PASSWORD") };
