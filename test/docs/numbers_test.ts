@@ -1,0 +1,46 @@
+/** The numbers that pages tell, where no table is generated: they are those of the code. */
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DEFAULT_PER_MINUTE, LINK_LIFE_S } from "../../src/accounts/mod.ts";
+import { SETTINGS } from "../../src/config.ts";
+import { MAX_ROWS } from "../../src/data/query.ts";
+import { LIST_BYTES, MAX_BODY } from "../../src/data/routes.ts";
+import { EXECUTION_LIMIT_MS } from "../../src/db/pool/mod.ts";
+import { MAX_BYTES } from "../../src/push/mod.ts";
+import { RETRY_WAIT_MAX_MS } from "../../src/sdk/retry_wait.ts";
+import { ROOT } from "../support/command.ts";
+
+const MB = 1_048_576;
+const sdk = readFileSync(join(ROOT, "src/sdk/data.ts"), "utf8");
+const constant = (name: string) =>
+  Number(new RegExp(`const ${name} = ([\\d_]+)`).exec(sdk)?.[1]?.replaceAll("_", ""));
+const show = (number: number) => number.toLocaleString("en-US");
+
+const SAYS: Readonly<Record<string, readonly string[]>> = {
+  "docs/data.md": [
+    `| rows in an answer | ${MAX_ROWS} |`,
+    `| request body | ${MAX_BODY / 1024} KB |`,
+    `| execution time | ${EXECUTION_LIMIT_MS / 1000} s |`,
+    `| ${LIST_BYTES / MB} MB (\`MAX_RESPONSE_BYTES\`) |`,
+    `| ${show(DEFAULT_PER_MINUTE)} a minute`,
+  ],
+  "docs/push.md": [
+    `| ${SETTINGS.PUSHES_PER_HOUR.initial} an hour (\`PUSHES_PER_HOUR\`)`,
+    `| ${Number(SETTINGS.JOURNAL_BYTES.initial) / MB} MB (\`JOURNAL_BYTES\`)`,
+    `| a request | ${MAX_BYTES / MB} MB;`,
+  ],
+  "docs/sdk.md": [
+    `| \`timeoutMs\` | ${show(constant("TIMEOUT_MS"))} |`,
+    `| \`retries\` | ${constant("RETRIES")} |`,
+    `(not if that is more than ${RETRY_WAIT_MAX_MS / 1000} s)`,
+  ],
+  "docs/identity.md": [`expires after ${LINK_LIFE_S / 86_400} days`],
+};
+
+describe.each(Object.entries(SAYS))("%s", (page, says) => {
+  const text = readFileSync(join(ROOT, page), "utf8");
+  test.each(says)("says %p", (words) => {
+    expect(text.includes(words)).toBe(true);
+  });
+});
