@@ -26,11 +26,11 @@ export type ReplayBody = {
  *
  * @throws {Problem} invalid_schema — all faults at once
  */
-export function readReplayBody(body: Readonly<Record<string, unknown>>): ReplayBody {
+export async function readReplayBody(body: Readonly<Record<string, unknown>>): Promise<ReplayBody> {
   const { dryRun, details: flagFaults } = readDryRun(body);
   const read = readDefinition(body["definition"]);
   const texts = readTexts(body["migrations"], dryRun ? MAX_PLANNED : 1);
-  const migrations = (texts ?? []).map(readMigration);
+  const migrations = await readMigrations(texts ?? []);
   const details = [
     ...("faults" in read ? read.faults.map(toDetail) : []),
     ...(texts === undefined ? [describeTexts(dryRun)] : []),
@@ -60,6 +60,16 @@ function readTexts(value: unknown, most: number): string[] | undefined {
 function describeTexts(dryRun: boolean): Detail {
   const count = dryRun ? `1 to ${MAX_PLANNED} texts` : "the text of one migration";
   return { path: "/migrations", message: `Cannot read the migrations: must be a list of ${count}` };
+}
+
+/** Each is as large as a push may be: other requests have their turn in between. */
+async function readMigrations(texts: readonly string[]) {
+  const read: ReturnType<typeof readMigration>[] = [];
+  for (const text of texts) {
+    read.push(readMigration(text));
+    await Bun.sleep(0);
+  }
+  return read;
 }
 
 function readMigration(text: string): CheckedMigration | { faults: string[] } {

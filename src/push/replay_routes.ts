@@ -33,7 +33,7 @@ async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Pr
   refuseQuery(context.query);
   checkJsonBody(context.request);
   const body = checkObject(parseJson(await readText(context.request, MAX_REPLAY_BYTES)));
-  const { migrations, next, definition } = readReplayBody(body);
+  const { migrations, next, definition } = await readReplayBody(body);
   const isApplying = next !== undefined;
   const app = await beginPush(deps, context.principal, { isApplying });
   const { journalBytes } = deps.pushLimits;
