@@ -37,6 +37,7 @@ const WANT: Readonly<Record<string, { path?: string; body?: string; want: number
     want: keyOnly(404),
   },
   "POST /v1/data/schema": { want: keyOnly(415) },
+  "POST /v1/data/schema/migrations": { want: keyOnly(415) },
   "GET /live": { want: all(200) },
   "GET /ready": { want: all(200) },
   "GET /v1/auth/me": {

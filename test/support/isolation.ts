@@ -5,10 +5,12 @@
  *
  * @module
  */
+
 import { expect } from "bun:test";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { routes } from "../../src/service/routes.ts";
+import { makeHistory } from "./history.ts";
 import type { Answer, Call, TestApp, TestService } from "./service.ts";
 
 const shared = {
@@ -32,6 +34,8 @@ const BOTH = "00000000-0000-7000-8000-000000000002";
 const THEIRS = "00000000-0000-7000-8000-000000000003";
 const NOBODYS = "00000000-0000-7000-8000-000000000004";
 const SECRET = "the other app's words";
+/** Of a project that only knows its own tables. */
+const HISTORY = makeHistory([mine]);
 
 type Ask = Call & { path: string };
 
@@ -59,6 +63,11 @@ const PLAIN: Readonly<Record<string, () => Ask>> = {
     path: "/v1/data/schema",
     method: "POST",
     json: { definition: { version: 1, tables: [] }, journal: [], dryRun: true },
+  }),
+  "POST /v1/data/schema/migrations": () => ({
+    path: "/v1/data/schema/migrations",
+    method: "POST",
+    json: { definition: { version: 1, tables: [] }, migrations: HISTORY, dryRun: true },
   }),
 };
 
