@@ -75,6 +75,7 @@ const REASONS: readonly string[] = [
   "a drawing",
   "an example of style",
   "needs Docker",
+  "needs systemd",
   "needs a domain of one's own",
   "takes minutes",
 ];
@@ -93,8 +94,9 @@ function isRunBy(file: string, path: string): boolean {
   return existsSync(join(ROOT, file)) && read(file).includes(path);
 }
 
-/** From the root, from src/, by its name alone, or a file that the code itself reads and writes in projects. */
+/** From the root, from src/, by its name alone; a file of a project, which the code names; or what a build makes. */
 function isThere(word: string): boolean {
+  if (read(".gitignore").split("\n").includes(word)) return true;
   if (code.includes(`= ${JSON.stringify(word)}`)) return true;
   if (existsSync(join(ROOT, word)) || existsSync(join(ROOT, "src", word))) return true;
   if (word.endsWith("/")) return sources.some((path) => path.includes(`/${word}`));

@@ -78,7 +78,7 @@ describe("its commands, in their order,", () => {
       expect(kinds).toContain(kind);
     const rest = lines.filter((line) => !commands.includes(line));
     const others =
-      /^(ADMIN_DATABASE_URL=.*|DATABASE_URL=.*|docker compose|cp|useradd|cd|set|pg_dump|pg_dumpall|psql|pg_restore|export) |^ /;
+      /^(ADMIN_DATABASE_URL=.*|DATABASE_URL=.*|docker compose|cp|useradd|cd|set|pg_dump|pg_dumpall|psql|pg_restore|export|systemctl) |^ /;
     expect(rest.filter((line) => !others.test(line))).toEqual([]);
   });
 });
