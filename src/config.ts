@@ -11,7 +11,7 @@ import {
   MIN_AUDIT_RETENTION_S,
   MIN_IDENTITY_SECRET_BYTES,
 } from "./accounts/mod.ts";
-import { LIST_BYTES, LIST_CACHE_BYTES } from "./data/mod.ts";
+import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES } from "./data/mod.ts";
 import { isProxy, MIN_SECRET_BYTES } from "./gateway/mod.ts";
 import { DEFAULT_SETTINGS } from "./identity/mod.ts";
 import { LOG_LEVELS } from "./observe.ts";
@@ -127,6 +127,12 @@ export const SETTINGS = {
     initial: String(LIST_CACHE_BYTES),
     about:
       "How much memory each process may use to keep the pages it has answered, so that a list that has not changed is not built again; the database confirms each one before it is sent. 0: none are kept.",
+  },
+  IDEMPOTENCY_BYTES: {
+    form: whole(0, 1_099_511_627_776),
+    initial: String(IDEMPOTENCY_BYTES),
+    about:
+      "How many bytes of answers to writes with an Idempotency-Key are kept for each app, for 24 hours; past it, new keys get 429. Counted every ten minutes, and by each process in between.",
   },
   PUSHES_PER_HOUR: {
     form: whole(1, 1_000_000),

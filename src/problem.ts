@@ -22,7 +22,7 @@ export const PROBLEMS = {
   invalid_id: { status: 400, when: "the id in the path is not a UUID" },
   invalid_precondition: {
     status: 400,
-    when: "`If-Match` or `If-None-Match` is neither `*` nor a list of entity tags",
+    when: "`If-Match` or `If-None-Match` is neither `*` nor a list of entity tags, or `Idempotency-Key` is not 1 to 255 printable ASCII characters",
   },
   invalid_request: {
     status: 400,
@@ -75,9 +75,17 @@ export const PROBLEMS = {
     status: 422,
     when: "values do not fit their columns; `details` names every one",
   },
+  idempotency_mismatch: {
+    status: 422,
+    when: "the `Idempotency-Key` was used with another request in the last 24 hours",
+  },
   invalid_schema: {
     status: 422,
     when: "the pushed definition has faults; `details` names every one",
+  },
+  idempotency_full: {
+    status: 429,
+    when: "this app has used up its room for idempotency keys of the last 24 hours: send none, or wait; an operator can give it more (`IDEMPOTENCY_BYTES`)",
   },
   rate_limited: { status: 429, when: "too many requests; retry after `Retry-After` seconds" },
   request_failed: {

@@ -47,6 +47,7 @@ const TYPES = {
   text: { name: "pg_catalog.text", printed: "text" },
   bytea: { name: "pg_catalog.bytea", printed: "bytea" },
   tags: { name: "pg_catalog.text", printed: "text" },
+  claim: { name: "pg_catalog.bytea", printed: "bytea" },
 } as const;
 type ValueOf = {
   uuid: string;
@@ -54,6 +55,7 @@ type ValueOf = {
   text: string;
   bytea: Uint8Array;
   tags: string | null;
+  claim: Uint8Array | null;
 };
 
 const ARGUMENTS = {
@@ -74,6 +76,8 @@ const ARGUMENTS = {
   match: "tags",
   /** The tags of the states of a page that the caller has, with commas between; `null` if it has none. */
   known: "tags",
+  /** The idempotency key and its request, as `rowhouse.claim_key` takes them; `null` without a key. */
+  claim: "claim",
 } as const satisfies Readonly<Record<string, keyof typeof TYPES>>;
 type Argument = keyof typeof ARGUMENTS;
 
@@ -83,8 +87,8 @@ const OF_CALLER = ["app", "proof"] as const satisfies readonly Argument[];
 const OF_ENDPOINT = {
   list: ["limit", "offset", "bytes", "known"],
   get: ["id", "bytes"],
-  create: ["id", "body", "bytes"],
-  update: ["id", "body", "bytes", "match"],
+  create: ["id", "body", "bytes", "claim"],
+  update: ["id", "body", "bytes", "match", "claim"],
   delete: ["id", "match"],
 } as const satisfies Readonly<Record<Endpoint, readonly Argument[]>>;
 

@@ -31,9 +31,10 @@ with relations as (
   from pg_catalog.pg_class
   where relnamespace = pg_catalog.to_regnamespace('data') and relkind in ('r', 'p', 'v', 'm', 'f')
   union all
-  -- What keys are believed by is kept apart as rows are.
-  select oid, 'rowhouse.proofs', 'rowhouse_owner', relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
-  from pg_catalog.pg_class where oid = pg_catalog.to_regclass('rowhouse.proofs')
+  -- What keys are believed by, and what writes were answered, are kept apart as rows are.
+  select oid, 'rowhouse.' || relname, 'rowhouse_owner', relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
+  from pg_catalog.pg_class
+  where oid in (pg_catalog.to_regclass('rowhouse.proofs'), pg_catalog.to_regclass('rowhouse.idempotency_keys'))
 ),
 tables as (select * from relations where relkind in ('r', 'p')),
 functions as (

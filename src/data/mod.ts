@@ -1,4 +1,10 @@
 /** Data: rows of apps' tables over REST. Knows no SQL except the call of a generated function. @module */
+export {
+  IDEMPOTENCY_BYTES,
+  type IdempotencyRoom,
+  makeIdempotencyRoom,
+} from "./idempotency.ts";
+export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep.ts";
 export { type ListCache, makeListCache } from "./list_cache.ts";
 export { MAX_ROWS } from "./query.ts";
 export {

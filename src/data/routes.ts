@@ -15,7 +15,14 @@ import {
   type RecordedTable,
   toParameters,
 } from "../catalog/mod.ts";
-import { type Database, readSqlState, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
+import {
+  type Database,
+  MAX_KEPT_ANSWER_BYTES,
+  readSqlState,
+  SIGNALS,
+  SignalError,
+  ViolationError,
+} from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
   acceptsEventStream,
@@ -44,6 +51,15 @@ import {
   checkMatch,
   readFound,
 } from "./answers.ts";
+import {
+  type IdempotencyRoom,
+  KEY_BYTES,
+  type Replay,
+  readIdempotencyKey,
+  readReplay,
+  replayHeaders,
+  toClaim,
+} from "./idempotency.ts";
 import type { ListCache } from "./list_cache.ts";
 import { ONLY_PAGES, readPage } from "./query.ts";
 import { readJsonObject } from "./read_json.ts";
@@ -59,6 +75,8 @@ export type DataDeps = {
   maxResponseBytes: number;
   /** Pages that were answered, for as long as the database says that they are right. */
   listCache: ListCache;
+  /** How much room each app has left for idempotency keys. */
+  idempotencyRoom: IdempotencyRoom;
 };
 
 /** Maximum size of a body in bytes, the service's documented limit: 100 KB. */
@@ -111,32 +129,52 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   const found = findTable(deps, context) ?? (await findNewTable(deps, context));
   checkAccept(context.request);
   refuseQuery(context.query, ONLY_PAGES);
-  const { table, row } = await readBody(deps, context, { table: found, whole: true });
+  const key = readIdempotencyKey(context.request);
+  const { table, row, body } = await readBody(deps, context, { table: found, whole: true });
+  const path = `/v1/data/db/${table.name}`;
   const id = deps.makeId();
   const made = await callFunction(deps, context, {
     table,
     endpoint: "create",
-    values: { id, body: row.text, bytes: deps.maxResponseBytes },
+    values: {
+      id,
+      body: row.text,
+      bytes: deps.maxResponseBytes,
+      claim: claimFor(deps, context, { key, path, body }),
+    },
   });
-  return answerRow(made, {
-    status: 201,
-    headers: { location: `/v1/data/db/${table.name}/${id}` },
-  });
+  const replay = takeReplay(deps, context, { key, found: made });
+  if (replay === undefined)
+    return answerRow(made, { status: 201, headers: { location: `${path}/${id}` } });
+  const location = `${path}/${readId(replay.body)}`;
+  const headers = { location, ...replayHeaders(replay) };
+  return answerRow(replay.body, { status: 201, headers });
 }
 
 async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const found = findTable(deps, context) ?? (await findNewTable(deps, context));
   const id = readRowRequest(context);
   const wanted = readIfMatch(context.request);
-  const { table, row } = await readBody(deps, context, { table: found, whole: false });
+  const key = readIdempotencyKey(context.request);
+  const { table, row, body } = await readBody(deps, context, { table: found, whole: false });
   if (row.known === 0)
     return answerRow(checkMatch(await readOne(deps, context, { table, id }), wanted));
+  const path = `/v1/data/db/${table.name}/${id}`;
   const updated = await callFunction(deps, context, {
     table,
     endpoint: "update",
-    values: { id, body: row.text, bytes: deps.maxResponseBytes, match: listTags(wanted) ?? null },
+    values: {
+      id,
+      body: row.text,
+      bytes: deps.maxResponseBytes,
+      match: listTags(wanted) ?? null,
+      claim: claimFor(deps, context, { key, path, body }),
+    },
   });
-  return answerRow(takeMatched(updated));
+  const replay = takeReplay(deps, context, { key, found: updated });
+  return replay === undefined
+    ? answerRow(takeMatched(updated))
+    : answerRow(replay.body, { headers: replayHeaders(replay) });
 }
 
 async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
@@ -160,6 +198,40 @@ async function readOne(
   const values = { id, bytes: deps.maxResponseBytes };
   return await callFunction(deps, context, { table, endpoint: "get", values });
 }
+
+type KeyedRequest = { key: string | undefined; path: string; body: string };
+
+/** What a function claims for a request with an idempotency key. */
+function claimFor(
+  { idempotencyRoom }: DataDeps,
+  context: KeyRequestContext,
+  { key, path, body }: KeyedRequest,
+): Uint8Array | null {
+  if (key === undefined) return null;
+  const hasRoom = idempotencyRoom.hasRoom(context.principal.appId);
+  return toClaim(context, { key, path, body, hasRoom });
+}
+
+/** The first answer to this key, if this is not it. */
+function takeReplay(
+  { idempotencyRoom }: DataDeps,
+  { principal }: KeyRequestContext,
+  { key, found }: { key: string | undefined; found: Uint8Array<ArrayBuffer> | null },
+): Replay | undefined {
+  if (key === undefined) return undefined;
+  const replay = readReplay(found);
+  if (replay === undefined && found !== null)
+    idempotencyRoom.add(principal.appId, Math.min(found.length, MAX_KEPT_ANSWER_BYTES) + KEY_BYTES);
+  return replay;
+}
+
+/** The id at the start of a row's text. */
+function readId(row: Uint8Array): string {
+  return new TextDecoder().decode(row.subarray(ID_START, ID_START + ID_LENGTH));
+}
+
+const ID_START = '{"id":"'.length;
+const ID_LENGTH = 36;
 
 /** What a write returned. @throws {Problem} precondition_failed — that the row is in another state */
 function takeMatched(found: Uint8Array<ArrayBuffer> | null): Uint8Array<ArrayBuffer> | null {
@@ -218,11 +290,12 @@ async function readBody(
   deps: DataDeps,
   context: KeyRequestContext,
   { table, whole }: { table: RecordedTable; whole: boolean },
-): Promise<{ table: RecordedTable; row: ReadRow }> {
+): Promise<{ table: RecordedTable; row: ReadRow; body: string }> {
   const { catalog } = deps;
   const { request, principal } = context;
   checkJsonBody(request);
-  const body = readJsonObject(await readText(request, MAX_BODY));
+  const text = await readText(request, MAX_BODY);
+  const body = readJsonObject(text);
   let current = table;
   let row = readRow(table.definition, body, { whole });
   if (row.hasUnknown || row.faults.length > 0) {
@@ -234,7 +307,7 @@ async function readBody(
     await checkProof(deps, context, current);
     throw toInvalid(row.faults);
   }
-  return { table: current, row };
+  return { table: current, row, body: text };
 }
 
 /** No row has it: ids are made by the service. */
@@ -250,7 +323,7 @@ async function checkProof(
   context: KeyRequestContext,
   table: RecordedTable,
 ): Promise<void> {
-  const values = { id: NO_ROW, body: "{}", bytes: deps.maxResponseBytes, match: null };
+  const values = { id: NO_ROW, body: "{}", bytes: deps.maxResponseBytes, match: null, claim: null };
   await callFunction(deps, context, { table, endpoint: "update", values });
 }
 
@@ -265,7 +338,9 @@ async function callFunction(
   const { table, endpoint } = call;
   const { appId, proof } = context.principal;
   const { meter } = context;
-  const retry = RETRY[endpoint];
+  // A write that is known by its key happens once, however often it is sent.
+  const isKeyed = "claim" in call.values && call.values.claim !== null;
+  const retry = isKeyed ? "safe" : RETRY[endpoint];
   const options = {
     ...{ retry, caller: context.request, queue: appId, meter },
     ...(call.endpoint === "get" ? { isOwn: makeIsRow(appId, call.values.id) } : {}),

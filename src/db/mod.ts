@@ -29,6 +29,7 @@ export {
 } from "./pool/mod.ts";
 export { findPooling, type Pooling } from "./pooling.ts";
 export { makeDatabase, makeLogin } from "./provision.ts";
+export { MAX_KEPT_ANSWER_BYTES, REPLAY } from "./replay.ts";
 export {
   isSupportedVersion,
   MAJOR_VERSION,

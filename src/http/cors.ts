@@ -5,7 +5,8 @@
  * @module
  */
 
-const EXPOSED = "ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id";
+const EXPOSED =
+  "ETag, Idempotency-Replayed, Location, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id";
 
 /** Headers that let `origin` read an answer; only `Vary` if it is not allowed to. */
 export function corsHeaders(
@@ -29,7 +30,7 @@ export function preflightHeaders(allow: string, allowed: boolean): Record<string
     allow,
     "access-control-allow-methods": allow,
     "access-control-allow-headers":
-      "Authorization, Content-Type, Accept, If-Match, If-None-Match, X-Request-Id",
+      "Authorization, Content-Type, Accept, Idempotency-Key, If-Match, If-None-Match, X-Request-Id",
     "access-control-max-age": "600",
   };
 }

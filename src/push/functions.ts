@@ -233,7 +233,7 @@ function returnText(id: string, bytes: string): string {
 }
 
 function createBody(table: ColumnSet): string {
-  const { app, id, body, bytes } = placeholdersOf("create");
+  const { app, id, body, bytes, claim } = placeholdersOf("create");
   const names = ["app_id", "id", ...table.columns.map((column) => column.name)].map(quoteName);
   const values = [app, id, ...table.columns.map((_, index) => variable(index))];
   const declared = table.columns.map((column, index) => {
@@ -250,12 +250,35 @@ ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
   "$text" ${TEXT};
 begin
 ${beginAs("create")}
+${claimKey({ app, id, claim, answer: rowOfVariables(table, { app, id }) })}
   insert into data.${quoteName(table.name)} as "$t" (${names.join(", ")})
   values (${values.join(", ")})
   returning ${outputs(table)} into "$row";
   "$text" := ${ROW_TEXT};
 ${returnText(id, bytes)}
 end`;
+}
+
+type Claim = { app: string; id: string; claim: string; answer: string };
+
+/** With an idempotency key, nothing is written before the key is claimed; one that was used before is answered. */
+function claimKey({ app, id, claim, answer }: Claim): string {
+  return `  if ${claim} is not null then
+    "$text" := rowhouse.claim_key(${app}, ${claim}, ${answer}, pg_catalog.concat('{"id":"', ${id}, '"}'));
+    if "$text" is not null then
+      return "$text";
+    end if;
+  end if;`;
+}
+
+/** The text of the row that is about to be inserted, as `returning` will give it: the one that is recorded with a key. */
+function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string }): string {
+  const own = table.columns.map((column, index) => {
+    const value = column.kind === "decimal" ? `${variable(index)}::${TEXT}` : variable(index);
+    return `${value} as ${quoteName(column.name)}`;
+  });
+  const columns = [`${id} as "id"`, `${app} as "app_id"`, ...own].join(", ");
+  return `(select pg_catalog.row_to_json("$new")::${TEXT} from (select ${columns}) as "$new")`;
 }
 
 /** Whether the row has one of the tags asked for, which follow from its text; looked at again if another write was first. */
@@ -277,7 +300,7 @@ function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
 }
 
 function updateBody(table: ColumnSet): string {
-  const { app, id, body, bytes, match } = placeholdersOf("update");
+  const { app, id, body, bytes, match, claim } = placeholdersOf("update");
   const declared = table.columns.map(
     (column, index) => `  ${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
   );
@@ -293,14 +316,21 @@ ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
   "$text" ${TEXT};
 begin
 ${beginAs("update")}
+${claimKey({ app, id, claim, answer: "null" })}
   update data.${quoteName(table.name)} as "$t" set
     ${set}
   where ${isRow(app, id)} and ${isMatch(table, match)}
   returning ${outputs(table)} into "$row";
   if not found then
+    if ${claim} is not null then
+      perform rowhouse.forget_key(${app}, ${claim});
+    end if;
     return ${notMatched(table, "update")};
   end if;
   "$text" := ${ROW_TEXT};
+  if ${claim} is not null then
+    perform rowhouse.answer_key(${app}, ${claim}, "$text");
+  end if;
 ${returnText(id, bytes)}
 end`;
 }

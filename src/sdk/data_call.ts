@@ -23,6 +23,8 @@ export type Call = {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
   readonly body?: string;
+  /** A key by which the service knows the call when it is sent again: it then happens once. */
+  readonly key?: string | undefined;
   /** The tag of the state that the row must be in. */
   readonly ifMatch?: string | undefined;
   /** The tag of the state that the caller has. */
@@ -39,11 +41,13 @@ export type Answer = {
   readonly text: string;
   readonly tag: string | undefined;
   readonly isSame: boolean;
+  /** Whether only ids were answered, because the call had happened before and its answer was too large to be kept. */
+  readonly isShort: boolean;
 };
 
 /** Statuses that pass by themselves. */
 const TEMPORARY: readonly number[] = [429, 502, 503, 504];
-/** Calls that do no more when they are made twice. */
+/** Calls that need no key for that. */
 const REPEATABLE: readonly string[] = ["GET", "DELETE"];
 /** The service's word that it has done nothing. */
 const NOTHING_DONE: readonly string[] = ["rate_limited", "unavailable", "overloaded"];
@@ -51,7 +55,7 @@ const NOTHING_DONE: readonly string[] = ["rate_limited", "unavailable", "overloa
 /**
  * A successful answer.
  *
- * Only reads and deletes are tried again. A delete whose answer was lost may have been carried out: when the next try
+ * Reads, deletes and calls with a key are tried again. A delete whose answer was lost may have been carried out: when the next try
  * finds no such row, the row is gone, which is all that was asked for.
  *
  * @throws {DataError} every code
@@ -85,6 +89,9 @@ async function sendUntilAnswered(
   for (let attempt = 0; ; attempt++) {
     const answer = await sendOnce(connection, call, deadline);
     if (!(answer instanceof DataError)) return answer;
+    // Without a key the call can be made all the same, but only once.
+    if (answer.code === "idempotency_full" && call.key !== undefined)
+      return await sendUntilAnswered(connection, { ...call, key: undefined }, deadline);
     if (mayBeDone && call.method === "DELETE" && answer.code === "not_found") return DELETED;
     if (attempt >= connection.retries || !mayTryAgain(call, answer)) throw answer;
     const { retryAfterMs } = answer;
@@ -95,11 +102,16 @@ async function sendUntilAnswered(
   }
 }
 
-const DELETED: Answer = { body: {}, text: "", tag: undefined, isSame: false };
+const DELETED: Answer = { body: {}, text: "", tag: undefined, isSame: false, isShort: false };
 
 function mayTryAgain(call: Call, error: DataError): boolean {
   const isSoon = (error.retryAfterMs ?? 0) <= RETRY_WAIT_MAX_MS;
-  return isSoon && error.retryable && REPEATABLE.includes(call.method);
+  return isSoon && error.retryable && isRepeatable(call);
+}
+
+/** Whether the call does no more when it is made twice. */
+function isRepeatable({ method, key }: Call): boolean {
+  return REPEATABLE.includes(method) || key !== undefined;
 }
 
 async function sendOnce(
@@ -112,6 +124,7 @@ async function sendOnce(
     authorization: `Bearer ${apiKey}`,
   };
   if (call.body !== undefined) headers["content-type"] = "application/json";
+  if (call.key !== undefined) headers["idempotency-key"] = call.key;
   if (call.ifMatch !== undefined) headers["if-match"] = call.ifMatch;
   if (call.ifNoneMatch !== undefined) headers["if-none-match"] = call.ifNoneMatch;
   try {
@@ -133,11 +146,12 @@ async function sendOnce(
 function readAnswer(call: Call, response: Response, text: string): Answer | DataError {
   const tag = response.headers.get("etag") ?? undefined;
   const isSame = response.status === 304 && call.ifNoneMatch !== undefined;
-  if (isSame) return { body: {}, text, tag, isSame };
+  const isShort = response.headers.get("preference-applied") === "return=minimal";
+  if (isSame) return { body: {}, text, tag, isSame, isShort };
   if (!response.ok) return readRefusal(call, response, readObject(text) ?? {});
   const { status } = response;
   const body = call.method === "DELETE" && status === 204 ? {} : readObject(text);
-  if (body !== undefined) return { body, text, tag, isSame };
+  if (body !== undefined) return { body, text, tag, isSame, isShort };
   return unreadable(call, status);
 }
 
@@ -150,7 +164,7 @@ export function unreadable({ name }: Pick<Call, "name">, status = 200): DataErro
 /** An answer of somebody in between has no code: only its status speaks. */
 function readRefusal(call: Call, { status, headers }: Response, body: JsonObject): DataError {
   const code = readText(body["error"]) ?? "request_failed";
-  const isSafe = REPEATABLE.includes(call.method) || NOTHING_DONE.includes(code);
+  const isSafe = isRepeatable(call) || NOTHING_DONE.includes(code);
   const details = Array.isArray(body["details"]) ? body["details"].filter(isDetail) : [];
   const reason = readText(body["message"]) ?? explain(status);
   const [first = reason, ...more] = details.map(toLine);
@@ -173,12 +187,12 @@ function explain(status: number): string {
 
 function failWithout(
   code: "timeout" | "network_error",
-  { method, name }: Call,
+  call: Call,
   reason: string,
   cause?: unknown,
 ): DataError {
-  const retryable = REPEATABLE.includes(method);
-  return new DataError(`${name}: ${reason}`, { status: 0, code, retryable, cause });
+  const retryable = isRepeatable(call);
+  return new DataError(`${call.name}: ${reason}`, { status: 0, code, retryable, cause });
 }
 
 /** The object in a JSON text; `undefined` if it is none. */

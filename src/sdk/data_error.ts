@@ -42,6 +42,8 @@ export type DataErrorCode =
   | "still_referenced"
   | "validation_failed"
   | "precondition_failed"
+  | "idempotency_mismatch"
+  | "idempotency_full"
   | "rate_limited"
   | "request_failed"
   | "not_implemented"

@@ -55,8 +55,8 @@ export type TableTypes = {
 /**
  * One table of the app. Every method rejects with a `DataError`, or with the reason of the caller's signal.
  *
- * Reads and deletes are retried after a lost connection, 429, 502, 503 and 504; a call that creates or changes a row
- * is sent once.
+ * Reads, deletes and creates are retried after a lost connection, 429, 502, 503 and 504: a create carries a key by which
+ * the service knows it again, so that it happens once. A call that changes a row is sent once.
  */
 export interface TableClient<Types extends TableTypes> {
   /** A page of rows; `hasMore` says whether there are more. */
@@ -88,7 +88,7 @@ export interface TableClient<Types extends TableTypes> {
 type AnyRow = TableTypes["row"];
 
 /** What a method adds to a call. */
-type Sent = Pick<Call, "method" | "body"> & { readonly id?: string };
+type Sent = Pick<Call, "method" | "body" | "key"> & { readonly id?: string };
 
 /** The client of one table. */
 export function makeTable(connection: Connection, table: string): TableClient<TableTypes> {
@@ -113,6 +113,8 @@ export function makeTable(connection: Connection, table: string): TableClient<Ta
     const call = toListCall(options);
     return readPage(await sendList(connection, call), call);
   }
+  const get: TableClient<TableTypes>["get"] = async (id, options) =>
+    sendRow(toCall("get", { method: "GET", id }, options));
   const poll: Poll<Page<AnyRow>> = async (options, ifNoneMatch) => {
     const call = toListCall(options);
     const { body, tag, isSame } = await send(connection, { ...call, ifNoneMatch });
@@ -122,9 +124,14 @@ export function makeTable(connection: Connection, table: string): TableClient<Ta
     list,
     pages,
     all,
-    get: async (id, options) => sendRow(toCall("get", { method: "GET", id }, options)),
-    create: async (values, options) =>
-      sendRow(toCall("create", { method: "POST", body: toJson(values) }, options)),
+    get,
+    create: async (values, options) => {
+      const sent = { method: "POST", body: toJson(values), key: makeKey() } as const;
+      const call = toCall("create", sent, options);
+      const { body, tag, isShort } = await send(connection, call);
+      const row = readRow(body, call);
+      return isShort ? await get(row.id, options) : keepTag(row, tag);
+    },
     update: async (id, values, options) =>
       sendRow(toCall("update", { method: "PATCH", id, body: toJson(values) }, options)),
     delete: async (id, options) => {
@@ -132,6 +139,12 @@ export function makeTable(connection: Connection, table: string): TableClient<Ta
     },
     watch: (options = {}) => watchPage(poll, options),
   });
+}
+
+/** A key that nobody else has. `crypto.randomUUID` is not there on pages without TLS. */
+function makeKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** How many pages a client keeps. */

@@ -5,18 +5,18 @@
  * @module
  */
 
-import { AUDIT_RETENTION_S, sweepAudit, sweepThrottle } from "../accounts/mod.ts";
+import { IDEMPOTENCY_BYTES, makeIdempotencyRoom } from "../data/mod.ts";
 import { type Database, openDatabase } from "../db/mod.ts";
 import type { Peer } from "../gateway/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import type { AnswerRecord, Log } from "../observe.ts";
-import { type Role, servesPeople, servesRows } from "../role.ts";
+import { type Role, servesRows } from "../role.ts";
 import { makeAdminFetch, makeCheckReady } from "./health.ts";
 import { makeGuard } from "./isolation_guard.ts";
 import { makeMetrics } from "./metrics.ts";
 import { makeOutage } from "./outage.ts";
 import { ROLE_BUILDERS, type RoleOptions } from "./roles.ts";
-import { startSweep } from "./sweep.ts";
+import { startSweeps } from "./sweeps.ts";
 
 export type ServiceOptions = RoleOptions & {
   databaseUrl: string;
@@ -107,8 +107,10 @@ export function openService(options: ServiceOptions): Service {
     pools: { serving: db.stats, admin: admin.stats },
     inFlight: () => traffic.inFlight,
   });
+  const idempotencyRoom = makeIdempotencyRoom(options.idempotencyBytes ?? IDEMPOTENCY_BYTES);
   const { fetch, watch, checkReady } = ROLE_BUILDERS[role]({
     options,
+    idempotencyRoom,
     identity: { ...DEFAULT_SETTINGS, ...options.identity },
     db,
     admin,
@@ -133,15 +135,7 @@ export function openService(options: ServiceOptions): Service {
       now,
     },
   });
-  const { auditRetentionS = AUDIT_RETENTION_S } = options;
-  const sweeps = servesPeople(role)
-    ? [
-        startSweep(options.log, () => sweepThrottle({ db }), "attempts to sign in"),
-        ...(auditRetentionS > 0
-          ? [startSweep(options.log, () => sweepAudit({ db }, auditRetentionS), "the audit log")]
-          : []),
-      ]
-    : [];
+  const stopSweeps = startSweeps({ options, db, idempotencyRoom }, role);
   return {
     fetch,
     adminFetch: makeAdminFetch({ checkReady, metrics, log: options.log }),
@@ -158,7 +152,7 @@ export function openService(options: ServiceOptions): Service {
     close: async () => {
       watch.stop();
       guard.stop();
-      for (const stop of sweeps) stop();
+      stopSweeps();
       await Promise.all([db.close(), admin.close()]);
     },
   };

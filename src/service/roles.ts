@@ -9,7 +9,7 @@
  */
 import { makeIdentitySecrets, makeLimits, makeOrigins, type Origins } from "../accounts/mod.ts";
 import { type Catalog, makeCatalog } from "../catalog/mod.ts";
-import { LIST_BYTES, LIST_CACHE_BYTES, makeListCache } from "../data/mod.ts";
+import { type IdempotencyRoom, LIST_BYTES, LIST_CACHE_BYTES, makeListCache } from "../data/mod.ts";
 import { type Database, type Versions, type VersionWatch, watchVersions } from "../db/mod.ts";
 import {
   type Audience,
@@ -43,6 +43,8 @@ export type RoleOptions = UpstreamOptions & {
   keyPrefix: string;
   /** Maximum size of a list in bytes, give or take a row; default: {@linkcode LIST_BYTES}. */
   maxResponseBytes?: number;
+  /** Bytes of answers to writes with an idempotency key, for each app; default: `IDEMPOTENCY_BYTES` of `data/idempotency.ts`. */
+  idempotencyBytes?: number | undefined;
   /** Memory for pages that were answered; default: {@linkcode LIST_CACHE_BYTES}. */
   listCacheBytes?: number | undefined;
   /** Default: {@linkcode PUSH_LIMITS}. */
@@ -59,6 +61,7 @@ export type Parts = {
   identity: IdentitySettings;
   db: Database;
   admin: Database;
+  idempotencyRoom: IdempotencyRoom;
   checkReady: CheckReady;
   shared: Pick<FetchDeps, "guard" | "traffic" | "log" | "onAnswer" | "makeSpanId" | "now">;
 };
@@ -178,7 +181,7 @@ function makeSignedDeps({ options, shared }: Parts, audience: Audience): FetchDe
 }
 
 function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
-  const { db, admin, options, checkReady, shared } = parts;
+  const { db, admin, options, idempotencyRoom, checkReady, shared } = parts;
   const {
     maxResponseBytes = LIST_BYTES,
     listCacheBytes = LIST_CACHE_BYTES,
@@ -186,7 +189,18 @@ function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
   } = options;
   const { log } = shared;
   const listCache = makeListCache(listCacheBytes);
-  return { db, admin, catalog, makeId, maxResponseBytes, listCache, pushLimits, checkReady, log };
+  return {
+    db,
+    admin,
+    catalog,
+    makeId,
+    maxResponseBytes,
+    listCache,
+    idempotencyRoom,
+    pushLimits,
+    checkReady,
+    log,
+  };
 }
 
 function makeIdentityDeps(

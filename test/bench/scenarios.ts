@@ -61,7 +61,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "update",
     title: "update a row",
     http: { method: "PATCH", path: "/:id", status: 200, body: JSON.stringify(CHANGE) },
-    call: callOf("update", `${DRAWN_ROW}, ${BODY}, ${LIST_BYTES}, null`),
+    call: callOf("update", `${DRAWN_ROW}, ${BODY}, ${LIST_BYTES}, null, null`),
     query: `update data.tasks set done = (b.v ->> 'done')::boolean, position = (b.v ->> 'position')::numeric
       from (select ${BODY}::json as v) as b
       where app_id = ${DRAWN_APP} and id = ${DRAWN_ROW} returning tasks.*`,
@@ -70,7 +70,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "create",
     title: "create a row",
     http: { method: "POST", path: "", status: 201, body: JSON.stringify(NEW_ROW) },
-    call: callOf("create", `${NEW_ID}, ${BODY}, ${LIST_BYTES}`),
+    call: callOf("create", `${NEW_ID}, ${BODY}, ${LIST_BYTES}, null`),
     query: `insert into data.tasks (${COLUMNS})
       select ${NEW_ID}, ${DRAWN_APP}, b."title", b."status", false, b."position", b."price", b."notes", b."due_at"
       from json_to_record(${BODY}::json) as b("title" text, "status" data.tasks__status__enum,

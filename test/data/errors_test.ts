@@ -256,6 +256,8 @@ const ELSEWHERE: Readonly<Partial<Record<ProblemCode, string>>> = {
   unsupported_media_type: "http/bodies_test.ts",
   invalid_precondition: "data/preconditions_test.ts",
   precondition_failed: "data/preconditions_test.ts",
+  idempotency_mismatch: "data/idempotency_test.ts",
+  idempotency_full: "data/idempotency_test.ts",
   invalid_request: "identity/auth_test.ts",
   invalid_signature: "gateway/upstream_test.ts",
   unknown_app: "identity/auth_test.ts",

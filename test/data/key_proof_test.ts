@@ -83,8 +83,8 @@ const UNPROVED: { name: string; makeProof: (scope: Scope) => Promise<string> }[]
 const ARGUMENTS = {
   list: "10, 0, 8388608, null",
   get: `'${ROW}', 8388608`,
-  create: `gen_random_uuid(), '{"title":"made"}', 8388608`,
-  update: `'${ROW}', '{"title":"changed"}', 8388608, null`,
+  create: `gen_random_uuid(), '{"title":"made"}', 8388608, null`,
+  update: `'${ROW}', '{"title":"changed"}', 8388608, null, null`,
   delete: `'${ROW}', null`,
 } as const;
 

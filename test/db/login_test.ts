@@ -161,7 +161,7 @@ describe("hostile session state:", () => {
     const [mineNow, theirs] = [await listOf(mine), await listOf(other)];
     const made = await login
       .unsafe(
-        `select api.${CREATE}('${mine.id}', ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"made","kind":"b"}', 8388608) as body`,
+        `select api.${CREATE}('${mine.id}', ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"made","kind":"b"}', 8388608, null) as body`,
       )
       .catch((error: { code: string }) => error.code);
     await login.unsafe("reset all");
@@ -179,7 +179,7 @@ describe("hostile session state:", () => {
       ),
       await sqlstateOf(
         login,
-        `select api.${CREATE}('${mine.id}', ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}', 8388608)`,
+        `select api.${CREATE}('${mine.id}', ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}', 8388608, null)`,
       ),
     ];
     await login.unsafe("reset all");
@@ -208,7 +208,7 @@ describe("hostile session state:", () => {
     expect(
       await sqlstateOf(
         login,
-        `select api.${CREATE}(null, ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}', 8388608)`,
+        `select api.${CREATE}(null, ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"x"}', 8388608, null)`,
       ),
     ).toBe(SIGNALS.keyRefused);
   });
@@ -329,7 +329,7 @@ select set_config('rowhouse.app_id', '${other.id}', false);`;
     await victim.unsafe(text);
     for (const call of [
       `api.${LIST}('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, 10, 0, 8388608, null)`,
-      `api.${CREATE}('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, gen_random_uuid(), '{"title":"spied"}'::pg_catalog.text, 8388608)`,
+      `api.${CREATE}('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, gen_random_uuid(), '{"title":"spied"}'::pg_catalog.text, 8388608, null)`,
     ]) {
       await victim.unsafe(`select ${call}`);
       const [row] = await victim.unsafe("select current_setting('spy.rows', true) as rows");

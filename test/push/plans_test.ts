@@ -61,11 +61,11 @@ const CALLS = ({ id, key }: TestApp, fresh: string) => {
     },
     {
       name: "create",
-      text: `select api.${functionOf(schema, "todos", "create")}('${id}', ${proof}, '${fresh}', '{"title":"${fresh}","project":"${fresh}"}', 8388608)`,
+      text: `select api.${functionOf(schema, "todos", "create")}('${id}', ${proof}, '${fresh}', '{"title":"${fresh}","project":"${fresh}"}', 8388608, null)`,
     },
     {
       name: "update",
-      text: `select api.${functionOf(schema, "todos", "update")}('${id}', ${proof}, '${FIRST}', '{"title":"new ${fresh}","kind":"b"}', 8388608, null)`,
+      text: `select api.${functionOf(schema, "todos", "update")}('${id}', ${proof}, '${FIRST}', '{"title":"new ${fresh}","kind":"b"}', 8388608, null, null)`,
     },
     {
       name: "delete",
@@ -91,7 +91,7 @@ set auto_explain.log_format = json; set auto_explain.log_level = notice; set cli
   const found: { call: string; scans: Node[] }[] = [];
   const fresh = crypto.randomUUID();
   await sql.unsafe(
-    `select api.${functionOf(schema, "projects", "create")}('${of.id}', ${proofOf(of.key)}, '${fresh}', '{"name":"${fresh}"}', 8388608)`,
+    `select api.${functionOf(schema, "projects", "create")}('${of.id}', ${proofOf(of.key)}, '${fresh}', '{"name":"${fresh}"}', 8388608, null)`,
   );
   for (const { name, text } of CALLS(of, fresh)) {
     notices.length = 0;

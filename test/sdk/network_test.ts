@@ -10,7 +10,7 @@ type Tables = {
   };
 };
 type Client = ReturnType<typeof createDataClient<Tables>>;
-type Sent = { url: string; headers: Headers };
+type Sent = { url: string; method: string; headers: Headers };
 type Reply = () => Response | Promise<Response>;
 
 const KEY = "rh_secretsecret00.key";
@@ -28,7 +28,11 @@ function serve(...replies: readonly Reply[]): { url: string; requests: Sent[] } 
     port: 0,
     hostname: "127.0.0.1",
     fetch(request) {
-      requests.push({ url: request.url, headers: new Headers(request.headers) });
+      requests.push({
+        url: request.url,
+        method: request.method,
+        headers: new Headers(request.headers),
+      });
       const reply = replies[Math.min(requests.length, replies.length) - 1];
       return reply?.() ?? new Response(null, { status: 500 });
     },
@@ -81,7 +85,7 @@ const calls: { name: string; repeatable: boolean; call: (db: Client) => Promise<
   { name: "list", repeatable: true, call: (db) => db.todos.list() },
   { name: "get", repeatable: true, call: (db) => db.todos.get(ID) },
   { name: "delete", repeatable: true, call: (db) => db.todos.delete(ID) },
-  { name: "create", repeatable: false, call: (db) => db.todos.create({ title: "Milk" }) },
+  { name: "create", repeatable: true, call: (db) => db.todos.create({ title: "Milk" }) },
   { name: "update", repeatable: false, call: (db) => db.todos.update(ID, { title: "Milk" }) },
 ];
 
@@ -143,7 +147,7 @@ describe("a temporary failure", () => {
       })),
     ),
   )(
-    "is tried again for reads and deletes alone: $at",
+    "is tried again for reads, deletes and creates alone: $at",
     async ({ call, status, repeatable, name }) => {
       const answers = {
         list: () => Response.json({ rows: [], limit: 1, offset: 0, hasMore: false }),
@@ -162,7 +166,7 @@ describe("a temporary failure", () => {
   );
 
   test.each(calls)(
-    "of the cable is tried again for reads and deletes alone: $name",
+    "of the cable is tried again for reads, deletes and creates alone: $name",
     async ({ call, repeatable }) => {
       const { url, count } = listen("");
       const error = await failureOf(call(connect(url, { retries: 1 })));
@@ -213,11 +217,57 @@ describe("a temporary failure", () => {
     { name: "too many requests", code: "rate_limited", status: 429, retryable: true },
     { name: "it may have happened", code: "unknown_outcome", status: 503, retryable: false },
     { name: "it passed 30 s", code: "timeout", status: 504, retryable: false },
-  ])("leaves a create to the caller: $name", async ({ code, status, retryable }) => {
+  ])("leaves an update to the caller: $name", async ({ code, status, retryable }) => {
     const { url, requests } = serve(refuse(status, code, { "retry-after": "7" }));
-    const error = await failureOf(connect(url).todos.create({ title: "Milk" }));
+    const error = await failureOf(connect(url).todos.update(ID, { title: "Milk" }));
     expect(error).toMatchObject({ status, code, retryable, retryAfterMs: 7000 });
     expect(requests).toHaveLength(1);
+  });
+});
+
+describe("a create", () => {
+  const now = { "retry-after": "0" };
+  const keyOf = ({ headers }: Sent) => headers.get("idempotency-key");
+
+  test("has one key for all its tries, and no other create has it", async () => {
+    const lost = refuse(503, "unknown_outcome", now);
+    const { url, requests } = serve(lost, lost, row, row);
+    const db = connect(url);
+    expect(await db.todos.create({ title: "Milk" })).toEqual(ROW);
+    await db.todos.create({ title: "Milk" });
+    const [first, second, third, other] = requests.map(keyOf);
+    expect(first).toMatch(/^[0-9a-f]{32}$/);
+    expect([second, third, other === first]).toEqual([first, first, false]);
+  });
+
+  test("is made without a key where there is no room for one, and then sent once", async () => {
+    const { url, requests } = serve(
+      refuse(429, "idempotency_full", { "retry-after": "600" }),
+      refuse(503, "unknown_outcome", now),
+      row,
+    );
+    const error = await failureOf(connect(url).todos.create({ title: "Milk" }));
+    expect(error).toMatchObject({ code: "unknown_outcome", retryable: false });
+    expect(requests.map((sent) => keyOf(sent) === null)).toEqual([false, true]);
+  });
+
+  test("that had happened, and whose answer was too large to be kept, is read", async () => {
+    const short: Reply = () =>
+      Response.json(
+        { id: ID },
+        { status: 201, headers: { "preference-applied": "return=minimal" } },
+      );
+    const { url, requests } = serve(short, row);
+    expect(await connect(url).todos.create({ title: "Milk" })).toEqual(ROW);
+    expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
+  });
+
+  test("is the only call with a key", async () => {
+    const { url, requests } = serve(row);
+    const db = connect(url);
+    await db.todos.get(ID);
+    await db.todos.update(ID, { title: "Milk" });
+    expect(requests.map(keyOf)).toEqual([null, null]);
   });
 });
 

@@ -13,6 +13,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     connections: config.DATABASE_POOL,
     prepare: config.DATABASE_PREPARE,
     maxResponseBytes: config.MAX_RESPONSE_BYTES,
+    idempotencyBytes: config.IDEMPOTENCY_BYTES,
     listCacheBytes: config.LIST_CACHE_BYTES,
     pushLimits: { pushesPerHour: config.PUSHES_PER_HOUR, journalBytes: config.JOURNAL_BYTES },
     keyPrefix: config.API_KEY_PREFIX,

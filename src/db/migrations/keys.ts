@@ -50,12 +50,13 @@ create policy tenant on rowhouse.proofs for all to public
 grant usage on schema rowhouse to rowhouse_tenant;
 grant select on rowhouse.proofs to rowhouse_tenant;
 
--- An app that goes takes its proofs with it: they have no reference that would.
+-- An app that goes takes its proofs with it, and what its writes were answered: they have no reference that would.
 create function rowhouse.delete_proofs() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
   perform set_config('${APP_SETTING}', old.id::text, true);
   delete from rowhouse.proofs where app_id = old.id;
+  delete from rowhouse.idempotency_keys where app_id = old.id;
   return null;
 end
 $$;

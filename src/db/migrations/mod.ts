@@ -10,6 +10,7 @@ import { APP_DELETION } from "./app_deletion.ts";
 import { APP_LIFE } from "./app_life.ts";
 import { APPS } from "./apps.ts";
 import { CONSOLE } from "./console.ts";
+import { IDEMPOTENCY } from "./idempotency.ts";
 import { KEYS } from "./keys.ts";
 import { PEOPLE } from "./people.ts";
 import { PEOPLE_ACTS } from "./people_acts.ts";
@@ -33,6 +34,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       ROLES,
       APPS,
       KEYS,
+      IDEMPOTENCY,
       PEOPLE,
       PEOPLE_ACTS,
       THROTTLE,

@@ -1,0 +1,99 @@
+/**
+ * `Idempotency-Key`: a write that is sent again does not happen again, and is answered as the first time.
+ *
+ * @module
+ */
+import { REPLAY } from "../db/mod.ts";
+import type { KeyRequestContext } from "../http/mod.ts";
+import { Problem } from "../problem.ts";
+
+/** What an app may have recorded: how much room there is left, as far as this process knows. */
+export type IdempotencyRoom = {
+  readonly hasRoom: (appId: string) => boolean;
+  readonly add: (appId: string, bytes: number) => void;
+  /** Sets what the database has counted for every app. */
+  readonly reset: (sizes: ReadonlyMap<string, number>) => void;
+};
+
+/** Room for `maxBytes` an app. */
+export function makeIdempotencyRoom(maxBytes: number): IdempotencyRoom {
+  let used = new Map<string, number>();
+  return {
+    hasRoom: (appId) => (used.get(appId) ?? 0) < maxBytes,
+    add: (appId, bytes) => void used.set(appId, (used.get(appId) ?? 0) + bytes),
+    reset: (sizes) => {
+      used = new Map(sizes);
+    },
+  };
+}
+
+/** How much an app may have recorded, unless the operator sets another. */
+export const IDEMPOTENCY_BYTES = 67_108_864;
+/** What a key takes beside its answer; the same in `rowhouse.idempotency_sizes`. */
+export const KEY_BYTES = 200;
+
+/** Printable ASCII. A comma and a space are what two headers become when they are put together. */
+const KEY = /^(?!.*, )[\x20-\x7e]{1,255}$/;
+
+/**
+ * The key of a request; `undefined` without the header.
+ *
+ * @throws {Problem} invalid_precondition
+ */
+export function readIdempotencyKey({ headers }: Request): string | undefined {
+  const key = headers.get("idempotency-key");
+  if (key === null || KEY.test(key)) return key ?? undefined;
+  throw new Problem("invalid_precondition", {
+    message:
+      "Cannot read Idempotency-Key: must be given once, with 1 to 255 printable ASCII characters",
+  });
+}
+
+/** The key and the request as the functions take them: see `rowhouse.claim_key`. */
+export function toClaim(
+  { request: { method } }: KeyRequestContext,
+  { key, path, body, hasRoom }: { key: string; path: string; body: string; hasRoom: boolean },
+): Uint8Array {
+  const claim = new Uint8Array(65);
+  claim[0] = hasRoom ? 1 : 0;
+  claim.set(toDigest(key), 1);
+  claim.set(toDigest(`${method}\n${path}\n${body}`), 33);
+  return claim;
+}
+
+function toDigest(text: string): Uint8Array {
+  return new Bun.CryptoHasher("sha256").update(text).digest();
+}
+
+/** A first answer that is given again. */
+export type Replay = { readonly body: Uint8Array<ArrayBuffer>; readonly isShort: boolean };
+
+const WHOLE = REPLAY.whole.charCodeAt(0);
+const SHORT = REPLAY.short.charCodeAt(0);
+const MISMATCH = REPLAY.mismatch.charCodeAt(0);
+const FULL = REPLAY.full.charCodeAt(0);
+
+/**
+ * The first answer, if that is what a function returned.
+ *
+ * @throws {Problem} idempotency_mismatch; idempotency_full
+ */
+export function readReplay(found: Uint8Array<ArrayBuffer> | null): Replay | undefined {
+  const letter = found?.[0];
+  if (found === null || letter === undefined) return undefined;
+  if (letter === MISMATCH) throw new Problem("idempotency_mismatch");
+  if (letter === FULL) throw new Problem("idempotency_full", { retryAfterS: FULL_RETRY_S });
+  if (letter !== WHOLE && letter !== SHORT) return undefined;
+  return { body: found.subarray(1), isShort: letter === SHORT };
+}
+
+/** The room is counted anew about so often. */
+const FULL_RETRY_S = 600;
+
+/** The headers of an answer that is given again. */
+export function replayHeaders({ isShort }: Replay): Record<string, string> {
+  return {
+    "idempotency-replayed": "true",
+    ...(isShort ? { "preference-applied": "return=minimal" } : {}),
+  };
+}

@@ -1,0 +1,42 @@
+/** What each role sweeps, and how often. @module */
+import { AUDIT_RETENTION_S, sweepAudit, sweepThrottle } from "../accounts/mod.ts";
+import { type IdempotencySweepDeps, sweepIdempotency } from "../data/mod.ts";
+import type { Log } from "../observe.ts";
+import { type Role, servesPeople, servesRows } from "../role.ts";
+import { HOUR_S } from "../std/duration.ts";
+import { type Sweep, startSweep } from "./sweep.ts";
+
+/** What sweeps work with. */
+export type SweepDeps = IdempotencySweepDeps & {
+  options: { log: Log; auditRetentionS?: number | undefined };
+};
+
+const HOURLY_MS = HOUR_S * 1000;
+const COUNT_INTERVAL_MS = 600_000;
+
+/** Starts the sweeps of a role; the returned function stops them. */
+export function startSweeps(deps: SweepDeps, role: Role): () => void {
+  const { log } = deps.options;
+  const stops = toSweeps(deps, role).map((sweep) => startSweep(log, sweep));
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
+  const { auditRetentionS = AUDIT_RETENTION_S } = deps.options;
+  const sweeps: Sweep[] = [];
+  if (servesPeople(role)) {
+    const step = () => sweepThrottle(deps);
+    sweeps.push({ what: "attempts to sign in", intervalMs: HOURLY_MS, step });
+  }
+  if (servesPeople(role) && auditRetentionS > 0) {
+    const step = () => sweepAudit(deps, auditRetentionS);
+    sweeps.push({ what: "the audit log", intervalMs: HOURLY_MS, step });
+  }
+  if (servesRows(role)) {
+    const step = () => sweepIdempotency(deps);
+    sweeps.push({ what: "idempotency keys", intervalMs: COUNT_INTERVAL_MS, step });
+  }
+  return sweeps;
+}

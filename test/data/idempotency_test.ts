@@ -1,0 +1,367 @@
+/** `Idempotency-Key`: a write that is sent again happens once, and is answered as the first time. @module */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+
+const schema = defineSchema({
+  projects: { name: t.string().required().unique() },
+  todos: {
+    title: t.string().required().default("untitled"),
+    price: t.decimal(),
+    rank: t.number(),
+    at: t.timestamp().default("now"),
+    data: t.json(),
+    kind: t.enum(["ä", "b"]).default("ä"),
+    project: t.ref("projects"),
+    done: t.boolean().required().default(false),
+    other: t.uuid(),
+  },
+});
+const TODOS = "/v1/data/db/todos";
+const PROJECTS = "/v1/data/db/projects";
+
+let proxy: PostgresProxy;
+let service: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  proxy = await openPostgresProxy();
+  service = await openTestService({
+    toServingUrl: proxy.toUrl,
+    service: { idempotencyBytes: 200_000 },
+  });
+  app = await service.makeApp(schema);
+});
+afterAll(async () => {
+  await service.close();
+  await proxy.close();
+});
+
+const freshKey = () => crypto.randomUUID();
+
+function send(
+  method: "POST" | "PATCH",
+  path: string,
+  {
+    key,
+    json,
+    as = app,
+    headers = {},
+  }: { key: string; json: object; as?: TestApp; headers?: Record<string, string> },
+): Promise<Answer> {
+  return service.call(as, path, { method, json, headers: { "idempotency-key": key, ...headers } });
+}
+
+const post = (key: string, json: object, path = TODOS, as = app) =>
+  send("POST", path, { key, json, as });
+
+async function countRows(as = app, path = TODOS): Promise<number> {
+  return ((await service.call(as, path)).json as { rows: unknown[] }).rows.length;
+}
+
+/** What an answer says, but for what belongs to the request. */
+function toComparable({ status, text, headers }: Answer) {
+  return { status, text, etag: headers.get("etag"), location: headers.get("location") };
+}
+
+const isReplayed = ({ headers }: Answer) => headers.get("idempotency-replayed");
+
+async function ask<Row>(text: string): Promise<Row[]> {
+  return await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
+}
+
+const REFUSED_KEYS = ["", "x".repeat(256), "tab\there", "ä", "one, two"];
+
+describe("a key", () => {
+  test.each(REFUSED_KEYS)("%p is refused", async (key) => {
+    const before = await countRows();
+    for (const [method, path] of [
+      ["POST", TODOS],
+      ["PATCH", `${TODOS}/00000000-0000-7000-8000-000000000000`],
+    ] as const) {
+      const answer = await fetch(service.url + path, {
+        method,
+        headers: [
+          ["authorization", `Bearer ${app.key}`],
+          ["content-type", "application/json"],
+          ...key.split(", ").map((one): [string, string] => ["idempotency-key", one]),
+        ],
+        body: "{}",
+      });
+      expect([answer.status, await answer.json()]).toMatchObject([
+        400,
+        {
+          error: "invalid_precondition",
+          message:
+            "Cannot read Idempotency-Key: must be given once, with 1 to 255 printable ASCII characters",
+        },
+      ]);
+    }
+    expect(await countRows()).toBe(before);
+  });
+
+  test("means nothing on a read and a delete", async () => {
+    const made = await post(freshKey(), {});
+    const path = made.headers.get("location") ?? "";
+    const headers = { "idempotency-key": "ä" };
+    expect((await service.call(app, path, { headers })).status).toBe(200);
+    expect((await service.call(app, path, { method: "DELETE", headers })).status).toBe(204);
+  });
+
+  test.each(["x", "!#$%&'()*+-./:;<=>?@[]^_`{|}~ with spaces", "y".repeat(255)])(
+    "%p is accepted",
+    async (key) => {
+      const first = await post(key, { title: "once" });
+      expect(toComparable(await post(key, { title: "once" }))).toEqual(toComparable(first));
+    },
+  );
+});
+
+const VALUES: readonly object[] = [
+  {},
+  {
+    title: 'tä\u0001xt 🎈 "quoted" \\',
+    price: "12.3400",
+    rank: 1.5e300,
+    at: "2026-01-02T03:04:05.123456Z",
+    data: { b: [1, null, "x"], a: { "": 0.1 } },
+    kind: "b",
+    done: true,
+    other: "AAAAAAAA-0000-4000-8000-00000000000A",
+  },
+  { at: null, price: "-0.0", rank: 0, data: null, kind: null },
+  { data: "null", price: "1", rank: 123456789.125, at: "0001-01-01T00:00:00Z" },
+];
+
+describe("a create", () => {
+  test.each(VALUES)("of %j happens once, and is answered with what is stored", async (json) => {
+    const key = freshKey();
+    const before = await countRows();
+    const [first, second] = [await post(key, json), await post(key, json)];
+    expect([first.status, isReplayed(first), isReplayed(second)]).toEqual([201, null, "true"]);
+    expect(toComparable(second)).toEqual(toComparable(first));
+    expect((await service.call(app, first.headers.get("location") ?? "")).text).toBe(second.text);
+    expect(await countRows()).toBe(before + 1);
+  });
+
+  test("with another body, method or path under the key is refused, and the first answer stays", async () => {
+    const key = freshKey();
+    const first = await post(key, { title: "one" });
+    const before = await countRows();
+    for (const answer of [
+      await post(key, { title: "two" }),
+      await post(key, { name: "one" }, PROJECTS),
+      await send("PATCH", first.headers.get("location") ?? "", { key, json: { title: "one" } }),
+    ]) {
+      expect([answer.status, answer.json]).toMatchObject([
+        422,
+        {
+          error: "idempotency_mismatch",
+          message: "The `Idempotency-Key` was used with another request in the last 24 hours",
+        },
+      ]);
+    }
+    expect(toComparable(await post(key, { title: "one" }))).toEqual(toComparable(first));
+    expect(await countRows()).toBe(before);
+  });
+
+  test("that was refused leaves nothing, and is judged anew", async () => {
+    const project = await service.call(app, PROJECTS, { method: "POST", json: { name: "taken" } });
+    const { id } = project.json as { id: string };
+    const [clash, dangling, invalid] = [freshKey(), freshKey(), freshKey()];
+    expect((await post(clash, { name: "taken" }, PROJECTS)).status).toBe(409);
+    expect((await post(dangling, { project: freshKey() })).status).toBe(422);
+    expect((await post(invalid, { title: 7 })).status).toBe(422);
+    await service.call(app, `${PROJECTS}/${id}`, { method: "DELETE" });
+    const answers = [
+      await post(clash, { name: "taken" }, PROJECTS),
+      await post(dangling, {}),
+      await post(invalid, {}),
+    ];
+    expect(answers.map((answer) => [answer.status, isReplayed(answer)])).toEqual([
+      [201, null],
+      [201, null],
+      [201, null],
+    ]);
+  });
+
+  test("of another app knows nothing of the key", async () => {
+    const other = await service.makeApp(schema);
+    const key = freshKey();
+    const [mine, theirs] = [
+      await post(key, { title: "one" }),
+      await post(key, { title: "two" }, TODOS, other),
+    ];
+    expect([mine.status, theirs.status, isReplayed(theirs)]).toEqual([201, 201, null]);
+    expect(await countRows(other)).toBe(1);
+  });
+
+  test("that is sent many times at once happens once", async () => {
+    const before = await countRows();
+    for (let round = 0; round < 10; round++) {
+      const key = freshKey();
+      const bodies = [
+        { title: "a" },
+        { title: "a" },
+        { title: "a" },
+        { title: "b" },
+        { title: "b" },
+        { title: "a" },
+      ];
+      const answers = await Promise.all(bodies.map((json) => post(key, json)));
+      const made = answers.filter(({ status }) => status === 201);
+      expect(new Set(made.map(({ text }) => text)).size).toBe(1);
+      expect(made.filter((answer) => isReplayed(answer) === null).length).toBe(1);
+      const { title } = (made[0]?.json ?? {}) as { title?: string };
+      expect(answers.map(({ status }) => status)).toEqual(
+        bodies.map((json) => (json.title === title ? 201 : 422)),
+      );
+    }
+    expect(await countRows()).toBe(before + 10);
+  });
+
+  test("with a large answer is answered again with its id alone, and says so", async () => {
+    const key = freshKey();
+    const json = { title: "x".repeat(20_000) };
+    const [first, second] = [await post(key, json), await post(key, json)];
+    const { id } = first.json as { id: string };
+    expect([second.status, second.json, isReplayed(second)]).toEqual([201, { id }, "true"]);
+    expect(second.headers.get("preference-applied")).toBe("return=minimal");
+    expect(second.headers.get("location")).toBe(first.headers.get("location"));
+  });
+});
+
+describe("an update", () => {
+  test("happens once, whatever has changed since, and before If-Match is looked at", async () => {
+    const made = await post(freshKey(), { title: "one" });
+    const path = made.headers.get("location") ?? "";
+    const asked = {
+      key: freshKey(),
+      json: { title: "two" },
+      headers: { "if-match": made.headers.get("etag") ?? "" },
+    };
+    const first = await send("PATCH", path, asked);
+    await service.call(app, path, { method: "PATCH", json: { title: "three" } });
+    const second = await send("PATCH", path, asked);
+    expect([first.status, toComparable(second), isReplayed(second)]).toEqual([
+      200,
+      toComparable(first),
+      "true",
+    ]);
+    expect((await service.call(app, path)).json).toMatchObject({ title: "three" });
+  });
+
+  test("that did not happen leaves nothing", async () => {
+    const made = await post(freshKey(), { title: "one" });
+    const path = made.headers.get("location") ?? "";
+    const key = freshKey();
+    expect(
+      (await send("PATCH", path, { key, json: { title: "two" }, headers: { "if-match": '"x"' } }))
+        .status,
+    ).toBe(412);
+    expect((await send("PATCH", path, { key, json: { project: key } })).status).toBe(422);
+    const missing = `${TODOS}/00000000-0000-7000-8000-000000000000`;
+    expect((await send("PATCH", missing, { key, json: { title: "two" } })).status).toBe(404);
+    const answer = await send("PATCH", path, { key, json: { title: "four" } });
+    expect([answer.status, isReplayed(answer)]).toEqual([200, null]);
+  });
+
+  test("that is sent many times at once happens once", async () => {
+    const made = await post(freshKey(), { title: "one", rank: 0 });
+    const path = made.headers.get("location") ?? "";
+    const key = freshKey();
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => send("PATCH", path, { key, json: { rank: 1 } })),
+    );
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers.filter((answer) => isReplayed(answer) === null).length).toBe(1);
+  });
+});
+
+describe("what is kept", () => {
+  test("is for the app's proven keys alone", async () => {
+    const key = freshKey();
+    await post(key, { title: "secret" });
+    const reader = await service.makeApp(schema, { scopes: ["data:read"] });
+    expect((await post(key, { title: "secret" }, TODOS, reader)).status).toBe(403);
+    const answer = await service.call(app, TODOS, {
+      method: "POST",
+      json: { title: "secret" },
+      key: null,
+      headers: { "idempotency-key": key },
+    });
+    expect(answer.status).toBe(401);
+  });
+
+  test("counts for a day, and is swept after it", async () => {
+    const old = await service.makeApp(schema);
+    const [used, unused] = [freshKey(), freshKey()];
+    await post(used, { title: "one" }, TODOS, old);
+    await post(unused, { title: "one" }, TODOS, old);
+    await service.service.admin.message(
+      `update rowhouse.idempotency_keys set made_at = now() - interval '24 hours 1 second' where app_id = '${old.id}'; select 1`,
+    );
+    const again = await post(used, { title: "another" }, TODOS, old);
+    expect([again.status, isReplayed(again), await countRows(old)]).toEqual([201, null, 3]);
+    const [swept] = await ask<{ n: number }>("select rowhouse.sweep_idempotency_keys(1000) as n");
+    expect(swept?.n).toBe(1);
+    const left = await ask<{ n: number }>(
+      `select count(*)::int4 as n from rowhouse.idempotency_keys where app_id = '${old.id}'`,
+    );
+    expect(left).toEqual([{ n: 1 }]);
+  });
+
+  test("has its bound: past it no new key is taken, and old ones are answered", async () => {
+    const full = await service.makeApp(schema);
+    const first = freshKey();
+    await post(first, { title: "first" }, TODOS, full);
+    let last: Answer | undefined;
+    for (let n = 0; n < 20 && last?.status !== 429; n++)
+      last = await post(freshKey(), { title: "x".repeat(14_000) }, TODOS, full);
+    expect([last?.status, last?.json]).toMatchObject([
+      429,
+      {
+        error: "idempotency_full",
+        message:
+          "This app has used up its room for idempotency keys of the last 24 hours: send none, or wait; an operator can give it more (`IDEMPOTENCY_BYTES`)",
+      },
+    ]);
+    expect(last?.headers.get("retry-after")).toBe("600");
+    expect(isReplayed(await post(first, { title: "first" }, TODOS, full))).toBe("true");
+    const rows = await countRows(full);
+    expect((await service.call(full, TODOS, { method: "POST", json: {} })).status).toBe(201);
+    expect(await countRows(full)).toBe(rows + 1);
+    expect((await post(freshKey(), {})).status).toBe(201);
+  });
+});
+
+test("a connection that ends at any message loses no create, and makes none twice", async () => {
+  const own = await service.makeApp(schema);
+  let made = 0;
+  let cut = 0;
+  for (let at = 1; at <= 12; at++) {
+    for (const from of ["client", "server"] as const) {
+      let number = 0;
+      proxy.onMessage((message) => {
+        if (message.from !== from || !/create/.test(message.statement ?? "create"))
+          return undefined;
+        number++;
+        if (number !== at) return undefined;
+        cut++;
+        return { fault: "reset" };
+      });
+      const answer = await post(freshKey(), { title: `${from} ${at}` }, TODOS, own);
+      await proxy.heal();
+      expect(answer.status).toBe(201);
+      made++;
+    }
+  }
+  expect(cut).toBeGreaterThan(7);
+  expect(await countRows(own)).toBe(made);
+});
