@@ -1,0 +1,55 @@
+/** The pages name every endpoint and page, and every method, option and field of the clients. */
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createDataClient, DataError } from "../../src/sdk/data.ts";
+import { createIdentityClient, IdentityError } from "../../src/sdk/identity.ts";
+import { pages, routes } from "../../src/service/routes.ts";
+import { ROOT } from "../support/command.ts";
+import { findSources } from "../support/examples.ts";
+
+const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+const page = read("docs/sdk.md");
+const url = "https://api.example.org";
+const { any = {} } = createDataClient({ baseUrl: url, apiKey: "key" }) as Record<string, object>;
+const identity = createIdentityClient({ url, identityUrl: url, app: "wiki" });
+
+test("endpoints and pages", () => {
+  const docs = ["data", "push", "identity", "operating"].map((name) => read(`docs/${name}.md`));
+  const text = docs.join("\n");
+  const endpoints = routes.map(({ method, path }) => `${method} ${path}`);
+  const named = [...endpoints, ...pages.map(({ path }) => path)]
+    .filter((one) => !one.startsWith("/assets/"))
+    .map((one) => one.replace(":table", "{table}").replace(/:(\w+)/g, "<$1>"))
+    .map((one) => one.replace(/^GET (\/live|\/ready)$/, "$1"));
+  expect(named.filter((one) => !text.includes(`\`${one}`))).toEqual([]);
+});
+
+test.each([
+  { what: "methods of a table", names: Object.keys(any) },
+  { what: "methods of the identity client", names: Object.keys(identity) },
+])("$what", ({ names }) => {
+  expect(names.length).toBeGreaterThan(7);
+  expect(names.filter((name) => !page.includes(`| \`${name}(`))).toEqual([]);
+});
+
+test.each([
+  { what: "a DataError", error: new DataError("", { status: 0, code: "timeout" }) },
+  { what: "an IdentityError", error: new IdentityError(404, "unknown_app") },
+])("fields of $what", ({ error }) => {
+  const names = Object.keys(error).filter((name) => name !== "name");
+  expect(names.length).toBeGreaterThan(1);
+  expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+test("options of all", async () => {
+  const files = await findSources("src/sdk");
+  const code = files.map((file) => readFileSync(join(ROOT, file), "utf8")).join("\n");
+  const types = [...code.matchAll(/^export type \w+Options = [^}]*?\{([\s\S]*?)^\};/gm)];
+  const names = types.flatMap(([, body = ""]) =>
+    [...body.matchAll(/^ {2}readonly (\w+)/gm)].map(([, name = ""]) => name),
+  );
+  expect(new Set(names).size).toBeGreaterThan(12);
+  const isNamed = (name: string) => new RegExp(`[\`{ ,]${name}[\`}, :]`).test(page);
+  expect([...new Set(names)].filter((name) => !isNamed(name))).toEqual([]);
+});
