@@ -38,7 +38,10 @@ const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 /** How this machine reaches the registry of packages. */
 const PASSED_ON = ["NPM_CONFIG_REGISTRY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"] as const;
 
-/** In mounts, a network and a table of processes of its own: the root is an overlay in memory over this one's. */
+/**
+ * In mounts, a network and a table of processes of its own: the root is an overlay in memory over this one's. It is there
+ * until its input ends, and so also ends with a test run that is killed.
+ */
 const SETUP = `set -e
 mount -t tmpfs tmpfs "$1"
 mkdir "$1/upper" "$1/work" "$1/root"
@@ -47,13 +50,13 @@ mount -t proc proc "$1/root/proc"
 mount --rbind /dev "$1/root/dev"
 mount -t tmpfs -o mode=1777 tmpfs "$1/root/tmp"
 ip link set lo up
-exec unshare --root="$1/root" --wd=/ bash -c 'echo ready; while :; do sleep 60 & wait; done'`;
+exec unshare --root="$1/root" --wd=/ bash -c 'echo ready; exec 3<&0; cat <&3 & wait $!'`;
 
 export async function startMachine(): Promise<Machine> {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-machine-"));
   const spaces = ["--mount", "--net", "--pid", "--fork", "--kill-child"];
   const holder = Bun.spawn(asRoot("unshare", ...spaces, "bash", "-c", SETUP, "machine", folder), {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", "inherit"],
   });
   const { value } = await holder.stdout.getReader().read();
   if (value === undefined) throw new Error("Cannot make a machine: see above");
@@ -78,7 +81,7 @@ export async function startMachine(): Promise<Machine> {
       await run(`mkdir -p "$(dirname '${path}')" && cat >'${path}'`, { input: text });
     },
     stop: async () => {
-      holder.kill("SIGKILL");
+      await holder.stdin.end();
       await holder.exited;
       rmSync(folder, { recursive: true, force: true });
     },
