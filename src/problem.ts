@@ -12,7 +12,7 @@ export type Detail = { path: string; message: string };
 export const PROBLEMS = {
   invalid_json: {
     status: 400,
-    when: "the body is not JSON, not UTF-8, nested deeper than 64, or not an object",
+    when: "the body is not JSON, not UTF-8, nested deeper than 64, or not an object (or, to create rows, a list of 1 to 1,000 objects)",
   },
   invalid_query: { status: 400, when: "a query parameter cannot be read, or is given twice" },
   unsupported_query: {
@@ -65,7 +65,10 @@ export const PROBLEMS = {
     status: 412,
     when: "the row is not in a state that `If-Match` names; nothing was written",
   },
-  body_too_large: { status: 413, when: "the body is larger than the route allows" },
+  body_too_large: {
+    status: 413,
+    when: "the body is larger than the route allows, or the rows of a batch than `MAX_RESPONSE_BYTES` as an answer; nothing was written",
+  },
   journal_full: {
     status: 413,
     when: "the migrations of this app would exceed their limit; an operator can raise it (`JOURNAL_BYTES`)",

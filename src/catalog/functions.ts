@@ -9,7 +9,7 @@ import { echoColumn, quoteName } from "../db/mod.ts";
 import { SCOPE_BITS } from "../principal.ts";
 import { type ColumnSet, hashColumnSet } from "./column_set.ts";
 
-export const ENDPOINTS = ["list", "get", "create", "update", "delete"] as const;
+export const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
 export type Endpoint = (typeof ENDPOINTS)[number];
 
 /** Whether a call may be sent again after its connection broke: not if it may have written. */
@@ -17,6 +17,7 @@ export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
   list: "safe",
   get: "safe",
   create: "unsafe",
+  create_many: "unsafe",
   update: "unsafe",
   delete: "unsafe",
 };
@@ -26,6 +27,7 @@ export const SCOPE_BIT: Readonly<Record<Endpoint, number>> = {
   list: SCOPE_BITS["data:read"],
   get: SCOPE_BITS["data:read"],
   create: SCOPE_BITS["data:write"],
+  create_many: SCOPE_BITS["data:write"],
   update: SCOPE_BITS["data:write"],
   delete: SCOPE_BITS["data:write"],
 };
@@ -43,6 +45,7 @@ export const FUNCTION_CALLERS = ["rowhouse_service", "rowhouse_data"] as const;
 /** Types of arguments as statements name them, and as PostgreSQL prints them. */
 const TYPES = {
   uuid: { name: "pg_catalog.uuid", printed: "uuid" },
+  uuids: { name: "pg_catalog.uuid[]", printed: "uuid[]" },
   int4: { name: "pg_catalog.int4", printed: "integer" },
   text: { name: "pg_catalog.text", printed: "text" },
   bytea: { name: "pg_catalog.bytea", printed: "bytea" },
@@ -51,6 +54,7 @@ const TYPES = {
 } as const;
 type ValueOf = {
   uuid: string;
+  uuids: readonly string[];
   int4: number;
   text: string;
   bytea: Uint8Array;
@@ -65,12 +69,16 @@ const ARGUMENTS = {
   proof: "bytea",
   /** The id of the row, also of a new one. */
   id: "uuid",
+  /** The ids of new rows, in ascending order. */
+  ids: "uuids",
   /** The columns that were sent, as a JSON object that has been checked. */
   body: "text",
+  /** The same of as many rows as there are ids, as a JSON array. */
+  bodies: "text",
   /** The maximum number of rows. */
   limit: "int4",
   offset: "int4",
-  /** Maximum size of the answer in bytes: of a row exactly, of a list give or take a row. */
+  /** Maximum size of the answer in bytes: of a row or a batch exactly, of a list give or take a row. */
   bytes: "int4",
   /** The tags that the row must have one of for a write, with commas between; `null` if any will do. */
   match: "tags",
@@ -88,6 +96,7 @@ const OF_ENDPOINT = {
   list: ["limit", "offset", "bytes", "known"],
   get: ["id", "bytes"],
   create: ["id", "body", "bytes", "claim"],
+  create_many: ["ids", "bodies", "bytes", "claim"],
   update: ["id", "body", "bytes", "match", "claim"],
   delete: ["id", "match"],
 } as const satisfies Readonly<Record<Endpoint, readonly Argument[]>>;
@@ -161,5 +170,13 @@ export function toParameters(
 ): (string | number | Uint8Array | null)[] {
   // A call has all arguments of its endpoint, and no others are read here.
   const values = { ...caller, ...call.values } as Values<Argument>;
-  return argumentsOf(call.endpoint).map((name) => values[name]);
+  return argumentsOf(call.endpoint).map((name) => {
+    const value = values[name];
+    // The driver does not know the types of arrays.
+    return isList(value) ? `{${value.join(",")}}` : value;
+  });
+}
+
+function isList(value: Values<Argument>[Argument]): value is readonly string[] {
+  return Array.isArray(value);
 }

@@ -29,6 +29,15 @@ export function answerRow(
   return answerBytes(row, { ...options, headers });
 }
 
+/** The answer with the rows of a batch, which have no address in common, and no tag. */
+export function answerBatch(
+  rows: Uint8Array<ArrayBuffer> | null,
+  headers: Record<string, string> = {},
+): Response {
+  if (rows === null) throw new Error("A function that creates rows returned nothing");
+  return answerBytes(rows, { status: 201, headers: { ...KEEPING, ...headers } });
+}
+
 /** The answer to a reader of a row. @throws {Problem} not_found */
 export function answerReader(
   row: Uint8Array<ArrayBuffer> | null,

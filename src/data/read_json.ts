@@ -1,10 +1,10 @@
 /**
- * The body of a write as a JSON object in which every number is exactly what was sent: a literal that JavaScript would
+ * The body of a write as a JSON value in which every number is exactly what was sent: a literal that JavaScript would
  * change is replaced by a mark, which the column's reader refuses.
  *
  * @module
  */
-import { checkObject, parseJson } from "../http/mod.ts";
+import { parseJson } from "../http/mod.ts";
 import { decimalParts } from "../std/decimal_parts.ts";
 
 /** Takes the place of a number that JavaScript cannot hold; it is not a JSON value, so no reader accepts it. */
@@ -14,8 +14,8 @@ export const INEXACT: unique symbol = Symbol("inexact number");
 const MAY_BE_INEXACT = /[\d.]{16}|\d[eE]/;
 
 /** @throws {Problem} invalid_json */
-export function readJsonObject(text: string): Readonly<Record<string, unknown>> {
-  return checkObject(MAY_BE_INEXACT.test(text) ? parseJson(text, markInexact) : parseJson(text));
+export function readJson(text: string): unknown {
+  return MAY_BE_INEXACT.test(text) ? parseJson(text, markInexact) : parseJson(text);
 }
 
 function markInexact(_key: string, value: unknown, context: { source: string }): unknown {

@@ -29,6 +29,7 @@ import {
   acceptsJson,
   answerEmpty,
   checkJsonBody,
+  checkObject,
   isNamed,
   type KeyRequestContext,
   keyRefused,
@@ -40,10 +41,11 @@ import {
   readText,
   refuseQuery,
 } from "../http/mod.ts";
-import { Problem } from "../problem.ts";
+import { type Detail, Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
 import {
+  answerBatch,
   answerPage,
   answerReader,
   answerRow,
@@ -62,8 +64,9 @@ import {
 } from "./idempotency.ts";
 import type { ListCache } from "./list_cache.ts";
 import { ONLY_PAGES, readPage } from "./query.ts";
-import { readJsonObject } from "./read_json.ts";
-import { type ReadRow, readRow } from "./read_row.ts";
+import { checkBatch, readBatch } from "./read_batch.ts";
+import { readJson } from "./read_json.ts";
+import { readRow } from "./read_row.ts";
 import { isKnown, toInvalid, toProblem } from "./violation.ts";
 
 export type DataDeps = {
@@ -130,7 +133,13 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   checkAccept(context.request);
   refuseQuery(context.query, ONLY_PAGES);
   const key = readIdempotencyKey(context.request);
-  const { table, row, body } = await readBody(deps, context, { table: found, whole: true });
+  const { text, value } = await readBody(context.request);
+  if (Array.isArray(value)) return await createMany(deps, context, { found, key, text, value });
+  const sent = checkObject(value);
+  const { table, read } = await readValues(deps, context, {
+    table: found,
+    read: (definition) => readRow(definition, sent, { whole: true }),
+  });
   const path = `/v1/data/db/${table.name}`;
   const id = deps.makeId();
   const made = await callFunction(deps, context, {
@@ -138,9 +147,9 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
     endpoint: "create",
     values: {
       id,
-      body: row.text,
+      body: read.text,
       bytes: deps.maxResponseBytes,
-      claim: claimFor(deps, context, { key, path, body }),
+      claim: claimFor(deps, context, { key, path, body: text }),
     },
   });
   const replay = takeReplay(deps, context, { key, found: made });
@@ -151,13 +160,51 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   return answerRow(replay.body, { status: 201, headers });
 }
 
+type SentBatch = {
+  found: RecordedTable;
+  key: string | undefined;
+  text: string;
+  value: readonly unknown[];
+};
+
+/** All rows of a batch, or none. */
+async function createMany(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  { found, key, text, value }: SentBatch,
+): Promise<Response> {
+  const rows = checkBatch(value);
+  const { table, read } = await readValues(deps, context, {
+    table: found,
+    read: (definition) => readBatch(definition, rows),
+  });
+  const bytes = deps.maxResponseBytes;
+  if (read.leastBytes > bytes) {
+    await checkProof(deps, context, table);
+    throw answerTooLarge(bytes);
+  }
+  // Sorted, should the clock have gone back: the rows are answered, and listed, in the order of their ids.
+  const ids = Array.from({ length: read.count }, () => deps.makeId()).sort();
+  const path = `/v1/data/db/${table.name}`;
+  const claim = claimFor(deps, context, { key, path, body: text });
+  const values = { ids, bodies: read.text, bytes, claim };
+  const made = await callFunction(deps, context, { table, endpoint: "create_many", values });
+  const replay = takeReplay(deps, context, { key, found: made });
+  return replay === undefined ? answerBatch(made) : answerBatch(replay.body, replayHeaders(replay));
+}
+
 async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const found = findTable(deps, context) ?? (await findNewTable(deps, context));
   const id = readRowRequest(context);
   const wanted = readIfMatch(context.request);
   const key = readIdempotencyKey(context.request);
-  const { table, row, body } = await readBody(deps, context, { table: found, whole: false });
-  if (row.known === 0)
+  const { text, value } = await readBody(context.request);
+  const sent = checkObject(value);
+  const { table, read } = await readValues(deps, context, {
+    table: found,
+    read: (definition) => readRow(definition, sent, { whole: false }),
+  });
+  if (read.known === 0)
     return answerRow(checkMatch(await readOne(deps, context, { table, id }), wanted));
   const path = `/v1/data/db/${table.name}/${id}`;
   const updated = await callFunction(deps, context, {
@@ -165,10 +212,10 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
     endpoint: "update",
     values: {
       id,
-      body: row.text,
+      body: read.text,
       bytes: deps.maxResponseBytes,
       match: listTags(wanted) ?? null,
-      claim: claimFor(deps, context, { key, path, body }),
+      claim: claimFor(deps, context, { key, path, body: text }),
     },
   });
   const replay = takeReplay(deps, context, { key, found: updated });
@@ -212,17 +259,24 @@ function claimFor(
   return toClaim(context, { key, path, body, hasRoom });
 }
 
+type Answered = { key: string | undefined; found: Uint8Array<ArrayBuffer> | null; rows?: number };
+
 /** The first answer to this key, if this is not it. */
 function takeReplay(
   { idempotencyRoom }: DataDeps,
   { principal }: KeyRequestContext,
-  { key, found }: { key: string | undefined; found: Uint8Array<ArrayBuffer> | null },
+  { key, found, rows = 1 }: Answered,
 ): Replay | undefined {
   if (key === undefined) return undefined;
   const replay = readReplay(found);
   if (replay === undefined && found !== null)
-    idempotencyRoom.add(principal.appId, Math.min(found.length, MAX_KEPT_ANSWER_BYTES) + KEY_BYTES);
+    idempotencyRoom.add(principal.appId, countKept(found.length, rows) + KEY_BYTES);
   return replay;
+}
+
+/** How many bytes of an answer are recorded. */
+function countKept(bytes: number, rows: number): number {
+  return bytes <= MAX_KEPT_ANSWER_BYTES ? bytes : rows * (ID_START + ID_LENGTH + '"},'.length);
 }
 
 /** The id at the start of a row's text. */
@@ -282,32 +336,38 @@ function readRowRequest({ request, query, params }: KeyRequestContext): string {
   return id.toLowerCase();
 }
 
-/**
- * The row that was sent; nothing is refused or dropped until the catalog is known to be current. What does not fit tells of
- * columns and of values of enums, so that it is told only to a proven key.
- */
-async function readBody(
-  deps: DataDeps,
-  context: KeyRequestContext,
-  { table, whole }: { table: RecordedTable; whole: boolean },
-): Promise<{ table: RecordedTable; row: ReadRow; body: string }> {
-  const { catalog } = deps;
-  const { request, principal } = context;
+/** The body as it was sent, and as a JSON value. */
+async function readBody(request: Request): Promise<{ text: string; value: unknown }> {
   checkJsonBody(request);
   const text = await readText(request, MAX_BODY);
-  const body = readJsonObject(text);
+  return { text, value: readJson(text) };
+}
+
+/** What was made of a body by a table's columns. */
+type Read = { hasUnknown: boolean; faults: Detail[] };
+
+/**
+ * The values that were sent; nothing is refused or dropped until the catalog is known to be current. What does not fit tells
+ * of columns and of values of enums, so that it is told only to a proven key.
+ */
+async function readValues<R extends Read>(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  { table, read: readBy }: { table: RecordedTable; read: (definition: TableDefinition) => R },
+): Promise<{ table: RecordedTable; read: R }> {
+  const { catalog } = deps;
   let current = table;
-  let row = readRow(table.definition, body, { whole });
-  if (row.hasUnknown || row.faults.length > 0) {
+  let read = readBy(table.definition);
+  if (read.hasUnknown || read.faults.length > 0) {
     await catalog.refresh();
-    current = catalog.find(principal.appId, table.name) ?? table;
-    if (current.definition !== table.definition) row = readRow(current.definition, body, { whole });
+    current = catalog.find(context.principal.appId, table.name) ?? table;
+    if (current.definition !== table.definition) read = readBy(current.definition);
   }
-  if (row.faults.length > 0) {
+  if (read.faults.length > 0) {
     await checkProof(deps, context, current);
-    throw toInvalid(row.faults);
+    throw toInvalid(read.faults);
   }
-  return { table: current, row, body: text };
+  return { table: current, read };
 }
 
 /** No row has it: ids are made by the service. */
@@ -397,16 +457,28 @@ function toCallError(
 ): unknown {
   const signal = error instanceof SignalError ? error.signal : undefined;
   if (signal === SIGNALS.keyRefused) return keyRefused(error);
-  const isWrite = endpoint === "create" || endpoint === "update";
+  const refuseWrite = TOO_LARGE[endpoint];
   if (error instanceof SignalError && signal === SIGNALS.rowTooLarge)
-    return isWrite ? wouldBeTooLarge(maxResponseBytes) : tooLarge(error.detail);
+    return refuseWrite?.(maxResponseBytes) ?? tooLarge(error.detail);
   const state = readSqlState(error);
-  if (state === PROGRAM_LIMIT) return isWrite ? wouldBeTooLarge(maxResponseBytes) : tooLarge();
+  if (state === PROGRAM_LIMIT) return refuseWrite?.(maxResponseBytes) ?? tooLarge();
   return state === NO_SUCH_FUNCTION ? ofAnotherRelease(error) : error;
 }
 
 /** PostgreSQL builds no value of a gigabyte, so such a row cannot even be measured. */
 const PROGRAM_LIMIT = "54000";
+
+const TOO_LARGE: Readonly<Partial<Record<Endpoint, (most: number) => Problem>>> = {
+  create: wouldBeTooLarge,
+  create_many: answerTooLarge,
+  update: wouldBeTooLarge,
+};
+
+function answerTooLarge(most: number): Problem {
+  return new Problem("body_too_large", {
+    message: `The rows would be larger than ${most} bytes as JSON, the maximum size of an answer; nothing was written: send fewer at a time`,
+  });
+}
 
 function wouldBeTooLarge(most: number): Problem {
   return new Problem("validation_failed", {
@@ -435,6 +507,7 @@ function textsOf({ definition }: RecordedTable): Texts {
     list: of("list"),
     get: of("get"),
     create: of("create"),
+    create_many: of("create_many"),
     update: of("update"),
     delete: of("delete"),
   };

@@ -6,6 +6,7 @@
 import { findConstraint, type RecordedTable } from "../catalog/mod.ts";
 import type { Violation } from "../db/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
+import { atRow } from "./read_batch.ts";
 import { REQUIRED } from "./values.ts";
 
 export type BrokenRow = { table: RecordedTable; isDelete: boolean };
@@ -26,10 +27,10 @@ export function isKnown({ whole }: RecordedTable, { constraint }: Violation): bo
 export function toProblem(violation: Violation, row: BrokenRow): Problem {
   if (violation.kind === "reference" && row.isDelete) return new Problem("still_referenced");
   const columns = blame(violation, row);
-  const details = columns.map((name) => ({
-    path: `/${name}`,
-    message: MESSAGES[violation.kind](columns),
-  }));
+  const message = MESSAGES[violation.kind](columns);
+  const faults = columns.map((name) => ({ path: `/${name}`, message }));
+  const { row: index } = violation;
+  const details = index === undefined ? faults : faults.map((fault) => atRow(index, fault));
   if (violation.kind !== "unique") return toInvalid(details);
   return new Problem("unique_violation", details.length === 0 ? {} : { details });
 }

@@ -15,6 +15,8 @@ export type Violation = {
   constraint: string | undefined;
   table: string | undefined;
   column: string | undefined;
+  /** Which row of a batch it was, counted from 0. */
+  row: number | undefined;
 };
 
 /** The database refused a value; a room turns it into a Problem that names the fields. */
@@ -162,11 +164,15 @@ function unknownOutcome(cause: unknown): Problem {
 function toViolation(kind: Violation["kind"], error: unknown): Violation {
   const constraint = readField(error, "constraint_name");
   const table = readField(error, "table_name");
-  return { kind, constraint, table, column: readField(error, "column_name") };
+  const hint = readField(error, "hint");
+  // A function that creates several rows says it so; PostgreSQL's own hints are sentences.
+  const row = hint !== undefined && /^\d+$/.test(hint) ? Number(hint) : undefined;
+  return { kind, constraint, table, column: readField(error, "column_name"), row };
 }
 
 function readField(error: unknown, name: string): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   const value: unknown = Reflect.get(error, name);
-  return typeof value === "string" ? value : undefined;
+  // A function that passes an error on cannot leave a field out.
+  return typeof value === "string" && value !== "" ? value : undefined;
 }

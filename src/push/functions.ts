@@ -1,5 +1,5 @@
 /**
- * The bodies of the five functions of a set of columns: each runs one statement and returns finished JSON text. They expect
+ * The bodies of the six functions of a set of columns: each runs one statement and returns finished JSON text. They expect
  * hostile column names: parameters are `$n`, every variable and alias contains a `$`, which no column can, and every
  * name, type and operator is qualified, so that no session's schemas are searched.
  *
@@ -31,6 +31,7 @@ const BODIES: Readonly<Record<Endpoint, (table: ColumnSet) => string>> = {
   list: listBody,
   get: getBody,
   create: createBody,
+  create_many: createManyBody,
   update: updateBody,
   delete: deleteBody,
 };
@@ -40,6 +41,7 @@ const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
   list: "stable",
   get: "volatile",
   create: "volatile",
+  create_many: "volatile",
   update: "volatile",
   delete: "volatile",
 };
@@ -234,24 +236,19 @@ function returnText(id: string, bytes: string): string {
 
 function createBody(table: ColumnSet): string {
   const { app, id, body, bytes, claim } = placeholdersOf("create");
-  const names = ["app_id", "id", ...table.columns.map((column) => column.name)].map(quoteName);
   const values = [app, id, ...table.columns.map((_, index) => variable(index))];
-  const declared = table.columns.map((column, index) => {
-    const given = input(table, column);
-    const initial =
-      column.default === undefined
-        ? given
-        : `case when ${isGiven(column)} then ${given} else ${sqlDefault(table, column)} end`;
-    return `  ${variable(index)} ${sqlType(table, column)} := ${initial};`;
-  });
+  const declared = table.columns.map(
+    (column, index) =>
+      `  ${variable(index)} ${sqlType(table, column)} := ${initial(table, column)};`,
+  );
   return `declare
   "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
 ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
   "$text" ${TEXT};
 begin
 ${beginAs("create")}
-${claimKey({ app, id, claim, answer: rowOfVariables(table, { app, id }) })}
-  insert into data.${quoteName(table.name)} as "$t" (${names.join(", ")})
+${claimKey({ app, claim, answer: rowOfVariables(table, { app, id }), short: idText(id) })}
+  insert into ${target(table)}
   values (${values.join(", ")})
   returning ${outputs(table)} into "$row";
   "$text" := ${ROW_TEXT};
@@ -259,16 +256,28 @@ ${returnText(id, bytes)}
 end`;
 }
 
-type Claim = { app: string; id: string; claim: string; answer: string };
+type Claim = { app: string; claim: string; answer: string; short: string };
 
 /** With an idempotency key, nothing is written before the key is claimed; one that was used before is answered. */
-function claimKey({ app, id, claim, answer }: Claim): string {
+function claimKey({ app, claim, answer, short }: Claim): string {
   return `  if ${claim} is not null then
-    "$text" := rowhouse.claim_key(${app}, ${claim}, ${answer}, pg_catalog.concat('{"id":"', ${id}, '"}'));
+    "$text" := rowhouse.claim_key(${app}, ${claim}, ${answer}, ${short});
     if "$text" is not null then
       return "$text";
     end if;
   end if;`;
+}
+
+/** Records what a write was answered that has claimed its key. */
+function answerKey({ app, claim }: { app: string; claim: string }): string {
+  return `  if ${claim} is not null then
+    perform rowhouse.answer_key(${app}, ${claim}, "$text");
+  end if;`;
+}
+
+/** The text of a row with its id alone. */
+function idText(id: string): string {
+  return `pg_catalog.concat('{"id":"', ${id}, '"}')`;
 }
 
 /** The text of the row that is about to be inserted, as `returning` will give it: the one that is recorded with a key. */
@@ -279,6 +288,75 @@ function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string
   });
   const columns = [`${id} as "id"`, `${app} as "app_id"`, ...own].join(", ");
   return `(select pg_catalog.row_to_json("$new")::${TEXT} from (select ${columns}) as "$new")`;
+}
+
+/** Where new rows go: the table and its columns, in the order of their values. */
+function target(table: ColumnSet): string {
+  const names = ["app_id", "id", ...table.columns.map((column) => column.name)].map(quoteName);
+  return `data.${quoteName(table.name)} as "$t" (${names.join(", ")})`;
+}
+
+/**
+ * All rows by one statement. If one breaks a rule, all are tried again one by one, because PostgreSQL does not say which row
+ * it was: the number of the first one at fault is passed on as the error's hint. Should they all be good by then, they stay.
+ */
+function createManyBody(table: ColumnSet): string {
+  const { app, ids, bodies, bytes, claim } = placeholdersOf("create_many");
+  const texts = `pg_catalog.string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
+  const short = `(select ${rowsText(texts)} from pg_catalog.unnest(${ids}) as "$one" ("$id"))`;
+  const fields = ["constraint", "column", "table"].map((name) => `"$${name}"`);
+  const insert = insertMany(table);
+  return `declare
+  "$all" pg_catalog.jsonb := ${bodies}::pg_catalog.jsonb;
+  "$ids" pg_catalog.uuid[] := ${ids};
+  "$bodies" pg_catalog.jsonb := "$all";
+  "$count" pg_catalog.int4 := 0;
+  "$rows" ${TEXT}[] := '{}';
+  "$text" ${TEXT};
+  "$state" ${TEXT};
+${fields.map((name) => `  ${name} ${TEXT};\n`).join("")}begin
+${beginAs("create_many")}
+${claimKey({ app, claim, answer: "null", short })}
+  begin
+    ${insert};
+  exception when integrity_constraint_violation then
+    begin
+      while "$count" operator(pg_catalog.<) pg_catalog.cardinality(${ids}) loop
+        "$bodies" := pg_catalog.jsonb_build_array("$all" operator(pg_catalog.->) "$count");
+        "$count" := "$count" operator(pg_catalog.+) 1;
+        "$ids" := array[(${ids})["$count"]];
+        ${insert};
+        "$rows" := pg_catalog.array_append("$rows", "$text");
+      end loop;
+      "$text" := pg_catalog.array_to_string("$rows", ',');
+    exception when integrity_constraint_violation then
+      get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
+        "$column" = column_name, "$table" = table_name;
+      raise exception 'a row of a batch breaks a rule' using errcode = "$state", constraint = "$constraint",
+        column = "$column", table = "$table", hint = ("$count" operator(pg_catalog.-) 1)::${TEXT};
+    end;
+  end;
+  "$text" := ${rowsText('"$text"')};
+${answerKey({ app, claim })}
+${returnText(`(${ids})[1]`, bytes)}
+end`;
+}
+
+/** The answer to a batch. */
+function rowsText(texts: string): string {
+  return `pg_catalog.concat('{"rows":[', ${texts}, ']}')`;
+}
+
+/** Inserts the rows of `$ids` and `$bodies`; their texts, in the order of their ids, go to `$text`. */
+function insertMany(table: ColumnSet): string {
+  const { app } = placeholdersOf("create_many");
+  const values = [app, '"$new"."$id"', ...table.columns.map((column) => initial(table, column))];
+  return `with "$row" as (
+      insert into ${target(table)}
+      select ${values.join(",\n        ")}
+      from rows from (pg_catalog.unnest("$ids"), pg_catalog.jsonb_array_elements("$bodies")) as "$new" ("$id", "$body")
+      returning ${outputs(table)})
+    select pg_catalog.string_agg(${ROW_TEXT}, ',' order by "$row"."id") into "$text" from "$row"`;
 }
 
 /** Whether the row has one of the tags asked for, which follow from its text; looked at again if another write was first. */
@@ -316,7 +394,7 @@ ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
   "$text" ${TEXT};
 begin
 ${beginAs("update")}
-${claimKey({ app, id, claim, answer: "null" })}
+${claimKey({ app, claim, answer: "null", short: idText(id) })}
   update data.${quoteName(table.name)} as "$t" set
     ${set}
   where ${isRow(app, id)} and ${isMatch(table, match)}
@@ -328,9 +406,7 @@ ${claimKey({ app, id, claim, answer: "null" })}
     return ${notMatched(table, "update")};
   end if;
   "$text" := ${ROW_TEXT};
-  if ${claim} is not null then
-    perform rowhouse.answer_key(${app}, ${claim}, "$text");
-  end if;
+${answerKey({ app, claim })}
 ${returnText(id, bytes)}
 end`;
 }
@@ -366,6 +442,13 @@ function variable(index: number): string {
 
 function isGiven(column: SetColumn): string {
   return `"$body" operator(pg_catalog.?) ${quoteLiteral(column.name)}`;
+}
+
+/** A column's value in a new row: that of the body, or else its default. */
+function initial(table: ColumnSet, column: SetColumn): string {
+  const given = input(table, column);
+  if (column.default === undefined) return given;
+  return `case when ${isGiven(column)} then ${given} else ${sqlDefault(table, column)} end`;
 }
 
 /** A column's value from the body, in the column's type; JSON null and an absent key are both SQL NULL. */

@@ -84,6 +84,7 @@ const ARGUMENTS = {
   list: "10, 0, 8388608, null",
   get: `'${ROW}', 8388608`,
   create: `gen_random_uuid(), '{"title":"made"}', 8388608, null`,
+  create_many: `array[gen_random_uuid()], '[{"title":"made"}]', 8388608, null`,
   update: `'${ROW}', '{"title":"changed"}', 8388608, null, null`,
   delete: `'${ROW}', null`,
 } as const;
@@ -157,8 +158,8 @@ test("what was refused has changed nothing", async () => {
   const titles = (isMine: boolean) =>
     rows.filter((row) => row.is_mine === isMine).map(({ title }) => title);
   expect(titles(false)).toEqual(["kept"]);
-  // One of each login, made with a proof.
-  expect(titles(true)).toEqual(["kept", ...logins.map(() => "made")]);
+  // One of each login and each way of making it, with a proof.
+  expect(titles(true)).toEqual(["kept", ...logins.flatMap(() => ["made", "made"])]);
 });
 
 test("nothing that is stored about a key can be presented", async () => {

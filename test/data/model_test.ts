@@ -84,21 +84,36 @@ function findDoomed(model: Model, table: Table, id: string): Set<string> | undef
 
 type Step = {
   app: number;
-  kind: "create" | "update" | "delete" | "get" | "list";
+  kind: "create" | "batch" | "update" | "delete" | "get" | "list";
   table: Table;
   pick: number;
   to: number;
   pin: number;
   name: string;
+  /** Names of more rows of a batch, which are otherwise alike. */
+  more: string[];
 };
+const name = fc.constantFrom("a", "b", "c", "d", "e", "f");
 const step: fc.Arbitrary<Step> = fc.record({
   app: fc.nat(APPS - 1),
-  kind: fc.constantFrom("create", "create", "create", "update", "update", "delete", "get", "list"),
+  kind: fc.constantFrom(
+    "create",
+    "create",
+    "create",
+    "batch",
+    "batch",
+    "update",
+    "update",
+    "delete",
+    "get",
+    "list",
+  ),
   table: fc.constantFrom<Table>("folders", "sheets"),
   pick: fc.nat(50),
   to: fc.nat(50),
   pin: fc.nat(200),
-  name: fc.constantFrom("a", "b", "c", "d", "e", "f"),
+  name,
+  more: fc.array(name, { maxLength: 3 }),
 });
 
 type World = { apps: TestApp[]; models: Model[] };
@@ -146,6 +161,23 @@ async function runStep(world: World, one: Step): Promise<void> {
     rows.set(id, row);
     return;
   }
+  if (one.kind === "batch") {
+    const batch = [one.name, ...one.more].map((name) => ({ ...fields, name }));
+    const answer = await service.call(app, path, { method: "POST", json: batch });
+    // One row after the other, of which the first that is refused refuses all.
+    const tried: Model = { ...model, [one.table]: new Map(rows) };
+    const verdicts = batch.map((row, index) => {
+      const verdict = judge(tried, one.table, row, "");
+      tried[one.table].set(`${index}`, row);
+      return verdict;
+    });
+    const wanted = verdicts.find((verdict) => verdict !== 200) ?? 201;
+    expect(answer.status).toBe(wanted);
+    const made = wanted === 201 ? (answer.json as { rows: (Row & { id: string })[] }).rows : [];
+    for (const { id, app_id: _, ...row } of made) rows.set(id, row);
+    if (wanted === 201) expect([...rows.values()].slice(-batch.length)).toEqual(batch);
+    return;
+  }
   const id = pickRow(world, one);
   const found = rows.get(id);
   if (one.kind === "get") {
@@ -190,6 +222,7 @@ test("each app behaves as if it were alone", async () => {
             to: 0,
             pin: 0,
             name: "a",
+            more: [],
           });
     }),
     { numRuns: 25 },

@@ -113,10 +113,17 @@ const BAD_BODIES: readonly (Refusal & { bodies: readonly Bad[] })[] = [
     code: "invalid_json",
     message: "The body is not a JSON object",
     bodies: [
-      { name: "of a list", body: "[]" },
       { name: "of a string", body: '"x"' },
       { name: "of null", body: "null" },
       { name: "of a number", body: "1" },
+    ],
+  },
+  {
+    code: "invalid_json",
+    message: "The body is a list, but not of 1 to 1000 JSON objects",
+    bodies: [
+      { name: "of an empty list", body: "[]" },
+      { name: "of a list of numbers", body: "[1]" },
     ],
   },
   {

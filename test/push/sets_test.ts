@@ -75,13 +75,13 @@ test("apps with the same set share functions, and a push of another set replaces
   ];
   const before = await readFunctions(name);
   expect([...before.keys()]).toEqual(
-    (["create", "delete", "get", "list", "update"] as const).map((endpoint) =>
+    (["create", "create_many", "delete", "get", "list", "update"] as const).map((endpoint) =>
       functionOf(schema, name, endpoint),
     ),
   );
   await postSchema(service, fewer, defineSchema({ [name]: TITLE }));
   const both = await readFunctions(name);
-  expect(both.size).toBe(10);
+  expect(both.size).toBe(12);
   for (const [key, made] of before) expect(both.get(key)).toBe(made);
   await postSchema(
     service,
@@ -89,7 +89,7 @@ test("apps with the same set share functions, and a push of another set replaces
     defineSchema({ [name]: { ...TITLE, note: t.string().default("n"), more: t.number() } }),
   );
   const grown = await readFunctions(name);
-  expect(grown.size).toBe(15);
+  expect(grown.size).toBe(18);
   for (const [key, made] of both) expect(grown.get(key)).toBe(made);
   for (const [app, keys] of [
     [owner, ["title", "note", "more"]],
@@ -193,11 +193,11 @@ test("functions of an unused set stay for an hour, and are dropped by a later pu
   await postSchema(service, app, schema({ a: t.string(), b: t.string(), c: t.string() }));
   const left = await readFunctions(name);
   expect(first.filter((one) => left.has(one))).toEqual([]);
-  expect(left.size).toBe(15);
+  expect(left.size).toBe(18);
 
   await age(app, 3600);
   await sweepSets(service.service.admin);
-  expect((await readFunctions(name)).size).toBe(10);
+  expect((await readFunctions(name)).size).toBe(12);
   expect(await refreshFunctions(service.service.admin)).toEqual([]);
   expect(await readDrift(service.service.admin)).toEqual([]);
   expect((await service.call(undefined, "/ready")).status).toBe(200);
@@ -217,7 +217,7 @@ test("an app has at most eight sets of a table: a ninth at once is busy, then th
   await age(app, 5);
   expect(await postSchema(service, app, schema(9))).toMatchObject({ json: { status: "applied" } });
   const left = [...(await readFunctions(name)).keys()];
-  expect(left).toHaveLength(40);
+  expect(left).toHaveLength(48);
   expect(left).not.toContain(functionOf(schema(1), name, "get"));
   expect(left).toContain(functionOf(schema(2), name, "get"));
   expect(await readDrift(service.service.admin)).toEqual([]);

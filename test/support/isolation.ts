@@ -71,6 +71,15 @@ const PLAIN: Readonly<Record<string, () => Ask>> = {
   }),
 };
 
+/** A request of an endpoint that takes another form of body. */
+const BATCH: Readonly<Record<string, () => Ask>> = {
+  "POST /v1/data/db/:table": () => ({
+    path: "/v1/data/db/todos",
+    method: "POST",
+    json: [1, 2].map(() => ({ title: crypto.randomUUID(), project: MINE })),
+  }),
+};
+
 type Attack = {
   name: string;
   suits: (ask: Ask) => boolean;
@@ -95,9 +104,14 @@ function inBody(
     change: (ask, other) => ({
       ...ask,
       path: path?.(ask) ?? ask.path,
-      json: { ...(ask.json as object), ...fields(other) },
+      json: withFields(ask.json, fields(other)),
     }),
   };
+}
+/** A body with these fields; of a batch, the last row has them. */
+function withFields(json: unknown, fields: object): unknown {
+  if (!Array.isArray(json)) return { ...(json as object), ...fields };
+  return json.with(-1, { ...(json.at(-1) as object), ...fields });
 }
 function inHeaders(name: string, headers: (other: TestApp) => Record<string, string>): Attack {
   return { name, suits: () => true, change: (ask, other) => ({ ...ask, headers: headers(other) }) };
@@ -245,7 +259,7 @@ async function readTheirs({ service, other }: World): Promise<string> {
 /** An answer without what no two answers share: the request's id, the app's own id, a created row's id, the clock. */
 function toComparable(answer: Answer, app: TestApp): unknown {
   const json = answer.json as { id?: string; requestId?: string } | undefined;
-  const fresh = answer.status === 201 ? (json?.id ?? "") : "no fresh id";
+  const fresh = (answer.status === 201 ? json?.id : undefined) ?? "no fresh id";
   const mask = (text: string) =>
     text
       .replaceAll(app.id, "<app>")
@@ -276,11 +290,15 @@ export const endpointsOfMatrix: readonly string[] = Object.keys(PLAIN);
 export type Worlds = { alone: World; crowded: World };
 
 /** Makes every request of an endpoint, plain and forged in every way that suits it, in both worlds. */
-export async function checkEndpoint({ alone, crowded }: Worlds, endpoint: string): Promise<void> {
+export async function checkEndpoint(worlds: Worlds, endpoint: string): Promise<void> {
+  const forms = [PLAIN[endpoint], BATCH[endpoint]].filter((form) => form !== undefined);
+  if (forms.length === 0) throw new Error(`No request of the matrix asks ${endpoint}`);
+  for (const plain of forms) await checkForm(worlds, plain);
+}
+
+async function checkForm({ alone, crowded }: Worlds, plain: () => Ask): Promise<void> {
   const { other } = crowded;
-  const plain = PLAIN[endpoint];
   if (other === undefined) throw new Error("The crowded world lacks its other app");
-  if (plain === undefined) throw new Error(`No request of the matrix asks ${endpoint}`);
   const before = await readTheirs(crowded);
   expect(before).toContain(SECRET);
   for (const attack of ATTACKS) {

@@ -1,0 +1,67 @@
+/** Reads the rows of a batch, of which all are created or none. Pure. @module */
+import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { type Detail, Problem } from "../problem.ts";
+import { isObject } from "../std/is_object.ts";
+import { readRow } from "./read_row.ts";
+
+/** Maximum number of rows that one request creates. */
+export const MAX_BATCH = 1000;
+
+/** How many faults are listed: an answer must not outgrow what was sent by much. */
+const MAX_FAULTS = 1000;
+
+export type ReadBatch = {
+  /** The known columns of each row, as a JSON array for the table's function. */
+  text: string;
+  count: number;
+  /** Whether a field was sent that the table does not have. */
+  hasUnknown: boolean;
+  /** A lower bound of the answer's size: what the columns take that were left out. */
+  leastBytes: number;
+  /** The first ones, in order of the rows. */
+  faults: Detail[];
+};
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** @throws {Problem} invalid_json — too many rows or none, or something else than rows */
+export function checkBatch(body: readonly unknown[]): readonly Body[] {
+  if (body.length > 0 && body.length <= MAX_BATCH && body.every(isObject)) return body;
+  throw new Problem("invalid_json", {
+    message: `The body is a list, but not of 1 to ${MAX_BATCH} JSON objects`,
+  });
+}
+
+/** Reads each row as a create does; faults name the row by its place. */
+export function readBatch(table: TableDefinition, bodies: readonly Body[]): ReadBatch {
+  const rows = bodies.map((body) => readRow(table, body, { whole: true }));
+  const faults = rows.flatMap((row, index) => row.faults.map((fault) => atRow(index, fault)));
+  return {
+    text: `[${rows.map(({ text }) => text).join(",")}]`,
+    count: rows.length,
+    hasUnknown: rows.some((row) => row.hasUnknown),
+    leastBytes: countLeast(table, bodies),
+    faults: faults.slice(0, MAX_FAULTS),
+  };
+}
+
+/** A few bytes may ask for a thousand rows of long defaults, which must not be written just to be measured. */
+function countLeast(table: TableDefinition, bodies: readonly Body[]): number {
+  const sizes = new Map(table.columns.map((column) => [column.name, sizeOfDefault(column)]));
+  const sum = (names: Iterable<string>) =>
+    [...names].reduce((bytes, name) => bytes + (sizes.get(name) ?? 0), 0);
+  const whole = sum(sizes.keys());
+  return bodies.reduce((bytes, body) => bytes + whole - sum(Object.keys(body)), 0);
+}
+
+/** Numbers and times are printed by the database in its own way: they count one. */
+function sizeOfDefault({ name, kind, default: value }: NamedColumn): number {
+  const hasText = kind === "string" || kind === "json" || kind === "enum";
+  const text = hasText && value !== undefined ? JSON.stringify(value) : "0";
+  return name.length + text.length;
+}
+
+/** A fault of a row, as one of the batch. */
+export function atRow(index: number, { path, message }: Detail): Detail {
+  return { path: `/${index}${path}`, message };
+}

@@ -1,0 +1,278 @@
+/** Batches: rows created by one request, all or none, in order; a fault names its row. @module */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { type Detail, PROBLEMS, type ProblemCode } from "../../src/problem.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+
+const MAX = 262_144;
+const LIST = "/v1/data/db/todos";
+const MISSING = "00000000-0000-7000-8000-000000000000";
+const columns = {
+  title: t.string().required().unique(),
+  note: t.string().default("it's $1"),
+  rank: t.number().required().default(7),
+  price: t.decimal().default("0.10"),
+  done: t.boolean().default(false),
+  token: t.uuid(),
+  due: t.timestamp().default("now"),
+  extra: t.json().default({ a: [1] }),
+  kind: t.enum(["a", "b"]).required().default("b"),
+  project: t.ref("projects", { onDelete: "cascade" }),
+  origin: t.ref("todos"),
+};
+const schema = defineSchema({ projects: { name: t.string().required() }, todos: columns });
+
+let service: TestService;
+let app: TestApp;
+let other: TestApp;
+let project: string;
+beforeAll(async () => {
+  service = await openTestService({ service: { maxResponseBytes: MAX } });
+  [app, other] = [await service.makeApp(schema), await service.makeApp(schema)];
+  const made = await post({ name: "p" }, "/v1/data/db/projects");
+  project = (made.json as { id: string }).id;
+  await post({ title: "taken" });
+  await service.call(other, LIST, { method: "POST", json: { title: "theirs" } });
+});
+afterAll(() => service.close());
+
+const post = (json: unknown, path = LIST) => service.call(app, path, { method: "POST", json });
+function many<Row>(count: number, toRow: (index: number) => Row): Row[] {
+  return Array.from({ length: count }, (_, index) => toRow(index));
+}
+const rowsOf = ({ json }: Answer) => (json as { rows: Record<string, unknown>[] }).rows;
+
+test("rows are created in order, each with its values and its defaults, as singles are", async () => {
+  const title = () => crypto.randomUUID();
+  const values: Record<string, unknown>[] = [
+    { title: title() },
+    {
+      title: title(),
+      note: "ü\u0001'\"\\",
+      rank: -0.5,
+      price: "12345678901234567890.10",
+      done: true,
+      token: MISSING.toUpperCase(),
+      due: "2026-01-02T04:04:05.123456+01:00",
+      extra: { deep: [null, "x", { k: 0.1 }] },
+      kind: "a",
+      project,
+      id: MISSING,
+      app_id: other.id,
+      unknown: 1,
+    },
+    { title: title(), note: null, price: null, done: null, due: null, extra: null },
+    { title: title(), extra: [], rank: 1e21 },
+  ];
+  const made = await post(values);
+  expect([made.status, made.headers.get("location"), made.headers.get("etag")]).toEqual([
+    201,
+    null,
+    null,
+  ]);
+  const rows = rowsOf(made);
+  for (const [index, row] of rows.entries()) {
+    const single = await post({ ...values[index], title: title() });
+    const { id, title: _, ...rest } = single.json as Record<string, unknown>;
+    const { id: own, title: given, ...same } = row;
+    expect([own === id, given]).toEqual([false, values[index]?.["title"]]);
+    if (index === 0 || index === 3) [same, rest].map((one) => delete one["due"]);
+    expect(same).toEqual(rest);
+    expect((await service.call(app, `${LIST}/${own}`)).json).toEqual(row);
+  }
+  const ids = rows.map(({ id }) => id);
+  expect([ids.length, ids.toSorted(), new Set(ids).size]).toEqual([4, ids, 4]);
+  const listed = rowsOf(await service.call(app, LIST)).filter(({ id }) => ids.includes(id));
+  expect(listed).toEqual(rows);
+});
+
+test("1,000 rows are created by one request, and one more is refused", async () => {
+  const own = await service.makeApp(schema);
+  const send = (json: unknown) =>
+    service.call(own, "/v1/data/db/projects", { method: "POST", json });
+  const made = await send(many(1000, (index) => ({ name: `${index}` })));
+  expect(rowsOf(made).map(({ name }) => name)).toEqual(many(1000, String));
+  expect(rowsOf(await service.call(own, "/v1/data/db/projects"))).toEqual(rowsOf(made));
+  const refused = await send(many(1001, (index) => ({ name: `${index}` })));
+  expect([refused.status, refused.json]).toMatchObject([
+    400,
+    { error: "invalid_json", message: expect.stringContaining("1 to 1000 JSON objects") },
+  ]);
+});
+
+type Refused = {
+  name: string;
+  body: () => unknown;
+  code: ProblemCode;
+  says?: string;
+  details?: Detail[];
+};
+const good = (index: number) => ({ title: `good ${index}`, project });
+const REFUSED: readonly Refused[] = [
+  { name: "no rows", body: () => [], code: "invalid_json" },
+  { name: "no row among rows", body: () => [good(0), 1], code: "invalid_json" },
+  { name: "null among rows", body: () => [null, good(0)], code: "invalid_json" },
+  { name: "a list of lists", body: () => [[good(0)]], code: "invalid_json" },
+  {
+    name: "values that do not fit, in any row",
+    body: () => [good(0), { kind: "c", rank: "1" }, good(2), { ...good(3), price: 1.5 }],
+    code: "validation_failed",
+    details: [
+      { path: "/1/kind", message: 'Must be one of "a", "b"' },
+      { path: "/1/rank", message: "Must be a number" },
+      { path: "/1/title", message: "Is required and has no default" },
+      {
+        path: "/3/price",
+        message: 'Must be a decimal number as a string, such as "12.50", of at most 400 characters',
+      },
+    ],
+  },
+  {
+    name: "a value that another row has",
+    body: () => [...many(40, good), { title: "taken" }, { title: "taken" }],
+    code: "unique_violation",
+    details: [{ path: "/40/title", message: "Must be unique: another row has this title" }],
+  },
+  {
+    name: "a value that another row of the batch has",
+    body: () => [{ title: "twice" }, good(1), { title: "twice" }],
+    code: "unique_violation",
+    details: [{ path: "/2/title", message: "Must be unique: another row has this title" }],
+  },
+  {
+    name: "a dangling reference",
+    body: () => [good(0), { ...good(1), project: MISSING }, { title: "taken" }],
+    code: "validation_failed",
+    details: [{ path: "/1/project", message: "No row has this id" }],
+  },
+  {
+    name: "a clash before a dangling reference",
+    body: () => [good(0), { title: "taken" }, { ...good(2), origin: MISSING }],
+    code: "unique_violation",
+    details: [{ path: "/1/title", message: "Must be unique: another row has this title" }],
+  },
+  {
+    name: "rows larger than an answer may be",
+    body: () => many(1000, (index) => ({ title: `${index}`, rank: 1e300 })),
+    code: "body_too_large",
+    says: `larger than ${MAX} bytes as JSON`,
+  },
+  {
+    name: "more than 100 KB",
+    body: () => many(2, (index) => ({ title: `${index}`, note: "x".repeat(51_200) })),
+    code: "body_too_large",
+    says: "larger than 102400 bytes",
+  },
+];
+
+describe("nothing is created by", () => {
+  test.each(REFUSED)("$name", async ({ body, code, says = "", details }) => {
+    const before = await Promise.all([app, other].map((one) => service.call(one, LIST)));
+    const answer = await post(body());
+    expect([answer.status, answer.json]).toMatchObject([
+      PROBLEMS[code].status,
+      { error: code, message: expect.stringContaining(says) },
+    ]);
+    expect((answer.json as { details?: Detail[] }).details).toEqual(details as Detail[]);
+    const after = await Promise.all([app, other].map((one) => service.call(one, LIST)));
+    expect(after.map(({ text }) => text)).toEqual(before.map(({ text }) => text));
+    expect(service.log.filter((line) => line.includes('"bug"'))).toEqual([]);
+  });
+
+  test("a thousand rows of long defaults, which are not even tried", async () => {
+    const own = await service.makeApp(
+      defineSchema({ wide: { a: t.string().default("x".repeat(1000)), b: t.number() } }),
+    );
+    const send = (json: unknown) => service.call(own, "/v1/data/db/wide", { method: "POST", json });
+    const refused = await send(many(1000, () => ({ b: 1 })));
+    expect([refused.status, refused.json]).toMatchObject([413, { error: "body_too_large" }]);
+    expect(await readSize("wide")).toBe(0);
+    expect(rowsOf(await send(many(1000, (a) => ({ a: `${a}` }))))).toHaveLength(1000);
+  });
+
+  test("a batch to a row", async () => {
+    const [row] = rowsOf(await service.call(app, LIST));
+    const path = `${LIST}/${row?.["id"]}`;
+    const answer = await service.call(app, path, { method: "PATCH", json: [{ title: "x" }] });
+    expect([answer.status, answer.json]).toMatchObject([
+      400,
+      { error: "invalid_json", message: "The body is not a JSON object" },
+    ]);
+  });
+
+  test("more faults than are listed", async () => {
+    const answer = await post(many(1000, () => ({ rank: "x" })));
+    const { details } = answer.json as { details: Detail[] };
+    expect([details.length, details.at(-1)?.path]).toEqual([1000, "/499/title"]);
+  });
+});
+
+/** Even rows that were taken back leave their space in the table. */
+async function readSize(table: string): Promise<number | undefined> {
+  const [row] = await service.service.admin.query<{ size: number }>(
+    "select pg_catalog.pg_relation_size(('data.' || $1::text)::regclass)::int4 as size",
+    [table],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.size;
+}
+
+test("what was refused for one row is created once that row is left out", async () => {
+  const rows = [{ title: "then" }, { title: "taken" }];
+  expect((await post(rows)).status).toBe(409);
+  expect((await post(rows.slice(0, 1))).status).toBe(201);
+});
+
+test("batches that clash with each other are created whole or not at all", async () => {
+  const titles = many(50, (index) => ({ title: `race ${index}` }));
+  const answers = await Promise.all(many(4, () => post(titles)));
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409]);
+});
+
+test("a batch with an Idempotency-Key happens once, and a refused one leaves nothing", async () => {
+  const send = (key: string, json: unknown) =>
+    service.call(app, LIST, { method: "POST", json, headers: { "idempotency-key": key } });
+  const [short, long, fixed] = [1, 2, 3].map(() => crypto.randomUUID()) as [string, string, string];
+  const rows = [{ title: `a ${short}` }, { title: `b ${short}` }];
+  const [first, second] = [await send(short, rows), await send(short, rows)];
+  const replayed = "idempotency-replayed";
+  expect([second.status, second.text]).toEqual([201, first.text]);
+  expect([first, second].map(({ headers }) => headers.get(replayed))).toEqual([null, "true"]);
+  expect((await send(short, [rows[0]])).json).toMatchObject({ error: "idempotency_mismatch" });
+
+  const large = many(200, (index) => ({ title: `${index} ${long}` }));
+  const [whole, minimal] = [await send(long, large), await send(long, large)];
+  expect(rowsOf(minimal)).toEqual(rowsOf(whole).map(({ id }) => ({ id })));
+  expect(minimal.headers.get("preference-applied")).toBe("return=minimal");
+
+  expect((await send(fixed, [{ title: "taken" }])).status).toBe(409);
+  const mended = await send(fixed, [{ title: fixed }]);
+  expect([mended.status, mended.headers.get(replayed)]).toEqual([201, null]);
+});
+
+test("a column that was pushed a moment ago is taken, and one row's unknown field is dropped", async () => {
+  const own = await service.makeApp(defineSchema({ growing: { a: t.number() } }));
+  const path = "/v1/data/db/growing";
+  await service.call(own, path, { method: "POST", json: [{ a: 1 }] });
+  await service.pushSchema(own, defineSchema({ growing: { a: t.number(), b: t.number() } }));
+  const made = await service.call(own, path, {
+    method: "POST",
+    json: [{ a: 1 }, { b: 2, c: 3 }],
+  });
+  expect(rowsOf(made)).toMatchObject([
+    { a: 1, b: null },
+    { a: null, b: 2 },
+  ]);
+});
+
+test("a table without columns is served too", async () => {
+  const own = await service.makeApp(defineSchema({ marks: {} }));
+  const made = await service.call(own, "/v1/data/db/marks", { method: "POST", json: [{}, {}] });
+  expect(rowsOf(made).map((row) => Object.keys(row))).toEqual(many(2, () => ["id", "app_id"]));
+});
