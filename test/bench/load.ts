@@ -20,7 +20,7 @@ const WARM_S = 1.5;
 /** @throws {Error} an answer had another status than the wanted one: its time means nothing */
 export async function runLoad(
   { stage, server }: Served,
-  load: { status: number; requests: LoadRequest[] },
+  load: { status: number; requests: LoadRequest[]; hasKeys?: boolean },
   { connections, seconds }: Lasting,
 ): Promise<Run> {
   const plan: LoadPlan = { url: server.url, connections, seconds, ...load };
@@ -44,8 +44,30 @@ export async function prepareRun(
   served: Served,
   scenario: Scenario,
   lasting: Lasting,
+  { hasKeys = false, knowsPages = false }: { hasKeys?: boolean; knowsPages?: boolean } = {},
 ): Promise<() => Promise<Run>> {
-  const load = { status: scenario.http.status, requests: makeRequests(scenario, served.stage) };
+  const made = makeRequests(scenario, served.stage);
+  const requests = knowsPages ? await addTags(served, made) : made;
+  const load = { status: knowsPages ? 304 : scenario.http.status, requests, hasKeys };
   await runLoad(served, load, { ...lasting, seconds: WARM_S });
   return () => runLoad(served, load, lasting);
+}
+
+/** The requests of callers who have the pages already. */
+async function addTags({ server }: Served, requests: LoadRequest[]): Promise<LoadRequest[]> {
+  const tags = new Map<string, string>();
+  for (const { path, headers } of requests) {
+    const page = `${headers["authorization"]} ${path}`;
+    if (tags.has(page)) continue;
+    const response = await fetch(server.url + path, {
+      headers: { ...headers, "accept-encoding": "identity" },
+    });
+    await response.arrayBuffer();
+    tags.set(page, response.headers.get("etag") ?? "");
+  }
+  return requests.map((request) => {
+    const { path, headers } = request;
+    const known = tags.get(`${headers["authorization"]} ${path}`) ?? "";
+    return { ...request, headers: { ...headers, "if-none-match": known } };
+  });
 }

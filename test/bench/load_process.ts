@@ -20,6 +20,8 @@ export type LoadPlan = {
   /** The status that every answer must have. */
   status: number;
   requests: LoadRequest[];
+  /** Whether every request gets an idempotency key of its own. */
+  hasKeys?: boolean;
 };
 export type LoadResult = {
   count: number;
@@ -72,6 +74,11 @@ function draw(requests: readonly LoadRequest[]): LoadRequest[] {
   return Array.from({ length: count }, () => {
     const request = requests[Math.floor(Math.random() * requests.length)];
     if (request === undefined) throw new Error("The plan has no request");
-    return { ...request };
+    return plan.hasKeys === true ? { ...request, setupRequest: addKey } : { ...request };
   });
+}
+
+function addKey(request: autocannon.Request): autocannon.Request {
+  const headers = { ...request.headers, "idempotency-key": crypto.randomUUID() };
+  return { ...request, headers };
 }

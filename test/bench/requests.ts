@@ -22,6 +22,12 @@ const POSTGREST = "PostgREST's statements by pgbench";
 /** How far any server of these parts would get. */
 const BARE = "the same call behind Bun.serve, nothing else";
 const OTHER = "the other checkout";
+/** Where a page is the same as before; all other lines are of pages that are built. */
+const KEPT = "Rowhouse, unchanged, from memory";
+const KNOWN = "Rowhouse, unchanged, answered 304";
+const KEYED = "Rowhouse, with an Idempotency-Key";
+/** Enough for the largest pages of all apps. */
+const KEPT_BYTES = 268_435_456;
 
 type ScenarioResult = Comparison & { name: string; title: string };
 export type RequestsResult = {
@@ -63,8 +69,14 @@ async function withContenders<Result>(
   const env = { BENCH_APPS: JSON.stringify(keys) };
   await using plain = await startServer("plain", stage, options, { env });
   await using bare = await startServer("bare", stage, options, { env });
-  const others = { [PLAIN]: { stage, server: plain }, [BARE]: { stage, server: bare } };
-  return await use({ [ROWHOUSE]: served, ...others });
+  const cache = { BENCH_LIST_CACHE_BYTES: String(KEPT_BYTES) };
+  await using kept = await startServer("service", stage, options, { env: cache });
+  return await use({
+    [ROWHOUSE]: served,
+    [KEPT]: { stage, server: kept },
+    [PLAIN]: { stage, server: plain },
+    [BARE]: { stage, server: bare },
+  });
 }
 
 /** Another checkout, with a database of its own in the same cluster that its own code has made. */
@@ -88,14 +100,34 @@ async function benchScenarios(servers: Servers, options: BenchOptions): Promise<
   for (const scenario of wanted) {
     const { name, title } = scenario;
     const runs: Record<string, () => Promise<Run>> = {};
-    // The bare server knows one call.
     for (const [side, served] of Object.entries(servers))
-      if (side !== BARE || name === "get") runs[side] = await prepareRun(served, scenario, options);
+      if (takesPart(side, name)) runs[side] = await prepareRun(served, scenario, options);
+    Object.assign(runs, await variantsOf(servers, scenario, options));
     const stage = servers[PLAIN]?.stage;
     if (stage !== undefined) Object.assign(runs, pgbenchRuns(stage, scenario, options));
     results.push({ name, title, ...(await compare(name, runs, options)) });
   }
   return results;
+}
+
+/** The bare server knows one call, and only pages are kept. */
+function takesPart(side: string, name: string): boolean {
+  if (side === BARE) return name === "get";
+  return side !== KEPT || name.startsWith("list");
+}
+
+/** What the service does differently where a caller says more. */
+async function variantsOf(
+  { [ROWHOUSE]: served, [KEPT]: kept }: Servers,
+  scenario: Scenario,
+  options: BenchOptions,
+): Promise<Sides<() => Promise<Run>>> {
+  if (served === undefined || kept === undefined) return {};
+  if (scenario.name.startsWith("list"))
+    return { [KNOWN]: await prepareRun(served, scenario, options, { knowsPages: true }) };
+  return scenario.name === "create"
+    ? { [KEYED]: await prepareRun(served, scenario, options, { hasKeys: true }) }
+    : {};
 }
 
 function pgbenchRuns(

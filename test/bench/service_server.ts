@@ -28,6 +28,9 @@ const service = openService({
   connections: Number(process.env["DATABASE_POOL"]),
   prepare: process.env["DATABASE_PREPARE"] !== "off",
   keyPrefix: "rh",
+  // Pages are built anew unless a side is about those that have not changed: the two are never mixed in one figure.
+  listCacheBytes: Number(process.env["BENCH_LIST_CACHE_BYTES"] ?? 0),
+  idempotencyBytes: Number.MAX_SAFE_INTEGER,
   identitySecrets: [TEST_IDENTITY_SECRET],
   ...readRole(),
   log: makeLog("info", { write: lines.write, now: () => new Date() }),
