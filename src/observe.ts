@@ -41,11 +41,25 @@ export function makeLog(
   options: { write: (line: string) => void; now: () => Date },
 ): Log {
   const threshold = LOG_LEVELS.indexOf(least);
+  const toTime = makeTimeText();
   return (level, event, fields) => {
     if (LOG_LEVELS.indexOf(level) < threshold) return;
-    const head = `{"time":"${options.now().toISOString()}","level":"${level}","event":"${event}"`;
+    const head = `{"time":"${toTime(options.now())}","level":"${level}","event":"${event}"`;
     const rest = fields === undefined ? "{}" : JSON.stringify(fields);
     options.write(rest === "{}" ? `${head}}` : `${head},${rest.slice(1)}`);
+  };
+}
+
+/** Writes down times; of many lines in one millisecond only the first costs anything. */
+function makeTimeText(): (time: Date) => string {
+  let at = Number.NaN;
+  let text = "";
+  return (time) => {
+    if (time.getTime() !== at) {
+      at = time.getTime();
+      text = time.toISOString();
+    }
+    return text;
   };
 }
 

@@ -5,5 +5,5 @@ export const TAG_LENGTH = 32;
 
 /** The tag of a row's text, which the functions of writes compute in the same way. */
 export function rowTag(text: Uint8Array): string {
-  return new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, TAG_LENGTH);
+  return Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, TAG_LENGTH);
 }

@@ -401,10 +401,8 @@ async function callFunction(
   // A write that is known by its key happens once, however often it is sent.
   const isKeyed = "claim" in call.values && call.values.claim !== null;
   const retry = isKeyed ? "safe" : RETRY[endpoint];
-  const options = {
-    ...{ retry, caller: context.request, queue: appId, meter },
-    ...(call.endpoint === "get" ? { isOwn: makeIsRow(appId, call.values.id) } : {}),
-  };
+  const isOwn = call.endpoint === "get" ? makeIsRow(appId, call.values.id) : undefined;
+  const options = { retry, caller: context.request, queue: appId, meter, isOwn };
   const parameters = toParameters({ app: appId, proof }, call);
   try {
     return await deps.db.bytes(textsOf(table)[endpoint], parameters, options);

@@ -19,6 +19,7 @@ export function* readParameters(query: string): Generator<[name: string, value: 
  * @throws {Problem} unsupported_query; invalid_query — not percent-encoded UTF-8
  */
 export function refuseQuery(query: string, why = "this endpoint takes none"): void {
+  if (query === "") return;
   for (const [name] of readParameters(query)) throw unsupportedParameter(name, why);
 }
 

@@ -44,7 +44,7 @@ export type CallOptions = {
  */
 export type ReadOptions<Content> = CallOptions & {
   /** Whether what was found is what was asked for, by its own content; `undefined` where that does not tell. */
-  isOwn?: (content: Content) => boolean | undefined;
+  isOwn?: ((content: Content) => boolean | undefined) | undefined;
 };
 
 export type Database = {
@@ -184,13 +184,14 @@ async function read<Row>(
   work: Work & { statement: { parameters: readonly Parameter[] } },
   compare: (rows: Row[]) => Compared,
 ): Promise<Row[]> {
-  const parameters = [...work.statement.parameters, makeEcho()];
-  const statement = { ...work.statement, parameters };
-  const rows = await parts.pipeline?.ask(statement, {
-    ...work.call,
-    compare: (found) => (found.length === 0 ? undefined : compare(found as Row[])),
-  });
-  return rows === undefined ? await run<Row>(parts, { ...work, statement }) : (rows as Row[]);
+  const { statement, call } = work;
+  const echoed = { ...statement, parameters: [...statement.parameters, makeEcho()] };
+  const rows = await parts.pipeline?.ask(echoed, call, (found) =>
+    found.length === 0 ? undefined : compare(found as Row[]),
+  );
+  return rows === undefined
+    ? await run<Row>(parts, { ...work, statement: echoed })
+    : (rows as Row[]);
 }
 
 /** Several statements give a list of results, one gives its rows. */

@@ -25,9 +25,10 @@ export type PipelinedCall = {
   queue: string;
   caller?: Caller | undefined;
   meter?: { dbMs: number } | undefined;
-  /** Compares an answer with the request; `undefined` if it has no rows. */
-  compare: (rows: unknown[]) => Compared | undefined;
 };
+
+/** Compares an answer with its request; `undefined` if it has no rows. */
+export type Compare = (rows: unknown[]) => Compared | undefined;
 
 export type Compared = {
   /** The echo in the answer. */
@@ -41,7 +42,11 @@ export type Pipeline = {
    * The rows that certainly answer this statement; `undefined` if there are none, and it has to be sent on a connection of its
    * own. Never rejects.
    */
-  readonly ask: (statement: EchoedStatement, call: PipelinedCall) => Promise<unknown[] | undefined>;
+  readonly ask: (
+    statement: EchoedStatement,
+    call: PipelinedCall,
+    compare: Compare,
+  ) => Promise<unknown[] | undefined>;
   readonly stats: () => PoolStats;
   readonly close: (timeoutS: number) => Promise<void>;
 };
@@ -71,7 +76,7 @@ export function makePipeline(options: PipelineOptions): Pipeline {
   });
   const sender = makePatientSender(options.ticker);
   return {
-    ask: async (statement, call) => {
+    ask: async (statement, call, compare) => {
       const { queue, caller, meter } = call;
       if (sender.isAvoided(queue)) return undefined;
       const taken = acquirer.acquire(queue, caller);
@@ -81,7 +86,7 @@ export function makePipeline(options: PipelineOptions): Pipeline {
       const startedAt = performance.now();
       const rows = await sender.send(statement, { connection, queue });
       if (meter !== undefined) meter.dbMs += performance.now() - startedAt;
-      const answer = rows === undefined ? "unknown" : judge(rows, statement, call);
+      const answer = rows === undefined ? "unknown" : judge(rows, statement, compare);
       if (answer === "mismatch") {
         // Ended at once: whatever else was sent on it is asked again, too.
         connection.end();
@@ -100,7 +105,7 @@ export function makePipeline(options: PipelineOptions): Pipeline {
 function judge(
   rows: unknown[],
   { parameters }: EchoedStatement,
-  { compare }: PipelinedCall,
+  compare: Compare,
 ): "own" | "mismatch" | "unknown" {
   const found = compareSafely(rows, compare);
   if (found === undefined) return "unknown";
@@ -110,7 +115,7 @@ function judge(
 }
 
 /** What was changed on its way may have no shape that can be compared. */
-function compareSafely(rows: unknown[], compare: PipelinedCall["compare"]): Compared | undefined {
+function compareSafely(rows: unknown[], compare: Compare): Compared | undefined {
   try {
     return compare(rows);
   } catch {
