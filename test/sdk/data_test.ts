@@ -87,6 +87,42 @@ describe("a row", () => {
   });
 });
 
+describe("many rows", () => {
+  test("are created at once, in their order, with their defaults", async () => {
+    const many = connect(await service.makeApp(schema));
+    const project = await many.projects.create({ name: "Garden" });
+    const values = [
+      { title: "Dig", status: "done", project: project.id },
+      { title: "Sow", price: "0.10" },
+    ] as const;
+    const before = requestCount();
+    const rows = await many.todos.createMany(values);
+    expect(requestCount() - before).toBe(1);
+    expect(rows).toMatchObject([
+      { title: "Dig", status: "done", project: project.id },
+      { title: "Sow", status: "open", rank: null, price: "0.10" },
+    ]);
+    expect((await many.todos.list()).rows).toEqual(rows);
+    expect(await many.todos.createMany([])).toEqual([]);
+    expect(requestCount() - before).toBe(2);
+  });
+
+  test("are all refused with one of them, which is named", async () => {
+    const many = connect(await service.makeApp(schema));
+    const untyped: { title: string }[] = [{ title: "Dig" }, { title: 7 as unknown as string }];
+    expect(await failureOf(many.todos.createMany(untyped))).toMatchObject({
+      message: "todos.createMany: /1/title must be a string",
+      status: 422,
+      details: [{ path: "/1/title", message: "Must be a string" }],
+    });
+    const thousand = Array.from({ length: 1001 }, () => ({ title: "" }));
+    expect(await failureOf(many.todos.createMany(thousand))).toMatchObject({
+      code: "invalid_json",
+    });
+    expect((await many.todos.list()).rows).toEqual([]);
+  });
+});
+
 describe("a list", () => {
   let listed: TestApp;
   let todos: DataClient<typeof schema>["todos"];

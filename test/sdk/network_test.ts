@@ -262,6 +262,34 @@ describe("a create", () => {
     expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
   });
 
+  const many: Reply = () => Response.json({ rows: [ROW, ROW] }, { status: 201 });
+
+  test("of many rows has one key too", async () => {
+    const { url, requests } = serve(refuse(503, "unknown_outcome", now), many);
+    const rows = await connect(url).todos.createMany([{ title: "Milk" }, { title: "Milk" }]);
+    expect(rows).toEqual([ROW, ROW]);
+    const [first, second] = requests.map(keyOf);
+    expect([first?.length, second]).toEqual([32, first]);
+  });
+
+  test("of many rows that had happened is read row by row", async () => {
+    const ids = Array.from({ length: 25 }, () => ({ id: ID }));
+    const headers = { "preference-applied": "return=minimal" };
+    const { url, requests } = serve(() => Response.json({ rows: ids }, { headers }), row);
+    const rows = await connect(url).todos.createMany(ids.map(() => ({ title: "Milk" })));
+    expect([rows.length, rows.at(-1), requests.length]).toEqual([25, ROW, 26]);
+  });
+
+  test.each([
+    { name: "fewer rows than were sent", reply: many },
+    { name: "one row", reply: row },
+    { name: "no rows", reply: () => Response.json({ rows: [1, 2, 3] }) },
+  ])("of many rows is not answered by $name", async ({ reply }) => {
+    const values = Array.from({ length: 3 }, () => ({ title: "Milk" }));
+    const error = await failureOf(connect(serve(reply).url).todos.createMany(values));
+    expect(error).toMatchObject({ code: "unreadable_answer", name: "DataError" });
+  });
+
   test("is the only call with a key", async () => {
     const { url, requests } = serve(row);
     const db = connect(url);

@@ -83,6 +83,7 @@ expectEqual<Awaited<typeof db>, typeof db>(true);
 
 expectEqual<Awaited<ReturnType<typeof db.todos.get>>, Todo>(true);
 expectEqual<Awaited<ReturnType<typeof db.todos.create>>, Todo>(true);
+expectEqual<Awaited<ReturnType<typeof db.todos.createMany>>, Todo[]>(true);
 expectEqual<Awaited<ReturnType<typeof db.todos.update>>, Todo>(true);
 expectEqual<Awaited<ReturnType<typeof db.todos.delete>>, void>(true);
 expectEqual<Awaited<ReturnType<typeof db.todos.list>>, Page<Todo>>(true);
@@ -99,6 +100,7 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
     status: "done",
     project: projectId,
   });
+  await db.todos.createMany([{ title }, { title, status: "done" }] as const, { signal });
   await db.todos.update(todo.id, { due: null });
   await db.todos.update(anyId, {});
   await db.projects.create({ name: "", ...{ more: 1 } });
@@ -123,6 +125,10 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
 
   // @ts-expect-error a required column without default must be there
   await db.todos.create({});
+  // @ts-expect-error in each row of many
+  await db.todos.createMany([{ title }, {}]);
+  // @ts-expect-error which are a list
+  await db.todos.createMany({ title });
   // @ts-expect-error a table has no column that is not declared
   await db.todos.create({ title, titel: "" });
   // @ts-expect-error a required column refuses null
