@@ -137,7 +137,15 @@ test("every word in capitals is a setting, or a variable in compose.yaml", () =>
     ...Object.keys(SETTINGS),
     ...[...COMPOSE.text.matchAll(/[A-Z][A-Z_]{3,}/g)].flat(),
   ];
-  const words = ["LOGIN", "SIGHUP", "SIGTERM", "LISTEN", "COMPOSE_PROFILES", "NEXT_DATABASE_URL"];
+  const words = [
+    "LOGIN",
+    "SIGHUP",
+    "SIGTERM",
+    "LISTEN",
+    "COMPOSE_PROFILES",
+    "NEXT_DATABASE_URL",
+    "CLUSTER_URL",
+  ];
   expect([...used].filter((name) => ![...known, ...words].includes(name))).toEqual([]);
   expect(used.size).toBeGreaterThan(15);
 });
