@@ -1,4 +1,5 @@
 /** Data: rows of apps' tables over REST. Knows no SQL except the call of a generated function. @module */
+export { type DataDeps, LIST_BYTES, LIST_CACHE_BYTES, MAX_BODY } from "./deps.ts";
 export {
   IDEMPOTENCY_BYTES,
   type IdempotencyRoom,
@@ -7,10 +8,4 @@ export {
 export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep.ts";
 export { type ListCache, makeListCache } from "./list_cache.ts";
 export { MAX_ROWS } from "./query.ts";
-export {
-  type DataDeps,
-  dataRoutes,
-  LIST_BYTES,
-  LIST_CACHE_BYTES,
-  MAX_BODY,
-} from "./routes.ts";
+export { dataRoutes } from "./routes.ts";

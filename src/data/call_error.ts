@@ -1,0 +1,56 @@
+/** What a call of a table's function failed with, as what the caller is told. @module */
+import { type Endpoint, type EndpointCall, ofAnotherRelease } from "../catalog/mod.ts";
+import { readSqlState, SIGNALS, SignalError } from "../db/mod.ts";
+import { keyRefused } from "../http/mod.ts";
+import { Problem } from "../problem.ts";
+import type { DataDeps } from "./deps.ts";
+
+export const NO_SUCH_FUNCTION = "42883";
+
+/**
+ * The database itself refuses a key that has just ended, as the gateway does from then on. A process whose release differs
+ * from that of the functions says so; callers who wait for the deployment to end are served.
+ */
+export function toCallError(
+  error: unknown,
+  { maxResponseBytes }: DataDeps,
+  { endpoint }: EndpointCall,
+): unknown {
+  const signal = error instanceof SignalError ? error.signal : undefined;
+  if (signal === SIGNALS.keyRefused) return keyRefused(error);
+  const refuseWrite = TOO_LARGE[endpoint];
+  if (error instanceof SignalError && signal === SIGNALS.rowTooLarge)
+    return refuseWrite?.(maxResponseBytes) ?? tooLarge(error.detail);
+  const state = readSqlState(error);
+  if (state === PROGRAM_LIMIT) return refuseWrite?.(maxResponseBytes) ?? tooLarge();
+  return state === NO_SUCH_FUNCTION ? ofAnotherRelease(error) : error;
+}
+
+/** PostgreSQL builds no value of a gigabyte, so such a row cannot even be measured. */
+const PROGRAM_LIMIT = "54000";
+
+const TOO_LARGE: Readonly<Partial<Record<Endpoint, (most: number) => Problem>>> = {
+  create: wouldBeTooLarge,
+  create_many: answerTooLarge,
+  update: wouldBeTooLarge,
+};
+
+export function answerTooLarge(most: number): Problem {
+  return new Problem("body_too_large", {
+    message: `The rows would be larger than ${most} bytes as JSON, the maximum size of an answer; nothing was written: send fewer at a time`,
+  });
+}
+
+function wouldBeTooLarge(most: number): Problem {
+  return new Problem("validation_failed", {
+    message: `The row would be larger than ${most} bytes as JSON, the maximum size of an answer; nothing was written`,
+  });
+}
+
+function tooLarge(id?: string): Problem {
+  const message =
+    id === undefined
+      ? "A row of this page is too large for an answer: ask for fewer rows, down to limit=1, to find it and skip it"
+      : `The row ${id} is too large for an answer: skip it with an offset one higher, or make it smaller`;
+  return new Problem("response_too_large", { message });
+}

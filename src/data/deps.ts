@@ -1,0 +1,27 @@
+/** What the data endpoints work with, and their limits. @module */
+import type { Catalog } from "../catalog/mod.ts";
+import type { Database } from "../db/mod.ts";
+import type { IdempotencyRoom } from "./idempotency.ts";
+import type { ListCache } from "./list_cache.ts";
+
+export type DataDeps = {
+  db: Database;
+  catalog: Catalog;
+  /** A new UUIDv7: ids are in order of creation. */
+  makeId: () => string;
+  /** Maximum size of an answer in bytes: of a row exactly, of a list give or take a row. */
+  maxResponseBytes: number;
+  /** Pages that were answered, for as long as the database says that they are right. */
+  listCache: ListCache;
+  /** How much room each app has left for idempotency keys. */
+  idempotencyRoom: IdempotencyRoom;
+};
+
+/** Maximum size of a body in bytes, the service's documented limit: 100 KB. */
+export const MAX_BODY = 102_400;
+
+/** How much memory pages may take that are kept, unless the operator sets another. */
+export const LIST_CACHE_BYTES = 16_777_216;
+
+/** Maximum size of an answer in bytes, unless the operator sets another. */
+export const LIST_BYTES = 8_388_608;

@@ -1,0 +1,46 @@
+/** Writes with an idempotency key: what they claim, and what they are answered when they come again. @module */
+import { MAX_KEPT_ANSWER_BYTES } from "../db/mod.ts";
+import type { KeyRequestContext } from "../http/mod.ts";
+import type { DataDeps } from "./deps.ts";
+import { KEY_BYTES, type Replay, readReplay, toClaim } from "./idempotency.ts";
+
+type KeyedRequest = { key: string | undefined; path: string; body: string };
+
+/** What a function claims for a request with an idempotency key. */
+export function claimFor(
+  { idempotencyRoom }: DataDeps,
+  context: KeyRequestContext,
+  { key, path, body }: KeyedRequest,
+): Uint8Array | null {
+  if (key === undefined) return null;
+  const hasRoom = idempotencyRoom.hasRoom(context.principal.appId);
+  return toClaim(context, { key, path, body, hasRoom });
+}
+
+type Answered = { key: string | undefined; found: Uint8Array<ArrayBuffer> | null; rows?: number };
+
+/** The first answer to this key, if this is not it. */
+export function takeReplay(
+  { idempotencyRoom }: DataDeps,
+  { principal }: KeyRequestContext,
+  { key, found, rows = 1 }: Answered,
+): Replay | undefined {
+  if (key === undefined) return undefined;
+  const replay = readReplay(found);
+  if (replay === undefined && found !== null)
+    idempotencyRoom.add(principal.appId, countKept(found.length, rows) + KEY_BYTES);
+  return replay;
+}
+
+/** How many bytes of an answer are recorded. */
+function countKept(bytes: number, rows: number): number {
+  return bytes <= MAX_KEPT_ANSWER_BYTES ? bytes : rows * (ID_START + ID_LENGTH + '"},'.length);
+}
+
+/** The id at the start of a row's text. */
+export function readId(row: Uint8Array): string {
+  return new TextDecoder().decode(row.subarray(ID_START, ID_START + ID_LENGTH));
+}
+
+const ID_START = '{"id":"'.length;
+const ID_LENGTH = 36;

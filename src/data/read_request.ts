@@ -1,0 +1,104 @@
+/** What a request asks of which table: path, headers and body, checked in the order of the contract. @module */
+import type { RecordedTable } from "../catalog/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
+import {
+  acceptsEventStream,
+  acceptsJson,
+  checkJsonBody,
+  type KeyRequestContext,
+  readText,
+  refuseQuery,
+} from "../http/mod.ts";
+import { type Detail, Problem } from "../problem.ts";
+import { isUuid } from "../std/is_uuid.ts";
+import { TABLE_PATTERN } from "../std/stored_text.ts";
+import { checkProof } from "./call.ts";
+import { type DataDeps, MAX_BODY } from "./deps.ts";
+import { ONLY_PAGES } from "./query.ts";
+import { readJson } from "./read_json.ts";
+import { toInvalid } from "./violation.ts";
+
+/** The table in the path. @throws {Problem} unknown_table; not_implemented */
+export async function requireTable(
+  deps: DataDeps,
+  context: KeyRequestContext,
+): Promise<RecordedTable> {
+  return findTable(deps, context) ?? (await findNewTable(deps, context));
+}
+
+/** The table in the path, if this app has pushed it and this process already knows. */
+function findTable(
+  { catalog }: DataDeps,
+  { request, principal, params }: KeyRequestContext,
+): RecordedTable | undefined {
+  const accept = request.headers.get("accept");
+  if (acceptsEventStream(accept) && !acceptsJson(accept)) {
+    throw new Problem("not_implemented", {
+      message: "Event streams are not supported yet: read the list instead",
+    });
+  }
+  return catalog.find(principal.appId, params["table"] ?? "");
+}
+
+/** Another process may have just pushed the table: it is unknown only after one look. */
+async function findNewTable(
+  { catalog }: DataDeps,
+  { principal, params }: KeyRequestContext,
+): Promise<RecordedTable> {
+  const name = params["table"] ?? "";
+  if (TABLE_NAME.test(name)) await catalog.refresh();
+  const table = catalog.find(principal.appId, name);
+  if (table === undefined) throw new Problem("unknown_table");
+  return table;
+}
+
+const TABLE_NAME = new RegExp(TABLE_PATTERN);
+
+export function checkAccept(request: Request): void {
+  if (acceptsJson(request.headers.get("accept"))) return;
+  throw new Problem("not_acceptable", { message: "Rows are served as application/json only" });
+}
+
+/** The id of a request for one row, after what is checked before it. */
+export function readRowRequest({ request, query, params }: KeyRequestContext): string {
+  checkAccept(request);
+  refuseQuery(query, ONLY_PAGES);
+  const id = params["id"] ?? "";
+  if (!isUuid(id))
+    throw new Problem("invalid_id", { message: "The id in the path must be a uuid" });
+  return id.toLowerCase();
+}
+
+/** The body as it was sent, and as a JSON value. */
+export async function readBody(request: Request): Promise<{ text: string; value: unknown }> {
+  checkJsonBody(request);
+  const text = await readText(request, MAX_BODY);
+  return { text, value: readJson(text) };
+}
+
+/** What was made of a body by a table's columns. */
+type Read = { hasUnknown: boolean; faults: Detail[] };
+
+/**
+ * The values that were sent; nothing is refused or dropped until the catalog is known to be current. What does not fit tells
+ * of columns and of values of enums, so that it is told only to a proven key.
+ */
+export async function readValues<R extends Read>(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  { table, read: readBy }: { table: RecordedTable; read: (definition: TableDefinition) => R },
+): Promise<{ table: RecordedTable; read: R }> {
+  const { catalog } = deps;
+  let current = table;
+  let read = readBy(table.definition);
+  if (read.hasUnknown || read.faults.length > 0) {
+    await catalog.refresh();
+    current = catalog.find(context.principal.appId, table.name) ?? table;
+    if (current.definition !== table.definition) read = readBy(current.definition);
+  }
+  if (read.faults.length > 0) {
+    await checkProof(deps, context, current);
+    throw toInvalid(read.faults);
+  }
+  return { table: current, read };
+}

@@ -1,0 +1,119 @@
+/**
+ * What the bodies of the functions are put together from. They expect hostile column names: parameters are `$n`, every
+ * variable and alias contains a `$`, which no column can, and every name, type and operator is qualified, so that no
+ * session's schemas are searched.
+ *
+ * @module
+ */
+import { type ColumnSet, type Endpoint, placeholdersOf, SCOPE_BIT } from "../catalog/mod.ts";
+import { APP_SETTING, quoteLiteral, quoteName } from "../db/mod.ts";
+import { sqlDefault, sqlType } from "./types.ts";
+
+export type SetColumn = ColumnSet["columns"][number];
+
+export const TEXT = "pg_catalog.text";
+
+/**
+ * The tenant and UTC, for this transaction only; one plan serves every tenant. A plan that a session makes while a table is
+ * small would read it whole, and stay while the table grows: so indexes are always used, for cascades too.
+ */
+export function setTenant(app: string): string {
+  return `  perform pg_catalog.set_config('${APP_SETTING}', ${app}::${TEXT}, true),
+    pg_catalog.set_config('timezone', 'UTC', true),
+    pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true),
+    pg_catalog.set_config('enable_seqscan', 'off', true);`;
+}
+
+export const EQUALS = "operator(pg_catalog.=)";
+
+/**
+ * Whether a live key of the calling app, with the scope that the endpoint asks for, was proved. Looked up after the
+ * settings, which keep it on its index however few keys there were when the session first planned it.
+ */
+export function isProved(endpoint: Endpoint): string {
+  const { app, proof } = placeholdersOf(endpoint);
+  const small = (value: number) => `${value}::pg_catalog.int2`;
+  return `exists (select from rowhouse."proofs" as "$p"
+    where "$p"."app_id" ${EQUALS} ${app} and "$p"."digest" ${EQUALS} pg_catalog.sha256(${proof})
+      and ("$p"."scopes" operator(pg_catalog.&) ${small(SCOPE_BIT[endpoint])}) operator(pg_catalog.<>) ${small(0)}
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp())`;
+}
+
+/** The start of a body: sets the tenant, and refuses without a proof. */
+export function beginAs(endpoint: Endpoint): string {
+  return `${setTenant(placeholdersOf(endpoint).app)}
+  if not ${isProved(endpoint)} then
+    return rowhouse.refuse_key();
+  end if;`;
+}
+
+/** A tenth faster than what json_agg makes of the same rows, and without its line breaks. */
+export const ROW_TEXT = `pg_catalog.row_to_json("$row")::${TEXT}`;
+
+export const CONCAT = " operator(pg_catalog.||) ";
+
+export function isTooLarge(text: string, bytes: string): string {
+  return `pg_catalog.octet_length("${text}") operator(pg_catalog.>) ${bytes}`;
+}
+
+/** A lower bound of a row's size, without decompressing it: a row far too large is not built just to be measured. */
+export function leastBytes(table: ColumnSet): string {
+  const sizes = unboundedColumns(table).map(({ name, kind }) => {
+    const size = kind === "string" ? "octet_length" : "pg_column_size";
+    return `coalesce(pg_catalog.${size}("$one".${quoteName(name)}), 0)::pg_catalog.int8`;
+  });
+  return sizes.length === 0 ? "0" : `(${sizes.join(" operator(pg_catalog.+) ")})`;
+}
+
+export function unboundedColumns(table: ColumnSet): SetColumn[] {
+  return table.columns.filter(({ kind }) => kind === "string" || kind === "json");
+}
+
+/** The end of a body whose answer is one row; a write of one that is too large is undone. */
+export function returnText(id: string, bytes: string): string {
+  return `  if ${isTooLarge("$text", bytes)} then
+    return rowhouse.refuse_row(${id});
+  end if;
+  return "$text";`;
+}
+
+/** Where new rows go: the table and its columns, in the order of their values. */
+export function target(table: ColumnSet): string {
+  const names = ["app_id", "id", ...table.columns.map((column) => column.name)].map(quoteName);
+  return `data.${quoteName(table.name)} as "$t" (${names.join(", ")})`;
+}
+
+export function isRow(app: string, id: string): string {
+  return `"$t"."app_id" ${EQUALS} ${app} and "$t"."id" ${EQUALS} ${id}`;
+}
+
+/** Columns as they are returned: decimals as text, because the receiver's JSON numbers would lose digits. */
+export function outputs(table: ColumnSet): string {
+  const own = table.columns.map((column) => {
+    const name = quoteName(column.name);
+    return column.kind === "decimal" ? `"$t".${name}::${TEXT} as ${name}` : `"$t".${name}`;
+  });
+  return [`"$t"."id"`, `"$t"."app_id"`, ...own].join(", ");
+}
+
+export function variable(index: number): string {
+  return `"$v${index}"`;
+}
+
+export function isGiven(column: SetColumn): string {
+  return `"$body" operator(pg_catalog.?) ${quoteLiteral(column.name)}`;
+}
+
+/** A column's value in a new row: that of the body, or else its default. */
+export function initial(table: ColumnSet, column: SetColumn): string {
+  const given = input(table, column);
+  if (column.default === undefined) return given;
+  return `case when ${isGiven(column)} then ${given} else ${sqlDefault(table, column)} end`;
+}
+
+/** A column's value from the body, in the column's type; JSON null and an absent key are both SQL NULL. */
+export function input(table: ColumnSet, column: SetColumn): string {
+  const text = `("$body" operator(pg_catalog.->>) ${quoteLiteral(column.name)})`;
+  if (column.kind !== "json") return `${text}::${sqlType(table, column)}`;
+  return `case when ${text} is not null then "$body" operator(pg_catalog.->) ${quoteLiteral(column.name)} end`;
+}

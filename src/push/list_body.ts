@@ -1,0 +1,100 @@
+/** The body of the function that lists. @see function_terms.ts for what it is put together from @module */
+import { type ColumnSet, hashColumnSet, placeholdersOf, TAG_LENGTH } from "../catalog/mod.ts";
+import { quoteLiteral, quoteName } from "../db/mod.ts";
+import {
+  beginAs,
+  CONCAT,
+  EQUALS,
+  isTooLarge,
+  leastBytes,
+  outputs,
+  ROW_TEXT,
+  TEXT,
+  unboundedColumns,
+} from "./function_terms.ts";
+
+/** Up to this many stored bytes, perhaps compressed, a page is built in one go and measured afterwards. */
+const STORED_BYTES = 524_288;
+
+/**
+ * The tag of the page, followed by the page unless the caller knows that tag. An ordinary page is built in one go; one that
+ * may be large is built row by row. It ends at the limit, and before a row that is larger than the limit. If that row is
+ * the first one, its id is reported. All is read from one state of the table, because the function is stable.
+ */
+export function listBody(table: ColumnSet): string {
+  const { app, limit, offset, bytes, known } = placeholdersOf("list");
+  const mine = `from data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} ${app} order by "$t"."id"`;
+  const page = `select ${outputs(table)} ${mine} limit ${limit} offset ${offset}`;
+  return `declare
+  "$tag" ${TEXT};
+  "$found" pg_catalog.int8;
+  "$stored" pg_catalog.int8;
+  "$text" ${TEXT};
+  "$one" record;
+  "$rows" ${TEXT}[] := '{}';
+  "$count" pg_catalog.int8 := 0;
+  "$bytes" pg_catalog.int8 := 0;
+begin
+${beginAs("list")}
+  ${lookAtPage(table, mine)};
+  if "$tag" ${EQUALS} any (pg_catalog.string_to_array(${known}, ',')) then
+    return "$tag";
+  end if;
+  if "$stored" operator(pg_catalog.<=) ${STORED_BYTES} then
+    select pg_catalog.concat("$tag", '{"rows":[', pg_catalog.string_agg(${ROW_TEXT}, ','), ${envelopeEnd(limit)})
+    into "$text" from (${page}) as "$row";
+    if pg_catalog.octet_length("$text") operator(pg_catalog.<=) ${bytes} then
+      return "$text";
+    end if;
+  end if;
+  for "$one" in ${page} loop
+    exit when "$bytes" operator(pg_catalog.>) ${bytes};
+    "$text" := case when ${leastBytes(table)} operator(pg_catalog.<=) ${bytes} then pg_catalog.row_to_json("$one")::${TEXT} end;
+    if "$text" is null or ${isTooLarge("$text", bytes)} then
+      if "$count" ${EQUALS} 0 then
+        return rowhouse.refuse_row("$one"."id");
+      end if;
+      exit;
+    end if;
+    "$rows" := pg_catalog.array_append("$rows", "$text");
+    "$count" := "$count" operator(pg_catalog.+) 1;
+    "$bytes" := "$bytes" operator(pg_catalog.+) pg_catalog.octet_length("$text");
+  end loop;
+  return pg_catalog.concat("$tag", '{"rows":[', pg_catalog.array_to_string("$rows", ','), ${envelopeEnd('"$count"')});
+end`;
+}
+
+/** The end of a page's text, after `counted` of the rows that were found: one more than the page's, if there are. */
+function envelopeEnd(counted: string): string {
+  const { limit, offset } = placeholdersOf("list");
+  return `'],"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
+      case when "$found" operator(pg_catalog.>) ${counted} then 'true' else 'false' end, '}'`;
+}
+
+/**
+ * One look at the page and the row that follows it, without building any text: its tag, how many rows there are, and how
+ * many bytes their variable-length columns take as stored. The tag changes with everything that shapes the page. A row's
+ * `xmin` and `ctid` change whenever the row does; after a restore, and in another database, they may come again, so the
+ * start of the server and a random value of the database are part of it too.
+ */
+function lookAtPage(table: ColumnSet, mine: string): string {
+  const { limit, offset, bytes } = placeholdersOf("list");
+  const sizes = unboundedColumns(table).map(
+    ({ name }) => `coalesce(pg_catalog.pg_column_size("$t".${quoteName(name)}), 0)`,
+  );
+  const size = sizes.length === 0 ? "0" : sizes.join(" operator(pg_catalog.+) ");
+  const bytesOf = (name: string) => `pg_catalog.int4send(${name})`;
+  const parts = [
+    `(select "$seed"."value" from rowhouse."tag_seed" as "$seed")`,
+    `pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time())`,
+    `${quoteLiteral(hashColumnSet(table))}::pg_catalog.bytea`,
+    ...[limit, offset, bytes].map(bytesOf),
+    `coalesce(pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea), ''::pg_catalog.bytea)`,
+  ];
+  const state = ['uuid_send("$t"."id")', 'xidsend("$t"."xmin")', 'tidsend("$t"."ctid")'];
+  return `select pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(${parts.join(CONCAT)}), 'hex'), ${TAG_LENGTH}),
+    pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
+  into "$tag", "$found", "$stored" from (
+    select ${state.map((part) => `pg_catalog.${part}`).join(CONCAT)} as "$state", ${size} as "$size"
+    ${mine} limit ${limit} operator(pg_catalog.+) 1 offset ${offset}) as "$row"`;
+}

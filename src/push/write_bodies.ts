@@ -1,0 +1,201 @@
+/** The bodies of the functions that write. @see function_terms.ts for what they are put together from @module */
+import { type ColumnSet, NO_MATCH, placeholdersOf, TAG_LENGTH } from "../catalog/mod.ts";
+import { quoteName } from "../db/mod.ts";
+import {
+  beginAs,
+  EQUALS,
+  initial,
+  input,
+  isGiven,
+  isRow,
+  outputs,
+  ROW_TEXT,
+  returnText,
+  TEXT,
+  target,
+  variable,
+} from "./function_terms.ts";
+import { sqlType } from "./types.ts";
+
+export function createBody(table: ColumnSet): string {
+  const { app, id, body, bytes, claim } = placeholdersOf("create");
+  const values = [app, id, ...table.columns.map((_, index) => variable(index))];
+  const declared = table.columns.map(
+    (column, index) =>
+      `  ${variable(index)} ${sqlType(table, column)} := ${initial(table, column)};`,
+  );
+  return `declare
+  "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
+${declared.map((line) => `${line}\n`).join("")}  "$row" record;
+  "$text" ${TEXT};
+begin
+${beginAs("create")}
+${claimKey({ app, claim, answer: rowOfVariables(table, { app, id }), short: idText(id) })}
+  insert into ${target(table)}
+  values (${values.join(", ")})
+  returning ${outputs(table)} into "$row";
+  "$text" := ${ROW_TEXT};
+${returnText(id, bytes)}
+end`;
+}
+
+type Claim = { app: string; claim: string; answer: string; short: string };
+
+/** With an idempotency key, nothing is written before the key is claimed; one that was used before is answered. */
+function claimKey({ app, claim, answer, short }: Claim): string {
+  return `  if ${claim} is not null then
+    "$text" := rowhouse.claim_key(${app}, ${claim}, ${answer}, ${short});
+    if "$text" is not null then
+      return "$text";
+    end if;
+  end if;`;
+}
+
+/** Records what a write was answered that has claimed its key. */
+function answerKey({ app, claim }: { app: string; claim: string }): string {
+  return `  if ${claim} is not null then
+    perform rowhouse.answer_key(${app}, ${claim}, "$text");
+  end if;`;
+}
+
+/** The text of a row with its id alone. */
+function idText(id: string): string {
+  return `pg_catalog.concat('{"id":"', ${id}, '"}')`;
+}
+
+/** The text of the row that is about to be inserted, as `returning` will give it: the one that is recorded with a key. */
+function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string }): string {
+  const own = table.columns.map((column, index) => {
+    const value = column.kind === "decimal" ? `${variable(index)}::${TEXT}` : variable(index);
+    return `${value} as ${quoteName(column.name)}`;
+  });
+  const columns = [`${id} as "id"`, `${app} as "app_id"`, ...own].join(", ");
+  return `(select pg_catalog.row_to_json("$new")::${TEXT} from (select ${columns}) as "$new")`;
+}
+
+/**
+ * All rows by one statement. If one breaks a rule, all are tried again one by one, because PostgreSQL does not say which row
+ * it was: the number of the first one at fault is passed on as the error's hint. Should they all be good by then, they stay.
+ */
+export function createManyBody(table: ColumnSet): string {
+  const { app, ids, bodies, bytes, claim } = placeholdersOf("create_many");
+  const texts = `pg_catalog.string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
+  const short = `(select ${rowsText(texts)} from pg_catalog.unnest(${ids}) as "$one" ("$id"))`;
+  const fields = ["constraint", "column", "table"].map((name) => `"$${name}"`);
+  const insert = insertMany(table);
+  return `declare
+  "$all" pg_catalog.jsonb := ${bodies}::pg_catalog.jsonb;
+  "$ids" pg_catalog.uuid[] := ${ids};
+  "$bodies" pg_catalog.jsonb := "$all";
+  "$count" pg_catalog.int4 := 0;
+  "$rows" ${TEXT}[] := '{}';
+  "$text" ${TEXT};
+  "$state" ${TEXT};
+${fields.map((name) => `  ${name} ${TEXT};\n`).join("")}begin
+${beginAs("create_many")}
+${claimKey({ app, claim, answer: "null", short })}
+  begin
+    ${insert};
+  exception when integrity_constraint_violation then
+    begin
+      while "$count" operator(pg_catalog.<) pg_catalog.cardinality(${ids}) loop
+        "$bodies" := pg_catalog.jsonb_build_array("$all" operator(pg_catalog.->) "$count");
+        "$count" := "$count" operator(pg_catalog.+) 1;
+        "$ids" := array[(${ids})["$count"]];
+        ${insert};
+        "$rows" := pg_catalog.array_append("$rows", "$text");
+      end loop;
+      "$text" := pg_catalog.array_to_string("$rows", ',');
+    exception when integrity_constraint_violation then
+      get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
+        "$column" = column_name, "$table" = table_name;
+      raise exception 'a row of a batch breaks a rule' using errcode = "$state", constraint = "$constraint",
+        column = "$column", table = "$table", hint = ("$count" operator(pg_catalog.-) 1)::${TEXT};
+    end;
+  end;
+  "$text" := ${rowsText('"$text"')};
+${answerKey({ app, claim })}
+${returnText(`(${ids})[1]`, bytes)}
+end`;
+}
+
+/** The answer to a batch. */
+function rowsText(texts: string): string {
+  return `pg_catalog.concat('{"rows":[', ${texts}, ']}')`;
+}
+
+/** Inserts the rows of `$ids` and `$bodies`; their texts, in the order of their ids, go to `$text`. */
+function insertMany(table: ColumnSet): string {
+  const { app } = placeholdersOf("create_many");
+  const values = [app, '"$new"."$id"', ...table.columns.map((column) => initial(table, column))];
+  return `with "$row" as (
+      insert into ${target(table)}
+      select ${values.join(",\n        ")}
+      from rows from (pg_catalog.unnest("$ids"), pg_catalog.jsonb_array_elements("$bodies")) as "$new" ("$id", "$body")
+      returning ${outputs(table)})
+    select pg_catalog.string_agg(${ROW_TEXT}, ',' order by "$row"."id") into "$text" from "$row"`;
+}
+
+/** Whether the row has one of the tags asked for, which follow from its text; looked at again if another write was first. */
+function isMatch(table: ColumnSet, match: string): string {
+  const text = `(select pg_catalog.row_to_json("$old")::${TEXT} from (select ${outputs(table)}) as "$old")`;
+  return `(${match} is null or ${tagOf(text)} ${EQUALS} any (pg_catalog.string_to_array(${match}, ',')))`;
+}
+
+/** The tag of a row: as many hex digits of the hash of its text as the process takes. */
+function tagOf(text: string): string {
+  return `pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(${text}, 'UTF8')), 'hex'), ${TAG_LENGTH})`;
+}
+
+/** What a write that found no row to write returns: nothing, unless there is a row, whose tag was not asked for. */
+function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
+  const { app, id, match } = placeholdersOf(endpoint);
+  return `case when ${match} is not null and exists (
+    select from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) then '${NO_MATCH}' end`;
+}
+
+export function updateBody(table: ColumnSet): string {
+  const { app, id, body, bytes, match, claim } = placeholdersOf("update");
+  const declared = table.columns.map(
+    (column, index) => `  ${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
+  );
+  const assigned = table.columns.map(
+    (column, index) =>
+      `${quoteName(column.name)} = case when ${isGiven(column)} then ${variable(index)} else "$t".${quoteName(column.name)} end`,
+  );
+  // A table without columns has nothing to set: the key is set to itself, so that the statement still finds the row.
+  const set = assigned.length === 0 ? `"id" = "$t"."id"` : assigned.join(",\n    ");
+  return `declare
+  "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
+${declared.map((line) => `${line}\n`).join("")}  "$row" record;
+  "$text" ${TEXT};
+begin
+${beginAs("update")}
+${claimKey({ app, claim, answer: "null", short: idText(id) })}
+  update data.${quoteName(table.name)} as "$t" set
+    ${set}
+  where ${isRow(app, id)} and ${isMatch(table, match)}
+  returning ${outputs(table)} into "$row";
+  if not found then
+    if ${claim} is not null then
+      perform rowhouse.forget_key(${app}, ${claim});
+    end if;
+    return ${notMatched(table, "update")};
+  end if;
+  "$text" := ${ROW_TEXT};
+${answerKey({ app, claim })}
+${returnText(id, bytes)}
+end`;
+}
+
+export function deleteBody(table: ColumnSet): string {
+  const { app, id, match } = placeholdersOf("delete");
+  return `begin
+${beginAs("delete")}
+  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)} and ${isMatch(table, match)};
+  if found then
+    return '';
+  end if;
+  return ${notMatched(table, "delete")};
+end`;
+}
