@@ -35,7 +35,12 @@ export function answerBatch(
   headers: Record<string, string> = {},
 ): Response {
   if (rows === null) throw new Error("A function that creates rows returned nothing");
-  return answerBytes(rows, { status: 201, headers: { ...KEEPING, ...headers } });
+  return answerUntagged(rows, { status: 201, headers });
+}
+
+/** An answer without a tag, such as one with the id alone, from which the row's state does not follow. */
+export function answerUntagged(body: Uint8Array<ArrayBuffer>, options: AnswerOptions): Response {
+  return answerBytes(body, { ...options, headers: { ...KEEPING, ...options.headers } });
 }
 
 /** The answer to a reader of a row. @throws {Problem} not_found */
@@ -46,15 +51,6 @@ export function answerReader(
   if (row === null || known === undefined) return answerRow(row);
   const tag = rowTag(row);
   return isNamed(known, tag) ? answerSame(tag, known) : answerRow(row);
-}
-
-/** The row, if it is in one of the states that a write asks for. @throws {Problem} precondition_failed */
-export function checkMatch(
-  row: Uint8Array<ArrayBuffer> | null,
-  wanted: NamedTags | undefined,
-): Uint8Array<ArrayBuffer> | null {
-  if (row === null || wanted === undefined || isNamed(wanted, rowTag(row))) return row;
-  throw new Problem("precondition_failed");
 }
 
 /** The answer to a reader who has this state. */

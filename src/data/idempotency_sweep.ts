@@ -19,11 +19,24 @@ export async function sweepIdempotency({
     CALL,
   );
   if ((row?.swept ?? 0) >= SWEEP_STEP) return true;
-  const sizes = await db.query<{ appId: string; bytes: number }>(
-    `select app_id as "appId", bytes::float8 as bytes from rowhouse.idempotency_sizes()`,
-    [],
-    CALL,
-  );
-  idempotencyRoom.reset(new Map(sizes.map(({ appId, bytes }) => [appId, bytes])));
+  idempotencyRoom.reset(await countKeys(db));
   return false;
+}
+
+/** No app has it: those that come after it are all. */
+const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
+
+/** The bytes of keys of each app that has any; each call counts some apps. */
+async function countKeys(db: Database): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>();
+  for (let after: string | undefined = BEFORE_ALL; after !== undefined; ) {
+    const counted: { appId: string; bytes: number }[] = await db.query(
+      `select app_id as "appId", bytes::float8 as bytes from rowhouse.idempotency_sizes($1)`,
+      [after],
+      CALL,
+    );
+    for (const { appId, bytes } of counted) if (bytes > 0) sizes.set(appId, bytes);
+    after = counted.at(-1)?.appId;
+  }
+  return sizes;
 }

@@ -6,8 +6,6 @@ import { readValue } from "./values.ts";
 export type ReadRow = {
   /** The known columns as JSON text for the table's function. */
   text: string;
-  /** How many known columns were sent. */
-  known: number;
   /** Whether a field was sent that the table does not have. */
   hasUnknown: boolean;
   faults: Detail[];
@@ -25,7 +23,6 @@ export function readRow(
   const columns = columnsOf(table);
   const values: Record<string, Json> = {};
   const faults: Detail[] = [];
-  let known = 0;
   let hasUnknown = false;
   for (const [name, value] of Object.entries(body)) {
     const column = columns.get(name);
@@ -33,13 +30,12 @@ export function readRow(
       hasUnknown ||= !OWN_COLUMNS.has(name);
       continue;
     }
-    known++;
     const read = readValue(value, column);
     if ("fault" in read) faults.push({ path: `/${name}`, message: read.fault });
     else values[name] = read.value;
   }
   if (options.whole) faults.push(...findMissing(table, body));
-  return { text: JSON.stringify(values), known, hasUnknown, faults };
+  return { text: JSON.stringify(values), hasUnknown, faults };
 }
 
 function findMissing(table: TableDefinition, body: Readonly<Record<string, unknown>>): Detail[] {

@@ -6,6 +6,7 @@
  */
 import { NO_MATCH, type RecordedTable } from "../catalog/mod.ts";
 import {
+  type AnswerOptions,
   answerEmpty,
   checkObject,
   isNamed,
@@ -24,13 +25,13 @@ import {
   answerReader,
   answerRow,
   answerSame,
-  checkMatch,
+  answerUntagged,
   readFound,
 } from "./answers.ts";
 import { callFunction, checkProof } from "./call.ts";
 import { answerTooLarge } from "./call_error.ts";
 import type { DataDeps } from "./deps.ts";
-import { readIdempotencyKey, replayHeaders } from "./idempotency.ts";
+import { type Replay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
 import { claimFor, readId, takeReplay } from "./keyed.ts";
 import { ONLY_PAGES, readPage } from "./query.ts";
 import { checkBatch, readBatch } from "./read_batch.ts";
@@ -71,7 +72,8 @@ async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Respo
   const table = await requireTable(deps, context);
   const id = readRowRequest(context);
   const known = readIfNoneMatch(context.request);
-  return answerReader(await readOne(deps, context, { table, id }), known);
+  const values = { id, bytes: deps.maxResponseBytes };
+  return answerReader(await callFunction(deps, context, { table, endpoint: "get", values }), known);
 }
 
 async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
@@ -102,8 +104,7 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   if (replay === undefined)
     return answerRow(made, { status: 201, headers: { location: `${path}/${id}` } });
   const location = `${path}/${readId(replay.body)}`;
-  const headers = { location, ...replayHeaders(replay) };
-  return answerRow(replay.body, { status: 201, headers });
+  return answerReplay(replay, { status: 201, headers: { location } });
 }
 
 type SentBatch = {
@@ -150,8 +151,6 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
     table: found,
     read: (definition) => readRow(definition, sent, { whole: false }),
   });
-  if (read.known === 0)
-    return answerRow(checkMatch(await readOne(deps, context, { table, id }), wanted));
   const path = `/v1/data/db/${table.name}/${id}`;
   const updated = await callFunction(deps, context, {
     table,
@@ -165,9 +164,13 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
     },
   });
   const replay = takeReplay(deps, context, { key, found: updated });
-  return replay === undefined
-    ? answerRow(takeMatched(updated))
-    : answerRow(replay.body, { headers: replayHeaders(replay) });
+  return replay === undefined ? answerRow(takeMatched(updated)) : answerReplay(replay);
+}
+
+/** The first answer again. */
+function answerReplay(replay: Replay, { headers, ...options }: AnswerOptions = {}): Response {
+  const all = { ...options, headers: { ...headers, ...replayHeaders(replay) } };
+  return replay.isShort ? answerUntagged(replay.body, all) : answerRow(replay.body, all);
 }
 
 async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
@@ -181,15 +184,6 @@ async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   });
   if (takeMatched(found) === null) throw new Problem("not_found");
   return answerEmpty();
-}
-
-async function readOne(
-  deps: DataDeps,
-  context: KeyRequestContext,
-  { table, id }: { table: RecordedTable; id: string },
-): Promise<Uint8Array<ArrayBuffer> | null> {
-  const values = { id, bytes: deps.maxResponseBytes };
-  return await callFunction(deps, context, { table, endpoint: "get", values });
 }
 
 /** What a write returned. @throws {Problem} precondition_failed — that the row is in another state */

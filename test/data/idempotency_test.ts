@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { whileRowLocked } from "../support/held_lock.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import {
   type Answer,
@@ -233,6 +235,7 @@ describe("a create", () => {
     const { id } = first.json as { id: string };
     expect([second.status, second.json, isReplayed(second)]).toEqual([201, { id }, "true"]);
     expect(second.headers.get("preference-applied")).toBe("return=minimal");
+    expect([first.headers.has("etag"), second.headers.has("etag")]).toEqual([true, false]);
     expect(second.headers.get("location")).toBe(first.headers.get("location"));
   });
 });
@@ -270,6 +273,13 @@ describe("an update", () => {
     expect((await send("PATCH", missing, { key, json: { title: "two" } })).status).toBe(404);
     const answer = await send("PATCH", path, { key, json: { title: "four" } });
     expect([answer.status, isReplayed(answer)]).toEqual([200, null]);
+  });
+
+  test("of no known column needs its key too", async () => {
+    const path = (await post(freshKey(), { title: "one" })).headers.get("location") ?? "";
+    const key = freshKey();
+    expect((await send("PATCH", path, { key, json: { nothing: 1 } })).status).toBe(200);
+    expect((await send("PATCH", path, { key, json: { title: "two" } })).status).toBe(422);
   });
 
   test("that is sent many times at once happens once", async () => {
@@ -315,6 +325,59 @@ describe("what is kept", () => {
       `select count(*)::int4 as n from rowhouse.idempotency_keys where app_id = '${old.id}'`,
     );
     expect(left).toEqual([{ n: 1 }]);
+  });
+
+  test("is swept without a look at what stays", async () => {
+    const old = await service.makeApp(schema);
+    const read = await service.service.admin.message<{ n: number }>(
+      `insert into rowhouse.idempotency_keys (app_id, key, request, is_whole, made_at)
+      select '${old.id}', sha256(n::text::bytea), sha256('x'), true, now() - n * interval '1 minute'
+      from generate_series(1, 1450) as n;
+      select rowhouse.sweep_idempotency_keys(1000);
+      select (seq_tup_read + idx_tup_fetch)::int4 as n from pg_stat_xact_all_tables
+      where relid = 'rowhouse.idempotency_keys'::regclass`,
+    );
+    expect(read[0]?.n).toBeLessThan(100);
+  });
+
+  test("is counted a bounded time long, app after app", async () => {
+    await service.makeApp(schema);
+    const counted = (after: string) =>
+      ask<{ app_id: string }>(`select app_id from rowhouse.idempotency_sizes('${after}')`);
+    const all = await counted("00000000-0000-0000-0000-000000000000");
+    const ids = await ask<{ id: string }>("select id from rowhouse.apps order by id");
+    expect(all.map((one) => one.app_id)).toEqual(ids.map(({ id }) => id));
+    const rest = await counted(all[1]?.app_id ?? "");
+    expect(rest).toEqual(all.slice(2));
+    expect(await counted(all.at(-1)?.app_id ?? "")).toEqual([]);
+  });
+
+  test("has its bound: whoever is told so has no write under way", async () => {
+    const full = await service.makeApp(schema);
+    const made = await post(freshKey(), { title: "one" }, TODOS, full);
+    const { id } = made.json as { id: string };
+    const key = freshKey();
+    const update = () => send("PATCH", `${TODOS}/${id}`, { key, json: { title: "two" }, as: full });
+    const waiting = async (count: number) => {
+      const sessions = await ask<{ pid: number }>(
+        "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+      );
+      return sessions.length === count;
+    };
+    let isOver = false;
+    const answers = await whileRowLocked(service.database.adminUrl, id, async () => {
+      const first = update();
+      await eventually(() => waiting(1), { describe: () => "the first write's wait" });
+      for (let status = 0; status !== 429; )
+        ({ status } = await post(freshKey(), { title: "x".repeat(14_000) }, TODOS, full));
+      const second = update().finally(() => (isOver = true));
+      await eventually(async () => isOver || (await waiting(2)), {
+        describe: () => "the second one's",
+      });
+      return { first, second };
+    });
+    const [first, second] = [await answers.first, await answers.second];
+    expect([first.status, second.status, isReplayed(second)]).toEqual([200, 200, "true"]);
   });
 
   test("has its bound: past it no new key is taken, and old ones are answered", async () => {

@@ -161,6 +161,14 @@ describe("an update", () => {
     const answer = await service.call(app, path, { method: "PATCH", json });
     expect([answer.status, answer.text]).toEqual([200, before.text]);
   });
+
+  test("of no known column asks for the scope of a write alone", async () => {
+    const writer = await service.makeApp(defineSchema(first), { scopes: ["data:write"] });
+    const made = await service.call(writer, LIST, { method: "POST", json: { title: "x" } });
+    const path = made.headers.get("location") ?? "";
+    const answer = await service.call(writer, path, { method: "PATCH", json: {} });
+    expect([answer.status, answer.text]).toEqual([200, made.text]);
+  });
 });
 
 describe("another process", () => {

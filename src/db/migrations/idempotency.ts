@@ -30,6 +30,7 @@ create policy tenant on rowhouse.idempotency_keys for all to public
   using (${TENANT_POLICY.written})
   with check (${TENANT_POLICY.written});
 grant select, insert, update, delete on rowhouse.idempotency_keys to rowhouse_tenant;
+create index on rowhouse.idempotency_keys (app_id, made_at);
 
 -- Null if the caller is to write; else what the first write with this key was answered, after a letter that says what it is.
 -- 'first_answer' is null where it is known only after the write; 'short' is kept in place of a large one.
@@ -43,15 +44,18 @@ declare
   found_key rowhouse.idempotency_keys;
 begin
   loop
-    if may_record then
-      insert into rowhouse.idempotency_keys as kept (app_id, key, request, is_whole, answer)
-      values (app, claimed, wanted, coalesce(fits, true), case when fits then first_answer else short end)
-      on conflict (app_id, key) do update
-        set request = excluded.request, is_whole = excluded.is_whole, answer = excluded.answer, made_at = now()
-        where kept.made_at < now() - ${KEPT};
-      if found then
-        return null;
-      end if;
+    -- Without room too: whoever is told to send no key must not be under way with this one.
+    insert into rowhouse.idempotency_keys as kept (app_id, key, request, is_whole, answer)
+    values (app, claimed, wanted, coalesce(fits, true), case when fits then first_answer else short end)
+    on conflict (app_id, key) do update
+      set request = excluded.request, is_whole = excluded.is_whole, answer = excluded.answer, made_at = now()
+      where kept.made_at < now() - ${KEPT};
+    if found and may_record then
+      return null;
+    end if;
+    if found then
+      perform rowhouse.forget_key(app, claim);
+      return '${REPLAY.full}';
     end if;
     select * into found_key from rowhouse.idempotency_keys
     where app_id = app and key = claimed and made_at >= now() - ${KEPT};
@@ -62,9 +66,6 @@ begin
         else '${REPLAY.short}' || found_key.answer end;
     end if;
     -- Otherwise it was swept between the two looks.
-    if not may_record then
-      return '${REPLAY.full}';
-    end if;
   end loop;
 end
 $$;
@@ -94,12 +95,15 @@ declare
   swept integer := 0;
   swept_here integer;
 begin
+  -- A plan that a session makes while there are few keys would read them all, and stay while they grow.
+  perform set_config('enable_seqscan', 'off', true);
   for app in select id from rowhouse.apps loop
     exit when swept >= most;
     perform set_config('${APP_SETTING}', app::text, true);
-    delete from rowhouse.idempotency_keys where ctid = any (array(
-      select ctid from rowhouse.idempotency_keys
-      where app_id = app and made_at < now() - ${KEPT} limit most - swept for update skip locked));
+    delete from rowhouse.idempotency_keys where app_id = app and made_at < now() - ${KEPT} and key = any (array(
+      select key from rowhouse.idempotency_keys
+      where app_id = app and made_at < now() - ${KEPT}
+      order by made_at limit most - swept for update skip locked));
     get diagnostics swept_here = row_count;
     swept := swept + swept_here;
   end loop;
@@ -107,19 +111,22 @@ begin
 end
 $$;
 
--- How many bytes of keys each app has, for those that have keys.
-create function rowhouse.idempotency_sizes() returns table (app_id uuid, bytes bigint) language plpgsql security definer
-set search_path = pg_catalog, pg_temp as $$
+-- How many bytes the keys of each app take as stored, of the apps after that one: of as many as are counted within a
+-- second, so that no call takes long however many there are. None after the last app.
+create function rowhouse.idempotency_sizes(after uuid) returns table (app_id uuid, bytes bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
 begin
-  for app in select id from rowhouse.apps loop
+  perform set_config('enable_seqscan', 'off', true);
+  for app in select id from rowhouse.apps where id > after order by id loop
     perform set_config('${APP_SETTING}', app::text, true);
-    return query select app, sum(octet_length(kept.answer) + 200)::bigint
-    from rowhouse.idempotency_keys as kept where kept.app_id = app having count(*) > 0;
+    return query select app, coalesce(sum(pg_column_size(kept.answer) + 200), 0)::bigint
+    from rowhouse.idempotency_keys as kept where kept.app_id = app;
+    exit when clock_timestamp() > statement_timestamp() + interval '1 second';
   end loop;
 end
 $$;
-grant execute on function rowhouse.sweep_idempotency_keys(integer), rowhouse.idempotency_sizes()
+grant execute on function rowhouse.sweep_idempotency_keys(integer), rowhouse.idempotency_sizes(uuid)
   to rowhouse_service, rowhouse_data;
 `;
