@@ -404,7 +404,10 @@ describe("what is kept", () => {
   });
 });
 
-test("a connection that ends at any message loses no create, and makes none twice", async () => {
+test.each([
+  { name: "create", count: 1 },
+  { name: "batch", count: 3 },
+])("a connection that ends at any message loses no $name, and makes none twice", async (sent) => {
   const own = await service.makeApp(schema);
   let made = 0;
   let cut = 0;
@@ -419,10 +422,12 @@ test("a connection that ends at any message loses no create, and makes none twic
         cut++;
         return { fault: "reset" };
       });
-      const answer = await post(freshKey(), { title: `${from} ${at}` }, TODOS, own);
+      const row = { title: `${from} ${at}` };
+      const json = sent.count === 1 ? row : Array.from({ length: sent.count }, () => row);
+      const answer = await post(freshKey(), json, TODOS, own);
       await proxy.heal();
       expect(answer.status).toBe(201);
-      made++;
+      made += sent.count;
     }
   }
   expect(cut).toBeGreaterThan(7);

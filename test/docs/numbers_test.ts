@@ -6,6 +6,7 @@ import { DEFAULT_PER_MINUTE, LINK_LIFE_S } from "../../src/accounts/mod.ts";
 import { SETTINGS } from "../../src/config.ts";
 import { LIST_BYTES, MAX_BODY } from "../../src/data/deps.ts";
 import { MAX_ROWS } from "../../src/data/query.ts";
+import { MAX_BATCH } from "../../src/data/read_batch.ts";
 import { EXECUTION_LIMIT_MS } from "../../src/db/pool/mod.ts";
 import { MAX_BYTES } from "../../src/push/mod.ts";
 import { RETRY_WAIT_MAX_MS } from "../../src/sdk/retry_wait.ts";
@@ -21,6 +22,9 @@ const SAYS: Readonly<Record<string, readonly string[]>> = {
   "docs/data.md": [
     `| rows in an answer | ${MAX_ROWS} |`,
     `| request body | ${MAX_BODY / 1024} KB |`,
+    `| rows created by one request | ${MAX_BATCH}, and ${LIST_BYTES / MB} MB`,
+    `A list of 1 to ${show(MAX_BATCH)} objects`,
+    `a list of 1 to ${show(MAX_BATCH)} objects)`,
     `| execution time | ${EXECUTION_LIMIT_MS / 1000} s |`,
     `| ${LIST_BYTES / MB} MB (\`MAX_RESPONSE_BYTES\`) |`,
     `| ${show(DEFAULT_PER_MINUTE)} a minute`,
@@ -31,6 +35,7 @@ const SAYS: Readonly<Record<string, readonly string[]>> = {
     `| a request | ${MAX_BYTES / MB} MB;`,
   ],
   "docs/sdk.md": [
+    `in the same order, up to ${show(MAX_BATCH)}:`,
     `| \`timeoutMs\` | ${show(constant("TIMEOUT_MS"))} |`,
     `| \`retries\` | ${constant("RETRIES")} |`,
     `(not if that is more than ${RETRY_WAIT_MAX_MS / 1000} s)`,
