@@ -278,7 +278,10 @@ test.each(NASTY.map((text) => ({ text, name: JSON.stringify(text) })))(
 
     const created = await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: {} });
 
-    expect(created.json).toMatchObject({ plain: text, value: { [text]: [text] }, label });
+    const wanted = { plain: text, value: { [text]: [text] }, label };
+    expect(created.json).toMatchObject(wanted);
+    const many = await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: [{}, {}] });
+    expect(many.json).toMatchObject({ rows: [wanted, wanted] });
     expect(await postDefinition(service, app, definition)).toMatchObject({
       json: { status: "unchanged" },
     });

@@ -163,6 +163,10 @@ describe("a table with hostile column names", () => {
     expect((await service.call(other, path)).status).toBe(404);
     expect((await service.call(app, path, { method: "DELETE" })).status).toBe(204);
     expect((await service.call(app, path)).status).toBe(404);
+    const both = await service.call(app, "/v1/data/db/hostile", post([values, {}]));
+    expect(both.json).toMatchObject({
+      rows: [values, Object.fromEntries(NAMES.map((name) => [name, null]))],
+    });
     expect((await service.call(other, "/v1/data/db/hostile")).text).toContain('"theirs"');
   });
 
@@ -183,6 +187,7 @@ describe("a table with hostile column names", () => {
     const path = made.headers.get("location") ?? "";
     expect((await service.call(app, path)).text).toBe(made.text);
     expect((await service.call(app, path, { method: "PATCH", json: {} })).text).toBe(made.text);
+    expect((await service.call(app, `/v1/data/db/${table}`, post([{}, {}]))).status).toBe(201);
     expect((await service.call(app, path, { method: "DELETE" })).status).toBe(204);
   });
 
