@@ -17,6 +17,16 @@ export function judgeProxies(trusted: readonly string[]): Finding[] {
   ];
 }
 
+/** Whether this login may read people. */
+export async function readsPeople(db: Database): Promise<boolean> {
+  const [row] = await db.query<{ reads: boolean }>(
+    "select pg_catalog.has_any_column_privilege('rowhouse.users', 'select') as reads",
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.reads === true;
+}
+
 /** Whether people have accounts with which they are signed in at no app. `db` is a login that reads people. */
 export async function examineCookieDomain(
   db: Database,

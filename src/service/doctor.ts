@@ -21,7 +21,7 @@ import {
 import type { Audience } from "../gateway/mod.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
 import { type DatabaseVariable, toAway } from "./away.ts";
-import { examineCookieDomain } from "./callers.ts";
+import { examineCookieDomain, readsPeople } from "./callers.ts";
 import { type Connections, examineConnections } from "./connections.ts";
 import type { Finding } from "./finding.ts";
 import { examineIdentitySecrets } from "./identity_values.ts";
@@ -108,7 +108,8 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   if (pushes || variable === "ADMIN_DATABASE_URL") findings.push(await examineFunctions(admin));
   findings.push(...judgeIsolation(await findIsolationFaults(admin)));
   const { identitySecrets, cookieDomain } = options;
-  if (identitySecrets !== undefined) {
+  // Where DATABASE_URL cannot be used, there may be only a login that pushes.
+  if (identitySecrets !== undefined && (await readsPeople(db))) {
     findings.push(...(await examineIdentitySecrets(db, identitySecrets)));
     findings.push(...(await examineCookieDomain(db, cookieDomain)));
   }

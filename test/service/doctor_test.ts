@@ -281,6 +281,14 @@ describe("rowhouse doctor", () => {
       expect(out.includes(` ${about}: `)).toBe(asks);
   });
 
+  test("checks what the login that pushes may read where DATABASE_URL cannot be used", async () => {
+    const { code, out, err } = await run("mysql://login:secret-word@127.0.0.1/rowhouse");
+    expect([code, err]).toEqual([1, ""]);
+    expect(out).toContain("FAIL settings: DATABASE_URL must be ");
+    expect(out).toContain("ok   isolation: ");
+    expect(out).not.toContain("secret-word");
+  });
+
   test("warns of a login with too many rights, and never shows a password", async () => {
     const { code, out } = await run(database.superuserUrl);
     expect(code).toBe(0);
