@@ -139,6 +139,36 @@ test("callers who leave never cause the cancellation of another caller's stateme
   });
 });
 
+test("an unprepared statement is one round trip, whatever its values", async () => {
+  const proxy = await openPostgresProxy();
+  const pool = openDatabase({
+    url: proxy.toUrl(database.adminUrl),
+    connections: 1,
+    prepare: false,
+    name: "rowhouse pool test",
+  });
+  const sent: string[] = [];
+  proxy.onMessage(({ from, type }) => {
+    if (from === "client" && sent.at(-1) !== type) sent.push(type);
+    return undefined;
+  });
+  const at = new Date("2026-01-02T03:04:05.678Z");
+  const [row] = await pool.query(
+    `select $1::text as text, $2::int4 as number, $3::bool as yes, $4::text as nothing,
+      $5::timestamptz as at, encode($6::bytea, 'hex') as bytes, ($7::jsonb)->>'a' as json`,
+    ["it's", 7, true, null, at, new Uint8Array([1, 255]), '{"a":"b"}'],
+    READ,
+  );
+  expect(row).toEqual({
+    ...{ text: "it's", number: 7, yes: true, nothing: null, at, bytes: "01ff", json: "b" },
+  });
+  // Parse, Bind, Describe, Execute and Sync at once; nothing waits for an answer with Flush.
+  expect(sent).not.toContain("H");
+  expect(sent.slice(-5)).toEqual(["P", "D", "B", "E", "S"]);
+  await pool.close(0);
+  await proxy.close();
+});
+
 test("nobody waits behind a slow statement while a connection is free", async () => {
   await withPool({}, async (pool) => {
     const slow = Promise.all([1, 2, 3].map(() => pool.query("select pg_sleep(1)", [], READ)));

@@ -105,7 +105,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     send: ({ text, parameters, prepare, isRaw }) => {
       if (parameters === undefined) return sql.unsafe(text);
       const values = [...parameters] as postgres.ParameterOrJSON<never>[];
-      const query = sql.unsafe(text, values, toQueryOptions(prepare, options));
+      const query = sql.unsafe(text, values, toQueryOptions(prepare, parameters));
       return isRaw ? query.raw() : query;
     },
     cancel,
@@ -154,17 +154,21 @@ function toDriverOptions(
   return { socket, max_pipeline: isPipelined ? MAX_PIPELINE : 0, no_subscribe: true };
 }
 
-/** A statement that is neither prepared nor `direct` is described first, and nothing can be sent before its description. */
+/**
+ * A statement that is neither prepared nor `direct` is described first, which is a round trip of its own. Only a list's type
+ * does not follow from its value.
+ */
 function toQueryOptions(
   prepare: boolean,
-  { isPipelined = false }: ConnectionOptions,
+  parameters: readonly Parameter[],
 ): postgres.UnsafeQueryOptions {
-  return isPipelined && !prepare ? UNPREPARED_AT_ONCE : prepare ? PREPARED : UNPREPARED;
+  if (prepare) return PREPARED;
+  return parameters.some((value) => Array.isArray(value)) ? UNPREPARED : DIRECT;
 }
 const PREPARED = { prepare: true };
 const UNPREPARED = { prepare: false };
-/** Known to the patched driver only; parameters are then text, numbers, booleans, dates or bytes, never lists. */
-const UNPREPARED_AT_ONCE = { prepare: false, direct: true };
+/** Known to the patched driver only. */
+const DIRECT = { prepare: false, direct: true };
 
 /** A connected socket to the first host that accepts one. */
 async function dial({ host, port, path }: Parsed): Promise<Socket> {
