@@ -18,6 +18,7 @@ export { readJournal, writeJournal } from "./journal_files.ts";
 export { describePlan } from "./migration.ts";
 export { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
 export { planPush } from "./plan.ts";
+export { makePlanning } from "./planning.ts";
 export {
   findOutdatedTables,
   findUncallableTables,

@@ -11,7 +11,7 @@ import {
 } from "../http/mod.ts";
 import { beginPush } from "./begin_push.ts";
 import { MAX_MIGRATION_BYTES } from "./migration_text.ts";
-import { planReplay, replay } from "./replay.ts";
+import { planReplay, type ReplayRequest, replay } from "./replay.ts";
 import { readReplayBody } from "./replay_body.ts";
 import { answerPush, MAX_BYTES, MIGRATIONS_PATH, type PushRouteDeps } from "./routes.ts";
 
@@ -28,16 +28,44 @@ export const replayRoutes: readonly Route<PushRouteDeps>[] = [
   },
 ];
 
-/** Applies one migration; a dry run plans all, and what follows them. */
+/**
+ * Applies one migration; a dry run plans all, and what follows them. Counted before it is read, because that alone may take
+ * long.
+ */
 async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   refuseQuery(context.query);
   checkJsonBody(context.request);
   const body = checkObject(parseJson(await readText(context.request, MAX_REPLAY_BYTES)));
-  const { migrations, next, definition } = await readReplayBody(body);
-  const isApplying = next !== undefined;
-  const app = await beginPush(deps, context.principal, { isApplying });
-  const { journalBytes } = deps.pushLimits;
-  const request = { app, definition, options: { journalBytes } };
-  if (next === undefined) return answerJson(await planReplay(deps, migrations, request));
-  return await answerPush(deps, await replay(deps, next, request));
+  if (body["dryRun"] !== true) return await handleMigration(deps, context, body);
+  return await deps.planning.admit(context.principal.appId, async () => {
+    const app = await beginPush(deps, context.principal, { isApplying: false });
+    return await deps.planning.inTurn(() => handleDryRun(deps, app, body));
+  });
+}
+
+type Body = Readonly<Record<string, unknown>>;
+type App = ReplayRequest["app"];
+
+async function handleMigration(
+  deps: PushRouteDeps,
+  { principal }: KeyRequestContext,
+  body: Body,
+): Promise<Response> {
+  const app = await beginPush(deps, principal, { isApplying: true });
+  const { next, definition } = await readReplayBody(body);
+  if (next === undefined) throw new Error("A body that is no dry run has no migration");
+  return await answerPush(deps, await replay(deps, next, toRequest(deps, app, definition)));
+}
+
+async function handleDryRun(deps: PushRouteDeps, app: App, body: Body): Promise<Response> {
+  const { migrations, definition } = await readReplayBody(body);
+  return answerJson(await planReplay(deps, migrations, toRequest(deps, app, definition)));
+}
+
+function toRequest(
+  { pushLimits: { journalBytes } }: PushRouteDeps,
+  app: App,
+  definition: ReplayRequest["definition"],
+): ReplayRequest {
+  return { app, definition, options: { journalBytes } };
 }

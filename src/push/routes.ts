@@ -23,6 +23,7 @@ import { type PushResult, push } from "./apply.ts";
 import { answerKey, beginPush, type PushLimits } from "./begin_push.ts";
 import { readPushBody } from "./body.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
+import type { Planning } from "./planning.ts";
 import { readMigrationJson, readStatusJson } from "./status.ts";
 
 export type PushRouteDeps = {
@@ -31,6 +32,7 @@ export type PushRouteDeps = {
   catalog: { refresh: () => Promise<void> };
   log: Log;
   pushLimits: PushLimits;
+  planning: Planning;
 };
 
 /** Definitions are larger than rows: 500 tables × 200 columns do not fit into 100 KB. */

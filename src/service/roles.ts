@@ -22,7 +22,7 @@ import {
   type Peer,
 } from "../gateway/mod.ts";
 import { type IdentitySettings, isHttps, makeHashing, toVirtualHost } from "../identity/mod.ts";
-import { PUSH_LIMITS, type PushLimits } from "../push/mod.ts";
+import { makePlanning, PUSH_LIMITS, type PushLimits } from "../push/mod.ts";
 import type { Role } from "../role.ts";
 import { systemRandomBytes } from "../std/random_text.ts";
 import { type FetchDeps, makeFetch } from "./fetch.ts";
@@ -198,6 +198,7 @@ function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     listCache,
     idempotencyRoom,
     pushLimits,
+    planning: makePlanning(),
     checkReady,
     log,
   };

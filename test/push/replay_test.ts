@@ -1,7 +1,10 @@
 /** A project's migrations applied one by one where they are missing: in order, from the definition in the text, and as hostile input. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import postgres from "postgres";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { checksumOf, type Migration } from "../../src/push/migration_text.ts";
+import { eventually } from "../support/eventually.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -223,6 +226,41 @@ test("together they count as one push, and what the journal may hold is bounded"
   const answer = await postMigrations({ service, app: large }, big, now);
   expect(answer).toMatchObject({ status: 413, json: { error: "journal_full" } });
 });
+
+test("an app has one dry run at a time, which holds up no other app's, and counts whatever it asks", async () => {
+  const { history, now } = makeSchemas();
+  const [app, other] = [await service.makeApp(), await service.makeApp()];
+  const dryRun = (as: TestApp) =>
+    postMigrations({ service, app: as }, history, now, { dryRun: true });
+  expect((await dryRun(app)).status).toBe(200);
+  const sql = postgres(service.database.adminUrl, { max: 1, onnotice: () => undefined });
+  const first = await sql.begin(async (session) => {
+    await session`select from rowhouse.push_allowances where app_id = ${app.id} for update`;
+    const waiting = dryRun(app);
+    await eventually(async () => {
+      const [found] = await sqlWaits();
+      return found?.n === 1;
+    });
+    const second = await dryRun(app);
+    expect([second.status, second.json]).toMatchObject([409, { error: "push_busy" }]);
+    expect((await dryRun(other)).status).toBe(200);
+    return { waiting };
+  });
+  expect((await first.waiting).status).toBe(200);
+  await sql.end();
+
+  const statuses: number[] = [];
+  for (let n = 0; n < PUSHES_PER_HOUR; n++)
+    statuses.push((await postMigrations({ service, app }, ["x"], now, { dryRun: true })).status);
+  expect(statuses).toEqual([...Array(PUSHES_PER_HOUR - 2).fill(422), ...Array(2).fill(429)]);
+});
+
+const sqlWaits = () =>
+  service.service.admin.query<{ n: number }>(
+    "select count(*)::int4 as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
 
 const table = freshName();
 const [valid = ""] = makeHistory([defineSchema({ [table]: { title: t.string().default("x") } })]);
