@@ -33,7 +33,7 @@ function describeBoth({ common, project, service }: Divergence): string {
   const since = common === undefined ? "from the start" : `after ${showMigration(common)}`;
   return [
     `Cannot push: the histories differ ${since}. The project has ${list(project)}, which the service never applied; the service has ${list(service)}, which the project lacks; nothing was written`,
-    "To go on from the service's history, remove those files, run rowhouse db pull and push again: what they declared follows as a new migration",
+    "To go on from the service's history, remove those files, run rowhouse db pull and push again: what they declared follows as a new migration; a service that has applied those files has another history from then on",
     `To go on from the project's history, push to an app ${common === undefined ? "without migrations" : "that has applied no others"}, such as a new one (rowhouse admin create-app); if the key or --app names another project's app, correct that and leave the files alone`,
   ].join("\n");
 }

@@ -217,6 +217,8 @@ describe("db status --to all", () => {
       1,
       expect.stringMatching(/1 behind, 1 ahead +diverged/),
     ]);
+    const refused = await run(["db", "push", "--to", "one"], env);
+    expect(refused.err).toContain("run rowhouse db pull --to one");
   });
 
   test("without a place says where to name one", async () => {

@@ -155,6 +155,7 @@ test("a file that was edited, renamed, added or is a stray is refused by name; a
       expect(refused.err).toContain(says);
       expect(refused.err).not.toMatch(/\(\w+\)$/m);
       expect(refused.err).toContain(Object.keys(files).at(-1) ?? "");
+      expect(refused.err).toEndWith("\nThe project's migrations are in schema/migrations\n");
     }
     expect(readAll(project.folder)).toEqual(before);
   }

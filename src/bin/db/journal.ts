@@ -42,27 +42,44 @@ export function findJournalFolder(options: JournalOptions, destination: Destinat
   return isDev ? join(options.folder, DEV_JOURNAL) : join(dirname(options.file), "migrations");
 }
 
+/** A journal as seen from its project, and what it is compared with. */
+export type JournalPlace = { folder: string; journal: string; destination: Destination };
+
 /**
  * What a push sends about the journal, and which files are missing.
  *
  * @throws {RefusedError} a file differs from what was applied; every one is named, with its way out
  */
 export async function checkJournalFiles(
-  folder: string,
+  place: JournalPlace,
   recorded: readonly MigrationRecord[],
 ): Promise<CheckedJournal> {
-  const files = await readJournal(folder);
-  const isStale = folder.endsWith(DEV_JOURNAL) && isOfAnother(files, recorded);
+  const files = await readJournal(place.journal);
+  const isStale = place.journal.endsWith(DEV_JOURNAL) && isOfAnother(files, recorded);
   const { faults, ...checked } = compareJournal(isStale ? [] : files, recorded);
   const stale = isStale ? files.map(({ file }) => file) : [];
   if (faults.length === 0) return { ...checked, stale };
   const isDiverged = faults.some(({ code }) => code === "diverged");
-  throw new RefusedError(faults.map(({ message }) => message).join("\n"), EXIT.refused, {
+  const lines = [
+    ...faults.map(({ message }) => message.replaceAll(PULL, toPull(place.destination))),
+    `The project's migrations are in ${relative(place.folder, place.journal)}`,
+  ];
+  throw new RefusedError(lines.join("\n"), EXIT.refused, {
     code: isDiverged ? "diverged_history" : "edited_migration",
     details: faults.flatMap(
       ({ file, message, details }) => details ?? [{ path: `/${file}`, message }],
     ),
   });
+}
+
+const PULL = "rowhouse db pull";
+
+/** The command that pulls from there: without its flag it would pull from somewhere else. */
+function toPull(destination: Destination): string {
+  if (destination.kind === "database") return `${PULL} --app ${destination.app}`;
+  const { target, place } = destination;
+  const isNamed = place !== undefined && target.keyVariable !== undefined;
+  return isNamed ? `${PULL} --to ${place.name}` : PULL;
 }
 
 /** Whether the files are those of another database: the first of them is not the first migration of this one. */

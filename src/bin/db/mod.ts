@@ -190,7 +190,7 @@ async function runPull(setting: Setting): Promise<ExitCode> {
   const journal = findJournalFolder({ folder, file, journal: args.text("journal") }, destination);
   const missing = await withService(destination, config, async (service) => {
     const { migrations } = await service.status();
-    const checked = await checkJournalFiles(journal, migrations);
+    const checked = await checkJournalFiles({ folder, journal, destination }, migrations);
     const fetched = await fetchMigrations(service, checked.missing);
     await removeJournalFiles(journal, checked.stale);
     return fetched;

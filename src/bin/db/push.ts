@@ -53,9 +53,10 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
     { ...project, journal: project.journal, file },
     task.destination,
   );
+  const place = { folder: project.folder, journal, destination: task.destination };
   return await withService(task.destination, task.config, async (service) => {
     const { migrations } = await service.status();
-    const { entries, missing, ahead, stale } = await checkJournalFiles(journal, migrations);
+    const { entries, missing, ahead, stale } = await checkJournalFiles(place, migrations);
     const patience = { ...task, terminal: project.terminal };
     const history = { service, definition, entries, ahead, patience };
     if (dryRun)

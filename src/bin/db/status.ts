@@ -119,9 +119,10 @@ export async function planDefinition(
   schema: Recorded & { file: string; definition: Definition },
 ): Promise<string[]> {
   const { destination, service, migrations, file, definition } = schema;
-  const journal = setting.args.text("journal");
-  const folder = findJournalFolder({ folder: setting.folder, file, journal }, destination);
-  const { entries, ahead } = await checkJournalFiles(folder, migrations);
+  const { folder } = setting;
+  const typed = setting.args.text("journal");
+  const journal = findJournalFolder({ folder, file, journal: typed }, destination);
+  const { entries, ahead } = await checkJournalFiles({ folder, journal, destination }, migrations);
   const { terminal } = setting;
   const patience = { config: readSettings(setting.env), waitS: 0, terminal };
   const plan = await planHistory({ service, definition, entries, ahead, patience });
