@@ -17,14 +17,14 @@ export type AppContents = {
 };
 
 /** What stands in the way: tables of the app that others use, or refer to. */
-type Described = Omit<AppContents, "tables"> & {
+export type Described = Omit<AppContents, "tables"> & {
   tables: { name: string; isOwned: boolean }[];
   used: { table: string; by: string[] }[];
   referredTo: { table: string; by: string }[];
 };
 
 /** So many rows go in one step, which takes far less time than a statement may. */
-const ROWS_PER_STEP = 5000;
+export const ROWS_PER_STEP = 5000;
 
 /**
  * What an app has, and whether it can be deleted.
@@ -36,17 +36,26 @@ export async function findAppContents(deps: Deps, slug: string): Promise<AppCont
     text: "select rowhouse.describe_app($1)::text as described",
     values: [slug],
   });
-  const { used, referredTo, tables, ...contents } = JSON.parse(row?.described ?? "{}") as Described;
-  const details = [...used.map(toUse), ...referredTo.map(toReference)];
+  const described = JSON.parse(row?.described ?? "{}") as Described;
+  const details = findHindrances(described);
   if (details.length > 0)
     throw new Problem("invalid_request", {
       message: `Cannot delete app ${slug}: others need tables that it owns`,
       details,
     });
+  const { used: _, referredTo: __, tables, ...contents } = described;
   const counted: AppContents["tables"] = [];
   for (const table of tables)
     counted.push({ ...table, rows: await countRows(deps, contents.id, table.name) });
   return { ...contents, tables: counted };
+}
+
+/** What stands in the way of an app's end, and what to do about it. */
+export function findHindrances({
+  used,
+  referredTo,
+}: Pick<Described, "used" | "referredTo">): Detail[] {
+  return [...used.map(toUse), ...referredTo.map(toReference)];
 }
 
 async function countRows({ admin }: Deps, appId: string, table: string): Promise<number> {
@@ -116,9 +125,14 @@ async function run<Row>(
   try {
     return await admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
   } catch (error) {
-    const state = error instanceof SignalError ? error.signal : readSqlState(error);
-    if (state === SIGNALS.unknownApp) throw unknownApp(slug);
-    const refusal = REFUSALS[state ?? ""];
-    throw refusal === undefined ? error : new Problem(refusal.code, { ...refusal, cause: error });
+    throw refuseDeletion(error, slug);
   }
+}
+
+/** What to throw for an error of a step. */
+export function refuseDeletion(error: unknown, slug: string): unknown {
+  const state = error instanceof SignalError ? error.signal : readSqlState(error);
+  if (state === SIGNALS.unknownApp) return unknownApp(slug);
+  const refusal = REFUSALS[state ?? ""];
+  return refusal === undefined ? error : new Problem(refusal.code, { ...refusal, cause: error });
 }

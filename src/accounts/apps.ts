@@ -39,11 +39,13 @@ export async function createApp(
   try {
     await insertApp(deps.admin, { id, slug: options.slug }, targets);
   } catch (error) {
-    if (error instanceof ViolationError)
-      throw refusal(`Cannot create app "${options.slug}": it already exists`);
-    throw error;
+    throw error instanceof ViolationError ? refuseTaken(options.slug) : error;
   }
   return { id, slug: options.slug };
+}
+
+export function refuseTaken(slug: string): Problem {
+  return refusal(`Cannot create app "${slug}": it already exists`);
 }
 
 /** @throws {Problem} invalid_request */

@@ -26,8 +26,11 @@ export const KEY_MAX_LENGTH =
 export type KeyText = { keyId: string; secret: string };
 
 /** A new key: its id, its secret and the text that its holder is shown once. */
-export function makeKeyText(prefix: string, randomBytes: RandomBytes): KeyText & { text: string } {
-  const keyId = makeIdText(randomBytes);
+export function makeKeyText(
+  prefix: string,
+  randomBytes: RandomBytes,
+  keyId = makeIdText(randomBytes),
+): KeyText & { text: string } {
   const start = `${prefix}_${keyId}.${randomText(BASE62, RANDOM_LENGTH, randomBytes)}`;
   const text = start + toChecksum(start);
   return { keyId, secret: text.slice(text.indexOf(".") + 1), text };

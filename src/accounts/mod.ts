@@ -10,7 +10,35 @@ export {
   MIN_AUDIT_RETENTION_S,
   sweepAudit,
 } from "./audit.ts";
-export { type ConsoleDeps, grantRoleByConsole } from "./console_acts.ts";
+export { grantRoleByConsole } from "./console_acts.ts";
+export {
+  type AppEnd,
+  createAppByConsole,
+  deleteAppByConsole,
+  describeAppEnd,
+  setAppDisabledByConsole,
+  setTargetsByConsole,
+} from "./console_apps.ts";
+export { type ConsoleDeps, ConsoleRefused, SignInTooOld } from "./console_call.ts";
+export {
+  type IssuedByConsole,
+  issueKeyByConsole,
+  makeKeyId,
+  revokeKeyByConsole,
+  rollKeyByConsole,
+} from "./console_keys.ts";
+export {
+  type AuditFilter,
+  type ConsoleApp,
+  type ConsoleAuditEntry,
+  type ConsoleHome,
+  type ConsoleVisitor,
+  listConsoleApps,
+  listConsoleAudit,
+  readConsoleHome,
+  type ShownApp,
+  showConsoleApp,
+} from "./console_reads.ts";
 export { type Device, readDevice, toDeviceText } from "./device_text.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
 export { type GrantOptions, grantRole, ROLE, revokeRole } from "./grants.ts";

@@ -26,6 +26,9 @@ begin
     and sessions.session_digest = sha256(shown.proof || uuid_send(sessions.user_id))
   where sessions.expires_at > clock_timestamp() and sessions.last_seen_at > clock_timestamp() - make_interval(secs => idle_s);
   if cardinality(live) = 1 then
+    -- Its use is noted at most once a minute, before the row is shared: two that share it could not both change it.
+    update rowhouse.sessions set last_seen_at = now() where id in (
+      select id from rowhouse.sessions where id = live[1] and last_seen_at < now() - interval '1 minute' for update skip locked);
     select users.id, sessions.created_at into who, signed_in_at
     from rowhouse.sessions join rowhouse.users on users.id = sessions.user_id
     where sessions.id = live[1] and users.disabled_at is null and users.console_role in (needed, 'super_admin')

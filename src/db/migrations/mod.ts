@@ -10,6 +10,8 @@ import { APP_DELETION } from "./app_deletion.ts";
 import { APP_LIFE } from "./app_life.ts";
 import { APPS } from "./apps.ts";
 import { CONSOLE } from "./console.ts";
+import { CONSOLE_ACTS } from "./console_acts.ts";
+import { CONSOLE_READS } from "./console_reads.ts";
 import { IDEMPOTENCY } from "./idempotency.ts";
 import { KEYS } from "./keys.ts";
 import { PEOPLE } from "./people.ts";
@@ -44,6 +46,8 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       TABLES,
       APP_LIFE,
       APP_DELETION,
+      CONSOLE_READS,
+      CONSOLE_ACTS,
     ].join(""),
   },
 ];
