@@ -109,7 +109,7 @@ export const SETTINGS = {
   CONSOLE_DATABASE_URL: {
     form: v.optional(PostgresUrl),
     about:
-      "The connection string of the login on which administrators act from a browser; rowhouse migrate grants it that and nothing else. A login of its own. Unset: no Console.",
+      "The connection string of the login on which administrators act from a browser; rowhouse migrate grants it that and nothing else. A login of its own. Unset: no Console. Of a split service, only the identity service has it.",
   },
   DATABASE_POOL: {
     form: whole(1, 500),
@@ -332,7 +332,10 @@ const OF_GATEWAY = {
   INTERNAL_HMAC_SECRET_DATA: "the gateway",
   INTERNAL_HMAC_SECRET_IDENTITY: "the gateway",
 };
-const OF_IDENTITY = { IDENTITY_SECRET: "the identity service" };
+const OF_IDENTITY = {
+  IDENTITY_SECRET: "the identity service",
+  CONSOLE_DATABASE_URL: "the identity service",
+};
 const ROLE_NEEDS: Readonly<Record<string, RoleNeeds>> = {
   gateway: { needed: ["UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"], foreign: OF_IDENTITY },
   data: { needed: ["INTERNAL_HMAC_SECRET"], foreign: { ...OF_GATEWAY, ...OF_IDENTITY } },

@@ -1,13 +1,13 @@
 /** What administrators do with apps from a browser, by the same rules as the commands. @module */
 import { ViolationError } from "../db/mod.ts";
-import type { Detail } from "../problem.ts";
+import { type Detail, Problem } from "../problem.ts";
 import { type Described, findHindrances, ROWS_PER_STEP, refuseDeletion } from "./app_deletion.ts";
 import { checkSlug, refuseTaken } from "./apps.ts";
 import { type ConsoleCall, type ConsoleDeps, callConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import type { PageCookies } from "./sessions.ts";
-import { readTargets, type TypedTargets } from "./target.ts";
+import { readTargets, type Target, type TypedTargets } from "./target.ts";
 
 type AppOptions = TypedTargets & { slug: string; cookieDomain: string | undefined };
 
@@ -17,8 +17,7 @@ export async function createAppByConsole(
   cookies: PageCookies,
   options: AppOptions,
 ): Promise<void> {
-  checkSlug(options.slug);
-  const targets = readTargets(options, options.cookieDomain);
+  const targets = readAll(options);
   try {
     await callConsole(deps, cookies, {
       text: "select rowhouse.console_create_app($1, $2, $3, $4, $5, $6::text::jsonb)",
@@ -27,6 +26,24 @@ export async function createAppByConsole(
     });
   } catch (error) {
     throw error instanceof ViolationError ? refuseTaken(options.slug) : error;
+  }
+}
+
+/** The slug and the targets, with the faults of both at once. */
+function readAll(options: AppOptions): Target[] {
+  const read = () => readTargets(options, options.cookieDomain);
+  const faults = [() => checkSlug(options.slug), read].flatMap(findFaults);
+  if (faults.length > 0) throw new Problem("invalid_request", { details: faults });
+  return read();
+}
+
+function findFaults(check: () => unknown): Detail[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return error.details ?? [{ path: "/slug", message: error.message }];
   }
 }
 

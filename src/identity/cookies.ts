@@ -15,6 +15,7 @@ import { readCookies, toSetCookie } from "../http/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import {
   AUTHORIZE_PATH,
+  CONSOLE_SIGN_IN_PATH,
   LOGIN_PATH,
   LOGOUT_PATH,
   ME_PATH,
@@ -35,7 +36,13 @@ const DEVICE_MAX_S = 400 * DAY_S;
 
 /** Every path on which a cookie could be planted so that it is sent to an endpoint or a page. */
 const PATHS = withParents([ME_PATH, LOGOUT_PATH]);
-const PAGE_PATHS = withParents([AUTHORIZE_PATH, LOGIN_PATH, SIGN_OUT_PATH, SET_PASSWORD_PATH]);
+const PAGE_PATHS = withParents([
+  AUTHORIZE_PATH,
+  LOGIN_PATH,
+  SIGN_OUT_PATH,
+  SET_PASSWORD_PATH,
+  CONSOLE_SIGN_IN_PATH,
+]);
 
 /** The presented sessions of the shared cookie, as the database is asked about them. */
 export function readSessionCookie(request: Request, secrets: IdentitySecrets): string {

@@ -5,13 +5,14 @@ export {
   authCorsHeaders,
   authRoutes,
 } from "./auth_routes.ts";
-export { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "./cookies.ts";
+export { DEVICE_COOKIE, IDENTITY_COOKIE, readPageCookies, SESSION_COOKIE } from "./cookies.ts";
+export { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
 export { type Hashing, makeHashing } from "./hashing.ts";
-export type { PageDeps } from "./page_deps.ts";
+export { type PageDeps, readSessionOfPage } from "./page_deps.ts";
 export { pageRoutes } from "./page_routes.ts";
 export { findPasswordFaults } from "./password.ts";
 export { type PasswordDeps, setPasswordByLink } from "./password_record.ts";
-export { AUTH_PATH, LOGIN_PATH } from "./paths.ts";
+export { AUTH_PATH, CONSOLE_PATH, CONSOLE_SIGN_IN_PATH, LOGIN_PATH } from "./paths.ts";
 export { answerProblemPage } from "./problem_page.ts";
 export {
   DEFAULT_SETTINGS,
@@ -19,3 +20,4 @@ export {
   isHttps,
   toVirtualHost,
 } from "./settings.ts";
+export { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";

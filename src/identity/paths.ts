@@ -11,6 +11,10 @@ export const SIGN_OUT_PATH = "/sign-out";
 export const SET_PASSWORD_PATH = "/set-password";
 export const PASSWORD_SET_PATH = "/password-set";
 
+/** Below it are the pages of the Console, to which the same cookies are sent. */
+export const CONSOLE_PATH = "/console";
+export const CONSOLE_SIGN_IN_PATH = `${CONSOLE_PATH}/sign-in`;
+
 /** Paths with all their parents, with and without a final slash: wherever a cookie for them may be set. */
 export function withParents(paths: readonly string[]): string[] {
   const all = paths.flatMap((path) => {

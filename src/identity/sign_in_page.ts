@@ -19,6 +19,10 @@ export type SignInTarget = {
   action: string;
   /** The app on whose behalf; none on the account page. */
   app?: { slug: string; host: string };
+  /** What for, if it is neither an app nor the account page. */
+  lead?: string;
+  /** Whose address is filled in. */
+  email?: string | undefined;
   /** Where a browser goes after it. */
   location: string;
   /** Origins that the browser may be sent to after the form. */
@@ -33,7 +37,13 @@ export function answerSignInForm(
 ): Response {
   const { token, cookies } = makeFormToken(request, deps.randomBytes);
   const cleared = target.isConflict ? clearPages(deps.identity) : [];
-  return answerForm(target, { token, cookies: [...cookies, ...cleared], status: 200 });
+  const { email } = target;
+  return answerForm(target, {
+    token,
+    cookies: [...cookies, ...cleared],
+    status: 200,
+    ...(email === undefined ? {} : { email }),
+  });
 }
 
 /** The answer to the form: on to `location`, or the form again with what is wrong. @throws {Problem} forbidden */
@@ -101,7 +111,8 @@ ${renderForm({
   );
 }
 
-function renderLead({ app }: SignInTarget): Html {
+function renderLead({ app, lead }: SignInTarget): Html {
+  if (lead !== undefined) return html`<p class="lead">${lead}</p>`;
   if (app === undefined) return html`<p class="lead">to see and open your apps</p>`;
   return html`<p class="lead">to continue to <strong>${app.slug}</strong> at ${app.host}</p>`;
 }

@@ -1,5 +1,5 @@
 /** Pages: escaped HTML, one stylesheet, parts of forms. Knows nothing of people or apps. @module */
-export { assetRoutes } from "./assets.ts";
+export { assetRoutes, ICON } from "./assets.ts";
 export { type Field, renderField, renderForm, renderNotice } from "./form.ts";
 export { type Html, html, type Part } from "./html.ts";
 export { answerPage, answerSeeOther, type Page, type PageOptions } from "./page.ts";

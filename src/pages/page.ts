@@ -12,8 +12,8 @@ import { type Html, html } from "./html.ts";
 export type Page = {
   title: string;
   body: Html;
-  /** Wide pages are for lists, narrow ones for forms. */
-  width?: "narrow" | "wide";
+  /** Wide pages are for lists, narrow ones for forms; `own` ones bring their frame. */
+  width?: "narrow" | "wide" | "own";
 };
 
 export type PageOptions = {
@@ -74,13 +74,17 @@ function renderPage({ title, body, width = "narrow" }: Page): Html {
 <link rel="icon" href="${ICON.path}" type="image/svg+xml">
 <link rel="stylesheet" href="${STYLESHEET.path}">
 </head>
-<body>
-<div class="frame frame-${width}">
-<header class="brand"><img src="${ICON.path}" alt="" width="32" height="32"><span>Rowhouse</span></header>
-<main class="card">${body}</main>
-<footer class="foot">One account for all your apps</footer>
-</div>
+<body class="page page-${width}">
+${width === "own" ? body : renderFrame(body, width)}
 </body>
 </html>
 `;
+}
+
+function renderFrame(body: Html, width: "narrow" | "wide"): Html {
+  return html`<div class="frame frame-${width}">
+<header class="brand"><img src="${ICON.path}" alt="" width="32" height="32"><span>Rowhouse</span></header>
+<main class="card">${body}</main>
+<footer class="foot">One account for all your apps</footer>
+</div>`;
 }

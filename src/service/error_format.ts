@@ -1,6 +1,6 @@
 /** The form of a refusal: for a program, for a browser app, or for a person. @module */
 import { answerProblem, type VirtualHost } from "../http/mod.ts";
-import { AUTH_PATH, answerAuthProblem, answerProblemPage } from "../identity/mod.ts";
+import { AUTH_PATH, answerAuthProblem, answerProblemPage, CONSOLE_PATH } from "../identity/mod.ts";
 import { type Problem, toMessage } from "../problem.ts";
 import { PAGE_PATHS } from "./routes.ts";
 
@@ -10,7 +10,8 @@ export type ErrorFormat = "api" | "auth" | "page";
 export function toErrorFormat(virtualHost: VirtualHost, path: string): ErrorFormat {
   if (virtualHost === "identity") return "page";
   if (path.startsWith(AUTH_PATH)) return "auth";
-  return virtualHost === "both" && PAGE_PATHS.has(path) ? "page" : "api";
+  const isPage = PAGE_PATHS.has(path) || path.startsWith(`${CONSOLE_PATH}/`);
+  return virtualHost === "both" && isPage ? "page" : "api";
 }
 
 type Refuse = (problem: Problem, refused: { requestId: string; method: string }) => Response;

@@ -22,6 +22,8 @@ export type ServiceOptions = RoleOptions & {
   databaseUrl: string;
   /** Of the login that pushes. */
   adminDatabaseUrl: string;
+  /** Of the login on which administrators act from a browser; unset: no Console. */
+  consoleDatabaseUrl?: string | undefined;
   connections: number;
   prepare: boolean;
   log: Log;
@@ -61,6 +63,9 @@ export const ADMIN_CONNECTIONS = 4;
 /** For one push of an app, one that is told it is busy, and deferred builds, which leave connections to others. */
 const ADMIN_SHARE = 2;
 
+/** Of each process that serves the Console: a few people look, and one may delete an app. */
+const CONSOLE_CONNECTIONS = 4;
+
 /** The database is asked every second; if it has not answered for this long, it is away. */
 const SILENCE_LIMIT_MS = 3000;
 
@@ -98,6 +103,7 @@ export function openService(options: ServiceOptions): Service {
     prepare,
     name: "rowhouse admin",
   });
+  const consoleDb = openConsole(options, role);
   const now = options.now ?? Date.now;
   const looks = { now: () => performance.now(), lookIntervalMs: options.lookIntervalMs };
   const guard = makeGuard({ db, log: options.log, ...looks });
@@ -114,6 +120,7 @@ export function openService(options: ServiceOptions): Service {
     identity: { ...DEFAULT_SETTINGS, ...options.identity },
     db,
     admin,
+    consoleDb,
     checkReady: makeCheckReady({
       db,
       guard,
@@ -153,9 +160,18 @@ export function openService(options: ServiceOptions): Service {
       watch.stop();
       guard.stop();
       stopSweeps();
-      await Promise.all([db.close(), admin.close()]);
+      await Promise.all([db.close(), admin.close(), consoleDb?.close()]);
     },
   };
+}
+
+/** The Console's own connections, in a process that serves its pages. */
+function openConsole(
+  { consoleDatabaseUrl: url, prepare }: ServiceOptions,
+  role: Role,
+): Database | undefined {
+  if (url === undefined || (role !== "all" && role !== "identity")) return undefined;
+  return openDatabase({ url, connections: CONSOLE_CONNECTIONS, prepare, name: "rowhouse console" });
 }
 
 /** Whether a request failed through our fault: not the caller's, and not because a feature is missing. */

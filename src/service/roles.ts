@@ -61,6 +61,8 @@ export type Parts = {
   identity: IdentitySettings;
   db: Database;
   admin: Database;
+  /** Of the login of the Console; unset: there is none. */
+  consoleDb: Database | undefined;
   idempotencyRoom: IdempotencyRoom;
   checkReady: CheckReady;
   shared: Pick<FetchDeps, "guard" | "traffic" | "log" | "onAnswer" | "makeSpanId" | "now">;
@@ -205,11 +207,15 @@ function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
 }
 
 function makeIdentityDeps(
-  { db, identity, checkReady, options }: Parts,
+  { db, consoleDb, identity, checkReady, options, shared }: Parts,
   origins: Origins,
 ): IdentityServiceDeps {
   return {
     db,
+    consoleDb,
+    keyPrefix: options.keyPrefix,
+    makeId,
+    now: shared.now,
     identity,
     origins,
     identitySecrets: makeIdentitySecrets(options.identitySecrets ?? []),

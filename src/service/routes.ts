@@ -3,10 +3,11 @@
  *
  * @module
  */
+import { type ConsolePageDeps, consoleRoutes } from "../console/mod.ts";
 import { type DataDeps, dataRoutes, MAX_BODY } from "../data/mod.ts";
 import { type Audience, type Forward, toForwarded } from "../gateway/mod.ts";
 import type { Route, VirtualHost } from "../http/mod.ts";
-import { type AuthDeps, authRoutes, type PageDeps, pageRoutes } from "../identity/mod.ts";
+import { type AuthDeps, authRoutes, pageRoutes } from "../identity/mod.ts";
 import { assetRoutes } from "../pages/mod.ts";
 import {
   MAX_BYTES,
@@ -19,7 +20,7 @@ import { type HealthDeps, healthRoutes } from "./health.ts";
 
 /** What the handlers of a service's routes need, by the process that runs them. */
 export type DataServiceDeps = DataDeps & PushRouteDeps & HealthDeps;
-export type IdentityServiceDeps = AuthDeps & PageDeps & HealthDeps;
+export type IdentityServiceDeps = AuthDeps & ConsolePageDeps & HealthDeps;
 
 /** The route table of the gateway: the router, the isolation tests and the docs read it. */
 export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
@@ -30,8 +31,8 @@ export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
   ...authRoutes,
 ];
 
-/** The pages, which have a host of their own if `IDENTITY_URL` names one. */
-export const pages: readonly Route<IdentityServiceDeps>[] = pageRoutes;
+/** The pages and the Console, which have a host of their own if `IDENTITY_URL` names one. */
+export const pages: readonly Route<IdentityServiceDeps>[] = [...pageRoutes, ...consoleRoutes];
 export const PAGE_PATHS: ReadonlySet<string> = new Set(pages.map((page) => page.path));
 
 /** Maximum size in bytes of a body that any of these accepts. */

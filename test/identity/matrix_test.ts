@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setDisabled } from "../../src/accounts/mod.ts";
+import { consoleRoutes } from "../../src/console/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { pages, routes } from "../../src/service/routes.ts";
@@ -25,7 +26,7 @@ const keyOnly = (status: number) =>
   VISITORS.map((visitor) => (visitor === "API key" ? status : 401));
 
 /** What each visitor is answered by each route; a route without a row fails the test below. */
-const WANT: Readonly<Record<string, { path?: string; body?: string; want: number[] }>> = {
+const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   "GET /v1/data/db/:table": { path: "/v1/data/db/todos", want: keyOnly(404) },
   "POST /v1/data/db/:table": { path: "/v1/data/db/todos", want: keyOnly(404) },
   "GET /v1/data/db/:table/:id": { path: "/v1/data/db/todos/x", want: keyOnly(404) },
@@ -62,6 +63,26 @@ const WANT: Readonly<Record<string, { path?: string; body?: string; want: number
   "POST /set-password": { want: all(403) },
   "GET /password-set": { want: all(200) },
 };
+/** The Console sends who is not signed in to sign in, and tells who is no administrator that this is not for them. */
+const CONSOLE = [303, 303, 303, 403, 403, 200, 200, 303];
+for (const page of ["", "/apps", "/new-app", "/activity"])
+  WANT[`GET /console${page}`] = { want: CONSOLE };
+for (const page of ["", "/new-key", "/settings", "/state", "/delete"])
+  WANT[`GET /console/apps/:app${page}`] = { path: `/console/apps/matrix${page}`, want: CONSOLE };
+for (const act of ["roll", "revoke"])
+  WANT[`GET /console/apps/:app/keys/:key/${act}`] = {
+    path: `/console/apps/matrix/keys/KEY/${act}`,
+    want: CONSOLE,
+  };
+WANT["GET /console/sign-in"] = { want: all(200) };
+// Without its token no form does anything, whoever sends it.
+for (const { method, path } of consoleRoutes)
+  if (method === "POST")
+    WANT[`${method} ${path}`] = {
+      path: path.replace(":app", "matrix").replace(":key", "KEY"),
+      want: all(403),
+    };
+
 const everyRoute = [...routes, ...pages]
   .map(({ method, path }) => `${method} ${path}`)
   .filter((endpoint) => !endpoint.startsWith("GET /assets/"));
@@ -116,7 +137,8 @@ test.each(order)("%s answers each visitor as the matrix says", async (endpoint) 
   const statuses: number[] = [];
   for (const visitor of VISITORS) {
     const jar = jars.get(visitor);
-    const answer = await service.call(visitor === "API key" ? app : undefined, path ?? template, {
+    const target = (path ?? template).replace("KEY", app.key.slice(3, 19));
+    const answer = await service.call(visitor === "API key" ? app : undefined, target, {
       method,
       headers: {
         ...(jar === undefined ? {} : { cookie: toCookieHeader(jar) }),

@@ -68,7 +68,7 @@ export type TestServiceOptions = {
   prepare?: boolean;
   /** Where the service connects instead, such as to a proxy in front of the database. */
   toServingUrl?: (url: string) => string;
-  /** The same for pushes; default: straight to the database. */
+  /** The same for pushes and the Console; default: straight to the database. */
   toAdminUrl?: (url: string) => string;
   /** One process, or gateway and services apart; default: what TEST_SHAPE says, else one. */
   shape?: Shape;

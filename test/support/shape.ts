@@ -65,6 +65,7 @@ async function openServices(
   const common = {
     connections: options.connections ?? 5,
     adminDatabaseUrl: options.toAdminUrl?.(pushUrl) ?? pushUrl,
+    consoleDatabaseUrl: options.toAdminUrl?.(database.consoleUrl) ?? database.consoleUrl,
     prepare: options.prepare ?? database.prepare,
     keyPrefix: "rh",
     log,

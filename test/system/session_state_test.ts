@@ -7,7 +7,13 @@ import { createUser } from "../../src/accounts/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { pages, routes } from "../../src/service/routes.ts";
-import { LOGIN, PASSWORD as LOGIN_PASSWORD, PUSH_LOGIN, withDatabase } from "../support/cluster.ts";
+import {
+  CONSOLE_LOGIN,
+  LOGIN,
+  PASSWORD as LOGIN_PASSWORD,
+  PUSH_LOGIN,
+  withDatabase,
+} from "../support/cluster.ts";
 import {
   type DebianCluster,
   hasDebianPostgres,
@@ -49,7 +55,7 @@ let cluster: DebianCluster;
 let pooler: Pooler;
 let service: TestService;
 let app: TestApp;
-/** Through the pooler: as the serving login, as the pushing one and as the administrator. */
+/** Through the pooler: as the serving login, as the pushing one, as the administrator and as the Console's. */
 let sharers: Database[];
 
 /** Statements that were looked at already. */
@@ -145,6 +151,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
         [admin.username]: ADMIN_PASSWORD,
         [LOGIN]: LOGIN_PASSWORD,
         [PUSH_LOGIN]: LOGIN_PASSWORD,
+        [CONSOLE_LOGIN]: LOGIN_PASSWORD,
       },
     });
     service = await openTestService({
@@ -154,8 +161,8 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
       toAdminUrl: pooler.toUrl,
       identity: () => ({ cookieDomain: "example.org" }),
     });
-    const { servingUrl, pushUrl, adminUrl } = service.database;
-    sharers = [servingUrl, pushUrl, adminUrl].map((url) =>
+    const { servingUrl, pushUrl, adminUrl, consoleUrl } = service.database;
+    sharers = [servingUrl, pushUrl, adminUrl, consoleUrl].map((url) =>
       openDatabase({ url: pooler.toUrl(url), connections: 5, prepare: false, name: "sharer" }),
     );
     app = await service.makeApp(undefined, { origins: ["https://app.example.org"] });
@@ -263,6 +270,9 @@ async function tour(): Promise<Answer[]> {
   await ask(() => submitSignIn(service, new Map(), { email, password }));
   const me = `/v1/auth/me?app=${app.slug}`;
   await ask(() => service.call(undefined, me, { headers: { cookie: toCookieHeader(jar) } }));
+  const consoleSignIn = "/console/sign-in";
+  await ask(() => submitSignIn(service, jar, { path: consoleSignIn, email, password }));
+  await tourConsole(page);
   await page("/sign-out", { form_token: readToken((await page("/login")).text) });
   const other: Jar = new Map();
   await ask(() => submitSignIn(service, other, { email, password }));
@@ -273,6 +283,27 @@ async function tour(): Promise<Answer[]> {
     }),
   );
   return answers;
+}
+
+/** Every page of the Console, and every form: an app is made, changed and deleted. */
+async function tourConsole(
+  page: (path: string, fields?: Record<string, string>) => Promise<Answer>,
+): Promise<void> {
+  const submit = async (path: string, typed: Record<string, string> = {}) =>
+    await page(path, { ...readHidden((await page(path)).text), ...typed });
+  const made = "/console/apps/toured";
+  for (const path of ["", "/apps", "/activity"]) await page(`/console${path}`);
+  await submit("/console/new-app", { slug: "toured" });
+  await page(made);
+  await submit(`${made}/settings`, { origins: "https://toured.example.org" });
+  const typed = { name: "tour", life: "30", "scope data:read": "on" };
+  const issued = await submit(`${made}/new-key`, typed);
+  service.secrets.add(/<code id="key">([^<]+)</.exec(issued.text)?.[1] ?? "");
+  const keyId = /<code id="key">rh_(\w+)\./.exec(issued.text)?.[1] ?? "";
+  await submit(`${made}/keys/${keyId}/roll`, { grace: "1h" });
+  await submit(`${made}/keys/${keyId}/revoke`);
+  await submit(`${made}/state`);
+  await submit(`${made}/delete`, { typed_name: "toured" });
 }
 
 /** Somebody who may open the app, and the link by which a password is set. */

@@ -10,6 +10,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
   return openService({
     databaseUrl: options.databaseUrl,
     adminDatabaseUrl: options.adminDatabaseUrl,
+    consoleDatabaseUrl: config.CONSOLE_DATABASE_URL,
     connections: config.DATABASE_POOL,
     prepare: config.DATABASE_PREPARE,
     maxResponseBytes: config.MAX_RESPONSE_BYTES,

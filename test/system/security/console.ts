@@ -10,25 +10,41 @@ import { KEYS, me, type Page, PEOPLE, ROWS, type World } from "./world.ts";
 export const CONSOLE: Page = {
   "The Console's login": {
     Can: {
-      "act for an administrator who signed in within the last ten minutes, with both cookies of that session.":
+      "read apps, keys without their secrets and the audit log, and change apps, for an administrator, with both cookies of a live session.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
-          await world.allows("console", [actOf(world, jar)]);
+          await ageSession(world, jar);
+          await world.allows(
+            "console",
+            LASTING.map((call) => callOf(world, jar, call)),
+          );
+        },
+      "make, roll and revoke keys, grant roles and delete apps for an administrator who signed in within the last ten minutes, with both cookies of that session.":
+        async (world) => {
+          const jar = await signInAs(world.service, world.victim);
+          // Of its tables none is another app's, too.
+          const mine = await world.service.makeApp();
+          await world.allows("console", [
+            actOf(world, jar),
+            ...SENSITIVE.map((call) => callOf({ mine }, jar, call)),
+          ]);
         },
     },
     Cannot: {
-      "act without both cookies, or ten minutes later.": async (world) => {
-        const jar = await signInAs(world.service, world.victim);
-        const shared: Jar = new Map([[SESSION_COOKIE, jar.get(SESSION_COOKIE) ?? ""]]);
-        await world.refuses("console", [actOf(world, shared)], SIGNALS.consoleRefused);
-        const { admin } = world.service.service;
-        const [id = ""] = (jar.get(SESSION_COOKIE) ?? "").split(".");
-        await admin.message(
-          `update rowhouse.sessions set created_at = now() - interval '10 minutes' where id = '${id}'; select 1`,
-        );
-        await world.refuses("console", [actOf(world, jar)], SIGNALS.signInTooOld);
-      },
-      "read or change a table, or call anything but the acts.": (world) =>
+      "act without both cookies, or make a key, grant a role or delete an app ten minutes later.":
+        async (world) => {
+          const jar = await signInAs(world.service, world.victim);
+          const shared: Jar = new Map([[SESSION_COOKIE, jar.get(SESSION_COOKIE) ?? ""]]);
+          const all = (of: Jar, calls: readonly string[]) => [
+            actOf(world, of),
+            ...calls.map((call) => callOf(world, of, call)),
+          ];
+          const every = all(shared, [...LASTING, ...SENSITIVE]);
+          await world.refuses("console", every, SIGNALS.consoleRefused);
+          await ageSession(world, jar);
+          await world.refuses("console", all(jar, SENSITIVE), SIGNALS.signInTooOld);
+        },
+      "read or change a table, or call anything but these reads and acts.": (world) =>
         world.refuses("console", [
           ...PEOPLE,
           ...KEYS,
@@ -72,11 +88,52 @@ export const CONSOLE: Page = {
   },
 };
 
-/** The one act there is, as a browser with these cookies would ask for it. */
+/** What lasts as long as the session, with the app's slug for `APP`. */
+const LASTING = [
+  "console_home(WHO)",
+  "console_list_apps(WHO, '', '', 9)",
+  "console_show_app(WHO, 'APP')",
+  "console_list_audit(WHO, '', '', '', '', null, 9)",
+  "console_describe_app(WHO, 'APP')",
+  "console_create_app(WHO, gen_random_uuid(), 'another-app', '[]')",
+  "console_set_targets(WHO, 'APP', '[]')",
+  "console_set_app_disabled(WHO, 'APP', true)",
+] as const;
+/** What asks for a fresh sign-in. */
+const SENSITIVE = [
+  "console_issue_key(WHO, 'APP', '0000000000000000', 'x', sha256('x'), '{}', null)",
+  "console_roll_key(WHO, 'APP', 'KEY', '0000000000000001', sha256('y'), 0)",
+  "console_revoke_key(WHO, 'APP', 'KEY')",
+  "console_delete_app_step(WHO, 'APP', 1, 0)",
+] as const;
+
+/** A call as a browser with these cookies would ask for it. */
+function callOf({ mine }: Pick<World, "mine">, jar: Jar, call: string): string {
+  const shown = `'${shownBy(jar).session}', '${shownBy(jar).identity}', 600`;
+  const named = call.replace("WHO", shown).replace("KEY", mine.key.slice(3, 19));
+  return `select rowhouse.${named.replace("APP", mine.slug)}`;
+}
+
+async function ageSession({ service }: World, jar: Jar): Promise<void> {
+  const [id = ""] = (jar.get(SESSION_COOKIE) ?? "").split(".");
+  await service.service.admin.message(
+    `update rowhouse.sessions set created_at = now() - interval '10 minutes' where id = '${id}'; select 1`,
+  );
+}
+
+/** The grant of a role, as a browser with these cookies would ask for it. */
 export function actOf({ victim, mine }: World, jar: Jar): string {
+  const { session, identity } = shownBy(jar);
+  return `select rowhouse.console_grant_role('${session}', '${identity}', 600, '${victim.email}', '${mine.slug}', 'reader')`;
+}
+
+function shownBy(jar: Jar): { session: string; identity: string } {
   const shown = (kind: "session" | "identity", name: string) =>
     toPresented(IDENTITY_SECRETS, kind, [jar.get(name) ?? ""]);
-  return `select rowhouse.console_grant_role('${shown("session", SESSION_COOKIE)}', '${shown("identity", IDENTITY_COOKIE)}', 600, '${victim.email}', '${mine.slug}', 'reader')`;
+  return {
+    session: shown("session", SESSION_COOKIE),
+    identity: shown("identity", IDENTITY_COOKIE),
+  };
 }
 
 async function knownDevice({ service, victim }: World): Promise<Jar> {

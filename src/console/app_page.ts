@@ -1,0 +1,58 @@
+/** What the pages of one app have in common: the heading, the way back, the tabs. @module */
+import type { ConsoleVisitor } from "../accounts/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { answerConsolePage } from "./frame.ts";
+import { renderLink, renderPill } from "./parts.ts";
+import { ACTIVITY, APPS, toAppPath } from "./paths.ts";
+
+type AppPage = {
+  me: ConsoleVisitor;
+  slug: string;
+  isDisabled: boolean;
+  tab: "Keys" | "Settings";
+  body: Part;
+  status?: number;
+};
+
+/** A tab of an app. */
+export function answerAppPage({ me, slug, isDisabled, tab, body, status }: AppPage): Response {
+  return answerConsolePage({
+    me,
+    entry: "Apps",
+    title: slug,
+    crumbs: [{ name: "Apps", path: APPS }],
+    actions: [
+      isDisabled && renderPill("disabled", "warn"),
+      tab === "Keys" && renderLink("New key", `${toAppPath(slug)}/new-key`, "primary"),
+    ],
+    tabs: renderTabs(slug, tab),
+    body,
+    ...(status === undefined ? {} : { status }),
+  });
+}
+
+function renderTabs(slug: string, tab: string): Html {
+  const tabs = [
+    { name: "Keys", path: toAppPath(slug) },
+    { name: "Activity", path: `${ACTIVITY}?${new URLSearchParams({ app: slug })}` },
+    { name: "Settings", path: `${toAppPath(slug)}/settings` },
+  ];
+  return html`<nav class="tabs" aria-label="App">${tabs.map(({ name, path }) => html`<a href="${path}"${name === tab && html` aria-current="page"`}>${name}</a>`)}</nav>`;
+}
+
+type AppAct = {
+  me: ConsoleVisitor;
+  slug: string;
+  title: string;
+  body: Part;
+  status?: number;
+};
+
+/** A page for one act on an app. */
+export function answerAppAct({ me, slug, title, body, status = 200 }: AppAct): Response {
+  const crumbs = [
+    { name: "Apps", path: APPS },
+    { name: slug, path: toAppPath(slug) },
+  ];
+  return answerConsolePage({ me, entry: "Apps", title, crumbs, body, status });
+}

@@ -1,0 +1,80 @@
+/** The apps: a list by slug that can be searched and paged. @module */
+import { type ConsoleApp, listConsoleApps } from "../accounts/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Visit } from "./enter.ts";
+import { answerConsolePage } from "./frame.ts";
+import {
+  renderEmpty,
+  renderLink,
+  renderPill,
+  renderTable,
+  renderText,
+  renderTime,
+} from "./parts.ts";
+import { APPS, NEW_APP, toAppPath } from "./paths.ts";
+
+const PAGE_ROWS = 50;
+
+export async function answerApps(visit: Visit): Promise<Response> {
+  const query = new Map(readParameters(visit.context.query));
+  const search = (query.get("q") ?? "").replaceAll("\0", "").trim().toLowerCase().slice(0, 40);
+  const after = (query.get("after") ?? "").replaceAll("\0", "").slice(0, 40);
+  const { me, apps } = await listConsoleApps(visit.deps, visit.cookies, {
+    search,
+    after,
+    most: PAGE_ROWS + 1,
+  });
+  const shown = apps.slice(0, PAGE_ROWS);
+  const last = apps.length > PAGE_ROWS ? shown.at(-1)?.slug : undefined;
+  return answerConsolePage({
+    me,
+    entry: "Apps",
+    title: "Apps",
+    actions: renderLink("New app", NEW_APP, "primary"),
+    body: [
+      search !== "" && renderSearched(search),
+      shown.length === 0 ? renderNone(search, after) : renderAppList(shown, visit.deps.now()),
+      last !== undefined && renderNext({ q: search, after: last }),
+    ],
+  });
+}
+
+function renderSearched(search: string): Html {
+  return html`<p class="quiet">Apps with ${renderText(search)} in their names. <a href="${APPS}">All apps</a></p>`;
+}
+
+function renderNone(search: string, after: string): Html {
+  if (search !== "") return renderEmpty("No app has such a name.");
+  if (after !== "") return renderEmpty("There are no more apps.");
+  return renderEmpty(
+    "There is no app yet. An app has rows, keys and people of its own.",
+    renderLink("Create an app", NEW_APP, "primary"),
+  );
+}
+
+function renderNext(query: Record<string, string>): Html {
+  return html`<p><a class="button button-quiet" href="${APPS}?${new URLSearchParams(query).toString()}">Next page</a></p>`;
+}
+
+export function renderAppList(apps: readonly ConsoleApp[], now: number): Html {
+  return renderTable(
+    "Apps",
+    [
+      { name: "App" },
+      { name: "Address" },
+      { name: "Tables", isNumber: true },
+      { name: "Keys", isNumber: true },
+      { name: "Last push" },
+    ],
+    apps.map((app): Part[] => [
+      html`<a class="row-name" href="${toAppPath(app.slug)}">${app.slug}</a>${app.disabledAt !== null && html` ${renderPill("disabled", "warn")}`}`,
+      app.origin === null
+        ? html`<span class="quiet">none yet</span>`
+        : renderText(new URL(app.origin).host),
+      app.tables,
+      app.keys,
+      renderTime(app.pushedAt, now),
+    ]),
+  );
+}

@@ -1,0 +1,94 @@
+/**
+ * How every page of the Console is entered: with both cookies, by an administrator. Who is not signed in is sent to sign in
+ * and back; who signed in too long ago for a sensitive act, too; anybody else is told that this is not for them, and
+ * nothing else. The database decides, in the call that reads or acts.
+ *
+ * @module
+ */
+import {
+  type ConsoleDeps,
+  ConsoleRefused,
+  type PageCookies,
+  SignInTooOld,
+} from "../accounts/mod.ts";
+import type { Database } from "../db/mod.ts";
+import { type RequestContext, readForm, splitTarget, toTarget } from "../http/mod.ts";
+import {
+  CONSOLE_SIGN_IN_PATH,
+  checkForm,
+  LOGIN_PATH,
+  type PageDeps,
+  readPageCookies,
+  readSessionOfPage,
+  toSessionToken,
+} from "../identity/mod.ts";
+import { answerPage, answerSeeOther, html } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
+
+export type ConsolePageDeps = PageDeps & {
+  /** Unset: there is no Console. */
+  consoleDb: Database | undefined;
+  keyPrefix: string;
+  makeId: () => string;
+  now: () => number;
+};
+
+/** A request for one page. */
+export type Visit = {
+  deps: ConsolePageDeps & ConsoleDeps;
+  cookies: PageCookies;
+  context: RequestContext;
+  /** What was sent; empty for a page that is only read. */
+  fields: ReadonlyMap<string, string>;
+  /** For the forms of the page. */
+  token: string;
+};
+
+type Handle = (visit: Visit) => Promise<Response>;
+
+/** @throws {Problem} unknown_route — there is no Console here; forbidden — the form is not the page's own */
+export function enter(
+  handle: Handle,
+): (deps: ConsolePageDeps, context: RequestContext) => Promise<Response> {
+  return async (deps, context) => {
+    const visit = await toVisit(deps, context);
+    try {
+      return await handle(visit);
+    } catch (error) {
+      if (error instanceof SignInTooOld) return answerToSignIn(context);
+      if (error instanceof ConsoleRefused) return await answerRefused(deps, context);
+      throw error;
+    }
+  };
+}
+
+async function toVisit(deps: ConsolePageDeps, context: RequestContext): Promise<Visit> {
+  const { consoleDb, identity } = deps;
+  const { request } = context;
+  if (consoleDb === undefined) throw new Problem("unknown_route");
+  const fields = request.method === "POST" ? await readForm(request) : new Map<string, string>();
+  if (request.method === "POST") checkForm(request, identity, { fields, binding: "session" });
+  return {
+    deps: { ...deps, consoleDb, sessionIdleS: identity.sessionIdleS },
+    cookies: readPageCookies(request, deps.identitySecrets),
+    context,
+    fields,
+    token: toSessionToken(request),
+  };
+}
+
+/** To the password, and back to this page. */
+export function answerToSignIn({ request }: RequestContext): Response {
+  const to = toTarget(splitTarget(request.url));
+  return answerSeeOther(`${CONSOLE_SIGN_IN_PATH}?${new URLSearchParams({ to })}`);
+}
+
+async function answerRefused(deps: ConsolePageDeps, context: RequestContext): Promise<Response> {
+  const { visitor } = await readSessionOfPage(deps, context);
+  if (visitor === undefined) return answerToSignIn(context);
+  const body = html`
+<h1>The Console is for administrators</h1>
+<p>You are signed in as <strong>${visitor.email}</strong>, who is none. An administrator can change that; your apps are on your account page.</p>
+<p><a class="button button-primary" href="${LOGIN_PATH}">Your account</a></p>`;
+  return answerPage({ title: "Not for you", body }, { status: 403 });
+}

@@ -1,0 +1,53 @@
+/** The frame of the Console's pages: where one is, what else there is, who one is. @module */
+import type { ConsoleVisitor } from "../accounts/mod.ts";
+import { CONSOLE_PATH, LOGIN_PATH } from "../identity/mod.ts";
+import { answerPage, type Html, html, ICON, type Part } from "../pages/mod.ts";
+
+/** The entries of the navigation: a new page is a line here and one in routes.ts. */
+const ENTRIES = [
+  { name: "Home", path: CONSOLE_PATH },
+  { name: "Apps", path: `${CONSOLE_PATH}/apps` },
+  { name: "Activity", path: `${CONSOLE_PATH}/activity` },
+] as const;
+
+export type ConsolePage = {
+  me: ConsoleVisitor;
+  /** Which entry of the navigation it belongs to. */
+  entry: (typeof ENTRIES)[number]["name"];
+  title: string;
+  /** The pages above it. */
+  crumbs?: readonly { name: string; path: string }[];
+  /** Beside the heading. */
+  actions?: Part;
+  /** Under the heading, such as the pages of one app. */
+  tabs?: Part;
+  body: Part;
+  status?: number;
+};
+
+export function answerConsolePage(page: ConsolePage): Response {
+  return answerPage(
+    { title: page.title, body: renderFrame(page), width: "own" },
+    { status: page.status ?? 200 },
+  );
+}
+
+function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: ConsolePage): Html {
+  return html`<a class="skip" href="#main">Skip to the content</a>
+<div class="console">
+<nav class="side" aria-label="Console">
+<a class="side-brand" href="${CONSOLE_PATH}"><img src="${ICON.path}" alt="" width="24" height="24"><span>Rowhouse</span></a>
+<form class="jump" method="get" action="${CONSOLE_PATH}/apps" role="search"><input type="search" name="q" maxlength="40" aria-label="Find an app" placeholder="Find an app" autocomplete="off" spellcheck="false" autocapitalize="none"></form>
+<ul class="side-list">${ENTRIES.map(({ name, path }) => html`<li><a href="${path}"${name === entry && html` aria-current="page"`}>${name}</a></li>`)}</ul>
+<div class="me"><span class="me-name">${me.displayName ?? me.email}</span><span class="quiet"><span class="me-role">${me.role === "super_admin" ? "super admin" : "admin"} · </span><a href="${LOGIN_PATH}">account</a></span></div>
+</nav>
+<main class="work" id="main" tabindex="-1">
+<header class="head"><div class="head-text">
+${crumbs.length > 0 && html`<p class="crumbs">${crumbs.map(({ name, path }) => html`<a href="${path}">${name}</a>`)}</p>`}
+<h1>${title}</h1></div>
+${actions !== undefined && html`<div class="head-actions">${actions}</div>`}</header>
+${tabs}
+${body}
+</main>
+</div>`;
+}

@@ -1,0 +1,92 @@
+/** An app's keys: what each may do, when it was last used, when it ends. Never a secret. @module */
+import { type ListedKey, showConsoleApp } from "../accounts/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Scope } from "../principal.ts";
+import { answerAppPage } from "./app_page.ts";
+import type { Visit } from "./enter.ts";
+import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "./parts.ts";
+import { toAppPath, toKeyPath } from "./paths.ts";
+
+/** What each scope lets a key do, as people say it. */
+export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
+  "data:read": "read",
+  "data:write": "write",
+  "schema:push": "push",
+};
+
+export async function answerKeys({ deps, cookies, context }: Visit): Promise<Response> {
+  const slug = context.params["app"] ?? "";
+  const { me, app, keys } = await showConsoleApp(deps, cookies, slug);
+  const now = deps.now();
+  return answerAppPage({
+    me,
+    slug,
+    isDisabled: app.disabledAt !== null,
+    tab: "Keys",
+    body: [
+      app.disabledAt !== null &&
+        html`<p class="notice notice-fault">This app is disabled: none of its keys works, and people cannot open it.</p>`,
+      keys.length === 0 ? renderNone(slug) : renderKeys(slug, keys, now),
+      html`<p class="quiet">A key belongs on a server. A browser signs people in with the identity client instead.</p>`,
+    ],
+  });
+}
+
+function renderNone(slug: string): Html {
+  return renderEmpty(
+    "This app has no key yet. A server or a deployment needs one to read, write or push.",
+    renderLink("Issue a key", `${toAppPath(slug)}/new-key`, "primary"),
+  );
+}
+
+function renderKeys(slug: string, keys: readonly ListedKey[], now: number): Html {
+  return renderTable(
+    "Keys",
+    [
+      { name: "Name" },
+      { name: "Key" },
+      { name: "May" },
+      { name: "Last used" },
+      { name: "Expires" },
+      { name: "Acts", isNumber: true, isHidden: true },
+    ],
+    keys.map((key) => renderKey(slug, key, now)),
+  );
+}
+
+function renderKey(slug: string, key: ListedKey, now: number): Part[] {
+  const isActive = key.status === "active";
+  const name = key.name === "" ? html`<span class="quiet">no name</span>` : renderText(key.name);
+  return [
+    isActive ? html`<b>${name}</b>` : html`<span class="quiet">${name}</span>`,
+    html`<code>${key.keyId}</code>`,
+    key.scopes.map((scope) => SCOPE_WORDS[scope]).join(", ") || "nothing",
+    renderTime(key.lastUsedAt, now),
+    renderEnd(key, now),
+    isActive && renderActs(slug, key),
+  ];
+}
+
+const SOON_MS = 14 * 86_400_000;
+
+function renderEnd({ status, expiresAt, revokedAt }: ListedKey, now: number): Html {
+  if (status === "revoked")
+    return html`<span class="quiet">revoked ${renderTime(revokedAt, now)}</span>`;
+  if (status === "expired")
+    return html`<span class="quiet">expired ${renderTime(expiresAt, now)}</span>`;
+  const isSoon = expiresAt !== null && new Date(expiresAt).getTime() - now < SOON_MS;
+  const time = renderTime(expiresAt, now);
+  return isSoon ? html`<span class="pill pill-warn">${time}</span>` : time;
+}
+
+function renderActs(slug: string, { keyId, name }: ListedKey): Html {
+  const path = toKeyPath(slug, keyId);
+  const what = html`<span class="visually-hidden"> key ${renderText(name === "" ? keyId : name)}</span>`;
+  return html`<span class="row-acts"><a class="button button-quiet button-small" href="${path}/roll">Roll${what}</a>
+<a class="button button-danger button-small" href="${path}/revoke">Revoke${what}</a></span>`;
+}
+
+/** The key of a page, by its id, if it is in force. */
+export function findActive(keys: readonly ListedKey[], keyId: string): ListedKey | undefined {
+  return keys.find((key) => key.keyId === keyId && key.status === "active");
+}

@@ -1,0 +1,144 @@
+/** Parts of the Console's pages: tables, times, fields. Whatever people typed is isolated and cut, so that it breaks no line. @module */
+import { TOKEN_FIELD } from "../identity/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+
+/** The longest text that is shown of a name. */
+const NAME_CHARS = 120;
+
+/** A text that somebody typed: it can neither turn the direction of what is around it nor fill the page. */
+export function renderText(text: string): Html {
+  const shown = text.length > NAME_CHARS ? `${text.slice(0, NAME_CHARS)}…` : text;
+  return html`<bdi>${shown}</bdi>`;
+}
+
+export type Column = { name: string; isNumber?: boolean; isHidden?: boolean };
+
+/** Rows under headings; scrolls sideways in its own frame, and can be reached by keyboard for that. */
+export function renderTable(
+  label: string,
+  columns: readonly Column[],
+  rows: readonly (readonly Part[])[],
+): Html {
+  return html`<div class="sheet sheet-tight" role="region" aria-label="${label}" tabindex="0"><table class="list">
+<thead><tr>${columns.map(renderHead)}</tr></thead>
+<tbody>${rows.map((cells) => html`<tr>${cells.map((cell, place) => html`<td${columns[place]?.isNumber === true && html` class="num"`}>${cell}</td>`)}</tr>`)}</tbody>
+</table></div>`;
+}
+
+function renderHead({ name, isNumber = false, isHidden = false }: Column): Html {
+  const text = isHidden ? html`<span class="visually-hidden">${name}</span>` : name;
+  return html`<th scope="col"${isNumber && html` class="num"`}>${text}</th>`;
+}
+
+/** A box for what is not there yet, with what to do about it. */
+export function renderEmpty(text: Part, action?: Part): Html {
+  return html`<div class="blank"><p>${text}</p>${action}</div>`;
+}
+
+export function renderLink(
+  name: string,
+  path: string,
+  look: "primary" | "quiet" | "danger" = "quiet",
+): Html {
+  return html`<a class="button button-${look}" href="${path}">${name}</a>`;
+}
+
+const UNITS = [
+  { unit: "day", seconds: 86_400 },
+  { unit: "hour", seconds: 3600 },
+  { unit: "minute", seconds: 60 },
+] as const;
+
+/** How long ago, or how soon; the moment itself in UTC on hover. */
+export function renderTime(text: string | null, now: number): Html {
+  if (text === null) return html`<span class="quiet">never</span>`;
+  const at = new Date(text);
+  const utc = `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  return html`<time datetime="${at.toISOString()}" title="${utc}">${toDistance(at.getTime() - now, utc)}</time>`;
+}
+
+function toDistance(ms: number, utc: string): string {
+  const seconds = Math.abs(ms) / 1000;
+  const found = UNITS.find((one) => seconds >= one.seconds);
+  if (found === undefined) return ms > 0 ? "in less than a minute" : "just now";
+  const count = Math.floor(seconds / found.seconds);
+  if (found.unit === "day" && count > 60) return utc.slice(0, 10);
+  const words = `${count} ${found.unit}${count === 1 ? "" : "s"}`;
+  return ms > 0 ? `in ${words}` : `${words} ago`;
+}
+
+export function renderPill(text: string, look: "good" | "warn" | "plain" = "plain"): Html {
+  return html`<span class="pill pill-${look}">${text}</span>`;
+}
+
+export type TextField = {
+  name: string;
+  label: string;
+  value?: string;
+  hint?: Part;
+  maxLength?: number;
+  rows?: number;
+  isRequired?: boolean;
+  isFirst?: boolean;
+  faults?: readonly string[];
+};
+
+/** A labelled field for one line, or with `rows` for several; screen readers read its hint and faults with it. */
+export function renderTextField(field: TextField): Html {
+  const { name, label, value = "", hint, faults = [] } = field;
+  const ids = [hint !== undefined && `${name}-hint`, faults.length > 0 && `${name}-fault`];
+  const described = ids.filter((id) => id !== false).join(" ");
+  const attributes = html`id="${name}" name="${name}" maxlength="${field.maxLength ?? 200}" spellcheck="false" autocapitalize="none" autocomplete="off"${field.isRequired === true && html` required`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}`;
+  const input =
+    field.rows === undefined
+      ? html`<input type="text" ${attributes} value="${value}">`
+      : html`<textarea ${attributes} rows="${field.rows}">\n${value}</textarea>`;
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+${input}
+${faults.length > 0 && html`<ul class="faults" id="${name}-fault">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`}
+</div>`;
+}
+
+export type Choice = { value: string; label: string };
+
+export function renderSelect(field: {
+  name: string;
+  label: string;
+  choices: readonly Choice[];
+  value: string;
+  hint?: string;
+}): Html {
+  const { name, label, choices, value, hint } = field;
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+<select id="${name}" name="${name}"${hint !== undefined && html` aria-describedby="${name}-hint"`}>${choices.map((choice) => html`<option value="${choice.value}"${choice.value === value && html` selected`}>${choice.label}</option>`)}</select>
+</div>`;
+}
+
+/** A form of the Console, which is sent to the page that shows it. */
+export function renderActForm(form: {
+  action: string;
+  token: string;
+  fields?: Part;
+  button: string;
+  look?: "primary" | "danger";
+  cancel: string;
+}): Html {
+  return html`<form class="sheet act" method="post" action="${form.action}">
+<input type="hidden" name="${TOKEN_FIELD}" value="${form.token}">
+${form.fields}
+<div class="act-buttons"><button class="button button-${form.look ?? "primary"}" type="submit">${form.button}</button>${renderLink("Cancel", form.cancel)}</div>
+</form>`;
+}
+
+/** A refusal above a form; screen readers announce it at once. */
+export function renderFault(message: string, details: readonly string[] = []): Html {
+  return html`<div class="notice notice-fault" role="alert"><p>${message}</p>${details.length > 0 && html`<ul>${details.map((one) => html`<li>${one}</li>`)}</ul>`}</div>`;
+}
+
+export function renderRemark(text: Part): Html {
+  return html`<p class="notice notice-remark" role="status">${text}</p>`;
+}

@@ -1,0 +1,14 @@
+/** The addresses of the Console's pages. @module */
+import { CONSOLE_PATH } from "../identity/mod.ts";
+
+export const APPS = `${CONSOLE_PATH}/apps`;
+export const NEW_APP = `${CONSOLE_PATH}/new-app`;
+export const ACTIVITY = `${CONSOLE_PATH}/activity`;
+
+export function toAppPath(slug: string): string {
+  return `${APPS}/${encodeURIComponent(slug)}`;
+}
+
+export function toKeyPath(slug: string, keyId: string): string {
+  return `${toAppPath(slug)}/keys/${encodeURIComponent(keyId)}`;
+}

@@ -1,0 +1,24 @@
+/** What forms of the Console send, checked. @module */
+import { isIdText } from "../accounts/mod.ts";
+import { Problem } from "../problem.ts";
+
+/** @throws {Problem} invalid_request — a hand made this form */
+export function readKeyId(text: string | undefined): string {
+  if (text !== undefined && isIdText(text)) return text;
+  throw new Problem("invalid_request", {
+    message: "The form lacks the id of its key: open it again",
+  });
+}
+
+/** Everything that a refusal says. */
+export function toMessages({ message, details = [] }: Problem): string[] {
+  return details.length === 0 ? [message] : details.map((detail) => detail.message);
+}
+
+/** A field with one value a line. */
+export function readLines(text: string | undefined): string[] {
+  return (text ?? "")
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}

@@ -1,0 +1,38 @@
+/** Revoking a key: from then on every process refuses it. @module */
+import { revokeKeyByConsole, showConsoleApp } from "../accounts/mod.ts";
+import { answerSeeOther, html } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
+import { answerAppAct } from "./app_page.ts";
+import { answerToSignIn, type Visit } from "./enter.ts";
+import { findActive } from "./keys.ts";
+import { renderActForm, renderText, renderTime } from "./parts.ts";
+import { toAppPath, toKeyPath } from "./paths.ts";
+
+export async function answerRevocation({
+  deps,
+  cookies,
+  context,
+  token,
+}: Visit): Promise<Response> {
+  const { app: slug = "", key: keyId = "" } = context.params;
+  const { me, keys } = await showConsoleApp(deps, cookies, slug);
+  const key = findActive(keys, keyId);
+  if (key === undefined) throw new Problem("not_found");
+  if (!me.isFresh) return answerToSignIn(context);
+  const form = renderActForm({
+    action: `${toKeyPath(slug, keyId)}/revoke`,
+    token,
+    fields: html`<p>Whoever uses <b>${renderText(key.name === "" ? keyId : key.name)}</b> is refused from now on. This cannot be undone.</p>
+<p class="quiet">Last used: ${renderTime(key.lastUsedAt, deps.now())}. To replace it without an interruption, roll it instead.</p>`,
+    button: "Revoke the key",
+    look: "danger",
+    cancel: toAppPath(slug),
+  });
+  return answerAppAct({ me, slug, title: "Revoke a key", body: form });
+}
+
+export async function answerRevocationForm({ deps, cookies, context }: Visit): Promise<Response> {
+  const { app: slug = "", key: keyId = "" } = context.params;
+  await revokeKeyByConsole(deps, cookies, { slug, keyId });
+  return answerSeeOther(toAppPath(slug));
+}

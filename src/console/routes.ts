@@ -1,0 +1,46 @@
+/** The Console's pages as a table. A page with a form is read and sent at one path, so that a sign-in can return to it. @module */
+import type { Route } from "../http/mod.ts";
+import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "../identity/mod.ts";
+import { answerActivity } from "./activity.ts";
+import { answerApps } from "./apps.ts";
+import { answerDeletion, answerDeletionForm } from "./delete_app.ts";
+import { type ConsolePageDeps, enter } from "./enter.ts";
+import { answerHome } from "./home.ts";
+import { answerKeys } from "./keys.ts";
+import { answerNewApp, answerNewAppForm } from "./new_app.ts";
+import { answerNewKey, answerNewKeyForm } from "./new_key.ts";
+import { answerRevocation, answerRevocationForm } from "./revoke_key.ts";
+import { answerRoll, answerRollForm } from "./roll_key.ts";
+import { answerSettings, answerSettingsForm } from "./settings.ts";
+import { answerConsoleSignIn, answerConsoleSignInForm } from "./sign_in.ts";
+import { answerState, answerStateForm } from "./state.ts";
+
+const APP = `${CONSOLE_PATH}/apps/:app`;
+const KEY = `${APP}/keys/:key`;
+
+export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
+  ...page(CONSOLE_PATH, { show: answerHome }),
+  ...page(`${CONSOLE_PATH}/apps`, { show: answerApps }),
+  ...page(`${CONSOLE_PATH}/new-app`, { show: answerNewApp, take: answerNewAppForm }),
+  ...page(APP, { show: answerKeys }),
+  ...page(`${APP}/new-key`, { show: answerNewKey, take: answerNewKeyForm }),
+  ...page(`${KEY}/roll`, { show: answerRoll, take: answerRollForm }),
+  ...page(`${KEY}/revoke`, { show: answerRevocation, take: answerRevocationForm }),
+  ...page(`${APP}/settings`, { show: answerSettings, take: answerSettingsForm }),
+  ...page(`${APP}/state`, { show: answerState, take: answerStateForm }),
+  ...page(`${APP}/delete`, { show: answerDeletion, take: answerDeletionForm }),
+  ...page(`${CONSOLE_PATH}/activity`, { show: answerActivity }),
+  { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignIn },
+  { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignInForm },
+];
+
+type Handle = Parameters<typeof enter>[0];
+
+function page(
+  path: string,
+  { show, take }: { show: Handle; take?: Handle },
+): Route<ConsolePageDeps>[] {
+  const shown = { method: "GET", path, access: "open", handle: enter(show) } as const;
+  if (take === undefined) return [shown];
+  return [shown, { method: "POST", path, access: "open", handle: enter(take) }];
+}

@@ -1,0 +1,45 @@
+/** What a new key is pasted into: settings, a shell, a program. Pure. @module */
+import type { Scope } from "../principal.ts";
+import type { Visit } from "./enter.ts";
+
+/** Where programs reach the API. */
+export function toApiUrl({ deps, context }: Pick<Visit, "deps" | "context">): string {
+  const { publicUrl, identityUrl } = deps.identity;
+  return publicUrl ?? identityUrl ?? new URL(context.request.url).origin;
+}
+
+export type Snippet = { name: string; text: string };
+
+/** Ready to paste; of a table that the app has, if it has one. */
+export function makeSnippets(options: {
+  url: string;
+  key: string;
+  scopes: readonly Scope[];
+  table: string | undefined;
+}): Snippet[] {
+  const { url, key, scopes, table = "<table>" } = options;
+  const path = scopes.includes("data:read") ? `/v1/data/db/${table}` : "/v1/data/schema";
+  return [
+    { name: ".env", text: `ROWHOUSE_URL=${url}\nROWHOUSE_API_KEY=${key}` },
+    { name: "curl", text: `curl -sS '${url}${path}' -H 'Authorization: Bearer ${key}'` },
+    ...(scopes.some((scope) => scope !== "schema:push") ? [toProgram({ url, table })] : []),
+  ];
+}
+
+/** The key stays in the environment: a program is committed. */
+function toProgram({ url, table }: { url: string; table: string }): Snippet {
+  const name = table === "<table>" ? "todos" : table;
+  return {
+    name: "SDK",
+    text: `import { env } from "node:process";
+import { createDataClient } from "rowhouse/data";
+import schema from "./schema/mod.ts";
+
+const db = createDataClient({
+  baseUrl: "${url}",
+  apiKey: env.ROWHOUSE_API_KEY ?? "",
+  schema,
+});
+const page = await db.${name}.list();`,
+  };
+}

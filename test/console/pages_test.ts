@@ -1,0 +1,275 @@
+/** The Console through its front door: who comes in, what forms do, and that what people typed stays text. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { issueKey, listApps, listAudit, listKeys } from "../../src/accounts/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { testDeps } from "../support/deps.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  readHidden,
+  signInAs,
+  submitSignIn,
+  visit,
+} from "../support/people.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+
+let service: TestService;
+let admin: Person;
+let jar: Jar;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  admin = await makePerson(service, { name: "Ada", consoleRole: "admin" });
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  app = await service.makeApp();
+  jar = await signInAs(service, admin);
+});
+
+const write = (text: string) => service.service.admin.message(`${text}; select 1`);
+const appPath = () => `/console/apps/${app.slug}`;
+const keysOf = async ({ slug }: { slug: string }) => await listKeys(service.service, slug);
+const appsOf = async (slug: string) =>
+  (await listApps(service.service)).filter((one) => one.slug === slug);
+
+/** Opens a page and sends its form, as a browser does. */
+async function submit(path: string, typed: Record<string, string> = {}): Promise<Answer> {
+  const page = await visit(service, jar, path);
+  return await visit(service, jar, path, { fields: { ...readHidden(page.text), ...typed } });
+}
+
+/** The key on a page, which the log must not have. */
+function readKey({ text }: Answer): string {
+  const key = /<code id="key">([^<]+)<\/code>/.exec(text)?.[1] ?? "";
+  service.secrets.add(key);
+  return key;
+}
+
+const NEW_KEY = { name: "server", "scope data:read": "on", "scope data:write": "on", life: "30" };
+
+test("from nothing to a first row: an app, a key that is shown once, a row written with it", async () => {
+  const slug = `wiki-${crypto.randomUUID().slice(-8)}`;
+  const made = await submit("/console/new-app", { slug, origins: `https://${slug}.example.org` });
+  expect([made.status, made.headers.get("location")]).toEqual([303, `/console/apps/${slug}`]);
+  const issued = await submit(`/console/apps/${slug}/new-key`, NEW_KEY);
+  const key = readKey(issued);
+  expect(issued.text).toContain(`ROWHOUSE_API_KEY=${key}`);
+  const keys = await visit(service, jar, `/console/apps/${slug}`);
+  expect(keys.text).toContain(key.slice(3, 19));
+  expect(keys.text).not.toContain(key.split(".")[1] ?? "");
+  const [{ id = "" } = {}] = await appsOf(slug);
+  const holder = { id, slug, key };
+  await service.pushSchema(holder, defineSchema({ notes: { title: t.string().required() } }));
+  const json = { title: "Milk" };
+  const row = await service.call(holder, "/v1/data/db/notes", { method: "POST", json });
+  expect(row.status).toBe(201);
+  expect((await visit(service, jar, "/console")).text).not.toContain("Three steps");
+});
+
+test("a form for a key that is sent twice makes one key, and says so", async () => {
+  const path = `${appPath()}/new-key`;
+  const page = await visit(service, jar, path);
+  const fields = { ...readHidden(page.text), ...NEW_KEY };
+  readKey(await visit(service, jar, path, { fields }));
+  const again = await visit(service, jar, path, { fields });
+  expect([again.status, readKey(again)]).toEqual([422, ""]);
+  expect(again.text).toContain("This form was sent before");
+  expect((await keysOf(app)).length).toBe(2);
+});
+
+test("a key is rolled and revoked, in the administrator's own name", async () => {
+  const keyId = app.key.slice(3, 19);
+  const rolled = readKey(await submit(`${appPath()}/keys/${keyId}/roll`, { grace: "1h" }));
+  expect((await service.call({ ...app, key: rolled }, "/v1/data/schema")).status).toBe(200);
+  expect((await service.call(app, "/v1/data/schema")).status).toBe(200);
+  expect((await submit(`${appPath()}/keys/${keyId}/revoke`)).status).toBe(303);
+  expect((await service.call(app, "/v1/data/schema")).status).toBe(401);
+  const [last, before] = await listAudit(service.service, 2);
+  expect([last, before]).toMatchObject([
+    { actor: admin.id, action: "revoke_key", app: app.slug },
+    { actor: admin.id, action: "roll_key", app: app.slug },
+  ]);
+});
+
+test("a key of another app is not touched by a page of this one", async () => {
+  const other = await service.makeApp();
+  const path = `${appPath()}/keys/${other.key.slice(3, 19)}/revoke`;
+  const fields = readHidden((await visit(service, jar, `${appPath()}/state`)).text);
+  expect((await visit(service, jar, path)).status).toBe(404);
+  expect((await visit(service, jar, path, { fields })).status).toBe(404);
+  expect((await service.call(other, "/v1/data/schema")).status).toBe(200);
+});
+
+test("an app is disabled, enabled, and deleted once its name is typed", async () => {
+  expect((await submit(`${appPath()}/state`)).status).toBe(303);
+  expect((await service.call(app, "/v1/data/schema")).status).toBe(401);
+  expect((await visit(service, jar, appPath())).text).toContain("This app is disabled");
+  expect((await submit(`${appPath()}/state`)).status).toBe(303);
+  expect((await service.call(app, "/v1/data/schema")).status).toBe(200);
+  expect((await submit(`${appPath()}/delete`, { typed_name: "other" })).status).toBe(422);
+  expect(await appsOf(app.slug)).toHaveLength(1);
+  expect((await submit(`${appPath()}/delete`, { typed_name: app.slug })).status).toBe(303);
+  expect(await appsOf(app.slug)).toEqual([]);
+});
+
+test("origins and redirects are judged as by the command, every fault at once", async () => {
+  const bad = await submit(`${appPath()}/settings`, {
+    origins: "http://x.example.org\nhttps://elsewhere.org",
+    redirects: "not a URL",
+  });
+  expect(bad.status).toBe(422);
+  for (const fault of ["must begin with https://", "must be a host under", "must be a URL"])
+    expect(bad.text).toContain(fault);
+  const good = await submit(`${appPath()}/settings`, {
+    origins: "https://a.example.org\r\nhttps://b.example.org",
+    redirects: "",
+  });
+  expect(good.status).toBe(200);
+  const [{ targets = [] } = {}] = await appsOf(app.slug);
+  expect(targets).toEqual(["https://a.example.org", "https://b.example.org"]);
+});
+
+test.each([
+  { name: "a key without a name", path: "new-key", typed: { ...NEW_KEY, name: " " } },
+  { name: "a key with a hidden turn", path: "new-key", typed: { ...NEW_KEY, name: "a\u202eb" } },
+  { name: "a key that may do nothing", path: "new-key", typed: { name: "x", life: "30" } },
+  { name: "a key for no known time", path: "new-key", typed: { ...NEW_KEY, life: "31" } },
+])("$name is refused, and nothing is made", async ({ path, typed }) => {
+  const before = await keysOf(app);
+  expect((await submit(`${appPath()}/${path}`, typed)).status).toBe(422);
+  expect(await keysOf(app)).toEqual(before);
+});
+
+describe("a sensitive act ten minutes after the sign-in", () => {
+  const age = () =>
+    write(
+      `update rowhouse.sessions set created_at = now() - interval '10 minutes' where user_id = '${admin.id}'`,
+    );
+
+  test("asks for the password again, and returns to the act", async () => {
+    await age();
+    const path = `${appPath()}/new-key`;
+    const sent = await visit(service, jar, path);
+    const asked = sent.headers.get("location") ?? "";
+    expect([sent.status, asked]).toEqual([
+      303,
+      `/console/sign-in?${new URLSearchParams({ to: path })}`,
+    ]);
+    expect((await visit(service, jar, asked)).text).toContain(`value="${admin.email}"`);
+    const back = await submitSignIn(service, jar, { path: asked, email: admin.email });
+    expect([back.status, back.headers.get("location")]).toEqual([303, path]);
+    expect((await visit(service, jar, path)).status).toBe(200);
+  });
+
+  test("does nothing, even with a form from before; what is not sensitive goes on", async () => {
+    const path = `${appPath()}/new-key`;
+    const fields = { ...readHidden((await visit(service, jar, path)).text), ...NEW_KEY };
+    await age();
+    expect((await visit(service, jar, path, { fields })).status).toBe(303);
+    expect((await keysOf(app)).length).toBe(1);
+    expect((await visit(service, jar, appPath())).status).toBe(200);
+    expect((await submit(`${appPath()}/settings`, { origins: "" })).status).toBe(200);
+  });
+});
+
+test.each([
+  { name: "another host", to: "https://evil.example" },
+  { name: "a host without a scheme", to: "//evil.example" },
+  { name: "a page of the service that is none of the Console", to: "/console/../login" },
+  { name: "a backslash", to: "/console/\\evil.example" },
+])("after the sign-in nobody is sent to $name", async ({ to }) => {
+  const path = `/console/sign-in?${new URLSearchParams({ to })}`;
+  const answer = await submitSignIn(service, jar, { path, email: admin.email });
+  expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console"]);
+});
+
+describe("nobody comes in", () => {
+  test("with the shared cookie alone, or the other one alone", async () => {
+    for (const name of [SESSION_COOKIE, IDENTITY_COOKIE]) {
+      const half: Jar = new Map([[name, jar.get(name) ?? ""]]);
+      for (const path of ["/console", appPath(), `${appPath()}/new-key`]) {
+        const answer = await visit(service, half, path);
+        expect([answer.status, answer.text]).toEqual([303, ""]);
+      }
+    }
+  });
+
+  test("by a form of another site, or without its token", async () => {
+    const path = `${appPath()}/state`;
+    const fields = readHidden((await visit(service, jar, path)).text);
+    for (const form of [
+      { fields, origin: "https://evil.example.org" },
+      { fields, origin: null },
+      { fields: { ...fields, form_token: "x" } },
+    ])
+      expect((await visit(service, jar, path, form)).status).toBe(403);
+    expect((await service.call(app, "/v1/data/schema")).status).toBe(200);
+  });
+
+  test("who is no administrator; the page tells of nothing", async () => {
+    const member = await signInAs(service, await makePerson(service, { app }));
+    const answer = await visit(service, member, appPath());
+    expect(answer.status).toBe(403);
+    expect(answer.text).toContain("The Console is for administrators");
+    expect(answer.text).not.toContain(app.slug);
+  });
+
+  test("where no login of the Console is set: there are no such pages", async () => {
+    const other = await openTestService({ service: { consoleDatabaseUrl: undefined } });
+    const person = await signInAs(other, await makePerson(other, { consoleRole: "super_admin" }));
+    for (const path of ["/console", "/console/sign-in", "/console/activity"])
+      expect((await visit(other, person, path)).status).toBe(404);
+    await other.close();
+  });
+});
+
+test("what people typed stays text, in its own direction, and does not fill the page", async () => {
+  const name = `<script>alert(1)</script>"'&\u202e${"x".repeat(10_000)}`;
+  await issueKey(testDeps(service.service), {
+    slug: app.slug,
+    name,
+    scopes: ["data:read"],
+    expiresAt: new Date(Date.now() + 60_000),
+  });
+  await write(
+    `insert into rowhouse.audit (actor, action, app, details) values ('<b>x</b>', '<i>y</i>', '${app.slug}', jsonb_build_object('z', '<img src=x>'))`,
+  );
+  for (const path of [appPath(), "/console", `/console/activity?app=${app.slug}&person=%3Cu%3E`]) {
+    const page = await visit(service, jar, path);
+    expect(page.status).toBe(200);
+    expect(page.text).not.toMatch(/<script|<img src=x|<b>x|<i>y|<u>/);
+    expect(page.text).not.toContain("x".repeat(200));
+    expect(page.headers.get("content-security-policy")).not.toContain("script-src");
+    expect(page.headers.get("x-frame-options")).toBe("DENY");
+  }
+  const log = await visit(service, jar, `/console/activity?app=${app.slug}`);
+  expect(log.text).toContain("<bdi>&lt;b&gt;x&lt;/b&gt;</bdi>");
+});
+
+test("activity is filtered by who, what, which app and whom, and paged", async () => {
+  await write(
+    `insert into rowhouse.audit (actor, action, app, user_id) select '${admin.id}', 'act_' || n, '${app.slug}', '${admin.id}' from generate_series(1, 60) as n`,
+  );
+  const acts = async (query: Record<string, string>) => {
+    const page = await visit(service, jar, `/console/activity?${new URLSearchParams(query)}`);
+    const found = [...page.text.matchAll(/<code class="act-name">act_(\d+)<\/code>/g)];
+    const older = /href="([^"]+)">Older</.exec(page.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    return { found: found.map(([, n]) => Number(n)), older };
+  };
+  const filter = { app: app.slug, actor: admin.email, person: admin.email };
+  const first = await acts(filter);
+  expect([first.found.length, first.found[0]]).toEqual([50, 60]);
+  const rest = await acts(Object.fromEntries(new URLSearchParams(first.older.split("?")[1])));
+  expect([rest.found, rest.older]).toEqual([[10, 9, 8, 7, 6, 5, 4, 3, 2, 1], ""]);
+  expect((await acts({ ...filter, action: "act_7" })).found).toEqual([7]);
+  expect((await acts({ ...filter, actor: "operator" })).found).toEqual([]);
+  expect((await acts({ app: "nope" })).found).toEqual([]);
+});
