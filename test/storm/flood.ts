@@ -50,7 +50,7 @@ export async function measureFlood(
       repeat(async () => {
         // From row to row, so that few pages are those that were kept.
         const offset = Math.floor(Math.random() * OFFSETS);
-        const { status } = await service.call(lister, `/v1/data/db/todos?offset=${offset}`);
+        const status = await skim(service, lister, `/v1/data/db/todos?offset=${offset}`);
         if (status === 200) flooded.lists++;
         else flooded.listFailures++;
       }),
@@ -58,13 +58,20 @@ export async function measureFlood(
     ...Array.from({ length: GETTERS }, () =>
       repeat(async () => {
         const startedAt = performance.now();
-        const { status } = await service.call(getter, path);
+        const status = await skim(service, getter, path);
         if (status === 200) flooded.gets.push(performance.now() - startedAt);
         else flooded.getFailures++;
       }),
     ),
   ]);
   return flooded;
+}
+
+/** The status of an answer whose body is received and not read: callers and service share one thread. */
+async function skim({ url }: TestService, { key }: TestApp, path: string): Promise<number> {
+  const response = await fetch(url + path, { headers: { authorization: `Bearer ${key}` } });
+  await response.arrayBuffer();
+  return response.status;
 }
 
 /** Runs `use` while all data calls of a service wait in one queue, whoever they are for. */
