@@ -17,7 +17,7 @@ export const PROBLEMS = {
   invalid_query: { status: 400, when: "a query parameter cannot be read, or is given twice" },
   unsupported_query: {
     status: 400,
-    when: "a query parameter is not supported: filters, sorting and joins are on the roadmap",
+    when: "a query parameter is not supported: only `limit` and `offset` on a list are",
   },
   invalid_id: { status: 400, when: "the id in the path is not a UUID" },
   invalid_precondition: {
@@ -42,7 +42,10 @@ export const PROBLEMS = {
   },
   unknown_table: { status: 404, when: "this app has not pushed a table of that name" },
   not_found: { status: 404, when: "this app has no row with that id" },
-  unknown_route: { status: 404, when: "no endpoint has that path" },
+  unknown_route: {
+    status: 404,
+    when: "no endpoint has that path: rows are at `/v1/data/db/{table}`",
+  },
   unknown_app: { status: 404, when: "no app has that slug" },
   method_not_allowed: {
     status: 405,
@@ -50,7 +53,10 @@ export const PROBLEMS = {
   },
   not_acceptable: { status: 406, when: "`Accept` does not allow `application/json`" },
   unique_violation: { status: 409, when: "another row of this app already has these values" },
-  still_referenced: { status: 409, when: "a row that other rows point to cannot be deleted" },
+  still_referenced: {
+    status: 409,
+    when: "a row that other rows refer to cannot be deleted: delete or change those first",
+  },
   incompatible_schema: {
     status: 409,
     when: "the pushed definition does not fit the recorded tables",
@@ -63,7 +69,7 @@ export const PROBLEMS = {
   push_busy: { status: 409, when: "another push is under way; retry after `Retry-After` seconds" },
   precondition_failed: {
     status: 412,
-    when: "the row is not in a state that `If-Match` names; nothing was written",
+    when: "the row has changed since the state that `If-Match` names; nothing was written: get it again",
   },
   body_too_large: {
     status: 413,
@@ -99,7 +105,7 @@ export const PROBLEMS = {
     status: 500,
     when: "the row, or the first row of the page, is larger than `MAX_RESPONSE_BYTES`; the message names its id",
   },
-  not_implemented: { status: 501, when: "a roadmap feature, such as event streams" },
+  not_implemented: { status: 501, when: "something that is not served yet, such as event streams" },
   bad_gateway: { status: 502, when: "a service behind the gateway broke off its answer" },
   unavailable: {
     status: 503,

@@ -2,7 +2,7 @@
 import { type Database, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
-import { SLUG_PATTERN } from "../std/stored_text.ts";
+import { SLUG_PATTERN, SLUG_WORDS } from "../std/stored_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { readTarget, readTargets, type Target } from "./target.ts";
 import { toUtcText } from "./utc_text.ts";
@@ -51,7 +51,7 @@ export function refuseTaken(slug: string): Problem {
 /** @throws {Problem} invalid_request */
 export function checkSlug(slug: string): void {
   if (!APP_SLUG.test(slug))
-    throw refusal(`Cannot name an app ${quote(slug)}: must match ${APP_SLUG.source}`);
+    throw refusal(`Cannot name an app ${quote(slug)}: must be ${SLUG_WORDS}`);
 }
 
 async function insertApp(

@@ -2,7 +2,7 @@
 import { type Database, SERVICE_QUEUE, SIGNALS, SignalError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
-import { ROLE_PATTERN } from "../std/stored_text.ts";
+import { ROLE_PATTERN, ROLE_WORDS } from "../std/stored_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
 import { refuseUnknownApp } from "./keys.ts";
@@ -35,7 +35,7 @@ export async function grantRole(deps: { admin: Database }, options: GrantOptions
 export function checkRole(role: string): void {
   if (ROLE.test(role) && role !== "super_admin") return;
   throw new Problem("invalid_request", {
-    message: `Cannot grant the role ${quote(role)}: must match ${ROLE.source}, and super_admin is a Console role`,
+    message: `Cannot grant the role ${quote(role)}: must be ${ROLE_WORDS}, and super_admin is a Console role`,
   });
 }
 

@@ -119,7 +119,9 @@ export async function revokeKey(deps: { admin: Database }, keyId: string): Promi
 }
 
 export function unknownApp(slug: string): Problem {
-  return new Problem("unknown_app", { message: `No app has the slug ${quote(slug)}` });
+  return new Problem("unknown_app", {
+    message: `No app has the slug ${quote(slug)}: rowhouse admin list-apps lists those there are`,
+  });
 }
 
 /** What to throw for an error of a function that raises where there is no such app. */

@@ -139,7 +139,8 @@ async function sendOnce(
     return readAnswer(call, response, await response.text());
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
-    return failWithout("network_error", call, "Cannot reach the data service", cause);
+    const reason = `Cannot reach the data service at ${new URL(baseUrl).origin}`;
+    return failWithout("network_error", call, reason, cause);
   }
 }
 
@@ -182,7 +183,8 @@ function readRefusal(call: Call, { status, headers }: Response, body: JsonObject
 function explain(status: number): string {
   // A browser hides the status of a redirect.
   if (status < 400) return "Cannot follow a redirect: baseUrl must be that of a Rowhouse gateway";
-  return `The answer was a ${status} without a reason`;
+  const reason = `The answer was a ${status} without a reason`;
+  return status === 404 ? `${reason}: baseUrl must be that of a Rowhouse gateway` : reason;
 }
 
 function failWithout(

@@ -169,7 +169,9 @@ async function enter<Deps extends FetchDeps>(
   state.principal = principal;
   state.quota = deps.callers?.takeQuota(principal);
   if (!principal.scopes.includes(route.scope))
-    throw new Problem("forbidden", { message: `This key lacks the scope ${route.scope}` });
+    throw new Problem("forbidden", {
+      message: `This key lacks the scope ${route.scope}: use one that has it, because a key keeps the scopes that it was issued with`,
+    });
   // Not a copy: that would call the getter of the address.
   return await route.handle(deps, Object.assign(context, { principal }));
 }

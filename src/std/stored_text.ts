@@ -14,11 +14,15 @@
  * @module
  */
 
-/** An app's slug: 2 to 40 of a-z, 0-9 and -, starting with a letter, not ending with -. */
+/** An app's slug. */
 export const SLUG_PATTERN = "^[a-z][a-z0-9-]{0,38}[a-z0-9]$";
+export const SLUG_WORDS =
+  "2 to 40 lower-case letters, digits or hyphens, starting with a letter and not ending with a hyphen";
 
 /** A person's role on an app. */
 export const ROLE_PATTERN = "^[a-z][a-z0-9_-]{0,31}$";
+export const ROLE_WORDS =
+  "1 to 32 lower-case letters, digits, hyphens or underscores, starting with a letter";
 
 /** The name of a table that apps push. */
 export const TABLE_PATTERN = "^[a-z][a-z0-9_]{0,47}$";

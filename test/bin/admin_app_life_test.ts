@@ -104,7 +104,9 @@ test("a renamed app keeps its id, rows and keys, and is known by its new slug on
   const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
   const [taken, slug] = [await service.makeApp(), uniqueSlug()];
   expect((await run("rename-app", app.slug, taken.slug)).err).toContain("already exists");
-  expect((await run("rename-app", app.slug, "Wiki")).err).toContain("must match");
+  expect((await run("rename-app", app.slug, "Wiki")).err).toContain(
+    "must be 2 to 40 lower-case letters",
+  );
   expect(await json("rename-app", app.slug, slug)).toEqual({ app: slug, from: app.slug });
   expect((await run("rename-app", app.slug, slug)).err).toContain("No app has the slug");
   expect(await statusesOf(app, `/v1/data/db/${name}`)).toEqual([200, 200]);

@@ -34,7 +34,7 @@ type Case = { words: readonly string[]; says: string };
 /** Asked for in the right way, and not to be had. */
 const IMPOSSIBLE: readonly Case[] = [
   { words: ["create-app", "Wiki"], says: 'Cannot name an app "Wiki"' },
-  { words: ["create-app", "a"], says: "must match" },
+  { words: ["create-app", "a"], says: "must be 2 to 40 lower-case letters" },
   { words: ["create-app", "wiki"], says: 'Cannot create app "wiki": it already exists\n' },
   {
     words: ["create-app", "evil", "--origin", "https://evil.test"],

@@ -243,7 +243,7 @@ test("an operator pushes straight to the database", async () => {
   expect(await direct("push", "--app", "nobody")).toEqual({
     code: 1,
     out: "",
-    err: 'No app has the slug "nobody"\n',
+    err: 'No app has the slug "nobody": rowhouse admin list-apps lists those there are\n',
   });
 });
 
@@ -266,7 +266,10 @@ describe("a refused push says why", () => {
   test("a key without the scope exits with 1 and names it", async () => {
     const reader = await service.makeApp(undefined, { scopes: ["data:read"] });
     const { code, err } = await push({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: reader.key });
-    expect([code, err]).toEqual([1, "This key lacks the scope schema:push\n"]);
+    expect([code, err]).toEqual([
+      1,
+      "This key lacks the scope schema:push: use one that has it, because a key keeps the scopes that it was issued with\n",
+    ]);
   });
   test("a key that cannot be sent is named as malformed", async () => {
     const { code, err } = await push({

@@ -102,7 +102,8 @@ const ROWS: readonly Row[] = [
     name: "a key without the scope",
     call: () => ({ ...post({ title: "t" }), as: () => reader }),
     code: "forbidden",
-    message: "This key lacks the scope data:write",
+    message:
+      "This key lacks the scope data:write: use one that has it, because a key keeps the scopes that it was issued with",
   },
   {
     name: "a table that nobody has",
@@ -138,7 +139,7 @@ const ROWS: readonly Row[] = [
     name: "an unknown route",
     call: () => ({ path: "/v1/data/tables" }),
     code: "unknown_route",
-    message: "No endpoint has that path",
+    message: "No endpoint has that path: rows are at `/v1/data/db/{table}`",
   },
   {
     name: "a method that lists do not have",
@@ -189,7 +190,7 @@ const ROWS: readonly Row[] = [
     name: "a row that others point to",
     call: () => ({ path: `/v1/data/db/projects/${project}`, method: "DELETE" }),
     code: "still_referenced",
-    message: "A row that other rows point to cannot be deleted",
+    message: "A row that other rows refer to cannot be deleted: delete or change those first",
   },
   {
     name: "a dangling reference",

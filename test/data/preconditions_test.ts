@@ -136,7 +136,8 @@ describe("If-Match", () => {
         412,
         {
           error: "precondition_failed",
-          message: "The row is not in a state that `If-Match` names; nothing was written",
+          message:
+            "The row has changed since the state that `If-Match` names; nothing was written: get it again",
         },
       ]);
     }

@@ -174,6 +174,7 @@ describe("a temporary failure", () => {
         name: "DataError",
         status: 0,
         code: "network_error",
+        message: expect.stringContaining(`: Cannot reach the data service at ${url}`),
         retryable: repeatable,
       });
       expect(error).toHaveProperty("cause", expect.any(Error));

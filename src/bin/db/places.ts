@@ -88,7 +88,10 @@ function checkPlace(name: string, value: unknown): Checked {
     variable: NAME.test(name) ? toKeyVariable(name) : "ROWHOUSE_API_KEY",
   });
   if (!NAME.test(name) || name === ALL_PLACES)
-    faults.push({ path, message: `the name must match ${NAME.source} and not be ${ALL_PLACES}` });
+    faults.push({
+      path,
+      message: `the name must be 1 to 32 lower-case letters, digits or hyphens, starting with a letter, and not ${ALL_PLACES}`,
+    });
   const isUrl = typeof url === "string" && isHttpOrigin(url);
   if (!isUrl)
     faults.push({
