@@ -14,11 +14,11 @@ export const NO_SUCH_FUNCTION = "42883";
 export function toCallError(
   error: unknown,
   { maxResponseBytes }: DataDeps,
-  { endpoint }: EndpointCall,
+  call: EndpointCall,
 ): unknown {
   const signal = error instanceof SignalError ? error.signal : undefined;
   if (signal === SIGNALS.keyRefused) return keyRefused(error);
-  const refuseWrite = TOO_LARGE[endpoint];
+  const refuseWrite = writesNothing(call) ? undefined : TOO_LARGE[call.endpoint];
   if (error instanceof SignalError && signal === SIGNALS.rowTooLarge)
     return refuseWrite?.(maxResponseBytes) ?? tooLarge(error.detail);
   const state = readSqlState(error);
@@ -28,6 +28,12 @@ export function toCallError(
 
 /** PostgreSQL builds no value of a gigabyte, so such a row cannot even be measured. */
 const PROGRAM_LIMIT = "54000";
+
+function writesNothing({ endpoint, values }: EndpointCall): boolean {
+  return endpoint === "update" && values.body === NOTHING;
+}
+
+const NOTHING = "{}";
 
 const TOO_LARGE: Readonly<Partial<Record<Endpoint, (most: number) => Problem>>> = {
   create: wouldBeTooLarge,

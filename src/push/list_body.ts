@@ -22,10 +22,14 @@ const STORED_BYTES = 524_288;
  * the first one, its id is reported. All is read from one state of the table, because the function is stable.
  */
 export function listBody(table: ColumnSet): string {
-  const { app, limit, offset, bytes, known } = placeholdersOf("list");
-  const mine = `from data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} ${app} order by "$t"."id"`;
-  const page = `select ${outputs(table)} ${mine} limit ${limit} offset ${offset}`;
+  const { app, limit, bytes, known } = placeholdersOf("list");
+  const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} ${app}`;
+  // The rows in front of the page were passed over once, to find where it begins.
+  const page = `select ${outputs(table)} from ${rows}
+      and "$t"."id" operator(pg_catalog.>=) "$first" order by "$t"."id" limit ${limit}`;
   return `declare
+  "$states" pg_catalog.bytea;
+  "$first" pg_catalog.uuid;
   "$tag" ${TEXT};
   "$found" pg_catalog.int8;
   "$stored" pg_catalog.int8;
@@ -36,7 +40,9 @@ export function listBody(table: ColumnSet): string {
   "$bytes" pg_catalog.int8 := 0;
 begin
 ${beginAs("list")}
-  ${lookAtPage(table, mine)};
+  ${lookAtPage(table, rows)};
+  "$first" := pg_catalog.encode(pg_catalog.substring("$states", 1, ${ID_BYTES}), 'hex')::pg_catalog.uuid;
+  "$tag" := ${tagOfPage(table)};
   if "$tag" ${EQUALS} any (pg_catalog.string_to_array(${known}, ',')) then
     return "$tag";
   end if;
@@ -71,30 +77,39 @@ function envelopeEnd(counted: string): string {
       case when "$found" operator(pg_catalog.>) ${counted} then 'true' else 'false' end, '}'`;
 }
 
+/** Every state begins with the row's id, so that the first one says where the page begins. */
+const ID_BYTES = 16;
+
 /**
- * One look at the page and the row that follows it, without building any text: its tag, how many rows there are, and how
- * many bytes their variable-length columns take as stored. The tag changes with everything that shapes the page. A row's
- * `xmin` and `ctid` change whenever the row does; after a restore, and in another database, they may come again, so the
- * start of the server and a random value of the database are part of it too.
+ * One look at the page and the row that follows it, without building any text: the states of its rows, how many there are,
+ * and how many bytes their variable-length columns take as stored. A row's `xmin` and `ctid` change whenever the row does.
  */
-function lookAtPage(table: ColumnSet, mine: string): string {
-  const { limit, offset, bytes } = placeholdersOf("list");
+function lookAtPage(table: ColumnSet, rows: string): string {
+  const { limit, offset } = placeholdersOf("list");
   const sizes = unboundedColumns(table).map(
     ({ name }) => `coalesce(pg_catalog.pg_column_size("$t".${quoteName(name)}), 0)`,
   );
   const size = sizes.length === 0 ? "0" : sizes.join(" operator(pg_catalog.+) ");
-  const bytesOf = (name: string) => `pg_catalog.int4send(${name})`;
+  const state = ['uuid_send("$t"."id")', 'xidsend("$t"."xmin")', 'tidsend("$t"."ctid")'];
+  return `select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
+    pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
+  into "$states", "$found", "$stored" from (
+    select ${state.map((part) => `pg_catalog.${part}`).join(CONCAT)} as "$state", ${size} as "$size"
+    from ${rows} order by "$t"."id" limit ${limit} operator(pg_catalog.+) 1 offset ${offset}) as "$row"`;
+}
+
+/**
+ * The tag changes with everything that shapes the page. After a restore, and in another database, the states of rows may
+ * come again, so the start of the server and a random value of the database are part of it too.
+ */
+function tagOfPage(table: ColumnSet): string {
+  const { limit, offset, bytes } = placeholdersOf("list");
   const parts = [
     `(select "$seed"."value" from rowhouse."tag_seed" as "$seed")`,
     `pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time())`,
     `${quoteLiteral(hashColumnSet(table))}::pg_catalog.bytea`,
-    ...[limit, offset, bytes].map(bytesOf),
-    `coalesce(pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea), ''::pg_catalog.bytea)`,
+    ...[limit, offset, bytes].map((name) => `pg_catalog.int4send(${name})`),
+    `coalesce("$states", ''::pg_catalog.bytea)`,
   ];
-  const state = ['uuid_send("$t"."id")', 'xidsend("$t"."xmin")', 'tidsend("$t"."ctid")'];
-  return `select pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(${parts.join(CONCAT)}), 'hex'), ${TAG_LENGTH}),
-    pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
-  into "$tag", "$found", "$stored" from (
-    select ${state.map((part) => `pg_catalog.${part}`).join(CONCAT)} as "$state", ${size} as "$size"
-    ${mine} limit ${limit} operator(pg_catalog.+) 1 offset ${offset}) as "$row"`;
+  return `pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(${parts.join(CONCAT)}), 'hex'), ${TAG_LENGTH})`;
 }

@@ -163,8 +163,18 @@ export function updateBody(table: ColumnSet): string {
     (column, index) =>
       `${quoteName(column.name)} = case when ${isGiven(column)} then ${variable(index)} else "$t".${quoteName(column.name)} end`,
   );
-  // A table without columns has nothing to set: the key is set to itself, so that the statement still finds the row.
-  const set = assigned.length === 0 ? `"id" = "$t"."id"` : assigned.join(",\n    ");
+  const rows = `data.${quoteName(table.name)} as "$t"`;
+  const where = `where ${isRow(app, id)} and ${isMatch(table, match)}`;
+  // Nothing to write leaves the row as it is, and all that follows from its state.
+  const read = `select ${outputs(table)} into "$row" from ${rows} ${where};`;
+  const write = `if "$body" ${EQUALS} '{}' then
+    ${read}
+  else
+    update ${rows} set
+    ${assigned.join(",\n    ")}
+    ${where}
+    returning ${outputs(table)} into "$row";
+  end if;`;
   return `declare
   "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
 ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
@@ -172,10 +182,7 @@ ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
 begin
 ${beginAs("update")}
 ${claimKey({ app, claim, answer: "null", short: idText(id) })}
-  update data.${quoteName(table.name)} as "$t" set
-    ${set}
-  where ${isRow(app, id)} and ${isMatch(table, match)}
-  returning ${outputs(table)} into "$row";
+  ${assigned.length === 0 ? read : write}
   if not found then
     if ${claim} is not null then
       perform rowhouse.forget_key(${app}, ${claim});
