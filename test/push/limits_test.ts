@@ -77,6 +77,35 @@ test("pushes at the same time are counted one by one", async () => {
   ]);
 });
 
+test("pushes that take long to plan leave others their turns in between", async () => {
+  const [other, ...apps] = await Promise.all(Array.from({ length: 5 }, () => service.makeApp()));
+  const columns = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`c${n}`, t.string()]));
+  const tables = Array.from({ length: 300 }, (_, n) => [`wide_${n}`, columns]);
+  const definition = definitionOf(defineSchema(Object.fromEntries(tables)));
+  const body = JSON.stringify({ definition, dryRun: true });
+  const call = { method: "POST", body, headers: { "content-type": "application/json" } };
+  let longest = 0;
+  let isOver = false;
+  const ask = async () => {
+    while (!isOver) {
+      const askedAt = performance.now();
+      await service.call(other, "/v1/data/db/nothing");
+      longest = Math.max(longest, performance.now() - askedAt);
+    }
+  };
+  const startedAt = performance.now();
+  const asking = ask();
+  const pushes = apps.flatMap((app) =>
+    Array.from({ length: PUSHES_PER_HOUR }, () => service.call(app, "/v1/data/schema", call)),
+  );
+  const statuses = (await Promise.all(pushes)).map(({ status }) => status);
+  isOver = true;
+  await asking;
+  // Planned, and then too large to be kept.
+  expect(statuses).toEqual(pushes.map(() => 413));
+  expect(longest).toBeLessThan((performance.now() - startedAt) / 2);
+});
+
 test("a body that is refused as such does not count", async () => {
   const app = await service.makeApp();
   const invalid = { definition: { version: 1, tables: [{}] } };

@@ -8,7 +8,11 @@ const transferTableTask: AdminTask = async (deps, args) => {
   const from = await transferTable(deps, { table, slug });
   return {
     document: { table, from, to: slug },
-    lines: [`${table} belongs to ${slug} now; before, it belonged to ${from}`],
+    lines: [
+      from === slug
+        ? `${table} belongs to ${slug} already`
+        : `${table} belongs to ${slug} now; before, it belonged to ${from}`,
+    ],
   };
 };
 
