@@ -24,21 +24,25 @@ const BUSY: Refusal = {
 };
 const REFERRED_TO: Refusal = {
   code: "invalid_request",
-  message: "Another table refers to that one: it must go first",
+  message: "Another table refers to that one: the other must go first",
 };
 
 /** By what the functions of `rowhouse` raise, and PostgreSQL where somebody has the table locked. */
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   [SIGNALS.pushBusy]: BUSY,
   "55P03": { ...BUSY, message: "The table is locked: try again" },
-  [SIGNALS.unknownTable]: { code: "unknown_table", message: "No table has that name" },
+  [SIGNALS.unknownTable]: {
+    code: "unknown_table",
+    message: "No table has that name: rowhouse db status --app <slug> lists those that an app uses",
+  },
   [SIGNALS.notItsTable]: {
     code: "invalid_request",
-    message: "That app does not use the table: it must push its own declaration first",
+    message: "That app does not use the table: it has not pushed a declaration of it",
   },
   [SIGNALS.tableInUse]: {
     code: "invalid_request",
-    message: "Apps use the table: end their registrations first, the owner's last",
+    message:
+      "Apps use the table, and rowhouse db status --app <slug> of one of them names all: end each one's use with rowhouse admin end-registration, the owner's last",
   },
   [SIGNALS.tableReferredTo]: REFERRED_TO,
 };

@@ -71,9 +71,12 @@ test("a use is ended with its rows, the owner's last; then the table is dropped,
     for (const title of ["one", "two"]) await service.call(app, path, post({ title }));
   const kept = await service.call(owner, path);
 
+  expect((await run("transfer-table", name, owner.slug)).out).toBe(
+    `${name} belongs to ${owner.slug} already\n`,
+  );
   expect(await run("drop-table", name, "--yes")).toMatchObject({
     code: 1,
-    err: expect.stringContaining("end their registrations first"),
+    err: expect.stringContaining("end each one's use"),
   });
   expect(await run("end-registration", owner.slug, name, "--yes")).toMatchObject({
     code: 1,

@@ -120,7 +120,7 @@ const BAD_BODIES: readonly (Refusal & { bodies: readonly Bad[] })[] = [
   },
   {
     code: "invalid_json",
-    message: "The body is a list, but not of 1 to 1000 JSON objects",
+    message: "The body is a list, but not of 1 to 1000 JSON objects: send more in several requests",
     bodies: [
       { name: "of an empty list", body: "[]" },
       { name: "of a list of numbers", body: "[1]" },
