@@ -27,7 +27,12 @@ export type IdentityUser = {
 };
 
 export type VisitorApp = { slug: string; role: string; url: string | null };
-export type Visitor = { id: string; email: string; displayName: string | null };
+export type Visitor = {
+  id: string;
+  email: string;
+  displayName: string | null;
+  isAdministrator: boolean;
+};
 export type AppTargets = {
   id: string;
   slug: string;
@@ -159,7 +164,8 @@ export async function readPageSession(
       join (select id, email, display_name, console_role from rowhouse.users) as users on users.id = one.user_id
     )
     select (select count(*)::int4 from live) as live,
-      (select json_build_object('id', id, 'email', email, 'displayName', display_name)::text from visitor) as visitor,
+      (select json_build_object('id', id, 'email', email, 'displayName', display_name,
+        'isAdministrator', console_role is not null)::text from visitor) as visitor,
       (select json_build_object('id', apps.id, 'slug', apps.slug, 'targets', coalesce(
           (select json_agg(json_build_object('kind', kind, 'url', url, 'origin', origin) order by kind, url)
           from rowhouse.targets where app_id = apps.id), '[]'))::text

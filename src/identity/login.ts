@@ -10,7 +10,7 @@ import { answerPage, answerSeeOther, type Html, html, renderForm } from "../page
 import { clearPages, IDENTITY_COOKIE, readPageCookies } from "./cookies.ts";
 import { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
 import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
-import { LOGIN_PATH, SIGN_OUT_PATH } from "./paths.ts";
+import { CONSOLE_PATH, LOGIN_PATH, SIGN_OUT_PATH } from "./paths.ts";
 import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
 const OWN_TARGET: SignInTarget = { action: LOGIN_PATH, location: LOGIN_PATH };
@@ -19,7 +19,10 @@ const OWN_TARGET: SignInTarget = { action: LOGIN_PATH, location: LOGIN_PATH };
 export async function answerLogin(deps: PageDeps, context: RequestContext): Promise<Response> {
   const session = await readSessionOfPage(deps, context);
   if (session.visitor !== undefined)
-    return answerAccount(session.visitor, session.apps, toSessionToken(context.request));
+    return answerAccount(session.visitor, session.apps, {
+      token: toSessionToken(context.request),
+      hasConsole: deps.hasConsole && session.visitor.isAdministrator,
+    });
   return answerSignInForm(deps, context, { ...OWN_TARGET, isConflict: session.isConflict });
 }
 
@@ -48,13 +51,14 @@ export async function answerSignOut(
 function answerAccount(
   { email, displayName }: NonNullable<PageSession["visitor"]>,
   apps: readonly VisitorApp[],
-  token: string,
+  { token, hasConsole }: { token: string; hasConsole: boolean },
 ): Response {
   const body = html`
 <h1>${displayName === null ? "You are signed in" : `Hello, ${displayName}`}</h1>
 <p class="lead">Signed in as <strong>${email}</strong></p>
 <h2>Your apps</h2>
 ${apps.length === 0 ? renderNoApps() : html`<ul class="apps">${apps.map(renderApp)}</ul>`}
+${hasConsole && html`<p class="more"><a href="${CONSOLE_PATH}">Open the Console</a> to administer apps and keys.</p>`}
 <div class="actions">
 ${renderSignOut(token, { isEverywhere: false })}
 ${renderSignOut(token, { isEverywhere: true })}

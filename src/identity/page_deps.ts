@@ -10,6 +10,8 @@ import type { IdentitySettings } from "./settings.ts";
 export type PageDeps = {
   db: Database;
   identity: IdentitySettings;
+  /** Whether administrators find the Console here. */
+  hasConsole: boolean;
   identitySecrets: IdentitySecrets;
   hashing: Hashing;
   randomBytes: RandomBytes;

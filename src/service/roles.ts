@@ -213,6 +213,7 @@ function makeIdentityDeps(
   return {
     db,
     consoleDb,
+    hasConsole: consoleDb !== undefined,
     keyPrefix: options.keyPrefix,
     makeId,
     now: shared.now,

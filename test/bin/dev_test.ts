@@ -68,6 +68,13 @@ test(
       "user",
     ]);
     expect(dev.output()).not.toContain(readDev()["databaseUrl"] ?? "");
+    const { host } = new URL(readDev()["identityUrl"] ?? "");
+    expect(dev.output()).toContain(`http://${host}/console\n`);
+    const opened = await fetch(`${readDev()["baseUrl"]}/console`, {
+      headers: { host },
+      redirect: "manual",
+    });
+    expect(opened.headers.get("location")).toBe("/console/sign-in?to=%2Fconsole");
 
     project.write("schema/mod.ts", schemaText("{ todos: { title: t.strin() } }"));
     await dev.until(/t\.strin is not a function/);

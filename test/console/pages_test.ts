@@ -74,6 +74,12 @@ test("from nothing to a first row: an app, a key that is shown once, a row writt
   expect((await visit(service, jar, "/console")).text).not.toContain("Three steps");
 });
 
+test("the account page of an administrator leads to the Console, that of others does not", async () => {
+  expect((await visit(service, jar, "/login")).text).toContain('href="/console"');
+  const member = await signInAs(service, await makePerson(service, { app }));
+  expect((await visit(service, member, "/login")).text).not.toContain("/console");
+});
+
 test("a form for a key that is sent twice makes one key, and says so", async () => {
   const path = `${appPath()}/new-key`;
   const page = await visit(service, jar, path);

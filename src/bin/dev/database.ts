@@ -19,12 +19,15 @@ export const DATA_DIR = join(HIDDEN_FOLDER, "postgres");
 const DATABASE = "rowhouse";
 const LOGIN = "rowhouse_dev";
 const PUSH_LOGIN = "rowhouse_dev_push";
+const CONSOLE_LOGIN = "rowhouse_dev_console";
 
 export type DevDatabase = {
   readonly admin: Address;
   readonly serving: Address;
   /** The login that the service pushes with; the administrator's, if the database is not dev's own. */
   readonly pushing: Address;
+  /** Of the login on which administrators act from a browser; unset if the database is not dev's own and none is named. */
+  readonly consoleUrl: string | undefined;
   readonly stop: () => Promise<void>;
   /** Resolves if the embedded server dies by itself; never, if the database is not dev's own. */
   readonly died: Promise<void>;
@@ -36,9 +39,10 @@ export type DevDatabaseOptions = {
   typedDataDir: string | undefined;
   /** Whether the embedded one is deleted first. */
   isReset: boolean;
-  /** Of the login that serves and of the one that pushes; kept between runs. */
+  /** Of the logins that serve, push and act for administrators; kept between runs. */
   loginPassword: string;
   pushPassword: string;
+  consolePassword: string;
 };
 
 /** Opens it, migrated, with a login that has the least rights. */
@@ -84,6 +88,7 @@ async function useNamed(config: Config, url: string): Promise<DevDatabase> {
     admin,
     serving,
     pushing: admin,
+    consoleUrl: config.CONSOLE_DATABASE_URL,
     stop: async () => undefined,
     died: new Promise(() => undefined),
   };
@@ -91,8 +96,8 @@ async function useNamed(config: Config, url: string): Promise<DevDatabase> {
 
 async function provision(
   rootUrl: string,
-  { config, loginPassword, pushPassword, typedDataDir }: DevDatabaseOptions,
-): Promise<Pick<DevDatabase, "admin" | "serving" | "pushing">> {
+  { config, loginPassword, pushPassword, consolePassword, typedDataDir }: DevDatabaseOptions,
+): Promise<Pick<DevDatabase, "admin" | "serving" | "pushing" | "consoleUrl">> {
   const variable = typedDataDir ?? DATA_DIR;
   const root = { url: rootUrl, variable };
   const admin = { url: withParts(rootUrl, { database: DATABASE }), variable };
@@ -102,19 +107,25 @@ async function provision(
   });
   const serving = toLogin(LOGIN, loginPassword);
   const pushing = toLogin(PUSH_LOGIN, pushPassword);
+  const consoleUrl = toLogin(CONSOLE_LOGIN, consolePassword).url;
   await withDatabase(root, config, async (database) => {
     await makeDatabase(database, DATABASE);
     await makeLogin(database, { name: LOGIN, password: loginPassword });
     await makeLogin(database, { name: PUSH_LOGIN, password: pushPassword });
+    await makeLogin(database, { name: CONSOLE_LOGIN, password: consolePassword });
   });
-  const urls = { DATABASE_URL: serving.url, ADMIN_DATABASE_URL: admin.url };
+  const urls = {
+    DATABASE_URL: serving.url,
+    ADMIN_DATABASE_URL: admin.url,
+    CONSOLE_DATABASE_URL: consoleUrl,
+  };
   await withDatabase(admin, config, async (database) => {
     await setUpDatabase(database, urls).catch((error) => {
       throw error instanceof BaselineError ? refuseBaseline(typedDataDir) : error;
     });
     await grantPush(database, pushing.url);
   });
-  return { admin, serving, pushing };
+  return { admin, serving, pushing, consoleUrl };
 }
 
 /** This database is dev's own, and may be deleted. */

@@ -72,9 +72,10 @@ async function runDev(setting: Setting): Promise<ExitCode> {
     const stopped = untilSignal(STOP_SIGNALS, setting.terminal.flush);
     writeIgnore(folder);
     const app = findAppName(setting);
-    const { loginPassword, pushPassword, identitySecret } = openSecrets(folder);
+    const { identitySecret, loginPassword, pushPassword, consolePassword } = openSecrets(folder);
     const config = { ...settings, IDENTITY_SECRET: settings.IDENTITY_SECRET ?? [identitySecret] };
-    const options = { config, dataDir, typedDataDir, loginPassword, pushPassword, isReset };
+    const passwords = { loginPassword, pushPassword, consolePassword };
+    const options = { config, dataDir, typedDataDir, isReset, ...passwords };
     const database = await openDevDatabase(options);
     try {
       if (isReset) removeDevFiles(folder);
@@ -127,7 +128,8 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   const { folder, terminal } = setting;
   const { app, database, stopped } = running;
   const port = running.config.PORT === 0 ? findFreePort() : running.config.PORT;
-  const config = withHosts(running.config, port);
+  const { consoleUrl } = database;
+  const config = withHosts({ ...running.config, CONSOLE_DATABASE_URL: consoleUrl }, port);
   const log = openDevLog(config, { env: setting.env, write: terminal.warn });
   const service = openFrom(config, {
     databaseUrl: database.serving.url,
@@ -162,6 +164,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
         hasFailed: pushed === undefined && existsSync(schema),
         schema: `./${relative(folder, schema)}`,
         frontEnd: toFrontEnd(app, config),
+        hasConsole: consoleUrl !== undefined,
       };
       for (const line of describeTour(file, tour)) terminal.say(line);
     };

@@ -12,13 +12,15 @@ const Person = v.object({ email: v.string(), password: v.string() });
 const Secrets = v.object({
   loginPassword: v.string(),
   pushPassword: v.string(),
+  /** Those of an older release had none. */
+  consolePassword: v.optional(v.string()),
   identitySecret: v.string(),
   /** The slug of the app whose tables the database has. */
   app: v.optional(v.string()),
   apiKey: v.optional(v.string()),
   people: v.optional(v.object({ admin: Person, user: Person })),
 });
-export type Secrets = v.InferOutput<typeof Secrets>;
+export type Secrets = v.InferOutput<typeof Secrets> & { consolePassword: string };
 
 const SECRETS_FILE = `${HIDDEN_FOLDER}/secrets.json`;
 
@@ -33,17 +35,21 @@ function toPath(folder: string): string {
  */
 export function openSecrets(folder: string): Secrets {
   const text = readIfThere(toPath(folder));
-  if (text !== undefined) return readSecrets(text);
+  const kept = text === undefined ? undefined : readSecrets(text);
+  const { consolePassword = makeSecret(systemRandomBytes) } = kept ?? {};
+  if (kept?.consolePassword !== undefined) return { ...kept, consolePassword };
   const secrets = {
     loginPassword: makeSecret(systemRandomBytes),
     pushPassword: makeSecret(systemRandomBytes),
     identitySecret: makeSecret(systemRandomBytes),
+    ...kept,
+    consolePassword,
   };
   keepSecrets(folder, secrets);
   return secrets;
 }
 
-function readSecrets(text: string): Secrets {
+function readSecrets(text: string): v.InferOutput<typeof Secrets> {
   const kept = v.safeParse(Secrets, tryParseJson(text));
   if (kept.success) return kept.output;
   throw new RefusedError(

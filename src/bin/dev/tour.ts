@@ -21,6 +21,7 @@ export type TourOptions = {
   schema: string;
   /** The origin of the app's pages while they are worked on. */
   frontEnd: string;
+  hasConsole: boolean;
 };
 
 /** Lines for people: where it runs, and how to create and list rows. */
@@ -34,7 +35,7 @@ export function describeTour(file: DevFile, options: TourOptions): string[] {
     ...(table === undefined
       ? [describeNothing(options), ""]
       : describeRows(file, table, options.schema)),
-    ...describePeople(file, options.frontEnd),
+    ...describePeople(file, options),
   ];
 }
 
@@ -69,12 +70,21 @@ function describeRows(
 }
 
 /** Where a person signs in, and as whom. */
-function describePeople({ identityUrl, admin, user }: DevFile, frontEnd: string): string[] {
+function describePeople(
+  { identityUrl, admin, user }: DevFile,
+  { frontEnd, hasConsole }: TourOptions,
+): string[] {
   return [
     "Sign in:",
     `  ${identityUrl}/login`,
     `  as ${user.email} with ${user.password}`,
     `  as ${admin.email} with ${admin.password} (may open every app)`,
+    ...(hasConsole
+      ? [
+          "The Console: apps, keys and what happened, for an administrator",
+          `  ${identityUrl}/console`,
+        ]
+      : []),
     "Pages of the app that sign people in may also be served from:",
     `  ${frontEnd}`,
     "",
