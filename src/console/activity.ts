@@ -72,13 +72,17 @@ function renderEntries(entries: readonly ConsoleAuditEntry[], now: number): Html
     ],
     entries.map((entry): Part[] => [
       renderTime(entry.at, now),
-      renderText(entry.actorEmail ?? entry.actor),
+      renderPerson(entry.actorEmail ?? entry.actor),
       html`<code class="act-name">${entry.action}</code>`,
       entry.app === null ? "" : html`<a href="${toAppPath(entry.app)}">${entry.app}</a>`,
-      renderText(entry.email ?? entry.userId ?? ""),
+      renderPerson(entry.email ?? entry.userId),
       renderDetails(entry.details),
     ]),
   );
+}
+
+function renderPerson(name: string | null): Part {
+  return name === null ? "" : html`<span class="person">${renderText(name)}</span>`;
 }
 
 const SHORT_CHARS = 60;

@@ -70,7 +70,7 @@ async function answerForm(
 function renderContents({ keys, grants, tables, migrations }: AppEnd): Part {
   const owned = tables.filter(({ isOwned }) => isOwned).map(({ name }) => name);
   return html`<p>This goes with it, and cannot be undone:</p>
-<ul class="plain"><li>its rows of ${tables.length === 0 ? "no table" : tables.map(({ name }) => name).join(", ")}</li>
+<ul class="plain">${tables.length > 0 && html`<li>its rows of ${tables.map(({ name }) => name).join(", ")}</li>`}
 ${owned.length > 0 && html`<li>the tables that it owns: ${owned.join(", ")}</li>`}
 <li>${count(keys, "key")}, ${count(grants, "role")} of people, ${count(migrations, "migration")}</li></ul>`;
 }

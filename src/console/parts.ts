@@ -21,7 +21,7 @@ export function renderTable(
 ): Html {
   return html`<div class="sheet sheet-tight" role="region" aria-label="${label}" tabindex="0"><table class="list">
 <thead><tr>${columns.map(renderHead)}</tr></thead>
-<tbody>${rows.map((cells) => html`<tr>${cells.map((cell, place) => html`<td${columns[place]?.isNumber === true && html` class="num"`}>${cell}</td>`)}</tr>`)}</tbody>
+<tbody>${rows.map((cells) => html`<tr>${cells.map((cell, place) => html`<td${columns[place]?.isNumber === true && html` class="num"`} data-label="${columns[place]?.name ?? ""}">${cell}</td>`)}</tr>`)}</tbody>
 </table></div>`;
 }
 

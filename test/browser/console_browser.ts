@@ -1,0 +1,162 @@
+/** The Console in a real browser: from an empty database to a first row, accessible in both themes, without a script. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { issueKey, listApps } from "../../src/accounts/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  DOMAIN,
+  findAxeViolations,
+  openBrowser,
+  openSite,
+  type TestSite,
+} from "../support/browser.ts";
+import { testDeps } from "../support/deps.ts";
+import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+
+let site: TestSite;
+let browser: Browser;
+let person: Person;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+  person = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+async function go(page: Page, path: string): Promise<void> {
+  await page.goto(site.identityUrl + path);
+}
+
+async function signIn(page: Page, path = "/console"): Promise<void> {
+  await go(page, path);
+  await page.fill("#email", person.email);
+  await page.fill("#password", PASSWORD);
+  await page.click("button[type=submit]");
+  await page.getByRole("navigation", { name: "Console" }).waitFor();
+}
+
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+const follow = (page: Page, name: string) => page.getByRole("link", { name, exact: true }).click();
+
+test("without JavaScript: from an empty database to a first row, with a key issued on screen", async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => complaints.push(message.text()));
+  await signIn(page);
+  await follow(page, "Create an app");
+  await page.fill("#slug", "wiki");
+  await page.fill("#origins", `http://wiki.${DOMAIN}`);
+  await press(page, "Create the app");
+  await follow(page, "Issue a key");
+  await page.fill("#name", "web server");
+  await page.check("input[name='scope schema:push']");
+  await press(page, "Issue the key");
+  const key = (await page.textContent("#key")) ?? "";
+  site.service.secrets.add(key);
+  await follow(page, "I have stored it");
+  await page.getByRole("cell", { name: "web server", exact: true }).waitFor();
+  const [{ id = "" } = {}] = await listApps(site.service.service);
+  const app = { id, slug: "wiki", key };
+  await site.service.pushSchema(app, defineSchema({ notes: { title: t.string().required() } }));
+  const json = { title: "Milk" };
+  const row = await site.service.call(app, "/v1/data/db/notes", { method: "POST", json });
+  expect(row.status).toBe(201);
+  await follow(page, "Home");
+  expect(await page.getByRole("row", { name: "wiki" }).textContent()).toContain("1");
+  expect(await page.getByText("Three steps").count()).toBe(0);
+  expect(complaints.filter((text) => /Content Security Policy|Refused/i.test(text))).toEqual([]);
+  await context.close();
+});
+
+test("the keyboard alone: past the navigation, to the app, to a key's end", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await signIn(page);
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(
+    "Skip to the content",
+  );
+  await page.keyboard.press("Enter");
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+  await page.getByRole("link", { name: "wiki" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "Revoke key web server" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Revoke a key" }).waitFor();
+  await page.getByRole("button", { name: "Revoke the key" }).focus();
+  const outline = await page.evaluate(
+    () => getComputedStyle(document.activeElement ?? document.body).outlineStyle,
+  );
+  expect(outline).toBe("solid");
+  await page.keyboard.press("Enter");
+  await page.getByText("revoked").waitFor();
+  await context.close();
+});
+
+describe.each([
+  { colorScheme: "light", width: 1280 },
+  { colorScheme: "dark", width: 360 },
+  { colorScheme: "light", width: 360 },
+  { colorScheme: "dark", width: 1280 },
+] as const)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+  let context: BrowserContext;
+  let page: Page;
+  let keyId: string;
+  beforeAll(async () => {
+    const issued = await issueKey(testDeps(site.service.service), {
+      slug: "wiki",
+      name: `<script>alert(1)</script>\u202e${"x".repeat(10_000)}`,
+      scopes: ["data:read"],
+      expiresAt: new Date(Date.now() + 86_400_000),
+    });
+    keyId = issued.keyId;
+    const viewport = { width, height: 800 };
+    context = await browser.newContext({ colorScheme, viewport, bypassCSP: true });
+    page = await context.newPage();
+    await signIn(page);
+  });
+  afterAll(() => context.close());
+
+  const APP = "/console/apps/wiki";
+  test.each([
+    { name: "home", path: () => "/console" },
+    { name: "apps", path: () => "/console/apps" },
+    { name: "no such app", path: () => "/console/apps?q=nothing" },
+    { name: "a new app", path: () => "/console/new-app" },
+    { name: "keys", path: () => APP },
+    { name: "a new key", path: () => `${APP}/new-key` },
+    { name: "a key to roll", path: () => `${APP}/keys/${keyId}/roll` },
+    { name: "a key to revoke", path: () => `${APP}/keys/${keyId}/revoke` },
+    { name: "settings", path: () => `${APP}/settings` },
+    { name: "to disable", path: () => `${APP}/state` },
+    { name: "to delete", path: () => `${APP}/delete` },
+    { name: "activity", path: () => "/console/activity" },
+    { name: "the password again", path: () => "/console/sign-in" },
+  ])("$name has no accessibility fault and nothing to scroll sideways", async ({ path }) => {
+    await go(page, path());
+    await expectSound(page);
+  });
+
+  test("a refused form and a key on screen have none either", async () => {
+    await go(page, "/console/new-app");
+    await page.fill("#slug", "No such name");
+    await page.fill("#origins", "not a URL");
+    await press(page, "Create the app");
+    await page.getByRole("alert").waitFor();
+    await expectSound(page);
+    await go(page, `${APP}/new-key`);
+    await page.fill("#name", "shown");
+    await press(page, "Issue the key");
+    site.service.secrets.add((await page.textContent("#key")) ?? "");
+    await expectSound(page);
+  });
+});
+
+async function expectSound(page: Page): Promise<void> {
+  expect(await findAxeViolations(page)).toEqual([]);
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  expect(overflow).toBeLessThanOrEqual(0);
+}
