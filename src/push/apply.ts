@@ -16,6 +16,7 @@ import { type PrepareRequest, preparePush } from "./prepare.ts";
 import { busy, type MessageResult, readMessageResult } from "./refusals.ts";
 import { LARGE_TABLE_PAGES, readState } from "./state.ts";
 import type { Plan } from "./step.ts";
+import { takeTurn } from "./take_turn.ts";
 
 /** `log` is told what fails after the push was reported as done. */
 export type PushDeps = { admin: Database; log: Log };
@@ -64,6 +65,7 @@ export async function push(deps: PushDeps, request: PushRequest): Promise<PushRe
     }
     if (dryRun) return { status: "planned", migration, ...told, deferred: resume(false) };
     const isReplay = request.migration !== undefined;
+    await takeTurn();
     const text = renderMessage(request.app.id, { ...prepared, migration, isReplay });
     const result = await runMessage(deps.admin, { text, queue: request.app.id, plan });
     if (result === "applied") {
@@ -91,6 +93,7 @@ async function readAndPrepare(deps: PushDeps, request: PushRequest) {
     largeTablePages: options.largeTablePages ?? LARGE_TABLE_PAGES,
   });
   if (request.journal !== undefined) checkJournal(request.journal, state.migrations);
+  await takeTurn();
   return { ...preparePush(state, request), state };
 }
 

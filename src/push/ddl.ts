@@ -44,30 +44,22 @@ const RENDERERS: Renderers = {
   register: () => [],
 };
 
-/** A plan with its statements, without semicolons. Rendered once, so that what is recorded is what runs. */
-export type RenderedPlan = {
-  plan: Plan;
-  statements: readonly string[];
-  /** How many of them, from the first on, need no lock on an existing table. */
-  early: number;
-  /** Those that a migration records. */
-  recorded: readonly string[];
-};
+/** A plan with the statements that a migration records, without semicolons. */
+export type RenderedPlan = { plan: Plan; recorded: readonly string[] };
 
 /** Generated functions follow from the definition, and are many times larger. */
 const UNRECORDED: ReadonlySet<Step["kind"]> = new Set(["create_functions", "drop_functions"]);
 
 export function renderPlan(plan: Plan): RenderedPlan {
   const { early, late } = splitSteps(plan.steps);
-  const render = (step: Step) => ({ step, statements: renderStep(step) });
-  const first = early.map(render);
-  const all = [...first, ...late.map(render)];
-  return {
-    plan,
-    statements: all.flatMap(({ statements }) => statements),
-    early: first.flatMap(({ statements }) => statements).length,
-    recorded: all.flatMap(({ step, statements }) => (UNRECORDED.has(step.kind) ? [] : statements)),
-  };
+  const recorded = [...early, ...late].filter(({ kind }) => !UNRECORDED.has(kind));
+  return { plan, recorded: recorded.flatMap(renderStep) };
+}
+
+/** All statements of a plan: those that need no lock on an existing table come first. */
+export function renderStatements({ steps }: Plan): { early: string[]; late: string[] } {
+  const { early, late } = splitSteps(steps);
+  return { early: early.flatMap(renderStep), late: late.flatMap(renderStep) };
 }
 
 /** The statements of a step; none for what is only recorded. */

@@ -9,7 +9,7 @@ import { hashColumnSet, TABLE_OWNER, toColumnSet } from "../catalog/mod.ts";
 import { quoteLiteral } from "../db/mod.ts";
 import type { Json } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-import type { RenderedPlan } from "./ddl.ts";
+import { type RenderedPlan, renderStatements } from "./ddl.ts";
 import type { Migration } from "./migration_text.ts";
 import type { PushState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
@@ -38,13 +38,14 @@ export type Prepared = RenderedPlan & {
 };
 
 export function renderMessage(appId: string, prepared: Prepared): string {
-  const { plan, statements, early } = prepared;
+  const { plan } = prepared;
+  const { early, late } = renderStatements(plan);
   return [
     renderLockPush(appId, prepared),
     ...MESSAGE_SETTINGS,
-    ...statements.slice(0, early),
+    ...early,
     ...renderLockTables(plan),
-    ...statements.slice(early),
+    ...late,
     ...plan.steps.flatMap((step) =>
       step.kind === "drop_functions" ? [renderForgetSets(step)] : [],
     ),

@@ -15,6 +15,7 @@ import { preparePush } from "./prepare.ts";
 import type { ReplayedMigration } from "./replayed_migration.ts";
 import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
 import type { Plan } from "./step.ts";
+import { takeTurn } from "./take_turn.ts";
 
 /** A migration file whose definition was checked. */
 export type CheckedMigration = Omit<ReplayedMigration, "isFollowed" | "definition"> & {
@@ -63,8 +64,7 @@ export async function planReplay(
   let state = await readState(admin, app.id, [...names], { largeTablePages: LARGE_TABLE_PAGES });
   const replays: PlannedMigration[] = [];
   for (const one of migrations) {
-    // Other requests have their turn in between.
-    await Bun.sleep(0);
+    await takeTurn();
     const { plan, migration } = prepareNamed(state, one, { app, definition, options });
     if (migration === null) continue;
     replays.push({ migration: toRecord(migration), ...tell(plan) });

@@ -9,6 +9,7 @@ import {
   splitMigrationText,
 } from "./migration_text.ts";
 import type { CheckedMigration } from "./replay.ts";
+import { takeTurn } from "./take_turn.ts";
 
 /** How many a dry run may plan. */
 export const MAX_PLANNED = 100;
@@ -66,8 +67,8 @@ function describeTexts(dryRun: boolean): Detail {
 async function readMigrations(texts: readonly string[]) {
   const read: ReturnType<typeof readMigration>[] = [];
   for (const text of texts) {
+    await takeTurn();
     read.push(readMigration(text));
-    await Bun.sleep(0);
   }
   return read;
 }

@@ -25,6 +25,7 @@ import { readPushBody } from "./body.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
 import type { Planning } from "./planning.ts";
 import { readMigrationJson, readStatusJson } from "./status.ts";
+import { takeTurn } from "./take_turn.ts";
 
 export type PushRouteDeps = {
   /** A pool of the login that pushes. */
@@ -69,8 +70,9 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
 async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   refuseQuery(context.query);
   checkJsonBody(context.request);
-  const body = checkObject(parseJson(await readText(context.request, MAX_BYTES)));
-  const request = readPushBody(body);
+  const text = await readText(context.request, MAX_BYTES);
+  await takeTurn();
+  const request = readPushBody(checkObject(parseJson(text)));
   const app = await beginPush(deps, context.principal, { isApplying: false });
   const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
   return await answerPush(deps, await push(deps, { app, ...request, options }));
