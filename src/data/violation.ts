@@ -9,11 +9,14 @@ import { type Detail, Problem } from "../problem.ts";
 import { atRow } from "./read_batch.ts";
 import { REQUIRED } from "./values.ts";
 
+type Column = RecordedTable["definition"]["columns"][number];
 export type BrokenRow = { table: RecordedTable; isDelete: boolean };
 
-const MESSAGES: Readonly<Record<Violation["kind"], (columns: readonly string[]) => string>> = {
+type Describe = (columns: readonly Column[]) => string;
+
+const MESSAGES: Readonly<Record<Violation["kind"], Describe>> = {
   unique: (columns) => `Must be unique: another row has this ${showTogether(columns)}`,
-  reference: () => "No row has this id",
+  reference: ([column]) => `No row of ${column?.table ?? "that table"} has this id`,
   required: () => REQUIRED,
   value: () => "Does not fit the column",
 };
@@ -28,18 +31,17 @@ export function toProblem(violation: Violation, row: BrokenRow): Problem {
   if (violation.kind === "reference" && row.isDelete) return new Problem("still_referenced");
   const columns = blame(violation, row);
   const message = MESSAGES[violation.kind](columns);
-  const faults = columns.map((name) => ({ path: `/${name}`, message }));
+  const faults = columns.map(({ name }) => ({ path: `/${name}`, message }));
   const { row: index } = violation;
   const details = index === undefined ? faults : faults.map((fault) => atRow(index, fault));
   if (violation.kind !== "unique") return toInvalid(details);
   return new Problem("unique_violation", details.length === 0 ? {} : { details });
 }
 
-function showTogether(columns: readonly string[]): string {
-  const last = columns.at(-1) ?? "";
-  return columns.length < 2
-    ? last
-    : `combination of ${columns.slice(0, -1).join(", ")} and ${last}`;
+function showTogether(columns: readonly Column[]): string {
+  const names = columns.map(({ name }) => name);
+  const last = names.at(-1) ?? "";
+  return names.length < 2 ? last : `combination of ${names.slice(0, -1).join(", ")} and ${last}`;
 }
 
 /** The refusal of values, with all known faults. */
@@ -51,9 +53,9 @@ export function toInvalid(details: Detail[]): Problem {
 }
 
 /** The columns at fault, of those that the app is served: a constraint may include others. */
-function blame({ constraint, column }: Violation, { table }: BrokenRow): string[] {
+function blame({ constraint, column }: Violation, { table }: BrokenRow): Column[] {
   const named =
     constraint === undefined ? undefined : findConstraint(table.whole, constraint)?.columns;
   const columns = column === undefined ? (named ?? []) : [column];
-  return columns.filter((name) => table.definition.columns.some((own) => own.name === name));
+  return columns.flatMap((name) => table.definition.columns.filter((own) => own.name === name));
 }

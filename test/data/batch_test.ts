@@ -149,7 +149,7 @@ const REFUSED: readonly Refused[] = [
     name: "a dangling reference",
     body: () => [good(0), { ...good(1), project: MISSING }, { title: "taken" }],
     code: "validation_failed",
-    details: [{ path: "/1/project", message: "No row has this id" }],
+    details: [{ path: "/1/project", message: "No row of projects has this id" }],
   },
   {
     name: "a clash before a dangling reference",

@@ -197,7 +197,7 @@ const ROWS: readonly Row[] = [
     call: () => post({ title: "t", project: MISSING }),
     code: "validation_failed",
     message: "Some values do not fit their columns; nothing was written",
-    details: [{ path: "/project", message: "No row has this id" }],
+    details: [{ path: "/project", message: "No row of projects has this id" }],
   },
   ...(["GET", "POST", "PATCH", "DELETE"] as const).map(
     (method): Row => ({

@@ -283,7 +283,7 @@ const BAD: readonly Bad[] = [
     "[]",
   ]),
   ...bad("ref", "Must be a uuid", ['"x"', "{}"]),
-  ...bad("ref", "No row has this id", [`"${NIL}"`]),
+  ...bad("ref", "No row of parents has this id", [`"${NIL}"`]),
   ...bad("timestamp", TIME, [
     '"2026-01-02T03:04:05"',
     '"2026-01-02"',
