@@ -65,7 +65,7 @@ export async function push(deps: PushDeps, request: PushRequest): Promise<PushRe
     }
     if (dryRun) return { status: "planned", migration, ...told, deferred: resume(false) };
     const isReplay = request.migration !== undefined;
-    await takeTurn();
+    await takeTurn(request.app.id);
     const text = renderMessage(request.app.id, { ...prepared, migration, isReplay });
     const result = await runMessage(deps.admin, { text, queue: request.app.id, plan });
     if (result === "applied") {
@@ -93,7 +93,7 @@ async function readAndPrepare(deps: PushDeps, request: PushRequest) {
     largeTablePages: options.largeTablePages ?? LARGE_TABLE_PAGES,
   });
   if (request.journal !== undefined) checkJournal(request.journal, state.migrations);
-  await takeTurn();
+  await takeTurn(app.id);
   return { ...preparePush(state, request), state };
 }
 

@@ -64,7 +64,7 @@ export async function planReplay(
   let state = await readState(admin, app.id, [...names], { largeTablePages: LARGE_TABLE_PAGES });
   const replays: PlannedMigration[] = [];
   for (const one of migrations) {
-    await takeTurn();
+    await takeTurn(app.id);
     const { plan, migration } = prepareNamed(state, one, { app, definition, options });
     if (migration === null) continue;
     replays.push({ migration: toRecord(migration), ...tell(plan) });

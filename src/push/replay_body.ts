@@ -27,11 +27,14 @@ export type ReplayBody = {
  *
  * @throws {Problem} invalid_schema — all faults at once
  */
-export async function readReplayBody(body: Readonly<Record<string, unknown>>): Promise<ReplayBody> {
+export async function readReplayBody(
+  body: Readonly<Record<string, unknown>>,
+  appId: string,
+): Promise<ReplayBody> {
   const { dryRun, details: flagFaults } = readDryRun(body);
   const read = readDefinition(body["definition"]);
   const texts = readTexts(body["migrations"], dryRun ? MAX_PLANNED : 1);
-  const migrations = await readMigrations(texts ?? []);
+  const migrations = await readMigrations(texts ?? [], appId);
   const details = [
     ...("faults" in read ? read.faults.map(toDetail) : []),
     ...(texts === undefined ? [describeTexts(dryRun)] : []),
@@ -64,10 +67,10 @@ function describeTexts(dryRun: boolean): Detail {
 }
 
 /** Each is as large as a push may be: other requests have their turn in between. */
-async function readMigrations(texts: readonly string[]) {
+async function readMigrations(texts: readonly string[], appId: string) {
   const read: ReturnType<typeof readMigration>[] = [];
   for (const text of texts) {
-    await takeTurn();
+    await takeTurn(appId);
     read.push(readMigration(text));
   }
   return read;

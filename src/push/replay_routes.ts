@@ -52,13 +52,13 @@ async function handleMigration(
   body: Body,
 ): Promise<Response> {
   const app = await beginPush(deps, principal, { isApplying: true });
-  const { next, definition } = await readReplayBody(body);
+  const { next, definition } = await readReplayBody(body, app.id);
   if (next === undefined) throw new Error("A body that is no dry run has no migration");
   return await answerPush(deps, await replay(deps, next, toRequest(deps, app, definition)));
 }
 
 async function handleDryRun(deps: PushRouteDeps, app: App, body: Body): Promise<Response> {
-  const { migrations, definition } = await readReplayBody(body);
+  const { migrations, definition } = await readReplayBody(body, app.id);
   return answerJson(await planReplay(deps, migrations, toRequest(deps, app, definition)));
 }
 

@@ -71,7 +71,7 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
   refuseQuery(context.query);
   checkJsonBody(context.request);
   const text = await readText(context.request, MAX_BYTES);
-  await takeTurn();
+  await takeTurn(context.principal.appId);
   const request = readPushBody(checkObject(parseJson(text)));
   const app = await beginPush(deps, context.principal, { isApplying: false });
   const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };

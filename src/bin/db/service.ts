@@ -105,7 +105,7 @@ async function pushStraight(
 type App = { id: string; slug: string };
 
 async function replayStraight(deps: PushDeps, app: App, request: ReplayRequest): Promise<Pushed> {
-  const { definition, next } = await readReplayBody(request);
+  const { definition, next } = await readReplayBody(request, app.id);
   if (next === undefined) throw new Error("A replay of no migration");
   const { deferred, ...pushed } = await replay(deps, next, { app, definition, options: {} });
   await deferred;
@@ -113,7 +113,7 @@ async function replayStraight(deps: PushDeps, app: App, request: ReplayRequest):
 }
 
 async function planStraight(admin: Database, app: App, request: ReplayRequest): Promise<Pushed> {
-  const { definition, migrations } = await readReplayBody({ ...request, dryRun: true });
+  const { definition, migrations } = await readReplayBody({ ...request, dryRun: true }, app.id);
   return await planReplay({ admin }, migrations, { app, definition, options: {} });
 }
 
