@@ -267,6 +267,14 @@ test("a change that cannot be written to the audit log is not made", async () =>
   }
 });
 
+test("whoever rolls a key over is told how long the old one works, beside the key that is piped", async () => {
+  await admin.run("create-app", "piping");
+  const issued = await admin.json("issue-key", "piping");
+  const { code, out, err } = await admin.run("roll-key", String(issued["keyId"]));
+  expect([code, out]).toEqual([0, expect.stringMatching(/^rh_\S+\n$/)]);
+  expect(err).toMatch(/^The old key works until \d{4}-\S+Z\n$/m);
+});
+
 test("a key is rolled over and listed; an app's limit is set", async () => {
   await admin.run("create-app", "rolling");
   const issued = await admin.json("issue-key", "rolling", "--name", "server");

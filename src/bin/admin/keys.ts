@@ -67,6 +67,7 @@ const rollKeyTask: AdminTask = async (deps, args) => {
       old: { keyId, expiresAt: rolled.oldExpiresAt.toISOString() },
     },
     lines: [rolled.text],
+    notes: [`The old key works until ${rolled.oldExpiresAt.toISOString()}`],
   };
 };
 

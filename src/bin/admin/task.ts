@@ -27,8 +27,12 @@ export type AdminDeps = {
   /** Asks the person at the terminal, as a terminal's `ask` does. */
   ask: Terminal["ask"];
 };
-/** The result of a task: a document for `--json`, and lines for people. */
-export type AdminResult = { document: unknown; lines: readonly string[] };
+/** The result of a task: a document for `--json`, and lines for people; notes go to standard error, beside what is piped. */
+export type AdminResult = {
+  document: unknown;
+  lines: readonly string[];
+  notes?: readonly string[];
+};
 export type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<AdminResult>;
 
 const ABOUT = `Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of a running rowhouse dev (${DEV_FILE}).`;
@@ -61,7 +65,11 @@ async function runTask(
     IDENTITY_URL: config.IDENTITY_URL ?? identityUrl,
     IDENTITY_SECRET: config.IDENTITY_SECRET ?? identitySecrets,
   };
-  const { document, lines } = await withDatabase(address, config, async (admin) => {
+  const {
+    document,
+    lines,
+    notes = [],
+  } = await withDatabase(address, config, async (admin) => {
     await checkMigrated(admin);
     const makeId = () => Bun.randomUUIDv7();
     return await task(
@@ -70,7 +78,10 @@ async function runTask(
     );
   });
   if (args.has("json")) terminal.say(toDocument(document));
-  else for (const line of lines) terminal.say(line);
+  else {
+    for (const line of lines) terminal.say(line);
+    for (const note of notes) terminal.warn(note);
+  }
   return EXIT.done;
 }
 

@@ -13,7 +13,7 @@ import {
 } from "../../push/mod.ts";
 import { EXIT, RefusedError } from "../cli/command.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
-import type { Destination, SchemaService } from "./service.ts";
+import { type Destination, type SchemaService, withDestination } from "./service.ts";
 
 /** The journal of a `rowhouse dev`, in the project's folder. */
 export const DEV_JOURNAL = join(HIDDEN_FOLDER, "migrations");
@@ -61,7 +61,9 @@ export async function checkJournalFiles(
   if (faults.length === 0) return { ...checked, stale };
   const isDiverged = faults.some(({ code }) => code === "diverged");
   const lines = [
-    ...faults.map(({ message }) => message.replaceAll(PULL, toPull(place.destination))),
+    ...faults.map(({ message }) =>
+      message.replaceAll(PULL, withDestination(PULL, place.destination)),
+    ),
     `The project's migrations are in ${relative(place.folder, place.journal)}`,
   ];
   throw new RefusedError(lines.join("\n"), EXIT.refused, {
@@ -73,14 +75,6 @@ export async function checkJournalFiles(
 }
 
 const PULL = "rowhouse db pull";
-
-/** The command that pulls from there: without its flag it would pull from somewhere else. */
-function toPull(destination: Destination): string {
-  if (destination.kind === "database") return `${PULL} --app ${destination.app}`;
-  const { target, place } = destination;
-  const isNamed = place !== undefined && target.keyVariable !== undefined;
-  return isNamed ? `${PULL} --to ${place.name}` : PULL;
-}
 
 /** Whether the files are those of another database: the first of them is not the first migration of this one. */
 function isOfAnother(files: readonly JournalFile[], recorded: readonly MigrationRecord[]): boolean {

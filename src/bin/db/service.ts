@@ -65,6 +65,14 @@ export type Destination =
     }
   | { kind: "database"; address: Address; app: string; isDev?: boolean };
 
+/** A command that goes there: without its flag it might go somewhere else. */
+export function withDestination(command: string, destination: Destination): string {
+  if (destination.kind === "database") return `${command} --app ${destination.app}`;
+  const { target, place } = destination;
+  const isNamed = place !== undefined && target.keyVariable !== undefined;
+  return isNamed ? `${command} --to ${place.name}` : command;
+}
+
 /** Runs a task against the service of a destination. */
 export async function withService<Result>(
   destination: Destination,

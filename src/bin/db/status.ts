@@ -16,7 +16,7 @@ import { findDestination } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { planHistory } from "./history.ts";
 import { checkJournalFiles, findJournalFolder } from "./journal.ts";
-import { type Destination, type SchemaService, withService } from "./service.ts";
+import { type Destination, type SchemaService, withDestination, withService } from "./service.ts";
 
 /** Changes nothing; exits with 1 if the database differs from the record, or the schema cannot be pushed. */
 export async function runStatus(setting: Setting): Promise<ExitCode> {
@@ -48,7 +48,7 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
   } else {
     for (const line of describeStatus(status, apps)) terminal.say(line);
     if (pending instanceof Error) terminal.warn(toPrintable(explain(pending)));
-    else if (pending !== null) terminal.say(describePending(pending));
+    else if (pending !== null) terminal.say(describePending(pending, destination));
     for (const { thing, wanted, found } of drift ?? [])
       terminal.say(toPrintable(`Drift: ${thing}: expected ${wanted}, found ${found}`));
   }
@@ -129,9 +129,10 @@ export async function planDefinition(
   return [...(plan.replays ?? []).flatMap(({ steps }) => steps), ...plan.steps];
 }
 
-function describePending(steps: readonly string[]): string {
+function describePending(steps: readonly string[], destination: Destination): string {
   if (steps.length === 0) return "The schema is up to date";
-  return `Pending: ${steps.length} ${steps.length === 1 ? "step" : "steps"}; see rowhouse db plan`;
+  const plan = withDestination("rowhouse db plan", destination);
+  return `Pending: ${steps.length} ${steps.length === 1 ? "step" : "steps"}; see ${plan}`;
 }
 
 function describeStatus(status: Status, apps: readonly TableApps[] | null): string[] {
