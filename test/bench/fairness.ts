@@ -1,5 +1,12 @@
 /** `bench fairness`: what an app waits while another floods, with turns by app and with one queue for all. @module */
-import { type Flooded, makeFlood, measureFlood, p99, withOneQueue } from "../storm/flood.ts";
+import {
+  FLOOD_OPTIONS,
+  type Flooded,
+  makeFlood,
+  measureFlood,
+  p99,
+  withOneQueue,
+} from "../storm/flood.ts";
 import { openTestService } from "../support/service.ts";
 import type { BenchOptions } from "./options.ts";
 import { show, table, times } from "./print.ts";
@@ -10,7 +17,11 @@ export type FairnessResult = Awaited<ReturnType<typeof benchFairness>>;
 
 export async function benchFairness(options: BenchOptions) {
   const { pool, rounds, seconds } = options;
-  const service = await openTestService({ connections: pool, shape: "one" });
+  const service = await openTestService({
+    connections: pool,
+    shape: "one",
+    service: FLOOD_OPTIONS,
+  });
   try {
     const flood = await makeFlood(service);
     await measureFlood(flood, 1);

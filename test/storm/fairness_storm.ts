@@ -1,14 +1,22 @@
 /** With turns by app and with one queue for all, in one run: what the second app waits, and what the first one loses. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openTestService, type TestService } from "../support/service.ts";
-import { type Flood, type Flooded, makeFlood, measureFlood, p99, withOneQueue } from "./flood.ts";
+import {
+  FLOOD_OPTIONS,
+  type Flood,
+  type Flooded,
+  makeFlood,
+  measureFlood,
+  p99,
+  withOneQueue,
+} from "./flood.ts";
 
 const SECONDS = 6;
 
 let service: TestService;
 let flood: Flood;
 beforeAll(async () => {
-  service = await openTestService({ connections: 10 });
+  service = await openTestService({ connections: 10, service: FLOOD_OPTIONS });
   flood = await makeFlood(service);
 });
 afterAll(() => service.close());
