@@ -17,12 +17,25 @@ export const TEXT = "pg_catalog.text";
  * The tenant and UTC, for this transaction only; one plan serves every tenant. A plan that a session makes while a table is
  * small would read it whole, and stay while the table grows: so indexes are always used, for cascades too.
  */
-export function setTenant(app: string): string {
-  return `  perform pg_catalog.set_config('${APP_SETTING}', ${app}::${TEXT}, true),
-    pg_catalog.set_config('timezone', 'UTC', true),
-    pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true),
-    pg_catalog.set_config('enable_seqscan', 'off', true);`;
+export function setTenant(
+  app: string,
+  others: readonly (readonly [string, string])[] = [],
+): string {
+  const settings = [...SETTINGS, ...others].map(
+    ([name, value]) => `,
+    pg_catalog.set_config('${name}', '${value}', true)`,
+  );
+  return `  perform pg_catalog.set_config('${APP_SETTING}', ${app}::${TEXT}, true)${settings.join("")};`;
 }
+
+const SETTINGS = [
+  ["timezone", "UTC"],
+  ["plan_cache_mode", "force_generic_plan"],
+  ["enable_seqscan", "off"],
+] as const;
+
+/** A page's plan is for any limit, and may look so dear that PostgreSQL would compile it to machine code in each call. */
+const NO_COMPILATION = [["jit", "off"]] as const;
 
 export const EQUALS = "operator(pg_catalog.=)";
 
@@ -41,7 +54,8 @@ export function isProved(endpoint: Endpoint): string {
 
 /** The start of a body: sets the tenant, and refuses without a proof. */
 export function beginAs(endpoint: Endpoint): string {
-  return `${setTenant(placeholdersOf(endpoint).app)}
+  const settings = endpoint === "list" ? NO_COMPILATION : [];
+  return `${setTenant(placeholdersOf(endpoint).app, settings)}
   if not ${isProved(endpoint)} then
     return rowhouse.refuse_key();
   end if;`;

@@ -105,7 +105,7 @@ function lookAtPage(table: ColumnSet, rows: string): string {
 function tagOfPage(table: ColumnSet): string {
   const { limit, offset, bytes } = placeholdersOf("list");
   const parts = [
-    `(select "$seed"."value" from rowhouse."tag_seed" as "$seed")`,
+    `(select "$seed"."value" from rowhouse."tag_seed" as "$seed" where "$seed"."is_only")`,
     `pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time())`,
     `${quoteLiteral(hashColumnSet(table))}::pg_catalog.bytea`,
     ...[limit, offset, bytes].map((name) => `pg_catalog.int4send(${name})`),

@@ -113,7 +113,11 @@ set auto_explain.log_format = json; set auto_explain.log_level = notice; set cli
     expect([name, done]).toEqual([name, !refused]);
     const plans = notices
       .filter((notice) => notice.includes('"Plan":'))
-      .map((notice) => JSON.parse(notice.slice(notice.indexOf("{"))) as { Plan: Node });
+      .map(
+        (notice) => JSON.parse(notice.slice(notice.indexOf("{"))) as { Plan: Node; JIT?: unknown },
+      );
+    // A plan that looks dear is compiled to machine code in each call, which takes a hundred times as long as the call.
+    expect([name, plans.filter((plan) => plan.JIT !== undefined)]).toEqual([name, []]);
     found.push({ call: name, scans: plans.flatMap(({ Plan }) => findScans(Plan)) });
   }
   await sql.end();
@@ -133,8 +137,10 @@ function findScans(node: Node): Node[] {
 function findWasteful(found: { call: string; scans: Node[] }[]): unknown[] {
   return found.flatMap(({ call, scans }) =>
     scans
-      // It has one row, of no app.
-      .filter((scan) => scan["Relation Name"] !== "tag_seed")
+      // It has one row, of no app, which is found by its key.
+      .filter(
+        (scan) => scan["Relation Name"] !== "tag_seed" || !/is_only/.test(scan["Index Cond"] ?? ""),
+      )
       .filter((scan) => {
         const condition = scan["Index Cond"] ?? scan["Recheck Cond"] ?? "";
         return !/app_id/.test(condition) || (!/list/.test(call) && !/ AND /.test(condition));
