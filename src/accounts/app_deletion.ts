@@ -3,6 +3,7 @@ import { type Database, readSqlState, SERVICE_QUEUE, SIGNALS, SignalError } from
 import { type Detail, Problem, type ProblemCode } from "../problem.ts";
 import { OPERATOR } from "./audit.ts";
 import { unknownApp } from "./keys.ts";
+import { type Act, runAct } from "./run_act.ts";
 
 type Deps = { admin: Database };
 
@@ -115,18 +116,8 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   "55P03": BUSY,
 };
 
-type Statement = { text: string; values: (string | number)[] };
-
-async function run<Row>(
-  { admin }: Deps,
-  slug: string,
-  { text, values }: Statement,
-): Promise<Row[]> {
-  try {
-    return await admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
-  } catch (error) {
-    throw refuseDeletion(error, slug);
-  }
+function run<Row>({ admin }: Deps, slug: string, act: Act): Promise<Row[]> {
+  return runAct(admin, act, (error) => refuseDeletion(error, slug));
 }
 
 /** What to throw for an error of a step. */

@@ -1,9 +1,10 @@
 /** What becomes of an app: it is renamed, disabled and enabled again. Each act is in the audit log. @module */
-import { type Database, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
+import { type Database, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { checkSlug } from "./apps.ts";
 import { OPERATOR } from "./audit.ts";
 import { refuseUnknownApp } from "./keys.ts";
+import { type Act, runAct } from "./run_act.ts";
 
 type Deps = { admin: Database };
 
@@ -47,16 +48,6 @@ export async function setAppDisabled(
   return row?.is_done === true;
 }
 
-type Statement = { text: string; values: (string | boolean)[] };
-
-async function run<Row>(
-  { admin }: Deps,
-  slug: string,
-  { text, values }: Statement,
-): Promise<Row[]> {
-  try {
-    return await admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
-  } catch (error) {
-    throw refuseUnknownApp(error, slug);
-  }
+function run<Row>({ admin }: Deps, slug: string, act: Act): Promise<Row[]> {
+  return runAct(admin, act, (error) => refuseUnknownApp(error, slug));
 }

@@ -1,11 +1,12 @@
 /** Grants: one role per person and app, given and taken by an operator. Nothing but the row grants access. @module */
-import { type Database, SERVICE_QUEUE, SIGNALS, SignalError } from "../db/mod.ts";
+import { type Database, SIGNALS, SignalError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { ROLE_PATTERN, ROLE_WORDS } from "../std/stored_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
 import { refuseUnknownApp } from "./keys.ts";
+import { type Act, runAct } from "./run_act.ts";
 import { unknownUser } from "./users.ts";
 
 export const ROLE = new RegExp(ROLE_PATTERN);
@@ -63,15 +64,9 @@ export async function revokeRole(
 
 type Of = { email: string; slug: string };
 
-async function run<Row>(
-  admin: Database,
-  { email, slug }: Of,
-  { text, values }: { text: string; values: string[] },
-): Promise<Row[]> {
-  try {
-    return await admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
-  } catch (error) {
+function run<Row>(admin: Database, { email, slug }: Of, act: Act): Promise<Row[]> {
+  return runAct(admin, act, (error) => {
     const isUser = error instanceof SignalError && error.signal === SIGNALS.unknownUser;
-    throw isUser ? unknownUser(email) : refuseUnknownApp(error, slug);
-  }
+    return isUser ? unknownUser(email) : refuseUnknownApp(error, slug);
+  });
 }

@@ -5,6 +5,7 @@ import { quote } from "../std/quote.ts";
 import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
 import { type LinkDeps, makeLink } from "./password_links.ts";
+import { type Act, runAct } from "./run_act.ts";
 
 export const CONSOLE_ROLES = ["admin", "super_admin"] as const;
 export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
@@ -63,7 +64,7 @@ export async function makePasswordLink(
   const link = makeLink(deps);
   await run(deps.admin, email, {
     text: "select rowhouse.make_password_link($1, $2, decode($3, 'hex'), $4, to_timestamp($5), $6)",
-    parameters: [email, link.id, link.proof, link.secretId, link.expiresAtS, OPERATOR],
+    values: [email, link.id, link.proof, link.secretId, link.expiresAtS, OPERATOR],
   });
   return { email, linkText: link.text };
 }
@@ -81,7 +82,7 @@ export async function setConsoleRole(
   const email = readEmail(text);
   await run(deps.admin, email, {
     text: "select rowhouse.set_console_role($1, $2, $3)",
-    parameters: [email, role ?? null, OPERATOR],
+    values: [email, role ?? null, OPERATOR],
   });
 }
 
@@ -98,7 +99,7 @@ export async function setDisabled(
   const email = readEmail(text);
   await run(deps.admin, email, {
     text: "select rowhouse.set_disabled($1, $2, $3)",
-    parameters: [email, disabled, OPERATOR],
+    values: [email, disabled, OPERATOR],
   });
 }
 
@@ -111,7 +112,7 @@ export async function deleteUser(deps: { admin: Database }, text: string): Promi
   const email = readEmail(text);
   const [row] = await run<{ id: string }>(deps.admin, email, {
     text: "select rowhouse.delete_user($1, $2)::text as id",
-    parameters: [email, OPERATOR],
+    values: [email, OPERATOR],
   });
   if (row === undefined) throw new Error("The deletion of a person gave no row");
   return row.id;
@@ -126,23 +127,13 @@ export async function endSessionsOf(deps: { admin: Database }, text: string): Pr
   const email = readEmail(text);
   const [row] = await run<{ ended: number }>(deps.admin, email, {
     text: "select rowhouse.end_sessions($1, $2) as ended",
-    parameters: [email, OPERATOR],
+    values: [email, OPERATOR],
   });
   return row?.ended ?? 0;
 }
 
-type Change = { text: string; parameters: (string | number | boolean | null)[] };
-
-async function run<Row>(
-  admin: Database,
-  email: string,
-  { text, parameters }: Change,
-): Promise<Row[]> {
-  try {
-    return await admin.query<Row>(text, parameters, { retry: "unsafe", queue: SERVICE_QUEUE });
-  } catch (error) {
-    throw toRefusal(error, email);
-  }
+function run<Row>(admin: Database, email: string, act: Act): Promise<Row[]> {
+  return runAct(admin, act, (error) => toRefusal(error, email));
 }
 
 const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {
