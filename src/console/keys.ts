@@ -2,6 +2,7 @@
 import { type ListedKey, showConsoleApp } from "../accounts/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
+import { Problem } from "../problem.ts";
 import { answerAppPage } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "./parts.ts";
@@ -86,7 +87,11 @@ function renderActs(slug: string, { keyId, name }: ListedKey): Html {
 <a class="button button-danger button-small" href="${path}/revoke">Revoke${what}</a></span>`;
 }
 
-/** The key of a page, by its id, if it is in force. */
-export function findActive(keys: readonly ListedKey[], keyId: string): ListedKey | undefined {
-  return keys.find((key) => key.keyId === keyId && key.status === "active");
+/** The key that an address names, and whose app it is. @throws {Problem} not_found — it is not in force */
+export async function readActiveKey({ deps, cookies, context }: Visit) {
+  const { app: slug = "", key: keyId = "" } = context.params;
+  const { me, keys } = await showConsoleApp(deps, cookies, slug);
+  const key = keys.find((one) => one.keyId === keyId && one.status === "active");
+  if (key === undefined) throw new Problem("not_found");
+  return { me, slug, keyId, key };
 }

@@ -1,23 +1,15 @@
 /** Revoking a key: from then on every process refuses it. @module */
-import { revokeKeyByConsole, showConsoleApp } from "../accounts/mod.ts";
+import { revokeKeyByConsole } from "../accounts/mod.ts";
 import { answerSeeOther, html } from "../pages/mod.ts";
-import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";
 import { answerToSignIn, type Visit } from "./enter.ts";
-import { findActive } from "./keys.ts";
+import { readActiveKey } from "./keys.ts";
 import { renderActForm, renderText, renderTime } from "./parts.ts";
 import { toAppPath, toKeyPath } from "./paths.ts";
 
-export async function answerRevocation({
-  deps,
-  cookies,
-  context,
-  token,
-}: Visit): Promise<Response> {
-  const { app: slug = "", key: keyId = "" } = context.params;
-  const { me, keys } = await showConsoleApp(deps, cookies, slug);
-  const key = findActive(keys, keyId);
-  if (key === undefined) throw new Problem("not_found");
+export async function answerRevocation(visit: Visit): Promise<Response> {
+  const { deps, context, token } = visit;
+  const { me, slug, keyId, key } = await readActiveKey(visit);
   if (!me.isFresh) return answerToSignIn(context);
   const form = renderActForm({
     action: `${toKeyPath(slug, keyId)}/revoke`,

@@ -11,7 +11,7 @@ import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";
 import { answerToSignIn, type Visit } from "./enter.ts";
 import { answerIssuedKey } from "./issued_key.ts";
-import { findActive } from "./keys.ts";
+import { readActiveKey } from "./keys.ts";
 import { renderActForm, renderFault, renderSelect, renderText } from "./parts.ts";
 import { toAppPath, toKeyPath } from "./paths.ts";
 import { readKeyId, toMessages } from "./read.ts";
@@ -44,14 +44,9 @@ export async function answerRollForm(visit: Visit): Promise<Response> {
   }
 }
 
-async function answerForm(
-  { deps, cookies, context, token }: Visit,
-  faults: readonly string[],
-): Promise<Response> {
-  const { app: slug = "", key: keyId = "" } = context.params;
-  const { me, keys } = await showConsoleApp(deps, cookies, slug);
-  const key = findActive(keys, keyId);
-  if (key === undefined) throw new Problem("not_found");
+async function answerForm(visit: Visit, faults: readonly string[]): Promise<Response> {
+  const { deps, context, token } = visit;
+  const { me, slug, keyId, key } = await readActiveKey(visit);
   if (!me.isFresh) return answerToSignIn(context);
   const form = renderActForm({
     action: `${toKeyPath(slug, keyId)}/roll`,
