@@ -1,11 +1,11 @@
 /** `rowhouse admin` on what becomes of an app: renamed, disabled and enabled again. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import postgres from "postgres";
 import { setAppDisabled } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { eventually } from "../support/eventually.ts";
+import { whileDone } from "../support/held_lock.ts";
 import { makePerson, sharedCookie, signInAs, visit } from "../support/people.ts";
 import { freshName } from "../support/push.ts";
 import { callService, definitionOf, type TestApp } from "../support/service.ts";
@@ -118,20 +118,24 @@ test("a renamed app keeps its id, rows and keys, and is known by its new slug on
 
 /** Runs `second` until it waits for a transaction that has done `first`, which ends then. */
 async function runBehind(first: string, second: () => Promise<unknown>): Promise<void> {
-  const sql = postgres(admin.service.database.adminUrl, { max: 2, onnotice: () => undefined });
-  let waiting: Promise<unknown> | undefined;
-  try {
-    await sql.begin(async (session) => {
-      await session.unsafe(first);
-      const [self] = await session.unsafe("select pg_backend_pid() as pid");
-      waiting = second();
-      const blocked = "select from pg_stat_activity where $1 = any (pg_blocking_pids(pid))";
-      await eventually(async () => (await sql.unsafe(blocked, [self?.["pid"]])).length > 0);
-    });
-    await waiting;
-  } finally {
-    await sql.end();
-  }
+  const begun = await whileDone(
+    admin.service.database.adminUrl,
+    { text: first },
+    async (session) => {
+      const [self] = await session.unsafe("select pg_backend_pid()::int4 as pid");
+      const waiting = second();
+      await eventually(async () => {
+        const [found] = await admin.service.service.admin.query<{ n: number }>(
+          "select count(*)::int4 as n from pg_stat_activity where $1::int4 = any (pg_blocking_pids(pid))",
+          [Number(self?.["pid"])],
+          { retry: "safe", queue: SERVICE_QUEUE },
+        );
+        return found?.n !== 0;
+      });
+      return { waiting };
+    },
+  );
+  await begun.waiting;
 }
 
 test.each([

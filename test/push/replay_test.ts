@@ -1,10 +1,10 @@
 /** A project's migrations applied one by one where they are missing: in order, from the definition in the text, and as hostile input. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import postgres from "postgres";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { checksumOf, type Migration } from "../../src/push/migration_text.ts";
 import { eventually } from "../support/eventually.ts";
+import { whileDone } from "../support/held_lock.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -233,9 +233,11 @@ test("an app has one dry run at a time, which holds up no other app's, and count
   const dryRun = (as: TestApp) =>
     postMigrations({ service, app: as }, history, now, { dryRun: true });
   expect((await dryRun(app)).status).toBe(200);
-  const sql = postgres(service.database.adminUrl, { max: 1, onnotice: () => undefined });
-  const first = await sql.begin(async (session) => {
-    await session`select from rowhouse.push_allowances where app_id = ${app.id} for update`;
+  const held = {
+    text: "select from rowhouse.push_allowances where app_id = $1 for update",
+    values: [app.id],
+  };
+  const first = await whileDone(service.database.adminUrl, held, async () => {
     const waiting = dryRun(app);
     await eventually(async () => {
       const [found] = await sqlWaits();
@@ -247,7 +249,6 @@ test("an app has one dry run at a time, which holds up no other app's, and count
     return { waiting };
   });
   expect((await first.waiting).status).toBe(200);
-  await sql.end();
 
   const statuses: number[] = [];
   for (let n = 0; n < PUSHES_PER_HOUR; n++)

@@ -47,15 +47,25 @@ export async function whileRowLocked<Result>(
   id: string,
   use: (session: postgres.TransactionSql) => Promise<Result>,
 ): Promise<Result> {
+  const text = "select id from data.todos where id = $1 for update";
+  return await whileDone(adminUrl, { text, values: [id] }, use);
+}
+
+/** Runs `use` while another session has run a statement and not ended its transaction, which it does then. */
+export async function whileDone<Result>(
+  adminUrl: string,
+  { text, values = [] }: { text: string; values?: string[] },
+  use: (session: postgres.TransactionSql) => Promise<Result>,
+): Promise<Result> {
   const sql = postgres(adminUrl, { max: 1, onnotice: () => undefined });
-  const lock = async (session: postgres.TransactionSql) => {
+  const hold = async (session: postgres.TransactionSql) => {
     // Of two sessions that wait for each other, the service's is to find out first.
     await session.unsafe("set local deadlock_timeout = '30s'");
-    await session.unsafe("select id from data.todos where id = $1 for update", [id]);
+    await session.unsafe(text, values);
     return { result: await use(session) };
   };
   try {
-    return (await sql.begin(lock)).result;
+    return (await sql.begin(hold)).result;
   } finally {
     await sql.end();
   }
