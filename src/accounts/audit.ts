@@ -18,6 +18,8 @@ export type AuditEntry = {
   userId: string | null;
   email: string | null;
   app: string | null;
+  /** From which address, where a browser did it. */
+  client: string | null;
   details: Record<string, unknown>;
 };
 
@@ -25,7 +27,7 @@ export type AuditEntry = {
 export async function listAudit(deps: { admin: Database }, limit: number): Promise<AuditEntry[]> {
   const [row] = await deps.admin.query<{ entries: string }>(
     `select coalesce(json_agg(entry order by entry.id desc), '[]')::text as entries from (
-      select audit.id, at, actor, action, user_id as "userId", email, app, details
+      select audit.id, at, actor, action, user_id as "userId", email, app, client, details
       from rowhouse.audit left join rowhouse.users on users.id = audit.user_id
       order by audit.id desc limit $1
     ) as entry`,

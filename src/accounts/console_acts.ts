@@ -4,11 +4,10 @@
  * @module
  */
 import { SIGNALS, SignalError } from "../db/mod.ts";
-import { type ConsoleDeps, callConsole } from "./console_call.ts";
+import { type ConsoleDeps, callConsole, type ShownCookies } from "./console_call.ts";
 import { readEmail } from "./email.ts";
 import { checkRole, type GrantOptions } from "./grants.ts";
 import { unknownApp } from "./keys.ts";
-import type { PageCookies } from "./sessions.ts";
 import { unknownUser } from "./users.ts";
 
 /**
@@ -19,14 +18,14 @@ import { unknownUser } from "./users.ts";
  */
 export async function grantRoleByConsole(
   deps: ConsoleDeps,
-  cookies: PageCookies,
+  cookies: ShownCookies,
   { email: text, slug, role }: GrantOptions,
 ): Promise<void> {
   const email = readEmail(text);
   checkRole(role);
   try {
     await callConsole(deps, cookies, {
-      text: "select rowhouse.console_grant_role($1, $2, $3, $4, $5, $6)",
+      name: "console_grant_role",
       values: [email, slug, role],
       retry: "unsafe",
     });

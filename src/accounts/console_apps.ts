@@ -3,10 +3,15 @@ import { ViolationError } from "../db/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { type Described, findHindrances, ROWS_PER_STEP, refuseDeletion } from "./app_deletion.ts";
 import { checkSlug, refuseTaken } from "./apps.ts";
-import { type ConsoleCall, type ConsoleDeps, callConsole } from "./console_call.ts";
+import {
+  type ConsoleCall,
+  type ConsoleDeps,
+  callConsole,
+  readConsole,
+  type ShownCookies,
+} from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
 import { refuseUnknownApp } from "./keys.ts";
-import type { PageCookies } from "./sessions.ts";
 import { readTargets, type Target, type TypedTargets } from "./target.ts";
 
 type AppOptions = TypedTargets & { slug: string; cookieDomain: string | undefined };
@@ -14,13 +19,14 @@ type AppOptions = TypedTargets & { slug: string; cookieDomain: string | undefine
 /** A new app. @throws {Problem} invalid_request — the slug or a URL is malformed, or the slug is taken */
 export async function createAppByConsole(
   deps: ConsoleDeps & { makeId: () => string },
-  cookies: PageCookies,
+  cookies: ShownCookies,
   options: AppOptions,
 ): Promise<void> {
   const targets = readAll(options);
   try {
     await callConsole(deps, cookies, {
-      text: "select rowhouse.console_create_app($1, $2, $3, $4, $5, $6::text::jsonb)",
+      name: "console_create_app",
+      passed: "$5, $6, $7::text::jsonb",
       values: [deps.makeId(), options.slug, JSON.stringify(targets)],
       retry: "unsafe",
     });
@@ -50,13 +56,14 @@ function findFaults(check: () => unknown): Detail[] {
 /** An app's origins and redirects from now on. @throws {Problem} unknown_app; invalid_request — a URL is malformed */
 export async function setTargetsByConsole(
   deps: ConsoleDeps,
-  cookies: PageCookies,
+  cookies: ShownCookies,
   options: AppOptions,
 ): Promise<void> {
   const targets = readTargets(options, options.cookieDomain);
   await runOnApp(deps, cookies, {
     slug: options.slug,
-    text: "select rowhouse.console_set_targets($1, $2, $3, $4, $5::text::jsonb)",
+    name: "console_set_targets",
+    passed: "$5, $6::text::jsonb",
     values: [options.slug, JSON.stringify(targets)],
   });
 }
@@ -64,19 +71,19 @@ export async function setTargetsByConsole(
 /** @throws {Problem} unknown_app */
 export async function setAppDisabledByConsole(
   deps: ConsoleDeps,
-  cookies: PageCookies,
+  cookies: ShownCookies,
   { slug, disabled }: { slug: string; disabled: boolean },
 ): Promise<void> {
   await runOnApp(deps, cookies, {
     slug,
-    text: "select rowhouse.console_set_app_disabled($1, $2, $3, $4, $5)",
+    name: "console_set_app_disabled",
     values: [slug, disabled],
   });
 }
 
 async function runOnApp<Row>(
   deps: ConsoleDeps,
-  cookies: PageCookies,
+  cookies: ShownCookies,
   { slug, ...call }: Omit<ConsoleCall, "retry"> & { slug: string },
 ): Promise<Row[]> {
   try {
@@ -95,18 +102,19 @@ export type AppEnd = Omit<Described, "used" | "referredTo"> & {
 /** @throws {Problem} unknown_app */
 export async function describeAppEnd(
   deps: ConsoleDeps,
-  cookies: PageCookies,
+  cookies: ShownCookies,
   slug: string,
 ): Promise<AppEnd> {
-  const [row] = await runOnApp<{ described: string }>(deps, cookies, {
-    slug,
-    text: "select rowhouse.console_describe_app($1, $2, $3, $4)::text as described",
-    values: [slug],
-  });
-  const { used, referredTo, ...rest } = JSON.parse(row?.described ?? "{}") as Described & {
-    me: ConsoleVisitor;
-  };
-  return { ...rest, hindrances: findHindrances({ used, referredTo }) };
+  try {
+    const { used, referredTo, ...rest } = await readConsole<Described & { me: ConsoleVisitor }>(
+      deps,
+      cookies,
+      { name: "console_describe_app", values: [slug] },
+    );
+    return { ...rest, hindrances: findHindrances({ used, referredTo }) };
+  } catch (error) {
+    throw refuseUnknownApp(error, slug);
+  }
 }
 
 /**
@@ -117,7 +125,7 @@ export async function describeAppEnd(
  */
 export async function deleteAppByConsole(
   deps: ConsoleDeps & { isLate: () => boolean },
-  cookies: PageCookies,
+  cookies: ShownCookies,
   slug: string,
 ): Promise<boolean> {
   for (let rows = 0; !deps.isLate(); ) {
@@ -132,12 +140,12 @@ type Step = { is_done: boolean; deleted: number };
 
 async function takeStep(
   deps: ConsoleDeps,
-  cookies: PageCookies,
+  cookies: ShownCookies,
   { slug, rows }: { slug: string; rows: number },
 ): Promise<Step> {
   try {
     const [step] = await callConsole<Step>(deps, cookies, {
-      text: "select is_done, deleted::float8 as deleted from rowhouse.console_delete_app_step($1, $2, $3, $4, $5, $6)",
+      name: "console_delete_app_step",
       values: [slug, ROWS_PER_STEP, rows],
       retry: "unsafe",
     });

@@ -8,13 +8,12 @@ import { ViolationError } from "../db/mod.ts";
 import type { Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { RandomBytes } from "../std/random_text.ts";
-import { type ConsoleDeps, callConsole } from "./console_call.ts";
+import { type ConsoleDeps, callConsole, type ShownCookies } from "./console_call.ts";
 import { GRACES, type Grace } from "./key_life.ts";
 import { toProof, toProofDigest } from "./key_proof.ts";
 import { makeKeyText } from "./key_text.ts";
 import { unknownApp } from "./keys.ts";
 import { makeIdText } from "./secret_text.ts";
-import type { PageCookies } from "./sessions.ts";
 
 type KeyDeps = ConsoleDeps & { randomBytes: RandomBytes; keyPrefix: string };
 
@@ -28,7 +27,7 @@ export type IssuedByConsole = { keyId: string; text: string };
 /** @throws {Problem} unknown_app; invalid_request — the form was sent before */
 export async function issueKeyByConsole(
   deps: KeyDeps,
-  cookies: PageCookies,
+  cookies: ShownCookies,
   options: {
     slug: string;
     keyId: string;
@@ -40,9 +39,9 @@ export async function issueKeyByConsole(
   const { slug, keyId, name, scopes, expiresAt } = options;
   const key = makeKeyText(deps.keyPrefix, deps.randomBytes, keyId);
   const [row] = await once(() =>
-    callConsole<{ is_done: boolean }>(deps, cookies, {
-      text: `select rowhouse.console_issue_key($1, $2, $3, $4, $5, $6, decode($7, 'hex'), string_to_array($8, ','),
-        $9::text::timestamptz) as is_done`,
+    callConsole<{ result: boolean }>(deps, cookies, {
+      name: "console_issue_key",
+      passed: "$5, $6, $7, decode($8, 'hex'), string_to_array($9, ','), $10::text::timestamptz",
       values: [
         slug,
         key.keyId,
@@ -54,21 +53,22 @@ export async function issueKeyByConsole(
       retry: "unsafe",
     }),
   );
-  if (row?.is_done !== true) throw unknownApp(slug);
+  if (row?.result !== true) throw unknownApp(slug);
   return { keyId, text: key.text };
 }
 
 /** A copy of a key in force. @throws {Problem} not_found; invalid_request — the form was sent before */
 export async function rollKeyByConsole(
   deps: KeyDeps,
-  cookies: PageCookies,
+  cookies: ShownCookies,
   options: { slug: string; oldKeyId: string; keyId: string; grace: Grace },
 ): Promise<IssuedByConsole> {
   const { slug, oldKeyId, keyId, grace } = options;
   const copy = makeKeyText(deps.keyPrefix, deps.randomBytes, keyId);
   const rows = await once(() =>
     callConsole(deps, cookies, {
-      text: "select old_expires_at from rowhouse.console_roll_key($1, $2, $3, $4, $5, $6, decode($7, 'hex'), $8)",
+      name: "console_roll_key",
+      passed: "$5, $6, $7, decode($8, 'hex'), $9",
       values: [slug, oldKeyId, copy.keyId, toProofDigest(toProof(copy.secret)), GRACES[grace]],
       retry: "unsafe",
     }),
@@ -80,15 +80,15 @@ export async function rollKeyByConsole(
 /** @throws {Problem} not_found */
 export async function revokeKeyByConsole(
   deps: ConsoleDeps,
-  cookies: PageCookies,
+  cookies: ShownCookies,
   { slug, keyId }: { slug: string; keyId: string },
 ): Promise<void> {
-  const [row] = await callConsole<{ is_done: boolean }>(deps, cookies, {
-    text: "select rowhouse.console_revoke_key($1, $2, $3, $4, $5) as is_done",
+  const [row] = await callConsole<{ result: boolean }>(deps, cookies, {
+    name: "console_revoke_key",
     values: [slug, keyId],
     retry: "unsafe",
   });
-  if (row?.is_done !== true) throw notInForce();
+  if (row?.result !== true) throw notInForce();
 }
 
 function notInForce(): Problem {

@@ -1,10 +1,9 @@
 /** What the Console's pages show, each with one call on the Console's login. Never a secret. @module */
 import { SCOPES, type Scope } from "../principal.ts";
 import type { RegisteredTargets } from "./app_targets.ts";
-import { type ConsoleCall, type ConsoleDeps, callConsole } from "./console_call.ts";
+import { type ConsoleDeps, readConsole, type ShownCookies } from "./console_call.ts";
 import type { ListedKey } from "./key_life.ts";
 import { refuseUnknownApp } from "./keys.ts";
-import type { PageCookies } from "./sessions.ts";
 import type { ConsoleRole } from "./users.ts";
 
 /** Who looks. */
@@ -45,21 +44,21 @@ export type ConsoleHome = Shown<{
 
 export async function readConsoleHome(
   deps: ConsoleDeps,
-  cookies: PageCookies,
+  cookies: ShownCookies,
 ): Promise<ConsoleHome> {
-  return await read<ConsoleHome>(deps, cookies, {
-    text: "select rowhouse.console_home($1, $2, $3)::text as shown",
+  return await readConsole<ConsoleHome>(deps, cookies, {
+    name: "console_home",
   });
 }
 
 /** Apps by slug: those that contain a text, after a slug, at most so many. */
 export async function listConsoleApps(
   deps: ConsoleDeps,
-  cookies: PageCookies,
+  cookies: ShownCookies,
   { search, after, most }: { search: string; after: string; most: number },
 ): Promise<Shown<{ apps: ConsoleApp[] }>> {
-  return await read(deps, cookies, {
-    text: "select rowhouse.console_list_apps($1, $2, $3, $4, $5, $6)::text as shown",
+  return await readConsole(deps, cookies, {
+    name: "console_list_apps",
     values: [search, after, most],
   });
 }
@@ -75,12 +74,12 @@ export type ShownApp = RegisteredTargets & {
 /** @throws {Problem} unknown_app */
 export async function showConsoleApp(
   deps: ConsoleDeps,
-  cookies: PageCookies,
+  cookies: ShownCookies,
   slug: string,
 ): Promise<Shown<{ app: ShownApp; keys: ListedKey[] }>> {
   try {
-    const shown = await read<Shown<{ app: ShownApp; keys: ListedKey[] }>>(deps, cookies, {
-      text: "select rowhouse.console_show_app($1, $2, $3, $4)::text as shown",
+    const shown = await readConsole<Shown<{ app: ShownApp; keys: ListedKey[] }>>(deps, cookies, {
+      name: "console_show_app",
       values: [slug],
     });
     const keys = shown.keys.map((key) => ({ ...key, scopes: toScopes(key.scopes) }));
@@ -103,6 +102,8 @@ export type ConsoleAuditEntry = {
   userId: string | null;
   email: string | null;
   app: string | null;
+  /** From which address. */
+  client: string | null;
   /** As JSON, at most 4,000 characters of it. */
   details: string;
 };
@@ -119,20 +120,11 @@ export type AuditFilter = {
 /** The audit log, newest first; what is empty does not filter. */
 export async function listConsoleAudit(
   deps: ConsoleDeps,
-  cookies: PageCookies,
+  cookies: ShownCookies,
   { actor, action, app, person, before, most }: AuditFilter,
 ): Promise<Shown<{ entries: ConsoleAuditEntry[] }>> {
-  return await read(deps, cookies, {
-    text: "select rowhouse.console_list_audit($1, $2, $3, $4, $5, $6, $7, $8, $9)::text as shown",
+  return await readConsole(deps, cookies, {
+    name: "console_list_audit",
     values: [actor, action, app, person, before ?? null, most],
   });
-}
-
-async function read<Content>(
-  deps: ConsoleDeps,
-  cookies: PageCookies,
-  call: Omit<ConsoleCall, "retry">,
-): Promise<Content> {
-  const [row] = await callConsole<{ shown: string }>(deps, cookies, { ...call, retry: "safe" });
-  return JSON.parse(row?.shown ?? "{}") as Content;
 }

@@ -19,7 +19,12 @@ export {
   setAppDisabledByConsole,
   setTargetsByConsole,
 } from "./console_apps.ts";
-export { type ConsoleDeps, ConsoleRefused, SignInTooOld } from "./console_call.ts";
+export {
+  type ConsoleDeps,
+  ConsoleRefused,
+  type ShownCookies,
+  SignInTooOld,
+} from "./console_call.ts";
 export {
   type IssuedByConsole,
   issueKeyByConsole,

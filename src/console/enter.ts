@@ -8,7 +8,7 @@
 import {
   type ConsoleDeps,
   ConsoleRefused,
-  type PageCookies,
+  type ShownCookies,
   SignInTooOld,
 } from "../accounts/mod.ts";
 import type { Database } from "../db/mod.ts";
@@ -36,7 +36,7 @@ export type ConsolePageDeps = PageDeps & {
 /** A request for one page. */
 export type Visit = {
   deps: ConsolePageDeps & ConsoleDeps;
-  cookies: PageCookies;
+  cookies: ShownCookies;
   context: RequestContext;
   /** What was sent; empty for a page that is only read. */
   fields: ReadonlyMap<string, string>;
@@ -70,7 +70,7 @@ async function toVisit(deps: ConsolePageDeps, context: RequestContext): Promise<
   if (request.method === "POST") checkForm(request, identity, { fields, binding: "session" });
   return {
     deps: { ...deps, consoleDb, sessionIdleS: identity.sessionIdleS },
-    cookies: readPageCookies(request, deps.identitySecrets),
+    cookies: { ...readPageCookies(request, deps.identitySecrets), from: context.address },
     context,
     fields,
     token: toSessionToken(request),

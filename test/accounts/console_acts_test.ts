@@ -50,12 +50,16 @@ const cookiesOf = (of: Jar) => ({
   identity: toPresented(IDENTITY_SECRETS, "identity", [of.get(IDENTITY_COOKIE) ?? ""]),
 });
 const grant = (cookies: ReturnType<typeof cookiesOf>, change: Partial<GrantOptions> = {}) =>
-  grantRoleByConsole({ consoleDb, sessionIdleS: 600 }, cookies, {
-    email: person.email,
-    slug: app.slug,
-    role: "editor",
-    ...change,
-  });
+  grantRoleByConsole(
+    { consoleDb, sessionIdleS: 600 },
+    { ...cookies, from: "192.0.2.7" },
+    {
+      email: person.email,
+      slug: app.slug,
+      role: "editor",
+      ...change,
+    },
+  );
 const rolesOf = (of: Person) =>
   write("select role from rowhouse.grants where user_id = $1::text::uuid", [of.id]);
 
@@ -71,7 +75,10 @@ test("an administrator who has just signed in acts, in the administrator's own n
     userId: person.id,
     app: app.slug,
     details: { role: "reader" },
+    client: "192.0.2.7",
   });
+  await write("insert into rowhouse.audit (actor, action) values ('test', 'test')");
+  expect((await listAudit(service.service, 1))[0]).toMatchObject({ actor: "test", client: null });
 });
 
 test.each([
@@ -181,7 +188,7 @@ describe("a login", () => {
     "select id from rowhouse.audit",
     "insert into rowhouse.grants (user_id, app_id, role) select gen_random_uuid(), gen_random_uuid(), 'x'",
     "delete from rowhouse.sessions",
-    "select rowhouse.check_console('', '', 1, 'admin', false)",
+    "select rowhouse.check_console('', '', 1, '', 'admin', false)",
     "select rowhouse.set_console_role('x@example.org', 'super_admin', 'x')",
     "select rowhouse.set_targets('x', '{}', '[]', '[]', 'x')",
     "select rowhouse.rename_app('x', 'y', 'x')",
@@ -196,7 +203,7 @@ describe("a login", () => {
 
   test("that serves, or pushes, may not act for an administrator, whose cookies it sees", async () => {
     const { session, identity } = cookiesOf(jar);
-    const act = `select rowhouse.console_grant_role('${session}', '${identity}', 600, '${person.email}', '${app.slug}', 'editor')`;
+    const act = `select rowhouse.console_grant_role('${session}', '${identity}', 600, '192.0.2.1', '${person.email}', '${app.slug}', 'editor')`;
     const { servingUrl, pushUrl, roleUrls } = service.database;
     for (const url of [servingUrl, pushUrl, ...Object.values(roleUrls)])
       expect(await refusalOf(url, act)).toBe("42501");

@@ -7,12 +7,13 @@
  * @module
  */
 import { SIGNALS } from "../signals.ts";
+import { defineConsoleFunction, SHOWN } from "./console_function.ts";
 
 export const CONSOLE = `
 -- Whose act it is; raises where it is nobody's. Shown are lists of <id>.<proof>, as browsers' cookies give them: two live
 -- sessions are none. "needed" is the Console role, which a super_admin always has. The rows are held until the act is done.
 create function rowhouse.check_console(
-  session_shown text, identity_shown text, idle_s integer, needed text, is_sensitive boolean
+  ${SHOWN}, needed text, is_sensitive boolean
 ) returns uuid language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   live text[];
@@ -43,18 +44,14 @@ begin
   if is_sensitive and signed_in_at <= clock_timestamp() - interval '10 minutes' then
     raise exception 'signed in too long ago' using errcode = '${SIGNALS.signInTooOld}';
   end if;
+  -- For the audit log, until this statement ends.
+  perform set_config('rowhouse.client', shown_from, true);
   return who;
 end
 $$;
-
-create function rowhouse.console_grant_role(
-  session_shown text, identity_shown text, idle_s integer, mail text, app_slug text, new_role text
-) returns void language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
-declare
-  who uuid := rowhouse.check_console(session_shown, identity_shown, idle_s, 'admin', true);
-begin
-  perform rowhouse.grant_role(mail, app_slug, new_role, who::text);
-end
-$$;
-grant execute on function rowhouse.console_grant_role(text, text, integer, text, text, text) to rowhouse_console;
-`;
+${defineConsoleFunction({
+  name: "console_grant_role",
+  takes: "mail text, app_slug text, new_role text",
+  isSensitive: true,
+  body: "perform rowhouse.grant_role(mail, app_slug, new_role, who::text);",
+})}`;

@@ -5,10 +5,7 @@
  * @module
  */
 import { SIGNALS } from "../signals.ts";
-
-const SHOWN = "session_shown text, identity_shown text, idle_s integer";
-const CHECK = "rowhouse.check_console(session_shown, identity_shown, idle_s, 'admin', false)";
-const RULES = "language plpgsql volatile security definer set search_path = pg_catalog, pg_temp";
+import { defineConsoleFunction } from "./console_function.ts";
 
 export const CONSOLE_READS = `
 -- Who looks, and whether the sign-in is young enough for a sensitive act: a hint for the page, which the act checks again.
@@ -35,11 +32,10 @@ set search_path = pg_catalog, pg_temp as $$
   ) as listed
 $$;
 
-create function rowhouse.console_home(${SHOWN}) returns jsonb ${RULES} as $$
-declare
-  who uuid := ${CHECK};
-begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+${defineConsoleFunction({
+  name: "console_home",
+  returns: "jsonb",
+  body: `return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
     'hasKeys', exists (select from rowhouse.api_keys where revoked_at is null),
     'hasTables', exists (select from rowhouse.registrations),
     'apps', rowhouse.list_apps('', '', 21),
@@ -54,28 +50,22 @@ begin
     'builds', (select coalesce(jsonb_agg(to_jsonb(step) order by step.name), '[]') from (
       select slug as app, table_name as "table", kind, name, state
       from rowhouse.deferred_steps join rowhouse.apps on apps.id = app_id
-      where state <> 'done' order by name limit 10) as step));
-end
-$$;
-grant execute on function rowhouse.console_home(text, text, integer) to rowhouse_console;
-
-create function rowhouse.console_list_apps(${SHOWN}, search text, after_slug text, most integer) returns jsonb ${RULES} as $$
-declare
-  who uuid := ${CHECK};
-begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
-    'apps', rowhouse.list_apps(search, after_slug, most));
-end
-$$;
-grant execute on function rowhouse.console_list_apps(text, text, integer, text, text, integer) to rowhouse_console;
-
+      where state <> 'done' order by name limit 10) as step));`,
+})}
+${defineConsoleFunction({
+  name: "console_list_apps",
+  takes: "search text, after_slug text, most integer",
+  returns: "jsonb",
+  body: `return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'apps', rowhouse.list_apps(search, after_slug, most));`,
+})}
 -- An app with where its pages live, its tables and its keys, newest first.
-create function rowhouse.console_show_app(${SHOWN}, app_slug text) returns jsonb ${RULES} as $$
-declare
-  who uuid := ${CHECK};
-  app rowhouse.apps;
-begin
-  select * into app from rowhouse.apps where slug = app_slug;
+${defineConsoleFunction({
+  name: "console_show_app",
+  takes: "app_slug text",
+  returns: "jsonb",
+  declares: `app rowhouse.apps;`,
+  body: `select * into app from rowhouse.apps where slug = app_slug;
   if app.id is null then
     raise exception 'no such app' using errcode = '${SIGNALS.unknownApp}';
   end if;
@@ -88,34 +78,26 @@ begin
       select key_id as "keyId", name, scopes, created_at as "createdAt", expires_at as "expiresAt",
         revoked_at as "revokedAt", last_used_at as "lastUsedAt",
         case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'active' end as status
-      from rowhouse.api_keys where app_id = app.id order by created_at desc limit 500) as listed));
-end
-$$;
-grant execute on function rowhouse.console_show_app(text, text, integer, text) to rowhouse_console;
-
+      from rowhouse.api_keys where app_id = app.id order by created_at desc limit 500) as listed));`,
+})}
 -- The audit log, newest first, before an entry; what is empty does not filter. An actor is a word, an id or an address; a
 -- person an address or an id, which is all that is left of one who was deleted.
-create function rowhouse.console_list_audit(
-  ${SHOWN}, of_actor text, of_action text, of_app text, of_person text, before_id bigint, most integer
-) returns jsonb ${RULES} as $$
-declare
-  who uuid := ${CHECK};
-  actor_id text := (select id::text from rowhouse.users where email = lower(of_actor));
-  person_id text := coalesce((select id::text from rowhouse.users where email = lower(of_person)), of_person);
-begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+${defineConsoleFunction({
+  name: "console_list_audit",
+  takes:
+    "of_actor text, of_action text, of_app text, of_person text, before_id bigint, most integer",
+  returns: "jsonb",
+  declares: `actor_id text := (select id::text from rowhouse.users where email = lower(of_actor));
+  person_id text := coalesce((select id::text from rowhouse.users where email = lower(of_person)), of_person);`,
+  body: `return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
     'entries', (select coalesce(jsonb_agg(to_jsonb(entry) order by entry.id desc), '[]') from (
       select audit.id, at, actor, (select email from rowhouse.users where users.id::text = actor) as "actorEmail",
-        action, user_id as "userId", users.email, app, left(details::text, 4000) as details
+        action, user_id as "userId", users.email, app, client, left(details::text, 4000) as details
       from rowhouse.audit left join rowhouse.users on users.id = audit.user_id
       where (before_id is null or audit.id < before_id)
         and (of_actor = '' or actor in (of_actor, actor_id))
         and (of_action = '' or action = of_action)
         and (of_app = '' or app = of_app)
         and (of_person = '' or user_id::text = person_id)
-      order by audit.id desc limit most) as entry));
-end
-$$;
-grant execute on function rowhouse.console_list_audit(text, text, integer, text, text, text, text, bigint, integer)
-  to rowhouse_console;
-`;
+      order by audit.id desc limit most) as entry));`,
+})}`;

@@ -87,7 +87,9 @@ create table rowhouse.audit (
   action text not null,
   user_id uuid,
   app text,
-  details jsonb not null default '{}'
+  details jsonb not null default '{}',
+  -- From which address, where a browser did it: who proves a browser's cookies says it for the rest of the statement.
+  client text default nullif(current_setting('rowhouse.client', true), '')
 );
 create index audit__user_id__idx on rowhouse.audit (user_id);
 create index audit__at__idx on rowhouse.audit (at);

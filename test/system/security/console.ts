@@ -50,7 +50,7 @@ export const CONSOLE: Page = {
           ...KEYS,
           ...ROWS,
           "select rowhouse.set_console_role('x@example.org', 'super_admin', 'x')",
-          "select rowhouse.check_console('', '', 1, 'admin', false)",
+          "select rowhouse.check_console('', '', 1, '', 'admin', false)",
         ]),
     },
   },
@@ -109,7 +109,7 @@ const SENSITIVE = [
 
 /** A call as a browser with these cookies would ask for it. */
 function callOf({ mine }: Pick<World, "mine">, jar: Jar, call: string): string {
-  const shown = `'${shownBy(jar).session}', '${shownBy(jar).identity}', 600`;
+  const shown = `'${shownBy(jar).session}', '${shownBy(jar).identity}', 600, '192.0.2.1'`;
   const named = call.replace("WHO", shown).replace("KEY", mine.key.slice(3, 19));
   return `select rowhouse.${named.replace("APP", mine.slug)}`;
 }
@@ -124,7 +124,7 @@ async function ageSession({ service }: World, jar: Jar): Promise<void> {
 /** The grant of a role, as a browser with these cookies would ask for it. */
 export function actOf({ victim, mine }: World, jar: Jar): string {
   const { session, identity } = shownBy(jar);
-  return `select rowhouse.console_grant_role('${session}', '${identity}', 600, '${victim.email}', '${mine.slug}', 'reader')`;
+  return `select rowhouse.console_grant_role('${session}', '${identity}', 600, '192.0.2.1', '${victim.email}', '${mine.slug}', 'reader')`;
 }
 
 function shownBy(jar: Jar): { session: string; identity: string } {
