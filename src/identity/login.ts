@@ -14,6 +14,13 @@ import { CONSOLE_PATH, LOGIN_PATH, SIGN_OUT_PATH } from "./paths.ts";
 import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
 const OWN_TARGET: SignInTarget = { action: LOGIN_PATH, location: LOGIN_PATH };
+const SIGNED_OUT = `${LOGIN_PATH}?signed-out=here`;
+const SIGNED_OUT_EVERYWHERE = `${LOGIN_PATH}?signed-out=everywhere`;
+/** What was done before the form is shown, by the value of `signed-out`. */
+const REMARKS: ReadonlyMap<string | null, string> = new Map([
+  ["here", "You are signed out."],
+  ["everywhere", "You are signed out, here and wherever else you were signed in."],
+]);
 
 /** The apps of whoever is signed in, otherwise the form. */
 export async function answerLogin(deps: PageDeps, context: RequestContext): Promise<Response> {
@@ -23,7 +30,11 @@ export async function answerLogin(deps: PageDeps, context: RequestContext): Prom
       token: toSessionToken(context.request),
       hasConsole: deps.hasConsole && session.visitor.isAdministrator,
     });
-  return answerSignInForm(deps, context, { ...OWN_TARGET, isConflict: session.isConflict });
+  return answerSignInForm(deps, context, {
+    ...OWN_TARGET,
+    isConflict: session.isConflict,
+    remark: REMARKS.get(new URLSearchParams(context.query).get("signed-out")),
+  });
 }
 
 /** The form's answer. */
@@ -40,12 +51,15 @@ export async function answerSignOut(
   const fields = await readForm(request);
   // A second tab, or a second click: there is nothing left to end.
   if (readCookies(request.headers.get("cookie"), IDENTITY_COOKIE).length === 0)
-    return answerSeeOther(LOGIN_PATH);
+    return answerSeeOther(SIGNED_OUT);
   checkForm(request, deps.identity, { fields, binding: "session" });
   const cookies = readPageCookies(request, deps.identitySecrets);
-  if (fields.get("everywhere") === "yes") await endSessionsEverywhere(deps, cookies);
+  const isEverywhere = fields.get("everywhere") === "yes";
+  if (isEverywhere) await endSessionsEverywhere(deps, cookies);
   else await endSessions(deps, [cookies.session, cookies.identity].join(","));
-  return answerSeeOther(LOGIN_PATH, { cookies: clearPages(deps.identity) });
+  return answerSeeOther(isEverywhere ? SIGNED_OUT_EVERYWHERE : SIGNED_OUT, {
+    cookies: clearPages(deps.identity),
+  });
 }
 
 function answerAccount(

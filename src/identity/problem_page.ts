@@ -6,6 +6,7 @@ import { LOGIN_PATH } from "./paths.ts";
 type Words = { title: string; text: string };
 
 const RETRY_S = "5";
+const REFERENCE_CHARS = 12;
 const AWAY: Words = {
   title: "Back in a moment",
   text: "Signing in does not work right now. This has neither signed you in nor signed you out. Please try again shortly.",
@@ -54,12 +55,17 @@ export function answerProblemPage(
 <h1>${title}</h1>
 <p>${text}</p>
 <p><a class="button button-primary" href="${LOGIN_PATH}">Your account</a></p>
-<p class="code">Error ${problem.status}, reference ${requestId}</p>`;
+<p class="code">Error ${problem.status}, reference <code class="reference" data-copy>${toReference(requestId)}</code></p>`;
   const retry = problem.status >= 503 ? { "retry-after": RETRY_S } : {};
   return answerPage(
     { title, body },
     { status: problem.status, headers: { ...retry, ...problem.headers } },
   );
+}
+
+/** The end of the request's id: short enough to be read out, and found in the log as it is. */
+function toReference(requestId: string): string {
+  return requestId.slice(-REFERENCE_CHARS);
 }
 
 /** For a request that cannot be read, the problem's own sentence says why. */

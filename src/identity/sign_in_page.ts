@@ -33,16 +33,17 @@ export type SignInTarget = {
 export function answerSignInForm(
   deps: PageDeps,
   { request }: RequestContext,
-  target: SignInTarget & { isConflict: boolean },
+  target: SignInTarget & { isConflict: boolean; remark?: string | undefined },
 ): Response {
   const { token, cookies } = makeFormToken(request, deps.randomBytes);
   const cleared = target.isConflict ? clearPages(deps.identity) : [];
-  const { email } = target;
+  const { email, remark } = target;
   return answerForm(target, {
     token,
     cookies: [...cookies, ...cleared],
     status: 200,
     ...(email === undefined ? {} : { email }),
+    ...(remark === undefined ? {} : { remark }),
   });
 }
 
@@ -87,19 +88,27 @@ function toWait(seconds: number): string {
   return minutes === 1 ? "a minute" : `${minutes} minutes`;
 }
 
-type FormState = Trouble & { token: string; cookies: readonly string[]; email?: string };
+type FormState = Trouble & {
+  token: string;
+  cookies: readonly string[];
+  email?: string;
+  /** What was done before, such as a sign-out. */
+  remark?: string;
+};
 
 function answerForm(target: SignInTarget, state: FormState): Response {
   const body = html`
 <h1>Sign in</h1>
 ${renderLead(target)}
+${state.remark !== undefined && renderNotice("remark", state.remark)}
 ${state.notice !== undefined && renderNotice("fault", state.notice)}
 ${renderForm({
   action: target.action,
   token: { name: TOKEN_FIELD, value: state.token },
   fields: renderFields(state),
   button: "Sign in",
-})}`;
+})}
+<p class="aside">Forgotten your password? Ask an administrator for a link that sets a new one.</p>`;
   return answerPage(
     { title: "Sign in", body },
     {

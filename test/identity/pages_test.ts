@@ -217,21 +217,36 @@ describe("/login", () => {
     const [here, there] = [await signInAs(service, person), await signInAs(service, person)];
     const token = readToken((await visit(service, here, "/login")).text);
     const out = await visit(service, here, "/sign-out", { fields: { form_token: token } });
-    expect([out.status, out.headers.get("location")]).toEqual([303, "/login"]);
+    expect([out.status, out.headers.get("location")]).toEqual([303, "/login?signed-out=here"]);
+    expect((await visit(service, here, "/login?signed-out=here")).text).toContain(
+      "You are signed out.",
+    );
     expect([here.has(SESSION_COOKIE), here.has(IDENTITY_COOKIE)]).toEqual([false, false]);
     expect((await whoAmI(there)).status).toBe(200);
     const third = await signInAs(service, person);
     const everywhere = readToken((await visit(service, third, "/login")).text);
-    await visit(service, third, "/sign-out", {
+    const all = await visit(service, third, "/sign-out", {
       fields: { form_token: everywhere, everywhere: "yes" },
     });
+    expect(all.headers.get("location")).toBe("/login?signed-out=everywhere");
     expect((await whoAmI(there)).status).toBe(401);
   });
 
   test("signing out twice is not an error", async () => {
     const answer = await visit(service, new Map(), "/sign-out", { fields: { form_token: "x" } });
-    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/login"]);
+    expect([answer.status, answer.headers.get("location")]).toEqual([
+      303,
+      "/login?signed-out=here",
+    ]);
   });
+});
+
+test("an error's reference is short, and the end of the request's id", async () => {
+  const answer = await visit(service, new Map(), "/authorize");
+  const [, reference = ""] =
+    /<code class="reference" data-copy>([0-9a-f]{12})<\/code>/.exec(answer.text) ?? [];
+  expect(reference).not.toBe("");
+  expect(answer.headers.get("x-request-id")).toEndWith(reference);
 });
 
 describe("the same answer is given", () => {
