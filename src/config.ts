@@ -13,7 +13,7 @@ import {
 } from "./accounts/mod.ts";
 import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES } from "./data/mod.ts";
 import { isProxy, MIN_SECRET_BYTES } from "./gateway/mod.ts";
-import { DEFAULT_SETTINGS } from "./identity/mod.ts";
+import { DEFAULT_SETTINGS, type ProviderSettings } from "./identity/mod.ts";
 import { LOG_LEVELS } from "./observe.ts";
 import { PUSH_LIMITS } from "./push/mod.ts";
 import { ROLES } from "./role.ts";
@@ -280,6 +280,64 @@ export const SETTINGS = {
   },
 } as const satisfies Record<string, Setting>;
 
+const DOMAIN =
+  /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** The settings of each provider with which people sign in: `OIDC_<NAME>_ISSUER` and so on, with a name of its own. */
+export const PROVIDER_SETTINGS = {
+  ISSUER: {
+    form: v.pipe(
+      v.string("must be set, too"),
+      v.check(
+        isIssuer,
+        "must be the issuer as the provider writes it, such as https://accounts.example.com; http only on localhost",
+      ),
+    ),
+    about:
+      "The issuer of an OpenID Connect provider with which people sign in, exactly as the provider writes it. NAME is a name of yours, such as OIDC_GOOGLE_ISSUER; there may be several. The provider is given the address of the pages with `/oidc/<name>/callback` to send people back to.",
+  },
+  CLIENT_ID: {
+    form: v.string("must be set, too"),
+    about: "What the provider calls this service. Required for each provider.",
+  },
+  CLIENT_SECRET: {
+    form: v.string("must be set, too"),
+    about: "The secret that the provider gave for it. Required for each provider.",
+  },
+  LABEL: {
+    form: v.optional(
+      v.pipe(v.string(), v.regex(/^[^\p{C}]{1,40}$/u, "must be 1 to 40 printable characters")),
+    ),
+    about: "What its button says after “Sign in with”. Default: the name.",
+  },
+  TRUSTED_DOMAINS: {
+    form: list(
+      (text) => DOMAIN.test(text),
+      "must be domains such as example.org, with commas between",
+    ),
+    initial: "",
+    about:
+      "The domains about whose e-mail addresses the provider is believed: an invited person of theirs is linked at the first sign-in.",
+  },
+  CREATE: {
+    form: v.pipe(
+      v.picklist(["true", "false"], "must be true or false"),
+      v.transform((text) => text === "true"),
+    ),
+    initial: "false",
+    about:
+      "Whether people of the trusted domains get an account at their first sign-in without an invitation. They have no role on any app.",
+  },
+} as const satisfies Record<string, Setting>;
+
+/** http is for a provider on one's own machine. */
+function isIssuer(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || /[?#]/.test(text) || url.username !== "") return false;
+  const isLocal = /(^|\.)localhost$/.test(url.hostname);
+  return url.protocol === "https:" || (url.protocol === "http:" && isLocal);
+}
+
 type Setting = {
   form: v.GenericSchema<string | undefined, unknown>;
   initial?: string;
@@ -289,6 +347,9 @@ type Setting = {
 export type SettingName = keyof typeof SETTINGS;
 export type Config = {
   readonly [Name in SettingName]: v.InferOutput<(typeof SETTINGS)[Name]["form"]>;
+} & {
+  /** Of the settings `OIDC_<NAME>_…`. */
+  readonly providers: readonly ProviderSettings[];
 };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -314,8 +375,64 @@ export function readConfig(
     if (name.startsWith("ROWHOUSE_") && !(name in SETTINGS) && !PLACE_KEY.test(name))
       faults.push(`${name} is not a setting: see .env.example`);
   }
+  const providers = readProviders(env);
+  config["providers"] = providers.settings;
+  faults.push(...providers.faults);
   if (checksRole) faults.push(...findRoleFaults(env));
   return faults.length > 0 ? { faults, sound: config } : { config: config as Config };
+}
+
+/** A provider's setting: its name, and which one. No name ends with the beginning of another setting. */
+const PROVIDER_VARIABLE = new RegExp(
+  `^OIDC_([A-Z][A-Z0-9_]{0,31}?)_(${Object.keys(PROVIDER_SETTINGS).join("|")})$`,
+);
+
+/** Every provider that has a setting, by its name; and all their faults. */
+function readProviders(env: Environment): { settings: ProviderSettings[]; faults: string[] } {
+  const given = Object.keys(env).filter(
+    (name) => name.startsWith("OIDC_") && readVariable(env, name) !== undefined,
+  );
+  const faults = given
+    .filter((name) => !PROVIDER_VARIABLE.test(name))
+    .map((name) => `${name} is not a setting: see .env.example`);
+  const names = given.flatMap((name) => PROVIDER_VARIABLE.exec(name)?.[1] ?? []);
+  const settings: ProviderSettings[] = [];
+  for (const name of [...new Set(names)].sort()) {
+    const read = readProvider(env, name);
+    if ("faults" in read) faults.push(...read.faults);
+    else if (settings.some(({ issuer }) => issuer === read.issuer))
+      faults.push(`OIDC_${name}_ISSUER must not be that of another provider`);
+    else settings.push(read);
+  }
+  return { settings, faults };
+}
+
+function readProvider(env: Environment, name: string): ProviderSettings | { faults: string[] } {
+  const faults: string[] = [];
+  const read = <Form extends v.GenericSchema>(
+    key: string,
+    { form, initial }: { form: Form; initial?: string },
+  ): v.InferOutput<Form> | undefined => {
+    const parsed = v.safeParse(form, readVariable(env, `OIDC_${name}_${key}`) ?? initial);
+    if (parsed.success) return parsed.output;
+    faults.push(`OIDC_${name}_${key} ${parsed.issues[0].message}`);
+    return undefined;
+  };
+  const { ISSUER, CLIENT_ID, CLIENT_SECRET, LABEL, TRUSTED_DOMAINS, CREATE } = PROVIDER_SETTINGS;
+  const settings = {
+    name: name.toLowerCase().replaceAll("_", "-"),
+    issuer: read("ISSUER", ISSUER) ?? "",
+    clientId: read("CLIENT_ID", CLIENT_ID) ?? "",
+    clientSecret: read("CLIENT_SECRET", CLIENT_SECRET) ?? "",
+    label: read("LABEL", LABEL) ?? name.charAt(0) + name.slice(1).toLowerCase(),
+    trustedDomains: read("TRUSTED_DOMAINS", TRUSTED_DOMAINS) ?? [],
+    creates: read("CREATE", CREATE) ?? false,
+  };
+  if (settings.creates && settings.trustedDomains.length === 0)
+    faults.push(
+      `OIDC_${name}_TRUSTED_DOMAINS must be set where OIDC_${name}_CREATE is true: else everybody at the provider would get an account`,
+    );
+  return faults.length > 0 ? { faults } : settings;
 }
 
 /** What the gateway shares with each service, if that is not one secret for both. */
@@ -353,8 +470,13 @@ function findRoleFaults(env: Environment): string[] {
           `INTERNAL_HMAC_SECRET must be set when ROLE is gateway, or ${AUDIENCE_SECRETS.join(" and ")}`,
         ]
       : [];
+  const providers = role === "gateway" || role === "data" ? findProviderVariables(env) : [];
   return [
     ...secret,
+    ...providers.map(
+      (name) =>
+        `${name} must not be set when ROLE is ${role}: only the identity service may have it`,
+    ),
     ...needed.filter(isUnset).map((name) => `${name} must be set when ROLE is ${role}`),
     ...Object.entries(foreign)
       .filter(([name]) => !isUnset(name))
@@ -363,6 +485,12 @@ function findRoleFaults(env: Environment): string[] {
           `${name} must not be set when ROLE is ${role}: only ${holder} may have it`,
       ),
   ];
+}
+
+function findProviderVariables(env: Environment): string[] {
+  return Object.keys(env).filter(
+    (name) => PROVIDER_VARIABLE.test(name) && readVariable(env, name) !== undefined,
+  );
 }
 
 /** Which places there are is up to each project's rowhouse.json. */

@@ -14,6 +14,7 @@ export { findPasswordFaults } from "./password.ts";
 export { type PasswordDeps, setPasswordByLink } from "./password_record.ts";
 export { AUTH_PATH, CONSOLE_PATH, CONSOLE_SIGN_IN_PATH, LOGIN_PATH } from "./paths.ts";
 export { answerProblemPage } from "./problem_page.ts";
+export type { ProviderSettings } from "./provider_settings.ts";
 export {
   DEFAULT_SETTINGS,
   type IdentitySettings,

@@ -1,6 +1,7 @@
 /** The settings of the identity room: hosts, the cookies' domain, how long a session lasts. @module */
 import type { VirtualHost } from "../http/mod.ts";
 import { DAY_S } from "../std/duration.ts";
+import type { ProviderSettings } from "./provider_settings.ts";
 
 export type IdentitySettings = {
   /** The gateway's origin as browsers see it; unset if it does not matter. */
@@ -13,6 +14,8 @@ export type IdentitySettings = {
   sessionIdleS: number;
   /** After how many seconds it ends in any case. */
   sessionMaxS: number;
+  /** With whom people may sign in besides by a password. */
+  providers: readonly ProviderSettings[];
 };
 
 export const DEFAULT_SETTINGS: IdentitySettings = {
@@ -21,6 +24,7 @@ export const DEFAULT_SETTINGS: IdentitySettings = {
   cookieDomain: undefined,
   sessionIdleS: DAY_S,
   sessionMaxS: 7 * DAY_S,
+  providers: [],
 };
 
 /** Which of the service's hosts a request is for, by the `Host` header alone: nothing that a caller forwards is believed. With

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { isOwnOrigin, toVirtualHost } from "../../src/identity/settings.ts";
+import { DEFAULT_SETTINGS, isOwnOrigin, toVirtualHost } from "../../src/identity/settings.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 const URLS = { publicUrl: "https://api.example.org", identityUrl: "https://id.example.org" };
@@ -47,8 +47,7 @@ describe("isOwnOrigin() of", () => {
     const request = new Request("http://x/", {
       headers: { host, ...(origin === null ? {} : { origin }) },
     });
-    const settings = { cookieDomain: undefined, sessionIdleS: 1, sessionMaxS: 1, ...urls };
-    expect(isOwnOrigin(request, settings)).toBe(want);
+    expect(isOwnOrigin(request, { ...DEFAULT_SETTINGS, ...urls })).toBe(want);
   });
 });
 

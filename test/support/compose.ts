@@ -17,6 +17,7 @@ const ComposeService = v.object({
   image: v.optional(v.string()),
   command: v.optional(v.array(v.string())),
   entrypoint: v.optional(v.array(v.string())),
+  env_file: v.optional(v.array(v.object({ path: v.string(), required: v.boolean() })), []),
   environment: v.optional(v.record(v.string(), v.string()), {}),
   ports: v.optional(v.array(v.string()), []),
   depends_on: v.optional(v.record(v.string(), v.object({ condition: Condition })), {}),

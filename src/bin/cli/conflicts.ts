@@ -13,6 +13,7 @@ export async function findConflicts(config: SoundSettings): Promise<string[]> {
     ...findUpstreamConflicts(config),
     ...findSecretConflicts(config),
     ...findLoginConflicts(config),
+    ...findProviderConflicts(config),
   ];
 }
 
@@ -91,4 +92,16 @@ function findLoginConflicts(config: SoundSettings): string[] {
 
 function toLogin(url: string): string {
   return decodeURIComponent(new URL(url).username);
+}
+
+/** A provider sends people back to one address, which it is told in advance. */
+function findProviderConflicts({
+  providers = [],
+  IDENTITY_URL,
+  PUBLIC_URL,
+}: SoundSettings): string[] {
+  if (providers.length === 0 || IDENTITY_URL !== undefined || PUBLIC_URL !== undefined) return [];
+  return [
+    "IDENTITY_URL must be set where people sign in with a provider, which sends them back there: set the origin of the pages",
+  ];
 }

@@ -1,13 +1,21 @@
 /** Texts generated from tables in the code; a test compares the files with them. Pure. @module */
-import { SETTINGS } from "../../config.ts";
+import { PROVIDER_SETTINGS, SETTINGS } from "../../config.ts";
 import { PROBLEMS } from "../../problem.ts";
 
 type Meaning = { readonly status: number; readonly when: string; readonly ofWrite?: string };
 type Setting = { readonly about: string; readonly initial?: string };
 
+/** Every setting, those of providers with a placeholder for the name. */
+const ALL_SETTINGS: readonly (readonly [string, Setting])[] = [
+  ...Object.entries<Setting>(SETTINGS),
+  ...Object.entries<Setting>(PROVIDER_SETTINGS).map(
+    ([name, setting]) => [`OIDC_<NAME>_${name}`, setting] as const,
+  ),
+];
+
 /** `.env.example`: every setting, commented out, with its default. */
 export function renderEnvExample(): string {
-  const parts = Object.entries<Setting>(SETTINGS).map(
+  const parts = ALL_SETTINGS.map(
     ([name, { about, initial }]) => `# ${about}\n# ${name}=${initial ?? ""}\n`,
   );
   const variables = Object.entries(COMPOSE).map(([name, about]) => `# ${about}\n# ${name}=\n`);
@@ -56,7 +64,7 @@ export function renderPage(page: string, text: string): string {
 }
 
 function renderSettings(): string {
-  const rows = Object.entries<Setting>(SETTINGS).map(
+  const rows = ALL_SETTINGS.map(
     ([name, { about, initial }]) =>
       `| \`${name}\` | ${initial ? `\`${initial}\`` : ""} | ${toCell(about)} |`,
   );

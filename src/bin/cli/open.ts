@@ -24,6 +24,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
       cookieDomain: config.COOKIE_DOMAIN,
       sessionIdleS: config.SESSION_IDLE,
       sessionMaxS: config.SESSION_MAX,
+      providers: config.providers,
     },
     auditRetentionS: config.AUDIT_RETENTION,
     log: options.log,

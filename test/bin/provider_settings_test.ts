@@ -1,0 +1,128 @@
+/** The settings of providers with which people sign in: read together, and refused all at once where they cannot work. */
+import { describe, expect, test } from "bun:test";
+import { findServeFaults } from "../../src/bin/cli/settings.ts";
+import { readConfig } from "../../src/config.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+
+const GOOGLE = {
+  OIDC_GOOGLE_ISSUER: "https://accounts.google.com",
+  OIDC_GOOGLE_CLIENT_ID: "rowhouse",
+  OIDC_GOOGLE_CLIENT_SECRET: "secret-word",
+};
+
+test("readConfig() reads every provider by its name", () => {
+  const read = readConfig({
+    ...GOOGLE,
+    OIDC_OUR_OWN_ISSUER: "http://id.localhost:9000/realms/one",
+    OIDC_OUR_OWN_CLIENT_ID: "wiki",
+    OIDC_OUR_OWN_CLIENT_SECRET: "secret-word",
+    OIDC_OUR_OWN_LABEL: "Our “Own”",
+    OIDC_OUR_OWN_TRUSTED_DOMAINS: "example.org, example.com",
+    OIDC_OUR_OWN_CREATE: "true",
+    OIDC_EMPTY_ISSUER: "",
+  });
+  if ("faults" in read) throw new Error(read.faults.join("\n"));
+  expect(read.config.providers).toEqual([
+    {
+      name: "google",
+      issuer: "https://accounts.google.com",
+      clientId: "rowhouse",
+      clientSecret: "secret-word",
+      label: "Google",
+      trustedDomains: [],
+      creates: false,
+    },
+    {
+      name: "our-own",
+      issuer: "http://id.localhost:9000/realms/one",
+      clientId: "wiki",
+      clientSecret: "secret-word",
+      label: "Our “Own”",
+      trustedDomains: ["example.org", "example.com"],
+      creates: true,
+    },
+  ]);
+});
+
+const ISSUER =
+  "OIDC_GOOGLE_ISSUER must be the issuer as the provider writes it, such as https://accounts.example.com; http only on localhost";
+
+describe("readConfig() refuses a provider", () => {
+  test.each<{ name: string; env: Record<string, string>; faults: string[] }>([
+    {
+      name: "without what it needs",
+      env: { OIDC_GOOGLE_LABEL: "Google" },
+      faults: [
+        "OIDC_GOOGLE_ISSUER must be set, too",
+        "OIDC_GOOGLE_CLIENT_ID must be set, too",
+        "OIDC_GOOGLE_CLIENT_SECRET must be set, too",
+      ],
+    },
+    ...[
+      "http://accounts.google.com",
+      "https://accounts.google.com?x",
+      "https://user@accounts.google.com",
+      "accounts.google.com",
+      "http://localhost.example.org",
+    ].map((issuer) => ({
+      name: `of the issuer ${issuer}`,
+      env: { ...GOOGLE, OIDC_GOOGLE_ISSUER: issuer },
+      faults: [ISSUER],
+    })),
+    {
+      name: "that would let everybody in, and a misspelt setting, together",
+      env: { ...GOOGLE, OIDC_GOOGLE_CREATE: "true", OIDC_GOOGLE_CLIENTID: "x" },
+      faults: [
+        "OIDC_GOOGLE_CLIENTID is not a setting: see .env.example",
+        "OIDC_GOOGLE_TRUSTED_DOMAINS must be set where OIDC_GOOGLE_CREATE is true: else everybody at the provider would get an account",
+      ],
+    },
+    {
+      name: "with a domain that is an address, a switch that is none, and a label that cannot be seen",
+      env: {
+        ...GOOGLE,
+        OIDC_GOOGLE_TRUSTED_DOMAINS: "example.org,@example.com",
+        OIDC_GOOGLE_CREATE: "yes",
+        OIDC_GOOGLE_LABEL: "a\u202eb",
+      },
+      faults: [
+        "OIDC_GOOGLE_LABEL must be 1 to 40 printable characters",
+        "OIDC_GOOGLE_TRUSTED_DOMAINS must be domains such as example.org, with commas between",
+        "OIDC_GOOGLE_CREATE must be true or false",
+      ],
+    },
+    {
+      name: "of another provider's issuer",
+      env: {
+        ...GOOGLE,
+        OIDC_OTHER_ISSUER: GOOGLE.OIDC_GOOGLE_ISSUER,
+        OIDC_OTHER_CLIENT_ID: "b",
+        OIDC_OTHER_CLIENT_SECRET: "secret-word",
+      },
+      faults: ["OIDC_OTHER_ISSUER must not be that of another provider"],
+    },
+    {
+      name: "in a process where nobody signs in",
+      env: { ...GOOGLE, ROLE: "data", INTERNAL_HMAC_SECRET: "s".repeat(32) },
+      faults: ["ISSUER", "CLIENT_ID", "CLIENT_SECRET"].map(
+        (key) =>
+          `OIDC_GOOGLE_${key} must not be set when ROLE is data: only the identity service may have it`,
+      ),
+    },
+  ])("$name", ({ env, faults }) => {
+    const read = readConfig(env);
+    expect("faults" in read ? read.faults : []).toEqual(faults);
+  });
+});
+
+test("a provider cannot send people back to pages without an address", async () => {
+  const env = {
+    ...GOOGLE,
+    DATABASE_URL: "postgres://serving@127.0.0.1:1/none",
+    IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+  };
+  expect(await findServeFaults(env)).toEqual([
+    "IDENTITY_URL must be set where people sign in with a provider, which sends them back there: set the origin of the pages",
+  ]);
+  expect(await findServeFaults({ ...env, PUBLIC_URL: "https://id.example.org" })).toEqual([]);
+});
