@@ -6,6 +6,7 @@ import {
   ADMIN_CONNECTIONS,
   examine,
   examineAdmin,
+  examineConsole,
   type Finding,
   judgeDriver,
   judgeProxies,
@@ -44,6 +45,7 @@ async function runDoctor(setting: Setting): Promise<ExitCode> {
     ...examineSecrets(env),
     ...judgeProxies(settings.TRUSTED_PROXIES ?? []),
     ...(await examineOver(settings, pushes)),
+    ...(await examineConsoleOver(settings)),
   ];
   if (args.has("json")) terminal.say(toDocument({ findings }));
   else for (const line of findings.flatMap(toLines)) terminal.say(line);
@@ -134,6 +136,21 @@ async function examineOver(config: SoundSettings, pushes: boolean): Promise<Find
     });
   } finally {
     await Promise.all([db?.close(), admin.close()]);
+  }
+}
+
+/** The Console's login, where there is one, beside the one that serves. */
+async function examineConsoleOver(config: SoundSettings): Promise<Finding[]> {
+  const { DATABASE_PREPARE: prepare = true, CONSOLE_DATABASE_URL: consoleUrl } = config;
+  const url = config.DATABASE_URL ?? config.ADMIN_DATABASE_URL;
+  if (consoleUrl === undefined || url === undefined) return [];
+  const open = (one: string) =>
+    openDatabase({ url: one, connections: 1, prepare, name: "rowhouse doctor" });
+  const [consoleDb, db] = [open(consoleUrl), open(url)];
+  try {
+    return [await examineConsole(consoleDb, db)];
+  } finally {
+    await Promise.all([consoleDb.close(), db.close()]);
   }
 }
 

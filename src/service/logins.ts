@@ -17,6 +17,8 @@ export type Login = {
   createsRoles: boolean;
   /** The roles of the service that it is a member of, directly or through another; every one for a superuser. */
   memberOf: readonly string[];
+  /** What else it is a member of, directly. */
+  otherRoles: readonly string[];
   statementTimeoutMs: number;
 };
 
@@ -33,8 +35,11 @@ export async function readLogin(db: Database): Promise<Login> {
       'memberOf', (select coalesce(pg_catalog.json_agg(role.rolname), '[]') from pg_catalog.pg_roles as role
         where role.rolname in (select pg_catalog.jsonb_array_elements_text($1::text::jsonb))
           and pg_catalog.pg_has_role(current_user, role.oid, 'member')),
+      'otherRoles', (select coalesce(pg_catalog.json_agg(role.rolname order by role.rolname), '[]')
+        from pg_catalog.pg_auth_members join pg_catalog.pg_roles as role on role.oid = roleid
+        where member = login.oid and role.rolname not in (select pg_catalog.jsonb_array_elements_text($1::text::jsonb))),
       'statementTimeoutMs', (select setting::int8 from pg_catalog.pg_settings where name = 'statement_timeout'))::text as login
-    from pg_catalog.pg_roles where rolname = current_user`,
+    from pg_catalog.pg_roles as login where rolname = current_user`,
     [JSON.stringify([...SERVING, ...OWNERS, CONSOLE])],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
@@ -80,6 +85,30 @@ export function judgePushingLogin(found: Login, variable: DatabaseVariable): Fin
     };
   const says = `${login} has the rights that pushing needs, and no more`;
   return findPushingExcess(found) ?? { about, level: "ok", says };
+}
+
+/** The login of CONSOLE_DATABASE_URL: whoever has it should be able to act for those alone who show both cookies. */
+export function judgeConsoleLogin(found: Login): Finding {
+  const { login, memberOf, otherRoles } = found;
+  const about = "console login";
+  if (!memberOf.includes(CONSOLE))
+    return {
+      about,
+      level: "fail",
+      says: `${login} lacks the rights of the Console`,
+      remedy: "run rowhouse migrate with this CONSOLE_DATABASE_URL",
+    };
+  const member = [...OWNERS, ...SERVING].find((role) => memberOf.includes(role));
+  const rights = describeExcess(found, member ?? otherRoles[0]);
+  if (rights === "")
+    return { about, level: "ok", says: `${login} has the rights of the Console, and no more` };
+  return {
+    about,
+    level: "warn",
+    says: `${login} ${rights}: more than the Console needs`,
+    remedy:
+      "create a role with LOGIN and nothing else, put it into CONSOLE_DATABASE_URL and run rowhouse migrate",
+  };
 }
 
 /** What the serving login may do beyond serving. */

@@ -16,4 +16,4 @@ export {
   type ServiceOptions,
 } from "./open.ts";
 export { examinePooler } from "./pooler.ts";
-export { examineLogins } from "./pushing.ts";
+export { examineConsole, examineLogins } from "./pushing.ts";

@@ -2,7 +2,7 @@
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { type DatabaseVariable, toAway } from "./away.ts";
 import type { Finding } from "./finding.ts";
-import { findServingExcess, judgePushingLogin, readLogin } from "./logins.ts";
+import { findServingExcess, judgeConsoleLogin, judgePushingLogin, readLogin } from "./logins.ts";
 
 type PushingOptions = {
   /** Of the login that serves, or the same as the one that pushes. */
@@ -25,6 +25,26 @@ export async function examinePushing(
     level: "fail",
     says: `${variable} is another database than that of DATABASE_URL`,
     remedy: "correct whichever of the two is wrong: what is pushed would be served nowhere",
+  };
+}
+
+/** Whether the Console's login can act there, and do no more than that, in the database that `db` is in. */
+export async function examineConsole(consoleDb: Database, db: Database): Promise<Finding> {
+  const about = "console login";
+  const variable = "CONSOLE_DATABASE_URL";
+  const login = await readLogin(consoleDb).catch(toAway(variable));
+  if (!("login" in login))
+    return { ...login, about, says: `cannot connect: the database ${login.says}` };
+  const finding = judgeConsoleLogin(login);
+  if (finding.level === "fail") return finding;
+  // A database that does not answer is a finding of its own.
+  const here = await readPlace(db).catch(() => undefined);
+  if (here === undefined || here === (await readPlace(consoleDb))) return finding;
+  return {
+    about,
+    level: "fail",
+    says: `${variable} is another database than the service's`,
+    remedy: "correct it: administrators would act on people and apps that are served nowhere",
   };
 }
 

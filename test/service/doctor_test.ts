@@ -11,12 +11,18 @@ import {
 } from "../../src/service/doctor.ts";
 import type { Finding } from "../../src/service/finding.ts";
 import { judgeIdentitySecrets } from "../../src/service/identity_values.ts";
-import { judgePushingLogin, judgeServingLogin, type Login } from "../../src/service/logins.ts";
+import {
+  judgeConsoleLogin,
+  judgePushingLogin,
+  judgeServingLogin,
+  type Login,
+} from "../../src/service/logins.ts";
 import {
   LOGIN,
   makeDatabase,
   makeEmptyDatabase,
   type TestDatabase,
+  toLogin,
   withDatabase,
 } from "../support/cluster.ts";
 import { makeProject, type Outcome, ROOT, runCommand, startCommand } from "../support/command.ts";
@@ -45,6 +51,7 @@ const SERVING: Login = {
   bypassesRls: false,
   createsRoles: false,
   memberOf: ["rowhouse_data"],
+  otherRoles: [],
   statementTimeoutMs: 30_000,
 };
 const PUSHING: Login = {
@@ -52,6 +59,7 @@ const PUSHING: Login = {
   memberOf: ["rowhouse_tables", "rowhouse_tenant"],
   statementTimeoutMs: 0,
 };
+const CONSOLE: Login = { ...SERVING, memberOf: ["rowhouse_console"] };
 const made = (secretId: string) => ({ secretId, passwords: 2, sessions: 1, links: 0 });
 
 describe("judge", () => {
@@ -100,6 +108,21 @@ describe("judge", () => {
       findings: [judgeTemp({ ...WELL, publicTemp: true })],
       want: ["warn"],
     },
+    ...[
+      { name: "of least rights", login: {}, want: "ok" },
+      { name: "without rights", login: { memberOf: [] }, want: "fail" },
+      { name: "of a superuser", login: { isSuperuser: true }, want: "warn" },
+      {
+        name: "that serves",
+        login: { memberOf: ["rowhouse_service", "rowhouse_console"] },
+        want: "warn",
+      },
+      { name: "in another role", login: { otherRoles: ["pg_read_all_data"] }, want: "warn" },
+    ].map(({ name, login, want }) => ({
+      name: `a login ${name} for the Console`,
+      findings: [judgeConsoleLogin({ ...CONSOLE, ...login })],
+      want: [want],
+    })),
     {
       name: "a log with the values of parameters",
       findings: [judgeParameterLog({ ...WELL, logsParameters: true })],
@@ -173,6 +196,7 @@ describe("rowhouse doctor", () => {
         DATABASE_URL: url,
         ADMIN_DATABASE_URL: database.pushUrl,
         DATABASE_PREPARE: database.prepare ? "on" : "off",
+        CONSOLE_DATABASE_URL: database.consoleUrl,
         IDENTITY_SECRET: TEST_IDENTITY_SECRET,
       },
     });
@@ -198,7 +222,41 @@ describe("rowhouse doctor", () => {
       "functions",
       "isolation",
       "identity secret",
+      "console login",
     ]);
+  });
+
+  test.each([
+    {
+      name: "a login that may not act",
+      to: { username: toLogin("gateway") },
+      told: `${toLogin("gateway")} lacks the rights of the Console\n     run rowhouse migrate with this CONSOLE_DATABASE_URL\n`,
+    },
+    {
+      name: "a wrong password",
+      to: { password: "secret-word" },
+      told: "cannot connect: the database answers, but refuses the login's password (28P01)\n     correct the password in CONSOLE_DATABASE_URL\n",
+    },
+    {
+      name: "another database",
+      to: () => ({ pathname: `/${other.name}` }),
+      told: "CONSOLE_DATABASE_URL is another database than the service's\n     correct it: ",
+    },
+  ])("tells where the Console has $name", async ({ to, told }) => {
+    const part = typeof to === "function" ? to() : to;
+    const { code, out } = await runCommand(["doctor"], {
+      ...project,
+      env: {
+        DATABASE_URL: database.servingUrl,
+        ADMIN_DATABASE_URL: database.pushUrl,
+        CONSOLE_DATABASE_URL: Object.assign(new URL(database.consoleUrl), part).href,
+        DATABASE_PREPARE: database.prepare ? "on" : "off",
+        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+      },
+    });
+    expect(code).toBe(1);
+    expect(out).toContain(`FAIL console login: ${told}`);
+    expect(out).not.toContain("secret-word");
   });
 
   const withPart = (part: Partial<URL>) =>
