@@ -59,7 +59,8 @@ export type ListedKey = {
   keyId: string;
   name: string;
   scopes: Scope[];
-  status: "active" | "expired" | "revoked";
+  /** What keeps it from working, the lasting reason first. */
+  status: "active" | "disabled app" | "expired" | "revoked";
   createdAt: string;
   expiresAt: string | null;
   revokedAt: string | null;
@@ -77,7 +78,8 @@ export async function listKeys(deps: { admin: Database }, slug: string): Promise
       select json_agg(json_build_object(
         'keyId', key_id, 'name', name, 'scopes', scopes,
         'status', case when revoked_at is not null then 'revoked'
-          when expires_at <= now() then 'expired' else 'active' end,
+          when expires_at <= now() then 'expired'
+          when apps.disabled_at is not null then 'disabled app' else 'active' end,
         'createdAt', ${toUtcText("api_keys.created_at")}, 'expiresAt', ${toUtcText("api_keys.expires_at")},
         'revokedAt', ${toUtcText("api_keys.revoked_at")}, 'lastUsedAt', ${toUtcText("api_keys.last_used_at")}
       ) order by created_at desc, key_id)

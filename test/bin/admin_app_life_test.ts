@@ -32,6 +32,11 @@ async function statusesOf(app: TestApp, path: string, key = app.key): Promise<nu
   return (await Promise.all(answers)).map(({ status }) => status);
 }
 
+async function keyStatuses(slug: string): Promise<string[]> {
+  const { keys } = await admin.json("list-keys", slug);
+  return (keys as { status: string }[]).map(({ status }) => status).sort();
+}
+
 test("a disabled app's keys are refused in the next call everywhere, its sign-in is unknown, and all is back when enabled", async () => {
   const { service, json, run } = admin;
   const name = freshName();
@@ -79,6 +84,7 @@ test("a disabled app's keys are refused in the next call everywhere, its sign-in
   const made = await json("issue-key", app.slug);
   const { key: rolled } = await json("roll-key", String(made["keyId"]));
   await json("revoke-key", String(revoked["keyId"]));
+  expect(await keyStatuses(app.slug)).toEqual([...new Array(3).fill("disabled app"), "revoked"]);
   expect(await statusesOf(app, path, String(rolled))).toEqual([401, 401]);
   expect(await json("enable-app", app.slug)).toEqual({ app: app.slug, disabled: false });
   for (const key of [app.key, made["key"], rolled])
@@ -87,6 +93,7 @@ test("a disabled app's keys are refused in the next call everywhere, its sign-in
   expect((await service.call(app, path)).text).toBe(rows);
   expect((await ask(app.slug))[0]).toBe("200");
   expect((await visit(service, jar, "/login")).text).toContain(app.slug);
+  expect(await keyStatuses(app.slug)).toEqual([...new Array(3).fill("active"), "revoked"]);
   expect((await run("enable-app", app.slug)).err).toContain("is not disabled");
   const { entries } = await json("audit", "--limit", "5");
   expect((entries as { action: string }[]).map(({ action }) => action)).toEqual([
