@@ -23,7 +23,8 @@ export function answerAppPage({ me, slug, isDisabled, tab, body, status }: AppPa
     crumbs: [{ name: "Apps", path: APPS }],
     actions: [
       isDisabled && renderPill("disabled", "warn"),
-      tab === "Keys" && renderLink("New key", `${toAppPath(slug)}/new-key`, "primary"),
+      tab === "Keys" &&
+        renderLink("New key", `${toAppPath(slug)}/new-key`, "primary", { keys: "n" }),
     ],
     tabs: renderTabs(slug, tab),
     body,

@@ -31,7 +31,7 @@ export async function answerApps(visit: Visit): Promise<Response> {
     me,
     entry: "Apps",
     title: "Apps",
-    actions: renderLink("New app", NEW_APP, "primary"),
+    actions: renderLink("New app", NEW_APP, "primary", { keys: "n" }),
     body: [
       search !== "" && renderSearched(search),
       shown.length === 0 ? renderNone(search, after) : renderAppList(shown, visit.deps.now()),

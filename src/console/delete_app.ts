@@ -57,6 +57,7 @@ async function answerForm(
         label: `Type ${slug} to delete it`,
         maxLength: 40,
         isRequired: true,
+        mustBe: slug,
       }),
     ],
     button: "Delete for good",

@@ -10,6 +10,16 @@ const ENTRIES = [
   { name: "Activity", path: `${CONSOLE_PATH}/activity` },
 ] as const;
 
+/** `g` and one of these, where scripts run; each once. */
+const KEYS: Readonly<Record<string, string>> = {
+  Home: "h",
+  Apps: "a",
+  People: "p",
+  Tables: "t",
+  Pushes: "u",
+  Activity: "l",
+};
+
 export type ConsolePage = {
   me: ConsoleVisitor;
   /** Which entry of the navigation it belongs to. */
@@ -27,7 +37,7 @@ export type ConsolePage = {
 
 export function answerConsolePage(page: ConsolePage): Response {
   return answerPage(
-    { title: page.title, body: renderFrame(page), width: "own" },
+    { title: page.title, body: renderFrame(page), width: "own", scripts: ["console"] },
     { status: page.status ?? 200 },
   );
 }
@@ -37,9 +47,10 @@ function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Con
 <div class="console">
 <nav class="side" aria-label="Console">
 <a class="side-brand" href="${CONSOLE_PATH}"><img src="${ICON.path}" alt="" width="24" height="24"><span>Rowhouse</span></a>
-<form class="jump" method="get" action="${CONSOLE_PATH}/apps" role="search"><input type="search" name="q" maxlength="40" aria-label="Find an app" placeholder="Find an app" autocomplete="off" spellcheck="false" autocapitalize="none"></form>
-<ul class="side-list">${ENTRIES.map(({ name, path }) => html`<li><a href="${path}"${name === entry && html` aria-current="page"`}>${name}</a></li>`)}</ul>
-<div class="me"><span class="me-name">${me.displayName ?? me.email}</span><span class="quiet"><span class="me-role">${me.role === "super_admin" ? "super admin" : "admin"} · </span><a href="${LOGIN_PATH}">account</a></span></div>
+<form class="jump" method="get" action="${CONSOLE_PATH}/apps" role="search"><input type="search" name="q" data-keys="/" maxlength="40" aria-label="Find an app" placeholder="Find an app" autocomplete="off" spellcheck="false" autocapitalize="none"></form>
+<ul class="side-list">${ENTRIES.map(({ name, path }) => html`<li><a href="${path}"${KEYS[name] !== undefined && html` data-keys="g ${KEYS[name]}"`}${name === entry && html` aria-current="page"`}>${name}</a></li>`)}</ul>
+<div class="me"><span class="me-name">${me.displayName ?? me.email}</span><span class="quiet"><span class="me-role">${me.role === "super_admin" ? "super admin" : "admin"} · </span><a href="${LOGIN_PATH}">account</a></span>
+<button class="keys-button" type="button" data-keys="?" hidden>Keyboard shortcuts</button></div>
 </nav>
 <main class="work" id="main" tabindex="-1">
 <header class="head"><div class="head-text">

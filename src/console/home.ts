@@ -4,7 +4,7 @@ import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderAppList } from "./apps.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
-import { renderLink, renderText, renderTime } from "./parts.ts";
+import { renderLink, renderSnippet, renderText, renderTime } from "./parts.ts";
 import { APPS, NEW_APP, toAppPath, toKeyPath } from "./paths.ts";
 import { toApiUrl } from "./snippets.ts";
 
@@ -20,7 +20,7 @@ export async function answerHome(visit: Visit): Promise<Response> {
     me,
     entry: "Home",
     title: me.displayName === null ? "Home" : `Hello, ${me.displayName.slice(0, 60)}`,
-    actions: apps.length > 0 && renderLink("New app", NEW_APP),
+    actions: apps.length > 0 && renderLink("New app", NEW_APP, "quiet", { keys: "n" }),
     body: [
       renderAttention(home, now),
       !hasRows && renderSteps(visit, home),
@@ -82,8 +82,7 @@ ${renderLink("Issue a key", `${toAppPath(app.slug)}/new-key`, "primary")}`,
       name: "Push a first table, and write a row",
       isDone: app !== undefined && hasKeys && hasTables,
       how: html`<p class="quiet">In your project's folder, with the key in <code>.env</code>:</p>
-<pre class="snippet" tabindex="0"><code>rowhouse init
-ROWHOUSE_URL=${toApiUrl(visit)} rowhouse db push</code></pre>`,
+${renderSnippet({ id: "first-push", name: "the commands", text: `rowhouse init\nROWHOUSE_URL=${toApiUrl(visit)} rowhouse db push` })}`,
     },
   ];
   const next = steps.findIndex(({ isDone }) => !isDone);

@@ -1,10 +1,10 @@
 /** The one time that a key is shown, with what it is pasted into. @module */
 import type { ConsoleVisitor } from "../accounts/mod.ts";
-import { html } from "../pages/mod.ts";
+import { html, renderCopyButton } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
 import { answerAppAct } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
-import { renderLink } from "./parts.ts";
+import { renderLink, renderSnippet } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
 import { makeSnippets, toApiUrl } from "./snippets.ts";
 
@@ -26,8 +26,8 @@ export function answerIssuedKey(
     title: "Copy this key now",
     body: html`<section class="sheet" aria-label="The new key">
 <p>It is shown this once and stored nowhere: not here, not in the log. A click selects all of it.</p>
-<p class="secret"><code id="key">${text}</code></p>
-${snippets.map((snippet) => html`<h2>${snippet.name}</h2><pre class="snippet" tabindex="0" aria-label="${snippet.name}"><code>${snippet.text}</code></pre>`)}
+<p class="secret"><code id="key">${text}</code>${renderCopyButton("key", "the key")}</p>
+${snippets.map(({ name, text }, place) => html`<h2>${name}</h2>${renderSnippet({ id: `snippet-${place}`, name, text })}`)}
 <div class="act-buttons">${renderLink("I have stored it", toAppPath(slug), "primary")}</div>
 </section>`,
   });

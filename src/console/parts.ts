@@ -1,6 +1,6 @@
 /** Parts of the Console's pages: tables, times, fields. Whatever people typed is isolated and cut, so that it breaks no line. @module */
 import { TOKEN_FIELD } from "../identity/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import { type Html, html, type Part, renderCopyButton, toDistance } from "../pages/mod.ts";
 
 /** The longest text that is shown of a name. */
 const NAME_CHARS = 120;
@@ -39,32 +39,31 @@ export function renderLink(
   name: string,
   path: string,
   look: "primary" | "quiet" | "danger" = "quiet",
+  options: { keys?: string } = {},
 ): Html {
-  return html`<a class="button button-${look}" href="${path}">${name}</a>`;
+  return html`<a class="button button-${look}" href="${path}"${options.keys !== undefined && html` data-keys="${options.keys}"`}>${name}</a>`;
 }
 
-const UNITS = [
-  { unit: "day", seconds: 86_400 },
-  { unit: "hour", seconds: 3600 },
-  { unit: "minute", seconds: 60 },
-] as const;
+/** Something to paste elsewhere, with a button that copies it. */
+export function renderSnippet({
+  id,
+  name,
+  text,
+}: {
+  id: string;
+  name: string;
+  text: string;
+}): Html {
+  return html`<div class="copyable"><pre class="snippet" tabindex="0" aria-label="${name}"><code id="${id}">${text}</code></pre>${renderCopyButton(id, name)}</div>`;
+}
 
 /** How long ago, or how soon; the moment itself in UTC on hover. */
 export function renderTime(text: string | null, now: number): Html {
   if (text === null) return html`<span class="quiet">never</span>`;
   const at = new Date(text);
   const utc = `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
-  return html`<time datetime="${at.toISOString()}" title="${utc}">${toDistance(at.getTime() - now, utc)}</time>`;
-}
-
-function toDistance(ms: number, utc: string): string {
-  const seconds = Math.abs(ms) / 1000;
-  const found = UNITS.find((one) => seconds >= one.seconds);
-  if (found === undefined) return ms > 0 ? "in less than a minute" : "just now";
-  const count = Math.floor(seconds / found.seconds);
-  if (found.unit === "day" && count > 60) return utc.slice(0, 10);
-  const words = `${count} ${found.unit}${count === 1 ? "" : "s"}`;
-  return ms > 0 ? `in ${words}` : `${words} ago`;
+  const distance = toDistance(at.getTime() - now) ?? utc.slice(0, 10);
+  return html`<time datetime="${at.toISOString()}" title="${utc}" data-relative>${distance}</time>`;
 }
 
 export function renderPill(text: string, look: "good" | "warn" | "plain" = "plain"): Html {
@@ -81,6 +80,8 @@ export type TextField = {
   isRequired?: boolean;
   isFirst?: boolean;
   faults?: readonly string[];
+  /** What must be typed before the form can be sent; the server checks it again. */
+  mustBe?: string;
 };
 
 /** A labelled field for one line, or with `rows` for several; screen readers read its hint and faults with it. */
@@ -88,7 +89,7 @@ export function renderTextField(field: TextField): Html {
   const { name, label, value = "", hint, faults = [] } = field;
   const ids = [hint !== undefined && `${name}-hint`, faults.length > 0 && `${name}-fault`];
   const described = ids.filter((id) => id !== false).join(" ");
-  const attributes = html`id="${name}" name="${name}" maxlength="${field.maxLength ?? 200}" spellcheck="false" autocapitalize="none" autocomplete="off"${field.isRequired === true && html` required`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}`;
+  const attributes = html`id="${name}" name="${name}" maxlength="${field.maxLength ?? 200}" spellcheck="false" autocapitalize="none" autocomplete="off"${field.isRequired === true && html` required`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.mustBe !== undefined && html` data-must-be="${field.mustBe}"`}${field.isFirst === true && html` autofocus`}`;
   const input =
     field.rows === undefined
       ? html`<input type="text" ${attributes} value="${value}">`

@@ -49,13 +49,8 @@ export function toServiceHeaders(headers: Headers, audience: Audience): Headers 
     passed.append(name, value);
   }
   // Without one, fetch would send its own.
-  passed.set("accept-encoding", readAccepted(headers, audience));
+  passed.set("accept-encoding", headers.get("accept-encoding") ?? "identity");
   return passed;
-}
-
-/** Only data answers are compressed, by the service, which knows which of them are worth it. */
-function readAccepted(headers: Headers, audience: Audience): string {
-  return (audience === "data" ? headers.get("accept-encoding") : null) ?? "identity";
 }
 
 /** A service's headers that the caller gets. */

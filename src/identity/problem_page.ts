@@ -1,5 +1,5 @@
 /** A refusal as a page: what happened, what to do now, and the id to find it in the log. Never a form. @module */
-import { answerPage, html } from "../pages/mod.ts";
+import { answerPage, html, renderCopyButton } from "../pages/mod.ts";
 import type { Problem, ProblemCode } from "../problem.ts";
 import { LOGIN_PATH } from "./paths.ts";
 
@@ -55,10 +55,10 @@ export function answerProblemPage(
 <h1>${title}</h1>
 <p>${text}</p>
 <p><a class="button button-primary" href="${LOGIN_PATH}">Your account</a></p>
-<p class="code">Error ${problem.status}, reference <code class="reference" data-copy>${toReference(requestId)}</code></p>`;
+<p class="code">Error ${problem.status}, reference <code class="reference" id="reference">${toReference(requestId)}</code> ${renderCopyButton("reference", "the reference")}</p>`;
   const retry = problem.status >= 503 ? { "retry-after": RETRY_S } : {};
   return answerPage(
-    { title, body },
+    { title, body, scripts: ["page"] },
     { status: problem.status, headers: { ...retry, ...problem.headers } },
   );
 }

@@ -108,7 +108,7 @@ ${renderForm({
   button: "Set password",
 })}`;
   return answerPage(
-    { title: "Choose a password", body },
+    { title: "Choose a password", body, scripts: ["page"] },
     { status: isRefused ? 422 : 200, cookies },
   );
 }

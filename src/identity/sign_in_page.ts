@@ -110,7 +110,7 @@ ${renderForm({
 })}
 <p class="aside">Forgotten your password? Ask an administrator for a link that sets a new one.</p>`;
   return answerPage(
-    { title: "Sign in", body },
+    { title: "Sign in", body, scripts: ["page"] },
     {
       status: state.status,
       cookies: state.cookies,

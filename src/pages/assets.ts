@@ -1,33 +1,66 @@
-/** The stylesheet and the icon, served under names with their digest, so that browsers can keep them forever. @module */
+/** The stylesheet, the icon and the scripts, served under names with their digest, so that browsers can keep them forever. @module */
 import { readFileSync } from "node:fs";
-import type { Route } from "../http/mod.ts";
+import { type Encoding, type Route, readEncoding } from "../http/mod.ts";
+import { bundleScript, SCRIPT_NAMES, SCRIPTS_DIGEST, type ScriptName } from "./scripts.ts";
 
-type Asset = { path: string; type: string; text: string };
+type Asset = { path: string; type: string; read: () => string | Promise<string> };
 
 export const STYLESHEET = readAsset("style.css", "text/css; charset=utf-8");
 export const ICON = readAsset("icon.svg", "image/svg+xml");
 
+export function toScriptPath(name: ScriptName): string {
+  return `/assets/${name}.${SCRIPTS_DIGEST}.js`;
+}
+
 const KEPT_FOR_GOOD = "public, max-age=31536000, immutable";
 
-export const assetRoutes: readonly Route<unknown>[] = [STYLESHEET, ICON].map(toRoute);
+export const assetRoutes: readonly Route<unknown>[] = [
+  STYLESHEET,
+  ICON,
+  ...SCRIPT_NAMES.map((name) => ({
+    path: toScriptPath(name),
+    type: "text/javascript; charset=utf-8",
+    read: () => bundleScript(name),
+  })),
+].map(toRoute);
 
 function readAsset(file: string, type: string): Asset {
   const text = readFileSync(new URL(file, import.meta.url), "utf8");
   const digest = new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 16);
   const [name, ending] = file.split(".");
-  return { path: `/assets/${name}.${digest}.${ending}`, type, text };
+  return { path: `/assets/${name}.${digest}.${ending}`, type, read: () => text };
 }
 
-function toRoute({ path, type, text }: Asset): Route<unknown> {
+function toRoute({ path, type, read }: Asset): Route<unknown> {
+  const kept = new Map<Encoding | undefined, Promise<Uint8Array<ArrayBuffer>>>();
+  const make = async (encoding: Encoding | undefined) => compress(await read(), encoding);
   const headers = {
     "content-type": type,
     "cache-control": KEPT_FOR_GOOD,
     "cross-origin-resource-policy": "same-origin",
+    vary: "accept-encoding",
   };
   return {
     method: "GET",
     path,
     access: "open",
-    handle: () => new Response(text, { headers }),
+    handle: async (_deps, { request }) => {
+      const encoding = readEncoding(request.headers.get("accept-encoding"));
+      const made = kept.get(encoding) ?? make(encoding);
+      kept.set(encoding, made);
+      // What failed is tried again by the next request.
+      made.catch(() => kept.delete(encoding));
+      return new Response(await made, {
+        headers: encoding === undefined ? headers : { ...headers, "content-encoding": encoding },
+      });
+    },
   };
+}
+
+/** As small as it gets: it is done once, and sent to every browser. */
+function compress(text: string, encoding: Encoding | undefined): Uint8Array<ArrayBuffer> {
+  const body = new TextEncoder().encode(text);
+  if (encoding === undefined) return body;
+  if (encoding === "gzip") return Bun.gzipSync(body, { level: 9 });
+  return new Uint8Array(Bun.zstdCompressSync(body, { level: 19 }));
 }

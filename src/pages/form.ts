@@ -28,12 +28,18 @@ export function renderField(field: Field): Html {
   ]
     .filter((id) => id !== "")
     .join(" ");
+  const input = html`<input id="${name}" name="${name}" type="${field.type}" autocomplete="${field.autocomplete}" value="${field.value ?? ""}" maxlength="${field.maxLength}" spellcheck="false" autocapitalize="none" required${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}>`;
   return html`<div class="field">
 <label for="${name}">${field.label}</label>
 ${field.hint !== undefined && html`<p class="hint" id="${name}-hint">${field.hint}</p>`}
-<input id="${name}" name="${name}" type="${field.type}" autocomplete="${field.autocomplete}" value="${field.value ?? ""}" maxlength="${field.maxLength}" spellcheck="false" autocapitalize="none" required${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}>
+${field.type === "password" ? renderWithReveal(name, input) : input}
 ${faults.length > 0 && renderFaults(name, faults)}
 </div>`;
+}
+
+/** The button is there where a script can make it work. */
+function renderWithReveal(id: string, input: Html): Html {
+  return html`<div class="reveal">${input}<button class="reveal-button" type="button" data-reveal="${id}" hidden><span data-label>Show</span><span class="visually-hidden"> password</span></button></div>`;
 }
 
 function renderFaults(name: string, faults: readonly string[]): Html {

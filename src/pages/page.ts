@@ -1,19 +1,22 @@
 /**
- * A whole page: its frame, its head and its security headers. No script and no inline style; works without JavaScript, in
- * light and dark mode.
+ * A whole page: its frame, its head and its security headers. Nothing inline; works without JavaScript, in light and dark
+ * mode. What may run is decided by the headers: nothing, or this service's own files on a page that names a script.
  *
  * @module
  */
 
 import { withCookies } from "../http/mod.ts";
-import { ICON, STYLESHEET } from "./assets.ts";
+import { ICON, STYLESHEET, toScriptPath } from "./assets.ts";
 import { type Html, html } from "./html.ts";
+import type { ScriptName } from "./scripts.ts";
 
 export type Page = {
   title: string;
   body: Html;
   /** Wide pages are for lists, narrow ones for forms; `own` ones bring their frame. */
   width?: "narrow" | "wide" | "own";
+  /** What adds to it where scripts run; default: none. */
+  scripts?: readonly ScriptName[];
 };
 
 export type PageOptions = {
@@ -30,7 +33,7 @@ export function answerPage(page: Page, options: PageOptions = {}): Response {
     status: options.status ?? 200,
     headers: {
       "content-type": "text/html; charset=utf-8",
-      ...toPageHeaders(options.formTargets ?? []),
+      ...toPageHeaders(options.formTargets ?? [], page.scripts),
       ...options.headers,
     },
   });
@@ -49,11 +52,19 @@ export function answerSeeOther(
   return withCookies(response, options.cookies ?? []);
 }
 
-function toPageHeaders(formTargets: readonly string[]): Record<string, string> {
+function toPageHeaders(
+  formTargets: readonly string[],
+  scripts: readonly ScriptName[] = [],
+): Record<string, string> {
   const formAction = ["'self'", ...formTargets].join(" ");
+  // No text ever becomes markup or a program, not even through a script of ours.
+  const script =
+    scripts.length === 0
+      ? ""
+      : "; script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
   return {
     "cache-control": "no-store",
-    "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+    "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'${script}`,
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     // Not no-referrer: with that, a browser sends `Origin: null` with its own forms.
@@ -62,7 +73,7 @@ function toPageHeaders(formTargets: readonly string[]): Record<string, string> {
   };
 }
 
-function renderPage({ title, body, width = "narrow" }: Page): Html {
+function renderPage({ title, body, width = "narrow", scripts = [] }: Page): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -73,7 +84,7 @@ function renderPage({ title, body, width = "narrow" }: Page): Html {
 <title>${title} · Rowhouse</title>
 <link rel="icon" href="${ICON.path}" type="image/svg+xml">
 <link rel="stylesheet" href="${STYLESHEET.path}">
-</head>
+${scripts.map((name) => html`<script type="module" src="${toScriptPath(name)}"></script>\n`)}</head>
 <body class="page page-${width}">
 ${width === "own" ? body : renderFrame(body, width)}
 </body>

@@ -244,7 +244,7 @@ describe("/login", () => {
 test("an error's reference is short, and the end of the request's id", async () => {
   const answer = await visit(service, new Map(), "/authorize");
   const [, reference = ""] =
-    /<code class="reference" data-copy>([0-9a-f]{12})<\/code>/.exec(answer.text) ?? [];
+    /<code class="reference" id="reference">([0-9a-f]{12})<\/code>/.exec(answer.text) ?? [];
   expect(reference).not.toBe("");
   expect(answer.headers.get("x-request-id")).toEndWith(reference);
 });
@@ -288,7 +288,7 @@ describe("the same answer is given", () => {
       password: "wrong <password>",
     });
     expect(wrong.text).toContain("&quot;&gt;&lt;script&gt;");
-    expect(wrong.text).not.toContain("<script");
+    expect(wrong.text).not.toContain("<script>");
     expect(wrong.text).not.toContain("wrong &lt;password");
   });
 });
@@ -500,32 +500,42 @@ test("a password with an outdated hash is hashed again at the next sign-in", asy
 
 describe("every page", () => {
   test.each([
-    { path: "/login", status: 200 },
-    { path: "/authorize", status: 400 },
-    { path: "/set-password", status: 404 },
-    { path: "/password-set", status: 200 },
-  ])("$path forbids framing, caching and foreign content", async ({ path, status }) => {
+    { path: "/login", status: 200, hasScript: true },
+    { path: "/authorize", status: 400, hasScript: true },
+    { path: "/set-password", status: 404, hasScript: false },
+    { path: "/password-set", status: 200, hasScript: false },
+  ])("$path forbids framing, caching and foreign content", async ({ path, status, hasScript }) => {
     const answer = await visit(service, new Map(), path);
     expect(answer.status).toBe(status);
     expect(answer.headers.get("content-security-policy")).toBe(
-      "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+      `default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'${hasScript ? "; script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'" : ""}`,
     );
     expect(answer.headers.get("cache-control")).toBe("no-store");
     expect(answer.headers.get("referrer-policy")).toBe("same-origin");
     expect(answer.headers.get("x-frame-options")).toBe("DENY");
     expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
-    expect(answer.text).not.toMatch(/<script|<style| style=| on[a-z]+=/i);
+    const text = answer.text.replace(/<script type="module" src="\/assets\/[\w.]+"><\/script>/, "");
+    expect(text === answer.text).toBe(!hasScript);
+    expect(text).not.toMatch(/<script|<style| style=| on[a-z]+=/i);
   });
 
-  test("has a stylesheet with its digest in the address, cached forever", async () => {
+  test.each([
+    { name: "stylesheet", ending: "css", type: "text/css; charset=utf-8" },
+    { name: "script", ending: "js", type: "text/javascript; charset=utf-8" },
+  ])("has a $name with its digest in the address, small and cached forever", async (asset) => {
     const page = await visit(service, new Map(), "/login");
-    const path = /href="(\/assets\/style\.[0-9a-f]{16}\.css)"/.exec(page.text)?.[1] ?? "";
-    const answer = await visit(service, new Map(), path);
-    expect([answer.status, answer.headers.get("content-type")]).toEqual([
-      200,
-      "text/css; charset=utf-8",
-    ]);
+    const address = new RegExp(`="(/assets/\\w+\\.[0-9a-f]{16}\\.${asset.ending})"`);
+    const url = service.url + (address.exec(page.text)?.[1] ?? "");
+    const answer = await fetch(url, { headers: { "accept-encoding": "identity" } });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, asset.type]);
     expect(answer.headers.get("cache-control")).toContain("immutable");
+    expect(answer.headers.get("vary")).toBe("accept-encoding");
+    const text = await answer.text();
+    for (const encoding of ["gzip", "zstd"]) {
+      const encoded = await fetch(url, { headers: { "accept-encoding": encoding } });
+      expect(encoded.headers.get("content-encoding")).toBe(encoding);
+      expect(await encoded.text()).toBe(text);
+    }
   });
 });
 

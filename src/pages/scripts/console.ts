@@ -1,0 +1,18 @@
+/** The script of the Console's pages. @module */
+import { openAnnouncements } from "./announce.ts";
+import { startCopyButtons } from "./copy.ts";
+import { focusFirstFault } from "./first_fault.ts";
+import { startSendingOnce } from "./send_once.ts";
+import { startShortcuts } from "./shortcuts.ts";
+import { startTimes } from "./times.ts";
+import { startTypedNames } from "./typed_name.ts";
+import { startUnsavedWarnings } from "./unsaved.ts";
+
+openAnnouncements();
+startCopyButtons();
+startTypedNames();
+startUnsavedWarnings();
+startSendingOnce();
+startShortcuts();
+startTimes();
+focusFirstFault();

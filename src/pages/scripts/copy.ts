@@ -1,0 +1,46 @@
+/** Buttons that copy the text of an element. Where a browser does not let them, the text is selected instead. @module */
+import { announce } from "./announce.ts";
+
+const SAID_MS = 2000;
+
+export function startCopyButtons(): void {
+  for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-copy]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => void copyFor(button));
+  }
+}
+
+async function copyFor(button: HTMLButtonElement): Promise<void> {
+  const source = document.getElementById(button.dataset["copy"] ?? "");
+  if (source === null) return;
+  const isCopied = await copyText(source.textContent ?? "");
+  if (!isCopied) select(source);
+  // Selected text is copied by an old command on pages that are not trusted with the clipboard.
+  if (isCopied || document.execCommand("copy")) say(button, "Copied");
+  else announce("Selected: copy it with the keyboard");
+}
+
+/** Whether the browser took it: only trusted pages have a clipboard, and a person may refuse. */
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function select(element: HTMLElement): void {
+  getSelection()?.selectAllChildren(element);
+}
+
+function say(button: HTMLButtonElement, text: string): void {
+  announce(text);
+  const label = button.querySelector("[data-label]") ?? button;
+  const before = button.dataset["before"] ?? label.textContent ?? "";
+  button.dataset["before"] = before;
+  label.textContent = text;
+  setTimeout(() => {
+    label.textContent = before;
+  }, SAID_MS);
+}

@@ -1,0 +1,12 @@
+/** After a refused form the focus is where the first fault is. @module */
+
+/** The field at fault; without one the refusal itself, unless the page has set the focus. */
+export function focusFirstFault(): void {
+  const field = document.querySelector<HTMLElement>("[aria-invalid=true]");
+  const refusal = document.querySelector<HTMLElement>("main .notice-fault[role=alert]");
+  if (field !== null) field.focus();
+  else if (refusal !== null && document.querySelector("[autofocus]") === null) {
+    refusal.tabIndex = -1;
+    refusal.focus();
+  }
+}

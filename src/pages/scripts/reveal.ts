@@ -1,0 +1,18 @@
+/** Buttons that show what was typed into a password field. @module */
+
+export function startRevealButtons(): void {
+  for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-reveal]")) {
+    const field = document.getElementById(button.dataset["reveal"] ?? "");
+    if (!(field instanceof HTMLInputElement)) continue;
+    button.hidden = false;
+    button.addEventListener("click", () => show(field, button, field.type === "password"));
+    // Browsers and password managers recognise a password by its field.
+    field.form?.addEventListener("submit", () => show(field, button, false));
+  }
+}
+
+function show(field: HTMLInputElement, button: HTMLButtonElement, isShown: boolean): void {
+  field.type = isShown ? "text" : "password";
+  const label = button.querySelector("[data-label]");
+  if (label !== null) label.textContent = isShown ? "Hide" : "Show";
+}

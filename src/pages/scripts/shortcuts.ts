@@ -1,0 +1,69 @@
+/**
+ * Keyboard shortcuts. What a key does is on the page: an element with `data-keys="g h"` is followed, pressed or given the
+ * focus by these keys, one after the other; `?` lists them all. Never while somebody types, never with another key held.
+ *
+ * @module
+ */
+import { makeShortcutsDialog } from "./shortcuts_dialog.ts";
+
+/** How long the first of two keys waits for the second. */
+const PREFIX_MS = 1200;
+const SETTING = "shortcuts";
+
+export function startShortcuts(): void {
+  const help = document.querySelector<HTMLButtonElement>("button[data-keys='?']");
+  if (help !== null) {
+    help.hidden = false;
+    help.addEventListener("click", openDialog);
+  }
+  let typed = "";
+  let typedAt = 0;
+  document.addEventListener("keydown", (event) => {
+    if (isForSomethingElse(event) || !isOn()) return;
+    const isSecond = typed !== "" && event.timeStamp - typedAt < PREFIX_MS;
+    const keys = isSecond ? `${typed} ${event.key}` : event.key;
+    const { done, isPrefix } = act(keys);
+    if (done) event.preventDefault();
+    typed = isPrefix ? keys : "";
+    typedAt = event.timeStamp;
+  });
+}
+
+function act(keys: string): { done: boolean; isPrefix: boolean } {
+  const elements = findShortcuts();
+  const found = elements.find((element) => element.dataset["keys"] === keys);
+  if (found instanceof HTMLInputElement) found.select();
+  else found?.click();
+  const isPrefix = elements.some(({ dataset }) => dataset["keys"]?.startsWith(`${keys} `));
+  return { done: found !== undefined, isPrefix };
+}
+
+function findShortcuts(): HTMLElement[] {
+  return [...document.querySelectorAll<HTMLElement>("[data-keys]")];
+}
+
+const TYPED_INTO = "input:not([type=checkbox],[type=radio]), textarea, select, [contenteditable]";
+
+function isForSomethingElse(event: KeyboardEvent): boolean {
+  const { target } = event;
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return true;
+  if (event.isComposing || document.querySelector("dialog[open]") !== null) return true;
+  return target instanceof Element && target.closest(TYPED_INTO) !== null;
+}
+
+function openDialog(): void {
+  const dialog = makeShortcutsDialog(findShortcuts(), { isOn: isOn(), onSwitch: setOn });
+  document.body.append(dialog);
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.showModal();
+}
+
+/** Keys without a modifier can be switched off: speech input types them by accident. */
+function isOn(): boolean {
+  return localStorage.getItem(SETTING) !== "off";
+}
+
+function setOn(on: boolean): void {
+  if (on) localStorage.removeItem(SETTING);
+  else localStorage.setItem(SETTING, "off");
+}

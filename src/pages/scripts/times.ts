@@ -1,0 +1,29 @@
+/** Moments in the reader's own zone and language, with UTC on hover; how long ago something was stays true. @module */
+import { toDistance } from "./distance.ts";
+
+const REFRESH_MS = 30_000;
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+
+export function startTimes(): void {
+  showTimes(document);
+  setInterval(() => showTimes(document), REFRESH_MS);
+  document.addEventListener("visibilitychange", () => showTimes(document));
+}
+
+export function showTimes(root: ParentNode): void {
+  if (document.hidden) return;
+  for (const time of root.querySelectorAll<HTMLTimeElement>("time[datetime*=T]")) showTime(time);
+}
+
+function showTime(time: HTMLTimeElement): void {
+  const at = new Date(time.dateTime);
+  if (Number.isNaN(at.getTime())) return;
+  const utc = `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const isRelative = time.dataset["relative"] !== undefined;
+  const text = isRelative
+    ? (toDistance(at.getTime() - Date.now()) ?? DATE.format(at))
+    : MOMENT.format(at);
+  if (time.textContent !== text) time.textContent = text;
+  time.title = isRelative ? `${MOMENT.format(at)}\n${utc}` : utc;
+}

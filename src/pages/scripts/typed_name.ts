@@ -1,0 +1,14 @@
+/** What cannot be undone: its button waits until the name was typed. The server checks it again. @module */
+
+export function startTypedNames(): void {
+  for (const field of document.querySelectorAll<HTMLInputElement>("input[data-must-be]")) {
+    const button = field.form?.querySelector<HTMLButtonElement>("button[type=submit]");
+    const check = () => {
+      if (button) button.disabled = field.value !== field.dataset["mustBe"];
+    };
+    field.addEventListener("input", check);
+    // A browser may fill fields in when a page is come back to.
+    addEventListener("pageshow", check);
+    check();
+  }
+}

@@ -1,0 +1,269 @@
+/** What scripts add to the pages: copying, local times, keys, one sending, the focus at a fault; under the pages' own policy. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { issueKey } from "../../src/accounts/mod.ts";
+import { findAxeViolations, openBrowser, openSite, type TestSite } from "../support/browser.ts";
+import { testDeps } from "../support/deps.ts";
+import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import type { TestApp } from "../support/service.ts";
+
+let site: TestSite;
+let browser: Browser;
+let person: Person;
+let app: TestApp;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+  person = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
+  app = await site.service.makeApp();
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+/** A page of a fresh browser; what its policy refuses and what its scripts throw fails the test. */
+async function open(
+  path: string,
+  run: (page: Page, context: BrowserContext) => Promise<void>,
+  options: BrowserContextOptions = {},
+): Promise<void> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    if (/Content Security Policy|Refused|trusted/i.test(message.text()))
+      complaints.push(message.text());
+  });
+  await page.goto(site.identityUrl + path);
+  await run(page, context);
+  expect(complaints).toEqual([]);
+  await context.close();
+}
+
+async function openConsole(
+  path: string,
+  run: (page: Page, context: BrowserContext) => Promise<void>,
+  options: BrowserContextOptions = {},
+): Promise<void> {
+  await open(
+    path,
+    async (page, context) => {
+      await signIn(page);
+      await run(page, context);
+    },
+    options,
+  );
+}
+
+async function signIn(page: Page): Promise<void> {
+  await page.fill("#email", person.email);
+  await page.fill("#password", PASSWORD);
+  await page.click("button[type=submit]");
+  await page.getByRole("navigation", { name: "Console" }).waitFor();
+}
+
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.id ?? "");
+const said = (page: Page, text: string) =>
+  page.locator("#announcements", { hasText: text }).waitFor({ state: "attached" });
+const path = (rest = "") => `/console/apps/${app.slug}${rest}`;
+
+test("a password is shown and hidden, and sent as one", async () => {
+  await open("/login", async (page) => {
+    await page.fill("#password", "what was typed");
+    await press(page, "Show password");
+    expect(await page.getAttribute("#password", "type")).toBe("text");
+    await press(page, "Hide password");
+    expect(await page.getAttribute("#password", "type")).toBe("password");
+    await press(page, "Show password");
+    await page.fill("#email", person.email);
+    // Stays on the page: what the form looked like when it was sent.
+    const type = page.evaluate(
+      () =>
+        new Promise((resolve) =>
+          document.addEventListener("submit", () =>
+            resolve(document.querySelector("#password")?.getAttribute("type")),
+          ),
+        ),
+    );
+    await page.click("button[type=submit]");
+    expect(await type).toBe("password");
+    await page.getByRole("alert").waitFor();
+  });
+});
+
+test("without JavaScript there is no button that does nothing", async () => {
+  await open(
+    "/login",
+    async (page) => {
+      expect(await page.getByRole("button").count()).toBe(1);
+      await page.goto(`${site.identityUrl}/nowhere`);
+      expect(await page.getByRole("button").count()).toBe(0);
+    },
+    { javaScriptEnabled: false },
+  );
+});
+
+test("a new key and what it is pasted into are copied; an error's reference too", async () => {
+  await openConsole(
+    path("/new-key"),
+    async (page) => {
+      await page.fill("#name", "web server");
+      await press(page, "Issue the key");
+      const key = (await page.textContent("#key")) ?? "";
+      site.service.secrets.add(key);
+      const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+      await press(page, "Copy the key");
+      await said(page, "Copied");
+      expect(await clipboard()).toBe(key);
+      await press(page, "Copy curl");
+      expect(await clipboard()).toContain(`Bearer ${key}`);
+      await page.goto(`${site.identityUrl}/nowhere`);
+      await press(page, "Copy the reference");
+      expect(await clipboard()).toBe((await page.textContent("#reference")) ?? "-");
+    },
+    { permissions: ["clipboard-read", "clipboard-write"] },
+  );
+});
+
+test("where the clipboard is refused, the text is selected or copied by the old command", async () => {
+  await open("/nowhere", async (page) => {
+    await page.evaluate(() => {
+      Object.defineProperty(navigator, "clipboard", { value: undefined });
+      document.execCommand = () => false;
+    });
+    await press(page, "Copy the reference");
+    await said(page, "Selected");
+    const selected = await page.evaluate(() => String(getSelection()));
+    expect(selected).toBe((await page.textContent("#reference")) ?? "-");
+  });
+});
+
+test("times are the reader's own, with UTC on hover, and stay true", async () => {
+  await issueKey(testDeps(site.service.service), {
+    slug: app.slug,
+    name: "ends",
+    scopes: ["data:read"],
+    expiresAt: new Date(Date.now() + 200 * 86_400_000),
+  });
+  await openConsole(
+    path(),
+    async (page) => {
+      const time = page.getByRole("row", { name: "ends" }).getByRole("time").last();
+      const at = (await time.getAttribute("datetime")) ?? "";
+      const [text, title] = [await time.textContent(), await time.getAttribute("title")];
+      const format = (options: Intl.DateTimeFormatOptions) =>
+        new Intl.DateTimeFormat("de-DE", { ...options, timeZone: "Asia/Kathmandu" }).format(
+          new Date(at),
+        );
+      expect(text).toBe(format({ dateStyle: "medium" }));
+      expect(title).toContain(format({ dateStyle: "medium", timeStyle: "short" }));
+      expect(title).toContain(`${at.slice(0, 16).replace("T", " ")} UTC`);
+    },
+    { locale: "de-DE", timezoneId: "Asia/Kathmandu" },
+  );
+});
+
+test("what cannot be undone waits for the name", async () => {
+  await openConsole(path("/delete"), async (page) => {
+    const button = page.getByRole("button", { name: "Delete for good" });
+    expect(await button.isDisabled()).toBe(true);
+    await page.fill("#typed_name", `${app.slug}x`);
+    expect(await button.isDisabled()).toBe(true);
+    await page.fill("#typed_name", app.slug);
+    expect(await button.isDisabled()).toBe(false);
+  });
+});
+
+test("a form is sent once, however often its button is pressed", async () => {
+  await openConsole("/console/new-app", async (page) => {
+    let sent = 0;
+    await page.route("**/console/new-app", async (route) => {
+      sent += 1;
+      await route.fulfill({ status: 204 });
+    });
+    await page.fill("#slug", "twice");
+    const button = page.getByRole("button", { name: "Create the app" });
+    await button.dblclick();
+    await page.keyboard.press("Enter");
+    await button.click({ force: true });
+    expect(sent).toBe(1);
+    expect(await button.getAttribute("aria-disabled")).toBe("true");
+    await page.evaluate(() => dispatchEvent(new PageTransitionEvent("pageshow")));
+    expect(await button.getAttribute("aria-disabled")).toBeNull();
+  });
+});
+
+test("after a refused form the focus is at its fault", async () => {
+  await open("/login", async (page) => {
+    await page.evaluate(() => {
+      for (const field of document.querySelectorAll("input")) field.required = false;
+    });
+    await page.fill("#email", person.email);
+    await page.click("button[type=submit]");
+    await page.locator("#password[aria-invalid]").waitFor();
+    expect(await focused(page)).toBe("password");
+  });
+  await openConsole(path("/settings"), async (page) => {
+    await page.fill("#origins", "not an address");
+    await press(page, "Save");
+    await page.getByRole("alert").waitFor();
+    expect(await page.evaluate(() => document.activeElement?.className)).toContain("notice-fault");
+  });
+});
+
+test("? lists the keys, which lead to pages and fields, and never act while somebody types", async () => {
+  await openConsole("/console", async (page) => {
+    await page.keyboard.press("/");
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("q");
+    await page.keyboard.type("?ga");
+    expect(await page.inputValue("[name=q]")).toBe("?ga");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.getByRole("link", { name: "Activity" }).focus();
+    await page.keyboard.press("?");
+    const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+    expect(await dialog.textContent()).toContain("Find an app");
+    await page.keyboard.press("g");
+    await page.keyboard.press("a");
+    await page.keyboard.press("Escape");
+    expect(await dialog.count()).toBe(0);
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Activity");
+    await page.keyboard.press("Control+g");
+    await page.keyboard.press("a");
+    expect(new URL(page.url()).pathname).toBe("/console");
+    await page.keyboard.press("g");
+    await page.keyboard.press("a");
+    await page.waitForURL("**/console/apps");
+    await page.keyboard.press("n");
+    await page.waitForURL("**/console/new-app");
+  });
+});
+
+test("keys without a modifier can be switched off, and stay off", async () => {
+  await openConsole("/console", async (page) => {
+    await press(page, "Keyboard shortcuts");
+    await page.getByLabel("Use these keys").uncheck();
+    await press(page, "Close");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(
+      "Keyboard shortcuts",
+    );
+    await page.reload();
+    await page.keyboard.press("?");
+    await page.keyboard.press("/");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    expect(await focused(page)).toBe("");
+  });
+});
+
+test.each(["light", "dark"] as const)("the list of keys is accessible, %s", async (colorScheme) => {
+  await openConsole(
+    "/console",
+    async (page) => {
+      await page.keyboard.press("?");
+      await page.getByRole("dialog").waitFor();
+      expect(await findAxeViolations(page)).toEqual([]);
+    },
+    { colorScheme, bypassCSP: true },
+  );
+});
