@@ -20,7 +20,7 @@ export function makeShortcutsDialog(
     element(
       "form",
       { method: "dialog" },
-      element("button", { class: "button button-quiet" }, "Close"),
+      element("button", { class: "button button-quiet", autofocus: "" }, "Close"),
     ),
   );
 }
