@@ -1,5 +1,6 @@
 /** The edge to the database: the pool, what errors mean, the service's own migrations. The only importer of "postgres". @module */
 
+export { ALL_APPS } from "./all_apps.ts";
 export { startCluster } from "./embedded/mod.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
 export {

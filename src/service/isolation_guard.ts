@@ -18,8 +18,12 @@ export type Guard = {
    * @throws {Problem} unavailable — the database does not keep apps apart, or this cannot be determined
    */
   readonly check: () => Promise<void>;
+  /** What it found last; `undefined` before the first look. */
+  readonly judge: () => Judgement | undefined;
   readonly stop: () => void;
 };
+
+export type Judgement = { faults: readonly string[]; ageMs: number };
 
 export const LOOK_INTERVAL_MS = 10_000;
 /** How long a verdict counts: six failed looks. After that, nobody knows whether the database keeps apps apart. */
@@ -59,6 +63,7 @@ export function makeGuard({ db, log, now, lookIntervalMs = LOOK_INTERVAL_MS }: G
       const isUnknown = faults === undefined || now() - foundAt > MAX_AGE_MS;
       refuseBroken(isUnknown ? await look().catch(refuseUnknown) : (faults ?? []));
     },
+    judge: () => (faults === undefined ? undefined : { faults, ageMs: now() - foundAt }),
     stop: () => clearInterval(timer),
   };
 }

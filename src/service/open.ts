@@ -16,6 +16,7 @@ import { makeGuard } from "./isolation_guard.ts";
 import { makeMetrics } from "./metrics.ts";
 import { makeOutage } from "./outage.ts";
 import { ROLE_BUILDERS, type RoleOptions } from "./roles.ts";
+import { startStatistics } from "./statistics.ts";
 import { startSweeps } from "./sweeps.ts";
 
 export type ServiceOptions = RoleOptions & {
@@ -113,6 +114,10 @@ export function openService(options: ServiceOptions): Service {
     pools: { serving: db.stats, admin: admin.stats },
     inFlight: () => traffic.inFlight,
   });
+  const statistics = startStatistics({
+    ...{ db, log: options.log, role, judge: guard.judge, now },
+    makeId: () => crypto.randomUUID(),
+  });
   const idempotencyRoom = makeIdempotencyRoom(options.idempotencyBytes ?? IDEMPOTENCY_BYTES);
   const { fetch, watch, checkReady } = ROLE_BUILDERS[role]({
     options,
@@ -137,6 +142,7 @@ export function openService(options: ServiceOptions): Service {
         options.log(isRefusedByUs(answer) ? "warn" : "info", "request", answer);
         metrics.note(answer);
         outage.note(answer);
+        statistics.note(answer);
       },
       makeSpanId: () => Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex"),
       now,
@@ -160,6 +166,7 @@ export function openService(options: ServiceOptions): Service {
       watch.stop();
       guard.stop();
       stopSweeps();
+      await statistics.end();
       await Promise.all([db.close(), admin.close(), consoleDb?.close()]);
     },
   };

@@ -4,6 +4,7 @@ import { type IdempotencySweepDeps, sweepIdempotency } from "../data/mod.ts";
 import type { Log } from "../observe.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { HOUR_S } from "../std/duration.ts";
+import { sweepStatistics } from "./statistics.ts";
 import { type Sweep, startSweep } from "./sweep.ts";
 
 /** What sweeps work with. */
@@ -38,5 +39,7 @@ function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
     const step = () => sweepIdempotency(deps);
     sweeps.push({ what: "idempotency keys", intervalMs: COUNT_INTERVAL_MS, step });
   }
+  const step = () => sweepStatistics(deps);
+  sweeps.push({ what: "statistics", intervalMs: HOURLY_MS, step });
   return sweeps;
 }

@@ -149,6 +149,8 @@ begin
     end if;
     return;
   end if;
+  delete from rowhouse.statistics where app_id = app;
+  delete from rowhouse.kept_requests where app_id = app;
   delete from rowhouse.apps where id = app;
   insert into rowhouse.audit (actor, action, app, details)
   values (actor, 'delete_app', app_slug, jsonb_build_object('id', app, 'rows', deleted_before));

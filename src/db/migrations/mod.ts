@@ -19,6 +19,7 @@ import { PEOPLE_ACTS } from "./people_acts.ts";
 import { PUSH } from "./push.ts";
 import { ROLES } from "./roles.ts";
 import { ROWS } from "./rows.ts";
+import { STATISTICS } from "./statistics.ts";
 import { TABLES } from "./tables.ts";
 import { THROTTLE } from "./throttle.ts";
 
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       PEOPLE,
       PEOPLE_ACTS,
       THROTTLE,
+      STATISTICS,
       CONSOLE,
       PUSH,
       ROWS,

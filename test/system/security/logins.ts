@@ -105,6 +105,8 @@ export const SERVING_LOGINS: Page = {
         (world) => reachesPeople(world, "all"),
       "count attempts to sign in that nobody made, so that people have to wait.": (world) =>
         reachesPeople(world, "all"),
+      "add counts and failures of requests that nobody made to what the Console shows, and read none.":
+        (world) => addsStatistics(world, "all"),
     },
     Cannot: {
       "act for an administrator, though it sees the cookies.": (world) =>
@@ -193,6 +195,8 @@ export const SERVING_LOGINS: Page = {
             ).rows,
           ).toEqual([]);
         },
+      "add counts and failures of requests that nobody made to what the Console shows, and read none.":
+        (world) => addsStatistics(world, "gateway"),
     },
     Cannot: {
       "call a function of an app's table, whatever proof it knows.": (world) =>
@@ -213,6 +217,8 @@ export const SERVING_LOGINS: Page = {
         ).toContain("theirs"),
       "read on with a proof that is revoked meanwhile, in a transaction that keeps an older snapshot.":
         readsOnInSnapshot,
+      "add counts and failures of requests that nobody made to what the Console shows, and read none.":
+        (world) => addsStatistics(world, "data"),
     },
     Cannot: {
       "read or write a row with the proof of another app's key, or of one that was revoked.":
@@ -238,6 +244,8 @@ export const SERVING_LOGINS: Page = {
     Can: {
       "do with people and sessions what that of one process can.": (world) =>
         reachesPeople(world, "identity"),
+      "add counts and failures of requests that nobody made to what the Console shows, and read none.":
+        (world) => addsStatistics(world, "identity"),
     },
     Cannot: {
       "call a function of an app's table, whatever proof it knows.": (world) =>
@@ -307,6 +315,19 @@ async function reachesPeople(world: World, login: Login): Promise<void> {
     "select rowhouse.begin_sign_in('x@example.org', 'address x', array['client x'], 'device x', null, 10, array[60], 600, 900)",
   ]);
   expect((await hashOf(world, login, world.victim)).hash).toStartWith("$argon2id$");
+}
+
+async function addsStatistics(world: World, login: Login): Promise<void> {
+  const made = "gen_random_uuid(), 'data', now(), now(), false, 1, '[]', '[]', '[]'";
+  await world.allows(login, [
+    `select rowhouse.add_statistics(${made})`,
+    "select rowhouse.sweep_statistics(1)",
+  ]);
+  await world.refuses(login, [
+    "select * from rowhouse.statistics",
+    "select * from rowhouse.kept_requests",
+    "select * from rowhouse.processes",
+  ]);
 }
 
 async function readsOnInSnapshot(world: World): Promise<void> {

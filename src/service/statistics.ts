@@ -1,0 +1,194 @@
+/**
+ * What the Console shows of requests: each process counts its answers by app, keeps the failed and slow ones, and adds both
+ * to the database once a minute, in one call. A minute that could not be added waits, and is added once. Never holds a
+ * value, a target or a header of a request.
+ *
+ * @module
+ */
+import { ALL_APPS, coalesce, type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { type AnswerRecord, type Log, noteFault } from "../observe.ts";
+import { isOutage } from "../problem.ts";
+import { type Role, servesPeople, servesRows } from "../role.ts";
+import { LATENCY_BUCKETS, toLatencyBucket } from "../std/latency.ts";
+import type { Judgement } from "./isolation_guard.ts";
+
+export type Statistics = {
+  /** Counts an answer. */
+  readonly note: (answer: AnswerRecord) => void;
+  /** Adds what is left and says that this process has ended; gives up soon where the database is away. */
+  readonly end: () => Promise<void>;
+};
+
+export type StatisticsDeps = {
+  db: Database;
+  log: Log;
+  role: Role;
+  /** What the guard says of isolation. */
+  judge: () => Judgement | undefined;
+  makeId: () => string;
+  now: () => number;
+};
+
+const MINUTE_MS = 60_000;
+const TICK_MS = 1000;
+/** How long a stop waits for the last minute. */
+const END_LIMIT_MS = 700;
+/** Longer is slow, and kept. */
+const SLOW_MS = 1000;
+/** Of each minute; further ones are counted and not kept. */
+const MAX_KEPT = 100;
+/** Of each minute; what further ones are asked counts for all apps together. */
+const MAX_APPS = 10_000;
+/** How many minutes wait while the database is away; older ones are lost. */
+const MAX_WAITING = 60;
+const METHOD_CHARS = 20;
+
+type Counts = { requests: number; errors: number; refusals: number; latencies: number[] };
+type Kept = {
+  id: string;
+  app: string | undefined;
+  at_ms: number;
+  method: string;
+  route: string;
+  status: number;
+  code: string | undefined;
+  ms: number;
+};
+type Minute = { number: number; all: Counts; byApp: Map<string, Counts>; kept: Kept[] };
+type Waiting = { minute: Minute; hasEnded: boolean };
+
+/** Counts from now on, and adds every minute. */
+export function startStatistics(deps: StatisticsDeps): Statistics {
+  const { now, role, log } = deps;
+  const identity = { id: deps.makeId(), role, startedMs: now() };
+  // A gateway's answers are counted by the service behind it; of its own refusals nobody else knows.
+  const counts = servesRows(role) || servesPeople(role);
+  let open = makeMinute(toMinute(now()));
+  // An empty minute first: a process is known before it has answered anything.
+  const waiting: Waiting[] = [{ minute: makeMinute(open.number - 1), hasEnded: false }];
+  const addWaiting = coalesce(async () => {
+    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+      await add(deps, identity, next).catch(noteUnlessAway(log));
+      if (waiting[0] === next) waiting.shift();
+    }
+  });
+  const close = (number: number, hasEnded: boolean): void => {
+    waiting.push({ minute: open, hasEnded });
+    open = makeMinute(number);
+    if (waiting.length > MAX_WAITING) waiting.shift();
+  };
+  const timer = setInterval(() => {
+    const number = toMinute(now());
+    // A clock that was set back does not count a minute twice: it fills the one that is open.
+    if (number > open.number) close(number, false);
+    if (waiting.length > 0) addWaiting().catch(noteFault(log, "the statistics"));
+  }, TICK_MS);
+  timer.unref();
+  return {
+    note: (answer) => {
+      if (answer.route === "/live" || answer.route === "/ready") return;
+      if (counts) count(open, answer);
+      if (counts ? isKept(answer) : answer.status >= 500 && answer.code !== undefined)
+        keep(open, answer, now());
+    },
+    end: async () => {
+      clearInterval(timer);
+      close(open.number + 1, true);
+      const added = addWaiting().catch(noteFault(log, "the statistics"));
+      await Promise.race([added, Bun.sleep(END_LIMIT_MS)]);
+    },
+  };
+}
+
+function toMinute(ms: number): number {
+  return Math.floor(ms / MINUTE_MS);
+}
+
+function makeMinute(number: number): Minute {
+  return { number, all: makeCounts(), byApp: new Map(), kept: [] };
+}
+
+function makeCounts(): Counts {
+  return { requests: 0, errors: 0, refusals: 0, latencies: Array(LATENCY_BUCKETS).fill(0) };
+}
+
+function count({ all, byApp }: Minute, { appId, status, ms }: AnswerRecord): void {
+  const bucket = toLatencyBucket(ms);
+  addTo(all, status, bucket);
+  if (appId === undefined) return;
+  let counts = byApp.get(appId);
+  if (counts === undefined) {
+    if (byApp.size >= MAX_APPS) return;
+    counts = makeCounts();
+    byApp.set(appId, counts);
+  }
+  addTo(counts, status, bucket);
+}
+
+function addTo(counts: Counts, status: number, bucket: number): void {
+  counts.requests++;
+  if (status >= 500) counts.errors++;
+  else if (status >= 400) counts.refusals++;
+  counts.latencies[bucket] = (counts.latencies[bucket] ?? 0) + 1;
+}
+
+function isKept({ status, ms }: AnswerRecord): boolean {
+  return status >= 500 || ms > SLOW_MS;
+}
+
+function keep({ kept }: Minute, answer: AnswerRecord, now: number): void {
+  if (kept.length >= MAX_KEPT) return;
+  const { requestId: id, appId: app, method, route, status, code, ms } = answer;
+  const shortMethod = method.slice(0, METHOD_CHARS);
+  kept.push({ id, app, at_ms: now, method: shortMethod, route, status, code, ms: Math.round(ms) });
+}
+
+/** The minute that an outage keeps from being added stays; one that the database refuses is lost, and said to be. */
+function noteUnlessAway(log: Log): (error: unknown) => void {
+  return (error) => {
+    if (isOutage(error)) throw error;
+    noteFault(log, "the statistics")(error);
+  };
+}
+
+type ProcessIdentity = { id: string; role: Role; startedMs: number };
+
+async function add(
+  { db, judge }: StatisticsDeps,
+  { id, role, startedMs }: ProcessIdentity,
+  { minute, hasEnded }: Waiting,
+): Promise<void> {
+  const judgement = judge();
+  const counted = [[ALL_APPS, minute.all] as const, ...minute.byApp]
+    .filter(([, counts]) => counts.requests > 0)
+    .map(([app, counts]) => ({ app, ...counts }));
+  await db.query(
+    `select rowhouse.add_statistics($1, $2, to_timestamp($3::float8), to_timestamp($4::float8), $5, $6, $7::text::jsonb,
+      $8::text::jsonb, $9::text::jsonb)`,
+    [
+      id,
+      role,
+      startedMs / 1000,
+      (minute.number * MINUTE_MS) / 1000,
+      hasEnded,
+      judgement === undefined ? null : judgement.ageMs / 1000,
+      JSON.stringify(judgement?.faults ?? []),
+      JSON.stringify(counted),
+      JSON.stringify(minute.kept),
+    ],
+    // A repetition does no harm: the function knows the minute.
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+}
+
+const SWEEP_STEP = 5000;
+
+/** Deletes some of what is kept no longer; returns whether there may be more. */
+export async function sweepStatistics({ db }: { db: Database }): Promise<boolean> {
+  const [row] = await db.query<{ swept: number }>(
+    "select rowhouse.sweep_statistics($1) as swept",
+    [SWEEP_STEP],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return (row?.swept ?? 0) >= SWEEP_STEP;
+}

@@ -1,0 +1,194 @@
+/** What processes count of requests and keep of failed ones: once a minute, once each, through outages and to the end. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { whileRowLocked } from "../support/held_lock.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { shapeOfRun } from "../support/shape.ts";
+
+const LIST = "/v1/data/db/todos";
+const MINUTE_MS = 60_000;
+
+let proxy: PostgresProxy;
+let service: TestService;
+let app: TestApp;
+let ahead: number;
+beforeEach(async () => {
+  ahead = 0;
+  proxy = await openPostgresProxy();
+  service = await openTestService({
+    toServingUrl: proxy.toUrl,
+    limitMs: 1200,
+    service: { now: () => Date.now() + ahead },
+  });
+  app = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
+});
+afterEach(async () => {
+  await service.close();
+  await proxy.close();
+});
+
+const nextMinute = () => {
+  ahead += MINUTE_MS;
+};
+
+async function read<Row>(text: string): Promise<Row[]> {
+  return await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
+}
+
+type Sum = { requests: number; errors: number; refusals: number; latencies: number };
+
+/** What is counted of the app, by minutes and by hours. */
+async function readSums(): Promise<[minutes: Sum, hours: Sum]> {
+  const sumOf = async (span: string) => {
+    const [sum] = await read<Sum>(`select coalesce(sum(requests), 0)::int4 as requests,
+      coalesce(sum(errors), 0)::int4 as errors, coalesce(sum(refusals), 0)::int4 as refusals,
+      coalesce(sum((select sum(one) from unnest(latencies) as one)), 0)::int4 as latencies
+      from rowhouse.statistics where app_id = '${app.id}' and span = '${span}'`);
+    if (sum === undefined) throw new Error("No sum");
+    return sum;
+  };
+  return [await sumOf("minute"), await sumOf("hour")];
+}
+
+async function untilCounted(requests: number): Promise<void> {
+  let found: unknown;
+  await eventually(
+    async () => {
+      found = await readSums();
+      return (await readSums())[0].requests >= requests;
+    },
+    { describe: () => JSON.stringify(found), patienceMs: 8000 },
+  );
+}
+
+test("requests of an app, its refusals and how long they took are counted by minute and by hour", async () => {
+  await service.call(app, LIST);
+  await service.call(app, "/v1/data/db/none");
+  nextMinute();
+  await untilCounted(2);
+  await service.call(app, LIST);
+  nextMinute();
+  await untilCounted(3);
+  const sum = { requests: 3, errors: 0, refusals: 1, latencies: 3 };
+  expect(await readSums()).toEqual([sum, sum]);
+  const minutes = await read(
+    `select from rowhouse.statistics where app_id = '${app.id}' and span = 'minute'`,
+  );
+  expect(minutes).toHaveLength(2);
+});
+
+test("an answer that is lost is asked for again, and its minute is added once", async () => {
+  await eventually(async () => (await read("select from rowhouse.processes")).length > 0);
+  let lost = 0;
+  let adding = 0;
+  proxy.onMessage(({ connection, from, type, statement = "" }) => {
+    if (statement.includes("add_statistics")) adding = connection;
+    if (from !== "server" || connection !== adding || lost > 0) return undefined;
+    // The last message of the answer comes after the commit.
+    if (type !== "Z") return { send: [] };
+    lost++;
+    return { send: [], fault: "reset" };
+  });
+  await service.call(app, LIST);
+  nextMinute();
+  await untilCounted(1);
+  expect(lost).toBe(1);
+  nextMinute();
+  await eventually(async () => {
+    const [row] = await read<{ is_new: boolean }>(
+      `select bool_and(minute >= to_timestamp(${(Date.now() + ahead) / 1000}) - interval '2 minutes') as is_new from rowhouse.processes`,
+    );
+    return row?.is_new === true;
+  });
+  expect((await readSums())[0].requests).toBe(1);
+});
+
+test("minutes that nobody takes wait, and are added later one by one", async () => {
+  let refused = 0;
+  proxy.onMessage(({ statement = "" }) => {
+    if (!statement.includes("add_statistics")) return undefined;
+    refused++;
+    return { send: [], fault: "reset" };
+  });
+  for (const minute of [1, 2]) {
+    await service.call(app, LIST);
+    nextMinute();
+    await eventually(() => refused > 4 * minute - 3);
+  }
+  expect((await readSums())[0].requests).toBe(0);
+  await proxy.heal();
+  await untilCounted(2);
+  const minutes = await read<{ requests: number }>(
+    `select requests::int4 as requests from rowhouse.statistics where app_id = '${app.id}' and span = 'minute'`,
+  );
+  expect(minutes).toEqual([{ requests: 1 }, { requests: 1 }]);
+});
+
+test("failed and slow requests are kept by their id, with the route and never the target", async () => {
+  const made = await service.call(app, LIST, { method: "POST", json: { title: "secret" } });
+  const row = made.headers.get("location") ?? "";
+  const id = row.slice(row.lastIndexOf("/") + 1);
+  const late = await whileRowLocked(service.database.adminUrl, id, () =>
+    service.call(app, row, { method: "PATCH", json: { title: "secret" } }),
+  );
+  expect(late.status).toBeGreaterThanOrEqual(500);
+  nextMinute();
+  const find = () =>
+    read<Record<string, unknown>>(
+      `select * from rowhouse.kept_requests where id = '${late.headers.get("x-request-id")}'`,
+    );
+  await eventually(async () => (await find()).length === 1);
+  const [kept] = await find();
+  expect(kept).toMatchObject({
+    app_id: app.id,
+    method: "PATCH",
+    route: "/v1/data/db/:table/:id",
+    status: late.status,
+    code: (late.json as { error: string }).error,
+  });
+  expect(JSON.stringify(kept)).not.toContain("secret");
+  expect(await read("select from rowhouse.kept_requests where status < 400")).toEqual([]);
+});
+
+test("a process that stops adds its last minute and says that it has ended; it was known at once", async () => {
+  const processes = shapeOfRun() === "one" ? 1 : 3;
+  const count = async (where: string) =>
+    (await read(`select from rowhouse.processes where ${where}`)).length;
+  await eventually(async () => (await count("ended_at is null")) === processes);
+  expect(await readSums()).toMatchObject([{ requests: 0 }, { requests: 0 }]);
+  await service.call(app, LIST);
+  if (shapeOfRun() === "split") return;
+  await service.service.close();
+  expect((await readSums())[0].requests).toBe(1);
+  expect(await count("ended_at is not null")).toBe(1);
+});
+
+test("minutes go after a day, hours after a week, failed requests after a day", async () => {
+  await service.service.admin.message(`
+    insert into rowhouse.statistics select gen_random_uuid(), span, now() - make_interval(hours => hours), 1, 0, 0,
+      array_fill(0, array[12]) from unnest(array['minute', 'hour']) as span, unnest(array[23, 25, 167, 169]) as hours;
+    insert into rowhouse.kept_requests select gen_random_uuid(), null, now() - make_interval(hours => hours),
+      'GET', '/', 500, null, 1 from unnest(array[23, 25]) as hours; select 1`);
+  const sweep = () =>
+    service.service.db.query("select rowhouse.sweep_statistics(1)", [], {
+      retry: "safe",
+      queue: SERVICE_QUEUE,
+    });
+  for (let steps = 0; steps < 4; steps++) await sweep();
+  const left = await read<{ span: string; hours: number }>(
+    `select span, round(extract(epoch from now() - at) / 3600)::int4 as hours from rowhouse.statistics
+    where requests = 1 and app_id <> '${app.id}' and at < now() - interval '1 hour' order by 1, 2`,
+  );
+  expect(left.map(({ span, hours }) => `${span} ${hours}`)).toEqual([
+    "hour 23",
+    "hour 25",
+    "hour 167",
+    "minute 23",
+  ]);
+  expect(
+    await read("select from rowhouse.kept_requests where at < now() - interval '1 hour'"),
+  ).toHaveLength(1);
+});
