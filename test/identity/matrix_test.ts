@@ -65,23 +65,20 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
 };
 /** The Console sends who is not signed in to sign in, and tells who is no administrator that this is not for them. */
 const CONSOLE = [303, 303, 303, 403, 403, 200, 200, 303];
-for (const page of ["", "/apps", "/new-app", "/activity"])
-  WANT[`GET /console${page}`] = { want: CONSOLE };
-for (const page of ["", "/new-key", "/settings", "/state", "/delete"])
-  WANT[`GET /console/apps/:app${page}`] = { path: `/console/apps/matrix${page}`, want: CONSOLE };
-for (const act of ["roll", "revoke"])
-  WANT[`GET /console/apps/:app/keys/:key/${act}`] = {
-    path: `/console/apps/matrix/keys/KEY/${act}`,
-    want: CONSOLE,
-  };
-WANT["GET /console/sign-in"] = { want: all(200) };
+/** What stands for a parameter; words in capitals are known once the service runs. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  app: "matrix",
+  key: "KEY",
+  person: "PERSON",
+  session: "0000000000000000",
+};
 // Without its token no form does anything, whoever sends it.
 for (const { method, path } of consoleRoutes)
-  if (method === "POST")
-    WANT[`${method} ${path}`] = {
-      path: path.replace(":app", "matrix").replace(":key", "KEY"),
-      want: all(403),
-    };
+  WANT[`${method} ${path}`] = {
+    path: path.replace(/:(\w+)/g, (_, name) => PARAMETERS[name] ?? `no ${name} in PARAMETERS`),
+    want: method === "GET" ? CONSOLE : all(403),
+  };
+WANT["GET /console/sign-in"] = { want: all(200) };
 
 const everyRoute = [...routes, ...pages]
   .map(({ method, path }) => `${method} ${path}`)
@@ -90,6 +87,7 @@ const everyRoute = [...routes, ...pages]
 let service: TestService;
 let app: TestApp;
 let jars: Map<Visitor, Jar>;
+let personId: string;
 beforeAll(async () => {
   service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
   app = await service.makeApp(undefined, {
@@ -97,6 +95,7 @@ beforeAll(async () => {
     origins: ["https://matrix.example.org"],
   });
   jars = await fillJars();
+  personId = (await makePerson(service)).id;
 });
 afterAll(() => service.close());
 
@@ -137,7 +136,9 @@ test.each(order)("%s answers each visitor as the matrix says", async (endpoint) 
   const statuses: number[] = [];
   for (const visitor of VISITORS) {
     const jar = jars.get(visitor);
-    const target = (path ?? template).replace("KEY", app.key.slice(3, 19));
+    const target = (path ?? template)
+      .replace("KEY", app.key.slice(3, 19))
+      .replace("PERSON", personId);
     const answer = await service.call(visitor === "API key" ? app : undefined, target, {
       method,
       headers: {
