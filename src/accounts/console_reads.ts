@@ -15,7 +15,8 @@ export type ConsoleVisitor = {
   /** Whether the sign-in is young enough for a sensitive act. */
   isFresh: boolean;
 };
-type Shown<Content> = Content & { me: ConsoleVisitor };
+/** What a page shows, and to whom. */
+export type Shown<Content> = Content & { me: ConsoleVisitor };
 
 export type ConsoleApp = {
   slug: string;

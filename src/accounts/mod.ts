@@ -33,6 +33,26 @@ export {
   rollKeyByConsole,
 } from "./console_keys.ts";
 export {
+  createPersonByConsole,
+  deletePersonByConsole,
+  endSessionsByConsole,
+  makePasswordLinkByConsole,
+  type NewPerson,
+  type PersonRef,
+  revokeRoleByConsole,
+  SuperAdminNeeded,
+  setConsoleRoleByConsole,
+  setPersonDisabledByConsole,
+} from "./console_people.ts";
+export {
+  type AppPerson,
+  type ConsolePerson,
+  listAppPeople,
+  listConsolePeople,
+  type ShownPerson,
+  showConsolePerson,
+} from "./console_people_reads.ts";
+export {
   type AuditFilter,
   type ConsoleApp,
   type ConsoleAuditEntry,

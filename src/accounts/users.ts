@@ -46,7 +46,7 @@ export async function createUser(
       { retry: "unsafe", queue: SERVICE_QUEUE },
     );
   } catch (error) {
-    throw toRefusal(error, email);
+    throw toUserRefusal(error, email);
   }
   return { id, email, linkText: link.text };
 }
@@ -133,7 +133,7 @@ export async function endSessionsOf(deps: { admin: Database }, text: string): Pr
 }
 
 function run<Row>(admin: Database, email: string, act: Act): Promise<Row[]> {
-  return runAct(admin, act, (error) => toRefusal(error, email));
+  return runAct(admin, act, (error) => toUserRefusal(error, email));
 }
 
 const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {
@@ -144,7 +144,8 @@ const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {
   [SIGNALS.unknownUser]: unknownUser,
 };
 
-function toRefusal(error: unknown, email: string): unknown {
+/** What a person is told whose act on somebody else's account failed. */
+export function toUserRefusal(error: unknown, email: string): unknown {
   if (error instanceof SignalError) return REFUSALS[error.signal]?.(email) ?? error;
   if (error instanceof ViolationError && error.violation.kind === "unique")
     return refusal(`Cannot create the user ${email}: the address is taken`);

@@ -9,7 +9,7 @@ type AppPage = {
   me: ConsoleVisitor;
   slug: string;
   isDisabled: boolean;
-  tab: "Keys" | "Settings";
+  tab: "Keys" | "People" | "Settings";
   body: Part;
   status?: number;
 };
@@ -25,6 +25,8 @@ export function answerAppPage({ me, slug, isDisabled, tab, body, status }: AppPa
       isDisabled && renderPill("disabled", "warn"),
       tab === "Keys" &&
         renderLink("New key", `${toAppPath(slug)}/new-key`, "primary", { keys: "n" }),
+      tab === "People" &&
+        renderLink("Add a person", `${toAppPath(slug)}/add-person`, "primary", { keys: "n" }),
     ],
     tabs: renderTabs(slug, tab),
     body,
@@ -35,6 +37,7 @@ export function answerAppPage({ me, slug, isDisabled, tab, body, status }: AppPa
 function renderTabs(slug: string, tab: string): Html {
   const tabs = [
     { name: "Keys", path: toAppPath(slug) },
+    { name: "People", path: `${toAppPath(slug)}/people` },
     { name: "Activity", path: `${ACTIVITY}?${new URLSearchParams({ app: slug })}` },
     { name: "Settings", path: `${toAppPath(slug)}/settings` },
   ];

@@ -7,6 +7,7 @@ import { answerPage, type Html, html, ICON, type Part } from "../pages/mod.ts";
 const ENTRIES = [
   { name: "Home", path: CONSOLE_PATH },
   { name: "Apps", path: `${CONSOLE_PATH}/apps` },
+  { name: "People", path: `${CONSOLE_PATH}/people` },
   { name: "Activity", path: `${CONSOLE_PATH}/activity` },
 ] as const;
 

@@ -72,13 +72,17 @@ export function renderPill(text: string, look: "good" | "warn" | "plain" = "plai
 
 export type TextField = {
   name: string;
-  label: string;
+  label: Part;
   value?: string;
   hint?: Part;
   maxLength?: number;
   rows?: number;
   isRequired?: boolean;
   isFirst?: boolean;
+  /** Whether phones show the keys of an address. */
+  isEmail?: boolean;
+  /** Offered to choose from; anything else can be typed. */
+  choices?: readonly string[];
   faults?: readonly string[];
   /** What must be typed before the form can be sent; the server checks it again. */
   mustBe?: string;
@@ -89,7 +93,7 @@ export function renderTextField(field: TextField): Html {
   const { name, label, value = "", hint, faults = [] } = field;
   const ids = [hint !== undefined && `${name}-hint`, faults.length > 0 && `${name}-fault`];
   const described = ids.filter((id) => id !== false).join(" ");
-  const attributes = html`id="${name}" name="${name}" maxlength="${field.maxLength ?? 200}" spellcheck="false" autocapitalize="none" autocomplete="off"${field.isRequired === true && html` required`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.mustBe !== undefined && html` data-must-be="${field.mustBe}"`}${field.isFirst === true && html` autofocus`}`;
+  const attributes = html`id="${name}" name="${name}" maxlength="${field.maxLength ?? 200}" spellcheck="false" autocapitalize="none" autocomplete="off"${field.isRequired === true && html` required`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.mustBe !== undefined && html` data-must-be="${field.mustBe}"`}${field.isEmail === true && html` inputmode="email"`}${field.choices !== undefined && html` list="${name}-choices"`}${field.isFirst === true && html` autofocus`}`;
   const input =
     field.rows === undefined
       ? html`<input type="text" ${attributes} value="${value}">`
@@ -98,6 +102,7 @@ export function renderTextField(field: TextField): Html {
 <label for="${name}">${label}</label>
 ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 ${input}
+${field.choices !== undefined && html`<datalist id="${name}-choices">${field.choices.map((one) => html`<option value="${one}"></option>`)}</datalist>`}
 ${faults.length > 0 && html`<ul class="faults" id="${name}-fault">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`}
 </div>`;
 }

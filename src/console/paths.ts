@@ -3,6 +3,8 @@ import { CONSOLE_PATH } from "../identity/mod.ts";
 
 export const APPS = `${CONSOLE_PATH}/apps`;
 export const NEW_APP = `${CONSOLE_PATH}/new-app`;
+export const PEOPLE = `${CONSOLE_PATH}/people`;
+export const NEW_PERSON = `${CONSOLE_PATH}/new-person`;
 export const ACTIVITY = `${CONSOLE_PATH}/activity`;
 
 export function toAppPath(slug: string): string {
@@ -11,4 +13,13 @@ export function toAppPath(slug: string): string {
 
 export function toKeyPath(slug: string, keyId: string): string {
   return `${toAppPath(slug)}/keys/${encodeURIComponent(keyId)}`;
+}
+
+export function toPersonPath(id: string): string {
+  return `${PEOPLE}/${encodeURIComponent(id)}`;
+}
+
+/** The role of a person on an app. */
+export function toRolePath(slug: string, id: string): string {
+  return `${toAppPath(slug)}/people/${encodeURIComponent(id)}`;
 }

@@ -1,12 +1,21 @@
 /** What forms of the Console send, checked. @module */
 import { isIdText } from "../accounts/mod.ts";
 import { Problem } from "../problem.ts";
+import { isUuid } from "../std/is_uuid.ts";
 
 /** @throws {Problem} invalid_request — a hand made this form */
 export function readKeyId(text: string | undefined): string {
   if (text !== undefined && isIdText(text)) return text;
   throw new Problem("invalid_request", {
     message: "The form lacks the id of its key: open it again",
+  });
+}
+
+/** @throws {Problem} invalid_request — a hand made this form */
+export function readPersonId(text = ""): string {
+  if (isUuid(text)) return text;
+  throw new Problem("invalid_request", {
+    message: "The form lacks the id of its person: open it again",
   });
 }
 

@@ -2,6 +2,7 @@
 import type { Route } from "../http/mod.ts";
 import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "../identity/mod.ts";
 import { answerActivity } from "./activity.ts";
+import { answerAddPerson, answerAddPersonForm, answerAppPeople } from "./app_people.ts";
 import { answerApps } from "./apps.ts";
 import { answerDeletion, answerDeletionForm } from "./delete_app.ts";
 import { type ConsolePageDeps, enter } from "./enter.ts";
@@ -9,6 +10,18 @@ import { answerHome } from "./home.ts";
 import { answerKeys } from "./keys.ts";
 import { answerNewApp, answerNewAppForm } from "./new_app.ts";
 import { answerNewKey, answerNewKeyForm } from "./new_key.ts";
+import { answerNewPerson, answerNewPersonForm } from "./new_person.ts";
+import { answerPeople } from "./people.ts";
+import { answerPerson } from "./person.ts";
+import {
+  consoleRoleAct,
+  deletePersonAct,
+  endSessionAct,
+  endSessionsAct,
+  passwordLinkAct,
+  personStateAct,
+} from "./person_acts.ts";
+import { changeRoleAct, newRoleAct, revokeRoleAct } from "./person_roles.ts";
 import { answerRevocation, answerRevocationForm } from "./revoke_key.ts";
 import { answerRoll, answerRollForm } from "./roll_key.ts";
 import { answerSettings, answerSettingsForm } from "./settings.ts";
@@ -17,6 +30,8 @@ import { answerState, answerStateForm } from "./state.ts";
 
 const APP = `${CONSOLE_PATH}/apps/:app`;
 const KEY = `${APP}/keys/:key`;
+const PERSON = `${CONSOLE_PATH}/people/:person`;
+const ROLE = `${APP}/people/:person`;
 
 export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(CONSOLE_PATH, { show: answerHome }),
@@ -29,6 +44,20 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${APP}/settings`, { show: answerSettings, take: answerSettingsForm }),
   ...page(`${APP}/state`, { show: answerState, take: answerStateForm }),
   ...page(`${APP}/delete`, { show: answerDeletion, take: answerDeletionForm }),
+  ...page(`${APP}/people`, { show: answerAppPeople }),
+  ...page(`${APP}/add-person`, { show: answerAddPerson, take: answerAddPersonForm }),
+  ...page(ROLE, changeRoleAct),
+  ...page(`${ROLE}/revoke`, revokeRoleAct),
+  ...page(`${CONSOLE_PATH}/people`, { show: answerPeople }),
+  ...page(`${CONSOLE_PATH}/new-person`, { show: answerNewPerson, take: answerNewPersonForm }),
+  ...page(PERSON, { show: answerPerson }),
+  ...page(`${PERSON}/password-link`, passwordLinkAct),
+  ...page(`${PERSON}/console-role`, consoleRoleAct),
+  ...page(`${PERSON}/state`, personStateAct),
+  ...page(`${PERSON}/new-role`, newRoleAct),
+  ...page(`${PERSON}/end-sessions`, endSessionsAct),
+  ...page(`${PERSON}/sessions/:session`, endSessionAct),
+  ...page(`${PERSON}/delete`, deletePersonAct),
   ...page(`${CONSOLE_PATH}/activity`, { show: answerActivity }),
   { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignIn },
   { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignInForm },

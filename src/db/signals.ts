@@ -25,6 +25,8 @@ export const SIGNALS = {
   auditOnlyGrows: "RH012",
   /** Other attempts to sign in were counted meanwhile; never leaves the function that raises it. */
   signInThrottled: "RH013",
+  /** An administrator asks for what only a super_admin may do. */
+  superAdminNeeded: "RH014",
   /** Nobody who may act from the Console presents these cookies. */
   consoleRefused: "RH402",
   /** Somebody may, but signed in too long ago for such an act. */

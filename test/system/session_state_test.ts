@@ -285,10 +285,10 @@ async function tour(): Promise<Answer[]> {
   return answers;
 }
 
+type Page = (path: string, fields?: Record<string, string>) => Promise<Answer>;
+
 /** Every page of the Console, and every form: an app is made, changed and deleted. */
-async function tourConsole(
-  page: (path: string, fields?: Record<string, string>) => Promise<Answer>,
-): Promise<void> {
+async function tourConsole(page: Page): Promise<void> {
   const submit = async (path: string, typed: Record<string, string> = {}) =>
     await page(path, { ...readHidden((await page(path)).text), ...typed });
   const made = "/console/apps/toured";
@@ -302,8 +302,34 @@ async function tourConsole(
   const keyId = /<code id="key">rh_(\w+)\./.exec(issued.text)?.[1] ?? "";
   await submit(`${made}/keys/${keyId}/roll`, { grace: "1h" });
   await submit(`${made}/keys/${keyId}/revoke`);
+  await tourPeople(page, submit);
   await submit(`${made}/state`);
   await submit(`${made}/delete`, { typed_name: "toured" });
+}
+
+/** Somebody is invited, changed and deleted. */
+async function tourPeople(page: Page, submit: Page): Promise<void> {
+  const app = "/console/apps/toured";
+  const email = "visited@example.org";
+  const made = await submit("/console/new-person", { email });
+  const linked = (answer: Answer) =>
+    service.secrets.add(/<code id="link">[^<]*token=([^<]+)</.exec(answer.text)?.[1] ?? "");
+  linked(made);
+  const { text } = await page("/console/people?q=visited");
+  const person = /href="(\/console\/people\/[^"]+)"/.exec(text)?.[1] ?? "";
+  await page(person);
+  linked(await submit(`${person}/password-link`));
+  await submit(`${person}/console-role`, { console_role: "admin" });
+  await submit(`${person}/new-role`, { app: "toured", role: "reader" });
+  await submit(`${app}/add-person`, { email, role: "editor" });
+  await page(`${app}/people`);
+  const role = `${app}/people/${person.split("/").at(-1)}`;
+  await submit(role, { role: "reader" });
+  await submit(`${role}/revoke`);
+  await submit(`${person}/sessions/0000000000000000`);
+  await submit(`${person}/end-sessions`);
+  await submit(`${person}/state`);
+  await submit(`${person}/delete`, { typed_address: email });
 }
 
 /** Somebody who may open the app, and the link by which a password is set. */
@@ -312,7 +338,7 @@ async function makeInvited(): Promise<{ email: string; link: string }> {
   const { linkText } = await createUser(testDeps(service.service), {
     email,
     displayName: undefined,
-    consoleRole: "admin",
+    consoleRole: "super_admin",
   });
   service.secrets.add(linkText);
   return { email, link: `/set-password?token=${linkText}` };

@@ -144,7 +144,9 @@ The link works once, for ${LINK_LIFE_S / DAY_S} days. Prints { id, email, consol
       summary: "gives or takes a Console role: admin on every app",
       example:
         "rowhouse admin set-role ada@example.org admin\nrowhouse admin set-role ada@example.org none",
-      about: `The role is one of ${ROLES}, or none. The last super_admin cannot be removed. Prints { email, consoleRole } with --json.`,
+      about: `The role is one of ${ROLES}, or none. The last super_admin cannot be removed.
+Whoever gets a role loses an unused password link, which was made for fewer rights: admin password-link prints another.
+Prints { email, consoleRole } with --json.`,
       positionals: ["email", "role"],
     },
     setRoleTask,

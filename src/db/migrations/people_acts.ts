@@ -101,6 +101,22 @@ begin
 end
 $$;
 
+-- Ends one session of a person: whether there was one.
+create function rowhouse.end_session(mail text, session_id text, actor text) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(mail);
+begin
+  delete from rowhouse.sessions where id = session_id and user_id = person;
+  if not found then
+    return false;
+  end if;
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (actor, 'end_sessions', person, jsonb_build_object('sessions', 1));
+  return true;
+end
+$$;
+
 -- Whoever changes who may do everything waits here for the others: two super_admins who
 -- remove each other at the same time would both still see the other one.
 create function rowhouse.lock_user(mail text) returns rowhouse.users
@@ -135,6 +151,10 @@ declare
 begin
   if new_role is distinct from 'super_admin' then
     perform rowhouse.keep_super_admin(person);
+  end if;
+  -- Whoever holds a link that was made before, for somebody with fewer rights, would have these.
+  if new_role is not null and new_role is distinct from person.console_role then
+    delete from rowhouse.password_links where user_id = person.id;
   end if;
   update rowhouse.users set console_role = new_role where id = person.id;
   insert into rowhouse.audit (actor, action, user_id, details)

@@ -10,7 +10,7 @@ import { KEYS, me, type Page, PEOPLE, ROWS, type World } from "./world.ts";
 export const CONSOLE: Page = {
   "The Console's login": {
     Can: {
-      "read apps, keys without their secrets and the audit log, and change apps, for an administrator, with both cookies of a live session.":
+      "read apps, people, keys without their secrets and the audit log, and change apps, for an administrator, with both cookies of a live session.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           await ageSession(world, jar);
@@ -19,19 +19,20 @@ export const CONSOLE: Page = {
             LASTING.map((call) => callOf(world, jar, call)),
           );
         },
-      "make, roll and revoke keys, grant roles and delete apps for an administrator who signed in within the last ten minutes, with both cookies of that session.":
+      "make, roll and revoke keys, change people, their roles and sessions, and delete apps for an administrator who signed in within the last ten minutes, with both cookies of that session.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           // Of its tables none is another app's, too.
           const mine = await world.service.makeApp();
+          const victim = await makePerson(world.service);
           await world.allows("console", [
             actOf(world, jar),
-            ...SENSITIVE.map((call) => callOf({ mine }, jar, call)),
+            ...SENSITIVE.map((call) => callOf({ mine, victim }, jar, call)),
           ]);
         },
     },
     Cannot: {
-      "act without both cookies, or make a key, grant a role or delete an app ten minutes later.":
+      "act without both cookies, or make a key, change a person or delete an app ten minutes later.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           const shared: Jar = new Map([[SESSION_COOKIE, jar.get(SESSION_COOKIE) ?? ""]]);
@@ -43,6 +44,21 @@ export const CONSOLE: Page = {
           await world.refuses("console", every, SIGNALS.consoleRefused);
           await ageSession(world, jar);
           await world.refuses("console", all(jar, SENSITIVE), SIGNALS.signInTooOld);
+        },
+      "give a Console role, or change the account of somebody else who has one, for an `admin` who is no `super_admin`.":
+        async (world) => {
+          const own = await makePerson(world.service, { consoleRole: "admin" });
+          const jar = await signInAs(world.service, own);
+          const refused = SENSITIVE.filter((call) => ACCOUNT.test(call));
+          expect(refused.length).toBe(5);
+          await world.refuses(
+            "console",
+            [
+              ...refused,
+              "console_create_person(WHO, gen_random_uuid(), 'x@example.org', null, 'admin', LINK, null, null)",
+            ].map((call) => callOf(world, jar, call)),
+            SIGNALS.superAdminNeeded,
+          );
         },
       "read or change a table, or call anything but these reads and acts.": (world) =>
         world.refuses("console", [
@@ -88,7 +104,7 @@ export const CONSOLE: Page = {
   },
 };
 
-/** What lasts as long as the session, with the app's slug for `APP`. */
+/** What lasts as long as the session, with the app's slug for `APP` and a person's id for `PERSON`. */
 const LASTING = [
   "console_home(WHO)",
   "console_list_apps(WHO, '', '', 9)",
@@ -98,20 +114,36 @@ const LASTING = [
   "console_create_app(WHO, gen_random_uuid(), 'another-app', '[]')",
   "console_set_targets(WHO, 'APP', '[]')",
   "console_set_app_disabled(WHO, 'APP', true)",
+  "console_list_people(WHO, '', '', 9)",
+  "console_show_person(WHO, 'PERSON', null, '', 9)",
+  "console_list_app_people(WHO, 'APP', '', '', 9)",
 ] as const;
 /** What asks for a fresh sign-in. */
 const SENSITIVE = [
   "console_issue_key(WHO, 'APP', '0000000000000000', 'x', sha256('x'), '{}', null)",
   "console_roll_key(WHO, 'APP', 'KEY', '0000000000000001', sha256('y'), 0)",
   "console_revoke_key(WHO, 'APP', 'KEY')",
+  "console_create_person(WHO, gen_random_uuid(), 'x' || gen_random_uuid() || '@example.org', null, null, LINK, null, null)",
+  "console_make_password_link(WHO, 'PERSON', LINK)",
+  "console_set_console_role(WHO, 'PERSON', 'super_admin')",
+  "console_set_person_disabled(WHO, 'PERSON', false)",
+  "console_revoke_role(WHO, 'PERSON', 'APP')",
+  "console_end_sessions(WHO, 'PERSON', '0000000000000000')",
+  "console_delete_person(WHO, 'PERSON')",
   "console_delete_app_step(WHO, 'APP', 1, 0)",
 ] as const;
 
+const ACCOUNT = /_(link|console_role|disabled|sessions|person)\(WHO, 'PERSON'/;
+
 /** A call as a browser with these cookies would ask for it. */
-function callOf({ mine }: Pick<World, "mine">, jar: Jar, call: string): string {
+function callOf({ mine, victim }: Pick<World, "mine" | "victim">, jar: Jar, call: string): string {
   const shown = `'${shownBy(jar).session}', '${shownBy(jar).identity}', 600, '192.0.2.1'`;
   const named = call.replace("WHO", shown).replace("KEY", mine.key.slice(3, 19));
-  return `select rowhouse.${named.replace("APP", mine.slug)}`;
+  const made = named.replace(
+    "LINK",
+    "'aaaaaaaaaaaaaaaa', sha256('x'), 'x', now() + interval '1 day'",
+  );
+  return `select rowhouse.${made.replace("PERSON", victim.id).replace("APP", mine.slug)}`;
 }
 
 async function ageSession({ service }: World, jar: Jar): Promise<void> {

@@ -1,0 +1,81 @@
+/** What the Console's pages show of people, each with one call on the Console's login. Never a password or a link. @module */
+import { SIGNALS, SignalError } from "../db/mod.ts";
+import { Problem } from "../problem.ts";
+import { isUuid } from "../std/is_uuid.ts";
+import { type ConsoleDeps, readConsole, type ShownCookies } from "./console_call.ts";
+import type { Shown } from "./console_reads.ts";
+import { refuseUnknownApp } from "./keys.ts";
+import type { ListedUser, SessionRecord } from "./people_lists.ts";
+
+/** People by address: whose address or name contains a text, after an address, at most so many. */
+export type PeopleFilter = { search: string; after: string; most: number };
+
+export type ConsolePerson = ListedUser & {
+  apps: number;
+  /** Of the sessions that there are. */
+  lastSeenAt: string | null;
+};
+
+export async function listConsolePeople(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { search, after, most }: PeopleFilter,
+): Promise<Shown<{ people: ConsolePerson[] }>> {
+  return await readConsole(deps, cookies, {
+    name: "console_list_people",
+    values: [search, after, most],
+  });
+}
+
+export type ShownPerson = Shown<{
+  person: ListedUser & {
+    /** Until when an unused link sets the password. */
+    linkEndsAt: string | null;
+    /** Whether nobody else is a super_admin who can sign in. */
+    isLast: boolean;
+  };
+  grants: { app: string; role: string; grantedAt: string; isDisabled: boolean }[];
+  /** Those that can be used; the latest 100. */
+  sessions: (SessionRecord & { isMine: boolean })[];
+}>;
+
+/** A person with at most so many roles on apps, after a slug, or on one app only. @throws {Problem} not_found */
+export async function showConsolePerson(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { id, app, after = "", most }: { id: string; app?: string; after?: string; most: number },
+): Promise<ShownPerson> {
+  // What is no id is nobody's.
+  if (!isUuid(id)) throw noSuchPerson();
+  try {
+    return await readConsole<ShownPerson>(deps, cookies, {
+      name: "console_show_person",
+      values: [id, app ?? null, after, most],
+    });
+  } catch (error) {
+    const isUnknown = error instanceof SignalError && error.signal === SIGNALS.unknownUser;
+    throw isUnknown ? noSuchPerson() : error;
+  }
+}
+
+function noSuchPerson(): Problem {
+  return new Problem("not_found", { message: "There is no such person, or no longer" });
+}
+
+export type AppPerson = ListedUser & { role: string; grantedAt: string };
+
+/** Who has which role on an app. @throws {Problem} unknown_app */
+export async function listAppPeople(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { slug, search, after, most }: PeopleFilter & { slug: string },
+): Promise<Shown<{ isDisabled: boolean; administrators: number; people: AppPerson[] }>> {
+  try {
+    return await readConsole(deps, cookies, {
+      name: "console_list_app_people",
+      values: [slug, search, after, most],
+    });
+  } catch (error) {
+    throw refuseUnknownApp(error, slug);
+  }
+}

@@ -1,0 +1,179 @@
+/** A person: who it is, which apps the person may open, where the person is signed in, and what can be done about it. @module */
+import { type ShownPerson, showConsolePerson } from "../accounts/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
+import type { Visit } from "./enter.ts";
+import { answerConsolePage } from "./frame.ts";
+import {
+  renderEmpty,
+  renderLink,
+  renderPill,
+  renderRemark,
+  renderTable,
+  renderText,
+  renderTime,
+} from "./parts.ts";
+import { ACTIVITY, PEOPLE, toAppPath, toPersonPath, toRolePath } from "./paths.ts";
+import { renderState, toRoleWords } from "./people.ts";
+import { findHindrance, findLastHindrance, readDone, toPersonName } from "./person_page.ts";
+
+const PAGE_GRANTS = 50;
+
+export async function answerPerson({ deps, cookies, context }: Visit): Promise<Response> {
+  const after = new Map(readParameters(context.query)).get("after") ?? "";
+  const shown = await showConsolePerson(deps, cookies, {
+    id: context.params["person"] ?? "",
+    after: after.replaceAll("\0", "").slice(0, 40),
+    most: PAGE_GRANTS + 1,
+  });
+  const { me, person } = shown;
+  const now = deps.now();
+  const done = readDone(context.query);
+  return answerConsolePage({
+    me,
+    entry: "People",
+    title: toPersonName(person),
+    crumbs: [{ name: "People", path: PEOPLE }],
+    actions: person.disabledAt !== null && renderPill("disabled", "warn"),
+    body: [
+      done !== undefined && renderRemark(done),
+      renderFacts(shown, now),
+      renderGrants(shown, now),
+      renderSessions(shown, now),
+      renderEnd(shown),
+    ],
+  });
+}
+
+function renderFacts(shown: ShownPerson, now: number): Html {
+  const { me, person } = shown;
+  const path = toPersonPath(person.id);
+  const isFree = findHindrance(shown) === undefined;
+  const facts: { name: string; text: Part; act?: Part }[] = [
+    { name: "Address", text: renderCopied("address", person.email) },
+    {
+      name: "State",
+      text: html`${renderState(person)}${person.id === me.id && html` <span class="quiet">(this is you)</span>`}`,
+    },
+    {
+      name: "Password",
+      text: renderPassword(shown, now),
+      act: isFree && person.disabledAt === null && renderLink("New link", `${path}/password-link`),
+    },
+    {
+      name: "Console role",
+      text:
+        person.consoleRole === null
+          ? html`<span class="quiet">none</span>`
+          : toRoleWords(person.consoleRole),
+      act: me.role === "super_admin" && renderLink("Change", `${path}/console-role`),
+    },
+    { name: "Since", text: renderTime(person.createdAt, now) },
+    { name: "Id", text: renderCopied("id", person.id) },
+  ];
+  return html`<section class="sheet" aria-label="Account"><dl class="facts">${facts.map(({ name, text, act }) => html`<div><dt>${name}</dt><dd>${text}</dd>${act !== undefined && act !== false && html`<dd class="facts-act">${act}</dd>`}</div>`)}</dl></section>`;
+}
+
+function renderCopied(what: string, text: string): Html {
+  return html`<span id="${what}">${renderText(text)}</span>${renderCopyButton(what, `the ${what}`)}`;
+}
+
+function renderPassword({ person }: ShownPerson, now: number): Part {
+  const state = person.hasPassword ? "set" : "none yet";
+  if (person.linkEndsAt === null) return state;
+  return html`${state}, <span class="quiet">an unused link ends ${renderTime(person.linkEndsAt, now)}</span>`;
+}
+
+function renderGrants({ person, grants }: ShownPerson, now: number): Part {
+  const path = toPersonPath(person.id);
+  const shown = grants.slice(0, PAGE_GRANTS);
+  const last = grants.length > PAGE_GRANTS ? shown.at(-1)?.app : undefined;
+  return [
+    html`<div class="section-head"><h2>Apps</h2>${renderLink("Give a role", `${path}/new-role`)}</div>`,
+    person.consoleRole !== null &&
+      html`<p class="quiet">With a Console role, this person is <code>admin</code> on every app, whatever is listed here.</p>`,
+    shown.length === 0
+      ? renderEmpty("No role on any app: this person can sign in, and open none.")
+      : renderTable(
+          "Apps",
+          [
+            { name: "App" },
+            { name: "Role" },
+            { name: "Since" },
+            { name: "Acts", isNumber: true, isHidden: true },
+          ],
+          shown.map((grant): Part[] => [
+            html`<a class="row-name" href="${toAppPath(grant.app)}/people">${grant.app}</a>${grant.isDisabled && html` ${renderPill("disabled", "warn")}`}`,
+            html`<code class="act-name">${grant.role}</code>`,
+            renderTime(grant.grantedAt, now),
+            renderRoleActs({
+              path: toRolePath(grant.app, person.id),
+              what: grant.app,
+              query: "?from=person",
+            }),
+          ]),
+        ),
+    last !== undefined &&
+      html`<p>${renderLink("Next page", `${path}?${new URLSearchParams({ after: last })}`)}</p>`,
+  ];
+}
+
+/** What can be done with a role; `what` names it to those who hear the page. */
+export function renderRoleActs({
+  path,
+  what,
+  query = "",
+}: {
+  path: string;
+  what: string;
+  query?: string;
+}): Html {
+  const heard = html`<span class="visually-hidden"> the role: ${renderText(what)}</span>`;
+  return html`<span class="row-acts"><a class="button button-quiet button-small" href="${path}${query}">Change${heard}</a>
+<a class="button button-danger button-small" href="${path}/revoke${query}">Revoke${heard}</a></span>`;
+}
+
+function renderSessions(shown: ShownPerson, now: number): Part {
+  const { person, sessions } = shown;
+  const path = toPersonPath(person.id);
+  const isFree = findHindrance(shown) === undefined;
+  return [
+    html`<div class="section-head"><h2>Sessions</h2>${isFree && sessions.length > 0 && renderLink("End all", `${path}/end-sessions`, "danger")}</div>`,
+    sessions.length === 0
+      ? renderEmpty("Not signed in anywhere.")
+      : renderTable(
+          "Sessions",
+          [
+            { name: "Session" },
+            { name: "Signed in" },
+            { name: "Last seen" },
+            { name: "Ends" },
+            { name: "Acts", isNumber: true, isHidden: true },
+          ],
+          sessions.map((session): Part[] => [
+            html`<code>${session.id}</code>${session.isMine && html` ${renderPill("this one", "good")}`}`,
+            renderTime(session.createdAt, now),
+            renderTime(session.lastSeenAt, now),
+            renderTime(session.expiresAt, now),
+            isFree &&
+              html`<a class="button button-danger button-small" href="${path}/sessions/${session.id}">End<span class="visually-hidden"> session ${session.id}</span></a>`,
+          ]),
+        ),
+  ];
+}
+
+function renderEnd(shown: ShownPerson): Html {
+  const { person } = shown;
+  const path = toPersonPath(person.id);
+  const isDisabled = person.disabledAt !== null;
+  const hindrance = findLastHindrance(shown);
+  const log = `${ACTIVITY}?${new URLSearchParams({ person: person.id })}`;
+  return html`<section class="sheet" aria-labelledby="end"><h2 id="end">${isDisabled ? "Enable or delete" : "Disable or delete"}</h2>
+${
+  hindrance === undefined
+    ? html`<p class="quiet">${isDisabled ? "Nobody can sign in to this account. Its roles are kept." : "Who is disabled is signed out everywhere at once and cannot sign in; roles are kept."} Deleting takes the account with its roles and sessions; the audit log keeps the id alone.</p>
+<div class="act-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`)}${renderLink("Delete", `${path}/delete`, "danger")}</div>`
+    : html`<p>${renderText(hindrance)}</p>`
+}
+<p class="sheet-foot"><a href="${log}">What was done to this person</a></p></section>`;
+}

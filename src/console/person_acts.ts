@@ -1,0 +1,161 @@
+/** What is done with an account: a new password link, the Console role, disabling, signing out, deletion. @module */
+import {
+  CONSOLE_ROLES,
+  deletePersonByConsole,
+  endSessionsByConsole,
+  makePasswordLinkByConsole,
+  setConsoleRoleByConsole,
+  setPersonDisabledByConsole,
+} from "../accounts/mod.ts";
+import { type Html, html } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
+import { renderSelect, renderText, renderTextField } from "./parts.ts";
+import { renderPasswordLink } from "./password_link.ts";
+import { PEOPLE, toPersonPath } from "./paths.ts";
+import { toRoleWords } from "./people.ts";
+import {
+  answerDone,
+  answerPersonPage,
+  findHindrance,
+  findLastHindrance,
+  makePersonAct,
+} from "./person_page.ts";
+
+export const passwordLinkAct = makePersonAct({
+  title: () => "New password link",
+  hindrance: findHindrance,
+  form: ({ person }) => ({
+    fields: html`<p>Whoever opens the link sets the password of ${renderName(person.email)} once. Give it to nobody else.</p>
+<p class="quiet">${person.linkEndsAt !== null && "The link from before ends now. "}Sessions last until the new password is set.</p>`,
+    button: "Make the link",
+  }),
+  run: async (visit, { me, person }) => {
+    const text = await makePasswordLinkByConsole(visit.deps, visit.cookies, person);
+    const body = renderPasswordLink(visit, { text, person });
+    return answerPersonPage({ me, person, title: "Copy this link now", body });
+  },
+});
+
+export const consoleRoleAct = makePersonAct({
+  title: () => "Console role",
+  hindrance: (shown) =>
+    shown.me.role === "super_admin"
+      ? findLastHindrance(shown)
+      : "Only a super_admin gives or takes a Console role.",
+  form: ({ person }) => ({
+    fields: [
+      html`<p>With one, ${renderName(person.email)} opens this Console and is <code>admin</code> on every app. Only a super admin gives or takes it.</p>`,
+      person.linkEndsAt !== null &&
+        html`<p class="quiet">The unused password link ends with it: it was made for somebody with fewer rights. Make a new one then.</p>`,
+      renderSelect({
+        name: "console_role",
+        label: "Console role",
+        choices: CONSOLE_ROLE_CHOICES,
+        value: person.consoleRole ?? "none",
+      }),
+    ],
+    button: "Save",
+  }),
+  run: async ({ deps, cookies, fields }, { person: { id, email } }) => {
+    const role = readConsoleRole(fields.get("console_role"));
+    await setConsoleRoleByConsole(deps, cookies, { id, email, role });
+    return answerDone(toPersonPath(id), "console");
+  },
+});
+
+export const CONSOLE_ROLE_CHOICES = [
+  { value: "none", label: "none" },
+  ...CONSOLE_ROLES.map((value) => ({ value, label: toRoleWords(value) })),
+];
+
+/** @throws {Problem} invalid_request — a hand made this form */
+export function readConsoleRole(text = "none") {
+  const role = CONSOLE_ROLES.find((one) => one === text);
+  if (role === undefined && text !== "none")
+    throw new Problem("invalid_request", { message: "Choose one of the Console roles" });
+  return role;
+}
+
+export const personStateAct = makePersonAct({
+  title: ({ person }) => (person.disabledAt === null ? "Disable" : "Enable"),
+  hindrance: findLastHindrance,
+  form: ({ me, person }) => {
+    const isDisabled = person.disabledAt !== null;
+    return {
+      // What is wanted, not a toggle: a form that is sent twice changes nothing the second time.
+      fields: html`<input type="hidden" name="disabled" value="${isDisabled ? "no" : "yes"}">
+<p>${renderName(person.email)} ${isDisabled ? "can sign in again, with the roles from before." : "is signed out everywhere at once, and cannot sign in. Roles are kept, and an unused password link ends."}</p>
+${me.id === person.id && html`<p>This is you.</p>`}`,
+      button: isDisabled ? "Enable" : "Disable",
+      ...(isDisabled ? {} : { look: "danger" }),
+    };
+  },
+  run: async ({ deps, cookies, fields }, { person: { id, email } }) => {
+    const disabled = fields.get("disabled") !== "no";
+    await setPersonDisabledByConsole(deps, cookies, { id, email, disabled });
+    return answerDone(toPersonPath(id), disabled ? "disabled" : "enabled");
+  },
+});
+
+export const endSessionsAct = makePersonAct({
+  title: () => "End all sessions",
+  hindrance: findHindrance,
+  form: ({ me, person, sessions }) => ({
+    fields: html`<p>${renderName(person.email)} is signed out of all apps at once, on every device: ${sessions.length} ${sessions.length === 1 ? "session" : "sessions"}.</p>
+${me.id === person.id && html`<p>This is you: you are signed out here, too.</p>`}`,
+    button: "End all sessions",
+    look: "danger",
+  }),
+  run: async ({ deps, cookies }, { person: { id, email } }) => {
+    await endSessionsByConsole(deps, cookies, { id, email });
+    return answerDone(toPersonPath(id), "ended");
+  },
+});
+
+export const endSessionAct = makePersonAct({
+  title: () => "End a session",
+  hindrance: findHindrance,
+  form: ({ person }, { context }) => ({
+    fields: html`<p>Whoever uses the session <code>${renderText(context.params["session"] ?? "")}</code> of ${renderName(person.email)} is signed out at once. Other sessions go on.</p>`,
+    button: "End the session",
+    look: "danger",
+  }),
+  run: async ({ deps, cookies, context }, { person: { id, email } }) => {
+    const sessionId = context.params["session"] ?? "";
+    // One that has ended meanwhile is as it was asked for.
+    await endSessionsByConsole(deps, cookies, { id, email, sessionId });
+    return answerDone(toPersonPath(id), "ended");
+  },
+});
+
+export const deletePersonAct = makePersonAct({
+  title: () => "Delete a person",
+  hindrance: findLastHindrance,
+  form: ({ me, person }) => ({
+    fields: [
+      html`<p>The account goes with its roles, sessions and password, and cannot be restored. Rows that name the person stay as they are. The audit log keeps the id alone.</p>
+<p class="quiet">To keep the roles for later, disable the account instead.</p>
+${me.id === person.id && html`<p>This is you.</p>`}`,
+      renderTextField({
+        name: "typed_address",
+        label: html`Type ${renderText(person.email)} to delete it`,
+        maxLength: 254,
+        isRequired: true,
+        mustBe: person.email,
+        isEmail: true,
+      }),
+    ],
+    button: "Delete for good",
+    look: "danger",
+  }),
+  run: async ({ deps, cookies, fields }, { person }) => {
+    if (fields.get("typed_address")?.trim().toLowerCase() !== person.email)
+      throw new Problem("invalid_request", { message: `Type ${person.email} to delete it` });
+    await deletePersonByConsole(deps, cookies, person);
+    return answerDone(PEOPLE, "deleted");
+  },
+});
+
+function renderName(email: string): Html {
+  return html`<b>${renderText(email)}</b>`;
+}

@@ -1,0 +1,109 @@
+/** Roles on apps: given, changed, taken away. Each is in force at that person's next request. @module */
+import {
+  grantRoleByConsole,
+  listConsoleApps,
+  revokeRoleByConsole,
+  type ShownPerson,
+} from "../accounts/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import { html } from "../pages/mod.ts";
+import type { Visit } from "./enter.ts";
+import { renderText, renderTextField } from "./parts.ts";
+import { toAppPath, toPersonPath } from "./paths.ts";
+import { answerDone, makePersonAct, toPersonName } from "./person_page.ts";
+
+/** Offered where a role is typed; apps name their own. */
+export const COMMON_ROLES = ["member", "reader", "editor", "admin"];
+/** At most so many apps are offered where one is typed. */
+export const MOST_CHOICES = 200;
+
+export const newRoleAct = makePersonAct({
+  title: () => "Give a role",
+  hindrance: () => undefined,
+  form: async (_shown, { deps, cookies, fields }) => {
+    const { apps } = await listConsoleApps(deps, cookies, {
+      search: "",
+      after: "",
+      most: MOST_CHOICES,
+    });
+    return {
+      fields: [
+        renderTextField({
+          name: "app",
+          label: "App",
+          value: fields.get("app") ?? "",
+          choices: apps.map(({ slug }) => slug),
+          maxLength: 40,
+          isRequired: true,
+          isFirst: true,
+        }),
+        renderRoleField(fields.get("role") ?? "member"),
+      ],
+      button: "Give the role",
+    };
+  },
+  run: async (visit, shown) => {
+    const slug = (visit.fields.get("app") ?? "").trim();
+    await grant(visit, shown, slug);
+    return answerDone(toPersonPath(shown.person.id), "role");
+  },
+});
+
+export const changeRoleAct = makePersonAct({
+  title: ({ person }) => `Role of ${toPersonName(person)}`,
+  hindrance: () => undefined,
+  form: ({ grants }, { context, fields }) => ({
+    fields: [
+      html`<p>On <b>${renderText(context.params["app"] ?? "")}</b>, in force at the next request.</p>`,
+      renderRoleField(fields.get("role") ?? grants[0]?.role ?? "member"),
+    ],
+    button: "Save",
+  }),
+  run: async (visit, shown) => {
+    await grant(visit, shown, visit.context.params["app"] ?? "");
+    return answerDone(toOrigin(visit), "role");
+  },
+  cancel: toOrigin,
+});
+
+export const revokeRoleAct = makePersonAct({
+  title: () => "Revoke a role",
+  hindrance: ({ person, grants }) =>
+    grants.length > 0 ? undefined : `${person.email} has no role on this app.`,
+  form: ({ person, grants }, { context }) => ({
+    fields: html`<p><b>${renderText(person.email)}</b> is no longer <code>${grants[0]?.role}</code> on <b>${renderText(context.params["app"] ?? "")}</b>, from the next request on.</p>
+<p class="quiet">${person.consoleRole === null ? "The account and its other roles stay." : "With a Console role, this person stays admin on every app."}</p>`,
+    button: "Revoke the role",
+    look: "danger",
+  }),
+  run: async (visit, { person: { id, email } }) => {
+    const { deps, cookies, context } = visit;
+    await revokeRoleByConsole(deps, cookies, { id, email, slug: context.params["app"] ?? "" });
+    return answerDone(toOrigin(visit), "revoked");
+  },
+  cancel: toOrigin,
+});
+
+async function grant({ deps, cookies, fields }: Visit, { person }: ShownPerson, slug: string) {
+  const role = (fields.get("role") ?? "").trim();
+  await grantRoleByConsole(deps, cookies, { email: person.email, slug, role });
+}
+
+/** The page that named the role: the person's or the app's. */
+function toOrigin({ context }: Visit): string {
+  const { app = "", person = "" } = context.params;
+  const from = new Map(readParameters(context.query)).get("from");
+  return from === "person" ? toPersonPath(person) : `${toAppPath(app)}/people`;
+}
+
+export function renderRoleField(value: string) {
+  return renderTextField({
+    name: "role",
+    label: "Role",
+    hint: html`<code>admin</code>, or a name that the app knows: lower-case letters, digits, <code>-</code> and <code>_</code>.`,
+    value,
+    choices: COMMON_ROLES,
+    maxLength: 32,
+    isRequired: true,
+  });
+}

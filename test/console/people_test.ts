@@ -1,0 +1,403 @@
+/** People in the Console through its front door: who is made, changed and ended by whom, and what of it comes into force. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import {
+  createUser,
+  grantRole,
+  listAudit,
+  listGrants,
+  listSessions,
+  setConsoleRole,
+  showUser,
+} from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { testDeps } from "../support/deps.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  readHidden,
+  sharedCookie,
+  signInAs,
+  submitSignIn,
+  visit,
+} from "../support/people.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+
+let service: TestService;
+let app: TestApp;
+let chief: Person;
+let admin: Person;
+let person: Person;
+let chiefJar: Jar;
+let adminJar: Jar;
+beforeAll(async () => {
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  chief = await makePerson(service, { name: "Ada", consoleRole: "super_admin" });
+  admin = await makePerson(service, { name: "Grace", consoleRole: "admin" });
+  app = await service.makeApp();
+  [chiefJar, adminJar] = [await signInAs(service, chief), await signInAs(service, admin)];
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  person = await makePerson(service, { name: "Mary" });
+});
+
+const newEmail = () => `new-${crypto.randomUUID().slice(-12)}@example.org`;
+const pathOf = ({ id }: Person) => `/console/people/${id}`;
+const shownBy = async (of: Person) => await showUser(service.service, of.email);
+const rolesOf = async (of: Person) =>
+  (await shownBy(of)).grants.map(({ app: slug, role }) => ({ slug, role }));
+const write = (text: string) => service.service.admin.message(`${text}; select 1`);
+
+/** Opens a page and sends its form, as a browser does. */
+async function submit(jar: Jar, path: string, typed: Record<string, string> = {}): Promise<Answer> {
+  const page = await visit(service, jar, path);
+  return await visit(service, jar, path, { fields: { ...readHidden(page.text), ...typed } });
+}
+
+/** The link on a page, which the log must not have. */
+function readLink({ text }: Answer): string {
+  const link = /<code id="link"[^>]*>([^<]+)<\/code>/.exec(text)?.[1] ?? "";
+  service.secrets.add(link.split("token=")[1] ?? "");
+  return link === "" ? "" : new URL(link).pathname + new URL(link).search;
+}
+
+async function usePasswordLink(link: string, password: string): Promise<Answer> {
+  service.secrets.add(password);
+  const jar: Jar = new Map();
+  const page = await visit(service, jar, link);
+  const fields = { ...readHidden(page.text), password, password_again: password };
+  return await visit(service, jar, link, { fields });
+}
+
+const me = async (jar: Jar) =>
+  await service.call(undefined, `/v1/auth/me?app=${app.slug}`, {
+    headers: { cookie: sharedCookie(jar) },
+  });
+
+test("somebody is invited with a role, sets the password by the link and has the role; revoked, the next request knows", async () => {
+  const email = newEmail();
+  const made = await submit(adminJar, `/console/new-person?app=${app.slug}`, {
+    email: ` ${email.toUpperCase()} `,
+    name: "Tim",
+    app: app.slug,
+    role: "editor",
+  });
+  const link = readLink(made);
+  expect([made.status, made.text.includes('data-copy="link"')]).toEqual([200, true]);
+  expect((await usePasswordLink(link, "seven green bottles on a wall")).status).toBe(303);
+  const { id } = await showUser(service.service, email);
+  const jar: Jar = new Map();
+  await submitSignIn(service, jar, { email, password: "seven green bottles on a wall" });
+  expect((await me(jar)).json).toMatchObject({ email, displayName: "Tim", role: "editor" });
+  const role = `/console/apps/${app.slug}/people/${id}`;
+  expect((await submit(adminJar, role, { role: "reader" })).status).toBe(303);
+  expect((await me(jar)).json).toMatchObject({ role: "reader" });
+  expect((await submit(adminJar, `${role}/revoke`)).status).toBe(303);
+  expect((await me(jar)).status).toBe(403);
+  const entries = (await listAudit(service.service, 100)).filter(({ userId }) => userId === id);
+  expect(entries.filter(({ actor }) => actor === admin.id).map(({ action }) => action)).toEqual([
+    "revoke",
+    "grant",
+    "grant",
+    "create_user",
+  ]);
+});
+
+describe("a new person's form", () => {
+  test("that is sent twice makes one person, and says so", async () => {
+    const path = "/console/new-person";
+    const page = await visit(service, adminJar, path);
+    const fields = { ...readHidden(page.text), email: newEmail(), name: "" };
+    expect(readLink(await visit(service, adminJar, path, { fields }))).not.toBe("");
+    const again = await visit(service, adminJar, path, { fields });
+    expect([again.status, readLink(again)]).toEqual([422, ""]);
+    expect(again.text).toContain("This form was sent before");
+  });
+
+  test.each([
+    {
+      name: "every fault at once",
+      typed: { email: "no address", name: "a\u202eb", app: "x", role: "No role" },
+      faults: ["must look like ada@example.org", "on one line", "Cannot grant the role"],
+    },
+    {
+      name: "an app without a role",
+      typed: { email: "x@example.org", app: "wiki" },
+      faults: ["name both the app and the role"],
+    },
+    {
+      name: "an app that is not there",
+      typed: { email: "x@example.org", app: "no-such-app", role: "member" },
+      faults: ["No app has the slug"],
+    },
+    {
+      name: "an address that is taken",
+      typed: () => ({ email: person.email }),
+      faults: ["the address is taken"],
+    },
+  ])("is refused for $name, and makes nobody", async ({ typed, faults }) => {
+    const fields = typeof typed === "function" ? typed() : typed;
+    const answer = await submit(adminJar, "/console/new-person", fields);
+    expect(answer.status).toBe(422);
+    for (const fault of faults) expect(answer.text).toContain(fault);
+    const found = await visit(service, adminJar, "/console/people?q=x@example.org");
+    expect(found.text).toContain("Nobody has such an address");
+  });
+});
+
+/** What is done with an account, as forms send it. */
+const ACCOUNT_ACTS = [
+  { act: "password-link", typed: {} },
+  { act: "state", typed: { disabled: "yes" } },
+  { act: "end-sessions", typed: {} },
+  { act: "sessions/0000000000000000", typed: {} },
+  { act: "delete", typed: {} },
+];
+const send = async (jar: Jar, of: Person, act: string, typed: Record<string, string>) => {
+  // The token of any form of this browser: a page without a form refuses nothing by itself.
+  const { text } = await visit(service, jar, "/console/new-person");
+  const fields = { ...readHidden(text), typed_address: of.email, ...typed };
+  return await visit(service, jar, `${pathOf(of)}/${act}`, { fields });
+};
+
+describe("an admin who is no super_admin", () => {
+  describe.each(["super_admin", "admin"] as const)("cannot, of somebody who is %s:", (role) => {
+    test.each(ACCOUNT_ACTS)("$act", async ({ act, typed }) => {
+      const other = await makePerson(service, { consoleRole: role });
+      await signInAs(service, other);
+      const before = await shownBy(other);
+      const shown = await visit(service, adminJar, `${pathOf(other)}/${act}`);
+      expect(shown.text).toContain("only a super_admin changes the account");
+      const sent = await send(adminJar, other, act, typed);
+      expect([sent.status, readLink(sent)]).toEqual([403, ""]);
+      expect(sent.text).toContain("Only a super_admin");
+      expect(await shownBy(other)).toEqual(before);
+      const [row] = await service.service.admin.query<{ links: number }>(
+        "select count(*)::int4 as links from rowhouse.password_links where user_id = $1::text::uuid",
+        [other.id],
+        { retry: "safe", queue: SERVICE_QUEUE },
+      );
+      expect(row?.links).toBe(0);
+      await setConsoleRole(service.service, other.email, undefined);
+    });
+  });
+
+  test("gives nobody a Console role: neither a new person, nor another, nor themselves", async () => {
+    const email = newEmail();
+    const typed = { email, console_role: "super_admin" };
+    expect((await submit(adminJar, "/console/new-person", typed)).status).toBe(403);
+    await expect(showUser(service.service, email)).rejects.toThrow("Nobody has the address");
+    for (const one of [person, admin]) {
+      const sent = await send(adminJar, one, "console-role", { console_role: "super_admin" });
+      expect(sent.status).toBe(403);
+    }
+    const roles = [await shownBy(person), await shownBy(admin)].map((one) => one.consoleRole);
+    expect(roles).toEqual([null, "admin"]);
+  });
+
+  test("does not come by a role through a link that was made before it was given", async () => {
+    const { email, linkText } = await createUser(testDeps(service.service), {
+      email: newEmail(),
+      displayName: undefined,
+      consoleRole: undefined,
+    });
+    service.secrets.add(linkText);
+    const other = await showUser(service.service, email);
+    const link = readLink(await submit(adminJar, `${pathOf(other)}/password-link`));
+    await submit(chiefJar, `${pathOf(other)}/console-role`, { console_role: "super_admin" });
+    expect((await shownBy(other)).consoleRole).toBe("super_admin");
+    expect((await visit(service, new Map(), link)).text).not.toContain('name="password"');
+    await submit(chiefJar, `${pathOf(other)}/console-role`, { console_role: "none" });
+    expect((await shownBy(other)).consoleRole).toBe(null);
+  });
+});
+
+test("the last super_admin stays, and the page says why", async () => {
+  const page = await visit(service, chiefJar, pathOf(chief));
+  expect(page.text).toContain("is the last super_admin");
+  for (const { act, typed } of [
+    { act: "state", typed: { disabled: "yes" } },
+    { act: "delete", typed: {} },
+    { act: "console-role", typed: { console_role: "admin" } },
+  ]) {
+    const sent = await send(chiefJar, chief, act, typed);
+    expect([act, sent.status]).toEqual([act, 422]);
+    expect(sent.text).toContain("this is the last super_admin; appoint another one first");
+  }
+  expect(await shownBy(chief)).toMatchObject({ consoleRole: "super_admin", disabledAt: null });
+});
+
+test("two super_admins who remove each other at once leave one", async () => {
+  const other = await makePerson(service, { consoleRole: "super_admin" });
+  const otherJar = await signInAs(service, other);
+  const sent = await Promise.all([
+    send(chiefJar, other, "console-role", { console_role: "none" }),
+    send(otherJar, chief, "console-role", { console_role: "none" }),
+  ]);
+  const roles = [await shownBy(chief), await shownBy(other)].map((one) => one.consoleRole);
+  expect([sent.filter(({ status }) => status === 303).length, roles.sort()]).toEqual([
+    1,
+    [null, "super_admin"],
+  ]);
+  await setConsoleRole(service.service, chief.email, "super_admin");
+  await setConsoleRole(service.service, other.email, undefined);
+});
+
+describe("an account", () => {
+  test("that is disabled is signed out at once, and can be enabled again", async () => {
+    const jar = await signInAs(service, person);
+    await grantRole(service.service, { email: person.email, slug: app.slug, role: "reader" });
+    expect((await submit(adminJar, `${pathOf(person)}/state`)).status).toBe(303);
+    expect((await me(jar)).status).toBe(401);
+    const page = await visit(service, adminJar, pathOf(person));
+    expect(page.text).toContain("Enable or delete");
+    expect((await submit(adminJar, `${pathOf(person)}/state`)).status).toBe(303);
+    expect((await me(await signInAs(service, person))).json).toMatchObject({ role: "reader" });
+  });
+
+  test("has its sessions ended, one or all of them", async () => {
+    const jars = [await signInAs(service, person), await signInAs(service, person)];
+    jars.push(await signInAs(service, person));
+    const statuses = async () => await Promise.all(jars.map(async (jar) => (await me(jar)).status));
+    const [first] = await listSessions(service.service, person.email);
+    const ended = await submit(adminJar, `${pathOf(person)}/sessions/${first?.id}`);
+    expect(ended.status).toBe(303);
+    expect(await statuses()).toEqual([401, 403, 403]);
+    expect((await submit(adminJar, `${pathOf(person)}/end-sessions`)).status).toBe(303);
+    expect(await statuses()).toEqual([401, 401, 401]);
+  });
+
+  test("does not lose a session by the page of somebody else", async () => {
+    const jar = await signInAs(service, person);
+    const [session] = await listSessions(service.service, person.email);
+    const other = await makePerson(service);
+    await submit(adminJar, `${pathOf(other)}/sessions/${session?.id}`);
+    expect((await me(jar)).status).toBe(403);
+  });
+
+  test("goes once its address is typed; the audit log keeps the id alone", async () => {
+    const typed = { typed_address: "other@example.org" };
+    expect((await submit(adminJar, `${pathOf(person)}/delete`, typed)).status).toBe(422);
+    const gone = await submit(adminJar, `${pathOf(person)}/delete`, {
+      typed_address: person.email.toUpperCase(),
+    });
+    expect([gone.status, gone.headers.get("location")]).toEqual([
+      303,
+      "/console/people?done=deleted",
+    ]);
+    expect((await visit(service, adminJar, pathOf(person))).status).toBe(404);
+    const entries = (await listAudit(service.service, 500)).filter(
+      ({ userId }) => userId === person.id,
+    );
+    expect(entries[0]).toMatchObject({ actor: admin.id, action: "delete_user", email: null });
+    expect(JSON.stringify(entries)).not.toContain(person.email);
+  });
+
+  test("gets a new link, and the one before ends", async () => {
+    const links = [
+      readLink(await submit(adminJar, `${pathOf(person)}/password-link`)),
+      readLink(await submit(adminJar, `${pathOf(person)}/password-link`)),
+    ];
+    const open = await Promise.all(links.map((link) => visit(service, new Map(), link)));
+    expect(open.map(({ text }) => text.includes('name="password"'))).toEqual([false, true]);
+  });
+
+  test("gets a role from its own page, and one from an app's page by address", async () => {
+    const other = await service.makeApp();
+    const given = { app: other.slug, role: "reader" };
+    expect((await submit(adminJar, `${pathOf(person)}/new-role`, given)).status).toBe(303);
+    const add = `/console/apps/${app.slug}/add-person`;
+    const typed = { email: person.email, role: "editor" };
+    expect((await submit(adminJar, add, typed)).status).toBe(303);
+    const roles = await rolesOf(person);
+    expect(roles).toContainEqual({ slug: app.slug, role: "editor" });
+    expect(roles).toContainEqual({ slug: other.slug, role: "reader" });
+    const unknown = await submit(adminJar, add, { email: "nobody@example.org", role: "editor" });
+    expect(unknown.status).toBe(422);
+    expect(unknown.text).toContain("Nobody has the address");
+    expect(unknown.text).toContain(
+      `/console/new-person?app=${app.slug}&amp;email=nobody%40example.org`,
+    );
+    const page = await visit(service, adminJar, `/console/apps/${other.slug}/people`);
+    expect(page.text).toContain(person.email);
+    expect((await listGrants(service.service, other.slug)).grants).toHaveLength(1);
+  });
+});
+
+test("people are found by address and by name, and paged", async () => {
+  const tag = crypto.randomUUID().slice(-8);
+  await write(
+    `insert into rowhouse.users (id, email, display_name) select gen_random_uuid(), 'p' || lpad(n::text, 3, '0') || '-${tag}@example.org', 'Name ' || n from generate_series(1, 60) as n;
+    insert into rowhouse.grants (user_id, app_id, role) select id, '${app.id}', 'member' from rowhouse.users where email like '%${tag}%'`,
+  );
+  for (const path of ["/console/people", `/console/apps/${app.slug}/people`]) {
+    const found = async (query: string) => {
+      const { text } = await visit(service, adminJar, `${path}?${query}`);
+      const next = /href="([^"]+)">Next page/.exec(text)?.[1]?.replaceAll("&amp;", "&");
+      return { shown: text.match(/<tr><td/g)?.length ?? 0, next: next?.split("?")[1], text };
+    };
+    const first = await found(`q=${tag.toUpperCase()}`);
+    expect(first.shown).toBe(50);
+    expect(first.text).toContain("no password yet");
+    const rest = await found(first.next ?? "");
+    expect([rest.shown, rest.next]).toEqual([10, undefined]);
+    expect((await found("q=nAmE+60")).shown).toBe(1);
+    expect((await found("q=%25")).shown).toBe(0);
+  }
+});
+
+test("acts on people ask for the password again ten minutes after the sign-in; lists do not", async () => {
+  const jar = await signInAs(service, chief);
+  const [id = ""] = (jar.get("__Secure-rowhouse_session") ?? "").split(".");
+  const { text } = await visit(service, jar, "/console/new-person");
+  await write(
+    `update rowhouse.sessions set created_at = now() - interval '10 minutes' where user_id = '${chief.id}'`,
+  );
+  const fields = { ...readHidden(text), typed_address: person.email, email: newEmail() };
+  const role = `/console/apps/${app.slug}/people/${person.id}`;
+  for (const path of [
+    ...[...ACCOUNT_ACTS.map(({ act }) => act), "console-role", "new-role"].map(
+      (act) => `${pathOf(person)}/${act}`,
+    ),
+    ...["/console/new-person", role, `${role}/revoke`, `/console/apps/${app.slug}/add-person`],
+  ])
+    for (const form of [undefined, { fields: { ...fields, app: app.slug, role: "reader" } }]) {
+      const answer = await visit(service, jar, path, form);
+      expect([path, answer.status]).toEqual([path, 303]);
+      expect(answer.headers.get("location")).toStartWith("/console/sign-in?");
+    }
+  for (const path of ["/console/people", pathOf(person), `/console/apps/${app.slug}/people`])
+    expect((await visit(service, jar, path)).status).toBe(200);
+  expect(await rolesOf(person)).toEqual([]);
+  expect(id).not.toBe("");
+  chiefJar = await signInAs(service, chief);
+});
+
+test("what people typed stays text, in its own direction, and does not fill the page", async () => {
+  const name = `<script>alert(1)</script>"'&\u202e${"x".repeat(150)}`;
+  const { id, linkText } = await createUser(testDeps(service.service), {
+    email: newEmail(),
+    displayName: name,
+    consoleRole: undefined,
+  });
+  service.secrets.add(linkText);
+  const at = `/console/people/${id}`;
+  for (const path of ["/console/people?q=script", at, `${at}/password-link`, `${at}/delete`]) {
+    const { text, status } = await visit(service, adminJar, path);
+    expect(status).toBe(200);
+    expect(text).not.toMatch(/<script>|x{121}/);
+  }
+});
+
+test.each(["x", "00000000-0000-4000-8000-000000000000", "%00", "..%2f"])(
+  "nobody is at /console/people/%s",
+  async (id) => {
+    expect((await visit(service, adminJar, `/console/people/${id}`)).status).toBe(404);
+  },
+);
