@@ -34,11 +34,18 @@ export type ConsolePage = {
   tabs?: Part;
   body: Part;
   status?: number;
+  /** Whether there is a grid of rows on it. */
+  hasGrid?: boolean;
 };
 
 export function answerConsolePage(page: ConsolePage): Response {
   return answerPage(
-    { title: page.title, body: renderFrame(page), width: "own", scripts: ["console"] },
+    {
+      title: page.title,
+      body: renderFrame(page),
+      width: "own",
+      scripts: page.hasGrid === true ? ["console", "grid"] : ["console"],
+    },
     { status: page.status ?? 200 },
   );
 }

@@ -57,20 +57,22 @@ function toPageHeaders(
   scripts: readonly ScriptName[] = [],
 ): Record<string, string> {
   const formAction = ["'self'", ...formTargets].join(" ");
-  // No text ever becomes markup or a program, not even through a script of ours.
-  const script =
-    scripts.length === 0
-      ? ""
-      : "; script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'";
   return {
     "cache-control": "no-store",
-    "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'${script}`,
+    "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'${toScriptPolicy(scripts)}`,
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     // Not no-referrer: with that, a browser sends `Origin: null` with its own forms.
     "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
   };
+}
+
+/** No text ever becomes markup or a program, not even by a script of ours; only the grid calls the service. */
+function toScriptPolicy(scripts: readonly ScriptName[]): string {
+  if (scripts.length === 0) return "";
+  const connect = scripts.includes("grid") ? "; connect-src 'self'" : "";
+  return `; script-src 'self'${connect}; require-trusted-types-for 'script'; trusted-types 'none'`;
 }
 
 function renderPage({ title, body, width = "narrow", scripts = [] }: Page): Html {

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const FOLDER = new URL("scripts/", import.meta.url);
 
 /** Every page has at most one of the first two; the pages of an app's rows have the third as well. */
-export const SCRIPT_NAMES = ["page", "console"] as const;
+export const SCRIPT_NAMES = ["page", "console", "grid"] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 
 /** Of all sources and of the bundler: the same sources make the same script, and nothing need be bundled to name it. */

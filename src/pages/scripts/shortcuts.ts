@@ -53,7 +53,7 @@ function isForSomethingElse(event: KeyboardEvent): boolean {
 
 function openDialog(): void {
   const dialog = makeShortcutsDialog(findShortcuts(), { isOn: isOn(), onSwitch: setOn });
-  document.body.append(dialog);
+  document.querySelector("main")?.append(dialog);
   dialog.addEventListener("close", () => dialog.remove());
   dialog.showModal();
 }

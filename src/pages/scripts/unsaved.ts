@@ -1,10 +1,21 @@
-/** Forms marked with data-unsaved: whoever leaves with something typed is asked first. @module */
+/** Forms marked with data-unsaved: whoever leaves the page with something typed is asked first. @module */
+
+const FORM = "form[data-unsaved]";
 
 export function startUnsavedWarnings(): void {
-  const forms = document.querySelectorAll<HTMLFormElement>("form[data-unsaved]");
-  for (const form of forms) {
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-    form.addEventListener("input", () => addEventListener("beforeunload", warn));
-    form.addEventListener("submit", () => removeEventListener("beforeunload", warn));
-  }
+  const changed = new Set<HTMLFormElement>();
+  const findForm = ({ target }: Event) =>
+    target instanceof Element ? target.closest<HTMLFormElement>(FORM) : null;
+  document.addEventListener("input", (event) => {
+    const form = findForm(event);
+    if (form !== null) changed.add(form);
+  });
+  document.addEventListener("submit", (event) => {
+    const form = findForm(event);
+    if (form !== null && !event.defaultPrevented) changed.delete(form);
+  });
+  addEventListener("beforeunload", (event) => {
+    for (const form of changed) if (!form.isConnected) changed.delete(form);
+    if (changed.size > 0) event.preventDefault();
+  });
 }

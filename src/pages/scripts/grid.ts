@@ -1,0 +1,116 @@
+/**
+ * The script of a table's rows: the grid moves like a spreadsheet, a cell is edited in place, a row in a dialog, and the
+ * next rows take the place of these. All of it is on the page without a script as well, as links and forms.
+ *
+ * @module
+ */
+import { openAnnouncements } from "./announce.ts";
+import { findMove, focusCell, readPlace, toChord } from "./grid_cells.ts";
+import { editCell } from "./grid_editor.ts";
+import { addGridKeys } from "./grid_keys.ts";
+import {
+  findCurrent,
+  findGrid,
+  findPager,
+  openRows,
+  renewRow,
+  renewRows,
+  startRows,
+} from "./grid_rows.ts";
+import { startNullChoices } from "./null_choice.ts";
+import { openFormDialog } from "./row_dialog.ts";
+
+const KEPT_ROW = { row: 0 } as const;
+
+/** What else a chord does to the cell that has the focus. */
+const ACTS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = {
+  Enter: (cell) => void editInPlace(cell),
+  F2: (cell) => void editInPlace(cell),
+  "Shift+Enter": (cell) => openRow(cell),
+  "Control+Backspace": (cell) => void editCell(cell, { toNull: true }),
+  Delete: (cell) => askToDelete(cell),
+};
+
+openAnnouncements();
+startNullChoices();
+startRows();
+if (findGrid() !== null) addGridKeys();
+document.addEventListener("keydown", onKey);
+document.addEventListener("click", onClick);
+document.addEventListener("dblclick", ({ target }) => {
+  const cell = findCellOf(target);
+  if (cell !== null) void editInPlace(cell);
+});
+addEventListener("popstate", () => void openRows(location.href, { isBack: true }));
+
+function onKey(event: KeyboardEvent): void {
+  const { target } = event;
+  const grid = findGrid();
+  // Only where a cell itself has the focus: an editor in it has keys of its own.
+  if (!(target instanceof HTMLTableCellElement) || !grid?.contains(target)) return;
+  const chord = toChord(event);
+  const place = readPlace(target);
+  const next = findMove(chord, place);
+  const lastRow = (grid.tBodies[0]?.rows.length ?? 1) - 1;
+  const isPast =
+    (chord === "PageDown" && place.row === lastRow) || (chord === "PageUp" && place.row === 0);
+  const pager = isPast ? findPager(chord === "PageDown" ? "next" : "prev") : null;
+  const act = ACTS[chord];
+  if (next === undefined && act === undefined) return;
+  event.preventDefault();
+  if (pager !== null) void openRows(pager.href, { focus: { ...KEPT_ROW, column: place.column } });
+  else if (next !== undefined) focusCell(grid, next);
+  else act?.(target);
+}
+
+/** Links of the grid do on the page what they do on pages of their own. */
+function onClick(event: MouseEvent): void {
+  const { target } = event;
+  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const cell = findCellOf(target);
+  const link = target instanceof Element ? target.closest("a") : null;
+  const grid = findGrid();
+  if (link?.matches("[data-rows] a[rel=next], [data-rows] a[rel=prev]")) {
+    event.preventDefault();
+    void openRows(link.href, { focus: { row: 0, column: 0 } });
+  } else if (cell !== null && grid !== null && link === null) focusCell(grid, readPlace(cell));
+  else if (cell !== null && link?.matches("[data-edit]")) {
+    event.preventDefault();
+    openRow(cell);
+  } else if (cell !== null && link?.matches("[data-delete]")) {
+    event.preventDefault();
+    askToDelete(cell);
+  }
+}
+
+/** The cell that an event is for; none if it is for an editor in a cell. */
+function findCellOf(target: EventTarget | null): HTMLTableCellElement | null {
+  if (!(target instanceof Element) || target.closest("form") !== null) return null;
+  return target.closest<HTMLTableCellElement>("[data-grid] tbody td");
+}
+
+/** A cell without a field of its own, such as the id's, leads to the whole row. */
+async function editInPlace(cell: HTMLTableCellElement): Promise<void> {
+  if (!(await editCell(cell))) openRow(cell);
+}
+
+function openRow(cell: HTMLTableCellElement): void {
+  const row = cell.closest<HTMLTableRowElement>("tr[data-row-id]");
+  const url = row?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
+  if (row === null || url === undefined) return;
+  const place = readPlace(cell);
+  const onDone = (page: Document) =>
+    void renewRow(row.dataset["rowId"] ?? "", page).then(() => {
+      const grid = findGrid();
+      if (grid !== null) focusCell(grid, place);
+    });
+  void openFormDialog({ url, done: "Stored", onDone });
+}
+
+function askToDelete(cell: HTMLTableCellElement): void {
+  const url = cell.closest("tr")?.querySelector<HTMLAnchorElement>("a[data-delete]")?.href;
+  const grid = findGrid();
+  if (url === undefined || grid === null) return;
+  const place = findCurrent(grid);
+  void openFormDialog({ url, done: "Deleted", onDone: () => void renewRows(place) });
+}

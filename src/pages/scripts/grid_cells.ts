@@ -1,0 +1,85 @@
+/** The cells of a grid: one of them can be reached with Tab, the arrows lead on from there. @see https://www.w3.org/WAI/ARIA/apg/patterns/grid/ @module */
+
+export type Place = { row: number; column: number };
+
+/** How far Page Up and Page Down go. */
+const PAGE_ROWS = 10;
+const LAST = Number.MAX_SAFE_INTEGER;
+
+/** Where a key leads from a cell; what lies outside is brought back to the edge. */
+const MOVES: Readonly<Record<string, (from: Place) => Place>> = {
+  ArrowUp: ({ row, column }) => ({ row: row - 1, column }),
+  ArrowDown: ({ row, column }) => ({ row: row + 1, column }),
+  ArrowLeft: ({ row, column }) => ({ row, column: column - 1 }),
+  ArrowRight: ({ row, column }) => ({ row, column: column + 1 }),
+  Home: ({ row }) => ({ row, column: 0 }),
+  End: ({ row }) => ({ row, column: LAST }),
+  PageUp: ({ row, column }) => ({ row: row - PAGE_ROWS, column }),
+  PageDown: ({ row, column }) => ({ row: row + PAGE_ROWS, column }),
+  "Control+Home": () => ({ row: 0, column: 0 }),
+  "Control+End": () => ({ row: LAST, column: LAST }),
+  "Control+ArrowUp": ({ column }) => ({ row: 0, column }),
+  "Control+ArrowDown": ({ column }) => ({ row: LAST, column }),
+  "Control+ArrowLeft": ({ row }) => ({ row, column: 0 }),
+  "Control+ArrowRight": ({ row }) => ({ row, column: LAST }),
+};
+
+/** A key with the modifiers that are held: `Control+Home`; Command counts as Control. */
+export function toChord({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): string {
+  const held = [
+    (ctrlKey || metaKey) && "Control",
+    altKey && "Alt",
+    shiftKey && key.length > 1 && "Shift",
+  ].filter((one) => one !== false);
+  return [...held, key].join("+");
+}
+
+/** The table as a grid: roles that hold however it is laid out, and one stop for Tab. */
+export function markGrid(table: HTMLTableElement): void {
+  table.setAttribute("role", "grid");
+  for (const section of [...table.tBodies, table.tHead]) section?.setAttribute("role", "rowgroup");
+  for (const row of table.rows) {
+    row.setAttribute("role", "row");
+    for (const cell of row.cells) markCell(cell);
+  }
+  const first = table.tBodies[0]?.rows[0]?.cells[0];
+  if (first !== undefined) first.tabIndex = 0;
+}
+
+export function markCell(cell: HTMLTableCellElement): void {
+  const isHead = cell.tagName === "TH";
+  cell.setAttribute("role", isHead ? "columnheader" : "gridcell");
+  if (isHead) return;
+  cell.tabIndex = -1;
+  // What a cell leads to is reached by keys of the cell, not by a stop of its own.
+  for (const link of cell.querySelectorAll<HTMLElement>("a, button, summary")) link.tabIndex = -1;
+}
+
+export function readPlace(cell: HTMLTableCellElement): Place {
+  const row = cell.parentElement as HTMLTableRowElement;
+  return { row: row.sectionRowIndex, column: cell.cellIndex };
+}
+
+/** The cell at a place, or at the edge nearest to it. */
+export function findCell(
+  table: HTMLTableElement,
+  { row, column }: Place,
+): HTMLTableCellElement | undefined {
+  const rows = table.tBodies[0]?.rows;
+  if (rows === undefined || rows.length === 0) return undefined;
+  const cells = rows[Math.max(0, Math.min(row, rows.length - 1))]?.cells;
+  return cells?.[Math.max(0, Math.min(column, cells.length - 1))];
+}
+
+/** Where a chord leads; `undefined` if it leads nowhere. */
+export function findMove(chord: string, from: Place): Place | undefined {
+  return MOVES[chord]?.(from);
+}
+
+export function focusCell(table: HTMLTableElement, place: Place): void {
+  const cell = findCell(table, place);
+  if (cell === undefined) return;
+  for (const stop of table.querySelectorAll<HTMLElement>("td[tabindex='0']")) stop.tabIndex = -1;
+  cell.tabIndex = 0;
+  cell.focus();
+}

@@ -1,0 +1,178 @@
+/**
+ * Editing in place: a cell shows its column's field of the row's own form. Enter and Tab store and move on, Escape leaves it
+ * as it was, Ctrl+Backspace stores NULL. A refusal is shown in the cell and said.
+ *
+ * @module
+ */
+import { announce } from "./announce.ts";
+import { element } from "./element.ts";
+import { findCell, focusCell, type Place, readPlace, toChord } from "./grid_cells.ts";
+import { findGrid, renewRow } from "./grid_rows.ts";
+import { findNullChoice } from "./null_choice.ts";
+import { readRowForm, sendRowForm } from "./row_form.ts";
+
+const CONTROL = "input:not([type=hidden]), select, textarea";
+/** Where the focus goes when a value is stored, by the key that stored it. */
+const STEPS: Readonly<Record<string, Place>> = {
+  Enter: { row: 1, column: 0 },
+  "Control+Enter": { row: 1, column: 0 },
+  "Shift+Enter": { row: -1, column: 0 },
+  Tab: { row: 0, column: 1 },
+  "Shift+Tab": { row: 0, column: -1 },
+};
+const STAY: Place = { row: 0, column: 0 };
+
+type Editor = {
+  cell: HTMLTableCellElement;
+  rowId: string;
+  column: string;
+  /** What the cell shows when nothing is stored. */
+  before: Node[];
+  /** Whether the row may be another than the one shown: something was refused. */
+  isStale: boolean;
+};
+
+/** Opens the editor; whether this cell has one. */
+export async function editCell(
+  cell: HTMLTableCellElement,
+  options: { toNull?: boolean } = {},
+): Promise<boolean> {
+  const row = cell.closest<HTMLTableRowElement>("tr[data-row-id]");
+  const url = row?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
+  const column = readColumn(cell);
+  if (row === null || url === undefined || column === undefined || cell.ariaBusy === "true")
+    return false;
+  cell.ariaBusy = "true";
+  const form = await readRowForm(url).finally(() => {
+    cell.ariaBusy = null;
+  });
+  // Signed out, or the row is gone: its own page says which.
+  if (form === undefined) location.assign(url);
+  if (form === undefined || findField(form, column) === null) return false;
+  const rowId = row.dataset["rowId"] ?? "";
+  const editor = { cell, rowId, column, before: [...cell.childNodes], isStale: false };
+  showForm(editor, form);
+  if (options.toNull === true) await storeNull(editor, form);
+  return true;
+}
+
+/** The name of a cell's column, which stands in the head. */
+function readColumn({ cellIndex }: HTMLTableCellElement): string | undefined {
+  return findGrid()?.tHead?.rows[0]?.cells[cellIndex]?.dataset["column"];
+}
+
+function findField(form: HTMLFormElement, column: string): HTMLElement | null {
+  return form.querySelector<HTMLElement>(`[data-field="${CSS.escape(column)}"]`);
+}
+
+/** Of the form only the field is seen; the rest is sent with it as it was read. */
+function showForm(editor: Editor, form: HTMLFormElement): void {
+  const field = findField(form, editor.column);
+  if (field === null) return;
+  for (const part of form.querySelectorAll<HTMLElement>(".field, [data-field], .act-buttons, p"))
+    if (!part.contains(field) && !field.contains(part)) part.hidden = true;
+  form.noValidate = true;
+  form.className = "cell-form";
+  editor.cell.replaceChildren(form);
+  editor.cell.classList.add("cell-edited");
+  const control = field.querySelector<HTMLElement>(CONTROL);
+  control?.focus();
+  if (control instanceof HTMLInputElement && control.type !== "checkbox") control.select();
+  listen(editor, form);
+}
+
+function listen(editor: Editor, form: HTMLFormElement): void {
+  const first = toState(form);
+  let isSending = false;
+  const store = async (step: Place) => {
+    if (isSending) return;
+    if (toState(form) === first && !editor.isStale) return close(editor, step);
+    isSending = true;
+    form.ariaBusy = "true";
+    await storeForm(editor, form, step);
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void store(STEPS["Enter"] ?? STAY);
+  });
+  form.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    const chord = toChord(event);
+    const step = STEPS[chord];
+    if (chord === "Escape") close(editor, STAY);
+    else if (chord === "Control+Backspace") void storeNull(editor, form);
+    else if (step === undefined || (chord === "Enter" && isForLines(event))) return;
+    else void store(step);
+    event.preventDefault();
+  });
+  form.addEventListener("focusout", ({ relatedTarget }) => {
+    // Another cell or link was pressed; another window keeps the editor open.
+    if (relatedTarget instanceof Node && !form.contains(relatedTarget)) void store(STAY);
+  });
+}
+
+/** In a text of lines Enter begins the next one. */
+function isForLines({ target }: KeyboardEvent): boolean {
+  return target instanceof HTMLTextAreaElement;
+}
+
+async function storeNull(editor: Editor, form: HTMLFormElement): Promise<void> {
+  const choice = findNullChoice(findField(form, editor.column));
+  if (choice === null) return announce(`${editor.column} cannot be null`);
+  choice.checked = true;
+  await storeForm(editor, form, STAY);
+}
+
+async function storeForm(editor: Editor, form: HTMLFormElement, step: Place): Promise<void> {
+  const sent = await sendRowForm(form).catch(() => undefined);
+  form.ariaBusy = null;
+  if (sent === undefined) return announce("Not stored: there was no answer. Try again.");
+  if (sent.kind === "elsewhere") return location.assign(sent.url);
+  if (sent.kind === "stored") {
+    const place = readPlace(editor.cell);
+    await renewRow(editor.rowId, sent.page);
+    announce("Stored");
+    return move(place, step);
+  }
+  showForm(editor, sent.form);
+  showFaults(editor, sent.faults);
+}
+
+/** What is wrong with this field stands in it already; what is wrong with the row, such as a later change, does not. */
+function showFaults(editor: Editor, faults: readonly string[]): void {
+  editor.isStale = true;
+  const { cell } = editor;
+  const shown = cell.querySelector(".faults")?.textContent ?? "";
+  const others = faults.filter((fault) => !shown.includes(fault));
+  const undo = element(
+    "button",
+    { type: "button", class: "button button-quiet button-small" },
+    "Undo",
+  );
+  undo.addEventListener("click", () => close(editor, STAY));
+  if (others.length > 0)
+    cell.querySelector("form")?.append(element("p", { class: "faults" }, ...others));
+  cell.querySelector("form")?.append(undo);
+  announce(`Not stored: ${faults.join(" ")}`);
+}
+
+/** The cell as it was; after a refusal the row as it is now. */
+function close({ cell, rowId, before, isStale }: Editor, step: Place): void {
+  const place = readPlace(cell);
+  cell.replaceChildren(...before);
+  cell.classList.remove("cell-edited");
+  if (isStale) void renewRow(rowId).then(() => move(place, step));
+  else move(place, step);
+}
+
+function move({ row, column }: Place, step: Place): void {
+  const grid = findGrid();
+  if (grid === null) return;
+  const cell = findCell(grid, { row: row + step.row, column: column + step.column });
+  if (cell !== undefined) focusCell(grid, readPlace(cell));
+}
+
+/** What the form would send, to tell whether anything was typed. */
+function toState(form: HTMLFormElement): string {
+  return JSON.stringify([...new FormData(form)]);
+}

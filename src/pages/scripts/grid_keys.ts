@@ -1,0 +1,24 @@
+/** The keys of the grid, for the list that `?` opens. @module */
+import { element } from "./element.ts";
+
+const KEYS = [
+  { keys: ["↑", "↓", "←", "→"], name: "Move; with Ctrl to the edge" },
+  { keys: ["Page ↓", "Page ↑"], name: "Ten rows; past the last one, the next page" },
+  { keys: ["Enter", "F2"], name: "Edit the cell" },
+  { keys: ["Enter", "Tab"], name: "Store it, and move on (Ctrl Enter in several lines)" },
+  { keys: ["Esc"], name: "Leave it as it was" },
+  { keys: ["Ctrl ⌫"], name: "Set it to null" },
+  { keys: ["Shift Enter"], name: "Edit the whole row" },
+  { keys: ["Del"], name: "Delete the row, after a question" },
+] as const;
+
+/** Puts the list on the page, where the dialog finds it. */
+export function addGridKeys(): void {
+  const entries = KEYS.flatMap(({ keys, name }) => [
+    element("dt", {}, ...keys.flatMap((key) => [element("kbd", {}, key), " "])),
+    element("dd", {}, name),
+  ]);
+  document.body.append(
+    element("dl", { class: "keys", hidden: "", "data-keys-of": "In the grid" }, ...entries),
+  );
+}

@@ -1,0 +1,71 @@
+/** The rows on the page: the next ones take the place of these, so that the page never grows. @module */
+import { announce } from "./announce.ts";
+import { findCell, focusCell, markGrid, type Place, readPlace } from "./grid_cells.ts";
+import { requestPage } from "./request_page.ts";
+import { showTimes } from "./times.ts";
+
+const ROWS = "[data-rows]";
+
+export function findGrid(): HTMLTableElement | null {
+  return document.querySelector(`${ROWS} table[data-grid]`);
+}
+
+/** Shows the rows of an address; the focus goes to a cell of theirs if one is named. */
+export async function openRows(url: string, options: { focus?: Place; isBack?: boolean } = {}) {
+  const { page, url: shown } = await requestPage(url);
+  if (!showRows(page)) return location.assign(url);
+  if (options.isBack !== true) history.pushState(null, "", shown);
+  const grid = findGrid();
+  if (options.focus !== undefined && grid !== null) focusCell(grid, options.focus);
+  announce(document.querySelector(`${ROWS} [data-range]`)?.textContent ?? "Other rows are shown");
+}
+
+/** Puts a page's rows where the present ones are; whether it has any. */
+export function showRows(page: Document): boolean {
+  const [present, next] = [document.querySelector(ROWS), page.querySelector(ROWS)];
+  if (present === null || next === null) return false;
+  present.replaceWith(document.adoptNode(next));
+  startRows();
+  return true;
+}
+
+export function startRows(): void {
+  const grid = findGrid();
+  if (grid === null) return;
+  markGrid(grid);
+  showTimes(grid);
+}
+
+/** One row as it is now: from the page that the server answered with, or from a fresh one. Keeps the focus where it was. */
+export async function renewRow(id: string, answered?: Document): Promise<void> {
+  const selector = `${ROWS} tr[data-row-id="${CSS.escape(id)}"]`;
+  const fresh =
+    answered?.querySelector(selector) ??
+    (await requestPage(location.href)).page.querySelector(selector);
+  const present = document.querySelector<HTMLTableRowElement>(selector);
+  if (present === null) return;
+  if (fresh === null) present.remove();
+  else present.replaceWith(document.adoptNode(fresh));
+  startRows();
+}
+
+/** All rows as they are now, with the focus at the same place. */
+export async function renewRows(focus: Place): Promise<void> {
+  const { page } = await requestPage(location.href);
+  if (!showRows(page)) return location.reload();
+  const grid = findGrid();
+  if (grid !== null) focusCell(grid, focus);
+}
+
+/** The link to the rows before or after these. */
+export function findPager(rel: "next" | "prev"): HTMLAnchorElement | null {
+  return document.querySelector(`${ROWS} a[rel=${rel}]`);
+}
+
+/** The cell that has the focus, or had it last. */
+export function findCurrent(grid: HTMLTableElement): Place {
+  const cell =
+    grid.querySelector<HTMLTableCellElement>("td[tabindex='0']") ??
+    findCell(grid, { row: 0, column: 0 });
+  return cell === undefined ? { row: 0, column: 0 } : readPlace(cell);
+}

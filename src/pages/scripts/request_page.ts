@@ -1,0 +1,32 @@
+/** Pages of the server, read by a script: what it shows is what the server rendered. @module */
+
+export type PageAnswer = {
+  status: number;
+  /** Where redirects have led. */
+  url: URL;
+  page: Document;
+};
+
+/** Gets a page, or sends a form and gets the page after it. @throws {Error} there is no answer, or it is no page */
+export function requestPage(url: string, form?: FormData): Promise<PageAnswer> {
+  // Not fetch(): only this hands out a document without turning text into markup, which the page's policy forbids.
+  const request = new XMLHttpRequest();
+  request.open(form === undefined ? "GET" : "POST", url);
+  request.responseType = "document";
+  const answered = new Promise<PageAnswer>((resolve, reject) => {
+    request.addEventListener("error", () => reject(new Error(`No answer from ${url}`)));
+    request.addEventListener("load", () => {
+      const { status, responseURL, responseXML: page } = request;
+      if (page === null) reject(new Error(`No page at ${url}`));
+      else resolve({ status, url: new URL(responseURL), page });
+    });
+  });
+  request.send(form === undefined ? null : toText(form));
+  return answered;
+}
+
+function toText(form: FormData): URLSearchParams {
+  const text = new URLSearchParams();
+  for (const [name, value] of form) if (typeof value === "string") text.append(name, value);
+  return text;
+}

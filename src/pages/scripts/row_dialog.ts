@@ -1,0 +1,84 @@
+/** A row's form over the grid: to edit all of it, or to delete it. The focus returns to where it came from. @module */
+import { announce } from "./announce.ts";
+import { element } from "./element.ts";
+import { requestPage } from "./request_page.ts";
+
+const FORM = "main form[method=post]";
+
+export type FormDialog = {
+  /** The page that has the form. */
+  url: string;
+  /** What is said, and done, when the form was accepted. */
+  done: string;
+  onDone: (page: Document) => void;
+};
+
+/** Opens the form of a page in a dialog; where it has none, the page itself. */
+export async function openFormDialog({ url, done, onDone }: FormDialog): Promise<void> {
+  const { page } = await requestPage(url);
+  const dialog = element("dialog", { class: "drawer" });
+  if (!fill(dialog, page)) return location.assign(url);
+  const first = toState(dialog);
+  const leave = () => {
+    if (toState(dialog) === first || confirm("Leave without saving what was typed?"))
+      dialog.close();
+  };
+  dialog.addEventListener("cancel", (event) => {
+    event.preventDefault();
+    leave();
+  });
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => {
+    // "Cancel" leads to the page that is already behind the dialog.
+    const isCancel = event.target instanceof Element && event.target.closest(".act-buttons a");
+    if (isCancel) event.preventDefault();
+    if (isCancel || event.target === dialog) leave();
+  });
+  dialog.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void send(event).then((answered) => {
+      if (answered === undefined) return;
+      dialog.close();
+      announce(done);
+      onDone(answered);
+    });
+  });
+  document.querySelector("main")?.append(dialog);
+  dialog.showModal();
+}
+
+/** The page after an accepted form; a refused one is shown again with its faults. */
+async function send({ target, submitter }: SubmitEvent): Promise<Document | undefined> {
+  const form = target as HTMLFormElement;
+  const dialog = form.closest("dialog");
+  if (form.ariaBusy === "true" || dialog === null) return undefined;
+  form.ariaBusy = "true";
+  const answer = await requestPage(form.action, new FormData(form, submitter)).catch(
+    () => undefined,
+  );
+  form.ariaBusy = null;
+  if (answer === undefined) announce("There was no answer. Try again.");
+  if (answer === undefined || answer.status < 300) return answer?.page;
+  if (!fill(dialog, answer.page)) location.assign(answer.url);
+  dialog.querySelector<HTMLElement>("[aria-invalid=true], .notice-fault")?.focus();
+  return undefined;
+}
+
+/** Whether the page has a form to show. */
+function fill(dialog: HTMLDialogElement, page: Document): boolean {
+  const form = page.querySelector(FORM);
+  const title = page.querySelector("main h1")?.textContent ?? "";
+  if (form === null) return false;
+  const notice = page.querySelector<HTMLElement>("main .notice-fault");
+  if (notice !== null) notice.tabIndex = -1;
+  form.classList.remove("sheet");
+  const parts = [element("h2", {}, title), ...(notice === null ? [] : [notice]), form];
+  dialog.replaceChildren(...parts.map((part) => document.adoptNode(part)));
+  dialog.ariaLabel = title;
+  return true;
+}
+
+function toState(dialog: HTMLDialogElement): string {
+  const form = dialog.querySelector("form");
+  return form === null ? "" : JSON.stringify([...new FormData(form)]);
+}
