@@ -105,6 +105,20 @@ export {
 } from "./limits.ts";
 export { makeOrigins, type Origins } from "./origins.ts";
 export {
+  changeOwnPassword,
+  changeOwnProfile,
+  endOwnSessions,
+  NAME_MAX_CHARS,
+  NotSignedIn,
+  type OwnAccount,
+  type OwnProfile,
+  type OwnSession,
+  type PasswordChange,
+  PICTURE_MAX_CHARS,
+  readOwnAccount,
+  type ShownByVisitor,
+} from "./own_account.ts";
+export {
   findPasswordLink,
   LINK_LIFE_S,
   type LinkDeps,

@@ -100,6 +100,8 @@ export type Finish = {
   sessionMaxS: number;
   from: AttemptFrom;
   isKnownDevice: boolean;
+  /** What kind of browser it is, such as `Firefox on Linux`. */
+  deviceName: string;
 };
 
 /** Makes the session; false if the person was disabled, or got another password, meanwhile. */
@@ -108,7 +110,7 @@ export async function finishSignIn(deps: { db: Database }, finish: Finish): Prom
   const keys = toKeys(finish.from);
   const [row] = await deps.db.query<{ is_done: boolean }>(
     `select rowhouse.finish_sign_in($1, decode($2, 'hex'), $3, decode($4, 'hex'), $5, $6,
-      $7, decode($8, 'hex'), decode($9, 'hex'), $10, $11, $12, string_to_array($13, ','), $14) as is_done`,
+      $7, decode($8, 'hex'), decode($9, 'hex'), $10, $11, $12, string_to_array($13, ','), $14, $15, $16) as is_done`,
     [
       finish.userId,
       finish.proof,
@@ -124,16 +126,18 @@ export async function finishSignIn(deps: { db: Database }, finish: Finish): Prom
       keys.address,
       keys.clients.join(","),
       finish.isKnownDevice ? keys.device : null,
+      finish.from.address,
+      finish.deviceName,
     ],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   return row?.is_done === true;
 }
 
-type Keys = { address: string; clients: string[]; clientBounds: number[]; device: string };
+export type Keys = { address: string; clients: string[]; clientBounds: number[]; device: string };
 
 /** Digests, because people type passwords into the wrong field, and these must not end up in a table of counters. */
-function toKeys({ email, address, device }: AttemptFrom): Keys {
+export function toKeys({ email, address, device }: AttemptFrom): Keys {
   const networks = CLIENTS.map(([prefixLength, bound]) => ({
     network: toClientNetwork(address, prefixLength),
     bound,

@@ -30,7 +30,6 @@ export type ConsolePageDeps = PageDeps & {
   consoleDb: Database | undefined;
   keyPrefix: string;
   makeId: () => string;
-  now: () => number;
 };
 
 /** A request for one page. */

@@ -1,6 +1,8 @@
 /** Parts of the Console's pages: tables, times, fields. Whatever people typed is isolated and cut, so that it breaks no line. @module */
 import { TOKEN_FIELD } from "../identity/mod.ts";
-import { type Html, html, type Part, renderCopyButton, toDistance } from "../pages/mod.ts";
+import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
+
+export { renderTime } from "../pages/mod.ts";
 
 /** The longest text that is shown of a name. */
 const NAME_CHARS = 120;
@@ -55,15 +57,6 @@ export function renderSnippet({
   text: string;
 }): Html {
   return html`<div class="copyable"><pre class="snippet" tabindex="0" aria-label="${name}"><code id="${id}">${text}</code></pre>${renderCopyButton(id, name)}</div>`;
-}
-
-/** How long ago, or how soon; the moment itself in UTC on hover. */
-export function renderTime(text: string | null, now: number): Html {
-  if (text === null) return html`<span class="quiet">never</span>`;
-  const at = new Date(text);
-  const utc = `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
-  const distance = toDistance(at.getTime() - now) ?? utc.slice(0, 10);
-  return html`<time datetime="${at.toISOString()}" title="${utc}" data-relative>${distance}</time>`;
 }
 
 export function renderPill(text: string, look: "good" | "warn" | "plain" = "plain"): Html {

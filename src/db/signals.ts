@@ -27,6 +27,8 @@ export const SIGNALS = {
   signInThrottled: "RH013",
   /** An administrator asks for what only a super_admin may do. */
   superAdminNeeded: "RH014",
+  /** No live session is proven by both cookies. */
+  notSignedIn: "RH400",
   /** Nobody who may act from the Console presents these cookies. */
   consoleRefused: "RH402",
   /** Somebody may, but signed in too long ago for such an act. */

@@ -14,6 +14,8 @@ import {
 import { readCookies, toSetCookie } from "../http/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import {
+  ACCOUNT_PASSWORD_PATH,
+  ACCOUNT_SESSIONS_PATH,
   AUTHORIZE_PATH,
   CONSOLE_SIGN_IN_PATH,
   LOGIN_PATH,
@@ -39,6 +41,8 @@ const PATHS = withParents([ME_PATH, LOGOUT_PATH]);
 const PAGE_PATHS = withParents([
   AUTHORIZE_PATH,
   LOGIN_PATH,
+  ACCOUNT_PASSWORD_PATH,
+  ACCOUNT_SESSIONS_PATH,
   SIGN_OUT_PATH,
   SET_PASSWORD_PATH,
   CONSOLE_SIGN_IN_PATH,

@@ -7,6 +7,7 @@ import {
 } from "../accounts/mod.ts";
 import { type RequestContext, readCookies, readForm } from "../http/mod.ts";
 import { answerPage, answerSeeOther, type Html, html, renderForm } from "../pages/mod.ts";
+import { renderTabs } from "./account_page.ts";
 import { clearPages, IDENTITY_COOKIE, readPageCookies } from "./cookies.ts";
 import { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
 import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
@@ -67,7 +68,7 @@ function answerAccount(
   apps: readonly VisitorApp[],
   { token, hasConsole }: { token: string; hasConsole: boolean },
 ): Response {
-  const body = html`
+  const body = html`${renderTabs("Apps")}
 <h1>${displayName === null ? "You are signed in" : `Hello, ${displayName}`}</h1>
 <p class="lead">Signed in as <strong>${email}</strong></p>
 <h2>Your apps</h2>

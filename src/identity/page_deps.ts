@@ -15,6 +15,8 @@ export type PageDeps = {
   identitySecrets: IdentitySecrets;
   hashing: Hashing;
   randomBytes: RandomBytes;
+  /** Milliseconds since 1970. */
+  now: () => number;
 };
 
 /** Who visits, by both cookies; and the app with this slug, if one is named. One statement. */

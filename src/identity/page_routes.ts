@@ -1,10 +1,17 @@
 /** The identity pages as a table. @module */
 import type { Route } from "../http/mod.ts";
 import { answerSeeOther, assetRoutes } from "../pages/mod.ts";
+import { enterAccount } from "./account_page.ts";
+import { answerPassword, answerPasswordForm } from "./account_password.ts";
+import { answerProfile, answerProfileForm } from "./account_profile.ts";
+import { answerSessions, answerSessionsForm } from "./account_sessions.ts";
 import { answerAuthorize, answerAuthorizeForm } from "./authorize.ts";
 import { answerLogin, answerLoginForm, answerSignOut } from "./login.ts";
 import type { PageDeps } from "./page_deps.ts";
 import {
+  ACCOUNT_PASSWORD_PATH,
+  ACCOUNT_PATH,
+  ACCOUNT_SESSIONS_PATH,
   AUTHORIZE_PATH,
   LOGIN_PATH,
   PASSWORD_SET_PATH,
@@ -19,9 +26,22 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
   { method: "POST", path: AUTHORIZE_PATH, access: "open", handle: answerAuthorizeForm },
   { method: "GET", path: LOGIN_PATH, access: "open", handle: answerLogin },
   { method: "POST", path: LOGIN_PATH, access: "open", handle: answerLoginForm },
+  ...own(ACCOUNT_PATH, { show: answerProfile, take: answerProfileForm }),
+  ...own(ACCOUNT_PASSWORD_PATH, { show: answerPassword, take: answerPasswordForm }),
+  ...own(ACCOUNT_SESSIONS_PATH, { show: answerSessions, take: answerSessionsForm }),
   { method: "POST", path: SIGN_OUT_PATH, access: "open", handle: answerSignOut },
   { method: "GET", path: SET_PASSWORD_PATH, access: "open", handle: answerSetPassword },
   { method: "POST", path: SET_PASSWORD_PATH, access: "open", handle: answerSetPasswordForm },
   { method: "GET", path: PASSWORD_SET_PATH, access: "open", handle: answerPasswordSet },
   ...assetRoutes,
 ];
+
+type Handle = Parameters<typeof enterAccount>[0];
+
+/** A page for whoever is signed in, and its form. */
+function own(path: string, { show, take }: { show: Handle; take: Handle }): Route<PageDeps>[] {
+  return [
+    { method: "GET", path, access: "open", handle: enterAccount(show) },
+    { method: "POST", path, access: "open", handle: enterAccount(take) },
+  ];
+}

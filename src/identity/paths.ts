@@ -7,6 +7,9 @@ export const LOGOUT_PATH = `${AUTH_PATH}logout`;
 
 export const AUTHORIZE_PATH = "/authorize";
 export const LOGIN_PATH = "/login";
+export const ACCOUNT_PATH = "/account";
+export const ACCOUNT_PASSWORD_PATH = `${ACCOUNT_PATH}/password`;
+export const ACCOUNT_SESSIONS_PATH = `${ACCOUNT_PATH}/sessions`;
 export const SIGN_OUT_PATH = "/sign-out";
 export const SET_PASSWORD_PATH = "/set-password";
 export const PASSWORD_SET_PATH = "/password-set";

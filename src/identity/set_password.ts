@@ -8,7 +8,7 @@ import { answerPage, answerSeeOther, html, renderForm } from "../pages/mod.ts";
 import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
-import { findPasswordFaults, MIN_CODE_POINTS } from "./password.ts";
+import { findPasswordFaults, PASSWORD_HINT } from "./password.ts";
 import { makePasswordRecord } from "./password_record.ts";
 import { LOGIN_PATH, PASSWORD_SET_PATH, SET_PASSWORD_PATH } from "./paths.ts";
 
@@ -94,7 +94,7 @@ ${renderForm({
       name: "password",
       label: "New password",
       autocomplete: "new-password",
-      hint: `At least ${MIN_CODE_POINTS} characters. A few unrelated words are easy to remember and hard to guess.`,
+      hint: PASSWORD_HINT,
       faults: faults.password,
       isFirst: true,
     }),

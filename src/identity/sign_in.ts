@@ -14,6 +14,7 @@ import {
 import type { RequestContext } from "../http/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { readDeviceCookie, readPageCookies, toDeviceCookie, toSessionCookies } from "./cookies.ts";
+import { toDeviceName } from "./device_name.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { makePasswordRecord, verifyPassword } from "./password_record.ts";
 
@@ -54,6 +55,7 @@ export async function signIn(
     sessionMaxS: deps.identity.sessionMaxS,
     from,
     isKnownDevice: attempt.isKnownDevice,
+    deviceName: toDeviceName(request.headers.get("user-agent")),
   });
   if (!isDone) return { kind: "wrong" };
   const deviceCookie = toDeviceCookie(toDeviceText(deps, device, userId));

@@ -76,10 +76,19 @@ function toTrouble(result: Exclude<SignIn, { kind: "done" }>): Trouble {
       notice: "The email address or the password is not correct. Please check both and try again.",
     };
   }
+  return describeThrottle(result.waitS);
+}
+
+/** The answer to an attempt that comes too soon. */
+export function describeThrottle(waitS: number): {
+  status: number;
+  headers: Record<string, string>;
+  notice: string;
+} {
   return {
     status: 429,
-    headers: { "retry-after": String(result.waitS) },
-    notice: `There were too many attempts to sign in. Please wait ${toWait(result.waitS)}, then try again.`,
+    headers: { "retry-after": String(waitS) },
+    notice: `There were too many attempts to sign in. Please wait ${toWait(waitS)}, then try again.`,
   };
 }
 

@@ -4,8 +4,8 @@ import { type Html, html, type Part } from "./html.ts";
 export type Field = {
   name: string;
   label: string;
-  type: "email" | "password";
-  autocomplete: "username" | "current-password" | "new-password";
+  type: "email" | "password" | "text" | "url";
+  autocomplete: "username" | "current-password" | "new-password" | "name" | "photo";
   /** At most this many characters. */
   maxLength: number;
   value?: string | undefined;
@@ -17,6 +17,8 @@ export type Field = {
   isFirst?: boolean;
   /** Read-only: shown for people and password managers. */
   isFixed?: boolean;
+  /** May be left empty. */
+  isOptional?: boolean;
 };
 
 /** A labelled input; screen readers read its hint and faults with it. */
@@ -28,7 +30,7 @@ export function renderField(field: Field): Html {
   ]
     .filter((id) => id !== "")
     .join(" ");
-  const input = html`<input id="${name}" name="${name}" type="${field.type}" autocomplete="${field.autocomplete}" value="${field.value ?? ""}" maxlength="${field.maxLength}" spellcheck="false" autocapitalize="none" required${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}>`;
+  const input = html`<input id="${name}" name="${name}" type="${field.type}" autocomplete="${field.autocomplete}" value="${field.value ?? ""}" maxlength="${field.maxLength}" spellcheck="false" autocapitalize="none"${field.isOptional !== true && html` required`}${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}>`;
   return html`<div class="field">
 <label for="${name}">${field.label}</label>
 ${field.hint !== undefined && html`<p class="hint" id="${name}-hint">${field.hint}</p>`}
@@ -51,7 +53,7 @@ export function renderForm(form: {
   action: string;
   token: { name: string; value: string };
   fields?: Part;
-  button: string;
+  button: Part;
   look?: "primary" | "quiet";
 }): Html {
   return html`<form method="post" action="${form.action}">

@@ -4,5 +4,5 @@ export { renderCopyButton } from "./copy.ts";
 export { type Field, renderField, renderForm, renderNotice } from "./form.ts";
 export { type Html, html, type Part } from "./html.ts";
 export { answerPage, answerSeeOther, type Page, type PageOptions } from "./page.ts";
-export { toDistance } from "./scripts/distance.ts";
 export type { ScriptName } from "./scripts.ts";
+export { renderTime } from "./time.ts";

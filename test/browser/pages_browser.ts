@@ -59,6 +59,19 @@ const PAGES: readonly { name: string; heading: string; open: (page: Page) => Pro
         await submit(page, PASSWORD);
       },
     },
+    ...[
+      { name: "the profile", heading: "Profile", path: "/account" },
+      { name: "another password", heading: "Password", path: "/account/password" },
+      { name: "the sessions", heading: "Sessions", path: "/account/sessions" },
+    ].map(({ path, ...one }) => ({
+      ...one,
+      open: async (page: Page) => {
+        await go(page, "/login");
+        await submit(page, PASSWORD);
+        await page.getByRole("heading", { name: "Hello, Ada Lovelace" }).waitFor();
+        await go(page, path);
+      },
+    })),
     { name: "choose a password", heading: "Choose a password", open: (page) => go(page, link) },
     {
       name: "a refused password",
@@ -143,6 +156,29 @@ test("the pages work without JavaScript, and their policy is never broken", asyn
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   expect(complaints.filter((text) => /Content Security Policy|Refused/i.test(text))).toEqual([]);
   await context.close();
+});
+
+test("without JavaScript: another password, and the end of a session elsewhere", async () => {
+  const open = async () => (await browser.newContext({ javaScriptEnabled: false })).newPage();
+  const [here, there] = [await open(), await open()];
+  person = await makePerson(site.service);
+  for (const page of [here, there]) {
+    await go(page, "/login");
+    await submit(page, PASSWORD);
+    await page.getByRole("link", { name: "Sessions" }).click();
+  }
+  await here.reload();
+  await here.getByRole("button", { name: "End the session of Chrome on Linux" }).click();
+  await here.getByText("That session is ended.").waitFor();
+  await there.getByRole("link", { name: "Profile" }).click();
+  await there.getByRole("heading", { name: "Sign in" }).waitFor();
+  await here.getByRole("link", { name: "Password" }).click();
+  await here.fill("#present", PASSWORD);
+  await here.fill("#password", "seven slow green boats");
+  await here.fill("#password_again", "seven slow green boats");
+  await here.getByRole("button", { name: "Change password" }).click();
+  await here.getByText("Your password is changed.").waitFor();
+  for (const page of [here, there]) await page.context().close();
 });
 
 test("the stylesheet is applied under the policy", async () => {

@@ -15,6 +15,7 @@ import { CONSOLE_PEOPLE } from "./console_people.ts";
 import { CONSOLE_READS } from "./console_reads.ts";
 import { IDEMPOTENCY } from "./idempotency.ts";
 import { KEYS } from "./keys.ts";
+import { OWN_ACCOUNT } from "./own_account.ts";
 import { PEOPLE } from "./people.ts";
 import { PEOPLE_ACTS } from "./people_acts.ts";
 import { PUSH } from "./push.ts";
@@ -43,6 +44,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       PEOPLE_ACTS,
       THROTTLE,
       STATISTICS,
+      OWN_ACCOUNT,
       CONSOLE,
       PUSH,
       ROWS,

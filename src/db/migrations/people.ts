@@ -42,13 +42,16 @@ create index grants__app_id__idx on rowhouse.grants (app_id);
 grant select on rowhouse.grants to rowhouse_service, rowhouse_identity;
 
 -- session_digest is of the cookie that all hosts of the domain receive, identity_digest of the one that only the pages
--- get. Both are sha256(proof || uuid_send(user_id)): a row with another person's id in it is nobody's session.
+-- get. Both are sha256(proof || uuid_send(user_id)): a row with another person's id in it is nobody's session. Device and
+-- address are those of the sign-in, for the person to recognise it by.
 create table rowhouse.sessions (
   id text primary key check (id ~ '${ID_PATTERN}'),
   session_digest bytea not null check (length(session_digest) = 32),
   identity_digest bytea not null check (length(identity_digest) = 32),
   secret_id text not null,
   user_id uuid not null references rowhouse.users (id) on delete cascade,
+  device text check (length(device) <= 80),
+  address text check (length(address) <= 64),
   created_at timestamptz not null default now(),
   last_seen_at timestamptz not null default now(),
   expires_at timestamptz not null
@@ -130,7 +133,7 @@ grant execute on function rowhouse.sweep_audit(integer) to rowhouse_service, row
 create function rowhouse.finish_sign_in(
   who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text, presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text, most_s integer,
-  address_key text, client_keys text[], device_key text
+  address_key text, client_keys text[], device_key text, shown_from text, device_name text
 ) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -151,8 +154,9 @@ begin
     and sha256(decode(split_part(pair, '.', 2), 'hex') || uuid_send(old.user_id)) in (old.session_digest, old.identity_digest);
   delete from rowhouse.sessions where id in (
     select id from rowhouse.sessions where expires_at < now() order by expires_at limit 20 for update skip locked);
-  insert into rowhouse.sessions (id, session_digest, identity_digest, secret_id, user_id, expires_at)
-  values (new_id, new_session_digest, new_identity_digest, new_secret_id, who, now() + make_interval(secs => most_s));
+  insert into rowhouse.sessions (id, session_digest, identity_digest, secret_id, user_id, device, address, expires_at)
+  values (new_id, new_session_digest, new_identity_digest, new_secret_id, who, left(device_name, 80), left(shown_from, 64),
+    now() + make_interval(secs => most_s));
   -- What was counted is given back, in the order in which it was counted. A known device was counted by itself.
   if device_key is not null then
     delete from rowhouse.throttle where key = device_key;
@@ -163,12 +167,13 @@ begin
       update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
     end loop;
   end if;
+  perform set_config('rowhouse.client', shown_from, true);
   insert into rowhouse.audit (actor, action, user_id) values (who::text, 'sign_in', who);
   return true;
 end
 $$;
 grant execute on function
-  rowhouse.finish_sign_in(uuid, bytea, text, bytea, text, text, text, bytea, bytea, text, integer, text, text[], text)
+  rowhouse.finish_sign_in(uuid, bytea, text, bytea, text, text, text, bytea, bytea, text, integer, text, text[], text, text, text)
   to rowhouse_service, rowhouse_identity;
 
 -- A link sets a password once: of two uses at the same time the second finds no row. Earlier sessions end, and so does

@@ -1,10 +1,10 @@
 /** What the logins of processes that serve can and cannot do. Each sentence stands in docs/security.md. @module */
 import { expect } from "bun:test";
 import postgres from "postgres";
-import { makePasswordLink, revokeKey } from "../../../src/accounts/mod.ts";
+import { makePasswordLink, revokeKey, toPresented } from "../../../src/accounts/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
-import { testDeps } from "../../support/deps.ts";
+import { IDENTITY_SECRETS, testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";
 import { proofOf } from "../../support/proof.ts";
 import { actOf } from "./console.ts";
@@ -99,7 +99,7 @@ export const SERVING_LOGINS: Page = {
             "select origin from rowhouse.targets",
             ...DEFINITIONS,
           ]),
-      "read the digests of sessions and links, and the hash of a password by its owner's address.":
+      "read the digests of sessions and links, from which address and browser each session was signed in, and the hash of a password by its owner's address.":
         (world) => reachesPeople(world, "all"),
       "end sessions, keep an unused one alive, and add entries to the audit log about things that never happened.":
         (world) => reachesPeople(world, "all"),
@@ -133,6 +133,24 @@ export const SERVING_LOGINS: Page = {
       "read, make, roll or revoke a key.": (world) => world.refuses("all", KEYS),
       "sign in as anybody, or put another password in the place of one.": (world) =>
         signsInAsNobody(world, "all"),
+      "read or change an account as its owner does, without both cookies of a live session.":
+        async (world) => {
+          const session = toPresented(IDENTITY_SECRETS, "session", [
+            world.jar.get(SESSION_COOKIE) ?? "",
+          ]);
+          const from = `'${session}', '', 600, 'x'`;
+          await world.refuses(
+            "all",
+            [
+              `select rowhouse.read_own_account(${from})`,
+              `select rowhouse.change_own_profile(${from}, 'Eve', null)`,
+              `select rowhouse.end_own_sessions(${from}, null)`,
+              `select rowhouse.change_own_password(${from}, sha256('x'), 'h', sha256('h'), 's', 'aaaaaaaaaaaaaaaa',
+                sha256('s'), sha256('i'), 's', 600, 'address x', array['client x'], null, '')`,
+            ],
+            SIGNALS.notSignedIn,
+          );
+        },
       "make a person, give a role or set a limit.": (world) =>
         world.refuses("all", [
           "insert into rowhouse.users (id, email) values (gen_random_uuid(), 'x@example.org')",
@@ -307,7 +325,7 @@ async function reachesPeople(world: World, login: Login): Promise<void> {
     "select role from rowhouse.grants",
     "select slug from rowhouse.apps",
     "select origin from rowhouse.targets",
-    "select session_digest, identity_digest from rowhouse.sessions",
+    "select session_digest, identity_digest, device, address from rowhouse.sessions",
     "select digest from rowhouse.password_links",
     "delete from rowhouse.sessions",
     "update rowhouse.sessions set last_seen_at = now()",

@@ -179,7 +179,7 @@ export async function hashOf(
 /** A call that ends a sign-in with what is shown, and puts a fresh hash in place of the person's. */
 export const finishCall = (who: Person, shown: string, fresh = "null, null, null"): string =>
   `select rowhouse.finish_sign_in('${who.id}', decode('${shown}', 'hex'), ${fresh}, '', 'aaaaaaaaaaaaaaaa', sha256('s'),
-    sha256('i'), 'secret', 600, 'address x', array['client x'], null) as is_done`;
+    sha256('i'), 'secret', 600, 'address x', array['client x'], null, '', '') as is_done`;
 
 export const digestOf = (text: string | Uint8Array): string =>
   new Bun.CryptoHasher("sha256").update(text).digest("hex");

@@ -1,0 +1,148 @@
+/**
+ * What people do with their own account from a browser. Each function proves in the call who asks, by both cookies of one
+ * live session: a serving login, which executes them, does nothing with them by itself.
+ *
+ * @module
+ */
+import { SIGNALS } from "../signals.ts";
+import { SHOWN } from "./console_function.ts";
+
+type OwnFunction = {
+  /** Without its schema. */
+  name: string;
+  /** What it takes after what the browser shows. */
+  takes?: string;
+  returns: string;
+  declares?: string;
+  /** Statements between `begin` and `end`; `own` is the session, `who` its owner, whose row an act holds. */
+  body: string;
+};
+
+function defineOwnFunction({ name, takes, returns, declares = "", body }: OwnFunction): string {
+  const signature = `rowhouse.${name}(${SHOWN}${takes === undefined ? "" : `, ${takes}`})`;
+  return `
+create function ${signature} returns ${returns}
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  own text := rowhouse.find_visitor_session(session_shown, identity_shown, idle_s);
+  who uuid := rowhouse.hold_visitor(own, shown_from);
+  ${declares}
+begin
+  ${body}
+end
+$$;
+grant execute on function ${signature} to rowhouse_service, rowhouse_identity;
+`;
+}
+
+export const OWN_ACCOUNT = `
+-- The id of the one live session that both cookies prove; null: there is none. Shown are lists of <id>.<proof>, as
+-- browsers' cookies give them: two live sessions are none.
+create function rowhouse.find_visitor_session(session_shown text, identity_shown text, idle_s integer) returns text
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  live text[];
+  own text;
+begin
+  select array_agg(sessions.id) into live
+  from (select distinct split_part(text, '.', 1) as id, decode(split_part(text, '.', 2), 'hex') as proof
+    from unnest(string_to_array(session_shown, ',')) as text) as shown
+  join rowhouse.sessions on sessions.id = shown.id
+    and sessions.session_digest = sha256(shown.proof || uuid_send(sessions.user_id))
+  where sessions.expires_at > clock_timestamp() and sessions.last_seen_at > clock_timestamp() - make_interval(secs => idle_s);
+  if cardinality(live) is distinct from 1 then
+    return null;
+  end if;
+  -- Its use is noted at most once a minute, before the row is shared: two that share it could not both change it.
+  update rowhouse.sessions set last_seen_at = now() where id in (
+    select id from rowhouse.sessions where id = live[1] and last_seen_at < now() - interval '1 minute' for update skip locked);
+  select sessions.id into own from rowhouse.sessions
+  where sessions.id = live[1] and exists (select from unnest(string_to_array(identity_shown, ',')) as text
+    where split_part(text, '.', 1) = sessions.id and sessions.identity_digest
+      = sha256(decode(split_part(text, '.', 2), 'hex') || uuid_send(sessions.user_id)));
+  return own;
+end
+$$;
+
+-- Whose session it is; raises where it is nobody's. Acts of one person on their account wait for each other here.
+create function rowhouse.hold_visitor(own text, shown_from text) returns uuid
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  who uuid;
+begin
+  select id into who from rowhouse.users
+  where id = (select user_id from rowhouse.sessions where sessions.id = own) and disabled_at is null
+  for no key update;
+  if who is null then
+    raise exception 'nobody is signed in' using errcode = '${SIGNALS.notSignedIn}';
+  end if;
+  -- For the audit log, until this statement ends.
+  perform set_config('rowhouse.client', shown_from, true);
+  return who;
+end
+$$;
+${defineOwnFunction({
+  name: "read_own_account",
+  returns: "jsonb",
+  body: `return (select jsonb_build_object('id', users.id, 'email', email, 'displayName', display_name, 'avatarUrl', avatar_url,
+      'isAdministrator', console_role is not null, 'hasPassword', password_hash is not null,
+      'appSlugs', (select coalesce(jsonb_agg(slug), '[]') from rowhouse.grants join rowhouse.apps on apps.id = app_id
+        where grants.user_id = who and apps.disabled_at is null),
+      'sessions', (select coalesce(jsonb_agg(to_jsonb(listed) order by listed."isOwn" desc, listed."lastSeenAt" desc), '[]') from (
+        select id, id = own as "isOwn", device, address, created_at as "signedInAt", last_seen_at as "lastSeenAt"
+        from rowhouse.sessions where user_id = who and expires_at > clock_timestamp()
+          and last_seen_at > clock_timestamp() - make_interval(secs => idle_s)
+        order by id = own desc, last_seen_at desc limit 100) as listed))
+    from rowhouse.users where id = who);`,
+})}
+-- The audit log says what was changed, not what it says now: it outlives the person.
+${defineOwnFunction({
+  name: "change_own_profile",
+  takes: "new_name text, new_picture text",
+  returns: "void",
+  declares: "changed jsonb;",
+  body: `select to_jsonb(array_remove(array[
+    case when display_name is distinct from new_name then 'displayName' end,
+    case when avatar_url is distinct from new_picture then 'avatarUrl' end], null)) into changed
+  from rowhouse.users where id = who;
+  if changed <> '[]' then
+    update rowhouse.users set display_name = new_name, avatar_url = new_picture where id = who;
+    insert into rowhouse.audit (actor, action, user_id, details)
+    values (who::text, 'change_profile', who, jsonb_build_object('changed', changed));
+  end if;`,
+})}
+-- Ends another session of this person, or without an id all others: how many.
+${defineOwnFunction({
+  name: "end_own_sessions",
+  takes: "wanted text",
+  returns: "integer",
+  declares: "ended integer;",
+  body: `delete from rowhouse.sessions where user_id = who and id <> own and (wanted is null or id = wanted);
+  get diagnostics ended = row_count;
+  if ended > 0 then
+    insert into rowhouse.audit (actor, action, user_id, details)
+    values (who::text, 'end_sessions', who, jsonb_build_object('sessions', ended));
+  end if;
+  return ended;`,
+})}
+-- After the present password was right: a new one, and a new session in place of all there are. Links that set a password
+-- end too. What is shown of the present password, and how a session is made, is that of a sign-in.
+${defineOwnFunction({
+  name: "change_own_password",
+  takes: `shown bytea, new_hash text, new_digest bytea, new_hash_secret_id text, new_id text, new_session_digest bytea,
+    new_identity_digest bytea, new_secret_id text, most_s integer, address_key text, client_keys text[], device_key text,
+    device_name text`,
+  returns: "boolean",
+  declares: "ended integer;",
+  body: `if not rowhouse.finish_sign_in(who, shown, new_hash, new_digest, new_hash_secret_id, '', new_id, new_session_digest,
+    new_identity_digest, new_secret_id, most_s, address_key, client_keys, device_key, shown_from, device_name) then
+    return false;
+  end if;
+  delete from rowhouse.password_links where user_id = who;
+  delete from rowhouse.sessions where user_id = who and id not in (own, new_id);
+  get diagnostics ended = row_count;
+  delete from rowhouse.sessions where id = own;
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (who::text, 'change_password', who, jsonb_build_object('sessions', ended));
+  return true;`,
+})}`;

@@ -1,0 +1,75 @@
+/** The frame of a person's own pages: who is signed in, and the pages there are. Who is not is sent to sign in. @module */
+import {
+  NotSignedIn,
+  type OwnAccount,
+  readOwnAccount,
+  type ShownByVisitor,
+} from "../accounts/mod.ts";
+import { type RequestContext, readForm } from "../http/mod.ts";
+import { answerPage, answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
+import { readPageCookies } from "./cookies.ts";
+import { checkForm, toSessionToken } from "./form_token.ts";
+import type { PageDeps } from "./page_deps.ts";
+import { ACCOUNT_PASSWORD_PATH, ACCOUNT_PATH, ACCOUNT_SESSIONS_PATH, LOGIN_PATH } from "./paths.ts";
+
+/** A page of a person's own is a line here and one in page_routes.ts. */
+const TABS = [
+  { name: "Apps", path: LOGIN_PATH },
+  { name: "Profile", path: ACCOUNT_PATH },
+  { name: "Password", path: ACCOUNT_PASSWORD_PATH },
+  { name: "Sessions", path: ACCOUNT_SESSIONS_PATH },
+] as const;
+export type TabName = (typeof TABS)[number]["name"];
+
+/** A request for one of these pages by somebody who is signed in. */
+export type OwnVisit = {
+  deps: PageDeps & { sessionIdleS: number };
+  shown: ShownByVisitor;
+  context: RequestContext;
+  account: OwnAccount;
+  /** What was sent; empty for a page that is only read. */
+  fields: ReadonlyMap<string, string>;
+  /** For the forms of the page. */
+  token: string;
+};
+
+/** Reads the account, and a form that was sent. @throws {Problem} forbidden — the form is not the page's own */
+export function enterAccount(
+  handle: (visit: OwnVisit) => Response | Promise<Response>,
+): (deps: PageDeps, context: RequestContext) => Promise<Response> {
+  return async (given, context) => {
+    const { request, address } = context;
+    const deps = { ...given, sessionIdleS: given.identity.sessionIdleS };
+    const isSent = request.method === "POST";
+    const fields = isSent ? await readForm(request) : new Map<string, string>();
+    if (isSent) checkForm(request, deps.identity, { fields, binding: "session" });
+    const shown = { ...readPageCookies(request, deps.identitySecrets), from: address };
+    const token = toSessionToken(request);
+    try {
+      const account = await readOwnAccount(deps, shown);
+      return await handle({ deps, shown, context, account, fields, token });
+    } catch (error) {
+      if (error instanceof NotSignedIn) return answerSeeOther(LOGIN_PATH);
+      throw error;
+    }
+  };
+}
+
+export type AccountPage = {
+  tab: TabName;
+  title: string;
+  body: Part;
+  status?: number;
+  headers?: Record<string, string>;
+};
+
+export function answerAccountPage({ tab, title, body, ...options }: AccountPage): Response {
+  const framed = html`${renderTabs(tab)}
+<h1>${title}</h1>
+${body}`;
+  return answerPage({ title, body: framed, width: "wide", scripts: ["page"] }, options);
+}
+
+export function renderTabs(chosen: TabName): Html {
+  return html`<nav class="tabs" aria-label="Your account">${TABS.map(({ name, path }) => html`<a href="${path}"${name === chosen && html` aria-current="page"`}>${name}</a>`)}</nav>`;
+}

@@ -1,0 +1,142 @@
+/**
+ * `/account/password`: another password, for whoever knows the present one. Guesses count like those at the sign-in, and all
+ * other sessions end.
+ *
+ * @module
+ */
+import {
+  beginSignIn,
+  changeOwnPassword,
+  makeSession,
+  NotSignedIn,
+  type OwnAccount,
+} from "../accounts/mod.ts";
+import { answerSeeOther, html, renderForm, renderNotice } from "../pages/mod.ts";
+import { renderEmailField, renderPasswordField } from "./account_fields.ts";
+import { answerAccountPage, type OwnVisit } from "./account_page.ts";
+import { readDeviceCookie, toSessionCookies } from "./cookies.ts";
+import { toDeviceName } from "./device_name.ts";
+import { TOKEN_FIELD } from "./form_token.ts";
+import { findPasswordFaults, PASSWORD_HINT } from "./password.ts";
+import { makePasswordRecord, verifyPassword } from "./password_record.ts";
+import { ACCOUNT_PASSWORD_PATH } from "./paths.ts";
+import { describeThrottle } from "./sign_in_page.ts";
+
+const CHANGED = `${ACCOUNT_PASSWORD_PATH}?changed=yes`;
+
+type Faults = { present: string[]; password: string[]; again: string[] };
+type Trouble = {
+  status: number;
+  headers?: Record<string, string>;
+  notice?: string;
+  faults?: Faults;
+};
+
+export function answerPassword(visit: OwnVisit): Response {
+  const isChanged = visit.context.query === "changed=yes";
+  return answerForm(visit, { status: 200 }, isChanged);
+}
+
+export async function answerPasswordForm(visit: OwnVisit): Promise<Response> {
+  const { fields, account } = visit;
+  const typed = {
+    present: fields.get("present") ?? "",
+    password: fields.get("password") ?? "",
+    again: fields.get("password_again") ?? fields.get("password") ?? "",
+  };
+  // Before anything is counted or hashed: whoever mistypes the new one is told at once.
+  const faults = findFaults(account, typed);
+  if (Object.values(faults).some((list) => list.length > 0))
+    return answerForm(visit, { status: 422, faults });
+  return await change(visit, typed);
+}
+
+function findFaults(
+  { email, displayName, appSlugs }: OwnAccount,
+  { present, password, again }: { present: string; password: string; again: string },
+): Faults {
+  const names = [email, ...(displayName === null ? [] : [displayName]), ...appSlugs];
+  return {
+    present: present === "" ? ["Enter your present password."] : [],
+    password: findPasswordFaults(password, names),
+    again: again === password ? [] : ["The two passwords differ."],
+  };
+}
+
+async function change(
+  visit: OwnVisit,
+  { present, password }: { present: string; password: string },
+): Promise<Response> {
+  const { deps, shown, account, context } = visit;
+  const device = readDeviceCookie(context.request, deps.identitySecrets);
+  const from = { email: account.email, address: context.address, device };
+  const attempt = await beginSignIn(deps, from);
+  if (!("isDisabled" in attempt)) return answerForm(visit, describeThrottle(attempt.waitS));
+  const right = await verifyPassword(deps, attempt, present);
+  if (right === undefined || attempt.known?.userId !== account.id) return answerWrong(visit);
+  const session = makeSession(deps, account.id);
+  const isDone = await changeOwnPassword(deps, shown, {
+    proof: right.proof,
+    password: await makePasswordRecord(deps, account.id, password),
+    session,
+    sessionMaxS: deps.identity.sessionMaxS,
+    attempt: from,
+    isKnownDevice: attempt.isKnownDevice,
+    deviceName: toDeviceName(context.request.headers.get("user-agent")),
+  });
+  // Somebody else has just changed it: this session has ended too.
+  if (!isDone) throw new NotSignedIn();
+  return answerSeeOther(CHANGED, { cookies: toSessionCookies(session, deps.identity) });
+}
+
+function answerWrong(visit: OwnVisit): Response {
+  const present = ["This is not your present password."];
+  return answerForm(visit, { status: 422, faults: { present, password: [], again: [] } });
+}
+
+const NO_FAULTS: Faults = { present: [], password: [], again: [] };
+
+function answerForm(
+  { account, token }: OwnVisit,
+  { status, headers, notice, faults = NO_FAULTS }: Trouble,
+  isChanged = false,
+): Response {
+  const fields = [
+    renderEmailField({ value: account.email, isFixed: true }),
+    renderPasswordField({
+      name: "present",
+      label: "Present password",
+      autocomplete: "current-password",
+      faults: faults.present,
+      isFirst: !isChanged,
+    }),
+    renderPasswordField({
+      name: "password",
+      label: "New password",
+      autocomplete: "new-password",
+      hint: PASSWORD_HINT,
+      faults: faults.password,
+    }),
+    renderPasswordField({
+      name: "password_again",
+      label: "New password again",
+      autocomplete: "new-password",
+      faults: faults.again,
+    }),
+  ];
+  const form = {
+    action: ACCOUNT_PASSWORD_PATH,
+    token: { name: TOKEN_FIELD, value: token },
+    fields,
+  };
+  return answerAccountPage({
+    tab: "Password",
+    title: "Password",
+    status,
+    ...(headers === undefined ? {} : { headers }),
+    body: html`<p class="lead">A new one signs you out everywhere but here</p>
+${isChanged && renderNotice("remark", "Your password is changed. Wherever else you were signed in, you have been signed out.")}
+${notice !== undefined && renderNotice("fault", notice)}
+${account.hasPassword ? renderForm({ ...form, button: "Change password" }) : html`<p class="empty">You have no password. Ask an administrator for a link that sets one.</p>`}`,
+  });
+}

@@ -1,0 +1,99 @@
+/** `/account`: a person's name, and the address of a picture, as apps are told them. @module */
+import { changeOwnProfile, NAME_MAX_CHARS, PICTURE_MAX_CHARS } from "../accounts/mod.ts";
+import { answerSeeOther, html, renderField, renderForm, renderNotice } from "../pages/mod.ts";
+import { isStorableText } from "../std/is_storable_text.ts";
+import { answerAccountPage, type OwnVisit } from "./account_page.ts";
+import { TOKEN_FIELD } from "./form_token.ts";
+import { ACCOUNT_PATH } from "./paths.ts";
+
+const SAVED = `${ACCOUNT_PATH}?saved=yes`;
+
+type Faults = { name: string[]; picture: string[] };
+
+export function answerProfile({ account, context, token }: OwnVisit): Response {
+  const { displayName, avatarUrl } = account;
+  const typed = { name: displayName ?? "", picture: avatarUrl ?? "" };
+  const isSaved = context.query === "saved=yes";
+  return answerForm({ typed, token, isSaved, faults: { name: [], picture: [] } });
+}
+
+export async function answerProfileForm(visit: OwnVisit): Promise<Response> {
+  const { deps, shown, fields, token } = visit;
+  const typed = {
+    name: (fields.get("name") ?? "").trim(),
+    picture: (fields.get("picture") ?? "").trim(),
+  };
+  const faults = { name: findNameFaults(typed.name), picture: findPictureFaults(typed.picture) };
+  if (faults.name.length + faults.picture.length > 0)
+    return answerForm({ typed, token, isSaved: false, faults });
+  await changeOwnProfile(deps, shown, {
+    displayName: typed.name === "" ? null : typed.name,
+    avatarUrl: typed.picture === "" ? null : new URL(typed.picture).href,
+  });
+  return answerSeeOther(SAVED);
+}
+
+const CONTROL = /\p{Cc}/u;
+
+function findNameFaults(name: string): string[] {
+  if ([...name].length > NAME_MAX_CHARS) return [`Use at most ${NAME_MAX_CHARS} characters.`];
+  return isStorableText(name) && !CONTROL.test(name)
+    ? []
+    : ["Use characters that can be seen, on one line."];
+}
+
+/** Apps put it into their pages: nothing but an address of a picture on the web. */
+function findPictureFaults(text: string): string[] {
+  if (text === "") return [];
+  const url = URL.canParse(text) && isStorableText(text) ? new URL(text) : undefined;
+  if (url?.protocol !== "https:" || url.username !== "" || url.password !== "")
+    return ["Use an address that begins with https://, or leave this empty."];
+  return url.href.length > PICTURE_MAX_CHARS
+    ? [`Use an address of at most ${PICTURE_MAX_CHARS} characters.`]
+    : [];
+}
+
+type State = {
+  typed: { name: string; picture: string };
+  token: string;
+  isSaved: boolean;
+  faults: Faults;
+};
+
+function answerForm({ typed, token, isSaved, faults }: State): Response {
+  const isRefused = faults.name.length + faults.picture.length > 0;
+  const fields = [
+    renderField({
+      name: "name",
+      label: "Name",
+      type: "text",
+      autocomplete: "name",
+      maxLength: NAME_MAX_CHARS,
+      value: typed.name,
+      faults: faults.name,
+      isOptional: true,
+      isFirst: faults.name.length > 0,
+    }),
+    renderField({
+      name: "picture",
+      label: "Address of a picture",
+      type: "url",
+      autocomplete: "photo",
+      hint: "Apps may load it from there, each time that they show it. Rowhouse does not.",
+      maxLength: PICTURE_MAX_CHARS,
+      value: typed.picture,
+      faults: faults.picture,
+      isOptional: true,
+      isFirst: faults.name.length === 0 && faults.picture.length > 0,
+    }),
+  ];
+  const form = { action: ACCOUNT_PATH, token: { name: TOKEN_FIELD, value: token }, fields };
+  return answerAccountPage({
+    tab: "Profile",
+    title: "Profile",
+    status: isRefused ? 422 : 200,
+    body: html`<p class="lead">What apps are told about you, besides your email address</p>
+${isSaved && renderNotice("remark", "Your profile is saved.")}
+${renderForm({ ...form, button: "Save" })}`,
+  });
+}

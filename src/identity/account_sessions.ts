@@ -1,0 +1,67 @@
+/** `/account/sessions`: where a person is signed in, and how to end that. @module */
+import { endOwnSessions, isIdText, type OwnSession } from "../accounts/mod.ts";
+import {
+  answerSeeOther,
+  type Html,
+  html,
+  renderForm,
+  renderNotice,
+  renderTime,
+} from "../pages/mod.ts";
+import { answerAccountPage, type OwnVisit } from "./account_page.ts";
+import { TOKEN_FIELD } from "./form_token.ts";
+import { ACCOUNT_SESSIONS_PATH } from "./paths.ts";
+
+const ALL_OTHERS = "others";
+/** What was done before the page is shown, by its query. */
+const REMARKS: ReadonlyMap<string, string> = new Map([
+  ["ended=one", "That session is ended."],
+  ["ended=others", "All other sessions are ended."],
+]);
+
+export function answerSessions({ deps, account, context, token }: OwnVisit): Response {
+  const { sessions } = account;
+  const others = sessions.filter(({ isOwn }) => !isOwn);
+  const now = deps.now();
+  const remark = REMARKS.get(context.query);
+  return answerAccountPage({
+    tab: "Sessions",
+    title: "Sessions",
+    body: html`<p class="lead">Where you are signed in. End what you do not recognise, then change your password.</p>
+${remark !== undefined && renderNotice("remark", remark)}
+<ul class="sessions">${sessions.map((session) => renderSession(session, { token, now }))}</ul>
+${others.length > 1 && html`<div class="actions">${renderEnd({ token, session: ALL_OTHERS, button: "End all others" })}</div>`}`,
+  });
+}
+
+/** Ends one session, or all others. */
+export async function answerSessionsForm({ deps, shown, fields }: OwnVisit): Promise<Response> {
+  const wanted = fields.get("session") ?? "";
+  const isAll = wanted === ALL_OTHERS;
+  if (isAll) await endOwnSessions(deps, shown, undefined);
+  else if (isIdText(wanted)) await endOwnSessions(deps, shown, wanted);
+  return answerSeeOther(`${ACCOUNT_SESSIONS_PATH}?ended=${isAll ? "others" : "one"}`);
+}
+
+function renderSession(
+  { id, isOwn, device, address, signedInAt, lastSeenAt }: OwnSession,
+  { token, now }: { token: string; now: number },
+): Html {
+  const name = device ?? "Unknown browser";
+  return html`<li class="session"><div class="session-text">
+<span class="session-name">${name}</span>${isOwn && html` <span class="pill pill-good">this one</span>`}
+<span class="session-more">${address !== null && html`from ${address} · `}signed in ${renderTime(signedInAt, now)}${!isOwn && html` · last seen ${renderTime(lastSeenAt, now)}`}</span>
+</div>${!isOwn && renderEnd({ token, session: id, button: "End", about: `the session of ${name}` })}</li>`;
+}
+
+function renderEnd(end: { token: string; session: string; button: string; about?: string }): Html {
+  const { token, session, button, about } = end;
+  return renderForm({
+    action: ACCOUNT_SESSIONS_PATH,
+    token: { name: TOKEN_FIELD, value: token },
+    fields: html`<input type="hidden" name="session" value="${session}">`,
+    button:
+      about === undefined ? button : html`${button}<span class="visually-hidden"> ${about}</span>`,
+    look: "quiet",
+  });
+}

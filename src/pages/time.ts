@@ -1,0 +1,12 @@
+/** Moments, as people read them. @module */
+import { type Html, html } from "./html.ts";
+import { toDistance } from "./scripts/distance.ts";
+
+/** How long ago, or how soon; the moment itself in UTC on hover. */
+export function renderTime(text: string | null, now: number): Html {
+  if (text === null) return html`<span class="quiet">never</span>`;
+  const at = new Date(text);
+  const utc = `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const distance = toDistance(at.getTime() - now) ?? utc.slice(0, 10);
+  return html`<time datetime="${at.toISOString()}" title="${utc}" data-relative>${distance}</time>`;
+}

@@ -1,0 +1,187 @@
+/** A person's own pages: profile, password, sessions, each by the form that a browser sends. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { listAudit } from "../../src/accounts/mod.ts";
+import { toDeviceName } from "../../src/identity/device_name.ts";
+import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import {
+  type Jar,
+  makePerson,
+  PASSWORD,
+  type Person,
+  readToken,
+  sharedCookie,
+  signInAs,
+  submitSignIn,
+  visit,
+} from "../support/people.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+});
+afterAll(() => service.close());
+
+const NEW = "seven slow green boats";
+
+function whoAmI(jar: Jar) {
+  return service.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(jar) } });
+}
+
+async function send(jar: Jar, path: string, fields: Record<string, string>) {
+  const form_token = readToken((await visit(service, jar, path)).text);
+  return await visit(service, jar, path, { fields: { form_token, ...fields } });
+}
+
+async function actionsOf(person: Person) {
+  const entries = await listAudit({ admin: service.service.admin }, 1000);
+  return entries.filter((entry) => entry.userId === person.id && entry.actor === person.id);
+}
+
+test("/account changes name and picture, which apps are told at once", async () => {
+  const person = await makePerson(service, { name: "Ada" });
+  const jar = await signInAs(service, person);
+  const typed = { name: " Ada Lovelace ", picture: "https://pictures.example.org/ada.png" };
+  const saved = await send(jar, "/account", typed);
+  expect([saved.status, saved.headers.get("location")]).toEqual([303, "/account?saved=yes"]);
+  const profile = { displayName: "Ada Lovelace", avatarUrl: typed.picture };
+  expect((await whoAmI(jar)).json).toMatchObject(profile);
+  await send(jar, "/account", { name: "Ada Lovelace", picture: "" });
+  expect((await whoAmI(jar)).json).toMatchObject({ ...profile, avatarUrl: null });
+  const [last, first] = await actionsOf(person);
+  expect([first?.details, last?.details]).toEqual([
+    { changed: ["displayName", "avatarUrl"] },
+    { changed: ["avatarUrl"] },
+  ]);
+});
+
+test.each([
+  { field: "picture", value: "http://pictures.example.org/x" },
+  { field: "picture", value: "javascript:alert(1)" },
+  { field: "picture", value: "https://me:secret@pictures.example.org/x" },
+  { field: "picture", value: `https://pictures.example.org/${"é".repeat(1000)}` },
+  { field: "name", value: "x".repeat(201) },
+  { field: "name", value: "two\nlines" },
+])("/account refuses $value as $field, and changes nothing", async ({ field, value }) => {
+  const jar = await signInAs(service, await makePerson(service, { name: "Bo" }));
+  const answer = await send(jar, "/account", { name: "Other", picture: "", [field]: value });
+  expect([answer.status, answer.text.includes(`aria-describedby="${field}`)]).toEqual([422, true]);
+  expect((await whoAmI(jar)).json).toMatchObject({ displayName: "Bo", avatarUrl: null });
+});
+
+test("/account/password sets another one, keeps this browser signed in and ends every other session", async () => {
+  const person = await makePerson(service);
+  const [here, there] = [await signInAs(service, person), await signInAs(service, person)];
+  const before = new Map(here);
+  const fields = { present: PASSWORD, password: NEW, password_again: NEW };
+  const answer = await send(here, "/account/password", fields);
+  expect([answer.status, answer.headers.get("location")]).toEqual([
+    303,
+    "/account/password?changed=yes",
+  ]);
+  expect((await whoAmI(here)).status).toBe(200);
+  expect((await visit(service, here, "/account/password?changed=yes")).text).toContain(
+    "Your password is changed.",
+  );
+  for (const ended of [there, before]) expect((await whoAmI(ended)).status).toBe(401);
+  const signIn = (password: string) =>
+    submitSignIn(service, new Map(), { email: person.email, password });
+  expect((await signIn(PASSWORD)).status).toBe(422);
+  expect((await signIn(NEW)).status).toBe(303);
+  const changed = (await actionsOf(person)).filter(({ action }) => action === "change_password");
+  expect(changed).toMatchObject([{ details: { sessions: 1 }, client: expect.any(String) }]);
+});
+
+test.each([
+  { name: "a wrong present password", fields: { present: "not it" }, says: "This is not your" },
+  { name: "none", fields: { present: "" }, says: "Enter your present password." },
+  { name: "a weak new one", fields: { password: "abcabcabcabcabc" }, says: "This repeats" },
+  { name: "two that differ", fields: { password_again: "x" }, says: "The two passwords differ." },
+])("/account/password refuses $name, and nothing changes", async ({ fields, says }) => {
+  const person = await makePerson(service);
+  const jar = await signInAs(service, person);
+  const typed = { present: PASSWORD, password: NEW, password_again: fields.password ?? NEW };
+  const answer = await send(jar, "/account/password", { ...typed, ...fields });
+  expect([answer.status, answer.text.includes(says)]).toEqual([422, true]);
+  expect(answer.text).not.toContain(NEW);
+  expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
+});
+
+test("guesses at the present password count like those at the sign-in", async () => {
+  const person = await makePerson(service);
+  const jar = await signInAs(service, person);
+  const page = await visit(service, jar, "/account/password");
+  const fields = { form_token: readToken(page.text), password: NEW, password_again: NEW };
+  const statuses = new Set<number>();
+  for (let round = 0; round < 11; round++) {
+    const sent = { fields: { ...fields, present: `guess ${round}` } };
+    statuses.add((await visit(service, jar, "/account/password", sent)).status);
+  }
+  expect([...statuses]).toEqual([422, 429]);
+}, 30_000);
+
+test("/account/sessions shows where one is signed in, and ends one or all others, of this person only", async () => {
+  const person = await makePerson(service);
+  const jars = [];
+  for (let count = 0; count < 4; count++) jars.push(await signInAs(service, person));
+  const [here = new Map(), second = new Map(), third = new Map(), fourth = new Map()] = jars;
+  const stranger = await signInAs(service, await makePerson(service));
+  const idOf = (jar: Jar) => jar.get(SESSION_COOKIE)?.slice(0, 16) ?? "";
+  const page = await visit(service, here, "/account/sessions");
+  expect(page.text.match(/class="session"/g)).toHaveLength(4);
+  expect(page.text.match(/this one/g)).toHaveLength(1);
+  expect(page.text).toContain("from 127.0.0.1");
+  expect(page.text).not.toContain(idOf(here));
+  await send(here, "/account/sessions", { session: idOf(second) });
+  await send(here, "/account/sessions", { session: idOf(stranger) });
+  await send(here, "/account/sessions", { session: idOf(here) });
+  const statuses = async () =>
+    await Promise.all(
+      [here, second, third, fourth, stranger].map(async (jar) => (await whoAmI(jar)).status),
+    );
+  expect(await statuses()).toEqual([200, 401, 200, 200, 200]);
+  await send(here, "/account/sessions", { session: "others" });
+  expect(await statuses()).toEqual([200, 401, 401, 401, 200]);
+});
+
+test("one's own pages need both cookies of one session, and a form its token", async () => {
+  const person = await makePerson(service);
+  const [mine, theirs] = [
+    await signInAs(service, person),
+    await signInAs(service, await makePerson(service)),
+  ];
+  const form_token = readToken((await visit(service, mine, "/account")).text);
+  const planted: Jar = new Map([
+    [SESSION_COOKIE, theirs.get(SESSION_COOKIE) ?? ""],
+    [IDENTITY_COOKIE, mine.get(IDENTITY_COOKIE) ?? ""],
+  ]);
+  for (const path of ["/account", "/account/password", "/account/sessions"]) {
+    expect((await visit(service, planted, path)).headers.get("location")).toBe("/login");
+    const sent = await visit(service, planted, path, { fields: { form_token, name: "Eve" } });
+    expect([sent.status, sent.headers.get("location")]).toEqual([303, "/login"]);
+    const foreign = { fields: { form_token, name: "Eve" }, origin: "https://app.example.org" };
+    expect((await visit(service, mine, path, foreign)).status).toBe(403);
+  }
+  expect((await whoAmI(mine)).json).toMatchObject({ displayName: null });
+});
+
+test.each([
+  {
+    agent: "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+    name: "Firefox on Linux",
+  },
+  {
+    agent:
+      "Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.0 Mobile/15E148 Safari/604.1",
+    name: "Safari on iPhone",
+  },
+  {
+    agent:
+      "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0",
+    name: "Edge on Windows",
+  },
+  { agent: "<script>alert(1)</script>", name: "Unknown browser" },
+  { agent: null, name: "Unknown browser" },
+])("toDeviceName() calls it $name", ({ agent, name }) => {
+  expect(toDeviceName(agent)).toBe(name);
+});
