@@ -2,6 +2,7 @@
 import { SCOPES, type Scope } from "../principal.ts";
 import type { RegisteredTargets } from "./app_targets.ts";
 import { type ConsoleDeps, readConsole, type ShownCookies } from "./console_call.ts";
+import type { Numbers } from "./console_numbers.ts";
 import type { ListedKey } from "./key_life.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import type { ConsoleRole } from "./users.ts";
@@ -28,30 +29,6 @@ export type ConsoleApp = {
   tables: number;
   pushedAt: string | null;
 };
-export type ConsoleHome = Shown<{
-  hasKeys: boolean;
-  hasTables: boolean;
-  /** The first 21. */
-  apps: ConsoleApp[];
-  endingKeys: { app: string; keyId: string; name: string; expiresAt: string }[];
-  builds: {
-    app: string;
-    table: string;
-    kind: "index" | "reference";
-    name: string;
-    state: string;
-  }[];
-}>;
-
-export async function readConsoleHome(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-): Promise<ConsoleHome> {
-  return await readConsole<ConsoleHome>(deps, cookies, {
-    name: "console_home",
-  });
-}
-
 /** Apps by slug: those that contain a text, after a slug, at most so many. */
 export async function listConsoleApps(
   deps: ConsoleDeps,
@@ -72,14 +49,20 @@ export type ShownApp = RegisteredTargets & {
   tables: string[];
 };
 
+type ShownAppPage = Shown<{
+  app: ShownApp;
+  numbers: Record<"hour" | "day", Numbers>;
+  keys: ListedKey[];
+}>;
+
 /** @throws {Problem} unknown_app */
 export async function showConsoleApp(
   deps: ConsoleDeps,
   cookies: ShownCookies,
   slug: string,
-): Promise<Shown<{ app: ShownApp; keys: ListedKey[] }>> {
+): Promise<ShownAppPage> {
   try {
-    const shown = await readConsole<Shown<{ app: ShownApp; keys: ListedKey[] }>>(deps, cookies, {
+    const shown = await readConsole<ShownAppPage>(deps, cookies, {
       name: "console_show_app",
       values: [slug],
     });

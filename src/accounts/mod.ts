@@ -26,12 +26,19 @@ export {
   SignInTooOld,
 } from "./console_call.ts";
 export {
+  type ConsoleHome,
+  type KeptRequest,
+  listConsoleRequests,
+  readConsoleHome,
+} from "./console_home.ts";
+export {
   type IssuedByConsole,
   issueKeyByConsole,
   makeKeyId,
   revokeKeyByConsole,
   rollKeyByConsole,
 } from "./console_keys.ts";
+export { type Numbers, SPANS, type Span } from "./console_numbers.ts";
 export {
   createPersonByConsole,
   deletePersonByConsole,
@@ -56,11 +63,9 @@ export {
   type AuditFilter,
   type ConsoleApp,
   type ConsoleAuditEntry,
-  type ConsoleHome,
   type ConsoleVisitor,
   listConsoleApps,
   listConsoleAudit,
-  readConsoleHome,
   type ShownApp,
   showConsoleApp,
 } from "./console_reads.ts";

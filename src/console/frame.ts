@@ -8,6 +8,7 @@ const ENTRIES = [
   { name: "Home", path: CONSOLE_PATH },
   { name: "Apps", path: `${CONSOLE_PATH}/apps` },
   { name: "People", path: `${CONSOLE_PATH}/people` },
+  { name: "Requests", path: `${CONSOLE_PATH}/requests` },
   { name: "Activity", path: `${CONSOLE_PATH}/activity` },
 ] as const;
 
@@ -18,6 +19,7 @@ const KEYS: Readonly<Record<string, string>> = {
   People: "p",
   Tables: "t",
   Pushes: "u",
+  Requests: "r",
   Activity: "l",
 };
 

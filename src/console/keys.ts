@@ -5,6 +5,7 @@ import type { Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { answerAppPage } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
+import { renderAppNumbers } from "./numbers.ts";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "./parts.ts";
 import { toAppPath, toKeyPath } from "./paths.ts";
 
@@ -17,7 +18,7 @@ export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
 
 export async function answerKeys({ deps, cookies, context }: Visit): Promise<Response> {
   const slug = context.params["app"] ?? "";
-  const { me, app, keys } = await showConsoleApp(deps, cookies, slug);
+  const { me, app, keys, numbers } = await showConsoleApp(deps, cookies, slug);
   const now = deps.now();
   return answerAppPage({
     me,
@@ -27,6 +28,7 @@ export async function answerKeys({ deps, cookies, context }: Visit): Promise<Res
     body: [
       app.disabledAt !== null &&
         html`<p class="notice notice-fault">This app is disabled: none of its keys works, and people cannot open it.</p>`,
+      renderAppNumbers(slug, numbers),
       keys.length === 0 ? renderNone(slug) : renderKeys(slug, keys, now),
       html`<p class="quiet">A key belongs on a server. A browser signs people in with the identity client instead.</p>`,
     ],

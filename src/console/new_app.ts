@@ -1,5 +1,5 @@
 /** Creating an app: its slug, and where its pages live. @module */
-import { createAppByConsole, readConsoleHome } from "../accounts/mod.ts";
+import { createAppByConsole, listConsoleApps } from "../accounts/mod.ts";
 import { answerSeeOther } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
@@ -41,7 +41,7 @@ async function answerForm(
   { slug, ...targets }: Typed,
   faults: readonly string[],
 ): Promise<Response> {
-  const { me } = await readConsoleHome(deps, cookies);
+  const { me } = await listConsoleApps(deps, cookies, { search: "", after: "", most: 0 });
   const form = renderActForm({
     action: NEW_APP,
     token,

@@ -59,7 +59,7 @@ export function renderSnippet({
   return html`<div class="copyable"><pre class="snippet" tabindex="0" aria-label="${name}"><code id="${id}">${text}</code></pre>${renderCopyButton(id, name)}</div>`;
 }
 
-export function renderPill(text: string, look: "good" | "warn" | "plain" = "plain"): Html {
+export function renderPill(text: string, look: "good" | "warn" | "bad" | "plain" = "plain"): Html {
   return html`<span class="pill pill-${look}">${text}</span>`;
 }
 

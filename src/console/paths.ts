@@ -5,6 +5,7 @@ export const APPS = `${CONSOLE_PATH}/apps`;
 export const NEW_APP = `${CONSOLE_PATH}/new-app`;
 export const PEOPLE = `${CONSOLE_PATH}/people`;
 export const NEW_PERSON = `${CONSOLE_PATH}/new-person`;
+export const REQUESTS = `${CONSOLE_PATH}/requests`;
 export const ACTIVITY = `${CONSOLE_PATH}/activity`;
 
 export function toAppPath(slug: string): string {

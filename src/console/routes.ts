@@ -22,6 +22,7 @@ import {
   personStateAct,
 } from "./person_acts.ts";
 import { changeRoleAct, newRoleAct, revokeRoleAct } from "./person_roles.ts";
+import { answerRequests } from "./requests.ts";
 import { answerRevocation, answerRevocationForm } from "./revoke_key.ts";
 import { answerRoll, answerRollForm } from "./roll_key.ts";
 import { answerSettings, answerSettingsForm } from "./settings.ts";
@@ -58,6 +59,7 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${PERSON}/end-sessions`, endSessionsAct),
   ...page(`${PERSON}/sessions/:session`, endSessionAct),
   ...page(`${PERSON}/delete`, deletePersonAct),
+  ...page(`${CONSOLE_PATH}/requests`, { show: answerRequests }),
   ...page(`${CONSOLE_PATH}/activity`, { show: answerActivity }),
   { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignIn },
   { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignInForm },

@@ -33,26 +33,6 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 ${defineConsoleFunction({
-  name: "console_home",
-  returns: "jsonb",
-  body: `return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
-    'hasKeys', exists (select from rowhouse.api_keys where revoked_at is null),
-    'hasTables', exists (select from rowhouse.registrations),
-    'apps', rowhouse.list_apps('', '', 21),
-    -- Not one that was rolled: its end is meant, and the newer one has its name.
-    'endingKeys', (select coalesce(jsonb_agg(to_jsonb(ending) order by ending."expiresAt"), '[]') from (
-      select slug as app, key_id as "keyId", name, expires_at as "expiresAt"
-      from rowhouse.api_keys as old join rowhouse.apps on apps.id = app_id
-      where revoked_at is null and disabled_at is null and expires_at between now() and now() + interval '14 days'
-        and not exists (select from rowhouse.api_keys as newer where newer.app_id = old.app_id and newer.name = old.name
-          and newer.created_at > old.created_at and newer.revoked_at is null)
-      order by expires_at limit 10) as ending),
-    'builds', (select coalesce(jsonb_agg(to_jsonb(step) order by step.name), '[]') from (
-      select slug as app, table_name as "table", kind, name, state
-      from rowhouse.deferred_steps join rowhouse.apps on apps.id = app_id
-      where state <> 'done' order by name limit 10) as step));`,
-})}
-${defineConsoleFunction({
   name: "console_list_apps",
   takes: "search text, after_slug text, most integer",
   returns: "jsonb",
@@ -74,6 +54,7 @@ ${defineConsoleFunction({
       'disabledAt', app.disabled_at,
       'tables', (select coalesce(jsonb_agg(table_name order by table_name), '[]')
         from rowhouse.registrations where app_id = app.id)),
+    'numbers', jsonb_build_object('hour', rowhouse.numbers_of(app.id, 'hour'), 'day', rowhouse.numbers_of(app.id, 'day')),
     'keys', (select coalesce(jsonb_agg(to_jsonb(listed) order by listed."createdAt" desc, listed."keyId"), '[]') from (
       select key_id as "keyId", name, scopes, created_at as "createdAt", expires_at as "expiresAt",
         revoked_at as "revokedAt", last_used_at as "lastUsedAt",

@@ -1,0 +1,65 @@
+/** What Home shows: numbers of requests by app, and what needs attention. @module */
+import { type ConsoleDeps, readConsole, type ShownCookies } from "./console_call.ts";
+import type { Numbers, Span } from "./console_numbers.ts";
+import type { ConsoleApp, Shown } from "./console_reads.ts";
+
+export type ConsoleHome = Shown<{
+  hasKeys: boolean;
+  hasTables: boolean;
+  appCount: number;
+  /** Those first that need a look. */
+  apps: (ConsoleApp & { numbers: Numbers })[];
+  /** Of all apps together, and of requests that are no app's. */
+  numbers: Numbers;
+  processes: {
+    running: number;
+    /** When the isolation of apps was last examined, by the process that did longest ago. */
+    isolationAt: string | null;
+    faults: string[];
+    /** Those that no longer add numbers, though nobody stopped or replaced them. */
+    silent: { role: string; seenAt: string }[];
+  };
+  lastPush: { app: string; at: string } | null;
+  endingKeys: { app: string; keyId: string; name: string; expiresAt: string }[];
+  builds: {
+    app: string;
+    table: string;
+    kind: "index" | "reference";
+    name: string;
+    state: string;
+  }[];
+}>;
+
+export async function readConsoleHome(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { span, most }: { span: Span; most: number },
+): Promise<ConsoleHome> {
+  return await readConsole<ConsoleHome>(deps, cookies, {
+    name: "console_home",
+    values: [span, most],
+  });
+}
+
+export type KeptRequest = {
+  id: string;
+  app: string | null;
+  at: string;
+  method: string;
+  route: string;
+  status: number;
+  code: string | null;
+  ms: number;
+};
+
+/** The latest failed and slow requests; what is empty does not filter. A reference is an id, or the end of one. */
+export async function listConsoleRequests(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { reference, app, most }: { reference: string; app: string; most: number },
+): Promise<Shown<{ requests: KeptRequest[] }>> {
+  return await readConsole(deps, cookies, {
+    name: "console_list_requests",
+    values: [reference, app, most],
+  });
+}

@@ -1,0 +1,63 @@
+/** What an administrator should look at, each with what to do about it. @module */
+import type { ConsoleHome } from "../accounts/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { renderLink, renderText, renderTime } from "./parts.ts";
+import { toKeyPath } from "./paths.ts";
+
+export function renderAttention(home: ConsoleHome, now: number): Part {
+  const notes = [
+    ...renderIsolation(home),
+    ...home.processes.silent.map((silent) => renderSilent(silent, now)),
+    ...home.builds.map(renderBuild),
+    ...home.endingKeys.map((key) => renderKey(key, now)),
+  ];
+  if (notes.length === 0) return undefined;
+  return html`<section class="attention" aria-label="Needs attention"><ul>${notes.map((note) => html`<li>${note}</li>`)}</ul></section>`;
+}
+
+/** Above everything else: while it is broken, no app is served. */
+function renderIsolation({ processes: { faults } }: ConsoleHome): Part[] {
+  if (faults.length === 0) return [];
+  return [
+    html`<div><b class="bad">The database does not keep apps apart, and no app is served until it does.</b>
+<ul class="plain">${faults.map((fault) => html`<li>${renderText(fault)}</li>`)}</ul><code>rowhouse doctor</code> says what to do.</div>`,
+  ];
+}
+
+const ROLE_WORDS: Readonly<Record<string, string>> = {
+  all: "A process",
+  gateway: "A gateway process",
+  data: "A data process",
+  identity: "An identity process",
+};
+
+type Silent = ConsoleHome["processes"]["silent"][number];
+
+function renderSilent({ role, seenAt }: Silent, now: number): Html {
+  return html`<span>${ROLE_WORDS[role] ?? ROLE_WORDS["all"]} has added no numbers since ${renderTime(seenAt, now)}: it has died, or cannot reach the database. What it served since is not counted here.</span>`;
+}
+
+const BUILD_STATES: Readonly<Record<string, string>> = {
+  waiting: "waits to be built",
+  running: "is being built",
+  failed: "could not be built: rowhouse db status says why",
+};
+
+function renderBuild({ kind, name, table, app, state }: ConsoleHome["builds"][number]): Html {
+  return html`<span>The ${kind} <code>${name}</code> of table <code>${table}</code>, which <b>${app}</b> pushed, ${BUILD_STATES[state] ?? "is not there yet"}.</span>`;
+}
+
+function renderKey(key: ConsoleHome["endingKeys"][number], now: number): Html {
+  return html`<span>The key ${renderText(key.name === "" ? key.keyId : key.name)} of <b>${key.app}</b> expires ${renderTime(key.expiresAt, now)}.</span>
+${renderLink("Roll it", `${toKeyPath(key.app, key.keyId)}/roll`)}`;
+}
+
+/** That nothing is wrong is said too, with how one knows. */
+export function renderCalm({ processes, lastPush }: ConsoleHome, now: number): Html {
+  const { running, isolationAt, faults } = processes;
+  return html`<p class="calm">${
+    isolationAt === null
+      ? "Isolation has not been examined yet."
+      : html`Isolation examined ${renderTime(isolationAt, now)}: ${faults.length === 0 ? "every policy in force" : "broken"}.`
+  } ${running === 1 ? "1 process reports." : `${running} processes report.`}${lastPush !== null && html` Last push: ${lastPush.app}, ${renderTime(lastPush.at, now)}.`}</p>`;
+}

@@ -1,0 +1,50 @@
+/** Small charts, drawn by the server: lines and bars without an axis, beside a number that says the same in words. @module */
+import { type Html, html } from "../pages/mod.ts";
+
+const WIDTH = 100;
+const HEIGHT = 28;
+/** Room for the line's own width at the edges. */
+const INSET = 2;
+
+/** A line of counts over time, with marks below where something failed. */
+export function renderLine(counts: readonly number[], marks: readonly number[] = []): Html {
+  const most = Math.max(...counts, 1);
+  const toX = (place: number) => round((place * WIDTH) / Math.max(counts.length - 1, 1));
+  const toY = (count: number) => round(HEIGHT - INSET - (count / most) * (HEIGHT - 2 * INSET));
+  const line = counts.map((count, place) => `${toX(place)},${toY(count)}`).join(" ");
+  const bad = marks
+    .flatMap((count, place) => (count > 0 ? [`M${toX(place)} ${HEIGHT}v-6`] : []))
+    .join("");
+  return renderSvg(
+    html`<path class="chart-area" d="M0,${HEIGHT} L${line} L${WIDTH},${HEIGHT}Z"/><polyline class="chart-line" points="${line}"/>${bad !== "" && html`<path class="chart-bad" d="${bad}"/>`}`,
+  );
+}
+
+/** Bars of equal width, as high as their counts. */
+export function renderBars(counts: readonly number[]): Html {
+  const most = Math.max(...counts, 1);
+  const width = WIDTH / counts.length;
+  const bars = counts.map((count, place) => {
+    // One that is not empty can be seen.
+    const height = count === 0 ? 0.6 : Math.max((count / most) * HEIGHT, 1.5);
+    return `M${round(place * width + 0.6)} ${HEIGHT}v-${round(height)}h${round(width - 1.2)}V${HEIGHT}Z`;
+  });
+  return renderSvg(html`<path class="chart-bars" d="${bars.join("")}"/>`);
+}
+
+/** Sums of neighbours, so that no more than so many are left. */
+export function toFewer(counts: readonly number[], most: number): number[] {
+  const size = Math.ceil(counts.length / most);
+  const groups = Array.from({ length: Math.ceil(counts.length / size) }, (_, place) =>
+    counts.slice(place * size, (place + 1) * size),
+  );
+  return groups.map((group) => group.reduce((sum, count) => sum + count, 0));
+}
+
+function renderSvg(shapes: Html): Html {
+  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true" focusable="false">${shapes}</svg>`;
+}
+
+function round(number: number): number {
+  return Math.round(number * 10) / 10;
+}

@@ -1,0 +1,40 @@
+/** The way to a first row: what is done is ticked, what comes next has a button or a command to copy. @module */
+import type { ConsoleHome } from "../accounts/mod.ts";
+import { type Html, html } from "../pages/mod.ts";
+import type { Visit } from "./enter.ts";
+import { renderLink, renderSnippet } from "./parts.ts";
+import { NEW_APP, toAppPath } from "./paths.ts";
+import { toApiUrl } from "./snippets.ts";
+
+export function renderSteps(visit: Visit, { apps, hasKeys, hasTables }: ConsoleHome): Html {
+  const [app] = apps;
+  const steps = [
+    {
+      name: "Create an app",
+      isDone: app !== undefined,
+      how: html`<p class="quiet">An app has rows, keys and people of its own; no other app sees them.</p>
+${renderLink("Create an app", NEW_APP, "primary")}`,
+    },
+    {
+      name: "Issue a key",
+      isDone: app !== undefined && hasKeys,
+      how:
+        app === undefined
+          ? html`<p class="quiet">A server or a deployment reads, writes and pushes with it.</p>`
+          : html`<p class="quiet">A server or a deployment reads, writes and pushes with it. It is shown once.</p>
+${renderLink("Issue a key", `${toAppPath(app.slug)}/new-key`, "primary")}`,
+    },
+    {
+      name: "Push a first table, and write a row",
+      isDone: app !== undefined && hasKeys && hasTables,
+      how: html`<p class="quiet">In your project's folder, with the key in <code>.env</code>:</p>
+${renderSnippet({ id: "first-push", name: "the commands", text: `rowhouse init\nROWHOUSE_URL=${toApiUrl(visit)} rowhouse db push` })}`,
+    },
+  ];
+  const next = steps.findIndex(({ isDone }) => !isDone);
+  const items = steps.map(
+    ({ name, isDone, how }, place) =>
+      html`<li class="step${isDone && " step-done"}"><h3>${name}${isDone && html` <span class="pill pill-good">done</span>`}</h3>${place === next && how}</li>`,
+  );
+  return html`<section class="sheet" aria-labelledby="steps"><h2 id="steps">Three steps to a first row</h2><ol class="steps">${items}</ol></section>`;
+}

@@ -1,0 +1,128 @@
+/** Numbers on Home and on an app's page, what needs attention, and failed requests found by their id. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { whileRowLocked } from "../support/held_lock.ts";
+import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const LIST = "/v1/data/db/todos";
+
+let service: TestService;
+let jar: Jar;
+let app: TestApp;
+let ahead = 0;
+beforeAll(async () => {
+  service = await openTestService({
+    limitMs: 1200,
+    identity: () => ({ cookieDomain: "example.org" }),
+    service: { now: () => Date.now() + ahead },
+  });
+  app = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
+  jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+});
+afterAll(() => service.close());
+
+const show = async (path: string) => (await visit(service, jar, path)).text;
+const write = (text: string) => service.service.admin.message(`${text}; select 1`);
+/** The rows of a page's table. */
+const rowsOf = (page: string) => page.split("<tbody>")[1]?.split("</tr>").slice(0, -1) ?? [];
+
+async function untilShown(path: string, text: string): Promise<string> {
+  let page = "";
+  const look = async () => {
+    page = await show(path);
+    return page.includes(text);
+  };
+  await eventually(look, { describe: () => page });
+  return page;
+}
+
+test("what an app was asked stands on Home and on its page a minute later, for the hour, day and week", async () => {
+  for (let count = 0; count < 3; count++) await service.call(app, LIST);
+  ahead += 60_000;
+  for (const path of ["/console", "/console?span=day", "/console?span=week"]) {
+    const page = await untilShown(path, 'title="3 in all"');
+    expect(page).toContain('<svg class="chart"');
+    expect(page).not.toContain("style=");
+  }
+  expect(await show(`/console/apps/${app.slug}`)).toContain("in the last day");
+});
+
+test("of many apps those stand first that have errors, then those that are asked most; the page stays small", async () => {
+  await write(`insert into rowhouse.apps (id, slug) select gen_random_uuid(), 'many-' || n from generate_series(1, 1000) as n;
+    insert into rowhouse.statistics select id, span, date_bin(step, now(), 'epoch') - step * n, 600, 0, 9, array[1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0]
+      from rowhouse.apps, (values ('minute', interval '1 minute', 60), ('hour', '1 hour', 24)) as spans (span, step, most), generate_series(1, most) as n
+      where slug ~ '^many-[1-9]?[0-9]$';
+    update rowhouse.statistics set errors = 5 where app_id = (select id from rowhouse.apps where slug = 'many-77');
+    update rowhouse.statistics set requests = 900 where app_id = (select id from rowhouse.apps where slug = 'many-55')`);
+  const page = await show("/console");
+  const slugs = rowsOf(page).map((row) => /\/console\/apps\/([^"]+)"/.exec(row)?.[1]);
+  expect(slugs.slice(0, 2)).toEqual(["many-77", "many-55"]);
+  expect(slugs).toHaveLength(20);
+  expect(rowsOf(page)[0]).toContain('<b class="bad">300</b>');
+  expect(page).toContain("All 1,001 apps");
+  expect(page.length).toBeLessThan(60_000);
+  await write("delete from rowhouse.apps where slug like 'many-%'");
+});
+
+test("a process that went silent is missed until another takes its place; one that was stopped is not", async () => {
+  const add = (role: string, ended: string) =>
+    write(`insert into rowhouse.processes (id, role, started_at, minute, seen_at, ended_at)
+      values (gen_random_uuid(), '${role}', now() - interval '1 hour', now(), now() - interval '5 minutes', ${ended})`);
+  await add("data", "now()");
+  expect(await show("/console")).not.toContain("has added no numbers");
+  await add("data", "null");
+  expect(await show("/console")).toContain("A data process has added no numbers");
+  await write(
+    `insert into rowhouse.processes (id, role, started_at, minute) values (gen_random_uuid(), 'data', now(), now())`,
+  );
+  expect(await show("/console")).not.toContain("has added no numbers");
+});
+
+test("what a guard judged stands on top of Home, as text", async () => {
+  expect(await untilShown("/console", "every policy in force")).not.toContain(
+    "does not keep apps apart",
+  );
+  await write(`insert into rowhouse.processes (id, role, started_at, minute, isolation_at, isolation_faults)
+    values (gen_random_uuid(), 'data', now(), now(), now(), array['table <script>x</script> has no policy'])`);
+  const page = await show("/console");
+  expect(page).toContain("The database does not keep apps apart");
+  expect(page).toContain("&lt;script&gt;");
+  expect(page).not.toContain("<script>x");
+  await write("delete from rowhouse.processes where cardinality(isolation_faults) > 0");
+});
+
+test("a failed request is found by its id and by its end, and listed by app; of others it is said that they are not kept", async () => {
+  const made = await service.call(app, LIST, { method: "POST", json: { title: "x" } });
+  const row = made.headers.get("location") ?? "";
+  const failed = await whileRowLocked(
+    service.database.adminUrl,
+    row.slice(row.lastIndexOf("/") + 1),
+    () => service.call(app, row, { method: "PATCH", json: { title: "y" } }),
+  );
+  const id = failed.headers.get("x-request-id") ?? "";
+  ahead += 60_000;
+  await untilShown(`/console/requests?id=${id}`, `>${id}<`);
+  for (const query of [`id=${id.slice(-12)}`, `id=${id.toUpperCase()}`, `app=${app.slug}`, ""]) {
+    const page = await show(`/console/requests?${query}`);
+    for (const word of [id, "PATCH", "/v1/data/db/:table/:id", String(failed.status), app.slug])
+      expect(page).toContain(word);
+    expect(page).not.toContain(row);
+  }
+  const wanted = {
+    "not kept": made.headers.get("x-request-id"),
+    "no id": "%3Cscript%3E",
+    elsewhere: crypto.randomUUID().slice(0, 24) + id.slice(-12),
+  };
+  expect(await show(`/console/requests?id=${wanted["not kept"]}`)).toContain(
+    "No request with this id is kept",
+  );
+  expect(await show(`/console/requests?id=${wanted["no id"]}`)).toContain(
+    "This is no id of a request",
+  );
+  expect(await show(`/console/requests?id=${wanted.elsewhere}`)).toContain(
+    "No request with this id is kept",
+  );
+  expect(await show("/console/requests?app=none")).toContain("None of this app");
+});
