@@ -42,8 +42,6 @@ export function markGrid(table: HTMLTableElement): void {
     row.setAttribute("role", "row");
     for (const cell of row.cells) markCell(cell);
   }
-  const first = table.tBodies[0]?.rows[0]?.cells[0];
-  if (first !== undefined) first.tabIndex = 0;
 }
 
 export function markCell(cell: HTMLTableCellElement): void {

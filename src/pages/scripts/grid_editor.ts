@@ -22,6 +22,9 @@ const STEPS: Readonly<Record<string, Place>> = {
 };
 const STAY: Place = { row: 0, column: 0 };
 
+/** Where the focus goes from the cell; `undefined`: it has gone elsewhere already. */
+type Step = Place | undefined;
+
 type Editor = {
   cell: HTMLTableCellElement;
   rowId: string;
@@ -30,6 +33,7 @@ type Editor = {
   before: Node[];
   /** Whether the row may be another than the one shown: something was refused. */
   isStale: boolean;
+  isSending: boolean;
 };
 
 /** Opens the editor; whether this cell has one. */
@@ -50,7 +54,14 @@ export async function editCell(
   if (form === undefined) location.assign(url);
   if (form === undefined || findField(form, column) === null) return false;
   const rowId = row.dataset["rowId"] ?? "";
-  const editor = { cell, rowId, column, before: [...cell.childNodes], isStale: false };
+  const editor = {
+    cell,
+    rowId,
+    column,
+    before: [...cell.childNodes],
+    isStale: false,
+    isSending: false,
+  };
   showForm(editor, form);
   if (options.toNull === true) await storeNull(editor, form);
   return true;
@@ -83,13 +94,9 @@ function showForm(editor: Editor, form: HTMLFormElement): void {
 
 function listen(editor: Editor, form: HTMLFormElement): void {
   const first = toState(form);
-  let isSending = false;
-  const store = async (step: Place) => {
-    if (isSending) return;
-    if (toState(form) === first && !editor.isStale) return close(editor, step);
-    isSending = true;
-    form.ariaBusy = "true";
-    await storeForm(editor, form, step);
+  const store = async (step: Step) => {
+    if (toState(form) === first && !editor.isStale) close(editor, step);
+    else await storeForm(editor, form, step);
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -107,7 +114,8 @@ function listen(editor: Editor, form: HTMLFormElement): void {
   });
   form.addEventListener("focusout", ({ relatedTarget }) => {
     // Another cell or link was pressed; another window keeps the editor open.
-    if (relatedTarget instanceof Node && !form.contains(relatedTarget)) void store(STAY);
+    if (relatedTarget instanceof Element && relatedTarget.closest("form") !== form)
+      void store(undefined);
   });
 }
 
@@ -123,19 +131,24 @@ async function storeNull(editor: Editor, form: HTMLFormElement): Promise<void> {
   await storeForm(editor, form, STAY);
 }
 
-async function storeForm(editor: Editor, form: HTMLFormElement, step: Place): Promise<void> {
+async function storeForm(editor: Editor, form: HTMLFormElement, step: Step): Promise<void> {
+  if (editor.isSending) return;
+  editor.isSending = true;
+  form.ariaBusy = "true";
   const sent = await sendRowForm(form).catch(() => undefined);
+  editor.isSending = false;
   form.ariaBusy = null;
-  if (sent === undefined) return announce("Not stored: there was no answer. Try again.");
-  if (sent.kind === "elsewhere") return location.assign(sent.url);
-  if (sent.kind === "stored") {
+  if (sent === undefined) announce("Not stored: there was no answer. Try again.");
+  else if (sent.kind === "elsewhere") location.assign(sent.url);
+  else if (sent.kind === "refused") {
+    showForm(editor, sent.form);
+    showFaults(editor, sent.faults);
+  } else {
     const place = readPlace(editor.cell);
     await renewRow(editor.rowId, sent.page);
     announce("Stored");
-    return move(place, step);
+    move(place, step);
   }
-  showForm(editor, sent.form);
-  showFaults(editor, sent.faults);
 }
 
 /** What is wrong with this field stands in it already; what is wrong with the row, such as a later change, does not. */
@@ -157,7 +170,7 @@ function showFaults(editor: Editor, faults: readonly string[]): void {
 }
 
 /** The cell as it was; after a refusal the row as it is now. */
-function close({ cell, rowId, before, isStale }: Editor, step: Place): void {
+function close({ cell, rowId, before, isStale }: Editor, step: Step): void {
   const place = readPlace(cell);
   cell.replaceChildren(...before);
   cell.classList.remove("cell-edited");
@@ -165,9 +178,9 @@ function close({ cell, rowId, before, isStale }: Editor, step: Place): void {
   else move(place, step);
 }
 
-function move({ row, column }: Place, step: Place): void {
+function move({ row, column }: Place, step: Step): void {
   const grid = findGrid();
-  if (grid === null) return;
+  if (grid === null || step === undefined) return;
   const cell = findCell(grid, { row: row + step.row, column: column + step.column });
   if (cell !== undefined) focusCell(grid, readPlace(cell));
 }

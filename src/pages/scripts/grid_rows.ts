@@ -32,7 +32,10 @@ export function showRows(page: Document): boolean {
 export function startRows(): void {
   const grid = findGrid();
   if (grid === null) return;
+  const kept = findCurrent(grid);
   markGrid(grid);
+  const stop = findCell(grid, kept);
+  if (stop !== undefined) stop.tabIndex = 0;
   showTimes(grid);
 }
 
@@ -43,10 +46,14 @@ export async function renewRow(id: string, answered?: Document): Promise<void> {
     answered?.querySelector(selector) ??
     (await requestPage(location.href)).page.querySelector(selector);
   const present = document.querySelector<HTMLTableRowElement>(selector);
-  if (present === null) return;
+  const grid = findGrid();
+  if (present === null || grid === null) return;
+  const place = findCurrent(grid);
+  const hadFocus = present.contains(document.activeElement);
   if (fresh === null) present.remove();
   else present.replaceWith(document.adoptNode(fresh));
   startRows();
+  if (hadFocus) focusCell(grid, place);
 }
 
 /** All rows as they are now, with the focus at the same place. */

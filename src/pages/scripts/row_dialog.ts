@@ -2,6 +2,7 @@
 import { announce } from "./announce.ts";
 import { element } from "./element.ts";
 import { requestPage } from "./request_page.ts";
+import { toAction } from "./row_form.ts";
 
 const FORM = "main form[method=post]";
 
@@ -53,7 +54,7 @@ async function send({ target, submitter }: SubmitEvent): Promise<Document | unde
   const dialog = form.closest("dialog");
   if (form.ariaBusy === "true" || dialog === null) return undefined;
   form.ariaBusy = "true";
-  const answer = await requestPage(form.action, new FormData(form, submitter)).catch(
+  const answer = await requestPage(toAction(form), new FormData(form, submitter)).catch(
     () => undefined,
   );
   form.ariaBusy = null;

@@ -26,13 +26,18 @@ export async function sendRowForm(
   form: HTMLFormElement,
   submitter?: HTMLElement | null,
 ): Promise<SentForm> {
-  const { status, url, page } = await requestPage(form.action, new FormData(form, submitter));
+  const { status, url, page } = await requestPage(toAction(form), new FormData(form, submitter));
   if (status < 300) return { kind: "stored", page };
   const faults = readFaults(page);
   const again = adoptForm(page);
   return again === undefined
     ? { kind: "elsewhere", url }
     : { kind: "refused", form: again, faults };
+}
+
+/** Where a form is sent. Not form.action: a column of that name would be meant. */
+export function toAction(form: HTMLFormElement): string {
+  return form.getAttribute("action") ?? location.href;
 }
 
 function adoptForm(page: Document): HTMLFormElement | undefined {

@@ -6,8 +6,9 @@ const FORGOTTEN_MS = 20_000;
 export function startSendingOnce(): void {
   document.addEventListener("submit", (event) => {
     const { target: form, submitter } = event;
-    // A form that is read may be sent as often as anybody likes.
-    if (!(form instanceof HTMLFormElement) || form.method !== "post") return;
+    if (!(form instanceof HTMLFormElement)) return;
+    // A form that is read may be sent as often as anybody likes. Not form.method: a field of that name would be meant.
+    if (form.getAttribute("method") !== "post") return;
     if (form.ariaBusy === "true") event.preventDefault();
     if (event.defaultPrevented) return;
     form.ariaBusy = "true";
