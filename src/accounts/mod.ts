@@ -71,6 +71,7 @@ export {
 } from "./console_reads.ts";
 export { type Device, readDevice, toDeviceText } from "./device_text.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
+export { exportUser, type UserExport } from "./export_user.ts";
 export { type GrantOptions, grantRole, ROLE, revokeRole } from "./grants.ts";
 export {
   findIdentitySecret,

@@ -78,7 +78,7 @@ ${hasConsole && html`<p class="more"><a href="${CONSOLE_PATH}">Open the Console<
 ${renderSignOut(token, { isEverywhere: false })}
 ${renderSignOut(token, { isEverywhere: true })}
 </div>`;
-  return answerPage({ title: "Your apps", body, width: "wide" });
+  return answerPage({ title: "Your apps", body, width: "wide", scripts: ["page"] });
 }
 
 function renderNoApps(): Html {

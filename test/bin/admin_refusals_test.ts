@@ -86,6 +86,7 @@ const IMPOSSIBLE: readonly Case[] = [
   { words: ["delete-user", "bo@example.org", "--yes"], says: "last super_admin" },
   { words: ["delete-user", "nobody@example.org", "--yes"], says: "Nobody has the address" },
   { words: ["show-user", "nobody@example.org"], says: "Nobody has the address" },
+  { words: ["export-user", "nobody@example.org"], says: "Nobody has the address" },
   { words: ["list-grants", "no-such-app"], says: 'No app has the slug "no-such-app"' },
   { words: ["grant", "bo@example.org", "wiki", "super_admin"], says: "Cannot grant the role" },
   { words: ["grant", "bo@example.org", "no-such-app", "editor"], says: "No app has the slug" },

@@ -25,6 +25,7 @@ const COMMANDS = [
   "admin delete-app",
   "admin list-users",
   "admin show-user",
+  "admin export-user",
   "admin list-grants",
   "admin delete-user",
   "admin issue-key",

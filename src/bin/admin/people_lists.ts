@@ -1,7 +1,13 @@
 /** `rowhouse admin` to look people up: all of them, one of them, those of an app. @module */
-import { type ListedUser, listGrants, listUsers, showUser } from "../../accounts/mod.ts";
+import {
+  exportUser,
+  type ListedUser,
+  listGrants,
+  listUsers,
+  showUser,
+} from "../../accounts/mod.ts";
 import { readWhole } from "../cli/settings.ts";
-import { toPrintableLine } from "../cli/terminal.ts";
+import { toDocument, toPrintableLine } from "../cli/terminal.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 
 const DEFAULT_LIMIT = "100";
@@ -38,6 +44,11 @@ const showUserTask: AdminTask = async (deps, args) => {
       ),
     ],
   };
+};
+
+const exportUserTask: AdminTask = async (deps, args) => {
+  const stored = await exportUser(deps, args.positionals[0] ?? "");
+  return { document: stored, lines: [toDocument(stored)] };
 };
 
 const listGrantsTask: AdminTask = async (deps, args) => {
@@ -100,6 +111,17 @@ grants: [{ app, role, grantedAt }], sessions: [{ id, createdAt, lastSeenAt, expi
       positionals: ["email"],
     },
     showUserTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin export-user",
+      summary: "prints all that is stored of a person, as JSON",
+      example: "rowhouse admin export-user ada@example.org > ada.json",
+      about: `Prints { user, grants, sessions, passwordLinks, audit } with the columns as they are stored, and what the audit log
+says of or by this person; never what proves a session, a link or a password. What apps store of people is in their rows.`,
+      positionals: ["email"],
+    },
+    exportUserTask,
   ),
   makeAdminCommand(
     {
