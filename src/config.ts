@@ -179,6 +179,11 @@ export const SETTINGS = {
     form: v.optional(HttpUrl),
     about: "Where the gateway finds the identity service. Required by ROLE=gateway.",
   },
+  UPSTREAM_GATEWAY_URL: {
+    form: v.optional(HttpUrl),
+    about:
+      "Where the identity service finds the gateway, for the rows that the Console shows. Default: PUBLIC_URL.",
+  },
   INTERNAL_HMAC_SECRET: {
     form: HmacSecrets,
     about:

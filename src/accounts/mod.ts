@@ -69,6 +69,12 @@ export {
   type ShownApp,
   showConsoleApp,
 } from "./console_reads.ts";
+export {
+  openRows,
+  type RowsKey,
+  type ShownRows,
+  showConsoleRows,
+} from "./console_rows.ts";
 export { type Device, readDevice, toDeviceText } from "./device_text.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
 export { exportUser, type UserExport } from "./export_user.ts";

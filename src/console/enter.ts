@@ -8,6 +8,7 @@
 import {
   type ConsoleDeps,
   ConsoleRefused,
+  type RowsKey,
   type ShownCookies,
   SignInTooOld,
 } from "../accounts/mod.ts";
@@ -30,7 +31,14 @@ export type ConsolePageDeps = PageDeps & {
   consoleDb: Database | undefined;
   keyPrefix: string;
   makeId: () => string;
+  /** Sends a request to the gateway, whatever its origin; unset where the gateway's address is unknown. */
+  callApi: ((request: Request) => Promise<Response>) | undefined;
+  /** Keys for rows, by a digest of who uses them for what. */
+  rowsKeys: Map<string, RowsKey>;
 };
+
+/** A row may be sent back whole. */
+const MAX_FORM_BYTES = 102_400;
 
 /** A request for one page. */
 export type Visit = {
@@ -65,7 +73,8 @@ async function toVisit(deps: ConsolePageDeps, context: RequestContext): Promise<
   const { consoleDb, identity } = deps;
   const { request } = context;
   if (consoleDb === undefined) throw new Problem("unknown_route");
-  const fields = request.method === "POST" ? await readForm(request) : new Map<string, string>();
+  const fields =
+    request.method === "POST" ? await readForm(request, MAX_FORM_BYTES) : new Map<string, string>();
   if (request.method === "POST") checkForm(request, identity, { fields, binding: "session" });
   return {
     deps: { ...deps, consoleDb, sessionIdleS: identity.sessionIdleS },

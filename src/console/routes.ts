@@ -25,11 +25,13 @@ import { changeRoleAct, newRoleAct, revokeRoleAct } from "./person_roles.ts";
 import { answerRequests } from "./requests.ts";
 import { answerRevocation, answerRevocationForm } from "./revoke_key.ts";
 import { answerRoll, answerRollForm } from "./roll_key.ts";
+import { ROWS_PAGES } from "./rows_pages.ts";
 import { answerSettings, answerSettingsForm } from "./settings.ts";
 import { answerConsoleSignIn, answerConsoleSignInForm } from "./sign_in.ts";
 import { answerState, answerStateForm } from "./state.ts";
 
 const APP = `${CONSOLE_PATH}/apps/:app`;
+const TABLE = `${APP}/tables/:table`;
 const KEY = `${APP}/keys/:key`;
 const PERSON = `${CONSOLE_PATH}/people/:person`;
 const ROLE = `${APP}/people/:person`;
@@ -60,6 +62,7 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${PERSON}/sessions/:session`, endSessionAct),
   ...page(`${PERSON}/delete`, deletePersonAct),
   ...page(`${CONSOLE_PATH}/requests`, { show: answerRequests }),
+  ...ROWS_PAGES.flatMap(({ path, ...handles }) => page(TABLE + path, handles)),
   ...page(`${CONSOLE_PATH}/activity`, { show: answerActivity }),
   { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignIn },
   { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignInForm },

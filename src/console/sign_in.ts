@@ -45,7 +45,7 @@ function toTarget({ query }: RequestContext): SignInTarget {
 }
 
 /** A page of the Console and nothing else: no other host, and no path that a browser reads as one. */
-const OWN_PAGE = /^\/console(\/[a-z0-9-]+)*(\?[\w.~%&=+-]*)?$/;
+const OWN_PAGE = /^\/console(\/[a-z0-9_-]+)*(\?[\w.~%&=+-]*)?$/;
 
 function readReturn(query: string): string {
   for (const [name, value] of readParameters(query))

@@ -9,13 +9,16 @@ const MAX_BYTES = 16_384;
  *
  * @throws {Problem} unsupported_media_type; body_too_large; invalid_request — a field is sent twice
  */
-export async function readForm(request: Request): Promise<ReadonlyMap<string, string>> {
+export async function readForm(
+  request: Request,
+  most = MAX_BYTES,
+): Promise<ReadonlyMap<string, string>> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) {
     throw new Problem("unsupported_media_type", { message: "Send the form as a browser does" });
   }
   const fields = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(await readText(request, MAX_BYTES))) {
+  for (const [name, value] of new URLSearchParams(await readText(request, most))) {
     if (fields.has(name))
       throw new Problem("invalid_request", { message: "A field of the form is sent twice" });
     fields.set(name, value);

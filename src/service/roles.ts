@@ -36,7 +36,13 @@ import {
   MAX_REQUEST_BYTES,
   toForwardedTables,
 } from "./routes.ts";
-import { checkForwards, makeForwards, readSecrets, type UpstreamOptions } from "./upstreams.ts";
+import {
+  checkForwards,
+  makeCallGateway,
+  makeForwards,
+  readSecrets,
+  type UpstreamOptions,
+} from "./upstreams.ts";
 
 /** What a role must know about its surroundings. */
 export type RoleOptions = UpstreamOptions & {
@@ -92,8 +98,10 @@ function buildAll(parts: Parts): BuiltRole {
     ...callers.deps,
     ...makeDataDeps(parts, catalog),
     ...makeIdentityDeps(parts, callers.origins),
+    callApi: (request: Request) => fetch(request, { requestIP: () => null }),
   };
-  return { fetch: makeFetch(deps, ALL_TABLES), watch, checkReady: parts.checkReady };
+  const fetch: BuiltRole["fetch"] = makeFetch(deps, ALL_TABLES);
+  return { fetch, watch, checkReady: parts.checkReady };
 }
 
 function buildGateway(parts: Parts): BuiltRole {
@@ -223,6 +231,8 @@ function makeIdentityDeps(
     hashing: makeHashing(),
     randomBytes: systemRandomBytes,
     checkReady,
+    callApi: makeCallGateway(options, identity.publicUrl),
+    rowsKeys: new Map(),
   };
 }
 

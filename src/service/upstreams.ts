@@ -1,13 +1,17 @@
 /** The services behind a gateway: their addresses, the secret shared with each, and whether they are ready. @module */
 import { EXECUTION_LIMIT_MS } from "../db/mod.ts";
 import { AUDIENCES, type Audience, type Forward, makeForward } from "../gateway/mod.ts";
+import { splitTarget, toTarget } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import { isConnectFailure } from "../std/error_code.ts";
 
 export type UpstreamOptions = {
   /** How many milliseconds a request's statement may take; default: the service's documented limit. */
   limitMs?: number;
   /** The services' origins, for a gateway. */
   upstreams?: Readonly<Record<Audience, string | undefined>>;
+  /** The gateway's origin, for an identity service; default: its public one. */
+  gatewayUrl?: string | undefined;
   /**
    * What the gateway shares with each service, so that no service can sign for another: the first signs, all verify.
    * A gateway needs both, a service only its own.
@@ -30,6 +34,30 @@ export function makeForwards(options: UpstreamOptions, now: () => number): Forwa
     throw new Error(`Cannot open a gateway: no address of ${audience} is set`);
   };
   return { data: to("data"), identity: to("identity") };
+}
+
+/**
+ * Sends a request to the gateway as any program would: the Console of an identity service reaches rows only that way.
+ * `undefined` where nobody said where the gateway is.
+ *
+ * @throws {Problem} unavailable; bad_gateway — the gateway did not answer
+ */
+export function makeCallGateway(
+  { gatewayUrl, limitMs = EXECUTION_LIMIT_MS }: UpstreamOptions,
+  publicUrl: string | undefined,
+): ((request: Request) => Promise<Response>) | undefined {
+  const origin = gatewayUrl ?? publicUrl;
+  if (origin === undefined) return undefined;
+  return async (request) => {
+    const url = origin + toTarget(splitTarget(request.url));
+    const signal = AbortSignal.timeout(limitMs + 2 * MARGIN_MS);
+    try {
+      return await Bun.fetch(new Request(url, request), { redirect: "manual", signal });
+    } catch (error) {
+      const code = isConnectFailure(error) ? "unavailable" : "bad_gateway";
+      throw new Problem(code, { message: "The gateway did not answer", cause: error });
+    }
+  };
 }
 
 /** The secrets of one service; there is at least one. */

@@ -88,7 +88,10 @@ async function openServices(
       ...more,
     });
   if (shape === "one") return await face.serve(open("all"));
-  const [data, identity] = await Promise.all([serve(open("data")), serve(open("identity"))]);
+  const [data, identity] = await Promise.all([
+    serve(open("data")),
+    serve(open("identity", { gatewayUrl: `http://127.0.0.1:${face.port}` })),
+  ]);
   const upstreams = { data: data.url, identity: identity.url, ...options.upstreams };
   const gateway = await face.serve(open("gateway", { upstreams }));
   const opened = [gateway, data, identity];

@@ -33,6 +33,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     identitySecrets: config.IDENTITY_SECRET,
     trustedProxies: config.TRUSTED_PROXIES,
     upstreams: { data: config.UPSTREAM_DATA_URL, identity: config.UPSTREAM_IDENTITY_URL },
+    gatewayUrl: config.UPSTREAM_GATEWAY_URL,
   });
 }
 

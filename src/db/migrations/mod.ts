@@ -14,6 +14,7 @@ import { CONSOLE_ACTS } from "./console_acts.ts";
 import { CONSOLE_HOME } from "./console_home.ts";
 import { CONSOLE_PEOPLE } from "./console_people.ts";
 import { CONSOLE_READS } from "./console_reads.ts";
+import { CONSOLE_ROWS } from "./console_rows.ts";
 import { IDEMPOTENCY } from "./idempotency.ts";
 import { KEYS } from "./keys.ts";
 import { OWN_ACCOUNT } from "./own_account.ts";
@@ -56,6 +57,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       CONSOLE_HOME,
       CONSOLE_ACTS,
       CONSOLE_PEOPLE,
+      CONSOLE_ROWS,
     ].join(""),
   },
 ];

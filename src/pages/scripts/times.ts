@@ -3,6 +3,7 @@ import { toDistance } from "./distance.ts";
 
 const REFRESH_MS = 30_000;
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const SECOND = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 
 export function startTimes(): void {
@@ -19,6 +20,10 @@ export function showTimes(root: ParentNode): void {
 function showTime(time: HTMLTimeElement): void {
   const at = new Date(time.dateTime);
   if (Number.isNaN(at.getTime())) return;
+  if (time.dataset["exact"] !== undefined) {
+    showExact(time, at);
+    return;
+  }
   const utc = `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
   const isRelative = time.dataset["relative"] !== undefined;
   const text = isRelative
@@ -26,4 +31,11 @@ function showTime(time: HTMLTimeElement): void {
     : MOMENT.format(at);
   if (time.textContent !== text) time.textContent = text;
   time.title = isRelative ? `${MOMENT.format(at)}\n${utc}` : utc;
+}
+
+/** A value of a row: on hover all of its digits, as the server wrote them. */
+function showExact(time: HTMLTimeElement, at: Date): void {
+  if (time.title !== "") return;
+  time.title = time.textContent;
+  time.textContent = (at.getUTCSeconds() === 0 ? MOMENT : SECOND).format(at);
 }

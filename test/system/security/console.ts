@@ -10,7 +10,7 @@ import { KEYS, me, type Page, PEOPLE, ROWS, type World } from "./world.ts";
 export const CONSOLE: Page = {
   "The Console's login": {
     Can: {
-      "read apps, people, keys without their secrets and the audit log, and change apps, for an administrator, with both cookies of a live session.":
+      "read apps, people, keys without their secrets and the audit log, change apps, and open an app's rows for five minutes, for an administrator, with both cookies of a live session.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           await ageSession(world, jar);
@@ -112,6 +112,8 @@ const LASTING = [
   "console_show_app(WHO, 'APP')",
   "console_list_audit(WHO, '', '', '', '', null, 9)",
   "console_describe_app(WHO, 'APP')",
+  "console_show_rows(WHO, 'APP', 'todos')",
+  "console_open_rows(WHO, 'APP', '0000000000000002', sha256('z'), array['data:read'], 'rows')",
   "console_create_app(WHO, gen_random_uuid(), 'another-app', '[]')",
   "console_set_targets(WHO, 'APP', '[]')",
   "console_set_app_disabled(WHO, 'APP', true)",

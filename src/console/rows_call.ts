@@ -1,0 +1,91 @@
+/**
+ * Rows through the data endpoints, as any program reaches them, with a key that lives five minutes: so a page shows what
+ * the app is served, and a form is refused what the app would be. Counts to the app's rate limit like its other requests.
+ *
+ * @module
+ */
+import { parseJson } from "../http/mod.ts";
+import { type Detail, PROBLEMS, Problem, type ProblemCode } from "../problem.ts";
+import { isObject } from "../std/is_object.ts";
+import { tryParseJson } from "../std/try_parse_json.ts";
+import type { Visit } from "./enter.ts";
+import { dropRowsKey, takeRowsKey } from "./rows_keys.ts";
+
+export type RowsCall = {
+  slug: string;
+  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Under the data endpoints, such as `todos?limit=50`. */
+  path: string;
+  headers?: Readonly<Record<string, string>>;
+  /** JSON. */
+  body?: string;
+  /** Reads of an export have a key of their own, which the audit log names. */
+  isExport?: boolean;
+};
+
+export type RowsAnswer = { text: string; etag: string };
+
+/** The data endpoints' answer. @throws {Problem} what they refused, with the faults of each field */
+export async function callRows(visit: Visit, call: RowsCall): Promise<RowsAnswer> {
+  const first = await send(visit, call);
+  // A key that ended before its time, such as when the app was disabled and enabled again.
+  const response = first.status === 401 ? await send(visit, call) : first;
+  const text = await response.text();
+  if (!response.ok) throw toProblem(response, text);
+  return { text, etag: response.headers.get("etag") ?? "" };
+}
+
+async function send(visit: Visit, call: RowsCall): Promise<Response> {
+  const { slug, method = "GET", path, headers, body, isExport = false } = call;
+  const { callApi } = visit.deps;
+  if (callApi === undefined) throw new Problem("not_implemented", { message: NO_GATEWAY });
+  const use = { slug, isWrite: method !== "GET", usedFor: isExport ? "export" : "rows" };
+  const { text } = await takeRowsKey(visit, use);
+  const response = await callApi(
+    new Request(`http://gateway/v1/data/db/${path}`, {
+      method,
+      headers: {
+        ...headers,
+        authorization: `Bearer ${text}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body }),
+    }),
+  );
+  if (response.status === 401) dropRowsKey(visit, use);
+  return response;
+}
+
+const NO_GATEWAY =
+  "Rows are not shown here: the identity service does not know the gateway. Set UPSTREAM_GATEWAY_URL";
+
+function toProblem({ status, headers }: Response, text: string): Problem {
+  const body = tryParseJson(text);
+  const { error, message, details } = isObject(body) ? body : {};
+  const retryAfterS = Number(headers.get("retry-after") ?? 0);
+  return new Problem(isCode(error) ? error : status >= 500 ? "bad_gateway" : "request_failed", {
+    ...(typeof message === "string" ? { message } : {}),
+    ...(Array.isArray(details) ? { details: details.filter(isDetail) } : {}),
+    ...(retryAfterS > 0 ? { retryAfterS } : {}),
+  });
+}
+
+function isCode(code: unknown): code is ProblemCode {
+  return typeof code === "string" && Object.hasOwn(PROBLEMS, code);
+}
+
+function isDetail(detail: unknown): detail is Detail {
+  return (
+    isObject(detail) && typeof detail["path"] === "string" && typeof detail["message"] === "string"
+  );
+}
+
+/** A row as the endpoints send it. */
+export type Row = Readonly<Record<string, unknown>> & { readonly id: string };
+
+/** A row from its text. */
+export function readRow(text: string): Row {
+  const row: unknown = parseJson(text);
+  if (isObject(row) && typeof row["id"] === "string") return { ...row, id: row["id"] };
+  throw new Error("The data endpoints sent a row without an id");
+}

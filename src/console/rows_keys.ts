@@ -1,0 +1,42 @@
+/** The keys with which this process reads and writes rows for who looks at them, kept while they last. @module */
+import { openRows, type RowsKey } from "../accounts/mod.ts";
+import type { Visit } from "./enter.ts";
+
+/** Beyond them the oldest goes: whoever had it gets another. */
+const MOST = 1000;
+/** A key that ends within this time is not used any more. */
+const MARGIN_MS = 10_000;
+
+export type RowsUse = {
+  slug: string;
+  isWrite: boolean;
+  /** For the audit log. */
+  usedFor: string;
+};
+
+/** A key of the app for this visitor: the one at hand, or a new one, which the audit log notes. */
+export async function takeRowsKey(visit: Visit, use: RowsUse): Promise<RowsKey> {
+  const { deps, cookies } = visit;
+  const name = toName(visit, use);
+  const found = deps.rowsKeys.get(name);
+  if (found !== undefined && found.endsAt - MARGIN_MS > deps.now()) return found;
+  const { slug, isWrite, usedFor } = use;
+  const scopes = isWrite ? (["data:read", "data:write"] as const) : (["data:read"] as const);
+  const made = await openRows(deps, cookies, { slug, scopes, usedFor });
+  deps.rowsKeys.delete(name);
+  const [oldest] = deps.rowsKeys.size < MOST ? [] : deps.rowsKeys.keys();
+  if (oldest !== undefined) deps.rowsKeys.delete(oldest);
+  deps.rowsKeys.set(name, made);
+  return made;
+}
+
+/** One that was refused is not used again. */
+export function dropRowsKey(visit: Visit, use: RowsUse): void {
+  visit.deps.rowsKeys.delete(toName(visit, use));
+}
+
+/** A digest: no cookie stays in memory. */
+function toName({ cookies }: Visit, { slug, isWrite, usedFor }: RowsUse): string {
+  const parts = [cookies.session, cookies.identity, slug, String(isWrite), usedFor];
+  return Bun.CryptoHasher.hash("sha256", parts.join("\n"), "base64");
+}

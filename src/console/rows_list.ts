@@ -1,0 +1,46 @@
+/** A page of rows as the data endpoints send it, each with the text and the tag that it has by itself. @module */
+import { rowTag } from "../catalog/mod.ts";
+import { isObject } from "../std/is_object.ts";
+import { tryParseJson } from "../std/try_parse_json.ts";
+import type { Visit } from "./enter.ts";
+import { callRows, type Row, readRow } from "./rows_call.ts";
+
+export type ListedRow = { row: Row; text: string };
+export type RowsPage = { rows: ListedRow[]; hasMore: boolean };
+
+export type ListOptions = {
+  slug: string;
+  table: string;
+  limit: number;
+  offset: number;
+  isExport?: boolean;
+};
+
+export async function listRows(visit: Visit, options: ListOptions): Promise<RowsPage> {
+  const { slug, table, limit, offset, isExport = false } = options;
+  const path = `${table}?limit=${limit}&offset=${offset}`;
+  const { text } = await callRows(visit, { slug, path, isExport });
+  const page = tryParseJson(text);
+  const rows = splitRows(text).map((one) => ({ row: readRow(one), text: one }));
+  return { rows, hasMore: isObject(page) && page["hasMore"] === true };
+}
+
+/** What `If-Match` takes for a row of a list. */
+export function tagOf({ text }: ListedRow): string {
+  return `"${rowTag(new TextEncoder().encode(text))}"`;
+}
+
+/** Braces, and strings: in them a brace is text. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}]/g;
+
+/** The text of each row of `{"rows":[…]}`: as it is in the list it is by itself, to the byte. */
+export function splitRows(list: string): string[] {
+  const rows: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (const { 0: token, index } of list.matchAll(TOKEN)) {
+    if (token === "{" && depth++ === 1) start = index;
+    if (token === "}" && --depth === 1) rows.push(list.slice(start, index + 1));
+  }
+  return rows;
+}

@@ -1,0 +1,119 @@
+/**
+ * The rows of an app's table, a page at a time, in the order in which they were made. What a script needs to edit them in
+ * place is in the markup: the kinds of columns in the head, the id and the tag of each row.
+ *
+ * @module
+ */
+import type { NamedColumn } from "../dsl/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { isUuid } from "../std/is_uuid.ts";
+import type { Visit } from "./enter.ts";
+import { renderEmpty, renderLink, renderRemark } from "./parts.ts";
+import { toAppPath } from "./paths.ts";
+import { renderCell, shortenId } from "./rows_cells.ts";
+import { type ListedRow, listRows, tagOf } from "./rows_list.ts";
+import {
+  answerRowsPage,
+  describeColumn,
+  type RowsTable,
+  readRowsTable,
+  toRowPath,
+} from "./rows_table.ts";
+
+const LIMITS = [25, 50, 100, 250] as const;
+const DEFAULT_LIMIT = 50;
+const MAX_OFFSET = 2_147_483_647;
+
+type Place = { limit: number; offset: number };
+
+export async function answerRows(visit: Visit): Promise<Response> {
+  const table = await readRowsTable(visit);
+  if (table.isDisabled) return answerDisabled(table);
+  const query = new Map(readParameters(visit.context.query));
+  const place = readPlace(query);
+  const { rows, hasMore } = await listRows(visit, { ...table, ...place });
+  const { path } = table;
+  return answerRowsPage(table, {
+    title: table.table,
+    actions: [
+      renderLink("Export CSV", `${path}/export/csv`),
+      renderLink("JSON", `${path}/export/json`),
+      renderLink("New row", `${path}/new`, "primary"),
+    ],
+    body: [
+      renderDone(table, query),
+      // All that a script replaces by the next page.
+      html`<div data-rows>${rows.length === 0 ? renderNone(table, place) : renderGrid(table, rows)}${renderPager(table, place, { count: rows.length, hasMore })}</div>`,
+    ],
+    hasGrid: true,
+  });
+}
+
+function readPlace(query: ReadonlyMap<string, string>): Place {
+  const limit = LIMITS.find((one) => String(one) === query.get("limit")) ?? DEFAULT_LIMIT;
+  // People count from one, the endpoints from zero.
+  const from = query.get("from") ?? "1";
+  const offset = /^\d{1,10}$/.test(from) ? Math.min(Math.max(Number(from) - 1, 0), MAX_OFFSET) : 0;
+  return { limit, offset };
+}
+
+function answerDisabled(table: RowsTable): Response {
+  const body = renderEmpty(
+    "This app is disabled: its rows can be neither read nor changed.",
+    renderLink("Enable it", `${toAppPath(table.slug)}/state`),
+  );
+  return answerRowsPage(table, { title: table.table, body });
+}
+
+/** What the form before this page did. */
+function renderDone({ path }: RowsTable, query: ReadonlyMap<string, string>): Part {
+  const added = query.get("added") ?? "";
+  if (query.has("deleted")) return renderRemark("The row was deleted.");
+  if (!isUuid(added)) return undefined;
+  const row = html`<a class="mono" href="${toRowPath(path, added)}">${shortenId(added)}</a>`;
+  return renderRemark(
+    html`The row ${row} was added. New rows come last. <a href="${path}/new">Add another</a>`,
+  );
+}
+
+function renderNone({ path }: RowsTable, { offset }: Place): Html {
+  return offset > 0
+    ? renderEmpty("There are no rows so far down.", renderLink("To the first rows", path))
+    : renderEmpty("There is no row yet.", renderLink("New row", `${path}/new`, "primary"));
+}
+
+function renderGrid(table: RowsTable, rows: readonly ListedRow[]): Html {
+  const { path, definition } = table;
+  return html`<div class="sheet sheet-tight" role="region" aria-label="Rows" tabindex="0"><table class="cells" data-grid="${path}">
+<thead><tr><th scope="col">id</th>${definition.columns.map(renderHead)}<th scope="col"><span class="visually-hidden">Acts</span></th></tr></thead>
+<tbody>${rows.map((row) => renderRow(table, row))}</tbody>
+</table></div>`;
+}
+
+function renderRow({ slug, path, definition }: RowsTable, listed: ListedRow): Html {
+  const { id } = listed.row;
+  const to = toRowPath(path, id);
+  return html`<tr data-row-id="${id}" data-etag="${tagOf(listed)}"><td><a class="mono" data-edit href="${to}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row[column.name], slug))}<td><a class="row-delete" data-delete href="${to}/delete" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
+}
+
+function renderHead(column: NamedColumn): Html {
+  const { name, kind, required, values } = column;
+  const isNumber = kind === "number" || kind === "decimal";
+  return html`<th scope="col"${isNumber && html` class="num"`} data-column="${name}" data-kind="${kind}"${required && html` data-required`}${values !== undefined && html` data-values="${JSON.stringify(values)}"`}><bdi>${name}</bdi> <span class="kind">${describeColumn(column)}</span></th>`;
+}
+
+function renderPager(
+  { path }: RowsTable,
+  { limit, offset }: Place,
+  { count, hasMore }: { count: number; hasMore: boolean },
+): Html {
+  const to = (from: number) =>
+    `${path}?${new URLSearchParams({ from: `${from}`, limit: `${limit}` })}`;
+  const before = Math.max(offset - limit, 0) + 1;
+  return html`<nav class="pager" aria-label="Pages">
+<p class="quiet" data-range>${count === 0 ? "No rows" : `Rows ${offset + 1} to ${offset + count}`}${!hasMore && count > 0 && `, the last ones`}</p>
+<form method="get" action="${path}"><label>From row <input type="text" inputmode="numeric" name="from" value="${offset + 1}" size="6" maxlength="10"></label><label>Show <select name="limit">${LIMITS.map((one) => html`<option${one === limit && html` selected`}>${one}</option>`)}</select></label><button class="button button-quiet button-small" type="submit">Go</button></form>
+<div class="pager-links">${offset > 0 && html`<a class="button button-quiet button-small" href="${to(1)}">First</a><a class="button button-quiet button-small" rel="prev" href="${to(before)}">Previous</a>`}${hasMore && html`<a class="button button-quiet button-small" rel="next" href="${to(offset + count + 1)}">Next</a>`}</div>
+</nav>`;
+}

@@ -1,0 +1,72 @@
+/** The table whose rows a page is about: who looks, what the app declares, where its pages are. @module */
+import { type ShownRows, showConsoleRows } from "../accounts/mod.ts";
+import type { NamedColumn } from "../dsl/mod.ts";
+import type { Part } from "../pages/mod.ts";
+import type { Visit } from "./enter.ts";
+import { answerConsolePage } from "./frame.ts";
+import { APPS, toAppPath } from "./paths.ts";
+
+export type RowsTable = ShownRows & { slug: string; table: string; path: string };
+
+/** @throws {Problem} unknown_app; unknown_table */
+export async function readRowsTable({ deps, cookies, context }: Visit): Promise<RowsTable> {
+  const { app: slug = "", table = "" } = context.params;
+  const shown = await showConsoleRows(deps, cookies, { slug, table });
+  return { ...shown, slug, table, path: toTablePath(slug, table) };
+}
+
+export function toTablePath(slug: string, table: string): string {
+  return `${toAppPath(slug)}/tables/${encodeURIComponent(table)}`;
+}
+
+export function toRowPath(path: string, id: string): string {
+  return `${path}/rows/${encodeURIComponent(id)}`;
+}
+
+type RowsPage = {
+  title: string;
+  actions?: Part;
+  body: Part;
+  status?: number;
+  hasGrid?: boolean;
+};
+
+/** A page of the table's rows, or with `isAct` of one of them. */
+export function answerRowsPage(
+  { me, slug, table, path }: RowsTable,
+  page: RowsPage & { isAct?: boolean },
+): Response {
+  const { isAct = false, ...rest } = page;
+  return answerConsolePage({
+    me,
+    entry: "Apps",
+    crumbs: [
+      { name: "Apps", path: APPS },
+      { name: slug, path: toAppPath(slug) },
+      { name: "Tables", path: `${toAppPath(slug)}/tables` },
+      ...(isAct ? [{ name: table, path }] : []),
+    ],
+    ...rest,
+  });
+}
+
+const WORDS = {
+  string: "text",
+  number: "number",
+  decimal: "decimal",
+  boolean: "true or false",
+  uuid: "uuid",
+  timestamp: "date and time",
+  json: "JSON",
+  enum: "choice",
+} as const;
+
+/** What a column holds, as people read it. */
+export function describeColumn({ kind, table = "", required, unique }: NamedColumn): string {
+  const words = [
+    kind === "ref" ? `refers to ${table}` : WORDS[kind],
+    ...(required ? ["required"] : []),
+    ...(unique ? ["unique"] : []),
+  ];
+  return words.join(", ");
+}
