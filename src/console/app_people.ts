@@ -59,7 +59,7 @@ function renderNone(slug: string, { search, after }: PeopleQuery): Html {
   if (search !== "") return renderEmpty("Nobody with a role here has such an address or name.");
   if (after !== "") return renderEmpty("There is nobody else.");
   return renderEmpty(
-    html`Nobody has a role on this app yet, so nobody can open it. By command: <code>rowhouse admin grant ada@example.org ${slug} member</code>`,
+    html`Nobody has a role on this app yet, so only administrators can open it. By command: <code>rowhouse admin grant ada@example.org ${slug} member</code>`,
     renderLink("Add a person", `${toAppPath(slug)}/add-person`, "primary"),
   );
 }

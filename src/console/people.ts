@@ -60,7 +60,9 @@ function renderPeople(people: readonly ConsolePerson[], now: number): Html {
       renderState(person),
       person.consoleRole !== null && toRoleWords(person.consoleRole),
       person.apps,
-      renderTime(person.lastSeenAt, now),
+      person.lastSeenAt === null
+        ? html`<span class="quiet">not signed in</span>`
+        : renderTime(person.lastSeenAt, now),
     ]),
   );
 }

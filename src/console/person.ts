@@ -50,7 +50,11 @@ function renderFacts(shown: ShownPerson, now: number): Html {
   const path = toPersonPath(person.id);
   const isFree = findHindrance(shown) === undefined;
   const facts: { name: string; text: Part; act?: Part }[] = [
-    { name: "Address", text: renderCopied("address", person.email) },
+    {
+      name: "Address",
+      text: html`<span id="address">${renderText(person.email)}</span>`,
+      act: renderCopyButton("address", "the address"),
+    },
     {
       name: "State",
       text: html`${renderState(person)}${person.id === me.id && html` <span class="quiet">(this is you)</span>`}`,
@@ -58,7 +62,7 @@ function renderFacts(shown: ShownPerson, now: number): Html {
     {
       name: "Password",
       text: renderPassword(shown, now),
-      act: isFree && person.disabledAt === null && renderLink("New link", `${path}/password-link`),
+      act: isFree && person.disabledAt === null && renderSmall("New link", `${path}/password-link`),
     },
     {
       name: "Console role",
@@ -66,16 +70,20 @@ function renderFacts(shown: ShownPerson, now: number): Html {
         person.consoleRole === null
           ? html`<span class="quiet">none</span>`
           : toRoleWords(person.consoleRole),
-      act: me.role === "super_admin" && renderLink("Change", `${path}/console-role`),
+      act: me.role === "super_admin" && renderSmall("Change", `${path}/console-role`),
     },
-    { name: "Since", text: renderTime(person.createdAt, now) },
-    { name: "Id", text: renderCopied("id", person.id) },
+    { name: "Created", text: renderTime(person.createdAt, now) },
+    {
+      name: "Id",
+      text: html`<code id="id">${person.id}</code>`,
+      act: renderCopyButton("id", "the id"),
+    },
   ];
   return html`<section class="sheet" aria-label="Account"><dl class="facts">${facts.map(({ name, text, act }) => html`<div><dt>${name}</dt><dd>${text}</dd>${act !== undefined && act !== false && html`<dd class="facts-act">${act}</dd>`}</div>`)}</dl></section>`;
 }
 
-function renderCopied(what: string, text: string): Html {
-  return html`<span id="${what}">${renderText(text)}</span>${renderCopyButton(what, `the ${what}`)}`;
+function renderSmall(name: string, path: string): Html {
+  return html`<a class="button button-quiet button-small" href="${path}">${name}</a>`;
 }
 
 function renderPassword({ person }: ShownPerson, now: number): Part {
@@ -93,7 +101,8 @@ function renderGrants({ person, grants }: ShownPerson, now: number): Part {
     person.consoleRole !== null &&
       html`<p class="quiet">With a Console role, this person is <code>admin</code> on every app, whatever is listed here.</p>`,
     shown.length === 0
-      ? renderEmpty("No role on any app: this person can sign in, and open none.")
+      ? person.consoleRole === null &&
+        renderEmpty("No role on any app: this person can sign in, and open none.")
       : renderTable(
           "Apps",
           [
@@ -171,9 +180,9 @@ function renderEnd(shown: ShownPerson): Html {
   return html`<section class="sheet" aria-labelledby="end"><h2 id="end">${isDisabled ? "Enable or delete" : "Disable or delete"}</h2>
 ${
   hindrance === undefined
-    ? html`<p class="quiet">${isDisabled ? "Nobody can sign in to this account. Its roles are kept." : "Who is disabled is signed out everywhere at once and cannot sign in; roles are kept."} Deleting takes the account with its roles and sessions; the audit log keeps the id alone.</p>
+    ? html`<p class="quiet">${isDisabled ? "Nobody can sign in to this account. Its roles are kept." : "Disabling signs the person out everywhere at once, and keeps the roles for later."} Deleting takes the account with its roles and sessions; the audit log keeps the id alone.</p>
 <div class="act-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`)}${renderLink("Delete", `${path}/delete`, "danger")}</div>`
-    : html`<p>${renderText(hindrance)}</p>`
+    : html`<p>${hindrance}</p>`
 }
 <p class="sheet-foot"><a href="${log}">What was done to this person</a></p></section>`;
 }

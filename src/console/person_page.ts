@@ -12,7 +12,7 @@ import {
   showConsolePerson,
 } from "../accounts/mod.ts";
 import { readParameters, splitTarget, toTarget } from "../http/mod.ts";
-import { answerSeeOther, html, type Part } from "../pages/mod.ts";
+import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerToSignIn, type Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
@@ -40,22 +40,22 @@ export async function readPerson({ deps, cookies, context }: Visit): Promise<Sho
 }
 
 /** Why an administrator cannot change an account, if so. */
-export function findHindrance({ me, person }: ShownPerson): string | undefined {
+export function findHindrance({ me, person }: ShownPerson): Html | undefined {
   const mayChange = person.consoleRole === null || person.id === me.id || me.role === "super_admin";
   return mayChange
     ? undefined
-    : `${person.email} has a Console role: only a super_admin changes the account.`;
+    : html`${renderText(person.email)} has a Console role: only a super_admin changes the account.`;
 }
 
 /** Why an account cannot lose its rights, if so. */
-export function findLastHindrance(shown: ShownPerson): string | undefined {
+export function findLastHindrance(shown: ShownPerson): Html | undefined {
   if (!shown.person.isLast) return findHindrance(shown);
-  return `${shown.person.email} is the last super_admin: without one, nobody could give a Console role. Make somebody else a super_admin first.`;
+  return html`${renderText(shown.person.email)} is the last super_admin: without one, nobody could give a Console role here. Make somebody else a super_admin first.`;
 }
 
 export type PersonAct = {
   title: (shown: ShownPerson) => string;
-  hindrance: (shown: ShownPerson) => string | undefined;
+  hindrance: (shown: ShownPerson) => Part;
   form: (shown: ShownPerson, visit: Visit) => Promise<ActForm> | ActForm;
   /** Where to, when it is done. */
   run: (visit: Visit, shown: ShownPerson) => Promise<Response>;
@@ -107,7 +107,7 @@ async function answerAct(
   const body =
     hindrance === undefined
       ? renderForm(visit, await act.form(shown, visit), back)
-      : html`<p>${renderText(hindrance)}</p><p>${renderLink("Back", back)}</p>`;
+      : html`<p>${hindrance}</p><p>${renderLink("Back", back)}</p>`;
   return answerPersonPage({
     me,
     person,

@@ -1,0 +1,156 @@
+/** People in the Console in a real browser: from an invitation to a role in an app and back, accessible in both themes. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { showUser } from "../../src/accounts/mod.ts";
+import type { IdentityClient, SessionState } from "../../src/sdk/identity.ts";
+import {
+  type AppHost,
+  findAxeViolations,
+  openAppHost,
+  openBrowser,
+  openSite,
+  type TestSite,
+} from "../support/browser.ts";
+import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+
+declare const identity: IdentityClient;
+
+const MAIL = "tim@example.org";
+const OWN_PASSWORD = "seven green bottles on a wall";
+
+let site: TestSite;
+let browser: Browser;
+let wiki: AppHost;
+let chief: Person;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+  wiki = await openAppHost(site, "wiki");
+  chief = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
+  site.service.secrets.add(OWN_PASSWORD);
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await wiki.stop();
+  await site.close();
+});
+
+async function signIn(page: Page, path: string): Promise<void> {
+  await page.goto(site.identityUrl + path);
+  await page.fill("#email", chief.email);
+  await page.fill("#password", PASSWORD);
+  await page.click("button[type=submit]");
+  await page.getByRole("navigation", { name: "Console" }).waitFor();
+}
+
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+const follow = (page: Page, name: string) => page.getByRole("link", { name, exact: true }).click();
+const sessionIn = (page: Page): Promise<SessionState> => page.evaluate(() => identity.getSession());
+
+/** The person opens the link, sets the password, and signs in from the app. */
+async function takeUp(page: Page, link: string): Promise<void> {
+  await page.goto(link);
+  await page.fill("#password", OWN_PASSWORD);
+  await page.fill("#password_again", OWN_PASSWORD);
+  await page.click("button[type=submit]");
+  await page.waitForURL(`${site.identityUrl}/password-set**`);
+  await page.goto(wiki.url);
+  await page.evaluate(() => identity.login());
+  await page.waitForURL(`${site.identityUrl}/authorize**`);
+  await page.fill("#email", MAIL);
+  await page.fill("#password", OWN_PASSWORD);
+  await page.click("button[type=submit]");
+  await page.waitForURL(`${wiki.url}/`);
+}
+
+test("invited without JavaScript, somebody opens an app with a role, until it is revoked", async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await signIn(page, "/console/people");
+  await follow(page, "New person");
+  await page.fill("#email", MAIL);
+  await page.fill("#name", "Tim");
+  await page.fill("#app", "wiki");
+  await page.fill("#role", "editor");
+  await press(page, "Create, and show the link");
+  const link = (await page.textContent("#link")) ?? "";
+  site.service.secrets.add(link.split("token=")[1] ?? "");
+
+  const theirs = await browser.newContext();
+  const app = await theirs.newPage();
+  await takeUp(app, link);
+  expect(await sessionIn(app)).toMatchObject({ status: "authenticated", user: { role: "editor" } });
+
+  await follow(page, "I have sent it");
+  await page.getByRole("row", { name: "wiki" }).getByRole("link", { name: "Change" }).click();
+  await page.fill("#role", "reader");
+  await press(page, "Save");
+  await page.getByRole("status").waitFor();
+  expect(await sessionIn(app)).toMatchObject({ user: { role: "reader" } });
+  await page.getByRole("row", { name: "wiki" }).getByRole("link", { name: "Revoke" }).click();
+  await press(page, "Revoke the role");
+  expect((await sessionIn(app)).status).toBe("forbidden");
+  await follow(page, "End all");
+  await press(page, "End all sessions");
+  await page.getByText("Not signed in anywhere").waitFor();
+  expect((await sessionIn(app)).status).toBe("unauthenticated");
+  await Promise.all([context.close(), theirs.close()]);
+});
+
+describe.each([
+  { colorScheme: "light", width: 1280 },
+  { colorScheme: "dark", width: 360 },
+  { colorScheme: "light", width: 360 },
+  { colorScheme: "dark", width: 1280 },
+] as const)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+  let context: BrowserContext;
+  let page: Page;
+  let id: string;
+  beforeAll(async () => {
+    ({ id } = await showUser(site.service.service, MAIL));
+    const viewport = { width, height: 800 };
+    context = await browser.newContext({ colorScheme, viewport, bypassCSP: true });
+    page = await context.newPage();
+    await signIn(page, "/console");
+  });
+  afterAll(() => context.close());
+
+  test("the pages have no accessibility fault and nothing to scroll sideways", async () => {
+    const at = `/console/people/${id}`;
+    for (const path of [
+      "/console/people",
+      "/console/people?q=nobody",
+      "/console/new-person",
+      at,
+      ...["password-link", "console-role", "state", "new-role", "delete", "end-sessions"].map(
+        (act) => `${at}/${act}`,
+      ),
+      `/console/people/${chief.id}`,
+      `/console/people/${chief.id}/state`,
+      "/console/apps/wiki/people",
+      "/console/apps/wiki/add-person",
+      `/console/apps/wiki/people/${id}`,
+    ]) {
+      await page.goto(site.identityUrl + path);
+      expect([path, ...(await findFaults(page))]).toEqual([path]);
+    }
+  });
+
+  test("a refused form and a link on screen have none either", async () => {
+    await page.goto(`${site.identityUrl}/console/new-person`);
+    await page.fill("#email", MAIL);
+    await press(page, "Create, and show the link");
+    await page.getByRole("alert").waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await page.goto(`${site.identityUrl}/console/people/${id}/password-link`);
+    await press(page, "Make the link");
+    const link = (await page.textContent("#link")) ?? "";
+    site.service.secrets.add(link.split("token=")[1] ?? "");
+    await page.getByRole("button", { name: "Copy the link" }).waitFor();
+    expect(await findFaults(page)).toEqual([]);
+  });
+});
+
+async function findFaults(page: Page): Promise<unknown[]> {
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  return [...(await findAxeViolations(page)), ...(overflow > 0 ? [{ overflow }] : [])];
+}
