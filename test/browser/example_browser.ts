@@ -91,13 +91,15 @@ test("a person signs in, adds a todo, ticks it off and deletes it", async () => 
   const page = await (await browser.newContext()).newPage();
   await signIn(page, file.user);
   await page.waitForSelector("text=Dev Person");
-  await page.fill("#title", '<b>Milk</b> & "bread"');
-  await page.getByRole("button", { name: "Add" }).click();
+  await page.waitForSelector("#title:focus");
+  await page.keyboard.type('<b>Milk</b> & "bread"');
+  await page.keyboard.press("Enter");
   await page.waitForSelector("li label");
   expect(await page.textContent("li label")).toBe('<b>Milk</b> & "bread"');
   expect(await listRows()).toMatchObject([{ title: '<b>Milk</b> & "bread"', status: "open" }]);
   await page.click("li input[type=checkbox]");
   await page.waitForSelector("li label.done");
+  expect(await focused(page)).toStartWith("todo-");
   expect(await listRows()).toMatchObject([{ status: "done" }]);
   await page.getByRole("button", { name: /^Delete/ }).click();
   await page.waitForSelector("text=Nothing to do");
@@ -126,6 +128,11 @@ async function runAdmin(...words: string[]): Promise<void> {
   expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, ""]);
 }
 
+/** What the next key goes to. */
+function focused(page: Page): Promise<string | null | undefined> {
+  return page.evaluate(() => document.activeElement?.id || document.activeElement?.textContent);
+}
+
 /** Every look of the app, and how to get it. */
 const LOOKS: readonly { name: string; open: (page: Page) => Promise<unknown> }[] = [
   {
@@ -148,6 +155,14 @@ const LOOKS: readonly { name: string; open: (page: Page) => Promise<unknown> }[]
     },
   },
   {
+    name: "at an unknown address",
+    open: async (page) => {
+      const answer = await page.goto(`${appUrl}/no/such/page`);
+      expect(answer?.status()).toBe(404);
+      await page.getByRole("link", { name: "To your list" }).waitFor();
+    },
+  },
+  {
     name: "without a role",
     open: async (page) => {
       await signIn(page, file.user);
@@ -155,6 +170,7 @@ const LOOKS: readonly { name: string; open: (page: Page) => Promise<unknown> }[]
       try {
         await page.reload();
         await page.waitForSelector("text=nobody has given you a role");
+        expect(await focused(page)).toBe("Try again");
       } finally {
         await runAdmin("grant", file.user.email, file.app, "member");
       }

@@ -32,7 +32,7 @@ export function makeTodoServer(
     if (!pathname.startsWith("/api/")) {
       const isRead = request.method === "GET" || request.method === "HEAD";
       return isRead
-        ? servePage(options.pages, pathname)
+        ? servePage(options.pages, request, pathname)
         : answer(405, { message: "Pages are read" });
     }
     const refusal = refuseOrigin(request, options.origin) ?? (await refusePerson(request, options));
@@ -107,15 +107,22 @@ const PAGE_HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
-async function servePage(pages: string, pathname: string): Promise<Response> {
+async function servePage(pages: string, request: Request, pathname: string): Promise<Response> {
   const path = normalize(join(pages, pathname === "/" ? "index.html" : pathname));
   const file = Bun.file(path);
-  if (!path.startsWith(pages + sep) || !(await file.exists()))
-    return answer(404, { message: "There is no such page" });
+  if (!path.startsWith(pages + sep) || !(await file.exists())) return answerMissing(pages, request);
   const cache = pathname.startsWith("/assets/")
     ? "public, max-age=31536000, immutable"
     : "no-cache";
   return new Response(file, { headers: { ...PAGE_HEADERS, "cache-control": cache } });
+}
+
+/** Who follows a link gets the page, which says that there is nothing at its address. */
+function answerMissing(pages: string, request: Request): Response {
+  if (request.headers.get("accept")?.includes("text/html") !== true)
+    return answer(404, { message: "There is no such page" });
+  const headers = { ...PAGE_HEADERS, "cache-control": "no-store" };
+  return new Response(Bun.file(join(pages, "index.html")), { status: 404, headers });
 }
 
 function answer(status: number, body: unknown): Response {

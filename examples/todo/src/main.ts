@@ -12,13 +12,14 @@ try {
   await show();
 } catch {
   // Neither signed in nor signed out is known: saying so is all there is, and the person may try again.
-  main.replaceChildren(
-    element("p", { class: "notice" }, "The service does not answer right now."),
-    element("button", { type: "button", onclick: () => location.reload() }, "Try again"),
+  showWithButton(
+    [element("p", { class: "notice" }, "The service does not answer right now.")],
+    makeRetry(),
   );
 }
 
 async function show(): Promise<void> {
+  if (location.pathname !== "/") return showMissing();
   const session = await identity.getSession();
   if (session.status === "unauthenticated") return showDoor();
   showPerson(session.user);
@@ -27,8 +28,8 @@ async function show(): Promise<void> {
 }
 
 function showDoor(): void {
-  main.replaceChildren(
-    element("p", {}, "Sign in to see your list."),
+  showWithButton(
+    [element("p", {}, "Sign in to see your list.")],
     element(
       "button",
       { type: "button", class: "main", onclick: () => identity.login() },
@@ -38,14 +39,29 @@ function showDoor(): void {
 }
 
 function showRefusal(): void {
-  main.replaceChildren(
-    element(
-      "p",
-      { class: "notice" },
-      "You are signed in, but nobody has given you a role on this app yet.",
-    ),
-    element("p", { class: "quiet" }, "Ask an administrator, then load this page again."),
+  const says = "You are signed in, but nobody has given you a role on this app yet.";
+  const todo = "Ask an administrator; then try again.";
+  showWithButton(
+    [element("p", { class: "notice" }, says), element("p", { class: "quiet" }, todo)],
+    makeRetry(),
   );
+}
+
+function showMissing(): void {
+  main.replaceChildren(
+    element("p", {}, "There is no page at this address."),
+    element("p", {}, element("a", { href: "/" }, "To your list")),
+  );
+}
+
+function makeRetry(): HTMLButtonElement {
+  return element("button", { type: "button", onclick: () => location.reload() }, "Try again");
+}
+
+/** The button has the focus: it is the one thing to do here. */
+function showWithButton(texts: readonly HTMLElement[], button: HTMLButtonElement): void {
+  main.replaceChildren(...texts, button);
+  button.focus();
 }
 
 function showPerson(user: IdentityUser): void {

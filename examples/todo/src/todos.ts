@@ -14,7 +14,12 @@ export async function showTodos(place: HTMLElement): Promise<void> {
     autocomplete: "off",
     placeholder: "What is to be done?",
   });
-  const refresh = async () => showRows(list, await listTodos(), act);
+  const refresh = async () => {
+    const focused = document.activeElement?.id;
+    showRows(list, await listTodos(), act);
+    // Rows are made anew: the focus returns to where it was, or to the next thing to type.
+    (document.getElementById(focused || title.id) ?? title).focus();
+  };
   const act = (change: () => Promise<unknown>) => perform(notice, change, refresh);
   const form = element(
     "form",
@@ -74,6 +79,8 @@ function showRow(todo: Todo, act: Act): HTMLElement {
       "button",
       {
         type: "button",
+        id: `delete-${todo.id}`,
+        class: "delete",
         "aria-label": `Delete ${todo.title}`,
         onclick: () => void act(() => deleteTodo(todo)),
       },
