@@ -19,7 +19,9 @@ type Purpose =
   | "set-password link"
   | "password"
   | "sign-in"
-  | "device";
+  | "device"
+  | "provider link"
+  | "provider state";
 
 export type IdentitySecret = {
   /** Stored with each value that was made with the secret; reveals nothing about it. */

@@ -153,6 +153,23 @@ export {
   type ShownUser,
   showUser,
 } from "./people_lists.ts";
+export {
+  createLinked,
+  findProviderPerson,
+  type Linked,
+  type LinkOutcome,
+  linkInvited,
+  linkOwnProvider,
+  listLinks,
+  type ProviderPerson,
+  type Subject,
+  unlinkOwnProvider,
+} from "./provider_links.ts";
+export {
+  beginProviderSignIn,
+  finishProviderSignIn,
+  noteRefusedSignIn,
+} from "./provider_sign_ins.ts";
 export { isIdText, isSecretText, makeSecret, toDigest } from "./secret_text.ts";
 export {
   type CookieKind,

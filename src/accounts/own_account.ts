@@ -46,7 +46,7 @@ export type OwnAccount = {
 
 /** @throws {NotSignedIn} */
 export async function readOwnAccount(deps: OwnDeps, shown: ShownByVisitor): Promise<OwnAccount> {
-  const [row] = await call<{ account: string }>(deps, shown, {
+  const [row] = await callOwn<{ account: string }>(deps, shown, {
     text: "select rowhouse.read_own_account($1, $2, $3, $4)::text as account",
     retry: "safe",
   });
@@ -65,7 +65,7 @@ export async function changeOwnProfile(
   shown: ShownByVisitor,
   { displayName, avatarUrl }: OwnProfile,
 ): Promise<void> {
-  await call(deps, shown, {
+  await callOwn(deps, shown, {
     text: "select rowhouse.change_own_profile($1, $2, $3, $4, $5, $6)",
     values: [displayName, avatarUrl],
     retry: "unsafe",
@@ -78,7 +78,7 @@ export async function endOwnSessions(
   shown: ShownByVisitor,
   sessionId: string | undefined,
 ): Promise<number> {
-  const [row] = await call<{ ended: number }>(deps, shown, {
+  const [row] = await callOwn<{ ended: number }>(deps, shown, {
     text: "select rowhouse.end_own_sessions($1, $2, $3, $4, $5) as ended",
     values: [sessionId ?? null],
     retry: "unsafe",
@@ -106,7 +106,7 @@ export async function changeOwnPassword(
 ): Promise<boolean> {
   const { password, session } = change;
   const keys = toKeys(change.attempt);
-  const [row] = await call<{ is_done: boolean }>(deps, shown, {
+  const [row] = await callOwn<{ is_done: boolean }>(deps, shown, {
     text: `select rowhouse.change_own_password($1, $2, $3, $4, decode($5, 'hex'), $6, decode($7, 'hex'), $8, $9,
       decode($10, 'hex'), decode($11, 'hex'), $12, $13, $14, string_to_array($15, ','), $16, $17) as is_done`,
     values: [
@@ -136,7 +136,7 @@ type OwnCall = {
   retry: "safe" | "unsafe";
 };
 
-async function call<Row>(
+export async function callOwn<Row>(
   { db, sessionIdleS }: OwnDeps,
   { session, identity, from }: ShownByVisitor,
   { text, values = [], retry }: OwnCall,

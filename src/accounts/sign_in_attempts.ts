@@ -138,6 +138,20 @@ export type Keys = { address: string; clients: string[]; clientBounds: number[];
 
 /** Digests, because people type passwords into the wrong field, and these must not end up in a table of counters. */
 export function toKeys({ email, address, device }: AttemptFrom): Keys {
+  const clients = toClientKeys("client", address);
+  return {
+    address: `address ${toDigest(email)}`,
+    clients: clients.keys,
+    clientBounds: clients.bounds,
+    device: `device ${toDigest(`${device?.id ?? ""} ${email}`)}`,
+  };
+}
+
+/** The counters of a client as itself and as the networks that it is part of, and how many attempts each allows. */
+export function toClientKeys(
+  kind: "client" | "provider client",
+  address: string,
+): { keys: string[]; bounds: number[] } {
   const networks = CLIENTS.map(([prefixLength, bound]) => ({
     network: toClientNetwork(address, prefixLength),
     bound,
@@ -147,10 +161,8 @@ export function toKeys({ email, address, device }: AttemptFrom): Keys {
     ({ network }, at) => at === 0 || network !== networks[0]?.network,
   );
   return {
-    address: `address ${toDigest(email)}`,
-    clients: clients.map(({ network }) => `client ${toDigest(network)}`),
-    clientBounds: clients.map(({ bound }) => bound),
-    device: `device ${toDigest(`${device?.id ?? ""} ${email}`)}`,
+    keys: clients.map(({ network }) => `${kind} ${toDigest(network)}`),
+    bounds: clients.map(({ bound }) => bound),
   };
 }
 

@@ -30,7 +30,6 @@ export type ConsolePageDeps = PageDeps & {
   /** Unset: there is no Console. */
   consoleDb: Database | undefined;
   keyPrefix: string;
-  makeId: () => string;
   /** Sends a request to the gateway, whatever its origin; unset where the gateway's address is unknown. */
   callApi: ((request: Request) => Promise<Response>) | undefined;
   /** Keys for rows, by a digest of who uses them for what. */

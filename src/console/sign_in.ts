@@ -1,12 +1,12 @@
 /** The sign-in of the Console: first, or again before a sensitive act; then back to the page that asked for it. @module */
-import { type RequestContext, readForm, readParameters } from "../http/mod.ts";
+import { type RequestContext, readForm } from "../http/mod.ts";
 import {
   answerSignIn,
   answerSignInForm,
-  CONSOLE_PATH,
-  CONSOLE_SIGN_IN_PATH,
+  readConsoleReturn,
   readSessionOfPage,
   type SignInTarget,
+  toConsoleSignIn,
 } from "../identity/mod.ts";
 import { Problem } from "../problem.ts";
 import type { ConsolePageDeps } from "./enter.ts";
@@ -40,15 +40,6 @@ function checkConsole({ consoleDb }: ConsolePageDeps): void {
 }
 
 function toTarget({ query }: RequestContext): SignInTarget {
-  const location = readReturn(query);
-  return { action: `${CONSOLE_SIGN_IN_PATH}?${new URLSearchParams({ to: location })}`, location };
-}
-
-/** A page of the Console and nothing else: no other host, and no path that a browser reads as one. */
-const OWN_PAGE = /^\/console(\/[a-z0-9_-]+)*(\?[\w.~%&=+-]*)?$/;
-
-function readReturn(query: string): string {
-  for (const [name, value] of readParameters(query))
-    if (name === "to" && OWN_PAGE.test(value)) return value;
-  return CONSOLE_PATH;
+  const location = readConsoleReturn(query);
+  return { action: toConsoleSignIn(location), location };
 }

@@ -4,21 +4,17 @@
  *
  * @module
  */
-import { APP_SLUG, type AppTargets } from "../accounts/mod.ts";
 import { type RequestContext, readCookies, readForm, toSetCookie } from "../http/mod.ts";
 import { answerPage, answerSeeOther, html } from "../pages/mod.ts";
-import { Problem } from "../problem.ts";
+import { checkAuthorizeQuery, readAuthorizeQuery } from "./authorize_query.ts";
 import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
 import { AUTHORIZE_PATH, LOGIN_PATH } from "./paths.ts";
-import { readRedirectUri } from "./redirect_uri.ts";
 import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
 /** Counts how often an app has sent its visitor back here without a pause. */
 const RETURNS_COOKIE = "__Host-rowhouse_returns";
 const MAX_RETURNS = 5;
 const PAUSE_S = 20;
-
-type AuthorizeQuery = { slug: string; redirectUri: string };
 
 /** The form, or the way back for whoever is signed in. */
 export async function answerAuthorize(deps: PageDeps, context: RequestContext): Promise<Response> {
@@ -43,39 +39,6 @@ export async function answerAuthorizeForm(
   const { app, href } = checkAuthorizeQuery(authorizeQuery, session.app);
   const target = toSignInTarget(deps, { query: context.query, slug: app.slug, href });
   return await answerSignIn(deps, context, { target, fields });
-}
-
-/** @throws {Problem} invalid_request — `app` or `redirect_uri` missing, given twice or malformed */
-function readAuthorizeQuery(query: string): AuthorizeQuery {
-  const parameters = new URLSearchParams(query);
-  const [slug, ...moreSlugs] = parameters.getAll("app");
-  const [redirectUri, ...moreUris] = parameters.getAll("redirect_uri");
-  if (slug === undefined || moreSlugs.length > 0 || !APP_SLUG.test(slug))
-    throw refuse("The link does not say clearly which app you came from.");
-  if (redirectUri === undefined || moreUris.length > 0)
-    throw refuse("The link does not say clearly where to send you back to.");
-  return { slug, redirectUri };
-}
-
-/** @throws {Problem} unknown_app; invalid_request — the app has not registered where to return to */
-function checkAuthorizeQuery(
-  { redirectUri }: AuthorizeQuery,
-  app: AppTargets | undefined,
-): { app: AppTargets; href: string } {
-  if (app === undefined) throw new Problem("unknown_app");
-  const href = readRedirectUri(redirectUri, app.targets);
-  if (href === undefined) throw refuseReturn();
-  return { app, href };
-}
-
-function refuseReturn(): Problem {
-  return refuse(
-    "The app has not registered the address that this link would send you back to. You have not been signed in, and nothing was sent there.",
-  );
-}
-
-function refuse(message: string): Problem {
-  return new Problem("invalid_request", { message });
 }
 
 type SignInTargetOptions = { query: string; slug: string; href: string };

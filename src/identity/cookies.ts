@@ -21,6 +21,7 @@ import {
   LOGIN_PATH,
   LOGOUT_PATH,
   ME_PATH,
+  OIDC_PATH,
   SET_PASSWORD_PATH,
   SIGN_OUT_PATH,
   withParents,
@@ -46,6 +47,7 @@ const PAGE_PATHS = withParents([
   SIGN_OUT_PATH,
   SET_PASSWORD_PATH,
   CONSOLE_SIGN_IN_PATH,
+  OIDC_PATH,
 ]);
 
 /** The presented sessions of the shared cookie, as the database is asked about them. */

@@ -5,6 +5,7 @@ export {
   authCorsHeaders,
   authRoutes,
 } from "./auth_routes.ts";
+export { readConsoleReturn, toConsoleSignIn } from "./console_return.ts";
 export { DEVICE_COOKIE, IDENTITY_COOKIE, readPageCookies, SESSION_COOKIE } from "./cookies.ts";
 export { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
 export { type Hashing, makeHashing } from "./hashing.ts";
@@ -15,6 +16,7 @@ export { type PasswordDeps, setPasswordByLink } from "./password_record.ts";
 export { AUTH_PATH, CONSOLE_PATH, CONSOLE_SIGN_IN_PATH, LOGIN_PATH } from "./paths.ts";
 export { answerProblemPage } from "./problem_page.ts";
 export type { ProviderSettings } from "./provider_settings.ts";
+export { makeProviders } from "./providers.ts";
 export {
   DEFAULT_SETTINGS,
   type IdentitySettings,

@@ -5,6 +5,7 @@ import type { RequestContext } from "../http/mod.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import { readPageCookies } from "./cookies.ts";
 import type { Hashing } from "./hashing.ts";
+import type { Providers } from "./providers.ts";
 import type { IdentitySettings } from "./settings.ts";
 
 export type PageDeps = {
@@ -15,6 +16,9 @@ export type PageDeps = {
   identitySecrets: IdentitySecrets;
   hashing: Hashing;
   randomBytes: RandomBytes;
+  /** With whom people may sign in besides by a password. */
+  providers: Providers;
+  makeId: () => string;
   /** Milliseconds since 1970. */
   now: () => number;
 };

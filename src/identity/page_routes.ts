@@ -14,10 +14,13 @@ import {
   ACCOUNT_SESSIONS_PATH,
   AUTHORIZE_PATH,
   LOGIN_PATH,
+  OIDC_PATH,
   PASSWORD_SET_PATH,
   SET_PASSWORD_PATH,
   SIGN_OUT_PATH,
 } from "./paths.ts";
+import { answerProviderCallback } from "./provider_callback.ts";
+import { answerProviderStart } from "./provider_start.ts";
 import { answerPasswordSet, answerSetPassword, answerSetPasswordForm } from "./set_password.ts";
 
 export const pageRoutes: readonly Route<PageDeps>[] = [
@@ -33,6 +36,13 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
   { method: "GET", path: SET_PASSWORD_PATH, access: "open", handle: answerSetPassword },
   { method: "POST", path: SET_PASSWORD_PATH, access: "open", handle: answerSetPasswordForm },
   { method: "GET", path: PASSWORD_SET_PATH, access: "open", handle: answerPasswordSet },
+  { method: "GET", path: `${OIDC_PATH}/:provider`, access: "open", handle: answerProviderStart },
+  {
+    method: "GET",
+    path: `${OIDC_PATH}/:provider/callback`,
+    access: "open",
+    handle: answerProviderCallback,
+  },
   ...assetRoutes,
 ];
 

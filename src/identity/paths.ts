@@ -14,6 +14,9 @@ export const SIGN_OUT_PATH = "/sign-out";
 export const SET_PASSWORD_PATH = "/set-password";
 export const PASSWORD_SET_PATH = "/password-set";
 
+/** Below it are, for each provider by name, where a sign-in with it starts and where it sends people back to. */
+export const OIDC_PATH = "/oidc";
+
 /** Below it are the pages of the Console, to which the same cookies are sent. */
 export const CONSOLE_PATH = "/console";
 export const CONSOLE_SIGN_IN_PATH = `${CONSOLE_PATH}/sign-in`;

@@ -16,6 +16,8 @@ export type IdentitySettings = {
   sessionMaxS: number;
   /** With whom people may sign in besides by a password. */
   providers: readonly ProviderSettings[];
+  /** How long a provider may take for one answer. */
+  providerTimeoutS: number;
 };
 
 export const DEFAULT_SETTINGS: IdentitySettings = {
@@ -25,6 +27,7 @@ export const DEFAULT_SETTINGS: IdentitySettings = {
   sessionIdleS: DAY_S,
   sessionMaxS: 7 * DAY_S,
   providers: [],
+  providerTimeoutS: 5,
 };
 
 /** Which of the service's hosts a request is for, by the `Host` header alone: nothing that a caller forwards is believed. With

@@ -12,6 +12,7 @@ import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { clearPages } from "./cookies.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
+import { renderProviders } from "./provider_buttons.ts";
 import { type SignIn, signIn } from "./sign_in.ts";
 
 export type SignInTarget = {
@@ -38,7 +39,7 @@ export function answerSignInForm(
   const { token, cookies } = makeFormToken(request, deps.randomBytes);
   const cleared = target.isConflict ? clearPages(deps.identity) : [];
   const { email, remark } = target;
-  return answerForm(target, {
+  return answerForm(deps, target, {
     token,
     cookies: [...cookies, ...cleared],
     status: 200,
@@ -58,7 +59,7 @@ export async function answerSignIn(
   const result = await signIn(deps, context, { email, password: fields.get("password") ?? "" });
   if (result.kind === "done") return answerSeeOther(target.location, { cookies: result.cookies });
   const { token, cookies } = makeFormToken(context.request, deps.randomBytes);
-  return answerForm(target, { token, cookies, email, ...toTrouble(result) });
+  return answerForm(deps, target, { token, cookies, email, ...toTrouble(result) });
 }
 
 type Trouble = {
@@ -105,12 +106,13 @@ type FormState = Trouble & {
   remark?: string;
 };
 
-function answerForm(target: SignInTarget, state: FormState): Response {
+function answerForm(deps: PageDeps, target: SignInTarget, state: FormState): Response {
   const body = html`
 <h1>Sign in</h1>
 ${renderLead(target)}
 ${state.remark !== undefined && renderNotice("remark", state.remark)}
 ${state.notice !== undefined && renderNotice("fault", state.notice)}
+${renderProviders(deps.providers, target.action)}
 ${renderForm({
   action: target.action,
   token: { name: TOKEN_FIELD, value: state.token },

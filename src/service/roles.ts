@@ -21,7 +21,13 @@ import {
   makeVerify,
   type Peer,
 } from "../gateway/mod.ts";
-import { type IdentitySettings, isHttps, makeHashing, toVirtualHost } from "../identity/mod.ts";
+import {
+  type IdentitySettings,
+  isHttps,
+  makeHashing,
+  makeProviders,
+  toVirtualHost,
+} from "../identity/mod.ts";
 import { makePlanning, PUSH_LIMITS, type PushLimits } from "../push/mod.ts";
 import type { Role } from "../role.ts";
 import { systemRandomBytes } from "../std/random_text.ts";
@@ -229,6 +235,11 @@ function makeIdentityDeps(
     origins,
     identitySecrets: makeIdentitySecrets(options.identitySecrets ?? []),
     hashing: makeHashing(),
+    providers: makeProviders(identity.providers, {
+      now: shared.now,
+      log: shared.log,
+      timeoutS: identity.providerTimeoutS,
+    }),
     randomBytes: systemRandomBytes,
     checkReady,
     callApi: makeCallGateway(options, identity.publicUrl),

@@ -146,7 +146,7 @@ describe("is refused, and nothing changes:", () => {
     },
     {
       name: "a sign-in of ten minutes ago",
-      make: () => change("created_at = now() - interval '10 minutes'"),
+      make: () => change("proven_at = now() - interval '10 minutes'"),
     },
     {
       name: "a session that was not used for long",

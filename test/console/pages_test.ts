@@ -157,7 +157,7 @@ test.each([
 describe("a sensitive act ten minutes after the sign-in", () => {
   const age = () =>
     write(
-      `update rowhouse.sessions set created_at = now() - interval '10 minutes' where user_id = '${admin.id}'`,
+      `update rowhouse.sessions set proven_at = now() - interval '10 minutes' where user_id = '${admin.id}'`,
     );
 
   test("asks for the password again, and returns to the act", async () => {

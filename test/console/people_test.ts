@@ -357,7 +357,7 @@ test("acts on people ask for the password again ten minutes after the sign-in; l
   const [id = ""] = (jar.get("__Secure-rowhouse_session") ?? "").split(".");
   const { text } = await visit(service, jar, "/console/new-person");
   await write(
-    `update rowhouse.sessions set created_at = now() - interval '10 minutes' where user_id = '${chief.id}'`,
+    `update rowhouse.sessions set proven_at = now() - interval '10 minutes' where user_id = '${chief.id}'`,
   );
   const fields = { ...readHidden(text), typed_address: person.email, email: newEmail() };
   const role = `/console/apps/${app.slug}/people/${person.id}`;

@@ -20,6 +20,16 @@ const VISITORS = [
 ] as const;
 type Visitor = (typeof VISITORS)[number];
 
+const AWAY = {
+  name: "away",
+  issuer: "http://localhost:1",
+  clientId: "matrix",
+  clientSecret: "secret of the matrix",
+  label: "Away",
+  trustedDomains: ["example.org"],
+  creates: true,
+};
+
 const all = (status: number) => VISITORS.map(() => status);
 /** A key opens it, no cookie does; without rows the key meets what `status` says. */
 const keyOnly = (status: number) =>
@@ -69,6 +79,9 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   "GET /set-password": { want: all(404) },
   "POST /set-password": { want: all(403) },
   "GET /password-set": { want: all(200) },
+  // The provider is away; nobody has started a sign-in with it.
+  "GET /oidc/:provider": { path: "/oidc/away", want: all(503) },
+  "GET /oidc/:provider/callback": { path: "/oidc/away/callback?code=x&state=x", want: all(400) },
 };
 /** The Console sends who is not signed in to sign in, and tells who is no administrator that this is not for them. */
 const CONSOLE = [303, 303, 303, 403, 403, 200, 200, 303];
@@ -100,7 +113,9 @@ let app: TestApp;
 let jars: Map<Visitor, Jar>;
 let personId: string;
 beforeAll(async () => {
-  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  service = await openTestService({
+    identity: () => ({ cookieDomain: "example.org", providers: [AWAY] }),
+  });
   app = await service.makeApp(undefined, {
     slug: "matrix",
     origins: ["https://matrix.example.org"],

@@ -20,7 +20,7 @@ declare
   who uuid;
   signed_in_at timestamptz;
 begin
-  select users.id, sessions.created_at into who, signed_in_at
+  select users.id, sessions.proven_at into who, signed_in_at
   from rowhouse.sessions join rowhouse.users on users.id = sessions.user_id
   where sessions.id = own and users.disabled_at is null and users.console_role in (needed, 'super_admin')
   for share;

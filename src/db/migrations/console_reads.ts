@@ -14,7 +14,7 @@ set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('id', id, 'email', email, 'displayName', display_name, 'role', console_role,
     'isFresh', exists (select from rowhouse.sessions where user_id = who
       and id in (select split_part(text, '.', 1) from unnest(string_to_array(session_shown, ',')) as text)
-      and created_at > clock_timestamp() - interval '10 minutes'))
+      and proven_at > clock_timestamp() - interval '10 minutes'))
   from rowhouse.users where id = who
 $$;
 

@@ -20,6 +20,7 @@ import { KEYS } from "./keys.ts";
 import { OWN_ACCOUNT } from "./own_account.ts";
 import { PEOPLE } from "./people.ts";
 import { PEOPLE_ACTS } from "./people_acts.ts";
+import { PROVIDERS } from "./providers.ts";
 import { PUSH } from "./push.ts";
 import { ROLES } from "./roles.ts";
 import { ROWS } from "./rows.ts";
@@ -47,6 +48,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       THROTTLE,
       STATISTICS,
       OWN_ACCOUNT,
+      PROVIDERS,
       CONSOLE,
       PUSH,
       ROWS,

@@ -7,7 +7,7 @@
 import { SIGNALS } from "../signals.ts";
 import { SHOWN } from "./console_function.ts";
 
-type OwnFunction = {
+export type OwnFunction = {
   /** Without its schema. */
   name: string;
   /** What it takes after what the browser shows. */
@@ -18,7 +18,14 @@ type OwnFunction = {
   body: string;
 };
 
-function defineOwnFunction({ name, takes, returns, declares = "", body }: OwnFunction): string {
+/** Its definition and its grant. */
+export function defineOwnFunction({
+  name,
+  takes,
+  returns,
+  declares = "",
+  body,
+}: OwnFunction): string {
   const signature = `rowhouse.${name}(${SHOWN}${takes === undefined ? "" : `, ${takes}`})`;
   return `
 create function ${signature} returns ${returns}

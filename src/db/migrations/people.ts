@@ -54,6 +54,8 @@ create table rowhouse.sessions (
   address text check (length(address) <= 64),
   created_at timestamptz not null default now(),
   last_seen_at timestamptz not null default now(),
+  -- When the person last proved who it is: now, for a password; for a provider when it says so, which may be long ago.
+  proven_at timestamptz not null default now(),
   expires_at timestamptz not null
 );
 create index sessions__user_id__idx on rowhouse.sessions (user_id);
@@ -127,6 +129,24 @@ end
 $$;
 grant execute on function rowhouse.sweep_audit(integer) to rowhouse_service, rowhouse_identity;
 
+-- A new session in place of those presented.
+create function rowhouse.start_session(
+  who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
+  most_s integer, proven timestamptz, shown_from text, device_name text
+) returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from rowhouse.sessions as old using unnest(string_to_array(presented, ',')) as pair
+  where old.id = split_part(pair, '.', 1)
+    and sha256(decode(split_part(pair, '.', 2), 'hex') || uuid_send(old.user_id)) in (old.session_digest, old.identity_digest);
+  delete from rowhouse.sessions where id in (
+    select id from rowhouse.sessions where expires_at < now() order by expires_at limit 20 for update skip locked);
+  insert into rowhouse.sessions (
+    id, session_digest, identity_digest, secret_id, user_id, device, address, proven_at, expires_at)
+  values (new_id, new_session_digest, new_identity_digest, new_secret_id, who, left(device_name, 80), left(shown_from, 64),
+    proven, now() + make_interval(secs => most_s));
+end
+$$;
+
 -- After the password was right: a new session in place of those presented. False where the person was disabled, or
 -- was given another password, in between; and for whoever cannot show what follows from the hash and the service's
 -- secret: a serving login by itself makes no session, and puts no hash in place of another.
@@ -149,14 +169,9 @@ begin
     update rowhouse.users
     set password_hash = fresh_hash, password_digest = fresh_digest, password_secret_id = fresh_secret_id where id = who;
   end if;
-  delete from rowhouse.sessions as old using unnest(string_to_array(presented, ',')) as pair
-  where old.id = split_part(pair, '.', 1)
-    and sha256(decode(split_part(pair, '.', 2), 'hex') || uuid_send(old.user_id)) in (old.session_digest, old.identity_digest);
-  delete from rowhouse.sessions where id in (
-    select id from rowhouse.sessions where expires_at < now() order by expires_at limit 20 for update skip locked);
-  insert into rowhouse.sessions (id, session_digest, identity_digest, secret_id, user_id, device, address, expires_at)
-  values (new_id, new_session_digest, new_identity_digest, new_secret_id, who, left(device_name, 80), left(shown_from, 64),
-    now() + make_interval(secs => most_s));
+  perform rowhouse.start_session(
+    who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id, most_s, now(),
+    shown_from, device_name);
   -- What was counted is given back, in the order in which it was counted. A known device was counted by itself.
   if device_key is not null then
     delete from rowhouse.throttle where key = device_key;

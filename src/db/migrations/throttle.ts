@@ -58,6 +58,36 @@ end
 $$;
 grant execute on function rowhouse.sweep_throttle(integer) to rowhouse_service, rowhouse_identity;
 
+-- Counts an attempt by all its counters, or says how long to wait and writes nothing: null, if it is counted.
+create function rowhouse.count_attempt(
+  keys text[], bounds integer[], most_global integer, window_s integer
+) returns integer language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  wait integer := rowhouse.sign_in_wait(keys, bounds, most_global, 1);
+begin
+  if wait is null then
+    begin
+      -- One order of classes for everybody, so that two attempts never wait for each other.
+      insert into rowhouse.throttle as counter (key, attempts, ends_at)
+      select key, 1, clock_timestamp() + make_interval(secs => case when key = 'all' then 60 else window_s end)
+      from unnest(keys) with ordinality as wanted (key, place) order by place
+      on conflict (key) do update set
+        attempts = case when counter.ends_at <= clock_timestamp() then 1 else counter.attempts + 1 end,
+        ends_at = case when counter.ends_at <= clock_timestamp() then excluded.ends_at else counter.ends_at end;
+      -- Others may have counted meanwhile; from here on they wait for this attempt.
+      wait := rowhouse.sign_in_wait(keys, bounds, most_global, 0);
+      if wait is not null then
+        raise exception 'counted by others meanwhile' using errcode = '${SIGNALS.signInThrottled}';
+      end if;
+    exception when sqlstate '${SIGNALS.signInThrottled}' then
+      null; -- what was counted is taken back
+    end;
+  end if;
+  return wait;
+end
+$$;
+
 -- Before a password is hashed: counts the attempt, or says how long to wait and writes nothing.
 create function rowhouse.begin_sign_in(
   typed text, address_key text, client_keys text[], device_key text, device_users uuid[],
@@ -81,25 +111,7 @@ begin
     keys := array[device_key];
     bounds := array[most_pair];
   end if;
-  wait := rowhouse.sign_in_wait(keys, bounds, most_global, 1);
-  if wait is null then
-    begin
-      -- One order of classes for everybody, so that two attempts never wait for each other.
-      insert into rowhouse.throttle as counter (key, attempts, ends_at)
-      select key, 1, clock_timestamp() + make_interval(secs => case when key = 'all' then 60 else window_s end)
-      from unnest(keys) with ordinality as wanted (key, place) order by place
-      on conflict (key) do update set
-        attempts = case when counter.ends_at <= clock_timestamp() then 1 else counter.attempts + 1 end,
-        ends_at = case when counter.ends_at <= clock_timestamp() then excluded.ends_at else counter.ends_at end;
-      -- Others may have counted meanwhile; from here on they wait for this attempt.
-      wait := rowhouse.sign_in_wait(keys, bounds, most_global, 0);
-      if wait is not null then
-        raise exception 'counted by others meanwhile' using errcode = '${SIGNALS.signInThrottled}';
-      end if;
-    exception when sqlstate '${SIGNALS.signInThrottled}' then
-      null; -- what was counted is taken back
-    end;
-  end if;
+  wait := rowhouse.count_attempt(keys, bounds, most_global, window_s);
   if wait is not null then
     return query select wait, null::uuid, null::text, null::text, false, is_known;
     return;

@@ -152,7 +152,7 @@ function callOf({ mine, victim }: Pick<World, "mine" | "victim">, jar: Jar, call
 async function ageSession({ service }: World, jar: Jar): Promise<void> {
   const [id = ""] = (jar.get(SESSION_COOKIE) ?? "").split(".");
   await service.service.admin.message(
-    `update rowhouse.sessions set created_at = now() - interval '10 minutes' where id = '${id}'; select 1`,
+    `update rowhouse.sessions set proven_at = now() - interval '10 minutes' where id = '${id}'; select 1`,
   );
 }
 

@@ -1,0 +1,176 @@
+/**
+ * Sign-in by an OpenID Connect provider. A person is (issuer, subject), as the provider says them; never an e-mail address.
+ *
+ * What is stored of a link is a digest of its proof and of the person's id, as of sessions and passwords: the proof follows
+ * from a secret that is in no database, so a row that is written by hand, or copied to another person, signs nobody in. The
+ * functions here keep the rules across rows; whether a provider may be believed is decided before they are called.
+ *
+ * @module
+ */
+import { defineOwnFunction } from "./own_account.ts";
+
+export const PROVIDERS = `
+create table rowhouse.provider_links (
+  issuer text not null check (length(issuer) between 1 and 2048),
+  subject text not null check (length(subject) between 1 and 255),
+  user_id uuid not null references rowhouse.users (id) on delete cascade,
+  digest bytea not null check (length(digest) = 32),
+  secret_id text not null,
+  linked_at timestamptz not null default now(),
+  primary key (issuer, subject),
+  unique (user_id, issuer)
+);
+grant select on rowhouse.provider_links to rowhouse_service, rowhouse_identity;
+
+-- Before anything is asked of a provider: whether this answer of it comes for the first time, and may be tried now.
+create function rowhouse.begin_provider_sign_in(
+  state_key text, client_keys text[], client_bounds integer[], window_s integer
+) returns table (wait_s integer, is_first boolean)
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  wait integer := rowhouse.count_attempt(client_keys, client_bounds, null, window_s);
+begin
+  if wait is not null then
+    return query select wait, true;
+    return;
+  end if;
+  -- It is kept as long as attempts are counted, which is longer than it may be used.
+  insert into rowhouse.throttle (key, attempts, ends_at)
+  values (state_key, 1, clock_timestamp() + make_interval(secs => window_s)) on conflict (key) do nothing;
+  return query select 0, found;
+end
+$$;
+grant execute on function rowhouse.begin_provider_sign_in(text, text[], integer[], integer)
+  to rowhouse_service, rowhouse_identity;
+
+-- After the provider's answer was right: a new session in place of those presented. False where the person was disabled or
+-- unlinked in between, and for whoever cannot show what follows from the link and the service's secret.
+create function rowhouse.finish_provider_sign_in(
+  who uuid, link_issuer text, link_subject text, shown bytea, fresh_digest bytea, fresh_secret_id text, presented text,
+  new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text, most_s integer,
+  proven timestamptz, client_keys text[], provider text, shown_from text, device_name text
+) returns boolean
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  client_key text;
+begin
+  perform from rowhouse.users where id = who and disabled_at is null for no key update;
+  if not found then
+    return false;
+  end if;
+  update rowhouse.provider_links set digest = fresh_digest, secret_id = fresh_secret_id
+  where issuer = link_issuer and subject = link_subject and user_id = who
+    and digest = sha256(shown || uuid_send(who));
+  if not found then
+    return false;
+  end if;
+  perform rowhouse.start_session(
+    who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id, most_s, least(proven, now()),
+    shown_from, device_name);
+  foreach client_key in array client_keys loop
+    update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
+  end loop;
+  perform set_config('rowhouse.client', shown_from, true);
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (who::text, 'sign_in', who, jsonb_build_object('provider', provider));
+  return true;
+end
+$$;
+grant execute on function rowhouse.finish_provider_sign_in(
+  uuid, text, text, bytea, bytea, text, text, text, bytea, bytea, text, integer, timestamptz, text[], text, text, text)
+  to rowhouse_service, rowhouse_identity;
+
+-- Links whoever was invited under this address and has no other way to sign in: no password, no other link. The
+-- invitation's own link ends.
+create function rowhouse.link_invited_person(
+  who uuid, mail text, link_issuer text, link_subject text, new_digest bytea, new_secret_id text, provider text
+) returns boolean
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from rowhouse.users
+  where id = who and email = mail and password_hash is null and disabled_at is null for no key update;
+  if not found or exists (select from rowhouse.provider_links where user_id = who) then
+    return false;
+  end if;
+  insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id)
+  values (link_issuer, link_subject, who, new_digest, new_secret_id) on conflict do nothing;
+  if not found then
+    return false;
+  end if;
+  delete from rowhouse.password_links where user_id = who;
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (who::text, 'link_provider', who, jsonb_build_object('provider', provider));
+  return true;
+end
+$$;
+grant execute on function rowhouse.link_invited_person(uuid, text, text, text, bytea, text, text)
+  to rowhouse_service, rowhouse_identity;
+
+-- A person without any role, who can sign in by the link alone. False where somebody has the address, or the link.
+create function rowhouse.create_linked_person(
+  new_id uuid, mail text, new_name text, link_issuer text, link_subject text, new_digest bytea, new_secret_id text,
+  provider text
+) returns boolean
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from rowhouse.provider_links where issuer = link_issuer and subject = link_subject) then
+    return false;
+  end if;
+  insert into rowhouse.users (id, email, display_name) values (new_id, mail, new_name) on conflict do nothing;
+  if not found then
+    return false;
+  end if;
+  insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id)
+  values (link_issuer, link_subject, new_id, new_digest, new_secret_id);
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values ('sign-in', 'create_user', new_id, jsonb_build_object('provider', provider));
+  return true;
+end
+$$;
+grant execute on function rowhouse.create_linked_person(uuid, text, text, text, text, bytea, text, text)
+  to rowhouse_service, rowhouse_identity;
+
+-- Links the person to an account at the provider, after a sign-in of the last ten minutes: says what became of it. "expected"
+-- is who started it, as whom the digest was made.
+${defineOwnFunction({
+  name: "link_provider",
+  takes:
+    "expected uuid, link_issuer text, link_subject text, new_digest bytea, new_secret_id text, provider text",
+  returns: "text",
+  body: `if who <> expected then
+    return 'nobody';
+  end if;
+  if (select proven_at from rowhouse.sessions where id = own) <= clock_timestamp() - interval '10 minutes' then
+    return 'too_old';
+  end if;
+  if exists (select from rowhouse.provider_links
+    where user_id = who and issuer = link_issuer and subject <> link_subject) then
+    return 'another';
+  end if;
+  insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id)
+  values (link_issuer, link_subject, who, new_digest, new_secret_id)
+  on conflict (issuer, subject) do update set digest = excluded.digest, secret_id = excluded.secret_id, linked_at = now()
+  where provider_links.user_id = excluded.user_id;
+  if not found then
+    return 'taken';
+  end if;
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (who::text, 'link_provider', who, jsonb_build_object('provider', provider));
+  return 'done';`,
+})}
+-- Takes a link away from the person, unless nothing else would let them sign in.
+${defineOwnFunction({
+  name: "unlink_provider",
+  takes: "link_issuer text, provider text",
+  returns: "text",
+  body: `if not exists (select from rowhouse.users where id = who and password_hash is not null)
+     and not exists (select from rowhouse.provider_links where user_id = who and issuer <> link_issuer) then
+    return 'last';
+  end if;
+  delete from rowhouse.provider_links where user_id = who and issuer = link_issuer;
+  if found then
+    insert into rowhouse.audit (actor, action, user_id, details)
+    values (who::text, 'unlink_provider', who, jsonb_build_object('provider', provider));
+  end if;
+  return 'done';`,
+})}`;

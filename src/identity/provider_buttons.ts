@@ -1,0 +1,16 @@
+/** The buttons of a sign-in page that lead to the providers. Links, not forms: see provider_start.ts. @module */
+import { type Html, html } from "../pages/mod.ts";
+import { OIDC_PATH } from "./paths.ts";
+import type { Providers } from "./providers.ts";
+
+/** One for each provider, with the query of the page's own form, which says where it returns to. */
+export function renderProviders({ list }: Providers, action: string): Html | false {
+  if (list.length === 0) return false;
+  const at = action.indexOf("?");
+  const query = at === -1 ? "" : action.slice(at);
+  return html`<ul class="providers">${list.map(
+    ({ settings: { name, label } }) =>
+      html`<li><a class="button button-quiet" href="${OIDC_PATH}/${name}${query}">Sign in with <bdi>${label}</bdi></a></li>`,
+  )}</ul>
+<p class="or">or with a password</p>`;
+}

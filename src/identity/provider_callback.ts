@@ -1,0 +1,132 @@
+/**
+ * Where a provider sends people back to. Only the browser that started comes in, once, for the provider that it started
+ * with; the way back is checked again before anything else happens, and a session is made as by a password.
+ *
+ * @module
+ */
+import {
+  beginProviderSignIn,
+  finishProviderSignIn,
+  type Linked,
+  makeSession,
+  noteRefusedSignIn,
+  toDeviceText,
+} from "../accounts/mod.ts";
+import type { RequestContext } from "../http/mod.ts";
+import { answerSeeOther } from "../pages/mod.ts";
+import { isEqualText } from "../std/is_equal_text.ts";
+import { readDeviceCookie, readPageCookies, toDeviceCookie, toSessionCookies } from "./cookies.ts";
+import { toDeviceName } from "./device_name.ts";
+import type { PageDeps } from "./page_deps.ts";
+import { LOGIN_PATH } from "./paths.ts";
+import { exchange, type Signed } from "./provider_exchange.ts";
+import {
+  answerProviderPage,
+  answerThrottled,
+  PROVIDER_WORDS,
+  type ProviderRefusal,
+} from "./provider_pages.ts";
+import { findPerson } from "./provider_person.ts";
+import { checkReturnTo } from "./provider_return.ts";
+import { findProvider, toCallback } from "./provider_start.ts";
+import { clearState, type ProviderState, readState } from "./provider_state.ts";
+import { CLOCK_TOLERANCE_S, type Provider } from "./providers.ts";
+
+/** @throws {Problem} unknown_route; unknown_app; invalid_request — the app no longer has where to return to */
+export async function answerProviderCallback(
+  deps: PageDeps,
+  context: RequestContext,
+): Promise<Response> {
+  const provider = findProvider(deps, context);
+  const state = readOwnState(deps, context, provider);
+  if (state === undefined) return answerStale(LOGIN_PATH);
+  const { location, back } = await checkReturnTo(deps, context, state.returnTo);
+  const { address } = context;
+  const attempt = await beginProviderSignIn(deps, { state: state.state, address });
+  if (attempt.waitS > 0) return answerThrottled(attempt.waitS, back);
+  if (!attempt.isFirst) return answerStale(back);
+  const callback = toCallback(deps, provider);
+  const { query } = context;
+  const result = await exchange(provider, { callback, query, state, now: deps.now });
+  const arrival = { provider, state, location, back };
+  if (result.kind !== "right")
+    return await refuse(deps, arrival, { refusal: result.kind, reason: result.reason });
+  return await signInAs(deps, context, { ...arrival, signed: result.signed });
+}
+
+/** What this browser started, with this provider, and got this answer for. */
+function readOwnState(
+  deps: PageDeps,
+  { request, query }: RequestContext,
+  { settings: { name, issuer } }: Provider,
+): ProviderState | undefined {
+  const state = readState(request, deps);
+  const [given = "", ...more] = new URLSearchParams(query).getAll("state");
+  if (state === undefined || more.length > 0 || !isEqualText(given, state.state)) return undefined;
+  return state.provider === name && state.issuer === issuer ? state : undefined;
+}
+
+/** Not audited, and the cookie stays: any other site can lead a browser here. */
+function answerStale(back: string): Response {
+  return answerProviderPage({ ...PROVIDER_WORDS.stale(), back });
+}
+
+type Arrival = { provider: Provider; state: ProviderState; location: string; back: string };
+
+async function signInAs(
+  deps: PageDeps,
+  context: RequestContext,
+  arrival: Arrival & { signed: Signed },
+): Promise<Response> {
+  const { provider, state, signed, location } = arrival;
+  if (state.returnTo.kind === "console" && !isFresh(signed, state))
+    return await refuse(deps, arrival, { refusal: "not_fresh" });
+  const found = await findPerson(deps, provider.settings, signed);
+  if ("refusal" in found) return await refuse(deps, arrival, found);
+  const cookies = await startSession(deps, context, { ...arrival, linked: found.linked });
+  if (cookies === undefined) return await refuse(deps, arrival, { refusal: "unlinked" });
+  return answerSeeOther(location, { cookies: [...cookies, clearState()] });
+}
+
+/** Whether the person proved it after this sign-in was started. */
+function isFresh({ authTimeS }: Signed, { startedAtS }: ProviderState): boolean {
+  return authTimeS !== undefined && authTimeS >= startedAtS - CLOCK_TOLERANCE_S;
+}
+
+async function startSession(
+  deps: PageDeps,
+  { request, address }: RequestContext,
+  { provider, signed, linked }: Arrival & { signed: Signed; linked: Linked },
+): Promise<string[] | undefined> {
+  const { userId } = linked;
+  const session = makeSession(deps, userId);
+  const presented = readPageCookies(request, deps.identitySecrets);
+  const isDone = await finishProviderSignIn(deps, {
+    issuer: signed.issuer,
+    subject: signed.subject,
+    linked,
+    provider: provider.settings.name,
+    presented: [presented.session, presented.identity].filter((text) => text !== "").join(","),
+    session,
+    sessionMaxS: deps.identity.sessionMaxS,
+    provenAtS: signed.authTimeS,
+    address,
+    deviceName: toDeviceName(request.headers.get("user-agent")),
+  });
+  if (!isDone) return undefined;
+  const device = readDeviceCookie(request, deps.identitySecrets);
+  const deviceCookie = toDeviceCookie(toDeviceText(deps, device, userId));
+  return [...toSessionCookies(session, deps.identity), deviceCookie];
+}
+
+type Refusal = { refusal: ProviderRefusal; reason?: string; userId?: string | undefined };
+
+async function refuse(
+  deps: PageDeps,
+  { provider, back }: Arrival,
+  { refusal, reason = refusal, userId }: Refusal,
+): Promise<Response> {
+  const { name, label } = provider.settings;
+  await noteRefusedSignIn(deps, { provider: name, reason, userId });
+  return answerProviderPage({ ...PROVIDER_WORDS[refusal](label), back, cookies: [clearState()] });
+}

@@ -1,0 +1,108 @@
+/**
+ * The provider's answer: its code is exchanged for a token, of which issuer, audience, signature, times and nonce are
+ * verified. What does not hold is a reason for operators; nothing of the answer itself is kept.
+ * @see https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation
+ * @see https://www.rfc-editor.org/rfc/rfc9207
+ *
+ * @module
+ */
+import {
+  AuthorizationResponseError,
+  authorizationCodeGrant,
+  ClientError,
+  type Configuration,
+  fetchUserInfo,
+  type IDToken,
+  ResponseBodyError,
+} from "openid-client";
+import * as v from "valibot";
+import type { Subject } from "../accounts/mod.ts";
+import type { ProviderState } from "./provider_state.ts";
+import { CLOCK_TOLERANCE_S, type Provider, ProviderAway } from "./providers.ts";
+
+const Profile = v.object({
+  email: v.optional(v.string()),
+  email_verified: v.optional(v.unknown()),
+  name: v.optional(v.string()),
+});
+export type Profile = v.InferOutput<typeof Profile>;
+
+export type Signed = Subject & {
+  /** When the person last proved it to the provider, in seconds, if the provider says so. */
+  authTimeS: number | undefined;
+  /** What the provider says of the person: asked for where the token does not hold it. */
+  readProfile: () => Promise<Profile>;
+};
+export type Exchange =
+  | { kind: "right"; signed: Signed }
+  | { kind: "denied" | "away" | "wrong"; reason: string };
+
+type ExchangeOptions = { callback: string; query: string; state: ProviderState; now: () => number };
+
+/** Verifies the provider's answer, or says what is wrong with it. Never throws. */
+export async function exchange(
+  provider: Provider,
+  { callback, query, state, now }: ExchangeOptions,
+): Promise<Exchange> {
+  try {
+    const configuration = await provider.configure();
+    const tokens = await authorizationCodeGrant(configuration, new URL(`${callback}?${query}`), {
+      expectedState: state.state,
+      expectedNonce: state.nonce,
+      pkceCodeVerifier: state.verifier,
+      idTokenExpected: true,
+    });
+    provider.keepKeys(configuration);
+    const claims = tokens.claims();
+    if (claims === undefined) return { kind: "wrong", reason: "no id_token" };
+    if (claims.iat > now() / 1000 + CLOCK_TOLERANCE_S)
+      return { kind: "wrong", reason: "issued in the future" };
+    if (claims.sub.length > 255) return { kind: "wrong", reason: "sub too long" };
+    return {
+      kind: "right",
+      signed: {
+        issuer: claims.iss,
+        subject: claims.sub,
+        authTimeS: typeof claims.auth_time === "number" ? claims.auth_time : undefined,
+        readProfile: () => readProfile(configuration, claims, tokens.access_token),
+      },
+    };
+  } catch (error) {
+    return toFailure(error);
+  }
+}
+
+async function readProfile(
+  configuration: Configuration,
+  claims: IDToken,
+  accessToken: string,
+): Promise<Profile> {
+  const held = v.safeParse(Profile, claims);
+  if (held.success && held.output.email !== undefined) return held.output;
+  if (configuration.serverMetadata().userinfo_endpoint === undefined) return {};
+  try {
+    const info = v.safeParse(Profile, await fetchUserInfo(configuration, accessToken, claims.sub));
+    return info.success ? info.output : {};
+  } catch {
+    return {}; // without an address nobody is linked by it
+  }
+}
+
+const AWAY = new Set(["OAUTH_TIMEOUT", "OAUTH_ABORT"]);
+
+/** What failed, by the code that the library gives it. */
+function toFailure(error: unknown): { kind: "denied" | "away" | "wrong"; reason: string } {
+  if (error instanceof ProviderAway) return { kind: "away", reason: "away" };
+  if (error instanceof AuthorizationResponseError)
+    return { kind: "denied", reason: /^[a-z_]{1,60}$/.exec(error.error)?.[0] ?? "error" };
+  if (error instanceof ResponseBodyError)
+    return error.status >= 500
+      ? { kind: "away", reason: "away" }
+      : { kind: "wrong", reason: /^[a-z_]{1,60}$/.exec(error.error)?.[0] ?? "error" };
+  if (!(error instanceof ClientError)) return { kind: "away", reason: "unreachable" };
+  const { code = "unknown", cause } = error;
+  const isFailing = cause instanceof Response && cause.status >= 500;
+  return isFailing || AWAY.has(code)
+    ? { kind: "away", reason: code }
+    : { kind: "wrong", reason: code };
+}

@@ -1,0 +1,83 @@
+/**
+ * Who signs in with a provider: the person who is linked to this very account there. Without a link an address counts only
+ * where the provider says that it is verified, is trusted for its domain, and nobody could sign in with it before.
+ *
+ * @module
+ */
+import {
+  createLinked,
+  findProviderPerson,
+  type Linked,
+  linkInvited,
+  readEmail,
+} from "../accounts/mod.ts";
+import { Problem } from "../problem.ts";
+import { isStorableText } from "../std/is_storable_text.ts";
+import type { PageDeps } from "./page_deps.ts";
+import type { Profile, Signed } from "./provider_exchange.ts";
+import type { ProviderSettings } from "./provider_settings.ts";
+
+export type FoundPerson =
+  | { linked: Linked }
+  | { refusal: "unlinked" | "disabled"; userId?: string };
+
+/** Who it is; links an invited person, and creates one where the settings say so. */
+export async function findPerson(
+  deps: PageDeps,
+  settings: ProviderSettings,
+  signed: Signed,
+): Promise<FoundPerson> {
+  const known = await findProviderPerson(deps, signed, undefined);
+  // Whoever wrote it into the table gets no other way in.
+  if (known.kind === "planted") return { refusal: "unlinked" };
+  if (known.kind === "linked")
+    return known.isDisabled ? { refusal: "disabled", userId: known.userId } : { linked: known };
+  const profile = await signed.readProfile();
+  const email = readTrustedEmail(profile, settings);
+  if (email === undefined) return { refusal: "unlinked" };
+  const linked = await linkByEmail(deps, { settings, signed, profile, email });
+  return linked === undefined ? { refusal: "unlinked" } : { linked };
+}
+
+type ByEmail = { settings: ProviderSettings; signed: Signed; profile: Profile; email: string };
+
+async function linkByEmail(
+  deps: PageDeps,
+  { settings, signed: { issuer, subject }, profile, email }: ByEmail,
+): Promise<Linked | undefined> {
+  const link = { issuer, subject, email, provider: settings.name };
+  const person = await findProviderPerson(deps, link, email);
+  if (person.kind !== "unlinked") return undefined;
+  if (person.invited !== undefined) return await linkInvited(deps, person.invited, link);
+  if (person.isEmailTaken || !settings.creates) return undefined;
+  return await createLinked(deps, { ...link, displayName: toDisplayName(profile) });
+}
+
+/** The address in its canonical form, if the provider may be believed about it. */
+function readTrustedEmail(
+  { email, email_verified: isVerified }: Profile,
+  { trustedDomains }: ProviderSettings,
+): string | undefined {
+  // Only the boolean: what else may stand there says nothing that a specification defines.
+  if (email === undefined || isVerified !== true) return undefined;
+  const canonical = toEmail(email);
+  const domain = canonical?.slice(canonical.lastIndexOf("@") + 1);
+  return domain !== undefined && trustedDomains.includes(domain) ? canonical : undefined;
+}
+
+function toEmail(text: string): string | undefined {
+  try {
+    return readEmail(text);
+  } catch (error) {
+    if (error instanceof Problem) return undefined;
+    throw error;
+  }
+}
+
+const MAX_NAME_CHARS = 200;
+
+function toDisplayName({ name = "" }: Profile): string | undefined {
+  const trimmed = name.trim();
+  const isUsable = trimmed !== "" && trimmed.length <= MAX_NAME_CHARS && isStorableText(trimmed);
+  return isUsable ? trimmed : undefined;
+}

@@ -1,0 +1,85 @@
+/**
+ * Where a sign-in with a provider starts: the browser is sent there with what it must bring back. A plain link leads here,
+ * because a browser applies a form's rules to every redirect after it, and a provider may have several hosts. That another
+ * site can lead here as well does no harm: whoever comes back is signed in as nobody else.
+ *
+ * @module
+ */
+import {
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from "openid-client";
+import type { RequestContext } from "../http/mod.ts";
+import { answerSeeOther } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
+import type { PageDeps } from "./page_deps.ts";
+import { OIDC_PATH } from "./paths.ts";
+import { answerProviderPage, PROVIDER_WORDS } from "./provider_pages.ts";
+import { checkReturnTo, readReturnTo } from "./provider_return.ts";
+import { type ReturnTo, toStateCookie } from "./provider_state.ts";
+import { type Provider, ProviderAway } from "./providers.ts";
+
+/** To the provider. @throws {Problem} unknown_route; unknown_app; invalid_request — what checks the way back */
+export async function answerProviderStart(
+  deps: PageDeps,
+  context: RequestContext,
+): Promise<Response> {
+  const provider = findProvider(deps, context);
+  const returnTo = readReturnTo(context.query);
+  const { back } = await checkReturnTo(deps, context, returnTo);
+  try {
+    const { href, cookie } = await startAtProvider(deps, provider, { returnTo });
+    return answerSeeOther(href, { cookies: [cookie] });
+  } catch (error) {
+    if (!(error instanceof ProviderAway)) throw error;
+    const words = PROVIDER_WORDS.away(provider.settings.label);
+    return answerProviderPage({ ...words, back });
+  }
+}
+
+/** The provider in the path. @throws {Problem} unknown_route */
+export function findProvider({ providers }: PageDeps, { params }: RequestContext): Provider {
+  const provider = providers.find(params["provider"]);
+  if (provider === undefined) throw new Problem("unknown_route");
+  return provider;
+}
+
+/** Where the provider sends people back to: the same address in every request to it. */
+export function toCallback({ identity }: PageDeps, { settings }: Provider): string {
+  const origin = identity.identityUrl ?? identity.publicUrl;
+  if (origin === undefined) throw new Error("IDENTITY_URL is not set");
+  return `${origin}${OIDC_PATH}/${settings.name}/callback`;
+}
+
+/** The address at the provider, and the cookie that goes with it. @throws {ProviderAway} */
+export async function startAtProvider(
+  deps: PageDeps,
+  provider: Provider,
+  purpose: { returnTo: ReturnTo; linkUserId?: string },
+): Promise<{ href: string; cookie: string }> {
+  const configuration = await provider.configure();
+  const [state, nonce, verifier] = [randomState(), randomNonce(), randomPKCECodeVerifier()];
+  const url = buildAuthorizationUrl(configuration, {
+    redirect_uri: toCallback(deps, provider),
+    scope: "openid email profile",
+    code_challenge: await calculatePKCECodeChallenge(verifier),
+    code_challenge_method: "S256",
+    state,
+    nonce,
+    // The Console asks who is there now, not who once was.
+    ...(purpose.returnTo.kind === "console" ? { max_age: "0" } : {}),
+  });
+  const cookie = toStateCookie(deps, {
+    provider: provider.settings.name,
+    issuer: provider.settings.issuer,
+    state,
+    nonce,
+    verifier,
+    startedAtS: Math.floor(deps.now() / 1000),
+    ...purpose,
+  });
+  return { href: url.href, cookie };
+}

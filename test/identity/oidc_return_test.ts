@@ -1,0 +1,179 @@
+/** Where a sign-in with a provider returns to, and when it counts as fresh. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { setTargets } from "../../src/accounts/mod.ts";
+import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import {
+  type ReturnTo,
+  readState,
+  STATE_COOKIE,
+  toStateCookie,
+} from "../../src/identity/provider_state.ts";
+import { IDENTITY_SECRETS, testDeps } from "../support/deps.ts";
+import { type Jar, visit } from "../support/people.ts";
+import { startProvider, type TestProvider } from "../support/provider.ts";
+import { comeBack, invite, signInWith } from "../support/provider_people.ts";
+import { REDIRECT_CASES, REDIRECT_TARGETS } from "../support/redirect_cases.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const LOGIN = "grace";
+let ours: TestProvider;
+let service: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  ours = await startProvider({ name: "ours", trustedDomains: ["example.org"] });
+  service = await openTestService({
+    identity: (port) => ({
+      publicUrl: `http://127.0.0.1:${port}`,
+      cookieDomain: "example.org",
+      providers: [ours.settings],
+    }),
+  });
+  ours.register(`${service.url}/oidc/ours/callback`);
+  app = await service.makeApp(undefined, REDIRECT_TARGETS);
+  const admin = await invite(service, undefined, "super_admin");
+  ours.accounts.set(LOGIN, { email: admin.email, email_verified: true });
+});
+beforeEach(() => {
+  ours.wrong = undefined;
+});
+afterAll(async () => {
+  await service.close();
+  await ours.stop();
+});
+
+const toStart = (redirectUri: string) =>
+  `/oidc/ours?${new URLSearchParams({ app: app.slug, redirect_uri: redirectUri })}`;
+const isSignedIn = (jar: Jar) => jar.has(SESSION_COOKIE) || jar.has(IDENTITY_COOKIE);
+
+/** The jar of a browser that holds a state of its own: what whoever knows the service's secret could make. */
+function holdState(returnTo: ReturnTo): { jar: Jar; path: string } {
+  const state = crypto.randomUUID();
+  const cookie = toStateCookie(testDeps(service.service), {
+    provider: "ours",
+    issuer: ours.settings.issuer,
+    state,
+    nonce: "n".repeat(43),
+    verifier: "v".repeat(43),
+    startedAtS: Math.floor(Date.now() / 1000),
+    returnTo,
+  });
+  const value = /=([^;]*)/.exec(cookie)?.[1] ?? "";
+  const query = new URLSearchParams({ code: "c", state, iss: ours.settings.issuer });
+  return { jar: new Map([[STATE_COOKIE, value]]), path: `/oidc/ours/callback?${query}` };
+}
+
+describe("redirect_uri", () => {
+  test.each(
+    REDIRECT_CASES.filter((one) => !one.isAllowed).map(
+      (one) => [JSON.stringify(one.text), one] as const,
+    ),
+  )("%s is refused at the start, and again at the end", async (_, { text }) => {
+    const start = await service.call(undefined, toStart(text));
+    expect([start.status, start.headers.getSetCookie()]).toEqual([400, []]);
+    const { jar, path } = holdState({ kind: "app", slug: app.slug, redirectUri: text });
+    const asked = ours.asked.get("token");
+    const end = await visit(service, jar, path);
+    expect([end.status, end.headers.get("location"), isSignedIn(jar)]).toEqual([400, null, false]);
+    expect(ours.asked.get("token")).toBe(asked);
+  });
+
+  test.each(
+    REDIRECT_CASES.filter((one) => one.isAllowed).map(
+      (one) => [JSON.stringify(one.text), one] as const,
+    ),
+  )("%s is where a person returns to", async (_, { text }) => {
+    const answer = await signInWith(service, new Map(), { login: LOGIN, path: toStart(text) });
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, new URL(text).href]);
+  });
+
+  test("that an app has given up meanwhile is refused", async () => {
+    const gone = await service.makeApp(undefined, { origins: ["https://gone.example.org"] });
+    const query = new URLSearchParams({ app: gone.slug, redirect_uri: "https://gone.example.org" });
+    const jar: Jar = new Map();
+    const path = await comeBack(service, jar, { login: LOGIN, path: `/oidc/ours?${query}` });
+    await setTargets(testDeps(service.service), {
+      slug: gone.slug,
+      replaced: ["origin"],
+      add: { origins: [], redirects: [] },
+      remove: { origins: [], redirects: [] },
+      cookieDomain: "example.org",
+    });
+    const answer = await visit(service, jar, path);
+    expect([answer.status, isSignedIn(jar)]).toEqual([400, false]);
+  });
+
+  test("of the longest kind fits into the cookie", async () => {
+    const [origin = ""] = REDIRECT_TARGETS.origins;
+    const text = `${origin}/${"%26".repeat(670)}`;
+    expect(text.length).toBeGreaterThan(2030);
+    const start = await service.call(undefined, toStart(text));
+    expect(start.status).toBe(303);
+    expect((start.headers.getSetCookie()[0] ?? "").length).toBeLessThan(4096);
+  });
+});
+
+test("a state is nobody's after ten minutes", () => {
+  const { jar } = holdState({ kind: "account" });
+  const request = new Request("http://x/", {
+    headers: { cookie: `${STATE_COOKIE}=${jar.get(STATE_COOKIE)}` },
+  });
+  const at = (seconds: number) =>
+    readState(request, {
+      identitySecrets: IDENTITY_SECRETS,
+      now: () => (Math.floor(Date.now() / 1000) + seconds) * 1000,
+    });
+  expect(at(590)).toMatchObject({ provider: "ours" });
+  expect(at(601)).toBeUndefined();
+});
+
+describe("the Console", () => {
+  const path = "/console/new-app";
+  const again = `/oidc/ours?${new URLSearchParams({ to: path })}`;
+  const sensitive = () => `/console/apps/${app.slug}/new-key`;
+  const aged = (claims: Record<string, unknown>) => ({
+    ...claims,
+    auth_time: Math.floor(Date.now() / 1000) - 700,
+  });
+
+  test("has the provider ask again, and lets in whoever has just signed in there", async () => {
+    const jar: Jar = new Map();
+    const page = await visit(service, jar, `/console/sign-in?${new URLSearchParams({ to: path })}`);
+    expect(page.text).toContain(`href="${again}"`);
+    const start = await visit(service, jar, again);
+    expect(new URL(start.headers.get("location") ?? "").searchParams.get("max_age")).toBe("0");
+    const answer = await signInWith(service, jar, { login: LOGIN, path: again });
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, path]);
+    expect((await visit(service, jar, sensitive())).status).toBe(200);
+  });
+
+  test.each([
+    { name: "that was long ago", claims: aged },
+    {
+      name: "of which the provider does not say when it was",
+      claims: ({ auth_time: _, ...claims }: Record<string, unknown>) => claims,
+    },
+  ])("takes no sign-in $name, and no session of one for a sensitive act", async ({ claims }) => {
+    ours.wrong = { claims };
+    const jar: Jar = new Map();
+    const answer = await signInWith(service, jar, { login: LOGIN, path: again });
+    expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
+    expect(answer.text).toContain("did not ask you to sign in");
+    // Elsewhere such a sign-in counts, and opens what is only read.
+    expect((await signInWith(service, jar, { login: LOGIN })).status).toBe(303);
+    expect((await visit(service, jar, "/console")).status).toBe(200);
+    const act = await visit(service, jar, sensitive());
+    expect(act.headers.get("location")).toStartWith("/console/sign-in?");
+  });
+
+  test.each(["https://evil.example", "//evil.example", "/console/../login", "/console/\\evil"])(
+    "does not send to %s",
+    async (to) => {
+      const start = `/oidc/ours?${new URLSearchParams({ to })}`;
+      const answer = await signInWith(service, new Map(), { login: LOGIN, path: start });
+      expect(answer.headers.get("location")).toBe("/console");
+      const held = holdState({ kind: "console", path: to });
+      const denied = held.path.replace("code=c", "error=access_denied");
+      expect((await visit(service, held.jar, denied)).text).not.toContain("evil");
+    },
+  );
+});

@@ -1,0 +1,260 @@
+/** Sign-in with a real OpenID Connect provider: who gets in, as whom, and back to where. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { setDisabled } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { type Jar, makePerson, sharedCookie, visit } from "../support/people.ts";
+import { startProvider, type TestProvider } from "../support/provider.ts";
+import { invite, listEvents, signInWith } from "../support/provider_people.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let ours: TestProvider;
+let other: TestProvider;
+let service: TestService;
+const BACK = "https://wiki.example.org/page?x=1";
+
+beforeAll(async () => {
+  ours = await startProvider({ name: "ours", label: "<Ours>", trustedDomains: ["example.org"] });
+  other = await startProvider({
+    name: "other",
+    trustedDomains: ["example.com", "example.org"],
+    creates: true,
+  });
+  service = await openTestService({
+    identity: (port) => ({
+      publicUrl: `http://127.0.0.1:${port}`,
+      providers: [ours.settings, other.settings],
+      providerTimeoutS: 2,
+    }),
+  });
+  for (const one of [ours, other]) {
+    one.register(`${service.url}/oidc/${one.settings.name}/callback`);
+    service.secrets.add(one.settings.clientSecret);
+  }
+  await service.makeApp(undefined, { slug: "wiki", origins: ["https://wiki.example.org"] });
+});
+beforeEach(() => {
+  ours.wrong = undefined;
+  other.wrong = undefined;
+});
+afterAll(async () => {
+  await service.close();
+  await Promise.all([ours.stop(), other.stop()]);
+});
+
+const isSignedIn = (jar: Jar) => jar.has(SESSION_COOKIE) || jar.has(IDENTITY_COOKIE);
+
+test("the sign-in page has a link for each provider, which says where it returns to", async () => {
+  const query = `?app=wiki&redirect_uri=${encodeURIComponent(BACK)}`;
+  const page = await service.call(undefined, `/authorize${query}`);
+  expect(page.text).toContain("Sign in with <bdi>&lt;Ours&gt;</bdi>");
+  expect(page.text).toContain(`href="/oidc/ours${query.replaceAll("&", "&amp;")}"`);
+  expect((await service.call(undefined, "/login")).text).toContain('href="/oidc/other"');
+});
+
+test("an invited person is linked at the first sign-in, and is that person from then on", async () => {
+  const person = await invite(service, "wiki");
+  ours.accounts.set("sub-1", { email: person.email, email_verified: true });
+  const jar: Jar = new Map();
+  const first = await signInWith(service, jar, {
+    login: "sub-1",
+    path: `/oidc/ours?app=wiki&redirect_uri=${encodeURIComponent(BACK)}`,
+  });
+  expect([first.status, first.headers.get("location")]).toEqual([303, BACK]);
+  expect([...jar.keys()].sort()).toEqual([DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE].sort());
+  const me = await service.call(undefined, "/v1/auth/me?app=wiki", {
+    headers: { cookie: sharedCookie(jar) },
+  });
+  expect(me.json).toMatchObject({ id: person.id, email: person.email, role: "member" });
+  // The address says nothing any more, not even one that somebody else has.
+  const somebody = await makePerson(service);
+  ours.accounts.set("sub-1", { email: somebody.email, email_verified: true });
+  const again: Jar = new Map();
+  expect((await signInWith(service, again, { login: "sub-1" })).status).toBe(303);
+  expect((await visit(service, again, "/login")).text).toContain(person.email);
+  expect(await listEvents(service, person.id)).toEqual([
+    "create_user",
+    "grant",
+    "link_provider ours",
+    "sign_in ours",
+    "sign_in ours",
+  ]);
+});
+
+test("the invitation's own link ends when the provider has taken its place", async () => {
+  const person = await invite(service);
+  ours.accounts.set("sub-2", { email: person.email, email_verified: true });
+  await signInWith(service, new Map(), { login: "sub-2" });
+  const page = await service.call(undefined, `/set-password?token=${person.linkText}`);
+  expect(page.status).toBe(404);
+});
+
+type Refused = { name: string; account: (email: string) => Record<string, unknown> };
+
+describe("nobody is linked by an address", () => {
+  test.each<Refused & { person?: "password" | "linked" | "disabled" }>([
+    { name: "that is not verified", account: (email) => ({ email, email_verified: false }) },
+    { name: "of which nothing is said", account: (email) => ({ email }) },
+    { name: "that a text calls verified", account: (email) => ({ email, email_verified: "true" }) },
+    {
+      name: "of a domain for which the provider is not trusted",
+      account: (email) => ({
+        email: email.replace("example.org", "example.net"),
+        email_verified: true,
+      }),
+    },
+    {
+      name: "of a host under the trusted domain",
+      account: (email) => ({ email: email.replace("@", "@mail."), email_verified: true }),
+    },
+    {
+      name: "that is none",
+      account: (email) => ({ email: `${email}@example.org`, email_verified: true }),
+    },
+    {
+      name: "of somebody who has a password",
+      person: "password",
+      account: (email) => ({ email, email_verified: true }),
+    },
+    {
+      name: "of somebody who is linked already",
+      person: "linked",
+      account: (email) => ({ email, email_verified: true }),
+    },
+    {
+      name: "of somebody who is disabled",
+      person: "disabled",
+      account: (email) => ({ email, email_verified: true }),
+    },
+  ])("$name", async ({ account, person: kind }) => {
+    const person = kind === "password" ? await makePerson(service) : await invite(service);
+    if (kind === "linked") {
+      ours.accounts.set(`first-${person.id}`, { email: person.email, email_verified: true });
+      await signInWith(service, new Map(), { login: `first-${person.id}` });
+    }
+    if (kind === "disabled") await setDisabled(service.service, person.email, true);
+    const login = `sub-${person.id}`;
+    ours.accounts.set(login, account(person.email));
+    const jar: Jar = new Map();
+    const answer = await signInWith(service, jar, { login });
+    expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
+    expect(answer.text).toContain("Nobody here is linked to your account at &lt;Ours&gt;");
+    expect(await countLinks(login)).toBe(0);
+  });
+});
+
+describe("a provider that lets in a domain's people", () => {
+  test("gives a new one an account without any role", async () => {
+    other.accounts.set("new-1", {
+      email: "New.Person@Example.com",
+      email_verified: true,
+      name: "New Person",
+    });
+    const jar: Jar = new Map();
+    await signInWith(service, jar, { login: "new-1", path: "/oidc/other" });
+    const page = await visit(service, jar, "/login");
+    expect(page.text).toContain("Hello, New Person");
+    expect(page.text).toContain("new.person@example.com");
+    const me = await service.call(undefined, "/v1/auth/me?app=wiki", {
+      headers: { cookie: sharedCookie(jar) },
+    });
+    expect(me.status).toBe(403);
+  });
+
+  test("takes over no address that somebody has", async () => {
+    const person = await makePerson(service);
+    other.accounts.set("new-2", { email: person.email, email_verified: true });
+    const jar: Jar = new Map();
+    const answer = await signInWith(service, jar, { login: "new-2", path: "/oidc/other" });
+    expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
+  });
+
+  test("gives none to people of other domains", async () => {
+    other.accounts.set("new-3", { email: "x@example.net", email_verified: true });
+    const jar: Jar = new Map();
+    const answer = await signInWith(service, jar, { login: "new-3", path: "/oidc/other" });
+    expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
+  });
+});
+
+test("a person who was disabled stays out, and is told", async () => {
+  const person = await invite(service);
+  ours.accounts.set("sub-3", { email: person.email, email_verified: true });
+  await signInWith(service, new Map(), { login: "sub-3" });
+  await setDisabled(service.service, person.email, true);
+  const jar: Jar = new Map();
+  const answer = await signInWith(service, jar, { login: "sub-3" });
+  expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
+  expect(answer.text).toContain("Your account is disabled");
+  expect(await listEvents(service, person.id)).toContain("sign_in_refused ours disabled");
+});
+
+test("what is written into the table of links signs nobody in", async () => {
+  const victim = await makePerson(service);
+  const owner = await invite(service);
+  ours.accounts.set("sub-4", { email: owner.email, email_verified: true });
+  await signInWith(service, new Map(), { login: "sub-4" });
+  const plant = (subject: string, digest: string) =>
+    run(
+      `insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id)
+      select issuer, $1, $2, ${digest}, secret_id from rowhouse.provider_links where subject = 'sub-4'
+      on conflict (user_id, issuer) do update set subject = excluded.subject, digest = excluded.digest`,
+      [subject, victim.id],
+    );
+  for (const digest of ["digest", "sha256('x')", "sha256('x' || uuid_send(user_id))"]) {
+    await plant("sub-planted", digest);
+    ours.accounts.set("sub-planted", { email: victim.email, email_verified: true });
+    const jar: Jar = new Map();
+    const answer = await signInWith(service, jar, { login: "sub-planted" });
+    expect([answer.status, isSignedIn(jar)]).toEqual([403, false]);
+  }
+  // Not even the owner's own row, once it names somebody else.
+  await run("delete from rowhouse.provider_links where user_id = $1", [victim.id]);
+  await run("update rowhouse.provider_links set user_id = $1 where subject = 'sub-4'", [victim.id]);
+  const jar: Jar = new Map();
+  expect((await signInWith(service, jar, { login: "sub-4" })).status).toBe(403);
+  expect(isSignedIn(jar)).toBe(false);
+});
+
+test("a new session takes the place of the one that the browser had", async () => {
+  const person = await invite(service);
+  ours.accounts.set("sub-5", { email: person.email, email_verified: true });
+  const jar: Jar = new Map();
+  await signInWith(service, jar, { login: "sub-5" });
+  const before = sharedCookie(jar);
+  await signInWith(service, jar, { login: "sub-5" });
+  const me = (cookie: string) => service.call(undefined, "/v1/auth/me", { headers: { cookie } });
+  expect([(await me(before)).status, (await me(sharedCookie(jar))).status]).toEqual([401, 200]);
+});
+
+test("a provider of another name is not there", async () => {
+  for (const path of ["/oidc/none", "/oidc/none/callback", "/oidc"])
+    expect((await service.call(undefined, path)).status).toBe(404);
+});
+
+test("the start keeps what it sends secret, and asks with PKCE, state and nonce", async () => {
+  const answer = await service.call(undefined, "/oidc/ours");
+  const { searchParams } = new URL(answer.headers.get("location") ?? "");
+  expect(searchParams.get("code_challenge_method")).toBe("S256");
+  for (const name of ["state", "nonce", "code_challenge"])
+    expect((searchParams.get(name) ?? "").length).toBeGreaterThanOrEqual(43);
+  expect(searchParams.has("max_age")).toBe(false);
+  const [cookie = ""] = answer.headers.getSetCookie();
+  expect(cookie).toMatch(
+    /^__Host-rowhouse_oidc=[\w-]+; Path=\/; Max-Age=600; HttpOnly; Secure; SameSite=Lax$/,
+  );
+  expect(cookie).not.toContain(searchParams.get("state") ?? "");
+});
+
+async function run(text: string, values: string[]): Promise<void> {
+  await service.service.admin.query(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
+}
+
+async function countLinks(subject: string): Promise<number> {
+  const [row] = await service.service.admin.query<{ count: number }>(
+    "select count(*)::int4 as count from rowhouse.provider_links where subject = $1",
+    [subject],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.count ?? -1;
+}

@@ -1,0 +1,333 @@
+/** What a provider may answer wrongly, and what others may do with its answers: each ends on a page, nobody is signed in. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { STATE_COOKIE } from "../../src/identity/provider_state.ts";
+import { type Jar, visit } from "../support/people.ts";
+import { startProvider, type TestProvider, type Wrong } from "../support/provider.ts";
+import { comeBack, invite, signInWith } from "../support/provider_people.ts";
+import { type Answer, openTestService, type TestService } from "../support/service.ts";
+
+const LOGIN = "ada";
+let ours: TestProvider;
+let other: TestProvider;
+let service: TestService;
+/** Providers that are never there, by what is wrong with them. */
+const NEVER_THERE: Record<string, Wrong> = {
+  failing: { endpoint: { path: "openid-configuration", status: 500 } },
+  silent: { endpoint: { path: "openid-configuration", status: "never" } },
+  foreign: { metadata: { issuer: "https://id.example.com" } },
+  keyless: { metadata: { jwks_uri: undefined } },
+};
+const away = new Map<string, TestProvider>();
+beforeAll(async () => {
+  for (const [name, wrong] of Object.entries(NEVER_THERE)) {
+    const provider = await startProvider({ name });
+    provider.wrong = wrong;
+    away.set(name, provider);
+  }
+  ours = await startProvider({ name: "ours", trustedDomains: ["example.org"] });
+  other = await startProvider({ name: "other" });
+  service = await openTestService({
+    identity: (port) => ({
+      publicUrl: `http://127.0.0.1:${port}`,
+      providers: everyProvider().map(({ settings }) => settings),
+      providerTimeoutS: 2,
+    }),
+  });
+  for (const one of everyProvider()) {
+    one.register(`${service.url}/oidc/${one.settings.name}/callback`);
+    service.secrets.add(one.settings.clientSecret);
+  }
+  const person = await invite(service);
+  ours.accounts.set(LOGIN, { email: person.email, email_verified: true });
+  await signInWith(service, new Map(), { login: LOGIN });
+});
+beforeEach(() => {
+  ours.wrong = undefined;
+  other.wrong = undefined;
+});
+afterAll(async () => {
+  await service.close();
+  await Promise.all(everyProvider().map((one) => one.stop()));
+});
+
+const nowS = () => Math.floor(Date.now() / 1000);
+const later = (claims: Record<string, unknown>, seconds: number) => ({
+  ...claims,
+  iat: Number(claims["iat"]) + seconds,
+  exp: Number(claims["exp"]) + seconds,
+});
+
+describe("a token is refused", () => {
+  test.each<{ name: string; wrong: Wrong; reason: string }>([
+    {
+      name: "of another issuer",
+      wrong: { claims: (claims) => ({ ...claims, iss: other.settings.issuer }) },
+      reason: "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
+    },
+    {
+      name: "for another audience",
+      wrong: { claims: (claims) => ({ ...claims, aud: "wiki" }) },
+      reason: "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
+    },
+    {
+      name: "for several audiences, of whom another asked for it",
+      wrong: { claims: (claims) => ({ ...claims, aud: ["rowhouse", "wiki"], azp: "wiki" }) },
+      reason: "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
+    },
+    {
+      name: "with another nonce",
+      wrong: { claims: (claims) => ({ ...claims, nonce: "n".repeat(43) }) },
+      reason: "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
+    },
+    {
+      name: "without a nonce",
+      wrong: { claims: ({ nonce: _, ...claims }) => claims },
+      reason: "OAUTH_INVALID_RESPONSE",
+    },
+    {
+      name: "that has expired",
+      wrong: { claims: (claims) => ({ ...claims, exp: nowS() - 61 }) },
+      reason: "OAUTH_JWT_TIMESTAMP_CHECK_FAILED",
+    },
+    {
+      name: "of a clock five minutes ahead",
+      wrong: { claims: (claims) => later(claims, 300) },
+      reason: "issued in the future",
+    },
+    {
+      name: "that lasts five minutes, of a clock as much behind",
+      wrong: { claims: (claims) => ({ ...later(claims, -300), exp: nowS() - 300 + 200 }) },
+      reason: "OAUTH_JWT_TIMESTAMP_CHECK_FAILED",
+    },
+    {
+      name: "signed with a key that is not published",
+      wrong: { signature: "unknown key" },
+      reason: "OAUTH_KEY_SELECTION_FAILED",
+    },
+    {
+      name: "signed with another key of the published one's id",
+      wrong: { signature: "same id, other key" },
+      reason: "OAUTH_INVALID_RESPONSE",
+    },
+    {
+      name: "that is not signed",
+      wrong: { signature: "none" },
+      reason: "OAUTH_INVALID_RESPONSE",
+    },
+    {
+      name: "of nobody",
+      wrong: { claims: ({ sub: _, ...claims }) => claims },
+      reason: "OAUTH_INVALID_RESPONSE",
+    },
+    {
+      name: "of a subject that is too long",
+      wrong: { claims: (claims) => ({ ...claims, sub: "s".repeat(256) }) },
+      reason: "sub too long",
+    },
+  ])("$name", async ({ wrong, reason }) => {
+    ours.wrong = wrong;
+    const jar: Jar = new Map();
+    const answer = await signInWith(service, jar, { login: LOGIN });
+    expect(answer.status).toBe(403);
+    expect(answer.text).toContain("could not be verified");
+    expect(answer.text).toContain('href="/login"');
+    expectNobody(jar);
+    expect(jar.has(STATE_COOKIE)).toBe(false);
+    expect(await lastEvent()).toBe(`sign_in_refused ours ${reason}`);
+  });
+
+  test("but not for half a minute between the clocks", async () => {
+    ours.wrong = { claims: (claims) => ({ ...later(claims, 30), exp: nowS() - 30 }) };
+    expect((await signInWith(service, new Map(), { login: LOGIN })).status).toBe(303);
+  });
+});
+
+describe("what a browser brings back is refused", () => {
+  const change = (path: string, name: string, value: string | undefined) => {
+    const url = new URL(path, service.url);
+    if (value === undefined) url.searchParams.delete(name);
+    else url.searchParams.set(name, value);
+    return url.pathname + url.search;
+  };
+  test.each<{
+    name: string;
+    toPath: (path: string) => string;
+    status: number;
+    says: string;
+    reason?: string;
+  }>([
+    {
+      name: "with another state",
+      toPath: (path) => change(path, "state", "s".repeat(43)),
+      status: 400,
+      says: "cannot be finished",
+    },
+    {
+      name: "without a state",
+      toPath: (path) => change(path, "state", undefined),
+      status: 400,
+      says: "cannot be finished",
+    },
+    {
+      name: "with two states",
+      toPath: (path) => `${path}&state=x`,
+      status: 400,
+      says: "cannot be finished",
+    },
+    {
+      name: "to another provider's address: a mix-up",
+      toPath: (path) => path.replace("/ours/", "/other/"),
+      status: 400,
+      says: "cannot be finished",
+    },
+    {
+      name: "from another issuer",
+      toPath: (path) => change(path, "iss", other.settings.issuer),
+      status: 403,
+      says: "could not be verified",
+      reason: "OAUTH_INVALID_RESPONSE",
+    },
+    {
+      name: "from an issuer that is left out, though the provider names it",
+      toPath: (path) => change(path, "iss", undefined),
+      status: 403,
+      says: "could not be verified",
+      reason: "OAUTH_INVALID_RESPONSE",
+    },
+    {
+      name: "with a code that the provider did not give",
+      toPath: (path) => change(path, "code", "c".repeat(43)),
+      status: 403,
+      says: "could not be verified",
+      reason: "invalid_grant",
+    },
+    {
+      name: "where the person said no",
+      toPath: (path) =>
+        change(change(path, "code", undefined), "error", "access_denied") +
+        "&error_description=%3Cscript%3E",
+      status: 403,
+      says: "cancelled or not allowed",
+      reason: "access_denied",
+    },
+  ])("$name", async ({ toPath, status, says, reason }) => {
+    const jar: Jar = new Map();
+    const path = await comeBack(service, jar, { login: LOGIN });
+    const answer = await visit(service, jar, toPath(path));
+    expect(answer.status).toBe(status);
+    expect(answer.text).toContain(says);
+    expect(answer.text).not.toContain("<script>");
+    expectNobody(jar);
+    if (reason !== undefined) expect(await lastEvent()).toBe(`sign_in_refused ours ${reason}`);
+  });
+
+  test("by another browser than the one that started", async () => {
+    const path = await comeBack(service, new Map(), { login: LOGIN });
+    const jar: Jar = new Map();
+    expect((await visit(service, jar, path)).status).toBe(400);
+    await visit(service, jar, "/oidc/ours");
+    expect((await visit(service, jar, path)).status).toBe(400);
+    expectNobody(jar);
+  });
+
+  test("a second time, even with the cookie of the first", async () => {
+    const jar: Jar = new Map();
+    const path = await comeBack(service, jar, { login: LOGIN });
+    const kept = new Map(jar);
+    expect((await visit(service, jar, path)).status).toBe(303);
+    const asked = ours.asked.get("token");
+    const again = await visit(service, kept, path);
+    expect([again.status, ours.asked.get("token")]).toEqual([400, asked]);
+    expectNobody(kept);
+  });
+
+  test("with a cookie that is cut, made up, or given twice", async () => {
+    for (const make of [
+      (value: string) => value.slice(0, -2),
+      (value: string) => `A${value.slice(1)}`,
+      () => "x",
+      (value: string) => `${value}; ${STATE_COOKIE}=${value}`,
+    ]) {
+      const jar: Jar = new Map();
+      const path = await comeBack(service, jar, { login: LOGIN });
+      jar.set(STATE_COOKIE, make(jar.get(STATE_COOKIE) ?? ""));
+      expect((await visit(service, jar, path)).status).toBe(400);
+      expectNobody(jar);
+    }
+  });
+});
+
+test("a key that the provider has replaced is fetched at once", async () => {
+  await signInWith(service, new Map(), { login: LOGIN });
+  const asked = ours.asked.get("jwks") ?? 0;
+  await signInWith(service, new Map(), { login: LOGIN });
+  expect(ours.asked.get("jwks")).toBe(asked);
+  await ours.rotateKey();
+  // As the provider itself would sign: by its new key.
+  ours.wrong = { claims: (claims) => claims };
+  expect((await signInWith(service, new Map(), { login: LOGIN })).status).toBe(303);
+  expect(ours.asked.get("jwks")).toBe(asked + 1);
+});
+
+describe("a provider that is away", () => {
+  const expectAway = (answer: Answer, name = "ours") => {
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get("retry-after")).toBe("5");
+    expect(answer.text).toContain(`${name} does not answer`);
+  };
+  test.each<{ name: string; endpoint: NonNullable<Wrong["endpoint"]> }>([
+    { name: "fails to give a token", endpoint: { path: "token", status: 500 } },
+    { name: "never gives a token", endpoint: { path: "token", status: "never" } },
+  ])("$name", async ({ endpoint }) => {
+    const jar: Jar = new Map();
+    const path = await comeBack(service, jar, { login: LOGIN });
+    ours.wrong = { endpoint };
+    expectAway(await visit(service, jar, path));
+    expectNobody(jar);
+  });
+
+  test.each(Object.keys(NEVER_THERE))("when it is %s, and keeps nobody else", async (name) => {
+    const asked = () => away.get(name)?.asked.get("openid-configuration") ?? 0;
+    const starts = [1, 2, 3].map(() => service.call(undefined, `/oidc/${name}`));
+    expect((await service.call(undefined, "/login")).status).toBe(200);
+    for (const answer of await Promise.all(starts)) expectAway(answer, name);
+    expectAway(await service.call(undefined, `/oidc/${name}`), name);
+    expect(asked()).toBe(1);
+    expect(service.log.some((line) => line.includes(`discovery of ${name}`))).toBe(true);
+  });
+});
+
+test("attempts are counted by client: in the end the provider is not asked any more", async () => {
+  const attempt = async () => {
+    const jar: Jar = new Map();
+    const start = await visit(service, jar, "/oidc/ours");
+    const state = new URL(start.headers.get("location") ?? "").searchParams.get("state");
+    return await visit(service, jar, `/oidc/ours/callback?error=access_denied&state=${state}`);
+  };
+  let [answer, count] = [await attempt(), 1];
+  for (; answer.status === 403 && count <= 60; count++) answer = await attempt();
+  expect(answer.status).toBe(429);
+  expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(800);
+  expect(answer.text).toContain("Please wait 15 minutes");
+  expect(count).toBeGreaterThan(10);
+});
+
+function everyProvider(): TestProvider[] {
+  return [ours, other, ...away.values()];
+}
+
+function expectNobody(jar: Jar): void {
+  expect([SESSION_COOKIE, IDENTITY_COOKIE].filter((name) => jar.has(name))).toEqual([]);
+}
+
+async function lastEvent(): Promise<string | undefined> {
+  const [row] = await service.service.admin.query<{ event: string }>(
+    `select concat_ws(' ', action, details ->> 'provider', details ->> 'reason') as event
+    from rowhouse.audit order by id desc limit 1`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.event;
+}

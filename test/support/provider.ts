@@ -1,0 +1,207 @@
+/** A real OpenID Connect provider in process, and what it may be made to answer wrongly. @module */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import Provider from "oidc-provider";
+import type { ProviderSettings } from "../../src/identity/mod.ts";
+import { type Jar, toCookieHeader } from "./people.ts";
+
+/** What the provider says of an account, by the name that is typed into its sign-in form. */
+export type Account = { email?: string; email_verified?: unknown; name?: string };
+export type Claims = Record<string, unknown>;
+type Key = { kid: string; jwk: JsonWebKey; key: CryptoKey };
+
+/** What is changed about its answers; a test sets it, and it holds until it is taken away. */
+export type Wrong = {
+  /** Of the token, which is then signed anew. */
+  claims?: (claims: Claims) => Claims;
+  /** Signs with a key that the provider does not publish, or not at all. */
+  signature?: "unknown key" | "same id, other key" | "none";
+  /** Of the document that says where its endpoints are. */
+  metadata?: Claims;
+  /** By the last part of its path: answers with this status, or never. */
+  endpoint?: { path: string; status: number | "never" };
+};
+
+export type TestProvider = {
+  settings: ProviderSettings;
+  accounts: Map<string, Account>;
+  wrong: Wrong | undefined;
+  /** How often each of its paths was asked for. */
+  asked: Map<string, number>;
+  /** Tells it where to send people back to. */
+  register: (callback: string) => void;
+  /** Replaces its key, and no longer publishes the one before. */
+  rotateKey: () => Promise<void>;
+  stop: () => Promise<void>;
+};
+
+export async function startProvider(
+  options: Partial<ProviderSettings> & { name: string },
+): Promise<TestProvider> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const settings: ProviderSettings = {
+    issuer: `http://localhost:${port}`,
+    clientId: "rowhouse",
+    clientSecret: `the secret of ${options.name}, which is in no answer`,
+    label: options.name,
+    trustedDomains: [],
+    creates: false,
+    ...options,
+  };
+  let current = await makeKey();
+  const started: TestProvider = {
+    settings,
+    accounts: new Map(),
+    wrong: undefined,
+    asked: new Map(),
+    register: (callback) => {
+      const provider = makeProvider(started, { callback, key: current });
+      provider.use(async (ctx, next) => {
+        const path = ctx.path.split("/").at(-1) ?? "";
+        started.asked.set(path, (started.asked.get(path) ?? 0) + 1);
+        const failing = started.wrong?.endpoint;
+        if (failing?.path === path) {
+          if (failing.status === "never") await new Promise(() => undefined);
+          ctx.status = failing.status as number;
+          ctx.body = {};
+          return;
+        }
+        await next();
+        const { kty, n, e } = current.jwk;
+        if (path === "jwks")
+          ctx.body = { keys: [{ kty, n, e, kid: current.kid, use: "sig", alg: "RS256" }] };
+        if (path === "openid-configuration")
+          ctx.body = { ...(ctx.body as Claims), ...started.wrong?.metadata };
+        if (path === "token" && ctx.status === 200)
+          ctx.body = await tamper(ctx.body as Claims, current, started.wrong ?? {});
+      });
+      const handle = provider.callback();
+      server.removeAllListeners("request");
+      server.on("request", (request, response) => void handle(request, response));
+    },
+    rotateKey: async () => {
+      current = await makeKey();
+    },
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return started;
+}
+
+function makeProvider(
+  { settings, accounts }: TestProvider,
+  { callback, key }: { callback: string; key: Key },
+): Provider {
+  const ttl = Object.fromEntries(
+    ["AccessToken", "AuthorizationCode", "Grant", "IdToken", "Interaction", "Session"].map(
+      (name) => [name, 600],
+    ),
+  );
+  const provider = new Provider(settings.issuer, {
+    clients: [
+      {
+        client_id: settings.clientId,
+        client_secret: settings.clientSecret,
+        redirect_uris: [callback],
+        grant_types: ["authorization_code"],
+        response_types: ["code"],
+      },
+    ],
+    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
+    findAccount: (_, sub) => ({
+      accountId: sub,
+      claims: () => ({ sub, ...(accounts.get(sub) as Record<string, string>) }),
+    }),
+    jwks: { keys: [{ ...key.jwk, kid: key.kid }] as never },
+    cookies: { keys: ["a key of the tests"] },
+    pkce: { required: () => true },
+    ttl,
+  });
+  // It would print what a test breaks on purpose.
+  provider.silent = true;
+  return provider;
+}
+
+async function makeKey(): Promise<Key> {
+  const pair = await crypto.subtle.generateKey(
+    {
+      name: "RSASSA-PKCS1-v1_5",
+      modulusLength: 2048,
+      publicExponent: new Uint8Array([1, 0, 1]),
+      hash: "SHA-256",
+    },
+    true,
+    ["sign", "verify"],
+  );
+  const kid = crypto.randomUUID();
+  const jwk = await crypto.subtle.exportKey("jwk", pair.privateKey);
+  return {
+    kid,
+    jwk: { ...jwk, kid, use: "sig", alg: "RS256" } as JsonWebKey,
+    key: pair.privateKey,
+  };
+}
+
+/** The token as it is wanted, signed with the key that the provider publishes unless another is wanted. */
+async function tamper(body: Claims, current: Key, { claims, signature }: Wrong): Promise<Claims> {
+  const [, payload = ""] = String(body["id_token"]).split(".");
+  const held = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as Claims;
+  const key = signature === undefined || signature === "none" ? current : await makeKey();
+  const kid = signature === "same id, other key" ? current.kid : key.kid;
+  const header = signature === "none" ? { alg: "none" } : { alg: "RS256", kid };
+  const signed = [header, claims?.(held) ?? held].map(toPart).join(".");
+  const made =
+    signature === "none"
+      ? ""
+      : Buffer.from(
+          await crypto.subtle.sign("RSASSA-PKCS1-v1_5", key.key, Buffer.from(signed)),
+        ).toString("base64url");
+  return { ...body, id_token: `${signed}.${made}` };
+}
+
+function toPart(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}
+
+/** Signs in on the provider's own pages; returns where it sends the browser back to. */
+export async function passProvider(
+  start: string,
+  { login, jar = new Map() }: { login: string; jar?: Jar },
+): Promise<string> {
+  const origin = new URL(start).origin;
+  let answer = await ask(jar, start);
+  for (let step = 0; step < 12; step++) {
+    const location = answer.headers.get("location");
+    if (location !== null && new URL(location, origin).origin !== origin) return location;
+    if (location !== null) {
+      answer = await ask(jar, new URL(location, origin).href);
+      continue;
+    }
+    const page = await answer.text();
+    const action = /action="([^"]+)"/.exec(page)?.[1];
+    const prompt = /name="prompt" value="([^"]+)"/.exec(page)?.[1];
+    if (action === undefined || prompt === undefined) throw new Error(`No form in: ${page}`);
+    const fields = prompt === "login" ? { prompt, login, password: "any" } : { prompt };
+    answer = await ask(jar, new URL(action, origin).href, fields);
+  }
+  throw new Error("The provider did not come to an end");
+}
+
+async function ask(jar: Jar, url: string, fields?: Record<string, string>): Promise<Response> {
+  const response = await fetch(url, {
+    redirect: "manual",
+    method: fields === undefined ? "GET" : "POST",
+    headers: { cookie: toCookieHeader(jar) },
+    ...(fields === undefined ? {} : { body: new URLSearchParams(fields) }),
+  });
+  for (const line of response.headers.getSetCookie()) {
+    const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+    if (value === "") jar.delete(name);
+    else jar.set(name, value);
+  }
+  return response;
+}

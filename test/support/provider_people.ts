@@ -1,0 +1,58 @@
+/** People who sign in with a provider: invited without a password, and through the provider's own pages. @module */
+import { createUser, grantRole } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { testDeps } from "./deps.ts";
+import { type Jar, type Person, visit } from "./people.ts";
+import { passProvider } from "./provider.ts";
+import type { Answer, TestService } from "./service.ts";
+
+/** A person without a password, with a role on an app. */
+export async function invite(
+  { service, secrets }: TestService,
+  slug?: string,
+  consoleRole?: "admin" | "super_admin",
+): Promise<Person & { linkText: string }> {
+  const email = `invited-${crypto.randomUUID().slice(-12)}@example.org`;
+  const { id, linkText } = await createUser(testDeps(service), {
+    email,
+    displayName: undefined,
+    consoleRole,
+  });
+  secrets.add(linkText);
+  if (slug !== undefined)
+    await grantRole({ admin: service.admin }, { email, slug, role: "member" });
+  return { id, email, linkText };
+}
+
+/** The address with which the provider sends a browser back that has just signed in there. */
+export async function comeBack(
+  service: TestService,
+  jar: Jar,
+  { login, path = "/oidc/ours" }: { login: string; path?: string },
+): Promise<string> {
+  const start = await visit(service, jar, path);
+  const location = start.headers.get("location");
+  if (location === null) throw new Error(`Not sent to the provider: ${start.status} ${start.text}`);
+  const back = await passProvider(location, { login });
+  return back.slice(service.url.length);
+}
+
+/** The whole way through the provider's pages; the answer is the callback's. */
+export async function signInWith(
+  service: TestService,
+  jar: Jar,
+  options: { login: string; path?: string },
+): Promise<Answer> {
+  return await visit(service, jar, await comeBack(service, jar, options));
+}
+
+/** What the audit log has about a person, the oldest first. */
+export async function listEvents(service: TestService, userId: string): Promise<string[]> {
+  const rows = await service.service.admin.query<{ event: string }>(
+    `select concat_ws(' ', action, details ->> 'provider', details ->> 'reason') as event
+    from rowhouse.audit where user_id = $1 order by id`,
+    [userId],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return rows.map(({ event }) => event);
+}
