@@ -60,6 +60,12 @@ export {
   showConsolePerson,
 } from "./console_people_reads.ts";
 export {
+  type ConsolePush,
+  listConsolePushes,
+  type ShownPush,
+  showConsolePush,
+} from "./console_pushes.ts";
+export {
   type AuditFilter,
   type ConsoleApp,
   type ConsoleAuditEntry,
@@ -75,6 +81,22 @@ export {
   type ShownRows,
   showConsoleRows,
 } from "./console_rows.ts";
+export {
+  type ConsoleAppTable,
+  type ConsoleBuild,
+  type ConsoleTable,
+  dropTableByConsole,
+  endRegistrationByConsole,
+  type FoundTable,
+  listConsoleAppTables,
+  listConsoleTables,
+  type ShownTable,
+  showConsoleTable,
+  type TableSize,
+  type TableUse,
+  type TableUsers,
+  transferTableByConsole,
+} from "./console_tables.ts";
 export { type Device, readDevice, toDeviceText } from "./device_text.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
 export { exportUser, type UserExport } from "./export_user.ts";

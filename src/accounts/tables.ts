@@ -110,11 +110,12 @@ async function run({ admin }: Deps, { text, values, slug }: Change): Promise<str
     if (row === undefined) throw new Error("An operator's change of a table gave no row");
     return row.result;
   } catch (error) {
-    throw toRefusal(error, slug);
+    throw refuseTableAct(error, slug);
   }
 }
 
-function toRefusal(error: unknown, slug: string): unknown {
+/** What is said to an operator whom the database refuses an act on a table, by a command or in a browser. */
+export function refuseTableAct(error: unknown, slug: string): unknown {
   // Rows of a table that its app no longer declares may still refer to rows that would go.
   if (error instanceof ViolationError) return toProblem(REFERRED_TO, error);
   const state = error instanceof SignalError ? error.signal : readSqlState(error);

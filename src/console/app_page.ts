@@ -3,13 +3,13 @@ import type { ConsoleVisitor } from "../accounts/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerConsolePage } from "./frame.ts";
 import { renderLink, renderPill } from "./parts.ts";
-import { ACTIVITY, APPS, toAppPath } from "./paths.ts";
+import { ACTIVITY, APPS, toAppPath, toAppTablesPath, toPushesPath } from "./paths.ts";
 
 type AppPage = {
   me: ConsoleVisitor;
   slug: string;
   isDisabled: boolean;
-  tab: "Keys" | "People" | "Settings";
+  tab: "Keys" | "People" | "Settings" | "Tables" | "Pushes";
   body: Part;
   status?: number;
 };
@@ -38,6 +38,8 @@ function renderTabs(slug: string, tab: string): Html {
   const tabs = [
     { name: "Keys", path: toAppPath(slug) },
     { name: "People", path: `${toAppPath(slug)}/people` },
+    { name: "Tables", path: toAppTablesPath(slug) },
+    { name: "Pushes", path: toPushesPath(slug) },
     { name: "Activity", path: `${ACTIVITY}?${new URLSearchParams({ app: slug })}` },
     { name: "Settings", path: `${toAppPath(slug)}/settings` },
   ];

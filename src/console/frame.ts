@@ -8,6 +8,7 @@ const ENTRIES = [
   { name: "Home", path: CONSOLE_PATH },
   { name: "Apps", path: `${CONSOLE_PATH}/apps` },
   { name: "People", path: `${CONSOLE_PATH}/people` },
+  { name: "Tables", path: `${CONSOLE_PATH}/tables` },
   { name: "Requests", path: `${CONSOLE_PATH}/requests` },
   { name: "Activity", path: `${CONSOLE_PATH}/activity` },
 ] as const;

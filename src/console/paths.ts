@@ -5,6 +5,7 @@ export const APPS = `${CONSOLE_PATH}/apps`;
 export const NEW_APP = `${CONSOLE_PATH}/new-app`;
 export const PEOPLE = `${CONSOLE_PATH}/people`;
 export const NEW_PERSON = `${CONSOLE_PATH}/new-person`;
+export const TABLES = `${CONSOLE_PATH}/tables`;
 export const REQUESTS = `${CONSOLE_PATH}/requests`;
 export const ACTIVITY = `${CONSOLE_PATH}/activity`;
 
@@ -23,4 +24,26 @@ export function toPersonPath(id: string): string {
 /** The role of a person on an app. */
 export function toRolePath(slug: string, id: string): string {
   return `${toAppPath(slug)}/people/${encodeURIComponent(id)}`;
+}
+
+export function toTablePath(table: string): string {
+  return `${TABLES}/${encodeURIComponent(table)}`;
+}
+
+/** The tables that an app uses. */
+export function toAppTablesPath(slug: string): string {
+  return `${toAppPath(slug)}/tables`;
+}
+
+/** An app's rows of a table. */
+export function toRowsPath(slug: string, table: string): string {
+  return `${toAppTablesPath(slug)}/${encodeURIComponent(table)}`;
+}
+
+export function toPushesPath(slug: string): string {
+  return `${toAppPath(slug)}/pushes`;
+}
+
+export function toPushPath(slug: string, seq: number): string {
+  return `${toPushesPath(slug)}/${seq}`;
 }

@@ -3,8 +3,11 @@ import type { Route } from "../http/mod.ts";
 import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "../identity/mod.ts";
 import { answerActivity } from "./activity.ts";
 import { answerAddPerson, answerAddPersonForm, answerAppPeople } from "./app_people.ts";
+import { answerAppTables } from "./app_tables.ts";
 import { answerApps } from "./apps.ts";
 import { answerDeletion, answerDeletionForm } from "./delete_app.ts";
+import { answerDrop, answerDropForm } from "./drop_table.ts";
+import { answerEndUse, answerEndUseForm } from "./end_use.ts";
 import { type ConsolePageDeps, enter } from "./enter.ts";
 import { answerHome } from "./home.ts";
 import { answerKeys } from "./keys.ts";
@@ -22,6 +25,8 @@ import {
   personStateAct,
 } from "./person_acts.ts";
 import { changeRoleAct, newRoleAct, revokeRoleAct } from "./person_roles.ts";
+import { answerPush } from "./push.ts";
+import { answerPushes } from "./pushes.ts";
 import { answerRequests } from "./requests.ts";
 import { answerRevocation, answerRevocationForm } from "./revoke_key.ts";
 import { answerRoll, answerRollForm } from "./roll_key.ts";
@@ -29,9 +34,13 @@ import { ROWS_PAGES } from "./rows_pages.ts";
 import { answerSettings, answerSettingsForm } from "./settings.ts";
 import { answerConsoleSignIn, answerConsoleSignInForm } from "./sign_in.ts";
 import { answerState, answerStateForm } from "./state.ts";
+import { answerTable } from "./table.ts";
+import { answerTables } from "./tables.ts";
+import { answerTransfer, answerTransferForm } from "./transfer_table.ts";
 
 const APP = `${CONSOLE_PATH}/apps/:app`;
 const TABLE = `${APP}/tables/:table`;
+const SHARED_TABLE = `${CONSOLE_PATH}/tables/:table`;
 const KEY = `${APP}/keys/:key`;
 const PERSON = `${CONSOLE_PATH}/people/:person`;
 const ROLE = `${APP}/people/:person`;
@@ -63,6 +72,14 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${PERSON}/delete`, deletePersonAct),
   ...page(`${CONSOLE_PATH}/requests`, { show: answerRequests }),
   ...ROWS_PAGES.flatMap(({ path, ...handles }) => page(TABLE + path, handles)),
+  ...page(`${APP}/tables`, { show: answerAppTables }),
+  ...page(`${TABLE}/end`, { show: answerEndUse, take: answerEndUseForm }),
+  ...page(`${APP}/pushes`, { show: answerPushes }),
+  ...page(`${APP}/pushes/:seq`, { show: answerPush }),
+  ...page(`${CONSOLE_PATH}/tables`, { show: answerTables }),
+  ...page(SHARED_TABLE, { show: answerTable }),
+  ...page(`${SHARED_TABLE}/transfer`, { show: answerTransfer, take: answerTransferForm }),
+  ...page(`${SHARED_TABLE}/drop`, { show: answerDrop, take: answerDropForm }),
   ...page(`${CONSOLE_PATH}/activity`, { show: answerActivity }),
   { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignIn },
   { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignInForm },

@@ -57,7 +57,7 @@ async function runDeferredSteps(deps: DeferredDeps): Promise<void> {
 
 async function claimStep(admin: Database, after: string): Promise<Claimed | undefined> {
   const [row] = await admin.query<ClaimedRow>(
-    `update rowhouse.deferred_steps set state = 'running', attempts = attempts + 1, fault = null,
+    `update rowhouse.deferred_steps set state = 'running', attempts = attempts + 1, fault = null, progress = null,
       lease_until = now() + make_interval(secs => ${LEASE_S})
     where id = (select id from rowhouse.deferred_steps
       where state <> 'done' and lease_until < now() and id > $1::int8
@@ -74,9 +74,16 @@ async function claimStep(admin: Database, after: string): Promise<Claimed | unde
   return { id: row.id, table: row.table, constraint };
 }
 
-async function renewLease({ admin, log }: DeferredDeps, id: string): Promise<void> {
+/** Also notes how far the build is: PostgreSQL shows that to the login that builds and to no other. */
+export async function renewLease({ admin, log }: DeferredDeps, id: string): Promise<void> {
   const renewed = admin.query(
-    `update rowhouse.deferred_steps set lease_until = now() + make_interval(secs => ${LEASE_S})
+    `update rowhouse.deferred_steps set lease_until = now() + make_interval(secs => ${LEASE_S}),
+      progress = (select json_build_object('phase', phase, 'unit', case when blocks_total > 0 then 'blocks' else 'rows' end,
+          'done', case when blocks_total > 0 then blocks_done else tuples_done end,
+          'total', case when blocks_total > 0 then blocks_total else tuples_total end)::text::jsonb
+        from pg_catalog.pg_stat_progress_create_index
+        join pg_catalog.pg_class on pg_class.oid = index_relid
+        where datname = current_database() and relname = name)
     where id = $1::int8 and state = 'running'`,
     [id],
     { retry: "unsafe", queue: SERVICE_QUEUE },
@@ -89,7 +96,7 @@ type End = { state: "waiting" | "done" | "failed"; fault: string | null };
 
 async function endStep(admin: Database, id: string, { state, fault }: End): Promise<void> {
   await admin.query(
-    `update rowhouse.deferred_steps set state = $2, fault = $3, lease_until = '-infinity',
+    `update rowhouse.deferred_steps set state = $2, fault = $3, progress = null, lease_until = '-infinity',
       finished_at = case when $2 = 'done' then now() end
     where id = $1::int8`,
     [id, state, fault],

@@ -5,7 +5,7 @@ import { readSnapshot } from "./snapshot.ts";
 
 export type Difference = { thing: string; wanted: string; found: string };
 
-const NOTHING = "nothing";
+export const NOTHING = "nothing";
 
 /** Every difference; if a whole thing is missing or extra, its parts are not listed. */
 export function compareFacts(wanted: Facts, found: Facts): Difference[] {

@@ -32,3 +32,4 @@ export { MAX_BYTES, type PushRouteDeps, pushRoutes, SCHEMA_PATH } from "./routes
 export { readMigration, readStatus, readTableApps, type Status, type TableApps } from "./status.ts";
 export type { Plan, Step } from "./step.ts";
 export { sweepSets } from "./sweep_sets.ts";
+export { findTableDifferences } from "./table_drift.ts";

@@ -85,7 +85,7 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
 };
 /** The Console sends who is not signed in to sign in, and tells who is no administrator that this is not for them. */
 const CONSOLE = [303, 303, 303, 403, 403, 200, 200, 303];
-/** The app has no table. */
+/** The app has no table and no push. */
 const NO_TABLE = CONSOLE.map((status) => (status === 200 ? 404 : status));
 /** What stands for a parameter; words in capitals are known once the service runs. */
 const PARAMETERS: Readonly<Record<string, string>> = {
@@ -94,13 +94,14 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   person: "PERSON",
   session: "0000000000000000",
   table: "todos",
+  seq: "1",
   row: "0190163d-8694-739b-aea5-966c26f8ad91",
 };
 // Without its token no form does anything, whoever sends it.
 for (const { method, path } of consoleRoutes)
   WANT[`${method} ${path}`] = {
     path: path.replace(/:(\w+)/g, (_, name) => PARAMETERS[name] ?? `no ${name} in PARAMETERS`),
-    want: method !== "GET" ? all(403) : path.includes(":table") ? NO_TABLE : CONSOLE,
+    want: method !== "GET" ? all(403) : /:table|:seq/.test(path) ? NO_TABLE : CONSOLE,
   };
 WANT["GET /console/sign-in"] = { want: all(200) };
 

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { renewLease } from "../../src/push/deferred.ts";
 import { push, readDrift } from "../../src/push/mod.ts";
 import { systemRandomBytes } from "../../src/std/random_text.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
+import { whileDone } from "../support/held_lock.ts";
 import { freshName } from "../support/push.ts";
 import {
   definitionOf,
@@ -70,6 +73,35 @@ test("an index and a reference on a large table are built after the push, as its
     { kind: "reference", columns: ["parent"], state: "done" },
   ]);
   expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("a renewed lease notes how far the build of an index is, and its end forgets it", async () => {
+  const { name, app } = await makeTable(1);
+  const { pushing, service: opened, database } = service;
+  const readStep = async () => {
+    const [row] = await opened.admin.query<{ id: string; phase: string | null }>(
+      "select id::text, progress ->> 'phase' as phase from rowhouse.deferred_steps where table_name = $1",
+      [name],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    return row;
+  };
+  const log = () => undefined;
+  const schema = defineSchema({ [name]: { title: t.string().index() } });
+  // The build waits for whoever writes.
+  const text = `update data.${name} set title = 'x'`;
+  const pushed = await whileDone(database.superuserUrl, { text }, async () => {
+    const options = { dryRun: false, largeTablePages: 0 };
+    const definition = definitionOf(schema);
+    const result = await push({ admin: pushing, log }, { app, definition, options });
+    await eventually(async () => {
+      await renewLease({ admin: pushing, log }, (await readStep())?.id ?? "0");
+      return (await readStep())?.phase?.startsWith("waiting for writers") === true;
+    });
+    return result;
+  });
+  await pushed.deferred;
+  expect(await readStep()).toMatchObject({ phase: null });
 });
 
 test("a table that has grown and was never analysed counts as large too", async () => {

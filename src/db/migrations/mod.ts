@@ -15,6 +15,7 @@ import { CONSOLE_HOME } from "./console_home.ts";
 import { CONSOLE_PEOPLE } from "./console_people.ts";
 import { CONSOLE_READS } from "./console_reads.ts";
 import { CONSOLE_ROWS } from "./console_rows.ts";
+import { CONSOLE_TABLES } from "./console_tables.ts";
 import { IDEMPOTENCY } from "./idempotency.ts";
 import { KEYS } from "./keys.ts";
 import { OWN_ACCOUNT } from "./own_account.ts";
@@ -60,6 +61,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       CONSOLE_ACTS,
       CONSOLE_PEOPLE,
       CONSOLE_ROWS,
+      CONSOLE_TABLES,
     ].join(""),
   },
 ];

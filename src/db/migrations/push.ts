@@ -71,6 +71,8 @@ create table rowhouse.deferred_steps (
   columns jsonb not null,
   state text not null default 'waiting' check (state in ('waiting', 'running', 'done', 'failed')),
   fault text,
+  -- How far a build of an index is, noted by who builds it: PostgreSQL shows that to nobody else.
+  progress jsonb,
   attempts integer not null default 0,
   lease_until timestamptz not null default '-infinity',
   created_at timestamptz not null default now(),
@@ -78,7 +80,7 @@ create table rowhouse.deferred_steps (
   unique (table_name, name)
 );
 grant select on rowhouse.deferred_steps to rowhouse_tables, rowhouse_service, rowhouse_data;
-grant update (state, fault, attempts, lease_until, finished_at) on rowhouse.deferred_steps to rowhouse_tables;
+grant update (state, fault, progress, attempts, lease_until, finished_at) on rowhouse.deferred_steps to rowhouse_tables;
 
 -- What is left of an app's pushes, at the time of the last one. A push that applies several of the project's migrations
 -- takes as many requests, and counts once: each that was applied leaves some that are not counted, in case the next has

@@ -1,16 +1,18 @@
 /** What the Console's login and a device's cookie can and cannot do. Each sentence stands in docs/security.md. @module */
 import { expect } from "bun:test";
-import { toPresented } from "../../../src/accounts/mod.ts";
+import { endRegistration, toPresented } from "../../../src/accounts/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
+import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { IDENTITY_SECRETS } from "../../support/deps.ts";
 import { type Jar, makePerson, signInAs, submitSignIn, visit } from "../../support/people.ts";
+import type { TestApp } from "../../support/service.ts";
 import { KEYS, me, type Page, PEOPLE, ROWS, type World } from "./world.ts";
 
 export const CONSOLE: Page = {
   "The Console's login": {
     Can: {
-      "read apps, people, keys without their secrets and the audit log, change apps, and open an app's rows for five minutes, for an administrator, with both cookies of a live session.":
+      "read apps, tables, pushes, people, keys without their secrets and the audit log, change apps, and open an app's rows for five minutes, for an administrator, with both cookies of a live session.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           await ageSession(world, jar);
@@ -19,11 +21,11 @@ export const CONSOLE: Page = {
             LASTING.map((call) => callOf(world, jar, call)),
           );
         },
-      "make, roll and revoke keys, change people, their roles and sessions, and delete apps for an administrator who signed in within the last ten minutes, with both cookies of that session.":
+      "make, roll and revoke keys, change people, their roles and sessions, hand over, leave and drop tables, and delete apps for an administrator who signed in within the last ten minutes, with both cookies of that session.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           // Of its tables none is another app's, too.
-          const mine = await world.service.makeApp();
+          const mine = await makeOwner(world);
           const victim = await makePerson(world.service);
           await world.allows("console", [
             actOf(world, jar),
@@ -32,7 +34,7 @@ export const CONSOLE: Page = {
         },
     },
     Cannot: {
-      "act without both cookies, or make a key, change a person or delete an app ten minutes later.":
+      "act without both cookies, or make a key, change a person, hand over a table or delete an app ten minutes later.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           const shared: Jar = new Map([[SESSION_COOKIE, jar.get(SESSION_COOKIE) ?? ""]]);
@@ -120,6 +122,11 @@ const LASTING = [
   "console_list_people(WHO, '', '', 9)",
   "console_show_person(WHO, 'PERSON', null, '', 9)",
   "console_list_app_people(WHO, 'APP', '', '', 9)",
+  "console_list_tables(WHO, '', '', 9)",
+  "console_show_table(WHO, 'todos')",
+  "console_list_app_tables(WHO, 'APP', '', 9)",
+  "console_list_pushes(WHO, 'APP', null, 9)",
+  "console_show_push(WHO, 'APP', 1)",
 ] as const;
 /** What asks for a fresh sign-in. */
 const SENSITIVE = [
@@ -134,6 +141,9 @@ const SENSITIVE = [
   "console_end_sessions(WHO, 'PERSON', '0000000000000000')",
   "console_delete_person(WHO, 'PERSON')",
   "console_delete_app_step(WHO, 'APP', 1, 0)",
+  "console_transfer_table(WHO, 'TABLE', 'APP')",
+  "console_end_registration(WHO, 'APP', 'TABLE', 'TABLE')",
+  "console_drop_table(WHO, 'TABLE_unused', 'TABLE_unused')",
 ] as const;
 
 const ACCOUNT = /_(link|console_role|disabled|sessions|person)\(WHO, 'PERSON'/;
@@ -146,7 +156,22 @@ function callOf({ mine, victim }: Pick<World, "mine" | "victim">, jar: Jar, call
     "LINK",
     "'aaaaaaaaaaaaaaaa', sha256('x'), 'x', now() + interval '1 day'",
   );
-  return `select rowhouse.${made.replace("PERSON", victim.id).replace("APP", mine.slug)}`;
+  const of = made.replace("PERSON", victim.id).replace("APP", mine.slug);
+  return `select rowhouse.${of.replaceAll("TABLE", toTableName(mine))}`;
+}
+
+function toTableName({ slug }: Pick<TestApp, "slug">): string {
+  return slug.replaceAll("-", "_");
+}
+
+/** An app that owns and uses a table, and owns another one that nobody uses any more. */
+async function makeOwner({ service }: World): Promise<TestApp> {
+  const mine = await service.makeApp();
+  const [table, unused] = [toTableName(mine), `${toTableName(mine)}_unused`];
+  const columns = { title: t.string() };
+  await service.pushSchema(mine, defineSchema({ [table]: columns, [unused]: columns }));
+  await endRegistration(service.service, { slug: mine.slug, table: unused, told: [unused] });
+  return mine;
 }
 
 async function ageSession({ service }: World, jar: Jar): Promise<void> {

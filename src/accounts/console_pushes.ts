@@ -1,0 +1,59 @@
+/** What the Console shows of an app's pushes, each page with one call on the Console's login. @module */
+import { Problem } from "../problem.ts";
+import { type ConsoleDeps, readConsole, type ShownCookies } from "./console_call.ts";
+import type { ConsoleVisitor } from "./console_reads.ts";
+import type { ConsoleBuild, PageApp } from "./console_tables.ts";
+import { refuseUnknownApp } from "./keys.ts";
+
+type Shown<Content> = Content & { me: ConsoleVisitor; app: PageApp; builds: ConsoleBuild[] };
+
+/** A push as a list shows it. */
+export type ConsolePush = {
+  seq: number;
+  name: string;
+  checksum: string;
+  appliedAt: string;
+  statements: number;
+  /** The first lines of its file, which say what it does. */
+  head: string;
+};
+
+/** An app's pushes, newest first, before a number, at most so many; and its builds that are not done. @throws {Problem} unknown_app */
+export async function listConsolePushes(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { slug, before, most }: { slug: string; before: number | undefined; most: number },
+): Promise<Shown<{ pushes: ConsolePush[] }>> {
+  try {
+    const values = [slug, before ?? null, most];
+    return await readConsole(deps, cookies, { name: "console_list_pushes", values });
+  } catch (error) {
+    throw refuseUnknownApp(error, slug);
+  }
+}
+
+/** A push with what it declared, as JSON, and what the one before it did. */
+export type ShownPush = Pick<ConsolePush, "seq" | "name" | "checksum" | "appliedAt"> & {
+  sql: string;
+  definition: string;
+  before: string | null;
+  isLast: boolean;
+};
+
+/** One push of an app, and the builds that it put off. @throws {Problem} unknown_app; not_found */
+export async function showConsolePush(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { slug, seq }: { slug: string; seq: number },
+): Promise<Shown<{ push: ShownPush }>> {
+  try {
+    const { push, ...rest } = await readConsole<Shown<{ push: ShownPush | null }>>(deps, cookies, {
+      name: "console_show_push",
+      values: [slug, seq],
+    });
+    if (push === null) throw new Problem("not_found");
+    return { ...rest, push };
+  } catch (error) {
+    throw refuseUnknownApp(error, slug);
+  }
+}

@@ -1,0 +1,84 @@
+/** The tables that an app uses: whose they are, what the app declares of them, and the way to its rows. @module */
+import { type ConsoleAppTable, listConsoleAppTables } from "../accounts/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { answerAppPage } from "./app_page.ts";
+import type { Visit } from "./enter.ts";
+import { renderEmpty, renderPill, renderTable } from "./parts.ts";
+import { toAppPath, toAppTablesPath, toRowsPath, toTablePath } from "./paths.ts";
+import { renderPushHint } from "./push_hint.ts";
+import { ESTIMATES, renderBytes, renderRowCount, renderState } from "./table_parts.ts";
+
+const PAGE_ROWS = 50;
+
+export async function answerAppTables(visit: Visit): Promise<Response> {
+  const { deps, cookies, context } = visit;
+  const slug = context.params["app"] ?? "";
+  const query = new Map(readParameters(context.query));
+  const after = (query.get("after") ?? "").replaceAll("\0", "").slice(0, 48);
+  const { me, app, tables } = await listConsoleAppTables(deps, cookies, {
+    slug,
+    after,
+    most: PAGE_ROWS + 1,
+  });
+  const shown = tables.slice(0, PAGE_ROWS);
+  const last = tables.length > PAGE_ROWS ? shown.at(-1)?.name : undefined;
+  return answerAppPage({
+    me,
+    slug,
+    isDisabled: app.disabledAt !== null,
+    tab: "Tables",
+    body:
+      shown.length === 0
+        ? renderEmpty(
+            "This app has no tables yet. A push of its schema makes them.",
+            renderPushHint(visit),
+          )
+        : [
+            renderList(slug, shown),
+            last !== undefined &&
+              html`<p><a class="button button-quiet" href="${toAppTablesPath(slug)}?${new URLSearchParams({ after: last }).toString()}">Next page</a></p>`,
+            ESTIMATES,
+          ],
+  });
+}
+
+function renderList(slug: string, tables: readonly ConsoleAppTable[]): Html {
+  return renderTable(
+    "Tables",
+    [
+      { name: "Table" },
+      { name: "Owner" },
+      { name: "Columns", isNumber: true },
+      { name: "Rows", isNumber: true },
+      { name: "Size", isNumber: true },
+      { name: "State", isHidden: true },
+      { name: "Acts", isNumber: true, isHidden: true },
+    ],
+    tables.map((table): Part[] => [
+      html`<a class="row-name" href="${toRowsPath(slug, table.name)}">${table.name}</a>`,
+      table.owner === slug
+        ? html`<span class="quiet">this app</span>`
+        : html`<a href="${toAppPath(table.owner)}">${table.owner}</a>`,
+      renderColumnCount(table),
+      renderRowCount(table.size),
+      renderBytes(table.size),
+      [
+        table.users.count > 1 && renderPill(`shared by ${table.users.count}`),
+        renderState(table, 0),
+      ],
+      renderActs(slug, table.name),
+    ]),
+  );
+}
+
+/** Another app may have declared more. */
+function renderColumnCount({ columns, all }: ConsoleAppTable): Part {
+  return columns.length === all ? all : `${columns.length} of ${all}`;
+}
+
+function renderActs(slug: string, table: string): Html {
+  const what = html`<span class="visually-hidden"> of ${table}</span>`;
+  return html`<span class="row-acts"><a class="button button-quiet button-small" href="${toTablePath(table)}">Definition${what}</a>
+<a class="button button-danger button-small" href="${toRowsPath(slug, table)}/end">End use${what}</a></span>`;
+}

@@ -1,0 +1,79 @@
+/** How two definitions of an app differ, table by table, as lines of text. Pure. @module */
+import type { Definition, NamedColumn, TableDefinition } from "../dsl/mod.ts";
+
+/** A line of a table's text; `was` is what it replaces. */
+export type Line =
+  | { change: "same" | "added" | "removed"; text: string }
+  | { change: "changed"; text: string; was: string };
+
+export type TableChange = {
+  table: string;
+  change: "added" | "removed" | "changed";
+  /** All of them, in the order of the table; what was removed stands last. */
+  lines: Line[];
+};
+
+/** Tables that are not the same in both. */
+export function compareDefinitions(
+  before: Definition | undefined,
+  after: Definition,
+): TableChange[] {
+  const old = new Map(before?.tables.map((table) => [table.name, table]));
+  const kept = new Set(after.tables.map(({ name }) => name));
+  return [
+    ...after.tables.flatMap((table) => compareTables(old.get(table.name), table)),
+    ...[...old.values()]
+      .filter(({ name }) => !kept.has(name))
+      .map(
+        (table): TableChange => ({
+          table: table.name,
+          change: "removed",
+          lines: [...toTexts(table).values()].map((text) => ({ change: "removed", text })),
+        }),
+      ),
+  ];
+}
+
+function compareTables(before: TableDefinition | undefined, after: TableDefinition): TableChange[] {
+  const [old, now] = [
+    before === undefined ? new Map<string, string>() : toTexts(before),
+    toTexts(after),
+  ];
+  const lines = [
+    ...[...now].map(([part, text]) => toLine(old.get(part), text)),
+    ...[...old]
+      .filter(([part]) => !now.has(part))
+      .map(([, text]): Line => ({ change: "removed", text })),
+  ];
+  if (lines.every(({ change }) => change === "same")) return [];
+  return [{ table: after.name, change: before === undefined ? "added" : "changed", lines }];
+}
+
+function toLine(was: string | undefined, text: string): Line {
+  if (was === undefined) return { change: "added", text };
+  return was === text ? { change: "same", text } : { change: "changed", text, was };
+}
+
+/** A text for each part of a table. */
+function toTexts({ columns, indexes, uniques }: TableDefinition): Map<string, string> {
+  const list = (names: readonly string[]) => `(${names.join(", ")})`;
+  return new Map([
+    ...columns.map((column): [string, string] => [`column ${column.name}`, describe(column)]),
+    ...uniques.map((names): [string, string] => [`unique ${names}`, `unique ${list(names)}`]),
+    ...indexes.map((names): [string, string] => [`index ${names}`, `index ${list(names)}`]),
+  ]);
+}
+
+function describe(column: NamedColumn): string {
+  const { name, kind, table, values, required, unique, index, onDelete } = column;
+  const parts = [
+    name,
+    kind === "ref" ? `ref ${table}` : kind === "enum" ? `enum (${values?.join(", ")})` : kind,
+    required && "required",
+    unique && "unique",
+    index && "index",
+    column.default !== undefined && `default ${JSON.stringify(column.default)}`,
+    onDelete !== undefined && `on delete ${onDelete}`,
+  ];
+  return parts.filter((part) => part !== false).join(" ");
+}

@@ -1,0 +1,106 @@
+/** One push: what it changed, the statements that ran, and what was built after it. @module */
+import { type ShownPush, showConsolePush } from "../accounts/mod.ts";
+import type { Definition } from "../dsl/mod.ts";
+import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
+import { compareDefinitions, type Line, type TableChange } from "./definition_changes.ts";
+import type { Visit } from "./enter.ts";
+import { answerConsolePage } from "./frame.ts";
+import { renderPill, renderText, renderTime } from "./parts.ts";
+import { APPS, toAppPath, toPushesPath, toPushPath } from "./paths.ts";
+import { renderBuilds } from "./table_parts.ts";
+
+export async function answerPush({ deps, cookies, context }: Visit): Promise<Response> {
+  const { app: slug = "", seq: text = "" } = context.params;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Problem("not_found");
+  const { me, push, builds } = await showConsolePush(deps, cookies, { slug, seq: Number(text) });
+  return answerConsolePage({
+    me,
+    entry: "Apps",
+    title: `${String(push.seq).padStart(4, "0")} ${push.name.replaceAll("_", " ")}`,
+    crumbs: [
+      { name: "Apps", path: APPS },
+      { name: slug, path: toAppPath(slug) },
+      { name: "Pushes", path: toPushesPath(slug) },
+    ],
+    actions: renderOthers(slug, push),
+    body: [
+      renderSummary(push, deps.now()),
+      renderBuilds(builds, deps.now(), toPushPath(slug, push.seq)),
+      html`<h2>What it changed</h2>`,
+      renderChanges(push),
+      html`<h2>The statements that ran</h2>`,
+      renderSql(push.sql),
+    ],
+  });
+}
+
+function renderOthers(slug: string, { seq, isLast }: ShownPush): Part {
+  const link = (to: number, name: string) =>
+    html`<a class="button button-quiet" href="${toPushPath(slug, to)}">${name}</a>`;
+  return [seq > 1 && link(seq - 1, "Older"), !isLast && link(seq + 1, "Newer")];
+}
+
+function renderSummary({ checksum, appliedAt }: ShownPush, now: number): Html {
+  return html`<dl class="figures"><div><dt>Applied</dt><dd>${renderTime(appliedAt, now)}</dd></div>
+<div><dt>Checksum</dt><dd><code id="checksum">${checksum}</code> ${renderCopyButton("checksum", "the checksum")}</dd></div></dl>`;
+}
+
+const MARKS = { same: " ", added: "+", removed: "−", changed: "~" } as const;
+const WORDS = { added: "new", removed: "no longer declared", changed: "changed" } as const;
+/** Of one push: the statements below are complete. */
+const MOST_TABLES = 50;
+
+function renderChanges({ definition, before }: ShownPush): Part {
+  const changes = compareDefinitions(toDefinition(before), JSON.parse(definition) as Definition);
+  if (changes.length === 0)
+    return html`<p class="quiet">Nothing: the app declares what it declared before.</p>`;
+  return [
+    changes.slice(0, MOST_TABLES).map(renderTableChange),
+    changes.length > MOST_TABLES &&
+      html`<p class="quiet">and ${changes.length - MOST_TABLES} more tables</p>`,
+  ];
+}
+
+/** A first push has none before. */
+function toDefinition(text: string | null): Definition | undefined {
+  return text === null ? undefined : (JSON.parse(text) as Definition);
+}
+
+/** What is different; with the lines that are not, where there are some. */
+function renderTableChange({ table, change, lines }: TableChange): Html {
+  const different = lines.filter((line) => line.change !== "same");
+  const look = change === "added" ? "good" : change === "removed" ? "warn" : "plain";
+  return html`<section class="sheet change"><h3><code>${table}</code> ${renderPill(WORDS[change], look)}</h3>
+<ul class="changes">${different.map((line) => html`<li class="change-${line.change}">${renderLine(line)}</li>`)}</ul>
+${different.length < lines.length && html`<details><summary>The whole table</summary><pre tabindex="0"><code>${lines.map(renderDiffLine)}</code></pre></details>`}</section>`;
+}
+
+function renderLine(line: Line): Part {
+  const mark = html`<span aria-hidden="true">${MARKS[line.change]}</span><span class="visually-hidden">${line.change}: </span>`;
+  if (line.change !== "changed") return html`${mark} <code>${renderText(line.text)}</code>`;
+  return html`${mark} <code><del>${renderText(line.was)}</del> <ins>${renderText(line.text)}</ins></code>`;
+}
+
+function renderDiffLine(line: Line): Html {
+  if (line.change === "changed") return html`<del>− ${line.was}</del>\n<ins>+ ${line.text}</ins>\n`;
+  if (line.change === "same") return html`  ${line.text}\n`;
+  return line.change === "added"
+    ? html`<ins>+ ${line.text}</ins>\n`
+    : html`<del>− ${line.text}</del>\n`;
+}
+
+/** More than this is no longer read on a page. */
+const MOST_CHARS = 100_000;
+
+function renderSql(sql: string): Part {
+  if (sql === "")
+    return html`<p class="quiet">None: only what the service records of the app changed.</p>`;
+  const rest = sql.length - MOST_CHARS;
+  return [
+    html`<div class="copyable"><pre class="sql" tabindex="0" aria-label="SQL"><code id="sql">${sql.slice(0, MOST_CHARS)}</code></pre>${renderCopyButton("sql", "the statements")}</div>`,
+    rest > 0 &&
+      html`<p class="quiet">and ${rest} more characters, which the project's file has.</p>`,
+    html`<p class="quiet">Functions that serve the tables follow from the definition, and are not listed.</p>`,
+  ];
+}

@@ -1,0 +1,78 @@
+/** An app's pushes, newest first: what each did, when, and what is still being built. @module */
+import { type ConsolePush, listConsolePushes } from "../accounts/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { answerAppPage } from "./app_page.ts";
+import type { Visit } from "./enter.ts";
+import { renderEmpty, renderTable, renderText, renderTime } from "./parts.ts";
+import { toPushesPath, toPushPath } from "./paths.ts";
+import { renderPushHint } from "./push_hint.ts";
+import { renderBuilds } from "./table_parts.ts";
+
+const PAGE_ROWS = 50;
+
+export async function answerPushes(visit: Visit): Promise<Response> {
+  const { deps, cookies, context } = visit;
+  const slug = context.params["app"] ?? "";
+  const text = new Map(readParameters(context.query)).get("before") ?? "";
+  const before = /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+  const { me, app, pushes, builds } = await listConsolePushes(deps, cookies, {
+    slug,
+    before,
+    most: PAGE_ROWS + 1,
+  });
+  const shown = pushes.slice(0, PAGE_ROWS);
+  const last = pushes.length > PAGE_ROWS ? shown.at(-1)?.seq : undefined;
+  const path = toPushesPath(slug);
+  return answerAppPage({
+    me,
+    slug,
+    isDisabled: app.disabledAt !== null,
+    tab: "Pushes",
+    body:
+      shown.length === 0
+        ? renderEmpty(
+            "Nothing was pushed yet. A push of the app's schema makes its tables.",
+            renderPushHint(visit),
+          )
+        : [
+            renderBuilds(builds, deps.now(), path),
+            renderList(slug, shown, deps.now()),
+            last !== undefined &&
+              html`<p><a class="button button-quiet" href="${path}?${new URLSearchParams({ before: String(last) }).toString()}">Older</a></p>`,
+          ],
+  });
+}
+
+function renderList(slug: string, pushes: readonly ConsolePush[], now: number): Html {
+  return renderTable(
+    "Pushes",
+    [
+      { name: "Push" },
+      { name: "What it does" },
+      { name: "Statements", isNumber: true },
+      { name: "When" },
+      { name: "Checksum" },
+    ],
+    pushes.map((push): Part[] => [
+      html`<a class="row-name" href="${toPushPath(slug, push.seq)}">${String(push.seq).padStart(4, "0")}</a>`,
+      renderSteps(push),
+      push.statements,
+      renderTime(push.appliedAt, now),
+      html`<code class="quiet" title="${push.checksum}">${push.checksum.replace(/^sha256:/, "").slice(0, 12)}</code>`,
+    ]),
+  );
+}
+
+const MOST_STEPS = 3;
+
+/** As the file says it; how many more. */
+function renderSteps({ head, name }: ConsolePush): Part {
+  const steps = head
+    .split("\n")
+    .filter((line) => line.startsWith("--   "))
+    .map((line) => line.slice("--   ".length));
+  if (steps.length === 0) return name.replaceAll("_", " ");
+  const more = steps.length - MOST_STEPS;
+  return html`<span class="steps-done">${steps.slice(0, MOST_STEPS).map((step) => html`<span>${renderText(step)}</span>`)}${more > 0 && html`<span class="quiet">and ${more} more</span>`}</span>`;
+}

@@ -1,0 +1,192 @@
+/** One table: its columns, what holds them together, who uses which of them, and where it differs from what was pushed. @module */
+import { type ShownTable, showConsoleTable } from "../accounts/mod.ts";
+import { indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
+import type { NamedColumn } from "../dsl/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { type Difference, findTableDifferences } from "../push/mod.ts";
+import type { Visit } from "./enter.ts";
+import { answerConsolePage } from "./frame.ts";
+import { renderLink, renderPill, renderTable, renderText } from "./parts.ts";
+import { TABLES, toAppPath, toTablePath } from "./paths.ts";
+import {
+  countOf,
+  ESTIMATES,
+  renderAppLinks,
+  renderBuilds,
+  renderBytes,
+  renderRowCount,
+} from "./table_parts.ts";
+
+export async function answerTable({ deps, cookies, context }: Visit): Promise<Response> {
+  const { me, table } = await showConsoleTable(deps, cookies, context.params["table"] ?? "");
+  const path = toTablePath(table.name);
+  const open = table.builds.filter(({ state }) => state !== "done");
+  return answerConsolePage({
+    me,
+    entry: "Tables",
+    title: table.name,
+    crumbs: [{ name: "Tables", path: TABLES }],
+    actions: [
+      table.users.count > 0 && renderLink("Hand over", `${path}/transfer`),
+      table.users.count === 0 && renderLink("Drop", `${path}/drop`, "danger"),
+    ],
+    body: [
+      renderDifferences(findTableDifferences(table)),
+      renderSummary(table),
+      renderBuilds(open, deps.now(), path),
+      html`<h2>Columns</h2>`,
+      renderColumns(table),
+      html`<h2>Keys, indexes and references</h2>`,
+      renderConstraints(table),
+      html`<h2>Apps that use it</h2>`,
+      renderUses(table),
+      ESTIMATES,
+    ],
+  });
+}
+
+function renderSummary({ owner, users, size, definition, referredToBy }: ShownTable): Html {
+  const facts: { name: string; value: Part }[] = [
+    { name: "Owner", value: html`<a href="${toAppPath(owner)}">${owner}</a>` },
+    { name: "Used by", value: users.count === 0 ? "no app" : countOf(users.count, "app") },
+    { name: "Columns", value: definition.columns.length },
+    { name: "Rows", value: renderRowCount(size) },
+    { name: "Size", value: renderBytes(size) },
+  ];
+  if (referredToBy.length > 0)
+    facts.push({
+      name: "Referred to by",
+      value: html`${referredToBy.map((name, place) => html`${place > 0 && ", "}<a href="${toTablePath(name)}">${name}</a>`)}`,
+    });
+  return html`<dl class="figures">${facts.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+/** What a person sees who compares; nothing is repaired. */
+function renderDifferences(differences: readonly Difference[]): Part {
+  if (differences.length === 0) return undefined;
+  return html`<section class="attention" aria-label="Differences"><ul>
+<li><span><b>PostgreSQL differs from what was pushed:</b> somebody changed the table by other means. Undo that; <code>rowhouse db status</code> shows every difference of the database.</span></li>
+${differences.slice(0, MOST_DIFFERENCES).map(renderDifference)}
+${differences.length > MOST_DIFFERENCES && html`<li>and ${differences.length - MOST_DIFFERENCES} more</li>`}
+</ul></section>`;
+}
+
+const MOST_DIFFERENCES = 50;
+
+function renderDifference({ thing, wanted, found }: Difference): Html {
+  return html`<li><span>${renderText(thing.replace(/^table \S+ \/ /, ""))}</span><span>pushed: <b>${renderText(wanted)}</b>, found: <b>${renderText(found)}</b></span></li>`;
+}
+
+function renderColumns({ definition, uses, users }: ShownTable): Html {
+  const isShared = users.count > 1;
+  return renderTable(
+    "Columns",
+    [
+      { name: "Column" },
+      { name: "Kind" },
+      { name: "Null" },
+      { name: "Default" },
+      { name: "Rules" },
+      ...(isShared ? [{ name: "Used by", isNumber: true }] : []),
+    ],
+    definition.columns.map((column): Part[] => {
+      const apps = uses
+        .filter(({ columns }) => columns.includes(column.name))
+        .reduce((sum, { count }) => sum + count, 0);
+      return [
+        html`<code class="row-code">${column.name}</code>`,
+        renderKind(column),
+        column.required ? html`<span class="quiet">no</span>` : "yes",
+        renderDefault(column),
+        renderRules(column),
+        ...(isShared ? [`${apps} of ${users.count}`] : []),
+      ];
+    }),
+  );
+}
+
+function renderKind({ kind, table, values = [] }: NamedColumn): Part {
+  if (table !== undefined) return html`→ <a href="${toTablePath(table)}">${table}</a>`;
+  if (kind !== "enum") return kind;
+  const shown = values.slice(0, MOST_VALUES);
+  const more = values.length - shown.length;
+  return html`enum <span class="quiet">${shown.map((value, place) => html`${place > 0 && ", "}${renderText(value)}`)}${more > 0 && ` and ${more} more`}</span>`;
+}
+
+const MOST_VALUES = 12;
+
+/** As JSON, cut; "now" is the time of the insert. */
+function renderDefault({ kind, default: value }: NamedColumn): Part {
+  if (value === undefined) return undefined;
+  if (kind === "timestamp" && value === "now") return "now";
+  return html`<code>${renderText(JSON.stringify(value))}</code>`;
+}
+
+function renderRules({ unique, index, onDelete }: NamedColumn): Part {
+  const rules = [
+    unique && "unique",
+    index && "indexed",
+    onDelete === "cascade" && "deleted with what it refers to",
+  ].filter((rule) => rule !== false);
+  return rules.join(", ");
+}
+
+function renderConstraints({ name, definition, builds, found }: ShownTable): Html {
+  const stateOf = (part: string) => {
+    const build = builds.find((one) => one.name === part && one.state !== "done");
+    if (build !== undefined) return renderPill(BUILD_WORDS[build.state] ?? "to be built", "warn");
+    return found !== null && findState(found.parts, part) === undefined
+      ? renderPill("missing", "warn")
+      : html`<span class="quiet">${findState(found?.parts ?? {}, part) === "there" ? "valid" : "not valid"}</span>`;
+  };
+  const targets = new Map(definition.columns.map((column) => [column.name, column.table]));
+  const rows = [
+    { kind: "primary key", name: `${name}__pkey`, columns: ["id"] },
+    ...keysOf(definition).map((one) => ({ ...one, kind: "unique" })),
+    ...referencesOf(definition).map((one) => ({
+      ...one,
+      kind: `→ ${targets.get(one.columns[0] ?? "")}`,
+    })),
+    ...indexesOf(definition).map((one) => ({ ...one, kind: "index" })),
+  ];
+  return renderTable(
+    "Keys, indexes and references",
+    [{ name: "Kind" }, { name: "Columns" }, { name: "Name" }, { name: "State" }],
+    rows.map((one): Part[] => [
+      one.kind,
+      html`<code>${one.columns.join(", ")}</code>`,
+      html`<code class="quiet">${one.name}</code>`,
+      stateOf(one.name),
+    ]),
+  );
+}
+
+const BUILD_WORDS: Readonly<Record<string, string>> = {
+  waiting: "waits to be built",
+  running: "being built",
+  failed: "could not be built",
+};
+
+function findState(parts: Readonly<Record<string, string>>, name: string): string | undefined {
+  return parts[`constraint ${name}`] ?? parts[`index ${name}`];
+}
+
+const MOST_APPS = 30;
+
+function renderUses({ uses, definition }: ShownTable): Part {
+  if (uses.length === 0)
+    return html`<p class="quiet">No app uses it any more. Its rows are there until it is dropped.</p>`;
+  return renderTable(
+    "Apps that use it",
+    [{ name: "Apps" }, { name: "Columns that they declare" }],
+    uses.map(({ columns, count, apps }): Part[] => [
+      [
+        renderAppLinks(apps.slice(0, MOST_APPS)),
+        count > MOST_APPS && html` <span class="quiet">and ${count - MOST_APPS} more</span>`,
+      ],
+      columns.length === definition.columns.length
+        ? html`<span class="quiet">all</span>`
+        : html`<code>${columns.join(", ")}</code>`,
+    ]),
+  );
+}

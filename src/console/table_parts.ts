@@ -1,0 +1,102 @@
+/** What pages about tables have in common: sizes, builds, who uses one, where it differs from what was recorded. @module */
+import type { ConsoleBuild, ConsoleTable, TableSize, TableUsers } from "../accounts/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { renderPill, renderTime } from "./parts.ts";
+import { toAppPath } from "./paths.ts";
+
+/** About how many rows. */
+export function renderRowCount(size: TableSize | null): Part {
+  const rows = size?.rows ?? null;
+  return rows === null ? renderUnmeasured() : `${rows < 1000 ? "" : "≈ "}${shorten(rows)}`;
+}
+
+const BYTE_UNITS = ["B", "kB", "MB", "GB", "TB", "PB"] as const;
+
+/** About how many bytes, with indexes. */
+export function renderBytes(size: TableSize | null): Part {
+  const bytes = size?.bytes ?? null;
+  if (bytes === null) return renderUnmeasured();
+  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), BYTE_UNITS.length - 1);
+  return `${Math.round(bytes / 1000 ** power)} ${BYTE_UNITS[power]}`;
+}
+
+function renderUnmeasured(): Html {
+  return html`<span class="quiet" title="PostgreSQL has not measured it yet">–</span>`;
+}
+
+/** Three digits and a word: an estimate is no more exact. */
+function shorten(count: number): string {
+  const parts = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+  return parts.format(count);
+}
+
+export const ESTIMATES = html`<p class="quiet">Rows are of all apps together; rows and sizes are estimates from PostgreSQL's statistics.</p>`;
+
+/** Up to three apps by name, and how many more. */
+export function renderUsers({ count, first }: TableUsers): Part {
+  if (count === 0) return html`<span class="quiet">no app</span>`;
+  const more = count - first.length;
+  return [renderAppLinks(first), more > 0 && html` <span class="quiet">and ${more} more</span>`];
+}
+
+export function renderAppLinks(slugs: readonly string[]): Html {
+  return html`${slugs.map((slug, place) => html`${place > 0 && ", "}<a href="${toAppPath(slug)}">${slug}</a>`)}`;
+}
+
+/** What is worth a look, in a few words; nothing, as a rule. */
+export function renderState(
+  { users, builds }: Pick<ConsoleTable, "users" | "builds">,
+  differences: number,
+): Part {
+  const failed = builds.filter(({ state }) => state === "failed").length;
+  const open = builds.filter(({ state }) => state === "waiting" || state === "running").length;
+  const pills = [
+    differences > 0 && renderPill(countOf(differences, "difference"), "warn"),
+    failed > 0 && renderPill(`${countOf(failed, "build")} failed`, "warn"),
+    open > 0 && renderPill(`${countOf(open, "build")} under way`),
+    users.count === 0 && renderPill("unused"),
+  ].filter((pill) => pill !== false);
+  return pills.length > 0 && html`<span class="pills">${pills}</span>`;
+}
+
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+const STATES: Readonly<Record<ConsoleBuild["state"], string>> = {
+  waiting: "Waits to be built",
+  running: "Being built",
+  failed: "Could not be built",
+  done: "Built",
+};
+
+/** Builds that pushes put off, each with how far it is; the page does not change by itself. */
+export function renderBuilds(builds: readonly ConsoleBuild[], now: number, here: string): Part {
+  if (builds.length === 0) return undefined;
+  const isOpen = builds.some(({ state }) => state !== "done" && state !== "failed");
+  return html`<section class="sheet" aria-labelledby="builds"><h2 id="builds">Built after the push</h2>
+<ul class="builds">${builds.map((build) => renderBuild(build, now))}</ul>
+${isOpen && html`<p class="quiet">This page shows how it was when it was opened. <a href="${here}">Look again</a></p>`}</section>`;
+}
+
+function renderBuild(build: ConsoleBuild, now: number): Html {
+  const { kind, columns, table, state, fault, attempts, finishedAt, createdAt } = build;
+  const what = html`${kind === "index" ? "Index on" : "Reference from"} <code>${table}</code> (<code>${columns.join(", ")}</code>)`;
+  const words = [
+    STATES[state],
+    fault !== null && `: ${fault}`,
+    state === "done"
+      ? html` ${renderTime(finishedAt, now)}`
+      : html` · pushed ${renderTime(createdAt, now)}`,
+    attempts > 1 && ` · attempt ${attempts}`,
+  ];
+  const look = state === "failed" ? "fault-text" : "quiet";
+  return html`<li><span>${what}</span> <span class="${look}">${words}</span>${renderProgress(build)}</li>`;
+}
+
+function renderProgress({ progress, name }: ConsoleBuild): Part {
+  if (progress === null) return undefined;
+  const { phase, done, total, unit } = progress;
+  const share = total > 0 ? `, ${shorten(done)} of ${shorten(total)} ${unit}` : "";
+  return html`<span class="quiet">${phase}${share}</span>${total > 0 && html`<progress max="${total}" value="${done}" aria-label="${name}"></progress>`}`;
+}

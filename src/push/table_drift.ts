@@ -1,0 +1,62 @@
+/**
+ * Where one table differs from what pushes recorded of it, for a page that must not wait for its lock: all but what only
+ * PostgreSQL's printed expressions tell, such as defaults and the rows of an index. Pure.
+ *
+ * @module
+ */
+import type { ConsoleTable, FoundTable } from "../accounts/mod.ts";
+import { compareFacts, type Difference, NOTHING } from "./drift.ts";
+import { type Facts, THERE, toFacts } from "./facts.ts";
+
+const TOLD = / \/ (?:owner|row security|type|required)$/;
+const NAMED = /^table \S+(?: \/ (?:column|constraint|index|policy) \S+)?$/;
+/** Of these only the name and the state are compared. */
+const PART = / \/ (?:constraint|index|policy) \S+$/;
+
+/** Every difference but those of builds that are still to come. */
+export function findTableDifferences({
+  name,
+  definition,
+  found,
+  builds,
+}: Pick<ConsoleTable, "name" | "definition" | "found" | "builds">): Difference[] {
+  if (found === null) return [{ thing: `table ${name}`, wanted: THERE, found: NOTHING }];
+  const unfinished = new Set(
+    builds
+      .filter(({ state }) => state !== "done")
+      .map((one) => `table ${name} / ${one.kind === "index" ? "index" : "constraint"} ${one.name}`),
+  );
+  const without = (facts: Facts) => new Map([...facts].filter(([path]) => !unfinished.has(path)));
+  const recorded = toFacts({ tables: [definition], sets: [] });
+  return compareFacts(without(toComparable(recorded)), without(toFoundFacts(name, found)));
+}
+
+function toComparable(facts: Facts): Facts {
+  return new Map(
+    [...facts]
+      .filter(([path]) => TOLD.test(path) || NAMED.test(path) || path.startsWith("type "))
+      .map(([path, value]) => [path, PART.test(path) ? THERE : value]),
+  );
+}
+
+function toFoundFacts(name: string, found: FoundTable): Facts {
+  const path = `table ${name}`;
+  return new Map([
+    [path, THERE],
+    [`${path} / owner`, found.owner],
+    [`${path} / row security`, found.rowSecurity],
+    ...found.columns.flatMap(([column, type, isRequired]): [string, string][] => [
+      [`${path} / column ${column}`, THERE],
+      [`${path} / column ${column} / type`, type],
+      [`${path} / column ${column} / required`, isRequired ? "required" : "optional"],
+    ]),
+    ...Object.entries(found.types).map(([type, labels]): [string, string] => [
+      `type ${type}`,
+      JSON.stringify(labels),
+    ]),
+    ...Object.entries(found.parts).map(([part, state]): [string, string] => [
+      `${path} / ${part}`,
+      state,
+    ]),
+  ]);
+}

@@ -1,0 +1,123 @@
+/** The Console's pages of pushes: the history, and one push with its statements and what it changed. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
+import { freshName, readMigrations } from "../support/push.ts";
+import { type Answer, openTestService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let jar: Jar;
+beforeAll(async () => {
+  service = await openTestService();
+  jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+});
+afterAll(() => service.close());
+
+const show = (path: string) => visit(service, jar, path);
+const textOf = ({ text }: Pick<Answer, "text">) =>
+  text
+    .replace(/<[^>]+>/g, " ")
+    .replace(/\s+/g, " ")
+    .replaceAll("&quot;", '"');
+const rowsOf = ({ text }: Answer) =>
+  [...text.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) => textOf({ text: row }).trim());
+
+test("the history is newest first, says what each push did, and is paged", async () => {
+  const [one, two] = [freshName(), freshName()];
+  const app = await service.makeApp(defineSchema({ [one]: { title: t.string() } }));
+  await service.pushSchema(
+    app,
+    defineSchema({ [one]: { title: t.string(), more: t.json() }, [two]: { n: t.number() } }),
+  );
+  const path = `/console/apps/${app.slug}/pushes`;
+  const [, second = "", first = ""] = rowsOf(await show(path));
+  expect(second).toStartWith("0002 ");
+  expect(second).toContain(`add column ${one}.more`);
+  expect(second).toContain(`create table ${two}`);
+  expect(first).toStartWith(`0001 create table ${one}`);
+  const [migration] = await readMigrations(service, app);
+  expect(first).toEndWith(migration?.checksum.slice("sha256:".length, 19) ?? "none");
+  await service.service.admin.message(`insert into rowhouse.migrations (app_id, seq, name, parent, checksum, text, sql)
+    select '${app.id}', n, 'x', 'p' || n, 'sha256:' || n, '', '' from generate_series(3, 55) as n; select 1`);
+  const page = await show(path);
+  expect(rowsOf(page)[1]).toStartWith("0055 x");
+  const older = /href="([^"]+)">Older/.exec(page.text)?.[1] ?? "";
+  expect(
+    rowsOf(await show(older))
+      .map((row) => row.slice(0, 4))
+      .slice(1),
+  ).toEqual(["0005", "0004", "0003", "0002", "0001"]);
+});
+
+test("one push shows its statements, and how it differs from the one before, table by table", async () => {
+  const [one, two] = [freshName(), freshName()];
+  const app = await service.makeApp(
+    defineSchema({
+      [one]: { title: t.string(), kind: t.enum(["a"]), old: t.string() },
+      [two]: { n: t.number() },
+    }),
+  );
+  await service.pushSchema(
+    app,
+    defineSchema({
+      [one]: t
+        .model({ title: t.string(), kind: t.enum(["a", "b"]), size: t.number().index() })
+        .index("title", "kind"),
+    }),
+  );
+  const path = `/console/apps/${app.slug}/pushes`;
+  const page = await show(`${path}/2`);
+  const [, migration] = await readMigrations(service, app);
+  expect(page.text).toContain(migration?.checksum ?? "none");
+  for (const statement of migration?.sql.split("\n") ?? ["none"])
+    expect(page.text).toContain(statement.replaceAll('"', "&quot;").replaceAll("'", "&#39;"));
+  const text = textOf(page);
+  for (const line of [
+    `${one} changed ~ changed: kind enum (a) kind enum (a, b)`,
+    "+ added: size number index",
+    "+ added: index (title, kind)",
+    "− removed: old string",
+    `${two} no longer declared`,
+  ])
+    expect(text).toContain(line);
+  expect(text).not.toContain("added: title string");
+  expect(textOf(await show(`${path}/1`))).toContain(`${one} new + added: title string`);
+  for (const seq of ["0", "3", "x", "99999999999"])
+    expect((await show(`${path}/${seq}`)).status).toBe(404);
+});
+
+test("a build that the push put off stands on its page, with its end", async () => {
+  const name = freshName();
+  const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
+  await service.service.admin.message(`insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns, state, fault, attempts, created_at)
+    select app_id, '${name}', 'reference', '${name}__x__fkey', '["x"]', 'failed', 'existing rows break it', 2, applied_at
+    from rowhouse.migrations where app_id = '${app.id}'; select 1`);
+  expect(textOf(await show(`/console/apps/${app.slug}/pushes/1`))).toMatch(
+    new RegExp(
+      `Reference from ${name} \\( x \\) Could not be built: existing rows break it · pushed just now · attempt 2`,
+    ),
+  );
+});
+
+test("what somebody pushed stays text, and does not fill the page", async () => {
+  const name = freshName();
+  const hostile = `</code></pre><script>alert(1)</script>\u202e"'&${"x".repeat(300)}`;
+  const app = await service.makeApp(
+    defineSchema({
+      [name]: { title: t.string().default(hostile), kind: t.enum(["<b>x</b>", "\u202ea"]) },
+    }),
+  );
+  for (const path of [
+    `/console/tables/${name}`,
+    `/console/tables?q=${name}`,
+    `/console/apps/${app.slug}/tables`,
+    `/console/apps/${app.slug}/pushes`,
+    `/console/apps/${app.slug}/pushes/1`,
+  ]) {
+    const page = await show(path);
+    expect(page.status).toBe(200);
+    expect(page.text).not.toMatch(/<script>alert|<b>x/);
+    expect(page.headers.get("content-security-policy")).not.toContain("unsafe-inline");
+  }
+  expect((await show(`/console/tables/${name}`)).text).not.toContain("x".repeat(200));
+});

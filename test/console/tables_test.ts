@@ -1,0 +1,316 @@
+/** The Console's pages of tables: what they show without waiting for a table, and what administrators do with one. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { listAudit } from "../../src/accounts/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { whileLocked } from "../support/held_lock.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  readHidden,
+  signInAs,
+  visit,
+} from "../support/people.ts";
+import { freshName } from "../support/push.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+
+let service: TestService;
+let admin: Person;
+let jar: Jar;
+let name: string;
+beforeAll(async () => {
+  service = await openTestService();
+  admin = await makePerson(service, { consoleRole: "admin" });
+});
+afterAll(() => service.close());
+beforeEach(async () => {
+  jar = await signInAs(service, admin);
+  name = freshName();
+});
+
+const write = (text: string) => service.service.admin.message(`${text}; select 1`);
+const show = (path: string) => visit(service, jar, path);
+const textOf = ({ text }: Answer) =>
+  text
+    .replace(/<[^>]+>/g, " ")
+    .replace(/\s+/g, " ")
+    .replaceAll("&quot;", '"');
+const rowsOf = ({ text }: Answer) =>
+  [...text.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
+    textOf({ text: row } as Answer).trim(),
+  );
+
+/** Opens a page and sends its form, as a browser does. */
+async function submit(path: string, typed: Record<string, string>): Promise<Answer> {
+  const page = await show(path);
+  return await visit(service, jar, path, { fields: { ...readHidden(page.text), ...typed } });
+}
+
+const rich = (table: string) =>
+  defineSchema({
+    [`${table}_lists`]: { title: t.string().required().unique() },
+    [table]: t
+      .model({
+        title: t.string().required().default("untitled"),
+        count: t.number().index(),
+        price: t.decimal(),
+        done: t.boolean().default(false),
+        code: t.uuid(),
+        at: t.timestamp().default("now"),
+        more: t.json().default({ a: [1] }),
+        kind: t.enum(["one", "two"]).required().default("two"),
+        list: t.ref(`${table}_lists`, { onDelete: "cascade" }),
+      })
+      .unique("title", "count")
+      .index("done", "at"),
+  });
+
+async function share(): Promise<{ owner: TestApp; user: TestApp }> {
+  const owner = await service.makeApp(
+    defineSchema({ [name]: { title: t.string(), done: t.boolean() } }),
+  );
+  const user = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
+  for (const app of [owner, user, user])
+    await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title: "x" } });
+  return { owner, user };
+}
+
+test("the list has each table with its owner, apps and columns, and is searched by both and paged", async () => {
+  const { owner, user } = await share();
+  const listed = async (query: Record<string, string>) =>
+    rowsOf(await show(`/console/tables?${new URLSearchParams(query)}`)).filter((row) =>
+      row.startsWith(name),
+    );
+  const [row = ""] = await listed({ q: name.slice(2) });
+  expect(row).toStartWith(`${name} ${owner.slug}`);
+  expect(row).toContain(user.slug);
+  expect(await listed({ q: owner.slug })).toEqual([row]);
+  expect(await listed({ q: user.slug })).toEqual([]);
+  expect((await show("/console/tables?q=no_such")).text).toContain("No table is like that");
+  const many = Object.fromEntries(
+    Array.from({ length: 51 }, (_, n) => [`${name}_${n + 10}`, { title: t.string() }]),
+  );
+  await service.makeApp(defineSchema(many));
+  const first = await show(`/console/tables?q=${name}_`);
+  const next = /href="([^"]+)">Next page/.exec(first.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+  expect(rowsOf(first)).toHaveLength(51);
+  expect(rowsOf(await show(next)).slice(1)).toEqual([expect.stringContaining(`${name}_60`)]);
+});
+
+test("a table's page has every column, rule and use, and finds no difference in what was just pushed", async () => {
+  const owner = await service.makeApp(rich(name));
+  const page = await show(`/console/tables/${name}`);
+  const rows = rowsOf(page);
+  for (const row of [
+    'title string no "untitled"',
+    "count number yes indexed",
+    "at timestamp yes now",
+    'more json yes {"a":[1]}',
+    'kind enum one , two no "two"',
+    `list → ${name}_lists yes deleted with what it refers to`,
+    `primary key id ${name}__pkey valid`,
+    `unique title, count ${name}__title__count__key valid`,
+    `index done, at ${name}__done__at__idx valid`,
+    `→ ${name}_lists list ${name}__list__fkey valid`,
+    `${owner.slug} all`,
+  ])
+    expect(rows).toContain(row);
+  expect(textOf(page)).not.toContain("differs");
+  expect(textOf(await show(`/console/tables/${name}_lists`))).toContain(`Referred to by ${name}`);
+});
+
+test("apps are shown with the columns that they declare, and each column with how many apps", async () => {
+  const { owner, user } = await share();
+  const rows = rowsOf(await show(`/console/tables/${name}`));
+  expect(rows).toContain(`${owner.slug} all`);
+  expect(rows).toContain(`${user.slug} title`);
+  expect(rows).toContain("title string yes 2 of 2");
+  expect(rows).toContain("done boolean yes 1 of 2");
+  const own = await show(`/console/apps/${user.slug}/tables`);
+  expect(rowsOf(own)[1]).toStartWith(`${name} ${owner.slug} 1 of 2`);
+  expect(own.text).toContain(`href="/console/apps/${user.slug}/tables/${name}"`);
+});
+
+test("sizes come from statistics: no page waits for a table that is locked", async () => {
+  const app = await service.makeApp(rich(name));
+  await write(`insert into data.${name} (app_id, id, title, count) select '${app.id}', gen_random_uuid(), 't', n
+    from generate_series(1, 2000) as n; analyze data.${name}`);
+  await whileLocked(service.database.superuserUrl, name, async () => {
+    for (const path of [
+      `/console/tables?q=${name}`,
+      `/console/tables/${name}`,
+      `/console/apps/${app.slug}/tables`,
+      `/console/apps/${app.slug}/pushes`,
+    ]) {
+      const started = performance.now();
+      const page = await show(path);
+      expect([page.status, performance.now() - started < 5000]).toEqual([200, true]);
+      if (!path.endsWith("pushes")) expect(page.text).toMatch(/≈ 2K.*\d+ kB/s);
+    }
+  });
+});
+
+test.each([
+  {
+    what: "a column that nobody pushed",
+    sql: "add column extra int",
+    says: "column extra pushed: nothing",
+  },
+  {
+    what: "another type",
+    sql: "alter column count type text",
+    says: "column count / type pushed: numeric , found: text",
+  },
+  {
+    what: "a column that may be null",
+    sql: "alter column title drop not null",
+    says: "column title / required pushed: required , found: optional",
+  },
+  {
+    what: "a lost constraint",
+    sql: "drop constraint NAME__list__fkey",
+    says: "constraint NAME__list__fkey pushed: there , found: nothing",
+  },
+  {
+    what: "row security that is off",
+    sql: "disable row level security",
+    says: "row security pushed: on, forced , found: off, forced",
+  },
+  {
+    what: "a table that is gone",
+    sql: "rename to NAME_gone",
+    says: "table NAME pushed: there , found: nothing",
+  },
+])("$what is a difference, in the list and on the page", async ({ sql, says }) => {
+  await service.makeApp(rich(name));
+  await write(`alter table data.${name} ${sql.replace("NAME", name)}`);
+  expect(textOf(await show(`/console/tables/${name}`))).toContain(says.replace("NAME", name));
+  expect(rowsOf(await show(`/console/tables?q=${name}`))[1]).toContain("1 difference");
+  await write(`drop table if exists data.${name}, data.${name}_gone cascade`);
+});
+
+test("a build that was put off is shown with how far it is, and is no difference", async () => {
+  const app = await service.makeApp(rich(name));
+  await write(`drop index data.${name}__count__idx; insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns, state, progress)
+    values ('${app.id}', '${name}', 'index', '${name}__count__idx', '["count"]', 'running',
+      '{"phase": "building index: scanning table", "unit": "blocks", "done": 30, "total": 120}')`);
+  for (const path of [`/console/tables/${name}`, `/console/apps/${app.slug}/pushes`]) {
+    const page = await show(path);
+    expect(page.text).toContain('<progress max="120" value="30"');
+    expect(textOf(page)).toContain("building index: scanning table, 30 of 120 blocks");
+    expect(page.text).toContain(`href="${path}">Look again`);
+    expect(textOf(page)).not.toContain("differs");
+  }
+  expect(rowsOf(await show(`/console/tables?q=${name}`))[1]).toContain("1 build under way");
+});
+
+describe("a table is handed over", () => {
+  const path = () => `/console/tables/${name}/transfer`;
+  const ownerOf = async () => rowsOf(await show(`/console/tables?q=${name}`))[1]?.split(" ")[1];
+
+  test("to an app that uses it, once its name is typed, in the administrator's own name", async () => {
+    const { owner, user } = await share();
+    const refused = await submit(path(), { app: user.slug, typed_name: "other" });
+    expect([refused.status, await ownerOf()]).toEqual([422, owner.slug]);
+    const done = await submit(path(), { app: user.slug, typed_name: name });
+    expect([done.status, done.headers.get("location")]).toEqual([303, `/console/tables/${name}`]);
+    expect(await ownerOf()).toBe(user.slug);
+    expect(await listAudit(service.service, 1)).toMatchObject([
+      { actor: admin.id, action: "transfer_table", app: user.slug, details: { from: owner.slug } },
+    ]);
+  });
+
+  test("never to another one, and is refused as by the command", async () => {
+    const { owner } = await share();
+    const stranger = await service.makeApp();
+    for (const [slug, says] of [
+      [stranger.slug, "That app does not use the table"],
+      ["no-such-app", "No app has the slug"],
+    ] as const) {
+      const refused = await submit(path(), { app: slug, typed_name: name });
+      expect(refused.status).toBe(422);
+      expect(refused.text).toContain(says);
+    }
+    expect(await ownerOf()).toBe(owner.slug);
+  });
+});
+
+test("an app's use ends with its rows, which are counted first; then the table is dropped", async () => {
+  const { owner, user } = await share();
+  const end = (app: TestApp) => `/console/apps/${app.slug}/tables/${name}/end`;
+  const early = await show(end(owner));
+  expect([early.status, early.text.includes("Apps use the table")]).toEqual([422, true]);
+  expect((await show(`/console/tables/${name}/drop`)).text).toContain("Apps use the table");
+  expect(textOf(await show(end(user)))).toContain(`2 rows of ${user.slug} in ${name}`);
+  expect((await submit(end(user), { typed_name: "other" })).status).toBe(422);
+  const list = async (app: TestApp) => (await service.call(app, `/v1/data/db/${name}`)).status;
+  expect([await list(user), await list(owner)]).toEqual([200, 200]);
+  expect((await submit(end(user), { typed_name: name })).status).toBe(303);
+  await eventually(async () => (await list(user)) === 404);
+  expect(await list(owner)).toBe(200);
+  expect((await submit(end(owner), { typed_name: name })).status).toBe(303);
+  expect((await submit(`/console/tables/${name}/drop`, { typed_name: "other" })).status).toBe(422);
+  expect((await submit(`/console/tables/${name}/drop`, { typed_name: name })).status).toBe(303);
+  expect((await show(`/console/tables/${name}`)).status).toBe(404);
+  expect((await listAudit(service.service, 3)).map(({ action, actor }) => [action, actor])).toEqual(
+    [
+      ["drop_table", admin.id],
+      ["end_registration", admin.id],
+      ["end_registration", admin.id],
+    ],
+  );
+});
+
+test("a use whose table is locked does not wait: it says so", async () => {
+  const { user } = await share();
+  await whileLocked(service.database.superuserUrl, name, async () => {
+    const page = await show(`/console/apps/${user.slug}/tables/${name}/end`);
+    expect([page.status, page.text.includes("The table is locked")]).toEqual([422, true]);
+  });
+});
+
+test("what is sensitive asks for the password ten minutes after the sign-in, and does nothing", async () => {
+  const { owner, user } = await share();
+  const paths = [
+    `/console/tables/${name}/transfer`,
+    `/console/tables/${name}/drop`,
+    `/console/apps/${user.slug}/tables/${name}/end`,
+  ];
+  const fields = {
+    ...readHidden((await show(paths[0] ?? "")).text),
+    typed_name: name,
+    app: user.slug,
+    told: name,
+  };
+  await write(
+    `update rowhouse.sessions set created_at = now() - interval '10 minutes' where user_id = '${admin.id}'`,
+  );
+  for (const path of paths) {
+    const to = `/console/sign-in?${new URLSearchParams({ to: path })}`;
+    for (const answer of [await show(path), await visit(service, jar, path, { fields })])
+      expect([answer.status, answer.headers.get("location")]).toEqual([303, to]);
+  }
+  const row = rowsOf(await show(`/console/tables?q=${name}`))[1];
+  expect(row).toStartWith(`${name} ${owner.slug}`);
+});
+
+test("an app without tables is told how to push; an unknown app or table is not found", async () => {
+  const app = await service.makeApp();
+  for (const page of ["tables", "pushes"])
+    expect((await show(`/console/apps/${app.slug}/${page}`)).text).toContain("rowhouse db push");
+  for (const path of [
+    "/console/apps/no-such/tables",
+    "/console/apps/no-such/pushes",
+    "/console/tables/no_such",
+    "/console/tables/no_such/transfer",
+    "/console/tables/no_such/drop",
+    `/console/apps/${app.slug}/tables/no_such/end`,
+  ])
+    expect([path, (await show(path)).status]).toEqual([path, 404]);
+});
