@@ -5,7 +5,13 @@
  *
  * @module
  */
-import { type RequestContext, splitTarget, toTarget, type VirtualHost } from "../http/mod.ts";
+import {
+  type RequestContext,
+  splitTarget,
+  toBody,
+  toTarget,
+  type VirtualHost,
+} from "../http/mod.ts";
 import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
@@ -162,7 +168,7 @@ async function take(response: Response, { requestId }: RequestContext): Promise<
   const isWhole = announced !== null && Number(announced) <= WHOLE_BYTES;
   const headers = toCallerHeaders(response.headers);
   const stream = response.body;
-  const body = stream === null ? null : isWhole ? await response.bytes() : toCaller(stream);
+  const body = stream === null ? null : isWhole ? toBody(await response.bytes()) : toCaller(stream);
   return new Response(body, { status: response.status, headers });
 }
 

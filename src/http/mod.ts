@@ -37,6 +37,7 @@ export {
   answerJson,
   answerProblem,
   sizeOf,
+  toBody,
 } from "./respond.ts";
 export {
   type KeyRequestContext,

@@ -1,0 +1,16 @@
+/** Answers' bodies: the same bytes whatever their size, a large one in a form that the server sends in few packets. */
+import { expect, test } from "bun:test";
+import { toBody } from "../../src/http/mod.ts";
+
+test.each([
+  { bytes: 0, isStream: false },
+  { bytes: 15_360, isStream: false },
+  { bytes: 15_361, isStream: true },
+  { bytes: 3_000_000, isStream: true },
+])("toBody() of $bytes bytes is a stream: $isStream", async ({ bytes, isStream }) => {
+  const sent = crypto.getRandomValues(new Uint8Array(Math.min(bytes, 65_536)));
+  const whole = new Uint8Array(bytes).map((_, index) => sent[index % sent.length] ?? 0);
+  const body = toBody(whole);
+  expect(body instanceof ReadableStream).toBe(isStream);
+  expect(Buffer.compare(await new Response(body).bytes(), whole)).toBe(0);
+});
