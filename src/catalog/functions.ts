@@ -51,6 +51,7 @@ const TYPES = {
   bytea: { name: "pg_catalog.bytea", printed: "bytea" },
   tags: { name: "pg_catalog.text", printed: "text" },
   claim: { name: "pg_catalog.bytea", printed: "bytea" },
+  most: { name: "pg_catalog.int4", printed: "integer" },
 } as const;
 type ValueOf = {
   uuid: string;
@@ -60,6 +61,7 @@ type ValueOf = {
   bytea: Uint8Array;
   tags: string | null;
   claim: Uint8Array | null;
+  most: number | null;
 };
 
 const ARGUMENTS = {
@@ -84,6 +86,8 @@ const ARGUMENTS = {
   match: "tags",
   /** The tags of the states of a page that the caller has, with commas between; `null` if it has none. */
   known: "tags",
+  /** A page of more than about so many bytes is not sent: its tag comes alone; `null` if any is sent. */
+  inline: "most",
   /** The idempotency key and its request, as `rowhouse.claim_key` takes them; `null` without a key. */
   claim: "claim",
 } as const satisfies Readonly<Record<string, keyof typeof TYPES>>;
@@ -93,7 +97,7 @@ type Argument = keyof typeof ARGUMENTS;
 const OF_CALLER = ["app", "proof"] as const satisfies readonly Argument[];
 /** The arguments after those. */
 const OF_ENDPOINT = {
-  list: ["limit", "offset", "bytes", "known"],
+  list: ["limit", "offset", "bytes", "known", "inline"],
   get: ["id", "bytes"],
   create: ["id", "body", "bytes", "claim"],
   create_many: ["ids", "bodies", "bytes", "claim"],
@@ -153,8 +157,8 @@ export function placeholdersOf<E extends Endpoint>(
   return Object.fromEntries(places) as Record<CallerArgument | EndpointArgument<E>, string>;
 }
 
-/** A call of these is a short read by key, which may be pipelined. */
-export const PIPELINED: ReadonlySet<Endpoint> = new Set(["get"]);
+/** A call of these may be pipelined. */
+const PIPELINED: ReadonlySet<Endpoint> = new Set(["get", "list"]);
 
 /** The statement that calls a function of a set; its parameters are those of {@linkcode toParameters}. */
 export function callText(set: ColumnSet, endpoint: Endpoint): string {

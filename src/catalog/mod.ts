@@ -34,4 +34,5 @@ export {
   referencesOf,
 } from "./names.ts";
 export { ofAnotherRelease } from "./other_release.ts";
+export { type PageRequest, pageHead } from "./page_head.ts";
 export { rowTag, TAG_LENGTH } from "./row_tag.ts";

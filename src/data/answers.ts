@@ -1,5 +1,5 @@
 /** Answers with rows: their tags, and nothing but the tag for a caller who has that state already. @module */
-import { rowTag, TAG_LENGTH } from "../catalog/mod.ts";
+import { rowTag } from "../catalog/mod.ts";
 import {
   type AnswerOptions,
   answerBytes,
@@ -11,6 +11,7 @@ import {
   tagHeader,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import type { FoundPage } from "./find_page.ts";
 import type { CachedPage } from "./list_cache.ts";
 
 /** A caller may keep an answer, and asks whether it is still right before using it again. */
@@ -58,18 +59,14 @@ export function answerSame(tag: string, known: NamedTags): Response {
   return answerEmpty({ status: 304, headers: { ...KEEPING, etag: tagHeader(tag, known) } });
 }
 
-/** A page as its function returns it: the tag, and behind it the rows unless the caller said that it has them. */
-export async function readFound(
-  found: Uint8Array<ArrayBuffer> | null,
+/** A page that was found, in an encoding; `undefined` if only its tag was. */
+export async function encodePage(
+  { tag, body }: FoundPage,
   encoding: Encoding | undefined,
 ): Promise<{ tag: string; page: CachedPage | undefined }> {
-  if (found === null) throw new Error("A list function returned nothing");
-  const tag = ascii.decode(found.subarray(0, TAG_LENGTH));
-  if (found.length === TAG_LENGTH) return { tag, page: undefined };
-  return { tag, page: { tag, ...(await encodeBody(found.subarray(TAG_LENGTH), encoding)) } };
+  if (body === undefined) return { tag, page: undefined };
+  return { tag, page: { tag, ...(await encodeBody(body, encoding)) } };
 }
-
-const ascii = new TextDecoder();
 
 /** The answer with a page. */
 export function answerPage({ tag, body, encoding }: CachedPage): Response {

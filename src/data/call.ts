@@ -1,13 +1,16 @@
-/** Calls of tables' functions: one statement, which is all of a request's work. @module */
+/** Calls of tables' functions, each of them one statement. @module */
 import {
   callText,
   type Endpoint,
   type EndpointCall,
+  hashColumnSet,
+  pageHead,
   RETRY,
   type RecordedTable,
+  TAG_LENGTH,
   toParameters,
 } from "../catalog/mod.ts";
-import { readSqlState, ViolationError } from "../db/mod.ts";
+import { type ReadLength, readSqlState, ViolationError } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
 import { NO_SUCH_FUNCTION, toCallError } from "./call_error.ts";
@@ -16,7 +19,7 @@ import { isKnown, toProblem } from "./violation.ts";
 
 type TableCall = EndpointCall & { readonly table: RecordedTable };
 
-/** What the table's function returns for this app, as UTF-8: one statement, which is all of a request's work. */
+/** What the table's function returns for this app, as UTF-8. */
 export async function callFunction(
   deps: DataDeps,
   context: KeyRequestContext,
@@ -25,14 +28,18 @@ export async function callFunction(
   const { table, endpoint } = call;
   const { appId, proof } = context.principal;
   const { meter } = context;
+  const { hash, texts } = statementsOf(table);
   // A write that is known by its key happens once, however often it is sent.
   const isKeyed = "claim" in call.values && call.values.claim !== null;
   const retry = isKeyed ? "safe" : RETRY[endpoint];
-  const isOwn = call.endpoint === "get" ? makeIsRow(appId, call.values.id) : undefined;
-  const options = { retry, caller: context.request, queue: appId, meter, isOwn };
+  const options = { retry, caller: context.request, queue: appId, meter };
   const parameters = toParameters({ app: appId, proof }, call);
   try {
-    return await deps.db.bytes(textsOf(table)[endpoint], parameters, options);
+    return await deps.db.bytes(texts[endpoint], parameters, {
+      ...options,
+      isOwn: makeIsOwn(appId, hash, call),
+      length: lengthOf(call),
+    });
   } catch (error) {
     if (readSqlState(error) === NO_SUCH_FUNCTION) {
       const newer = await findNewer(deps, appId, table);
@@ -47,12 +54,28 @@ export async function callFunction(
   }
 }
 
-/** Whether what a get was answered is this row of this app: every row begins with both ids. */
-function makeIsRow(app: string, id: string): (row: Uint8Array<ArrayBuffer>) => boolean {
-  const start = `{"id":"${id}","app_id":"${app}"`;
-  return (row) =>
-    Buffer.from(row.buffer, row.byteOffset, row.byteLength).toString("latin1", 0, start.length) ===
-    start;
+/** Whether an answer is the one to this read, by its own content; writes are not pipelined. */
+function makeIsOwn(
+  app: string,
+  set: string,
+  { endpoint, values }: EndpointCall,
+): ((found: Uint8Array<ArrayBuffer>) => boolean) | undefined {
+  if (endpoint === "get") return makeHas(`{"id":"${values.id}","app_id":"${app}"`, 0);
+  if (endpoint === "list") return makeHas(pageHead({ app, set, ...values }), TAG_LENGTH);
+  return undefined;
+}
+
+/** A list that sends its page whatever its size may hold up others for long. */
+function lengthOf({ endpoint, values }: EndpointCall): ReadLength {
+  if (endpoint !== "list") return "short";
+  return values.inline === null ? "long" : "longer";
+}
+
+/** Whether bytes have these ASCII characters at a place. */
+function makeHas(text: string, start: number): (bytes: Uint8Array<ArrayBuffer>) => boolean {
+  const end = start + text.length;
+  return ({ buffer, byteOffset, byteLength }) =>
+    Buffer.from(buffer, byteOffset, byteLength).toString("latin1", start, end) === text;
 }
 
 /**
@@ -86,16 +109,16 @@ export async function checkProof(
   await callFunction(deps, context, { table, endpoint: "update", values });
 }
 
-type Texts = Readonly<Record<Endpoint, string>>;
+type Statements = { readonly hash: string; readonly texts: Readonly<Record<Endpoint, string>> };
 
 /** Made once per definition, because every request needs it. */
-const texts = new WeakMap<TableDefinition, Texts>();
+const statements = new WeakMap<TableDefinition, Statements>();
 
-function textsOf({ definition }: RecordedTable): Texts {
-  const found = texts.get(definition);
+function statementsOf({ definition }: RecordedTable): Statements {
+  const found = statements.get(definition);
   if (found !== undefined) return found;
   const of = (endpoint: Endpoint) => callText(definition, endpoint);
-  const made: Texts = {
+  const texts = {
     list: of("list"),
     get: of("get"),
     create: of("create"),
@@ -103,6 +126,7 @@ function textsOf({ definition }: RecordedTable): Texts {
     update: of("update"),
     delete: of("delete"),
   };
-  texts.set(definition, made);
+  const made = { hash: hashColumnSet(definition), texts };
+  statements.set(definition, made);
   return made;
 }

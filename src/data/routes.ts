@@ -26,11 +26,12 @@ import {
   answerRow,
   answerSame,
   answerUntagged,
-  readFound,
+  encodePage,
 } from "./answers.ts";
 import { callFunction, checkProof } from "./call.ts";
 import { answerTooLarge } from "./call_error.ts";
 import type { DataDeps } from "./deps.ts";
+import { findPage } from "./find_page.ts";
 import { type Replay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
 import { claimFor, readId, takeReplay } from "./keyed.ts";
 import { ONLY_PAGES, readPage } from "./query.ts";
@@ -59,9 +60,8 @@ async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Res
   const words = `${table.name} ${limit} ${offset} ${encoding}`;
   const kept = deps.listCache.find(appId, words);
   const tags = [listTags(known), kept?.tag].filter((tag) => tag !== undefined);
-  const values = { limit, offset, bytes: deps.maxResponseBytes, known: tags.join(",") };
-  const found = await callFunction(deps, context, { table, endpoint: "list", values });
-  const { tag, page = kept } = await readFound(found, encoding);
+  const found = await findPage(deps, context, { table, limit, offset, tags });
+  const { tag, page = kept } = await encodePage(found, encoding);
   if (page?.tag === tag && page !== kept) deps.listCache.keep(appId, words, page);
   if (known !== undefined && isNamed(known, tag)) return answerSame(tag, known);
   if (page?.tag !== tag) throw new Error("A list function returned a tag that nobody has");

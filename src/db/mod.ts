@@ -28,6 +28,7 @@ export {
   openDatabase,
   SERVICE_QUEUE,
 } from "./pool/mod.ts";
+export type { ReadLength } from "./pool/pipelines.ts";
 export { findPooling, type Pooling } from "./pooling.ts";
 export { makeDatabase, makeLogin } from "./provision.ts";
 export { MAX_KEPT_ANSWER_BYTES, REPLAY } from "./replay.ts";

@@ -72,15 +72,31 @@ export function isTooLarge(text: string, bytes: string): string {
 
 /** A lower bound of a row's size, without decompressing it: a row far too large is not built just to be measured. */
 export function leastBytes(table: ColumnSet): string {
-  const sizes = unboundedColumns(table).map(({ name, kind }) => {
-    const size = kind === "string" ? "octet_length" : "pg_column_size";
-    return `coalesce(pg_catalog.${size}("$one".${quoteName(name)}), 0)::pg_catalog.int8`;
-  });
-  return sizes.length === 0 ? "0" : `(${sizes.join(" operator(pg_catalog.+) ")})`;
+  return sumOf(unboundedSizes(table, "$one"));
 }
 
-export function unboundedColumns(table: ColumnSet): SetColumn[] {
-  return table.columns.filter(({ kind }) => kind === "string" || kind === "json");
+/** About the size of a row's text: as it is, but for JSON that is stored compressed. */
+export function rowSize(table: ColumnSet, alias: string): string {
+  const names = table.columns.reduce((bytes, { name }) => bytes + name.length, 0);
+  const fixed = OWN_COLUMNS_BYTES + names + table.columns.length * COLUMN_BYTES;
+  return sumOf([...unboundedSizes(table, alias), `${fixed}::pg_catalog.int8`]);
+}
+
+/** What both ids take, and any other column beside its name and an unbounded value. */
+const OWN_COLUMNS_BYTES = 98;
+const COLUMN_BYTES = 16;
+
+/** The sizes of a row's unbounded values, without decompressing them. */
+function unboundedSizes(table: ColumnSet, alias: string): string[] {
+  const unbounded = table.columns.filter(({ kind }) => kind === "string" || kind === "json");
+  return unbounded.map(({ name, kind }) => {
+    const size = kind === "string" ? "octet_length" : "pg_column_size";
+    return `coalesce(pg_catalog.${size}("${alias}".${quoteName(name)}), 0)::pg_catalog.int8`;
+  });
+}
+
+function sumOf(sizes: readonly string[]): string {
+  return sizes.length === 0 ? "0" : `(${sizes.join(" operator(pg_catalog.+) ")})`;
 }
 
 /** The end of a body whose answer is one row; a write of one that is too large is undone. */

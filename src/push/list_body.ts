@@ -9,20 +9,21 @@ import {
   leastBytes,
   outputs,
   ROW_TEXT,
+  rowSize,
   TEXT,
-  unboundedColumns,
 } from "./function_terms.ts";
 
-/** Up to this many stored bytes, perhaps compressed, a page is built in one go and measured afterwards. */
-const STORED_BYTES = 524_288;
+/** Up to about this many bytes a page is built in one go and measured afterwards. */
+const BUILT_AT_ONCE_BYTES = 786_432;
 
 /**
- * The tag of the page, followed by the page unless the caller knows that tag. An ordinary page is built in one go; one that
+ * The tag of the page and whose it is, followed by the rows unless the caller knows that tag, or they may be more than it
+ * wants to wait for. An ordinary page is built in one go; one that
  * may be large is built row by row. It ends at the limit, and before a row that is larger than the limit. If that row is
  * the first one, its id is reported. All is read from one state of the table, because the function is stable.
  */
 export function listBody(table: ColumnSet): string {
-  const { app, limit, bytes, known } = placeholdersOf("list");
+  const { app, limit, bytes, known, inline } = placeholdersOf("list");
   const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} ${app}`;
   // The rows in front of the page were passed over once, to find where it begins.
   const page = `select ${outputs(table)} from ${rows}
@@ -31,8 +32,9 @@ export function listBody(table: ColumnSet): string {
   "$states" pg_catalog.bytea;
   "$first" pg_catalog.uuid;
   "$tag" ${TEXT};
+  "$head" ${TEXT};
   "$found" pg_catalog.int8;
-  "$stored" pg_catalog.int8;
+  "$size" pg_catalog.int8;
   "$text" ${TEXT};
   "$one" record;
   "$rows" ${TEXT}[] := '{}';
@@ -43,11 +45,12 @@ ${beginAs("list")}
   ${lookAtPage(table, rows)};
   "$first" := pg_catalog.encode(pg_catalog.substring("$states", 1, ${ID_BYTES}), 'hex')::pg_catalog.uuid;
   "$tag" := ${tagOfPage(table)};
-  if "$tag" ${EQUALS} any (pg_catalog.string_to_array(${known}, ',')) then
-    return "$tag";
+  "$head" := ${headOfPage(table)};
+  if "$size" operator(pg_catalog.>) ${inline} or "$tag" ${EQUALS} any (pg_catalog.string_to_array(${known}, ',')) then
+    return "$head";
   end if;
-  if "$stored" operator(pg_catalog.<=) ${STORED_BYTES} then
-    select pg_catalog.concat("$tag", '{"rows":[', pg_catalog.string_agg(${ROW_TEXT}, ','), ${envelopeEnd(limit)})
+  if "$size" operator(pg_catalog.<=) ${BUILT_AT_ONCE_BYTES} then
+    select pg_catalog.concat("$head", '{"rows":[', pg_catalog.string_agg(${ROW_TEXT}, ','), ${envelopeEnd(limit)})
     into "$text" from (${page}) as "$row";
     if pg_catalog.octet_length("$text") operator(pg_catalog.<=) ${bytes} then
       return "$text";
@@ -66,7 +69,7 @@ ${beginAs("list")}
     "$count" := "$count" operator(pg_catalog.+) 1;
     "$bytes" := "$bytes" operator(pg_catalog.+) pg_catalog.octet_length("$text");
   end loop;
-  return pg_catalog.concat("$tag", '{"rows":[', pg_catalog.array_to_string("$rows", ','), ${envelopeEnd('"$count"')});
+  return pg_catalog.concat("$head", '{"rows":[', pg_catalog.array_to_string("$rows", ','), ${envelopeEnd('"$count"')});
 end`;
 }
 
@@ -82,20 +85,22 @@ const ID_BYTES = 16;
 
 /**
  * One look at the page and the row that follows it, without building any text: the states of its rows, how many there are,
- * and how many bytes their variable-length columns take as stored. A row's `xmin` and `ctid` change whenever the row does.
+ * and about how many bytes they take. A row's `xmin` and `ctid` change whenever the row does.
  */
 function lookAtPage(table: ColumnSet, rows: string): string {
   const { limit, offset } = placeholdersOf("list");
-  const sizes = unboundedColumns(table).map(
-    ({ name }) => `coalesce(pg_catalog.pg_column_size("$t".${quoteName(name)}), 0)`,
-  );
-  const size = sizes.length === 0 ? "0" : sizes.join(" operator(pg_catalog.+) ");
   const state = ['uuid_send("$t"."id")', 'xidsend("$t"."xmin")', 'tidsend("$t"."ctid")'];
   return `select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
     pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
-  into "$states", "$found", "$stored" from (
-    select ${state.map((part) => `pg_catalog.${part}`).join(CONCAT)} as "$state", ${size} as "$size"
+  into "$states", "$found", "$size" from (
+    select ${state.map((part) => `pg_catalog.${part}`).join(CONCAT)} as "$state", ${rowSize(table, "$t")} as "$size"
     from ${rows} order by "$t"."id" limit ${limit} operator(pg_catalog.+) 1 offset ${offset}) as "$row"`;
+}
+
+/** @see ../catalog/page_head.ts */
+function headOfPage(table: ColumnSet): string {
+  const { app, limit, offset } = placeholdersOf("list");
+  return `pg_catalog.concat("$tag", ${app}, ' ${hashColumnSet(table)} ', ${limit}, ' ', ${offset}, ' ')`;
 }
 
 /**

@@ -54,7 +54,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: `list-${limit}`,
     title: `list ${limit} rows`,
     http: { method: "GET" as const, path: `?limit=${limit}`, status: 200 },
-    call: callOf("list", `${limit}, 0, ${LIST_BYTES}, null`),
+    call: callOf("list", `${limit}, 0, ${LIST_BYTES}, null, null`),
     query: `select * from data.tasks where app_id = ${DRAWN_APP} order by id limit ${limit} offset 0`,
   })),
   {

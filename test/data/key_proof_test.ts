@@ -81,7 +81,7 @@ const UNPROVED: { name: string; makeProof: (scope: Scope) => Promise<string> }[]
 ];
 
 const ARGUMENTS = {
-  list: "10, 0, 8388608, null",
+  list: "10, 0, 8388608, null, null",
   get: `'${ROW}', 8388608`,
   create: `gen_random_uuid(), '{"title":"made"}', 8388608, null`,
   create_many: `array[gen_random_uuid()], '[{"title":"made"}]', 8388608, null`,
@@ -117,7 +117,7 @@ test("a proof that expires in the middle of a transaction is good for nothing af
   const [login] = logins;
   if (login === undefined) throw new Error("There is no login");
   const key = await issue(["data:read"], new Date(Date.now() + 700));
-  const call = `select api.${functionOf(schema, "notes", "list")}('${mine.id}', ${proofOf(key.text)}, 10, 0, 8388608, null)`;
+  const call = `select api.${functionOf(schema, "notes", "list")}('${mine.id}', ${proofOf(key.text)}, 10, 0, 8388608, null, null)`;
   await login.unsafe("begin");
   expect(await login.unsafe(call)).toHaveLength(1);
   await Bun.sleep(900);
@@ -177,7 +177,7 @@ test("nothing that is stored about a key can be presented", async () => {
   for (const secretText of [secret, proof]) expect(stored).not.toContain(secretText);
   for (const digest of digests)
     for (const login of logins) {
-      const call = `select api.${functionOf(schema, "notes", "list")}('${mine.id}', decode('${digest}', 'hex'), 10, 0, 8388608, null)`;
+      const call = `select api.${functionOf(schema, "notes", "list")}('${mine.id}', decode('${digest}', 'hex'), 10, 0, 8388608, null, null)`;
       await expect(login.unsafe(call)).rejects.toMatchObject({ code: SIGNALS.keyRefused });
     }
 });

@@ -2,7 +2,6 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { TAG_LENGTH } from "../../src/catalog/mod.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
@@ -130,9 +129,11 @@ describe("the serving login cannot", () => {
 describe("hostile session state:", () => {
   const listOf = async (app: TestApp) => {
     const [row] = await login.unsafe(
-      `select api.${LIST}('${app.id}', ${proofOf(app.key)}, 1000, 0, 8388608, null) as body`,
+      `select api.${LIST}('${app.id}', ${proofOf(app.key)}, 1000, 0, 8388608, null, null) as body`,
     );
-    const body = JSON.parse(row?.["body"].slice(TAG_LENGTH)) as { rows: { title: string }[] };
+    const text: string = row?.["body"];
+    // In front of it are the tag and whose page it is.
+    const body = JSON.parse(text.slice(text.indexOf("{"))) as { rows: { title: string }[] };
     return body.rows.map(({ title }) => title);
   };
 
@@ -175,7 +176,7 @@ describe("hostile session state:", () => {
     const codes = [
       await sqlstateOf(
         login,
-        `select api.${LIST}('${mine.id}', ${proofOf(mine.key)}, 1000, 0, 8388608, null)`,
+        `select api.${LIST}('${mine.id}', ${proofOf(mine.key)}, 1000, 0, 8388608, null, null)`,
       ),
       await sqlstateOf(
         login,
@@ -196,13 +197,13 @@ describe("hostile session state:", () => {
     expect(
       await sqlstateOf(
         login,
-        `select api.${LIST}(null, ${proofOf(mine.key)}, 1000, 0, 8388608, null)`,
+        `select api.${LIST}(null, ${proofOf(mine.key)}, 1000, 0, 8388608, null, null)`,
       ),
     ).toBe(SIGNALS.keyRefused);
     expect(
       await sqlstateOf(
         login,
-        `select api.${LIST}('%', ${proofOf(mine.key)}, 1000, 0, 8388608, null)`,
+        `select api.${LIST}('%', ${proofOf(mine.key)}, 1000, 0, 8388608, null, null)`,
       ),
     ).toBe("22P02");
     expect(
@@ -328,7 +329,7 @@ create domain pg_temp.jsonb as pg_catalog.text check (pg_temp.spy(value));
 select set_config('rowhouse.app_id', '${other.id}', false);`;
     await victim.unsafe(text);
     for (const call of [
-      `api.${LIST}('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, 10, 0, 8388608, null)`,
+      `api.${LIST}('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, 10, 0, 8388608, null, null)`,
       `api.${CREATE}('${mine.id}'::pg_catalog.uuid, ${proofOf(mine.key)}::pg_catalog.bytea, gen_random_uuid(), '{"title":"spied"}'::pg_catalog.text, 8388608, null)`,
     ]) {
       await victim.unsafe(`select ${call}`);

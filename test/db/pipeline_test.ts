@@ -1,6 +1,12 @@
 /** Pipelined reads: whose answer is delivered to whom, and who waits for whom, whatever the server and the network do. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { type Database, echoColumn, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import {
+  type Database,
+  echoColumn,
+  openDatabase,
+  type ReadLength,
+  SERVICE_QUEUE,
+} from "../../src/db/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
@@ -39,26 +45,33 @@ afterEach(async () => {
   await proxy.close();
 });
 
-function openPool(prepare = true): Database {
+function openPool(prepare = true, connections = CONNECTIONS): Database {
   return openDatabase({
     url: proxy.toUrl(database.adminUrl),
-    connections: CONNECTIONS,
+    connections,
     prepare,
     name: "rowhouse test",
     onMismatch: () => void mismatches++,
   });
 }
 
-type ReadOptions = { text?: string; queue?: string; signal?: AbortSignal; through?: Database };
+type ReadOptions = {
+  text?: string;
+  queue?: string;
+  signal?: AbortSignal;
+  through?: Database;
+  length?: ReadLength;
+};
 
 /** The text that comes back for a text that is sent: its own, if all is well. */
 async function read(body: string, options: ReadOptions = {}): Promise<string | null> {
-  const { text = READ, queue = "app", signal, through = pool } = options;
+  const { text = READ, queue = "app", signal, through = pool, length } = options;
   const bytes = await through.bytes(text, [body], {
     retry: "safe",
     queue,
     ...(signal === undefined ? {} : { caller: { signal } }),
     isOwn: (found) => Buffer.from(found).toString() === body,
+    length,
   });
   return bytes === null ? null : Buffer.from(bytes).toString();
 }
@@ -299,3 +312,24 @@ test("through killed connections every read ends, and none with another's answer
   expect(mismatches).toBe(0);
   expect(pool.stats()).toMatchObject({ busy: 0, waiting: 0 });
 }, 60_000);
+
+test("a short read never waits behind a longer one, and a long one is never pipelined", async () => {
+  const through = openPool(true, 10);
+  const { pipelines, used } = watchConnections();
+  const sleep = `select pg_sleep(0.1), $1::text as body, ${echoColumn(2)}`;
+  const note = `select $1::text as body, ${echoColumn(2)}`;
+  await Promise.all([
+    read("short", { text: note, through }),
+    read("longer", { text: note, through, length: "longer" }),
+    read("long", { text: note, through, length: "long" }),
+  ]);
+  expect([pipelines.size, new Set(used).size]).toEqual([2, 3]);
+  const ended: string[] = [];
+  const ask = async (name: string, text: string, length: "short" | "longer") => {
+    await through.bytes(text, [name], { retry: "safe", queue: "app", isOwn: () => true, length });
+    ended.push(name);
+  };
+  await Promise.all([ask("longer", sleep, "longer"), ask("short", note, "short")]);
+  expect(ended).toEqual(["short", "longer"]);
+  await through.close(0);
+});

@@ -51,11 +51,11 @@ const CALLS = ({ id, key }: TestApp, fresh: string): SqlCall[] => {
   return [
     {
       name: "list",
-      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 1000, 0, 8388608, null)`,
+      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 1000, 0, 8388608, null, null)`,
     },
     {
       name: "a page of the list",
-      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 10, 500, 8388608, null)`,
+      text: `select api.${functionOf(schema, "todos", "list")}('${id}', ${proof}, 10, 500, 8388608, null, null)`,
     },
     {
       name: "get",

@@ -1,6 +1,6 @@
 /**
  * The answers of pipelined reads are swapped, repeated, dropped and mixed on their way, some of every hundred: everybody is
- * answered, nobody with another's row or person, and the log says so.
+ * answered, nobody with another's row, page or person, and the log says so.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
@@ -14,6 +14,7 @@ const CALLERS = 32;
 const ROWS = 50;
 /** How many of a hundred rows meet something. */
 const PERCENT = 6;
+const TODOS = "/v1/data/db/todos";
 
 let proxy: PostgresProxy;
 let service: TestService;
@@ -39,10 +40,12 @@ async function makeApp() {
   const app = await service.makeApp(schema);
   const titles = Array.from({ length: ROWS }, () => crypto.randomUUID());
   const rows = titles.map(async (title) => {
-    const made = await service.call(app, "/v1/data/db/todos", { method: "POST", json: { title } });
+    const made = await service.call(app, TODOS, { method: "POST", json: { title } });
     return { path: made.headers.get("location") ?? "", title };
   });
-  return { app, rows: await Promise.all(rows) };
+  const made = await Promise.all(rows);
+  // In the order of their ids, as a list has them.
+  return { app, rows: made.toSorted((one, other) => (one.path < other.path ? -1 : 1)) };
 }
 
 async function makeVisitor() {
@@ -86,8 +89,20 @@ function draw<One>(all: readonly One[]): One {
   return one;
 }
 
-/** Whether a get, or a visitor's /me, was answered as it should be. */
+/** Whether a page, perhaps one that is known already, was answered as it should be. */
+async function askList(): Promise<string> {
+  const { app, rows } = draw(apps);
+  const limit = draw([10, 1000, 1 + Math.floor(Math.random() * ROWS)]);
+  const offset = draw([0, Math.floor(Math.random() * ROWS)]);
+  const { status, json } = await service.call(app, `${TODOS}?limit=${limit}&offset=${offset}`);
+  const page = rows.slice(offset, offset + limit).map(({ title }) => title);
+  const found = (json as { rows?: { title: string }[] }).rows?.map(({ title }) => title);
+  return status === 200 && found?.join() === page.join() ? "right" : `list: ${status}`;
+}
+
+/** Whether a get, a list, or a visitor's /me, was answered as it should be. */
 async function ask(): Promise<string> {
+  if (Math.random() < 0.3) return await askList();
   if (Math.random() < 0.4) {
     const { id, cookie } = draw(people);
     const { status, json } = await service.call(undefined, "/v1/auth/me", { headers: { cookie } });

@@ -1,7 +1,7 @@
 /**
  * The shared pool, as the rooms see it. A call is one statement in one implicit transaction, with values as parameters, a
  * time limit, and a connection of its own; nothing here begins a transaction or sets session state. A call that certainly
- * did not happen is retried; if it may have happened, the outcome is reported as unknown. Short reads by key are
+ * did not happen is retried; if it may have happened, the outcome is reported as unknown. Short reads are
  * pipelined on a few connections first.
  *
  * @module
@@ -9,17 +9,11 @@
 
 import { makeAcquirer, type PoolStats } from "./acquire.ts";
 import type { Parameter } from "./connection.ts";
-import {
-  addStats,
-  type Compared,
-  countPipelines,
-  makeEcho,
-  makePipeline,
-  type Pipeline,
-} from "./pipeline.ts";
+import { addStats, type Compared, makeEcho } from "./pipeline.ts";
+import { openPipelines, type Pipelines, type ReadLength } from "./pipelines.ts";
 import { ACQUIRE_LIMIT_MS, type RunParts, run, type Work } from "./run.ts";
 import type { Caller } from "./statement.ts";
-import { makeTicker, type Ticker } from "./ticker.ts";
+import { makeTicker } from "./ticker.ts";
 
 /** The queue of the service's own statements: versions, keys, people. Apps wait in queues of their own. */
 export const SERVICE_QUEUE = "service";
@@ -45,6 +39,8 @@ export type CallOptions = {
 export type ReadOptions<Content> = CallOptions & {
   /** Whether what was found is what was asked for, by its own content; `undefined` where that does not tell. */
   isOwn?: ((content: Content) => boolean | undefined) | undefined;
+  /** How long it may take: what takes long would hold up the others. Default: as short as a look-up by key. */
+  length?: ReadLength | undefined;
 };
 
 export type Database = {
@@ -106,9 +102,14 @@ const MAX_ATTEMPTS = 3;
 export function openDatabase(options: DatabaseOptions): Database {
   const { prepare, limitMs = EXECUTION_LIMIT_MS } = options;
   const ticker = makeTicker();
-  const { pipeline, connections } = openPipeline(options, ticker);
-  const acquirer = makeAcquirer({ ...options, connections, acquireMs: ACQUIRE_LIMIT_MS, ticker });
-  const parts = { acquirer, pipeline, ticker };
+  const pipelines = openPipelines({ ...options, name: `${options.name} pipeline`, ticker });
+  const acquirer = makeAcquirer({
+    ...options,
+    connections: options.connections - pipelines.connections,
+    acquireMs: ACQUIRE_LIMIT_MS,
+    ticker,
+  });
+  const parts = { acquirer, pipelines, ticker };
   const limits = { limitMs, attempts: MAX_ATTEMPTS };
   return {
     query: async <Row>(
@@ -149,9 +150,9 @@ export function openDatabase(options: DatabaseOptions): Database {
           attempts: 1,
         }),
       ),
-    stats: () => addStats(acquirer.stats(), pipeline?.stats()),
+    stats: () => addStats(acquirer.stats(), pipelines.stats()),
     close: async (timeoutS = 5) => {
-      await Promise.all([acquirer.close(timeoutS), pipeline?.close(timeoutS)]);
+      await Promise.all([acquirer.close(timeoutS), pipelines.close(timeoutS)]);
     },
   };
 }
@@ -159,34 +160,23 @@ export function openDatabase(options: DatabaseOptions): Database {
 /** The driver's values are views of what it received. */
 type RawRow = [value?: Bytes | null, echo?: Buffer];
 
-/** The pipeline of a pool that is large enough for one, and how many connections are left for all else. */
-function openPipeline(
-  options: DatabaseOptions,
-  ticker: Ticker,
-): { pipeline: Pipeline | undefined; connections: number } {
-  const pipelines = countPipelines(options.connections);
-  const connections = options.connections - pipelines;
-  if (pipelines === 0) return { pipeline: undefined, connections };
-  const { url, name, prepare, onMismatch } = options;
-  const pipeline = makePipeline({
-    ...{ url, prepare, onMismatch, ticker },
-    name: `${name} pipeline`,
-    connections: pipelines,
-  });
-  return { pipeline, connections };
-}
+type Parts = RunParts & { pipelines: Pipelines };
 
-type Parts = RunParts & { pipeline: Pipeline | undefined };
+type ReadWork = Work & {
+  statement: { parameters: readonly Parameter[] };
+  call: { length?: ReadLength | undefined };
+};
 
 /** Pipelined if possible; otherwise, and if that gives no answer that is certainly right, on a connection of its own. */
 async function read<Row>(
   parts: Parts,
-  work: Work & { statement: { parameters: readonly Parameter[] } },
+  work: ReadWork,
   compare: (rows: Row[]) => Compared,
 ): Promise<Row[]> {
   const { statement, call } = work;
   const echoed = { ...statement, parameters: [...statement.parameters, makeEcho()] };
-  const rows = await parts.pipeline?.ask(echoed, call, (found) =>
+  const pipeline = parts.pipelines.find(call.length ?? "short");
+  const rows = await pipeline?.ask(echoed, call, (found) =>
     found.length === 0 ? undefined : compare(found as Row[]),
   );
   return rows === undefined

@@ -1,5 +1,5 @@
 /**
- * Short reads by key, pipelined: sent on few connections, each before the statements in front of it are answered, which
+ * Short reads, pipelined: sent on few connections, each before the statements in front of it are answered, which
  * saves most system calls and wake-ups. Each is a transaction of its own.
  *
  * No answer is trusted. It is delivered only if it repeats the request's echo and its content is the caller's; anything else
@@ -123,18 +123,18 @@ function compareSafely(rows: unknown[], compare: Compare): Compared | undefined 
   }
 }
 
-/** The figures of a pool and of its pipeline as one. */
-export function addStats(pool: PoolStats, pipeline: PoolStats | undefined): PoolStats {
-  if (pipeline === undefined) return pool;
-  return {
-    open: pool.open + pipeline.open,
+/** The figures of a pool and of its pipelines as one. */
+export function addStats(pool: PoolStats, pipelines: readonly PoolStats[]): PoolStats {
+  const sum = { ...pool };
+  for (const { open, busy, connecting, waiting } of pipelines) {
+    sum.open += open;
     // Many callers share each of these connections.
-    busy: pool.busy + Math.min(pipeline.busy, pipeline.open),
-    connecting: pool.connecting + pipeline.connecting,
-    waiting: pool.waiting + pipeline.waiting,
-    // Whoever the pipeline turns away goes on to the pool.
-    shed: pool.shed,
-  };
+    sum.busy += Math.min(busy, open);
+    sum.connecting += connecting;
+    sum.waiting += waiting;
+    // Whoever a pipeline turns away goes on to the pool.
+  }
+  return sum;
 }
 
 const PROCESS = crypto.randomUUID();

@@ -18,13 +18,17 @@ export type SharedConnectionsOptions = ConnectionsOptions & {
   callersPerConnection: number;
 };
 
-/** While a connection's first statement is answered within this time, all callers share that connection. */
+/** While a new caller is likely to be answered within this time, all callers share one connection. */
 const QUICK_MS = 2;
+/** How much of the usual time of an answer is that of the last one. */
+const LAST_PART = 0.1;
 
 type Use = {
   callers: number;
   /** When its first statement was sent, or became the first, in milliseconds of `performance.now`. */
   headSince: number;
+  /** How many milliseconds an answer usually takes once its statement is the first. */
+  answerMs: number;
   /** No new caller gets it; it is discarded when the last one gives it back. */
   isSuspect: boolean;
 };
@@ -39,12 +43,12 @@ export function makeSharedConnections(
   /** The connection to send on: the first one that is quick, otherwise the quickest. */
   const choose = (now: number): Connection | undefined => {
     let chosen: Connection | undefined;
-    let latest = Number.NEGATIVE_INFINITY;
+    let shortest = Number.POSITIVE_INFINITY;
     for (const [connection, use] of uses) {
-      const { callers, headSince } = use;
-      if (callers >= options.callersPerConnection || !isUsable(connection, use)) continue;
-      if (now - headSince < QUICK_MS) return connection;
-      if (headSince > latest) [chosen, latest] = [connection, headSince];
+      if (use.callers >= options.callersPerConnection || !isUsable(connection, use)) continue;
+      const waitMs = expectWait(use, now);
+      if (waitMs < QUICK_MS) return connection;
+      if (waitMs < shortest) [chosen, shortest] = [connection, waitMs];
     }
     const free = pool.take();
     if (free === undefined && chosen !== undefined) pool.grow(1);
@@ -62,7 +66,7 @@ export function makeSharedConnections(
       const connection = choose(now);
       if (connection === undefined) return undefined;
       const use = uses.get(connection);
-      if (use === undefined) uses.set(connection, { callers: 1, headSince: now, isSuspect: false });
+      if (use === undefined) uses.set(connection, startUse(now));
       else use.callers++;
       return connection;
     },
@@ -74,7 +78,9 @@ export function makeSharedConnections(
       const use = uses.get(connection);
       if (use === undefined) return;
       use.isSuspect ||= isSuspect;
-      use.headSince = performance.now();
+      const now = performance.now();
+      use.answerMs += (now - use.headSince - use.answerMs) * LAST_PART;
+      use.headSince = now;
       if (leave(connection, use)) pool.release(connection, use.isSuspect);
     },
     grow: (waiting) => {
@@ -83,6 +89,15 @@ export function makeSharedConnections(
       if (waiting > 0 && !isServed) pool.grow(1);
     },
   };
+}
+
+function startUse(now: number): Use {
+  return { callers: 1, headSince: now, answerMs: 0, isSuspect: false };
+}
+
+/** How many milliseconds a new caller is likely to wait: at least as long as the first one has waited already. */
+function expectWait({ callers, headSince, answerMs }: Use, now: number): number {
+  return Math.max(now - headSince, callers * answerMs);
 }
 
 /** Whether a new caller may use it; in use without a pause, it is too old some day. */

@@ -132,7 +132,7 @@ function openLogins({ database }: TestService): Pick<World, "tryAs" | "close"> {
 }
 
 export const listCall = (app: TestApp, proof: string): string =>
-  `select api."${functionOf(SCHEMA, "todos", "list")}"('${app.id}', ${proof}, 10, 0, 100000, null) as body`;
+  `select api."${functionOf(SCHEMA, "todos", "list")}"('${app.id}', ${proof}, 10, 0, 100000, null, null) as body`;
 
 /** What reads or writes rows without a function. */
 export const ROWS: readonly string[] = [

@@ -1,0 +1,43 @@
+/**
+ * The pipelines of a pool: one for the shortest reads and one for longer ones, so that the shortest never wait behind those.
+ * A small pool has one for both, or none.
+ *
+ * @module
+ */
+import type { PoolStats } from "./acquire.ts";
+import { countPipelines, makePipeline, type Pipeline, type PipelineOptions } from "./pipeline.ts";
+
+/**
+ * How long a read may take: `short`, a look-up by key; `longer`, up to a millisecond or two; `long`, which is never
+ * pipelined.
+ */
+export type ReadLength = "short" | "longer" | "long";
+
+export type Pipelines = {
+  /** The pipeline for reads of this length; `undefined` if they need connections of their own. */
+  readonly find: (length: ReadLength) => Pipeline | undefined;
+  /** How many of the pool's connections are for pipelining. */
+  readonly connections: number;
+  readonly stats: () => readonly PoolStats[];
+  readonly close: (timeoutS: number) => Promise<void>;
+};
+
+/** The pipelines of a pool of `connections`. */
+export function openPipelines(options: PipelineOptions): Pipelines {
+  const connections = countPipelines(options.connections);
+  const ofLonger = Math.floor(connections / 2);
+  const open = (count: number) =>
+    count === 0 ? undefined : makePipeline({ ...options, connections: count });
+  const short = open(connections - ofLonger);
+  const longer = open(ofLonger);
+  const all = [short, longer].filter((pipeline) => pipeline !== undefined);
+  const byLength = { short, longer: longer ?? short, long: undefined };
+  return {
+    find: (length) => byLength[length],
+    connections,
+    stats: () => all.map((pipeline) => pipeline.stats()),
+    close: async (timeoutS) => {
+      await Promise.all(all.map((pipeline) => pipeline.close(timeoutS)));
+    },
+  };
+}

@@ -1,0 +1,149 @@
+/** Lists that are pipelined: which calls are, and that nobody is answered with another's page, whatever meets the answers. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { makeRow, splitRow } from "../support/postgres_protocol.ts";
+import { type Action, openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const schema = defineSchema({ todos: { title: t.string() }, notes: { title: t.string() } });
+const TODOS = "/v1/data/db/todos";
+const LARGE = "x".repeat(1_000);
+
+let proxy: PostgresProxy;
+let service: TestService;
+let app: TestApp;
+let other: TestApp;
+const pipelines = new Set<number>();
+/** How each call that lists was sent. */
+const sent: ("pipelined" | "alone")[] = [];
+/** What becomes of the rows that answer pipelined calls. */
+let change: (row: Buffer) => Action | undefined = () => undefined;
+
+beforeAll(async () => {
+  proxy = await openPostgresProxy();
+  proxy.onMessage(({ connection, from, type, body, statement }) => {
+    if (type === "" && body.includes("rowhouse pipeline")) pipelines.add(connection);
+    const isPipelined = pipelines.has(connection);
+    if (type === "B" && statement?.includes("_list") === true)
+      sent.push(isPipelined ? "pipelined" : "alone");
+    return from === "server" && type === "D" && isPipelined ? change(body) : undefined;
+  });
+  service = await openTestService({ connections: 10, toServingUrl: proxy.toUrl });
+  app = await makeApp("mine");
+  other = await makeApp("theirs");
+});
+afterAll(async () => {
+  await service.close();
+  await proxy.close();
+});
+beforeEach(() => {
+  change = () => undefined;
+});
+
+async function makeApp(title: string): Promise<TestApp> {
+  const made = await service.makeApp(schema);
+  for (let n = 0; n < 3; n++) await add(made, `${title} ${n}`);
+  return made;
+}
+
+async function add(to: TestApp, title: string): Promise<void> {
+  const made = await service.call(to, TODOS, { method: "POST", json: { title } });
+  expect(made.status).toBe(201);
+}
+
+async function list(query = "", of = app, path = TODOS) {
+  sent.length = 0;
+  const { status, json, headers } = await service.call(of, path + query);
+  const { rows } = json as { rows: { title: string }[] };
+  return {
+    status,
+    titles: rows.map(({ title }) => title),
+    tag: headers.get("etag"),
+    sent: [...sent],
+  };
+}
+
+describe("a list is asked for", () => {
+  test("in one call, pipelined if its page is short or was answered before", async () => {
+    expect((await list("?limit=100")).sent).toEqual(["pipelined"]);
+    expect((await list()).sent).toEqual(["alone"]);
+    expect((await list()).sent).toEqual(["pipelined"]);
+    await add(app, "mine, new");
+    expect(await list()).toMatchObject({ sent: ["pipelined"], titles: { length: 4 } });
+    expect((await list("?limit=10&offset=5000")).sent).toEqual(["alone"]);
+  });
+
+  test("again on a connection of its own if its page is large and has changed", async () => {
+    const large = await service.makeApp(schema);
+    for (let n = 0; n < 70; n++) await add(large, `${n} ${LARGE}`);
+    expect((await list("", large)).sent).toEqual(["alone"]);
+    expect((await list("", large)).sent).toEqual(["pipelined"]);
+    await add(large, LARGE);
+    expect(await list("", large)).toMatchObject({
+      sent: ["pipelined", "alone"],
+      titles: { length: 71 },
+    });
+    const { sent, titles } = await list("", large);
+    expect([sent, titles.length]).toEqual([["pipelined"], 71]);
+  });
+});
+
+/** The content of one answer with the echo of another. */
+const mix = (content: Buffer, row: Buffer): Action => ({
+  send: [makeRow([...splitRow(content).slice(0, 1), ...splitRow(row).slice(1)])],
+});
+const CASES = [
+  { name: "another app's page", query: "?limit=9", of: () => other, path: TODOS },
+  { name: "another app's empty page", query: "?limit=9&offset=9", of: () => other, path: TODOS },
+  {
+    name: "another table's page",
+    query: "?limit=9&offset=9",
+    of: () => app,
+    path: "/v1/data/db/notes",
+  },
+  { name: "another page of the table", query: "?limit=8", of: () => app, path: TODOS },
+] as const;
+
+describe("an answer is not delivered if it is", () => {
+  test.each(CASES)("$name", async ({ query, of, path }) => {
+    const mine = query.replace("8", "9");
+    const right = await list(mine);
+    let theirs: Buffer | undefined;
+    change = (row) => {
+      theirs = Buffer.from(row);
+      return undefined;
+    };
+    await list(query, of(), path);
+    // Both the page and, as it is known by now, its tag alone.
+    for (const _ of ["page", "tag"]) {
+      const content: Buffer | undefined = theirs;
+      if (content === undefined) throw new Error("Their page was not pipelined");
+      const before = service.log.filter((line) => line.includes("answer mismatch")).length;
+      change = (row) => mix(content, row);
+      const found = await list(mine);
+      expect([found.titles, found.tag, found.sent]).toEqual([
+        right.titles,
+        right.tag,
+        ["pipelined", "alone"],
+      ]);
+      expect(service.log.filter((line) => line.includes("answer mismatch")).length).toBe(
+        before + 1,
+      );
+      change = (row) => {
+        theirs = Buffer.from(row);
+        return undefined;
+      };
+      await list(query, of(), path);
+    }
+  });
+
+  test("none at all", async () => {
+    const right = await list("?limit=7");
+    change = () => ({ send: [] });
+    expect(await list("?limit=7")).toMatchObject({
+      titles: right.titles,
+      tag: right.tag,
+      sent: ["pipelined", "alone"],
+    });
+  });
+});
