@@ -1,0 +1,269 @@
+/**
+ * Who gets into which page of the Console, and whose forms do something: every route of the table, with a token that is the
+ * visitor's own and with everything else that the form needs. A new route is tried by itself.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { listSessions, setConsoleRole, setDisabled } from "../../src/accounts/mod.ts";
+import { consoleRoutes } from "../../src/console/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  IDENTITY_COOKIE,
+  SESSION_COOKIE,
+  TOKEN_FIELD,
+  toSessionToken,
+} from "../../src/identity/mod.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  readHidden,
+  signInAs,
+  toCookieHeader,
+  visit,
+} from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const ROUTES = consoleRoutes.filter(({ path }) => path !== "/console/sign-in");
+const GETS = ROUTES.filter(({ method }) => method === "GET").map(({ path }) => path);
+/** What ends something comes last. */
+const LATE = ["revoke", "end", "state", "delete"];
+const POSTS = ROUTES.filter(({ method }) => method === "POST")
+  .map(({ path }) => path)
+  .sort((a, b) => toPlace(a) - toPlace(b));
+/** What an administrator does without a fresh sign-in; whatever else has a form asks for one. */
+const LASTING =
+  /^\/console\/(new-app|apps\/:app\/(settings|state)|apps\/:app\/tables\/:table(\/.*)?)$/;
+
+let service: TestService;
+let app: TestApp;
+let person: Person;
+let chief: Jar;
+let sessionId: string;
+let rowId: string;
+/** What each form sends besides its token. */
+const forms = new Map<string, Record<string, string>>();
+beforeAll(async () => {
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  app = await service.makeApp(defineSchema({ secrets: { title: t.string().required() } }));
+  const json = { title: "not for you" };
+  const made = await service.call(app, "/v1/data/db/secrets", { method: "POST", json });
+  rowId = (made.json as { id: string }).id;
+  person = await makePerson(service, { app });
+  await signInAs(service, person);
+  sessionId = (await listSessions(service.service, person.email))[0]?.id ?? "";
+  chief = await signInAs(service, await makePerson(service, { consoleRole: "super_admin" }));
+  for (const path of POSTS) {
+    const { text } = await visit(service, chief, toPath(path));
+    forms.set(path, { ...readHidden(text), ...makeTyped(path) });
+  }
+}, 30_000);
+afterAll(() => service.close());
+
+function toPlace(path: string): number {
+  return LATE.findIndex((word) => path.split("/").some((part) => part.startsWith(word)));
+}
+
+function toPath(template: string): string {
+  const values: Record<string, string> = {
+    app: app.slug,
+    key: app.key.slice(3, 19),
+    person: person.id,
+    session: sessionId,
+    table: "secrets",
+    row: rowId,
+  };
+  return template.replace(/:(\w+)/g, (_, name) => values[name] ?? `no-${name}-here`);
+}
+
+/** What a person types into any of the forms. */
+function makeTyped(path: string): Record<string, string> {
+  const isNew = path.includes("new-person");
+  return {
+    slug: "another-app",
+    origins: "https://another.example.org",
+    name: "Another",
+    email: isNew ? "another@example.org" : person.email,
+    app: app.slug,
+    role: "reader",
+    console_role: isNew ? "none" : "admin",
+    life: "30",
+    grace: "1h",
+    "scope data:read": "on",
+    title: "changed",
+    typed_name: app.slug,
+    typed_address: person.email,
+  };
+}
+
+async function send(jar: Jar, path: string, form: { token?: string; origin?: string | null } = {}) {
+  const { token = toToken(jar), ...rest } = form;
+  const fields = { ...forms.get(path), [TOKEN_FIELD]: token };
+  return await visit(service, new Map(jar), toPath(path), { fields, ...rest });
+}
+
+/** The token that the pages would give this browser. */
+function toToken(jar: Jar): string {
+  return toSessionToken(new Request(service.url, { headers: { cookie: toCookieHeader(jar) } }));
+}
+
+/** Everything that acts of the Console change, but for when something was last seen. */
+async function readState(): Promise<string> {
+  const parts = [
+    "id::text || email || coalesce(console_role, '') || coalesce(disabled_at::text, '') from rowhouse.users",
+    "id::text || slug || coalesce(disabled_at::text, '') from rowhouse.apps",
+    "app_id || origin from rowhouse.targets",
+    "user_id || role || granted_at from rowhouse.grants",
+    "key_id || coalesce(revoked_at::text, '') || coalesce(expires_at::text, '') from rowhouse.api_keys",
+    "id from rowhouse.password_links",
+    "id from rowhouse.sessions",
+    "id || action from rowhouse.audit where action not like '%session_conflict'",
+    // Gone with the app.
+    `case when to_regclass('data.secrets') is not null
+      then query_to_xml('select * from data.secrets', true, false, '')::text end`,
+  ].map((text) => `select ${text}`);
+  const [row] = await service.service.admin.query<{ state: string }>(
+    `select string_agg(one, ' ' order by one) as state from (${parts.join(" union all ")}) as all_parts (one)`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.state ?? "";
+}
+
+const write = (text: string) => service.service.admin.message(`${text}; select 1`);
+const administrator = () => makePerson(service, { consoleRole: "super_admin" });
+const half = (jar: Jar, name: string): Jar => new Map([[name, jar.get(name) ?? ""]]);
+
+/** To sign in, or not for them; a form without its own token is refused before anything else. */
+const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: number }[] = [
+  { name: "nobody", make: async () => new Map(), shown: 303, sent: 403 },
+  {
+    name: "the shared cookie alone",
+    make: async () => half(chief, SESSION_COOKIE),
+    shown: 303,
+    sent: 403,
+  },
+  {
+    name: "the pages' cookie alone",
+    make: async () => half(chief, IDENTITY_COOKIE),
+    shown: 303,
+    sent: 303,
+  },
+  {
+    name: "the cookies of two sessions",
+    make: async () => {
+      const other = await signInAs(service, await administrator());
+      return new Map([...half(chief, SESSION_COOKIE), ...half(other, IDENTITY_COOKIE)]);
+    },
+    shown: 303,
+    sent: 303,
+  },
+  {
+    name: "a person without a role",
+    make: async () => await signInAs(service, await makePerson(service)),
+    shown: 403,
+    sent: 403,
+  },
+  {
+    name: "a person who is admin on the app",
+    make: async () => await signInAs(service, await makePerson(service, { app, role: "admin" })),
+    shown: 403,
+    sent: 403,
+  },
+  {
+    name: "an administrator whose role was taken",
+    make: async () => {
+      const own = await administrator();
+      const jar = await signInAs(service, own);
+      await setConsoleRole(service.service, own.email, undefined);
+      return jar;
+    },
+    shown: 403,
+    sent: 403,
+  },
+  {
+    name: "an administrator who was disabled",
+    make: async () => {
+      const own = await administrator();
+      const jar = await signInAs(service, own);
+      await setDisabled(service.service, own.email, true);
+      return jar;
+    },
+    shown: 303,
+    sent: 303,
+  },
+  {
+    name: "an administrator's session past its end",
+    make: async () => {
+      const own = await administrator();
+      const jar = await signInAs(service, own);
+      await write(`update rowhouse.sessions set expires_at = now() where user_id = '${own.id}'`);
+      return jar;
+    },
+    shown: 303,
+    sent: 303,
+  },
+];
+
+test("the routes are those of the Console", () => {
+  expect(GETS.length).toBeGreaterThan(20);
+  expect(POSTS.length).toBeGreaterThan(15);
+});
+
+describe.each(VISITORS)("$name", ({ make, shown, sent }) => {
+  test("sees no page, and no form does anything", async () => {
+    const jar = await make();
+    const before = await readState();
+    for (const path of GETS) {
+      const { status, text } = await visit(service, new Map(jar), toPath(path));
+      expect([path, status]).toEqual([path, shown]);
+      for (const secret of [app.slug, person.email, "not for you"])
+        expect(text).not.toContain(secret);
+    }
+    for (const path of POSTS) expect([path, (await send(jar, path)).status]).toEqual([path, sent]);
+    expect(await readState()).toBe(before);
+  });
+});
+
+test.each([
+  { name: "of another site", form: { origin: "https://evil.example.org" } },
+  { name: "of an app's host", form: { origin: "https://app.example.org" } },
+  { name: "without an origin", form: { origin: null } },
+  { name: "without a token", form: { token: "" } },
+  { name: "with the token of somebody else", form: { token: "x".repeat(43) } },
+])("a form $name does nothing, whoever's cookies it has", async ({ form }) => {
+  const before = await readState();
+  for (const path of POSTS)
+    expect([path, (await send(chief, path, form)).status]).toEqual([path, 403]);
+  expect(await readState()).toBe(before);
+});
+
+test("whoever signed in ten minutes ago is asked for the password before every sensitive act", async () => {
+  const own = await administrator();
+  const jar = await signInAs(service, own);
+  const old = "created_at = now() - interval '10 minutes'";
+  await write(`update rowhouse.sessions set ${old} where user_id = '${own.id}'`);
+  const before = await readState();
+  for (const path of POSTS.filter((one) => !LASTING.test(one))) {
+    const answer = await send(jar, path);
+    const [to] = (answer.headers.get("location") ?? "").split("?");
+    expect([path, answer.status, to]).toEqual([path, 303, "/console/sign-in"]);
+  }
+  expect(await readState()).toBe(before);
+});
+
+// What shows that the forms above were refused for who sent them.
+test("a super_admin who has just signed in is served by every page and every form", async () => {
+  for (const path of GETS)
+    expect([path, (await visit(service, chief, toPath(path))).status]).toEqual([path, 200]);
+  const idle: string[] = [];
+  for (const path of POSTS) {
+    const before = await readState();
+    const answer = await send(chief, path);
+    expect([200, 303, 422]).toContain(answer.status);
+    expect(answer.headers.get("location") ?? "").not.toStartWith("/console/sign-in");
+    // Forms of rows are shown to work where rows are.
+    if ((await readState()) === before && !path.includes(":table")) idle.push(path);
+  }
+  expect(idle).toEqual([]);
+});
