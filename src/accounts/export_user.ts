@@ -24,6 +24,7 @@ export type UserExport = {
   grants: Record<string, unknown>[];
   sessions: Record<string, unknown>[];
   passwordLinks: Record<string, unknown>[];
+  providerLinks: Record<string, unknown>[];
   /** What was done by this person, or to them. */
   audit: Record<string, unknown>[];
 };
@@ -38,6 +39,7 @@ export async function exportUser(deps: { admin: Database }, text: string): Promi
         from rowhouse.grants as stored join rowhouse.apps on apps.id = app_id where stored.user_id = users.id),
       'sessions', ${rowsOf("sessions", "created_at")},
       'passwordLinks', ${rowsOf("password_links", "created_at")},
+      'providerLinks', ${rowsOf("provider_links", "issuer, subject")},
       'audit', (select coalesce(json_agg(to_jsonb(audit) order by audit.id), '[]')
         from rowhouse.audit where audit.user_id = users.id or actor = users.id::text))::text as stored
     from rowhouse.users where email = $1`,

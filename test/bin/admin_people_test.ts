@@ -163,6 +163,7 @@ const EXPORTED: Readonly<Record<string, string>> = {
   grants: "grants",
   sessions: "sessions",
   password_links: "passwordLinks",
+  provider_links: "providerLinks",
   audit: "audit",
 };
 
@@ -172,6 +173,12 @@ test("export-user gives all that is stored of a person, without what proves anyt
   const person = await makePerson(service, { name: "Cy", app, role: "editor" });
   await signInAs(service, person);
   await json("password-link", person.email);
+  await service.service.admin.query(
+    `insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id)
+    values ('https://issuer.example.org', 'cy', $1::text::uuid, sha256('x'), 'x')`,
+    [person.id],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
   const stored = await json("export-user", person.email);
   expect(stored).toMatchObject({
     user: { id: person.id, email: person.email, display_name: "Cy", has_password: true },
