@@ -2,6 +2,7 @@
 import { openAnnouncements } from "./announce.ts";
 import { startCopyButtons } from "./copy.ts";
 import { focusFirstFault } from "./first_fault.ts";
+import { startNullChoices } from "./null_choice.ts";
 import { startSendingOnce } from "./send_once.ts";
 import { startShortcuts } from "./shortcuts.ts";
 import { startTimes } from "./times.ts";
@@ -12,6 +13,7 @@ openAnnouncements();
 startCopyButtons();
 startTypedNames();
 startUnsavedWarnings();
+startNullChoices();
 startSendingOnce();
 startShortcuts();
 startTimes();

@@ -17,7 +17,6 @@ import {
   renewRows,
   startRows,
 } from "./grid_rows.ts";
-import { startNullChoices } from "./null_choice.ts";
 import { openFormDialog } from "./row_dialog.ts";
 
 const KEPT_ROW = { row: 0 } as const;
@@ -32,7 +31,6 @@ const ACTS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = {
 };
 
 openAnnouncements();
-startNullChoices();
 startRows();
 if (findGrid() !== null) addGridKeys();
 document.addEventListener("keydown", onKey);

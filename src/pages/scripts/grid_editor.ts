@@ -1,6 +1,6 @@
 /**
- * Editing in place: a cell shows its column's field of the row's own form. Enter and Tab store and move on, Escape leaves it
- * as it was, Ctrl+Backspace stores NULL. A refusal is shown in the cell and said.
+ * Editing in place: a cell shows its column's field of the row's own form. Enter and Tab store and move on, Shift+Enter
+ * begins a line, Escape leaves the value as it was, Ctrl+Backspace stores NULL. A refusal is shown in the cell and said.
  *
  * @module
  */
@@ -8,15 +8,14 @@ import { announce } from "./announce.ts";
 import { element } from "./element.ts";
 import { findCell, focusCell, type Place, readPlace, toChord } from "./grid_cells.ts";
 import { findGrid, renewRow } from "./grid_rows.ts";
-import { findNullChoice } from "./null_choice.ts";
+import { chooseNull } from "./null_choice.ts";
 import { readRowForm, sendRowForm } from "./row_form.ts";
 
-const CONTROL = "input:not([type=hidden]), select, textarea";
+const CONTROL = "input:not([type=hidden], [type=checkbox]), select, textarea";
 /** Where the focus goes when a value is stored, by the key that stored it. */
 const STEPS: Readonly<Record<string, Place>> = {
   Enter: { row: 1, column: 0 },
   "Control+Enter": { row: 1, column: 0 },
-  "Shift+Enter": { row: -1, column: 0 },
   Tab: { row: 0, column: 1 },
   "Shift+Tab": { row: 0, column: -1 },
 };
@@ -88,7 +87,8 @@ function showForm(editor: Editor, form: HTMLFormElement): void {
   editor.cell.classList.add("cell-edited");
   const control = field.querySelector<HTMLElement>(CONTROL);
   control?.focus();
-  if (control instanceof HTMLInputElement && control.type !== "checkbox") control.select();
+  if (control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement)
+    control.select();
   listen(editor, form);
 }
 
@@ -108,7 +108,7 @@ function listen(editor: Editor, form: HTMLFormElement): void {
     const step = STEPS[chord];
     if (chord === "Escape") close(editor, STAY);
     else if (chord === "Control+Backspace") void storeNull(editor, form);
-    else if (step === undefined || (chord === "Enter" && isForLines(event))) return;
+    else if (step === undefined) return;
     else void store(step);
     event.preventDefault();
   });
@@ -119,15 +119,9 @@ function listen(editor: Editor, form: HTMLFormElement): void {
   });
 }
 
-/** In a text of lines Enter begins the next one. */
-function isForLines({ target }: KeyboardEvent): boolean {
-  return target instanceof HTMLTextAreaElement;
-}
-
 async function storeNull(editor: Editor, form: HTMLFormElement): Promise<void> {
-  const choice = findNullChoice(findField(form, editor.column));
-  if (choice === null) return announce(`${editor.column} cannot be null`);
-  choice.checked = true;
+  if (!chooseNull(findField(form, editor.column)))
+    return announce(`${editor.column} cannot be null`);
   await storeForm(editor, form, STAY);
 }
 

@@ -36,6 +36,8 @@ export function startRows(): void {
   markGrid(grid);
   const stop = findCell(grid, kept);
   if (stop !== undefined) stop.tabIndex = 0;
+  // Its frame scrolls with the cell that has the focus, and need not be a stop of its own.
+  grid.parentElement?.removeAttribute("tabindex");
   showTimes(grid);
 }
 

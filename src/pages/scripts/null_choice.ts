@@ -1,13 +1,25 @@
-/** NULL beside a value: whoever types means a value, and NULL is told apart from an empty text. @module */
+/** NULL beside a value: a box of its own, or an entry of a choice. Whoever types means a value. @module */
+
+const BOX = "input[data-null]";
 
 export function startNullChoices(): void {
   document.addEventListener("input", ({ target }) => {
-    if (!(target instanceof HTMLElement) || target.matches("[data-null]")) return;
-    const choice = findNullChoice(target.closest("[data-field]"));
-    if (choice !== null) choice.checked = false;
+    if (!(target instanceof HTMLElement) || target.matches(BOX)) return;
+    const box = target.closest("[data-field]")?.querySelector<HTMLInputElement>(BOX);
+    if (box) box.checked = false;
   });
 }
 
-export function findNullChoice(field: Element | null): HTMLInputElement | null {
-  return field?.querySelector<HTMLInputElement>("input[data-null]") ?? null;
+/** Chooses NULL in a field; whether the field has it. */
+export function chooseNull(field: Element | null): boolean {
+  const box = field?.querySelector<HTMLInputElement>(BOX);
+  const entry = field?.querySelector<HTMLOptionElement>("option[value=null]");
+  const text = field?.querySelector<HTMLTextAreaElement | HTMLInputElement>(
+    "textarea, input[type=text]",
+  );
+  if (box) box.checked = true;
+  // A text beside a box that was not ticked before would be meant.
+  if (box && text) text.value = "";
+  if (entry) entry.selected = true;
+  return Boolean(box ?? entry);
 }
