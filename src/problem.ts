@@ -163,6 +163,6 @@ export function toMessage({ code, message }: Problem, method: string): string {
   return row.ofWrite === undefined || isRead ? message : `${message}; ${row.ofWrite}`;
 }
 
-function toSentence(text: string): string {
+export function toSentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

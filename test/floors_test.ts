@@ -9,6 +9,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   service: 7,
   "config.ts": 7,
   console: 6,
+  openapi: 6,
   gateway: 5,
   data: 5,
   push: 5,

@@ -17,6 +17,7 @@ import { doctorCommand } from "./doctor.ts";
 import { healthCommand } from "./health.ts";
 import { initCommand } from "./init/mod.ts";
 import { migrateCommand } from "./migrate.ts";
+import { openapiCommand } from "./openapi.ts";
 import { serveCommand } from "./serve/mod.ts";
 
 /** Every command, in the order of the help. */
@@ -26,6 +27,7 @@ const COMMANDS: readonly Command[] = [
   migrateCommand,
   initCommand,
   ...dbCommands,
+  openapiCommand,
   ...adminCommands,
   healthCommand,
   doctorCommand,

@@ -19,6 +19,10 @@ export type RecordedTable = {
 export type Catalog = {
   /** The table, if this app has pushed it: another app's table is as unknown as one that does not exist. */
   readonly find: (appId: string, name: string) => RecordedTable | undefined;
+  /** What the app is served, by the name of the table. */
+  readonly tablesOf: (appId: string) => readonly TableDefinition[];
+  /** The version that it is at. */
+  readonly version: () => number;
   /** Makes sure that the catalog is as new as this call; concurrent callers share one look-up. */
   readonly refresh: () => Promise<void>;
 };
@@ -50,6 +54,11 @@ export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }
       if (entry === undefined || definition === undefined) return undefined;
       return { name, definition, whole: entry.whole };
     },
+    tablesOf: (appId) =>
+      [...tables.values()]
+        .flatMap(({ uses }) => uses.get(appId) ?? [])
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    version: () => seen,
     refresh: async () => {
       await deps.look();
     },

@@ -8,4 +8,6 @@ export {
 export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep.ts";
 export { type ListCache, makeListCache } from "./list_cache.ts";
 export { MAX_ROWS } from "./query.ts";
+export { MAX_BATCH } from "./read_batch.ts";
 export { dataRoutes } from "./routes.ts";
+export { toDefaultSchema, toValueSchema } from "./value_schema.ts";

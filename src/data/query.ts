@@ -5,7 +5,7 @@ import { quote } from "../std/quote.ts";
 
 /** Maximum number of rows per request, the service's documented limit. */
 export const MAX_ROWS = 1000;
-const MAX_OFFSET = 2_147_483_647;
+export const MAX_OFFSET = 2_147_483_647;
 /** Why data endpoints take no other parameters. */
 export const ONLY_PAGES =
   "filters, sorting and joins are not supported, only limit and offset on a list";

@@ -34,6 +34,7 @@ import type { DataDeps } from "./deps.ts";
 import { findPage } from "./find_page.ts";
 import { type Replay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
 import { claimFor, readId, takeReplay } from "./keyed.ts";
+import { OPERATIONS } from "./operations.ts";
 import { ONLY_PAGES, readPage } from "./query.ts";
 import { checkBatch, readBatch } from "./read_batch.ts";
 import { checkAccept, readBody, readRowRequest, readValues, requireTable } from "./read_request.ts";
@@ -41,13 +42,15 @@ import { readRow } from "./read_row.ts";
 
 const LIST = "/v1/data/db/:table";
 const ROW = "/v1/data/db/:table/:id";
+const READ = { access: "key", scope: "data:read" } as const;
+const WRITE = { access: "key", scope: "data:write" } as const;
 
 export const dataRoutes: readonly Route<DataDeps>[] = [
-  { method: "GET", path: LIST, access: "key", scope: "data:read", handle: listRows },
-  { method: "POST", path: LIST, access: "key", scope: "data:write", handle: createRow },
-  { method: "GET", path: ROW, access: "key", scope: "data:read", handle: getRow },
-  { method: "PATCH", path: ROW, access: "key", scope: "data:write", handle: updateRow },
-  { method: "DELETE", path: ROW, access: "key", scope: "data:write", handle: deleteRow },
+  { method: "GET", path: LIST, ...READ, operation: OPERATIONS.list, handle: listRows },
+  { method: "POST", path: LIST, ...WRITE, operation: OPERATIONS.create, handle: createRow },
+  { method: "GET", path: ROW, ...READ, operation: OPERATIONS.get, handle: getRow },
+  { method: "PATCH", path: ROW, ...WRITE, operation: OPERATIONS.update, handle: updateRow },
+  { method: "DELETE", path: ROW, ...WRITE, operation: OPERATIONS.delete, handle: deleteRow },
 ];
 
 async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {

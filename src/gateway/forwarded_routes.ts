@@ -1,5 +1,5 @@
 /** A service's routes on the gateway: the same method, path and access, with a handler that forwards. @module */
-import type { KeyRequestContext, RequestContext, Route, VirtualHost } from "../http/mod.ts";
+import type { OptionalKeyContext, Route, VirtualHost } from "../http/mod.ts";
 import type { Forward } from "./forward.ts";
 
 export type ForwardedOptions = { forward: Forward; virtualHost: VirtualHost; maxBytes: number };
@@ -9,12 +9,7 @@ export function toForwarded<Deps>(
   routes: readonly Route<Deps>[],
   { forward, ...options }: ForwardedOptions,
 ): Route<unknown>[] {
-  const handleKeyed = (_: unknown, context: KeyRequestContext) =>
+  const handle = (_: unknown, context: OptionalKeyContext) =>
     forward(context, { ...options, principal: context.principal });
-  const handleOpen = (_: unknown, context: RequestContext) =>
-    forward(context, { ...options, principal: undefined });
-  return routes.map(
-    (route): Route<unknown> =>
-      route.access === "key" ? { ...route, handle: handleKeyed } : { ...route, handle: handleOpen },
-  );
+  return routes.map((route): Route<unknown> => ({ ...route, handle }));
 }

@@ -22,6 +22,17 @@ export {
 export { readForm } from "./form_body.ts";
 export { keyRefused } from "./key_refused.ts";
 export {
+  ANSWER_HEADERS,
+  type JsonSchema,
+  OPERATION_GROUPS,
+  type Operation,
+  type OperationAnswer,
+  type OperationParameter,
+  type Shape,
+  TABLE_SHAPES,
+  type TableShape,
+} from "./operation.ts";
+export {
   isNamed,
   listTags,
   type NamedTags,
@@ -45,6 +56,7 @@ export {
   type Match,
   type Method,
   makeRouter,
+  type OptionalKeyContext,
   type RequestContext,
   type Route,
   type Router,

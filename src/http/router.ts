@@ -6,6 +6,7 @@
  */
 import type { Trace } from "../observe.ts";
 import type { Principal, Scope } from "../principal.ts";
+import type { Operation } from "./operation.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
@@ -26,9 +27,16 @@ export type RequestContext = {
 };
 export type KeyRequestContext = RequestContext & { readonly principal: Principal };
 
+export type OptionalKeyContext = RequestContext & { readonly principal?: Principal | undefined };
+
 type Answer = Response | Promise<Response>;
 
-type Endpoint = { readonly method: Method; readonly path: string };
+type Endpoint = {
+  readonly method: Method;
+  readonly path: string;
+  /** For the description of the API; pages have none. */
+  readonly operation?: Operation;
+};
 
 /** An endpoint for holders of an API key with a scope. */
 export type KeyRoute<Deps> = Endpoint & {
@@ -41,8 +49,13 @@ export type OpenRoute<Deps> = Endpoint & {
   readonly access: "open" | "session";
   readonly handle: (deps: Deps, context: RequestContext) => Answer;
 };
+/** An endpoint for everybody, which tells the holder of a key more: a key that is sent must be good. */
+export type OptionalKeyRoute<Deps> = Endpoint & {
+  readonly access: "optional-key";
+  readonly handle: (deps: Deps, context: OptionalKeyContext) => Answer;
+};
 /** An endpoint. `access` says what is checked before `handle` runs. */
-export type Route<Deps> = KeyRoute<Deps> | OpenRoute<Deps>;
+export type Route<Deps> = KeyRoute<Deps> | OptionalKeyRoute<Deps> | OpenRoute<Deps>;
 
 export type Match<Deps> = {
   readonly route: Route<Deps> | undefined;

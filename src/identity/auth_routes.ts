@@ -22,6 +22,7 @@ import {
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { clearSession, readSessionCookie } from "./cookies.ts";
+import { OPERATIONS } from "./operations.ts";
 import { LOGOUT_PATH, ME_PATH } from "./paths.ts";
 import type { IdentitySettings } from "./settings.ts";
 
@@ -35,8 +36,14 @@ export type AuthDeps = {
 const NO_STORE = { "cache-control": "no-store" };
 
 export const authRoutes: readonly Route<AuthDeps>[] = [
-  { method: "GET", path: ME_PATH, access: "session", handle: answerMe },
-  { method: "POST", path: LOGOUT_PATH, access: "session", handle: answerLogout },
+  { method: "GET", path: ME_PATH, access: "session", operation: OPERATIONS.me, handle: answerMe },
+  {
+    method: "POST",
+    path: LOGOUT_PATH,
+    access: "session",
+    operation: OPERATIONS.logout,
+    handle: answerLogout,
+  },
 ];
 
 async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {

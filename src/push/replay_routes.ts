@@ -11,6 +11,7 @@ import {
 } from "../http/mod.ts";
 import { beginPush } from "./begin_push.ts";
 import { MAX_MIGRATION_BYTES } from "./migration_text.ts";
+import { OPERATIONS } from "./operations.ts";
 import { planReplay, type ReplayRequest, replay } from "./replay.ts";
 import { readReplayBody } from "./replay_body.ts";
 import { answerPush, MAX_BYTES, MIGRATIONS_PATH, type PushRouteDeps } from "./routes.ts";
@@ -24,6 +25,7 @@ export const replayRoutes: readonly Route<PushRouteDeps>[] = [
     path: MIGRATIONS_PATH,
     access: "key",
     scope: "schema:push",
+    operation: OPERATIONS.replay,
     handle: handleReplay,
   },
 ];

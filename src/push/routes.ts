@@ -23,6 +23,7 @@ import { type PushResult, push } from "./apply.ts";
 import { answerKey, beginPush, type PushLimits } from "./begin_push.ts";
 import { readPushBody } from "./body.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
+import { OPERATIONS } from "./operations.ts";
 import type { Planning } from "./planning.ts";
 import { readMigrationJson, readStatusJson } from "./status.ts";
 import { takeTurn } from "./take_turn.ts";
@@ -48,6 +49,7 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
     path: SCHEMA_PATH,
     access: "key",
     scope: "schema:push",
+    operation: OPERATIONS.push,
     handle: handlePush,
   },
   {
@@ -55,6 +57,7 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
     path: SCHEMA_PATH,
     access: "key",
     scope: "schema:push",
+    operation: OPERATIONS.status,
     handle: handleStatus,
   },
   {
@@ -62,6 +65,7 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
     path: `${MIGRATIONS_PATH}/:seq`,
     access: "key",
     scope: "schema:push",
+    operation: OPERATIONS.migration,
     handle: handleMigration,
   },
 ];

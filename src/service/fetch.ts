@@ -163,17 +163,29 @@ async function enter<Deps extends FetchDeps>(
   route: Route<Deps>,
   { context, state }: Omit<RoutedRequest<Deps>, "match">,
 ): Promise<Response> {
-  if (route.access !== "key") return await route.handle(deps, context);
+  if (route.access === "open" || route.access === "session")
+    return await route.handle(deps, context);
+  if (route.access === "optional-key" && !hasKey(deps, { context, state }))
+    return await route.handle(deps, context);
   await deps.guard.check();
   const principal = state.principal ?? (await authenticate(deps, context));
   state.principal = principal;
   state.quota = deps.callers?.takeQuota(principal);
-  if (!principal.scopes.includes(route.scope))
+  if (route.access === "key" && !principal.scopes.includes(route.scope))
     throw new Problem("forbidden", {
       message: `This key lacks the scope ${route.scope}: use one that has it, because a key keeps the scopes that it was issued with`,
     });
   // Not a copy: that would call the getter of the address.
   return await route.handle(deps, Object.assign(context, { principal }));
+}
+
+/** Whether a key was sent; behind a gateway, whether it was good. */
+function hasKey<Deps extends FetchDeps>(
+  { callers }: Deps,
+  { context, state }: Omit<RoutedRequest<Deps>, "match">,
+): boolean {
+  if (callers === undefined) return state.principal !== undefined;
+  return context.request.headers.has("authorization");
 }
 
 /** A service behind a gateway accepts only keys that the gateway has checked. */

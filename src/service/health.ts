@@ -7,7 +7,13 @@
 
 import { ofAnotherRelease } from "../catalog/mod.ts";
 import { compareMigrations, type Database } from "../db/mod.ts";
-import { answerJson, answerProblem, type Route } from "../http/mod.ts";
+import {
+  answerJson,
+  answerProblem,
+  type JsonSchema,
+  type Operation,
+  type Route,
+} from "../http/mod.ts";
 import { type Log, toLogFields } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { findUncallableTables } from "../push/mod.ts";
@@ -18,12 +24,32 @@ import type { Metrics } from "./metrics.ts";
 export type CheckReady = () => Promise<void>;
 export type HealthDeps = { checkReady: CheckReady };
 
+const LIVE: Operation = {
+  id: "get_live",
+  group: "service",
+  summary: "Whether the process answers",
+  answers: [{ status: 200, when: "It does.", bodies: [toStatus("live")] }],
+  problems: [],
+};
+const READY: Operation = {
+  id: "get_ready",
+  group: "service",
+  summary: "Whether the service can serve",
+  answers: [{ status: 200, when: "It can.", bodies: [toStatus("ready")] }],
+  problems: ["unavailable", "overloaded", "timeout", "bad_gateway"],
+};
+
+function toStatus(status: string): JsonSchema {
+  return { type: "object", properties: { status: { const: status } }, required: ["status"] };
+}
+
 export const healthRoutes: readonly Route<HealthDeps>[] = [
-  { method: "GET", path: "/live", access: "open", handle: answerLive },
+  { method: "GET", path: "/live", access: "open", operation: LIVE, handle: answerLive },
   {
     method: "GET",
     path: "/ready",
     access: "open",
+    operation: READY,
     handle: ({ checkReady }: HealthDeps) => answerReady(checkReady),
   },
 ];

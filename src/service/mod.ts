@@ -17,3 +17,4 @@ export {
 } from "./open.ts";
 export { examinePooler } from "./pooler.ts";
 export { examineConsole, examineLogins } from "./pushing.ts";
+export { routes } from "./routes.ts";

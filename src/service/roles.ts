@@ -28,6 +28,7 @@ import {
   makeProviders,
   toVirtualHost,
 } from "../identity/mod.ts";
+import { makeDocuments } from "../openapi/mod.ts";
 import { makePlanning, PUSH_LIMITS, type PushLimits } from "../push/mod.ts";
 import type { Role } from "../role.ts";
 import { systemRandomBytes } from "../std/random_text.ts";
@@ -40,6 +41,7 @@ import {
   IDENTITY_TABLES,
   type IdentityServiceDeps,
   MAX_REQUEST_BYTES,
+  routes,
   toForwardedTables,
 } from "./routes.ts";
 import {
@@ -215,6 +217,7 @@ function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     idempotencyRoom,
     pushLimits,
     planning: makePlanning(),
+    documents: makeDocuments(routes),
     checkReady,
     log,
   };

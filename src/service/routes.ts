@@ -8,6 +8,7 @@ import { type DataDeps, dataRoutes, MAX_BODY } from "../data/mod.ts";
 import { type Audience, type Forward, toForwarded } from "../gateway/mod.ts";
 import type { Route, VirtualHost } from "../http/mod.ts";
 import { type AuthDeps, authRoutes, pageRoutes } from "../identity/mod.ts";
+import { type OpenapiDeps, openapiRoutes } from "../openapi/mod.ts";
 import { assetRoutes } from "../pages/mod.ts";
 import {
   MAX_BYTES,
@@ -19,7 +20,7 @@ import {
 import { type HealthDeps, healthRoutes } from "./health.ts";
 
 /** What the handlers of a service's routes need, by the process that runs them. */
-export type DataServiceDeps = DataDeps & PushRouteDeps & HealthDeps;
+export type DataServiceDeps = DataDeps & OpenapiDeps & PushRouteDeps & HealthDeps;
 export type IdentityServiceDeps = AuthDeps & ConsolePageDeps & HealthDeps;
 
 /** The route table of the gateway: the router, the isolation tests and the docs read it. */
@@ -27,6 +28,7 @@ export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
   ...dataRoutes,
   ...pushRoutes,
   ...replayRoutes,
+  ...openapiRoutes,
   ...healthRoutes,
   ...authRoutes,
 ];
@@ -42,7 +44,7 @@ export const MAX_REQUEST_BYTES = Math.max(MAX_BODY, MAX_BYTES, MAX_REPLAY_BYTES)
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
 
 export const DATA_TABLES: RouteTables<DataServiceDeps> = toRouteTables<DataServiceDeps>({
-  api: [...dataRoutes, ...pushRoutes, ...replayRoutes],
+  api: [...dataRoutes, ...pushRoutes, ...replayRoutes, ...openapiRoutes],
   pages: [],
 });
 
@@ -53,7 +55,7 @@ export const IDENTITY_TABLES: RouteTables<IdentityServiceDeps> = toRouteTables<I
 /** For a process that does everything. */
 export const ALL_TABLES: RouteTables<DataServiceDeps & IdentityServiceDeps> = toRouteTables<
   DataServiceDeps & IdentityServiceDeps
->({ api: [...dataRoutes, ...pushRoutes, ...replayRoutes, ...authRoutes], pages });
+>({ api: [...dataRoutes, ...pushRoutes, ...replayRoutes, ...openapiRoutes, ...authRoutes], pages });
 
 /** The tables of a gateway in front of services: the same paths and checks, forwarded. */
 export function toForwardedTables({
@@ -66,6 +68,7 @@ export function toForwardedTables({
       ...toForwarded(dataRoutes, { ...api, forward: data }),
       ...toForwarded(pushRoutes, { ...api, forward: data, maxBytes: MAX_BYTES }),
       ...toForwarded(replayRoutes, { ...api, forward: data, maxBytes: MAX_REPLAY_BYTES }),
+      ...toForwarded(openapiRoutes, { ...api, forward: data }),
       ...toForwarded(authRoutes, { ...api, forward: identity }),
     ],
     pages: toForwarded(pages, { ...api, forward: identity, virtualHost: "identity" }),

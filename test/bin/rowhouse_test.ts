@@ -98,7 +98,7 @@ describe("usage errors exit with 2 and say what is expected", () => {
     { words: ["migrte"], says: 'Unknown command "migrte": did you mean rowhouse migrate?' },
     {
       words: ["banana"],
-      says: '"banana": expected one of dev, serve, migrate, init, db, admin, health',
+      says: '"banana": expected one of dev, serve, migrate, init, db, openapi, admin, health',
     },
     { words: ["amdin", "list-apps"], says: "did you mean rowhouse admin list-apps?" },
     { words: ["amdin"], says: "did you mean rowhouse admin?" },

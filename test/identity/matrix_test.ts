@@ -49,6 +49,7 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   },
   "POST /v1/data/schema": { want: keyOnly(415) },
   "POST /v1/data/schema/migrations": { want: keyOnly(415) },
+  "GET /v1/openapi.json": { want: all(200) },
   "GET /live": { want: all(200) },
   "GET /ready": { want: all(200) },
   "GET /v1/auth/me": {

@@ -57,6 +57,7 @@ const PLAIN: Readonly<Record<string, () => Ask>> = {
     path: `/v1/data/db/todos/${MINE}`,
     method: "DELETE",
   }),
+  "GET /v1/openapi.json": () => ({ path: "/v1/openapi.json" }),
   "GET /v1/data/schema": () => ({ path: "/v1/data/schema" }),
   "GET /v1/data/schema/migrations/:seq": () => ({ path: "/v1/data/schema/migrations/1" }),
   "POST /v1/data/schema": () => ({
@@ -281,7 +282,7 @@ const VARYING = ["date", "x-request-id", "content-length", "ratelimit"];
 
 /** Every endpoint that a key opens, by its route. */
 export const endpoints: readonly string[] = routes
-  .filter((route) => route.access === "key")
+  .filter((route) => route.access === "key" || route.access === "optional-key")
   .map((route) => `${route.method} ${route.path}`);
 
 /** The endpoints that the matrix has a request for: all of them, or it is not whole. */

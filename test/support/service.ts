@@ -9,6 +9,7 @@ import { type PushDeps, push } from "../../src/push/mod.ts";
 import type { Service, ServiceOptions } from "../../src/service/open.ts";
 import { type ClusterUrls, makeDatabase, type TestDatabase } from "./cluster.ts";
 import { TEST_IDENTITY_SECRET, testDeps } from "./deps.ts";
+import { checkDescribed } from "./described.ts";
 import { makeSecrets, type Secrets } from "./secrets.ts";
 import { openShape, type Shape, TEST_SECRETS } from "./shape.ts";
 
@@ -171,7 +172,14 @@ export async function callService(
   });
   secrets?.addExchange(headers, response.headers);
   const text = await response.text();
-  return { status: response.status, headers: response.headers, text, json: readJson(text) };
+  const json = readJson(text);
+  checkDescribed({
+    method: call.method ?? "GET",
+    target: path,
+    status: response.status,
+    code: Object(json).error,
+  });
+  return { status: response.status, headers: response.headers, text, json };
 }
 
 function readJson(text: string): unknown {

@@ -93,19 +93,32 @@ set search_path = pg_catalog, pg_temp as $$
   select (${BITS.map(toBit).join("\n    + ")})::smallint
 $$;
 
--- The app, for who proves a live key of it that may push: what a push of an app's key asks for, as rows do of theirs.
-create function rowhouse.check_push_key(app uuid, shown bytea) returns uuid language plpgsql security definer
+-- The app, for who proves a live key of it that may do one of these things.
+create function rowhouse.check_key_for(app uuid, shown bytea, wanted smallint) returns uuid language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   perform set_config('${APP_SETTING}', app::text, true);
   if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(shown)
-      and scopes & rowhouse.scope_bits(array['schema:push']) <> 0 and expires_at > clock_timestamp()) then
+      and scopes & wanted <> 0 and expires_at > clock_timestamp()) then
     perform rowhouse.refuse_key();
   end if;
   return app;
 end
 $$;
+
+-- What a push of an app's key asks for, as rows do of theirs.
+create function rowhouse.check_push_key(app uuid, shown bytea) returns uuid language sql security definer
+set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.check_key_for(app, shown, rowhouse.scope_bits(array['schema:push']))
+$$;
 grant execute on function rowhouse.check_push_key(uuid, bytea) to rowhouse_tables;
+
+-- What the description of an app's tables asks for: a key of the app, whatever it may do.
+create function rowhouse.check_key(app uuid, shown bytea) returns uuid language sql security definer
+set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.check_key_for(app, shown, rowhouse.scope_bits(array[${SCOPES.map((scope) => `'${scope}'`).join(", ")}]))
+$$;
+grant execute on function rowhouse.check_key(uuid, bytea) to rowhouse_service, rowhouse_data;
 
 -- Where an app is disabled its keys have no proofs: rowhouse.set_app_disabled() takes and gives them. The caller has the
 -- app's row locked.

@@ -1,0 +1,64 @@
+/**
+ * JSON Schemas of the values of each column kind, as the readers of `values.ts` take them and the database prints them.
+ *
+ * @module
+ */
+import type { Json, Kind, NamedColumn } from "../dsl/mod.ts";
+import type { JsonSchema } from "../http/mod.ts";
+import { DECIMAL_MAX_CHARS } from "../std/is_decimal.ts";
+
+/** What JSON Schema calls any character that a text may have: PostgreSQL stores neither U+0000 nor half a character. */
+const STORABLE = "^[^\\u0000\\ud800-\\udfff]*$";
+const UUID = "^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$";
+/** As far as a pattern can say it: the day must exist, and the year must be 0001 to 9999 in UTC too. */
+const SENT_TIME =
+  "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])$";
+
+const SCHEMAS: Readonly<Record<Kind, (column: NamedColumn) => JsonSchema>> = {
+  string: () => ({ type: "string", pattern: STORABLE }),
+  number: () => ({
+    type: "number",
+    format: "double",
+    description: "Refused if a double cannot hold it exactly.",
+  }),
+  decimal: () => ({
+    type: "string",
+    format: "decimal",
+    pattern: "^-?[0-9]+(\\.[0-9]+)?$",
+    maxLength: DECIMAL_MAX_CHARS,
+  }),
+  boolean: () => ({ type: "boolean" }),
+  uuid: () => ({ type: "string", format: "uuid", pattern: UUID }),
+  ref: ({ table }) => ({
+    type: "string",
+    format: "uuid",
+    pattern: UUID,
+    description: `The id of a row of ${table ?? "another table"}.`,
+  }),
+  timestamp: () => ({
+    type: "string",
+    format: "date-time",
+    pattern: SENT_TIME,
+    description: "With `Z` or an offset, to the microsecond; answered in UTC.",
+  }),
+  json: () => ({ description: "Any JSON value." }),
+  enum: ({ values = [] }) => ({ type: "string", enum: [...values] }),
+};
+
+/** The schema of a column's values; `null` is one unless the column is required. */
+export function toValueSchema(column: NamedColumn): JsonSchema {
+  const schema = SCHEMAS[column.kind](column);
+  if (column.required)
+    return column.kind === "json" ? { ...schema, not: { type: "null" } } : schema;
+  const { type, enum: values } = schema;
+  return {
+    ...schema,
+    ...(type === undefined ? {} : { type: [type, "null"] }),
+    ...(Array.isArray(values) ? { enum: [...values, null] } : {}),
+  };
+}
+
+/** The default of a column as its schema says it; the time of the insert is no value that could be written down. */
+export function toDefaultSchema({ kind, default: value }: NamedColumn): { default?: Json } {
+  return value === undefined || (kind === "timestamp" && value === "now") ? {} : { default: value };
+}

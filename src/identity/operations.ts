@@ -1,0 +1,44 @@
+/** What the identity endpoints say of themselves, beside their routes. @module */
+import type { JsonSchema, Operation } from "../http/mod.ts";
+import { ROLE_PATTERN, SLUG_PATTERN } from "../std/stored_text.ts";
+
+const OPTIONAL_TEXT: JsonSchema = { type: ["string", "null"] };
+const USER: JsonSchema = {
+  type: "object",
+  properties: {
+    id: { type: "string", format: "uuid" },
+    email: { type: "string", format: "email" },
+    displayName: OPTIONAL_TEXT,
+    avatarUrl: OPTIONAL_TEXT,
+    role: {
+      type: ["string", "null"],
+      description: `The role on the app that was asked about, such as \`editor\`; of administrators, \`admin\`. Pattern: \`${ROLE_PATTERN}\`.`,
+    },
+  },
+  required: ["id", "email", "displayName", "avatarUrl", "role"],
+};
+
+export const OPERATIONS = {
+  me: {
+    id: "get_me",
+    group: "identity",
+    summary: "Get the person who is signed in, and the person's role on an app",
+    parameters: [
+      {
+        in: "query",
+        name: "app",
+        description: "The app's name; who has no role on it is refused.",
+        schema: { type: "string", pattern: SLUG_PATTERN },
+      },
+    ],
+    answers: [{ status: 200, when: "The person.", bodies: [USER] }],
+    problems: ["invalid_request", "unauthenticated", "unknown_app", "forbidden"],
+  },
+  logout: {
+    id: "sign_out",
+    group: "identity",
+    summary: "Sign out, on all apps",
+    answers: [{ status: 204, when: "Nobody is signed in any more." }],
+    problems: ["forbidden"],
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,129 @@
+/**
+ * What a newer description takes away from clients of a published one: endpoints, columns and values that are gone, and
+ * whatever is narrower than it was. What is new breaks nobody. Pure.
+ *
+ * @module
+ */
+import type { JsonSchema } from "../http/mod.ts";
+
+type Value = unknown;
+
+/**
+ * A line for each break, in the order of the published document.
+ *
+ * @example
+ * ```ts
+ * import { findBreaks } from "./breaks.ts";
+ * import { expect } from "bun:test";
+ *
+ * const list = { "/v1/data/db/todos": { get: {} } };
+ * expect(findBreaks({ paths: list }, { paths: {} })).toEqual(["GET /v1/data/db/todos is gone"]);
+ * expect(findBreaks({ paths: {} }, { paths: list })).toEqual([]);
+ * ```
+ */
+export function findBreaks(published: JsonSchema, current: JsonSchema): string[] {
+  return [
+    ...findLostEndpoints(published["paths"], current["paths"]),
+    ...findLostParameters(published["paths"], current["paths"]),
+    ...findNarrowed(schemasOf(published), schemasOf(current)),
+  ];
+}
+
+function findLostEndpoints(published: Value, current: Value): string[] {
+  return eachEndpoint(published)
+    .filter(({ path, method }) => get(get(current, path), method) === undefined)
+    .map(({ path, method }) => `${method.toUpperCase()} ${path} is gone`);
+}
+
+function findLostParameters(published: Value, current: Value): string[] {
+  return eachEndpoint(published).flatMap(({ path, method, operation }) => {
+    const other = get(get(current, path), method);
+    if (other === undefined) return [];
+    const names = new Set(list(other, "parameters").map((one) => get(one, "name")));
+    return list(operation, "parameters")
+      .map((one) => String(get(one, "name")))
+      .filter((name) => !names.has(name))
+      .map((name) => `${method.toUpperCase()} ${path} no longer takes ${name}`);
+  });
+}
+
+type Endpoint = { path: string; method: string; operation: Value };
+
+function eachEndpoint(paths: Value): Endpoint[] {
+  return entries(paths).flatMap(([path, methods]) =>
+    entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+}
+
+function schemasOf(document: JsonSchema): Value {
+  return get(document["components"], "schemas");
+}
+
+/** A table that is gone is told once, by its endpoints. */
+function findNarrowed(published: Value, current: Value): string[] {
+  return entries(published).flatMap(([name, schema]) => {
+    const other = get(current, name);
+    if (other === undefined) return [];
+    const isAnswer = name.endsWith("-row");
+    const columns = entries(get(schema, "properties")).flatMap(([column, before]) =>
+      compareColumn(`${name}.${column}`, {
+        before,
+        after: get(get(other, "properties"), column),
+        isAnswer,
+      }),
+    );
+    return [...columns, ...findNewlyRequired(name, schema, other)];
+  });
+}
+
+type Change = { before: Value; after: Value; isAnswer: boolean };
+
+function compareColumn(place: string, { before, after, isAnswer }: Change): string[] {
+  if (after === undefined) return [`${place} is gone`];
+  const [wide, narrow] = isAnswer ? [after, before] : [before, after];
+  const lost = typesOf(wide).filter((type) => !typesOf(narrow).includes(type));
+  const values = list(before, "enum").filter((value) => !list(after, "enum").includes(value));
+  if (get(before, "format") !== get(after, "format")) return [`${place} has another format`];
+  return [
+    ...lost.map((type) =>
+      isAnswer ? `${place} may now be ${type}` : `${place} may no longer be ${type}`,
+    ),
+    ...(list(after, "enum").length === 0
+      ? []
+      : values.map((value) => `${place} no longer has the value ${JSON.stringify(value)}`)),
+  ];
+}
+
+/** Of a row that is answered, what is required is promised; of one that is sent, it is asked for. */
+function findNewlyRequired(name: string, published: Value, current: Value): string[] {
+  const [before, after] = [list(published, "required"), list(current, "required")];
+  const isThere = (column: unknown) =>
+    get(get(current, "properties"), String(column)) !== undefined;
+  if (name.endsWith("-row"))
+    return before
+      .filter((one) => !after.includes(one) && isThere(one))
+      .map((one) => `${name}.${one} may now be absent`);
+  return after
+    .filter((one) => !before.includes(one))
+    .map((one) => `${name}.${one} is now required`);
+}
+
+function typesOf(schema: Value): Value[] {
+  const type = get(schema, "type");
+  if (type === undefined) return ["any"];
+  return Array.isArray(type) ? type : [type];
+}
+
+function get(value: Value, key: string): Value {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+  return Reflect.get(value, key);
+}
+
+function list(value: Value, key: string): Value[] {
+  const found = get(value, key);
+  return Array.isArray(found) ? found : [];
+}
+
+function entries(value: Value): [string, Value][] {
+  return typeof value === "object" && value !== null ? Object.entries(value) : [];
+}

@@ -1,0 +1,207 @@
+/**
+ * The description of the API as an OpenAPI document: made of the route tables, the columns that apps declare and the table
+ * of problems, so that nothing is said twice. Pure.
+ *
+ * @see https://spec.openapis.org/oas/v3.1.1.html
+ * @module
+ */
+import type { TableDefinition } from "../dsl/mod.ts";
+import {
+  ANSWER_HEADERS,
+  type JsonSchema,
+  OPERATION_GROUPS,
+  type Operation,
+  type OperationAnswer,
+  type Shape,
+} from "../http/mod.ts";
+import { SESSION_COOKIE } from "../identity/mod.ts";
+import { TABLE_PATTERN } from "../std/stored_text.ts";
+import type { DescribedRoute } from "./described_route.ts";
+import {
+  formOf,
+  listRefusals,
+  REQUEST_ID,
+  type Refusal,
+  toRefusalName,
+  toRefusalResponse,
+} from "./refusals.ts";
+import { type Schemas, toReference, toSchemaName, toTableSchemas } from "./table_schemas.ts";
+
+export type Document = {
+  readonly openapi: "3.1.1";
+  readonly paths: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
+  readonly components: {
+    readonly schemas: Schemas;
+    readonly responses: Schemas;
+    readonly securitySchemes: Schemas;
+  };
+  readonly [keyword: string]: unknown;
+};
+
+type DocumentOptions = {
+  /** The tables of an app; `undefined`: of no app in particular. */
+  tables: readonly TableDefinition[] | undefined;
+  /** The service's address; default: that of the document. */
+  server?: string;
+};
+
+const ABOUT =
+  "Rows of an app's tables, and who is signed in. Every error has a stable code; a client can rely on it, and never on a message.";
+
+export function makeDocument(
+  routes: readonly DescribedRoute[],
+  { tables, server = "/" }: DocumentOptions,
+): Document {
+  const described = routes.flatMap(describe);
+  const expanded = described.flatMap((route) => expand(route, tables));
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Rowhouse",
+      version: "1",
+      description: ABOUT,
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: server }],
+    tags: Object.entries(OPERATION_GROUPS).map(([name, description]) => ({ name, description })),
+    paths: toPaths(expanded),
+    components: {
+      schemas: Object.assign({}, ...(tables ?? [undefined]).map(toTableSchemas)),
+      responses: toResponses(described),
+      securitySchemes: SECURITY,
+    },
+  };
+}
+
+const SECURITY = {
+  key: {
+    type: "http",
+    scheme: "bearer",
+    description: "An app's API key, from the Console. Its scopes say what it may do.",
+  },
+  session: {
+    type: "apiKey",
+    in: "cookie",
+    name: SESSION_COOKIE,
+    description: "The cookie of a person who is signed in. Browsers send it; programs have none.",
+  },
+};
+
+/** An endpoint with what it says of itself; its refusals are the same for every table. */
+type Described = DescribedRoute & { operation: Operation; refusals: readonly Refusal[] };
+type TableRoute = Described & { table: string | undefined };
+
+function describe(route: DescribedRoute): Described[] {
+  const { operation } = route;
+  if (operation === undefined) return [];
+  return [{ ...route, operation, refusals: listRefusals(route, operation) }];
+}
+
+/** An endpoint of tables once for each table; any other as it is. */
+function expand(route: Described, tables: readonly TableDefinition[] | undefined): TableRoute[] {
+  if (tables === undefined || !route.path.includes(TABLE)) return [{ ...route, table: undefined }];
+  return tables.map(({ name }) => ({
+    ...route,
+    path: route.path.replace(TABLE, name),
+    table: name,
+  }));
+}
+
+const TABLE = ":table";
+
+function toPaths(routes: readonly TableRoute[]): Document["paths"] {
+  const byPath = Map.groupBy(routes, ({ path }) => path.replaceAll(/:(\w+)/g, "{$1}"));
+  return Object.fromEntries(
+    [...byPath].map(([path, ofPath]) => [
+      path,
+      Object.fromEntries(ofPath.map((route) => [route.method.toLowerCase(), toOperation(route)])),
+    ]),
+  );
+}
+
+function toOperation(route: TableRoute): JsonSchema {
+  const { operation, table, path } = route;
+  const isOfTables = operation.group === "rows";
+  const parameters = [
+    ...(path.includes(TABLE) ? [TABLE_PARAMETER] : []),
+    ...(operation.parameters ?? []).map((one) => ({ ...one, required: one.in === "path" })),
+  ];
+  return {
+    operationId: isOfTables ? `${operation.id}_${table ?? "rows"}` : operation.id,
+    summary: table === undefined ? operation.summary : `${operation.summary} (${table})`,
+    tags: [operation.group],
+    ...toSecurity(route),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(operation.bodies === undefined
+      ? {}
+      : { requestBody: { required: true, ...toContent(operation.bodies, table) } }),
+    responses: toResponsesOf(route),
+  };
+}
+
+function toResponsesOf({ operation, refusals, table }: TableRoute): JsonSchema {
+  const form = formOf(operation);
+  const answers = operation.answers.map((one) => [String(one.status), toAnswer(one, table)]);
+  const references = refusals.map((refusal) => [
+    String(refusal.status),
+    { $ref: `#/components/responses/${toRefusalName(refusal, form)}` },
+  ]);
+  return Object.fromEntries([...answers, ...references]);
+}
+
+const TABLE_PARAMETER = {
+  in: "path",
+  name: "table",
+  description: "The name of a table that the app has pushed.",
+  required: true,
+  schema: { type: "string", pattern: TABLE_PATTERN },
+};
+
+function toSecurity({ access, scope }: DescribedRoute): JsonSchema {
+  if (access === "key") return { security: [{ key: scope === undefined ? [] : [scope] }] };
+  if (access === "optional-key") return { security: [{}, { key: [] }] };
+  return { security: access === "session" ? [{ session: [] }] : [] };
+}
+
+function toAnswer(
+  { when, bodies, headers = [] }: OperationAnswer,
+  table: string | undefined,
+): JsonSchema {
+  const named = headers.map((name) => [
+    name,
+    { description: ANSWER_HEADERS[name], schema: { type: "string" } },
+  ]);
+  return {
+    description: when,
+    headers: { ...REQUEST_ID, ...Object.fromEntries(named) },
+    ...(bodies === undefined ? {} : toContent(bodies, table)),
+  };
+}
+
+function toContent(shapes: readonly Shape[], table: string | undefined): JsonSchema {
+  const schemas = shapes.map((shape) => toSchema(shape, table));
+  const [only] = schemas;
+  return {
+    content: { "application/json": { schema: schemas.length === 1 ? only : { oneOf: schemas } } },
+  };
+}
+
+function toSchema(shape: Shape, table: string | undefined): JsonSchema {
+  return isTableShape(shape) ? toReference(toSchemaName(table, shape.table)) : shape;
+}
+
+function isTableShape(shape: Shape): shape is Extract<Shape, { table: unknown }> {
+  return typeof shape["table"] === "string";
+}
+
+function toResponses(routes: readonly Described[]): Schemas {
+  return Object.fromEntries(
+    routes.flatMap(({ operation, refusals }) => {
+      const form = formOf(operation);
+      return refusals.map((refusal) => [
+        toRefusalName(refusal, form),
+        toRefusalResponse(refusal, form),
+      ]);
+    }),
+  );
+}

@@ -1,0 +1,126 @@
+/** Refusals as responses: one for each status, with its codes and an example of each. Pure. @module */
+import type { JsonSchema, Operation } from "../http/mod.ts";
+import { PROBLEMS, type ProblemCode, toSentence } from "../problem.ts";
+import type { DescribedRoute } from "./described_route.ts";
+
+/** What any endpoint may answer. */
+const ALWAYS = ["invalid_request", "request_failed"] as const satisfies readonly ProblemCode[];
+/** What follows from a key. */
+const KEYED = [
+  "unauthenticated",
+  "forbidden",
+  "rate_limited",
+  "unavailable",
+  "bad_gateway",
+] as const satisfies readonly ProblemCode[];
+const OPTIONALLY_KEYED = KEYED.filter((code) => code !== "forbidden");
+/** A session is looked up in the database. */
+const SESSION = [
+  "bad_gateway",
+  "unavailable",
+  "overloaded",
+  "timeout",
+] as const satisfies readonly ProblemCode[];
+
+const OF_ACCESS: Readonly<Record<DescribedRoute["access"], readonly ProblemCode[]>> = {
+  key: KEYED,
+  "optional-key": OPTIONALLY_KEYED,
+  session: SESSION,
+  open: [],
+};
+
+/** A status with the codes that it comes with. */
+export type Refusal = { readonly status: number; readonly codes: readonly ProblemCode[] };
+
+/** All refusals of an endpoint, by status. */
+export function listRefusals(route: DescribedRoute, operation: Operation): Refusal[] {
+  const codes = new Set<ProblemCode>([
+    ...ALWAYS,
+    ...OF_ACCESS[route.access],
+    ...operation.problems,
+  ]);
+  const byStatus = Map.groupBy([...codes].toSorted(), (code) => PROBLEMS[code].status);
+  return [...byStatus]
+    .map(([status, ofStatus]) => ({ status, codes: ofStatus }))
+    .toSorted((a, b) => a.status - b.status);
+}
+
+/** Endpoints for browser apps tell the code and nothing else, and one code for all faults of the service. */
+type Form = "full" | "short";
+
+export function formOf({ group }: Operation): Form {
+  return group === "identity" ? "short" : "full";
+}
+
+/** Where a refusal stands: the same one is written once. */
+export function toRefusalName({ status, codes }: Refusal, form: Form): string {
+  return form === "short"
+    ? `${status}-identity-${codes.join("-")}`
+    : `${status}-${codes.join("-")}`;
+}
+
+export function toRefusalResponse({ status, codes }: Refusal, form: Form): JsonSchema {
+  const shown = form === "short" && status >= 500 ? ["request_failed" as const] : codes;
+  const schema = form === "short" ? SHORT : FULL;
+  return {
+    description: codes
+      .map(
+        (code) => `\`${shown.includes(code) ? code : "request_failed"}\`: ${PROBLEMS[code].when}.`,
+      )
+      .join("\n\n"),
+    headers: { ...REQUEST_ID, ...HEADERS[status] },
+    content: {
+      "application/json": {
+        schema: {
+          ...schema,
+          properties: { ...schema.properties, error: { type: "string", enum: [...shown] } },
+        },
+        examples: Object.fromEntries(shown.map((code) => [code, { value: toExample(code, form) }])),
+      },
+    },
+  };
+}
+
+const TEXT: JsonSchema = { type: "string" };
+const SHORT = { type: "object", properties: {}, required: ["error"] };
+const FULL = {
+  type: "object",
+  properties: {
+    message: { type: "string", description: "What is wrong and what to do, for people." },
+    requestId: { type: "string", description: "As in `X-Request-Id`: the log has it." },
+    details: {
+      type: "array",
+      description: "What is wrong with each field.",
+      items: {
+        type: "object",
+        properties: {
+          path: { type: "string", description: "A JSON pointer into what was sent." },
+          message: TEXT,
+        },
+        required: ["path", "message"],
+      },
+    },
+  },
+  required: ["error", "message", "requestId"],
+};
+
+const EXAMPLE_ID = "0190163d-8694-739b-aea5-966c26f8ad91";
+
+function toExample(code: ProblemCode, form: Form): JsonSchema {
+  if (form === "short") return { error: code };
+  return { error: code, message: toSentence(PROBLEMS[code].when), requestId: EXAMPLE_ID };
+}
+
+function header(description: string, schema: JsonSchema = TEXT): JsonSchema {
+  return { description, schema };
+}
+export const REQUEST_ID = { "X-Request-Id": header("Names this request in the log.") };
+const RETRY_AFTER = {
+  "Retry-After": header("Seconds after which a retry makes sense.", { type: "integer" }),
+};
+const HEADERS: Readonly<Record<number, Record<string, JsonSchema>>> = {
+  401: { "WWW-Authenticate": header("`Bearer`, where a key is wanted.") },
+  409: RETRY_AFTER,
+  429: RETRY_AFTER,
+  503: RETRY_AFTER,
+};

@@ -1,0 +1,84 @@
+import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { makeProject, type Outcome, ROOT, runCommand, schemaText } from "../support/command.ts";
+
+const project = makeProject();
+afterAll(() => project.remove());
+
+const write = (columns: string) =>
+  project.write("schema/mod.ts", schemaText(`{ todos: { ${columns} } }`));
+/** The command, which the page shows with its words. */
+async function run(words: string): Promise<Outcome> {
+  expect(await Bun.file(join(ROOT, "docs/data.md")).text()).toContain(`\nrowhouse ${words}`);
+  return await runCommand(words.split(" "), project);
+}
+
+const BEFORE =
+  't.string().required(), done: t.boolean(), status: t.enum(["open", "done"]), price: t.decimal()';
+
+test("the command prints the document of a schema, without a service", async () => {
+  write(`title: ${BEFORE}`);
+  const ran = await runCommand(["openapi", "--url", "https://api.example.org"], project);
+  expect([ran.code, ran.err]).toEqual([0, ""]);
+  const document = JSON.parse(ran.out);
+  expect(document.servers).toEqual([{ url: "https://api.example.org" }]);
+  expect(Object.keys(document.paths)).toContain("/v1/data/db/todos");
+  await Bun.write(join(project.folder, "openapi.json"), ran.out);
+});
+
+test.each([
+  { name: "the same", columns: `title: ${BEFORE}`, breaks: [] },
+  { name: "a new column", columns: `title: ${BEFORE}, note: t.string()`, breaks: [] },
+  {
+    name: "a new column that must be sent",
+    columns: `title: ${BEFORE}, note: t.string().required()`,
+    breaks: ["todos-insert.note is now required"],
+  },
+  {
+    name: "a column that is gone",
+    columns: 'title: t.string().required(), status: t.enum(["open", "done"]), price: t.decimal()',
+    breaks: ["todos-row.done is gone", "todos-insert.done is gone", "todos-update.done is gone"],
+  },
+  {
+    name: "one of another kind",
+    columns: `title: ${BEFORE.replace("t.decimal()", "t.number()")}`,
+    breaks: ["row", "insert", "update"].map((shape) => `todos-${shape}.price has another format`),
+  },
+  {
+    name: "one that may no longer be null",
+    columns: `title: ${BEFORE.replace("t.boolean()", "t.boolean().required().default(false)")}`,
+    breaks: ["todos-insert.done may no longer be null", "todos-update.done may no longer be null"],
+  },
+  {
+    name: "one that may now be null",
+    columns: `title: ${BEFORE.replace("t.string().required()", "t.string()")}`,
+    breaks: ["todos-row.title may now be null"],
+  },
+  {
+    name: "an enum with a value less",
+    columns: `title: ${BEFORE.replace('"open", ', "")}`,
+    breaks: ["row", "insert", "update"].map(
+      (shape) => `todos-${shape}.status no longer has the value "open"`,
+    ),
+  },
+])("compared with a published document: $name", async ({ columns, breaks }) => {
+  write(columns);
+  const ran = await run("openapi --against openapi.json");
+  if (breaks.length === 0)
+    return expect(ran).toEqual({ code: 0, out: "Nothing of openapi.json is lost\n", err: "" });
+  expect([ran.code, ran.out]).toEqual([1, ""]);
+  for (const line of breaks) expect(ran.err).toContain(`  ${line}\n`);
+  expect(ran.err.trim().split("\n")).toHaveLength(breaks.length + 1);
+});
+
+test("a table that is gone is told by its endpoints; a file that is no document is refused", async () => {
+  project.write("schema/mod.ts", schemaText("{ notes: { text: t.string() } }"));
+  const ran = await run("openapi --against openapi.json");
+  expect(ran.err.match(/is gone/g)).toHaveLength(5);
+  expect(ran.err).toContain("  PATCH /v1/data/db/todos/{id} is gone\n");
+  for (const file of ["schema/mod.ts", "nothing.json"]) {
+    const refused = await runCommand(["openapi", "--against", file], project);
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.err).toContain(file);
+  }
+});

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { revokeKey } from "../../src/accounts/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import type { Document } from "../../src/openapi/mod.ts";
+import { routes } from "../../src/service/routes.ts";
+import { testDeps } from "../support/deps.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const PATH = "/v1/openapi.json";
+const schema = defineSchema({
+  projects: { name: t.string().required().unique() },
+  todos: {
+    title: t.string().required(),
+    status: t.enum(["open", "done"]).required().default("open"),
+    price: t.decimal(),
+    due: t.timestamp().default("now"),
+    project: t.ref("projects"),
+    extra: t.json(),
+  },
+});
+
+let service: TestService;
+let app: TestApp;
+let other: TestApp;
+beforeAll(async () => {
+  service = await openTestService();
+  app = await service.makeApp(schema);
+  other = await service.makeApp(
+    defineSchema({ todos: { title: t.string().required() }, secrets: { word: t.string() } }),
+  );
+});
+afterAll(() => service.close());
+
+async function read(of: TestApp | undefined): Promise<Document> {
+  const answer = await service.call(of, PATH);
+  expect(answer.status).toBe(200);
+  return answer.json as Document;
+}
+
+describe("the description", () => {
+  test("without a key has every endpoint of the route table, and no app's tables", async () => {
+    const document = await read(undefined);
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const served = routes.map(
+      ({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`,
+    );
+    expect(described.toSorted()).toEqual(served.toSorted());
+    expect(Object.keys(document.components.schemas).filter((name) => !/^any-/.test(name))).toEqual(
+      [],
+    );
+  });
+
+  test("with a key has exactly the app's tables and the columns that it declares", async () => {
+    const { paths, components } = await read(app);
+    expect(Object.keys(paths).filter((path) => path.startsWith("/v1/data/db/"))).toEqual([
+      "/v1/data/db/projects",
+      "/v1/data/db/todos",
+      "/v1/data/db/projects/{id}",
+      "/v1/data/db/todos/{id}",
+    ]);
+    expect(components.schemas["todos-insert"]).toMatchObject({
+      required: ["title"],
+      properties: {
+        title: { type: "string" },
+        status: { type: "string", enum: ["open", "done"], default: "open" },
+        price: { type: ["string", "null"], format: "decimal" },
+        due: { type: ["string", "null"], format: "date-time" },
+        project: { type: ["string", "null"], format: "uuid" },
+      },
+    });
+    expect(components.schemas["todos-row"]?.["required"]).toEqual([
+      "id",
+      "app_id",
+      "title",
+      "status",
+      "price",
+      "due",
+      "project",
+      "extra",
+    ]);
+    expect(JSON.stringify(components)).not.toContain("secrets");
+    const ids = Object.values(paths).flatMap((methods) =>
+      Object.values(methods).map((one) => one["operationId"]),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("changes with the app's own push, and with nobody else's", async () => {
+    const before = await service.call(app, PATH);
+    await service.pushSchema(other, defineSchema({ more: { word: t.string() } }));
+    const tag = before.headers.get("etag") ?? "";
+    const same = await service.call(app, PATH, { headers: { "if-none-match": tag } });
+    expect([same.status, same.text]).toEqual([304, ""]);
+    const mine = defineSchema({ labels: { word: t.string() } });
+    await service.pushSchema(app, mine);
+    // The push went past this process, which looks in the same statement that proves the key.
+    const after = await service.call(app, PATH, { headers: { "if-none-match": tag } });
+    expect([after.status, after.text.includes("labels-row")]).toEqual([200, true]);
+  });
+
+  test("asks the database about the key, whatever the key may do", async () => {
+    for (const scope of ["data:read", "data:write", "schema:push"] as const) {
+      const holder = await service.makeApp(schema, { scopes: [scope] });
+      await read(holder);
+      await revokeKey(testDeps(service.service), holder.key.slice(3, 19));
+      expect((await service.call(holder, PATH)).status).toBe(401);
+    }
+    expect((await service.call(undefined, PATH, { key: "rh_x.y" })).status).toBe(401);
+  });
+
+  test("is compressed, and each form has a tag of its own", async () => {
+    const answer = await fetch(`${service.url}${PATH}`, { headers: { "accept-encoding": "gzip" } });
+    expect(answer.headers.get("content-encoding")).toBe("gzip");
+    expect(answer.headers.get("etag")).toEndWith('-gzip"');
+    expect(((await answer.json()) as Document).openapi).toBe("3.1.1");
+  });
+
+  test("is refused a query, and a precondition that is none", async () => {
+    expect((await service.call(undefined, `${PATH}?app=x`)).json).toMatchObject({
+      error: "unsupported_query",
+    });
+    const headers = { "if-none-match": "x" };
+    expect((await service.call(undefined, PATH, { headers })).json).toMatchObject({
+      error: "invalid_precondition",
+    });
+  });
+
+  test("gives every refusal its codes, and an example of each that says what to do", async () => {
+    const { components } = await read(app);
+    for (const [name, response] of Object.entries(components.responses)) {
+      const content = Object(Object(response["content"])["application/json"]);
+      const codes = content.schema.properties.error.enum as string[];
+      expect([name, Object.keys(content.examples)]).toEqual([name, codes]);
+      for (const code of codes) expect(content.examples[code].value.error).toBe(code);
+    }
+  });
+});

@@ -1,0 +1,222 @@
+/** Every code that the description gives an endpoint is one that the endpoint gives: none is there too many. @module */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { issueKey } from "../../src/accounts/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { makeDocument } from "../../src/openapi/mod.ts";
+import { routes } from "../../src/service/routes.ts";
+import { testDeps } from "../support/deps.ts";
+import { codesOf } from "../support/described.ts";
+import { makePerson, signInAs, toCookieHeader } from "../support/people.ts";
+import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+/** Outages and quotas, which tests of their own provoke; they are answered by what all endpoints share. */
+const ELSEWHERE = new Set([
+  "request_failed",
+  "rate_limited",
+  "bad_gateway",
+  "unavailable",
+  "overloaded",
+  "timeout",
+  "unknown_outcome",
+  "idempotency_full",
+  "response_too_large",
+  "journal_full",
+  "push_busy",
+  "edited_migration",
+  "diverged_history",
+  "incompatible_schema",
+]);
+
+type Ask = Call & { path: string };
+type Cases = Readonly<Record<string, Ask>>;
+
+const TODOS = "/v1/data/db/todos";
+const NONE = "00000000-0000-7000-8000-000000000000";
+const JSON_TYPE = { "content-type": "application/json" };
+
+let service: TestService;
+let app: TestApp;
+let weak: string;
+let cookie: string;
+let row: string;
+let used: string;
+beforeAll(async () => {
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  app = await service.makeApp(
+    defineSchema({
+      projects: { name: t.string().required().unique() },
+      todos: { title: t.string().required().unique(), project: t.ref("projects") },
+    }),
+    { origins: ["https://todo.example.org"] },
+  );
+  const none = { slug: app.slug, name: "none", scopes: [], expiresAt: undefined };
+  weak = (await issueKey(testDeps(service.service), none)).text;
+  cookie = toCookieHeader(await signInAs(service, await makePerson(service)));
+  const project = await create("/v1/data/db/projects", { name: "home" });
+  row = await create(TODOS, { title: "one", project });
+  used = `/v1/data/db/projects/${project}`;
+  const headers = { "idempotency-key": "used" };
+  await service.call(app, TODOS, { method: "POST", headers, json: { title: "keyed" } });
+});
+afterAll(() => service.close());
+
+async function create(path: string, json: unknown): Promise<string> {
+  const made = await service.call(app, path, { method: "POST", json });
+  return String(Object(made.json).id);
+}
+
+/** What any endpoint for a key refuses. */
+function keyed(ask: Ask): Cases {
+  return {
+    invalid_request: { ...ask, headers: { ...ask.headers, host: "a.example.org, b.example.org" } },
+    unauthenticated: { ...ask, key: null },
+    forbidden: { ...ask, key: weak },
+  };
+}
+
+function queried(ask: Ask): Cases {
+  return {
+    invalid_query: { ...ask, path: `${ask.path}?%ff=1` },
+    unsupported_query: { ...ask, path: `${ask.path}?sort=title` },
+  };
+}
+
+function tabled(ask: Ask): Cases {
+  const headers = { ...JSON_TYPE, ...ask.headers };
+  return {
+    ...keyed(ask),
+    ...queried(ask),
+    unknown_table: { ...ask, path: ask.path.replace("todos", "nothing") },
+    not_implemented: { ...ask, headers: { ...headers, accept: "text/event-stream" } },
+    not_acceptable: { ...ask, headers: { ...headers, accept: "text/html" } },
+  };
+}
+
+function sent(ask: Ask): Cases {
+  const { json: _, ...bare } = ask;
+  return {
+    unsupported_media_type: { ...bare, body: "{}", headers: { "content-type": "text/plain" } },
+    body_too_large: { ...bare, body: "x".repeat(2_500_000 * 3), headers: JSON_TYPE },
+    invalid_json: { ...bare, body: "[", headers: JSON_TYPE },
+  };
+}
+
+function written(ask: Ask): Cases {
+  return {
+    ...tabled(ask),
+    ...sent(ask),
+    validation_failed: { ...ask, json: { title: 1 } },
+    unique_violation: { ...ask, json: { title: "keyed" } },
+    idempotency_mismatch: {
+      ...ask,
+      json: { title: "other" },
+      headers: { "idempotency-key": "used" },
+    },
+    invalid_precondition: { ...ask, headers: { "idempotency-key": "" } },
+  };
+}
+
+function ofRow(ask: Ask): Cases {
+  return {
+    invalid_id: { ...ask, path: `${TODOS}/x` },
+    not_found: { ...ask, path: `${TODOS}/${NONE}` },
+  };
+}
+
+const asks: Readonly<Record<string, () => Cases>> = {
+  "GET /v1/data/db/:table": () => {
+    const ask = { path: TODOS };
+    return { ...tabled(ask), invalid_precondition: { ...ask, headers: { "if-none-match": "x" } } };
+  },
+  "POST /v1/data/db/:table": () => written({ path: TODOS, method: "POST", json: { title: "two" } }),
+  "GET /v1/data/db/:table/:id": () => {
+    const ask = { path: `${TODOS}/${row}` };
+    const headers = { "if-none-match": "x" };
+    return { ...tabled(ask), ...ofRow(ask), invalid_precondition: { ...ask, headers } };
+  },
+  "PATCH /v1/data/db/:table/:id": () => {
+    const ask = { path: `${TODOS}/${row}`, method: "PATCH", json: {} };
+    const headers = { "if-match": '"other"' };
+    return { ...written(ask), ...ofRow(ask), precondition_failed: { ...ask, headers } };
+  },
+  "DELETE /v1/data/db/:table/:id": () => {
+    const ask = { path: `${TODOS}/${row}`, method: "DELETE" };
+    return {
+      ...tabled(ask),
+      ...ofRow(ask),
+      invalid_precondition: { ...ask, headers: { "if-match": "x" } },
+      precondition_failed: { ...ask, headers: { "if-match": '"other"' } },
+      still_referenced: { ...ask, path: used },
+    };
+  },
+  "POST /v1/data/schema": () => {
+    const ask = { path: "/v1/data/schema", method: "POST", json: {} };
+    return { ...keyed(ask), ...queried(ask), ...sent(ask), invalid_schema: ask };
+  },
+  "GET /v1/data/schema": () => {
+    const ask = { path: "/v1/data/schema" };
+    return { ...keyed(ask), ...queried(ask) };
+  },
+  "GET /v1/data/schema/migrations/:seq": () => {
+    const ask = { path: "/v1/data/schema/migrations/1" };
+    return {
+      ...keyed(ask),
+      ...queried(ask),
+      invalid_id: { path: "/v1/data/schema/migrations/x" },
+      not_found: { path: "/v1/data/schema/migrations/99" },
+    };
+  },
+  "POST /v1/data/schema/migrations": () => {
+    const ask = { path: "/v1/data/schema/migrations", method: "POST", json: {} };
+    return { ...keyed(ask), ...queried(ask), ...sent(ask), invalid_schema: ask };
+  },
+  "GET /v1/openapi.json": () => {
+    const ask = { path: "/v1/openapi.json" };
+    return {
+      ...queried(ask),
+      invalid_request: { ...ask, headers: { host: "a.example.org, b.example.org" } },
+      unauthenticated: { ...ask, key: "rh_x.y" },
+      invalid_precondition: { ...ask, headers: { "if-none-match": "x" } },
+    };
+  },
+  "GET /v1/auth/me": () => ({
+    invalid_request: { path: "/v1/auth/me?app=!", headers: { cookie } },
+    unauthenticated: { path: "/v1/auth/me" },
+    unknown_app: { path: "/v1/auth/me?app=nobodys", headers: { cookie } },
+    forbidden: { path: `/v1/auth/me?app=${app.slug}`, headers: { cookie } },
+  }),
+  "POST /v1/auth/logout": () => {
+    const ask = { path: "/v1/auth/logout", method: "POST" };
+    return {
+      invalid_request: { ...ask, headers: { host: "a.example.org, b.example.org" } },
+      forbidden: { ...ask, headers: { origin: "https://elsewhere.org" } },
+    };
+  },
+  "GET /live": () => ({ invalid_request: { path: "/live", headers: { host: "a, b" } } }),
+  "GET /ready": () => ({ invalid_request: { path: "/ready", headers: { host: "a, b" } } }),
+};
+
+const document = makeDocument(routes, { tables: undefined });
+
+/** The codes of an endpoint, in all its statuses. */
+function declared(endpoint: string): string[] {
+  const [method = "", route = ""] = endpoint.split(" ");
+  const path = route.replaceAll(/:(\w+)/g, "{$1}");
+  const responses = Object(Object(document.paths[path])[method.toLowerCase()]).responses;
+  const codes = Object.keys(responses).flatMap(
+    (status) =>
+      codesOf(document, { path, method: method.toLowerCase(), status: Number(status) }) ?? [],
+  );
+  return [...new Set(codes.map(String))].filter((code) => !ELSEWHERE.has(code)).toSorted();
+}
+
+const endpoints = routes.map(({ method, path }) => `${method} ${path}`);
+
+test.each(endpoints)("%s gives each code that it is described with", async (endpoint) => {
+  const cases = asks[endpoint]?.() ?? {};
+  expect(Object.keys(cases).toSorted()).toEqual(declared(endpoint));
+  const given: string[] = [];
+  for (const { path, ...call } of Object.values(cases))
+    given.push(String(Object((await service.call(app, path, call)).json).error));
+  expect(given).toEqual(Object.keys(cases));
+});

@@ -1,0 +1,37 @@
+/** Whether an answer is one that the API's description knows of: every test through the front door asks. @module */
+import { makeRouter, splitTarget } from "../../src/http/mod.ts";
+import { type Document, makeDocument } from "../../src/openapi/mod.ts";
+import { routes } from "../../src/service/routes.ts";
+
+const document = makeDocument(routes, { tables: undefined });
+const findRoute = makeRouter<never>(routes);
+
+type Exchange = { method: string; target: string; status: number; code: unknown };
+
+/** @throws {Error} the endpoint says nothing of this status, or of this code with it */
+export function checkDescribed({ method, target, status, code }: Exchange): void {
+  const route = findRoute(method, splitTarget(target).path)?.route;
+  // What is no endpoint at all answers 404 or 405, which no endpoint describes.
+  if (route === undefined || (status === 404 && code === "unknown_route")) return;
+  const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
+  const codes = codesOf(document, { path, method: route.method.toLowerCase(), status });
+  const isKnown =
+    codes !== undefined && (status < 400 || code === undefined || codes.includes(code));
+  if (!isKnown)
+    throw new Error(`The description lacks ${route.method} ${path} -> ${status} ${String(code)}`);
+}
+
+type Place = { path: string; method: string; status: number };
+
+/** The codes of an endpoint's status; `undefined` where it has no such status, none where it is no refusal. */
+export function codesOf(of: Document, { path, method, status }: Place): unknown[] | undefined {
+  const responses = Object(Object(of.paths[path])[method])["responses"];
+  const response = Object(responses)[String(status)];
+  if (response === undefined) return undefined;
+  const name =
+    String(Object(response)["$ref"] ?? "")
+      .split("/")
+      .at(-1) ?? "";
+  const content = Object(Object(of.components.responses[name])["content"])["application/json"];
+  return Object(Object(Object(content).schema).properties?.error).enum ?? [];
+}
