@@ -19,8 +19,8 @@ set search_path = pg_catalog, pg_temp as $$
     'rows', case when pg_stat_get_live_tuples(main.oid) > 0 then pg_stat_get_live_tuples(main.oid)
       when main.reltuples >= 0 then main.reltuples::bigint end,
     'bytes', case when main.reltuples >= 0 then current_setting('block_size')::bigint * (
-      select sum(part.relpages) from pg_class as part where part.oid in (main.oid, main.reltoastrelid)
-        or part.oid in (select indexrelid from pg_index where indrelid in (main.oid, main.reltoastrelid))) end)
+      select sum(relpages) from pg_class where oid = any (array[main.oid, main.reltoastrelid]
+        || array(select indexrelid from pg_index where indrelid in (main.oid, main.reltoastrelid)))) end)
   from pg_class as main where main.relnamespace = 'data'::regnamespace and main.relname = wanted
 $$;
 
@@ -47,7 +47,7 @@ set search_path = pg_catalog, pg_temp as $$
       union all select 'index ' || index_class.relname, case when indisvalid then 'there' else 'invalid' end
         from pg_index join pg_class as index_class on index_class.oid = indexrelid
         where indrelid = main.oid
-          and not exists (select from pg_constraint where conindid = indexrelid and contype in ('p', 'u', 'x'))
+          and not exists (select from pg_constraint where conrelid = main.oid and conindid = indexrelid and contype in ('p', 'u', 'x'))
       union all select 'trigger ' || tgname, 'there' from pg_trigger where tgrelid = main.oid and not tgisinternal
       union all select 'rule ' || rulename, 'there' from pg_rewrite where ev_class = main.oid and rulename <> '_RETURN'
     ) as parts (part, state)))
