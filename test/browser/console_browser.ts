@@ -96,6 +96,35 @@ test("the keyboard alone: past the navigation, to the app, to a key's end", asyn
   await context.close();
 });
 
+test("without JavaScript: a table is handed over to an app that uses it, in a few forms", async () => {
+  const crm = await site.service.makeApp(undefined, { slug: "crm", cookieDomain: DOMAIN });
+  const notes = defineSchema({ notes: { title: t.string().required() } });
+  await site.service.pushSchema(crm, notes);
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await signIn(page);
+  await follow(page, "Tables");
+  await page.getByRole("row", { name: /^notes wiki/ }).waitFor();
+  await follow(page, "notes");
+  await follow(page, "Hand over");
+  await page.selectOption("#app", "crm");
+  await page.fill("#typed_name", "notes");
+  await press(page, "Hand it over");
+  await page.getByRole("heading", { name: "notes", exact: true }).waitFor();
+  expect(await page.locator(".figures").textContent()).toContain("crm");
+  await go(page, "/console/apps/wiki");
+  await follow(page, "Pushes");
+  await follow(page, "0001");
+  expect(await page.textContent("#sql")).toContain("create table data.");
+  await go(page, "/console/apps/wiki/tables");
+  await follow(page, "End use of notes");
+  await page.getByText("1 row of wiki in notes").waitFor();
+  await page.fill("#typed_name", "nothing");
+  await press(page, "End its use and delete the rows");
+  await page.getByRole("alert").waitFor();
+  await context.close();
+});
+
 describe.each([
   { colorScheme: "light", width: 1280 },
   { colorScheme: "dark", width: 360 },
@@ -133,6 +162,13 @@ describe.each([
     { name: "settings", path: () => `${APP}/settings` },
     { name: "to disable", path: () => `${APP}/state` },
     { name: "to delete", path: () => `${APP}/delete` },
+    { name: "tables", path: () => "/console/tables" },
+    { name: "a table", path: () => "/console/tables/notes" },
+    { name: "a table to hand over", path: () => "/console/tables/notes/transfer" },
+    { name: "an app's tables", path: () => `${APP}/tables` },
+    { name: "a use to end", path: () => `${APP}/tables/notes/end` },
+    { name: "pushes", path: () => `${APP}/pushes` },
+    { name: "a push", path: () => `${APP}/pushes/1` },
     { name: "activity", path: () => "/console/activity" },
     { name: "the password again", path: () => "/console/sign-in" },
   ])("$name has no accessibility fault and nothing to scroll sideways", async ({ path }) => {
