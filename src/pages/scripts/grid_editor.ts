@@ -148,18 +148,13 @@ async function storeForm(editor: Editor, form: HTMLFormElement, step: Step): Pro
 /** What is wrong with this field stands in it already; what is wrong with the row, such as a later change, does not. */
 function showFaults(editor: Editor, faults: readonly string[]): void {
   editor.isStale = true;
-  const { cell } = editor;
-  const shown = cell.querySelector(".faults")?.textContent ?? "";
-  const others = faults.filter((fault) => !shown.includes(fault));
-  const undo = element(
-    "button",
-    { type: "button", class: "button button-quiet button-small" },
-    "Undo",
-  );
+  const form = editor.cell.querySelector("form");
+  const isSaid = form?.querySelector("[data-field]:not([hidden]) .faults") !== null;
+  if (!isSaid) form?.append(element("p", { class: "faults" }, faults.join(" ")));
+  const look = "button button-quiet button-small";
+  const undo = element("button", { type: "button", class: look }, "Undo");
   undo.addEventListener("click", () => close(editor, STAY));
-  if (others.length > 0)
-    cell.querySelector("form")?.append(element("p", { class: "faults" }, ...others));
-  cell.querySelector("form")?.append(undo);
+  form?.append(undo);
   announce(`Not stored: ${faults.join(" ")}`);
 }
 

@@ -56,6 +56,8 @@ function openDialog(): void {
   document.querySelector("main")?.append(dialog);
   dialog.addEventListener("close", () => dialog.remove());
   dialog.showModal();
+  // The button that has the focus is at the end of a list that may be longer than the window.
+  dialog.scrollTop = 0;
 }
 
 /** Keys without a modifier can be switched off: speech input types them by accident. */
