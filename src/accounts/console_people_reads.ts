@@ -10,7 +10,12 @@ import type { ListedUser, SessionRecord } from "./people_lists.ts";
 /** People by address: whose address or name contains a text, after an address, at most so many. */
 export type PeopleFilter = { search: string; after: string; most: number };
 
-export type ConsolePerson = ListedUser & {
+export type AnyPerson = ListedUser & {
+  /** Whether the person signs in with a provider; then none needs a password. */
+  hasProvider: boolean;
+};
+
+export type ConsolePerson = AnyPerson & {
   apps: number;
   /** Of the sessions that there are. */
   lastSeenAt: string | null;
@@ -28,7 +33,7 @@ export async function listConsolePeople(
 }
 
 export type ShownPerson = Shown<{
-  person: ListedUser & {
+  person: AnyPerson & {
     /** Until when an unused link sets the password. */
     linkEndsAt: string | null;
     /** Whether nobody else is a super_admin who can sign in. */
@@ -36,7 +41,11 @@ export type ShownPerson = Shown<{
   };
   grants: { app: string; role: string; grantedAt: string; isDisabled: boolean }[];
   /** Those that can be used; the latest 100. */
-  sessions: (SessionRecord & { isMine: boolean })[];
+  sessions: (SessionRecord & {
+    device: string | null;
+    address: string | null;
+    isMine: boolean;
+  })[];
 }>;
 
 /** A person with at most so many roles on apps, after a slug, or on one app only. @throws {Problem} not_found */
@@ -62,7 +71,7 @@ function noSuchPerson(): Problem {
   return new Problem("not_found", { message: "There is no such person, or no longer" });
 }
 
-export type AppPerson = ListedUser & { role: string; grantedAt: string };
+export type AppPerson = AnyPerson & { role: string; grantedAt: string };
 
 /** Who has which role on an app. @throws {Problem} unknown_app */
 export async function listAppPeople(

@@ -52,6 +52,7 @@ export {
   setPersonDisabledByConsole,
 } from "./console_people.ts";
 export {
+  type AnyPerson,
   type AppPerson,
   type ConsolePerson,
   listAppPeople,

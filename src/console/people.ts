@@ -1,5 +1,10 @@
 /** The people: a list by address that can be searched and paged. @module */
-import { type ConsolePerson, type ListedUser, listConsolePeople } from "../accounts/mod.ts";
+import {
+  type AnyPerson,
+  type ConsolePerson,
+  type ListedUser,
+  listConsolePeople,
+} from "../accounts/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
@@ -73,9 +78,11 @@ export function renderPersonLink({ displayName, email }: ListedUser, path: strin
 }
 
 /** Whether somebody can sign in, and if not, why. */
-export function renderState({ disabledAt, hasPassword }: ListedUser): Part {
+export function renderState({ disabledAt, hasPassword, hasProvider }: AnyPerson): Part {
   if (disabledAt !== null) return renderPill("disabled", "warn");
-  return hasPassword ? html`<span class="quiet">active</span>` : renderPill("no password yet");
+  return hasPassword || hasProvider
+    ? html`<span class="quiet">active</span>`
+    : renderPill("no password yet");
 }
 
 export function toRoleWords(role: NonNullable<ListedUser["consoleRole"]>): string {

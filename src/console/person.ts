@@ -87,7 +87,8 @@ function renderSmall(name: string, path: string): Html {
 }
 
 function renderPassword({ person }: ShownPerson, now: number): Part {
-  const state = person.hasPassword ? "set" : "none yet";
+  const ways = [person.hasPassword && "set", person.hasProvider && "signs in with a provider"];
+  const state = ways.filter((way) => way !== false).join("; ") || "none yet";
   if (person.linkEndsAt === null) return state;
   return html`${state}, <span class="quiet">an unused link ends ${renderTime(person.linkEndsAt, now)}</span>`;
 }
@@ -160,7 +161,7 @@ function renderSessions(shown: ShownPerson, now: number): Part {
             { name: "Acts", isNumber: true, isHidden: true },
           ],
           sessions.map((session): Part[] => [
-            html`<code>${session.id}</code>${session.isMine && html` ${renderPill("this one", "good")}`}`,
+            html`<span class="person">${renderText(session.device ?? "Unknown browser")}${session.isMine && html` ${renderPill("this one", "good")}`}<span class="quiet person-address">${session.address !== null && html`from ${renderText(session.address)} · `}<code>${session.id}</code></span></span>`,
             renderTime(session.createdAt, now),
             renderTime(session.lastSeenAt, now),
             renderTime(session.expiresAt, now),

@@ -266,6 +266,11 @@ describe("an account", () => {
     jars.push(await signInAs(service, person));
     const statuses = async () => await Promise.all(jars.map(async (jar) => (await me(jar)).status));
     const [first] = await listSessions(service.service, person.email);
+    await write(
+      `update rowhouse.sessions set device = 'Firefox on Linux', address = '192.0.2.7' where id = '${first?.id}'`,
+    );
+    const page = await visit(service, adminJar, pathOf(person));
+    expect(page.text).toMatch(/Firefox on Linux.*from <bdi>192\.0\.2\.7<\/bdi>/);
     const ended = await submit(adminJar, `${pathOf(person)}/sessions/${first?.id}`);
     expect(ended.status).toBe(303);
     expect(await statuses()).toEqual([401, 403, 403]);
@@ -328,6 +333,25 @@ describe("an account", () => {
     expect(page.text).toContain(person.email);
     expect((await listGrants(service.service, other.slug)).grants).toHaveLength(1);
   });
+});
+
+test("who signs in with a provider waits for no password", async () => {
+  const { email, linkText } = await createUser(testDeps(service.service), {
+    email: newEmail(),
+    displayName: undefined,
+    consoleRole: undefined,
+  });
+  service.secrets.add(linkText);
+  const { id } = await showUser(service.service, email);
+  const list = async () => (await visit(service, adminJar, `/console/people?q=${email}`)).text;
+  expect(await list()).toContain("no password yet");
+  await write(
+    `insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id) values ('https://p.example', '${id}', '${id}', sha256('x'), 'x')`,
+  );
+  expect(await list()).not.toContain("no password yet");
+  expect((await visit(service, adminJar, `/console/people/${id}`)).text).toContain(
+    "signs in with a provider",
+  );
 });
 
 test("people are found by address and by name, and paged", async () => {

@@ -47,7 +47,9 @@ $$;
 
 /** Of a row of `rowhouse.users`. */
 const PERSON = `id, email, display_name as "displayName", console_role as "consoleRole",
-      password_hash is not null as "hasPassword", created_at as "createdAt", disabled_at as "disabledAt"`;
+      password_hash is not null as "hasPassword",
+      exists (select from rowhouse.provider_links where user_id = id) as "hasProvider",
+      created_at as "createdAt", disabled_at as "disabledAt"`;
 const ME = "'me', rowhouse.console_visitor(who, session_shown)";
 /** Of a list that is searched by address and name; `search` is in lower case. */
 const IS_FOUND = "(strpos(email, search) > 0 or strpos(lower(display_name), search) > 0)";
@@ -83,7 +85,7 @@ const READS = [
       from rowhouse.grants join rowhouse.apps on apps.id = app_id
       where user_id = person and slug > after_slug and (of_app is null or slug = of_app) order by slug limit most) as given),
     'sessions', (select coalesce(jsonb_agg(to_jsonb(live) order by live."lastSeenAt" desc, live.id), '[]') from (
-      select id, created_at as "createdAt", last_seen_at as "lastSeenAt", expires_at as "expiresAt",
+      select id, device, address, created_at as "createdAt", last_seen_at as "lastSeenAt", expires_at as "expiresAt",
         id in (select split_part(text, '.', 1) from unnest(string_to_array(session_shown, ',')) as text) as "isMine"
       from rowhouse.sessions
       where user_id = person and expires_at > now() and last_seen_at > now() - make_interval(secs => idle_s)
