@@ -13,6 +13,7 @@ import { renderEmpty, renderLink, renderRemark } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
 import { renderCell, shortenId } from "./rows_cells.ts";
 import { type ListedRow, listRows, tagOf } from "./rows_list.ts";
+import { LIMITS, type Place, readPlace, withPlace } from "./rows_place.ts";
 import {
   answerRowsPage,
   describeColumn,
@@ -21,17 +22,11 @@ import {
   toRowPath,
 } from "./rows_table.ts";
 
-const LIMITS = [25, 50, 100, 250] as const;
-const DEFAULT_LIMIT = 50;
-const MAX_OFFSET = 2_147_483_647;
-
-type Place = { limit: number; offset: number };
-
 export async function answerRows(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
   if (table.isDisabled) return answerDisabled(table);
   const query = new Map(readParameters(visit.context.query));
-  const place = readPlace(query);
+  const place = readPlace(visit);
   const { rows, hasMore } = await listRows(visit, { ...table, ...place });
   const { path } = table;
   return answerRowsPage(table, {
@@ -44,21 +39,13 @@ export async function answerRows(visit: Visit): Promise<Response> {
     body: [
       renderDone(table, query),
       // All that a script replaces by the next page.
-      html`<div data-rows>${rows.length === 0 ? renderNone(table, place) : renderGrid(table, rows)}${renderPager(table, place, { count: rows.length, hasMore })}</div>`,
+      html`<div data-rows>${rows.length === 0 ? renderNone(table, place) : renderGrid(table, rows, place)}${renderPager(table, place, { count: rows.length, hasMore })}</div>`,
     ],
     hasGrid: true,
   });
 }
 
-function readPlace(query: ReadonlyMap<string, string>): Place {
-  const limit = LIMITS.find((one) => String(one) === query.get("limit")) ?? DEFAULT_LIMIT;
-  // People count from one, the endpoints from zero.
-  const from = query.get("from") ?? "1";
-  const offset = /^\d{1,10}$/.test(from) ? Math.min(Math.max(Number(from) - 1, 0), MAX_OFFSET) : 0;
-  return { limit, offset };
-}
-
-function answerDisabled(table: RowsTable): Response {
+export function answerDisabled(table: RowsTable): Response {
   const body = renderEmpty(
     "This app is disabled: its rows can be neither read nor changed.",
     renderLink("Enable it", `${toAppPath(table.slug)}/state`),
@@ -70,6 +57,7 @@ function answerDisabled(table: RowsTable): Response {
 function renderDone({ path }: RowsTable, query: ReadonlyMap<string, string>): Part {
   const added = query.get("added") ?? "";
   if (query.has("deleted")) return renderRemark("The row was deleted.");
+  if (query.has("stored")) return renderRemark("The row was stored.");
   if (!isUuid(added)) return undefined;
   const row = html`<a class="mono" href="${toRowPath(path, added)}">${shortenId(added)}</a>`;
   return renderRemark(
@@ -83,18 +71,18 @@ function renderNone({ path }: RowsTable, { offset }: Place): Html {
     : renderEmpty("There is no row yet.", renderLink("New row", `${path}/new`, "primary"));
 }
 
-function renderGrid(table: RowsTable, rows: readonly ListedRow[]): Html {
+function renderGrid(table: RowsTable, rows: readonly ListedRow[], place: Place): Html {
   const { path, definition } = table;
   return html`<div class="sheet sheet-tight" role="region" aria-label="Rows" tabindex="0"><table class="cells" data-grid="${path}">
 <thead><tr><th scope="col">id</th>${definition.columns.map(renderHead)}<th scope="col"><span class="visually-hidden">Acts</span></th></tr></thead>
-<tbody>${rows.map((row) => renderRow(table, row))}</tbody>
+<tbody>${rows.map((row) => renderRow(table, row, place))}</tbody>
 </table></div>`;
 }
 
-function renderRow({ slug, path, definition }: RowsTable, listed: ListedRow): Html {
+function renderRow({ slug, path, definition }: RowsTable, listed: ListedRow, place: Place): Html {
   const { id } = listed.row;
   const to = toRowPath(path, id);
-  return html`<tr data-row-id="${id}" data-etag="${tagOf(listed)}"><td><a class="mono" data-edit href="${to}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row[column.name], slug))}<td><a class="row-delete" data-delete href="${to}/delete" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
+  return html`<tr data-row-id="${id}" data-etag="${tagOf(listed)}"><td><a class="mono" data-edit href="${withPlace(to, place)}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row[column.name], slug))}<td><a class="row-delete" data-delete href="${withPlace(`${to}/delete`, place)}" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
 }
 
 function renderHead(column: NamedColumn): Html {

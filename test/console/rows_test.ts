@@ -2,8 +2,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { endSessionsOf, listAudit, listKeys } from "../../src/accounts/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  readHidden,
+  signInAs,
+  visit,
+} from "../support/people.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
 
 const SCHEMA = defineSchema({
   projects: { name: t.string().required() },
@@ -143,5 +155,228 @@ describe("a page of rows", () => {
     expect((await visit(service, jar, path.replace("todos", "wishes"))).status).toBe(404);
     expect((await visit(service, jar, path.replace(app.slug, "nobody"))).status).toBe(404);
     expect((await visit(service, jar, path.replace(app.slug, other.slug))).status).toBe(404);
+  });
+});
+
+/** What a form has in it when it is opened, as a browser would send it. */
+function readForm({ text }: Answer): Record<string, string> {
+  const fields = readHidden(text);
+  for (const [, name = "", value = ""] of text.matchAll(
+    /<input type="text" id="value[^>]*? name="([^"]+)"[^>]*? value="([^"]*)"/g,
+  ))
+    fields[name] = value;
+  for (const [, name = "", value = ""] of text.matchAll(
+    /<textarea [^>]*?name="([^"]+)"[^>]*>\n([^<]*)</g,
+  ))
+    fields[name] = value.replaceAll("\n", "\r\n");
+  for (const [, name = ""] of text.matchAll(/<input type="checkbox" name="([^"]+)"[^>]*? checked/g))
+    fields[name] = "on";
+  for (const [, name = "", list = ""] of text.matchAll(
+    /<select id="value[^>]*? name="([^"]+)"[^>]*>(.*?)<\/select>/g,
+  ))
+    fields[name] = /value="([^"]*)" selected/.exec(list)?.[1] ?? "";
+  const plain = (value: string) =>
+    value.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plain(value)]));
+}
+
+/** Opens a page and sends its form with some of it changed. */
+async function submit(at: string, typed: Record<string, string> = {}): Promise<Answer> {
+  const page = await visit(service, jar, at);
+  return await visit(service, jar, at, { fields: { ...readForm(page), ...typed } });
+}
+
+async function listRows(): Promise<Record<string, unknown>[]> {
+  const { json } = await service.call(app, "/v1/data/db/todos");
+  return (json as { rows: Record<string, unknown>[] }).rows;
+}
+
+const faultsOf = ({ text }: Answer, column: string) =>
+  new RegExp(`id="fault.${column}"><li>([^<]*)`).exec(text)?.[1];
+
+describe("the form of a new row", () => {
+  test("leaves what was not touched to its default or null, and reads each kind as it is typed", async () => {
+    const answer = await submit(`${path}/new`, {
+      "value.title": "two\r\nlines",
+      "value.hours": " -0.10 ",
+      "value.due_at": "2026-11-21 18:00 +01:00",
+      "value.meta": '{"a": [1.50]}',
+    });
+    const [row] = await listRows();
+    expect(answer.headers.get("location")).toBe(`${path}?added=${row?.["id"]}`);
+    expect(row).toMatchObject({
+      title: "two\nlines",
+      note: null,
+      status: "open",
+      hours: "-0.10",
+      due_at: "2026-11-21T17:00:00+00:00",
+      project: null,
+      meta: { a: [1.5] },
+    });
+  });
+
+  test("makes one row when it is sent twice, and says so when it is sent with other values", async () => {
+    const fields = { ...readForm(await visit(service, jar, `${path}/new`)), "value.title": "Milk" };
+    for (let time = 0; time < 2; time++)
+      expect((await visit(service, jar, `${path}/new`, { fields })).status).toBe(303);
+    expect(await listRows()).toHaveLength(1);
+    const other = { ...fields, "value.title": "Tea" };
+    const answer = await visit(service, jar, `${path}/new`, { fields: other });
+    expect(answer.text).toContain("This form made a row already");
+    expect((await visit(service, jar, `${path}/new`, { fields: readForm(answer) })).status).toBe(
+      303,
+    );
+    expect((await listRows()).map(({ title }) => title)).toEqual(["Milk", "Tea"]);
+  });
+
+  test("shows every fault at its field, keeps what was typed, and stores nothing", async () => {
+    const answer = await submit(`${path}/new`, {
+      "value.title": "<b>kept</b>",
+      "value.hours": "2,5",
+      "value.due_at": "2026-11-21 18:00",
+      "value.meta": "{a: 1}",
+      "value.project": "nothing",
+    });
+    expect(answer.status).toBe(422);
+    expect(faultsOf(answer, "hours")).toContain("Must be a decimal number");
+    expect(faultsOf(answer, "due_at")).toContain("with Z or an offset");
+    expect(faultsOf(answer, "meta")).toContain("Must be JSON");
+    expect(faultsOf(answer, "project")).toBe("Must be a uuid");
+    expect(answer.text).toContain("&lt;b&gt;kept&lt;/b&gt;");
+    expect(answer.text).toContain('value="2,5"');
+    expect(await listRows()).toEqual([]);
+  });
+});
+
+describe("the form of a row", () => {
+  test("sends nothing that was not changed, whatever is in it", async () => {
+    const { id } = await addRow({
+      title: "\n a\r\nb ",
+      note: "",
+      hours: "1.50",
+      due_at: "2026-11-21T18:00:03.123456Z",
+      meta: { a: [1, "é"], b: null },
+    });
+    const before = await service.call(app, `/v1/data/db/todos/${id}`);
+    expect((await submit(`${path}/rows/${id}`)).headers.get("location")).toBe(
+      `${path}?stored=${id}`,
+    );
+    await submit(`${path}/rows/${id}`, { "value.status": "=done" });
+    const after = await service.call(app, `/v1/data/db/todos/${id}`);
+    expect(after.json).toEqual({ ...(before.json as object), status: "done" });
+  });
+
+  test.each([
+    { name: "a box that is ticked is null", typed: { "null.note": "on" }, want: null },
+    { name: "an empty text is a text", typed: { "value.note": "" }, want: "" },
+  ])("$name", async ({ typed, want }) => {
+    const { id } = await addRow({ title: "Milk", note: "x" });
+    await submit(`${path}/rows/${id}`, typed);
+    expect((await listRows())[0]?.["note"]).toBe(want);
+  });
+
+  test("means the value where one is typed over a box that was ticked", async () => {
+    const { id } = await addRow({ title: "Milk", note: null });
+    await submit(`${path}/rows/${id}`, { "value.note": "x", "value.status": "=done" });
+    expect((await listRows())[0]).toMatchObject({ note: "x", status: "done" });
+  });
+
+  test("tells the second of two administrators, and shows both", async () => {
+    const { id } = await addRow({ title: "Milk" });
+    const at = `${path}/rows/${id}`;
+    const fields = { ...readForm(await visit(service, jar, at)), "value.title": "Soy milk" };
+    await submit(at, { "value.title": "Oat milk", "value.hours": "2" });
+    const late = await visit(service, jar, at, { fields });
+    expect(late.status).toBe(412);
+    expect(late.text).toContain("Somebody changed this row while you had it open");
+    expect(late.text).toContain("It is now: <bdi>Oat milk</bdi>");
+    expect(late.text).toContain("Soy milk</textarea>");
+    expect((await listRows())[0]).toMatchObject({ title: "Oat milk", hours: "2" });
+    expect((await visit(service, jar, at, { fields: readForm(late) })).status).toBe(303);
+    expect((await listRows())[0]).toMatchObject({ title: "Soy milk", hours: "2" });
+  });
+
+  test("links a reference, and refuses one to nowhere at its field", async () => {
+    const json = { name: "Household" };
+    const made = await service.call(app, "/v1/data/db/projects", { method: "POST", json });
+    const project = (made.json as StoredRow).id;
+    const { id } = await addRow({ title: "Milk", project });
+    const page = await visit(service, jar, `${path}/rows/${id}`);
+    expect(page.text).toContain(`/tables/projects/rows/${project}"`);
+    expect(page.text).toContain(`<option value="${project}">Household</option>`);
+    const refused = await submit(`${path}/rows/${id}`, { "value.project": crypto.randomUUID() });
+    expect([refused.status, faultsOf(refused, "project") === undefined]).toEqual([422, false]);
+  });
+
+  test("of a row that is gone is not there", async () => {
+    const { id } = await addRow({ title: "Milk" });
+    const fields = readForm(await visit(service, jar, `${path}/rows/${id}`));
+    await service.call(app, `/v1/data/db/todos/${id}`, { method: "DELETE" });
+    expect((await visit(service, jar, `${path}/rows/${id}`, { fields })).status).toBe(404);
+    expect((await visit(service, jar, `${path}/rows/nothing`)).status).toBe(404);
+  });
+});
+
+describe("deleting a row", () => {
+  test("happens once it is confirmed, as it was when it was asked", async () => {
+    const { id } = await addRow({ title: "Milk" });
+    const at = `${path}/rows/${id}/delete`;
+    const fields = readForm(await visit(service, jar, at));
+    await service.call(app, `/v1/data/db/todos/${id}`, { method: "PATCH", json: { title: "Tea" } });
+    const late = await visit(service, jar, at, { fields });
+    expect([late.status, late.text.includes("somebody changed it meanwhile")]).toEqual([412, true]);
+    expect((await submit(at)).headers.get("location")).toBe(`${path}?deleted=yes`);
+    expect(await listRows()).toEqual([]);
+  });
+
+  test("is refused where others refer to it", async () => {
+    const json = { name: "Household" };
+    const made = await service.call(app, "/v1/data/db/projects", { method: "POST", json });
+    const project = (made.json as StoredRow).id;
+    await addRow({ title: "Milk", project });
+    const refused = await submit(`${path.replace("todos", "projects")}/rows/${project}/delete`);
+    expect([refused.status, refused.text.includes("It was not deleted")]).toEqual([409, true]);
+  });
+});
+
+describe("an export", () => {
+  test("has every row once, as text that no spreadsheet calculates", async () => {
+    const json = Array.from({ length: 1000 }, (_, place) => ({ title: `row ${place}` }));
+    await service.call(app, "/v1/data/db/todos", { method: "POST", json });
+    await addRow({ title: '=1+1,"x"', note: "", hours: "-1.50", meta: [1] });
+    const csv = await visit(service, jar, `${path}/export/csv`);
+    const lines = csv.text.split("\r\n");
+    expect(csv.headers.get("content-disposition")).toBe(
+      `attachment; filename="${app.slug}-todos.csv"`,
+    );
+    expect(lines[0]).toBe("id,title,note,status,hours,due_at,project,meta");
+    expect(
+      lines
+        .slice(1, -1)
+        .map((line) => line.split(",")[1])
+        .slice(0, 1000),
+    ).toEqual(json.map(({ title }) => title));
+    expect(lines[1001]?.slice(37)).toBe(`"'=1+1,""x""","",open,-1.50,,,[1]`);
+    const file = await visit(service, jar, `${path}/export/json`);
+    expect(file.json).toEqual([
+      ...(await listRows()),
+      ...((await service.call(app, "/v1/data/db/todos?offset=1000")).json as { rows: object[] })
+        .rows,
+    ]);
+    expect(await openings()).toContainEqual(
+      expect.objectContaining({ details: expect.objectContaining({ for: "export" }) }),
+    );
+  });
+
+  test("breaks off where a row cannot be read, and does not look complete", async () => {
+    for (const title of ["one", "two", "three"]) await addRow({ title });
+    await write(`set local role rowhouse_tenant;
+      select set_config('rowhouse.app_id', '${app.id}', true);
+      insert into data.todos (app_id, id, title, status) values
+        ('${app.id}', 'ffffffff-0000-7000-8000-000000000000', repeat('x', 9000000), 'open')`);
+    for (const format of ["csv", "json"])
+      expect(visit(service, jar, `${path}/export/${format}`)).rejects.toThrow(
+        "closed unexpectedly",
+      );
   });
 });

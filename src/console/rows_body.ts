@@ -1,0 +1,55 @@
+/** The body of a write, from what was typed: the data endpoints judge it. Pure. @module */
+import type { NamedColumn } from "../dsl/mod.ts";
+import type { Detail } from "../problem.ts";
+import { tryParseJson } from "../std/try_parse_json.ts";
+import type { State } from "./rows_state.ts";
+
+export type TypedValue = { column: NamedColumn; state: State };
+
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+const MOMENT =
+  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,6})?)? ?(Z|UTC|[+-]\d\d(?::?\d\d)?)$/i;
+/** No column takes it: so the endpoint finds the faults of the other fields too, and stores nothing. */
+const NEVER_TAKEN = '"\\ud800"';
+const NOT_JSON = 'Must be JSON, such as {"a": 1}, [1, 2] or "text" in its quotes';
+
+/** What is left to its default is left out. */
+export function toBody(values: readonly TypedValue[]): string {
+  const members = values
+    .filter(({ state }) => state !== "default")
+    .map(({ column, state }) => `${JSON.stringify(column.name)}:${toJson(column, state)}`);
+  return `{${members.join(",")}}`;
+}
+
+/** What this page finds itself: only it knows what was typed. */
+export function findTypingFaults(values: readonly TypedValue[]): Detail[] {
+  return values
+    .filter(({ column, state }) => column.kind === "json" && toJson(column, state) === NEVER_TAKEN)
+    .map(({ column }) => ({ path: `/${column.name}`, message: NOT_JSON }));
+}
+
+/** Numbers and JSON go as they were typed, so that no digit is lost before somebody looks. */
+function toJson({ kind }: NamedColumn, state: State): string {
+  if (typeof state === "string") return "null";
+  const { text } = state;
+  switch (kind) {
+    case "number":
+      return NUMBER.test(text) ? text : JSON.stringify(text);
+    case "boolean":
+      return text === "true" || text === "false" ? text : JSON.stringify(text);
+    case "json":
+      return tryParseJson(text) === undefined ? NEVER_TAKEN : text;
+    case "timestamp":
+      return JSON.stringify(toMoment(text));
+    default:
+      return JSON.stringify(text);
+  }
+}
+
+/** People write a moment with a space and without seconds; never without its offset. */
+function toMoment(text: string): string {
+  const [, day, minute, second = ":00", zone = ""] = MOMENT.exec(text) ?? [];
+  if (day === undefined) return text;
+  const [, hours, minutes = "00"] = /^([+-]\d\d):?(\d\d)?$/.exec(zone) ?? [];
+  return `${day}T${minute}${second}${hours === undefined ? "Z" : `${hours}:${minutes}`}`;
+}

@@ -1,0 +1,45 @@
+/** A row to copy: as JSON, and as the request or the call that makes such a row. @module */
+import { type Html, html } from "../pages/mod.ts";
+import type { Visit } from "./enter.ts";
+import { renderSnippet } from "./parts.ts";
+import type { Row } from "./rows_call.ts";
+import type { RowsTable } from "./rows_table.ts";
+import { type Snippet, toApiUrl } from "./snippets.ts";
+
+const MAX_CHARS = 20_000;
+
+export function renderCopies(visit: Visit, { table }: RowsTable, row: Row): Html {
+  const snippets = toSnippets(`${toApiUrl(visit)}/v1/data/db/${table}`, table, row);
+  return html`<section class="sheet row-copies" aria-labelledby="copies"><h2 id="copies">Copy the row</h2>
+${snippets.map((snippet, place) => html`<details${place === 0 && html` open`}><summary>${snippet.name}</summary>${renderSnippet({ id: `copy-${place}`, ...snippet })}</details>`)}
+</section>`;
+}
+
+function toSnippets(url: string, table: string, row: Row): Snippet[] {
+  const { id, app_id, ...values } = row;
+  const json = JSON.stringify(row, null, 2);
+  const read = {
+    name: "curl",
+    text: `curl -sS '${url}/${id}' \\\n  -H "Authorization: Bearer $ROWHOUSE_API_KEY"`,
+  };
+  if (json.length > MAX_CHARS) return [read];
+  return [
+    { name: "JSON", text: json },
+    read,
+    {
+      name: "curl, to make such a row",
+      text: `curl -sS '${url}' \\
+  -H "Authorization: Bearer $ROWHOUSE_API_KEY" \\
+  -H 'Content-Type: application/json' \\
+  --data-binary ${quoteForShell(JSON.stringify(values))}`,
+    },
+    {
+      name: "SDK, to make such a row",
+      text: `await db.${table}.create(${JSON.stringify(values, null, 2)});`,
+    },
+  ];
+}
+
+function quoteForShell(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

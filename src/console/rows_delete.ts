@@ -1,0 +1,80 @@
+/** Deleting a row, after a question: as it was when it was asked, or not at all. @module */
+import { answerSeeOther, html, type Part } from "../pages/mod.ts";
+import type { Problem } from "../problem.ts";
+import type { Visit } from "./enter.ts";
+import { renderActForm, renderFault } from "./parts.ts";
+import { toMessages } from "./read.ts";
+import { callRows } from "./rows_call.ts";
+import { renderCell, shortenId } from "./rows_cells.ts";
+import { answerNoRow, type FoundRow, findRow } from "./rows_edit.ts";
+import { takeRefusal } from "./rows_form.ts";
+import { answerDisabled } from "./rows_page.ts";
+import { readPlace, withPlace } from "./rows_place.ts";
+import { answerRowsPage, type RowsTable, readRowsTable, toRowPath } from "./rows_table.ts";
+
+export async function answerRowDeletion(visit: Visit): Promise<Response> {
+  const table = await readRowsTable(visit);
+  if (table.isDisabled) return answerDisabled(table);
+  return await answerQuestion(visit, table);
+}
+
+export async function answerRowDeletionForm(visit: Visit): Promise<Response> {
+  const table = await readRowsTable(visit);
+  try {
+    await callRows(visit, {
+      slug: table.slug,
+      method: "DELETE",
+      path: `${table.table}/${visit.context.params["row"] ?? ""}`,
+      headers: { "if-match": visit.fields.get("etag") ?? "" },
+    });
+  } catch (error) {
+    const problem = takeRefusal(error);
+    // Somebody else was first: it is gone as wanted.
+    if (problem.code !== "not_found") return await answerQuestion(visit, table, problem);
+  }
+  return answerSeeOther(withPlace(table.path, readPlace(visit), { deleted: "yes" }));
+}
+
+async function answerQuestion(
+  visit: Visit,
+  table: RowsTable,
+  problem?: Problem,
+): Promise<Response> {
+  const found = await findRow(visit, table);
+  if (found === undefined) return answerNoRow(table);
+  const { row, etag } = found;
+  const place = readPlace(visit);
+  const path = toRowPath(table.path, row.id);
+  const form = renderActForm({
+    action: withPlace(`${path}/delete`, place),
+    token: visit.token,
+    fields: [
+      html`<input type="hidden" name="etag" value="${etag}">`,
+      html`<p>It is gone for good, and so are rows that go with it.</p>`,
+      renderValues(table, found),
+    ],
+    button: "Delete the row",
+    look: "danger",
+    cancel: withPlace(path, place),
+  });
+  return answerRowsPage(table, {
+    title: `Delete row ${shortenId(row.id)}`,
+    isAct: true,
+    body: [problem && renderRefusal(problem), form],
+    status: problem?.status ?? 200,
+  });
+}
+
+function renderRefusal(problem: Problem): Part {
+  return problem.code === "precondition_failed"
+    ? renderFault("It was not deleted: somebody changed it meanwhile.", ["Look at it again"])
+    : renderFault("It was not deleted.", toMessages(problem));
+}
+
+const SHOWN_COLUMNS = 6;
+
+/** Enough of it to know it by. */
+function renderValues({ definition, slug }: RowsTable, { row }: FoundRow): Part {
+  const some = definition.columns.slice(0, SHOWN_COLUMNS);
+  return html`<table class="row-values"><tbody>${some.map((column) => html`<tr><th scope="row"><bdi>${column.name}</bdi></th>${renderCell(column, row[column.name], slug)}</tr>`)}</tbody></table>`;
+}

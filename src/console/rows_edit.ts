@@ -1,0 +1,169 @@
+/**
+ * A row: its values in a form, and to copy. Only what was changed is sent, with the tag of the state that the form was opened
+ * with: if somebody else has changed the row since, nothing is stored, and the form shows both.
+ *
+ * @module
+ */
+import { answerSeeOther, html } from "../pages/mod.ts";
+import type { Problem } from "../problem.ts";
+import type { Visit } from "./enter.ts";
+import { renderEmpty, renderFault, renderLink } from "./parts.ts";
+import { findTypingFaults, type TypedValue, toBody } from "./rows_body.ts";
+import { callRows, type Row, readRow } from "./rows_call.ts";
+import { shortenId } from "./rows_cells.ts";
+import { renderCopies } from "./rows_copy.ts";
+import { makeFields, renderFaults, renderRowForm, sortFaults, takeRefusal } from "./rows_form.ts";
+import { answerDisabled } from "./rows_page.ts";
+import { readPlace, withPlace } from "./rows_place.ts";
+import { readState, type State, toMark, toState } from "./rows_state.ts";
+import { answerRowsPage, type RowsTable, readRowsTable, toRowPath } from "./rows_table.ts";
+
+export type FoundRow = { row: Row; etag: string };
+
+/** The row that an address names; `undefined` if there is none. */
+export async function findRow(
+  visit: Visit,
+  { slug, table }: RowsTable,
+): Promise<FoundRow | undefined> {
+  try {
+    const path = `${table}/${visit.context.params["row"] ?? ""}`;
+    const { text, etag } = await callRows(visit, { slug, path });
+    return { row: readRow(text), etag };
+  } catch (error) {
+    const { code } = takeRefusal(error);
+    if (code !== "not_found" && code !== "invalid_id") throw error;
+    return undefined;
+  }
+}
+
+export function answerNoRow(table: RowsTable): Response {
+  const body = renderEmpty(
+    "There is no such row: perhaps somebody deleted it.",
+    renderLink("All rows", table.path),
+  );
+  return answerRowsPage(table, { title: "No such row", isAct: true, body, status: 404 });
+}
+
+export async function answerRow(visit: Visit): Promise<Response> {
+  const table = await readRowsTable(visit);
+  if (table.isDisabled) return answerDisabled(table);
+  const found = await findRow(visit, table);
+  if (found === undefined) return answerNoRow(table);
+  return await answerForm(visit, table, { found, typed: [] });
+}
+
+export async function answerRowForm(visit: Visit): Promise<Response> {
+  const table = await readRowsTable(visit);
+  const found = await findRow(visit, table);
+  if (found === undefined) return answerNoRow(table);
+  const typed = readTyped(visit, table);
+  const etag = visit.fields.get("etag") ?? "";
+  if (etag !== found.etag) return await answerForm(visit, table, { found, typed, isLate: true });
+  try {
+    if (typed.length > 0)
+      await callRows(visit, {
+        slug: table.slug,
+        method: "PATCH",
+        path: `${table.table}/${found.row.id}`,
+        headers: { "if-match": etag },
+        body: toBody(typed),
+      });
+    return answerSeeOther(withPlace(table.path, readPlace(visit), { stored: found.row.id }));
+  } catch (error) {
+    const problem = takeRefusal(error);
+    const now = await findRow(visit, table);
+    if (now === undefined) return answerNoRow(table);
+    const isLate = problem.code === "precondition_failed";
+    return await answerForm(visit, table, {
+      found: now,
+      typed,
+      ...(isLate ? { isLate } : { problem }),
+    });
+  }
+}
+
+/** What was changed since the form was opened. */
+function readTyped({ fields }: Visit, { definition }: RowsTable): TypedValue[] {
+  const opened = readOpened(fields);
+  return definition.columns.flatMap((column) => {
+    const first = opened.get(column.name) ?? "";
+    const state = readState(column, fields, { first, isNew: false });
+    return state === undefined || toMark(state) === first ? [] : [{ column, state }];
+  });
+}
+
+/** The mark of each column's state when the form was opened. */
+function readOpened(fields: ReadonlyMap<string, string>): Map<string, string> {
+  const pairs = (fields.get("opened") ?? "").split(" ").map((pair) => pair.split(":"));
+  return new Map(pairs.map(([name = "", mark = ""]) => [name, mark]));
+}
+
+type Shown = {
+  found: FoundRow;
+  typed: readonly TypedValue[];
+  /** Whether somebody else was first. */
+  isLate?: boolean;
+  problem?: Problem;
+};
+
+async function answerForm(
+  visit: Visit,
+  table: RowsTable,
+  { found: { row, etag }, typed, isLate = false, problem }: Shown,
+): Promise<Response> {
+  const place = readPlace(visit);
+  const { columns } = table.definition;
+  const stored = new Map(columns.map((column) => [column.name, toState(column, row)]));
+  const states = new Map([
+    ...stored,
+    ...typed.map(({ column, state }) => [column.name, state] as const),
+  ]);
+  const changed = isLate ? findChanged(visit, stored) : new Map<string, State>();
+  const faults = problem && sortFaults(problem, table.definition, findTypingFaults(typed));
+  const path = toRowPath(table.path, row.id);
+  const marks = [...stored].map(([name, state]) => `${name}:${toMark(state)}`);
+  const form = renderRowForm(visit, {
+    action: withPlace(path, place),
+    hidden: { etag, opened: marks.join(" ") },
+    fields: await makeFields(visit, table, { states, faults, now: toNow(changed) }),
+    made: html`<div class="field made"><dl><dt>id</dt><dd class="mono">${row.id}</dd><dt>app_id</dt><dd class="mono">${table.appId}</dd></dl></div>`,
+    button: isLate ? "Save over it" : "Save",
+    cancel: withPlace(table.path, place),
+    deletion: withPlace(`${path}/delete`, place),
+  });
+  return answerRowsPage(table, {
+    title: `Row ${shortenId(row.id)}`,
+    isAct: true,
+    body: [
+      isLate && renderLate([...changed.keys()]),
+      faults && renderFaults("Nothing was stored.", faults),
+      html`<div class="row-page">${form}${renderCopies(visit, table, row)}</div>`,
+    ],
+    status: isLate ? 412 : (problem?.status ?? 200),
+  });
+}
+
+/** Columns that somebody else has changed since the form was opened, as they are now. */
+function findChanged({ fields }: Visit, stored: ReadonlyMap<string, State>): Map<string, State> {
+  const opened = readOpened(fields);
+  return new Map([...stored].filter(([name, state]) => opened.get(name) !== toMark(state)));
+}
+
+const SHOWN_CHARS = 200;
+
+function toNow(changed: ReadonlyMap<string, State>): ReadonlyMap<string, string> {
+  return new Map(
+    [...changed].map(([name, state]) => {
+      const text = typeof state === "string" ? state : state.text === "" ? "empty" : state.text;
+      return [name, text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text];
+    }),
+  );
+}
+
+function renderLate(names: readonly string[]) {
+  const what = names.length === 0 ? "" : `: ${names.join(", ")}`;
+  return renderFault("Somebody changed this row while you had it open. Nothing was stored.", [
+    `Changed meanwhile${what}. Each field says what it is now; what you typed is still there`,
+    "Save again to store yours over it, or cancel",
+  ]);
+}

@@ -1,0 +1,116 @@
+/**
+ * All rows of a table as a file, read and sent a page at a time. Each page begins with the last row of the one before, so that
+ * rows which are deleted meanwhile make none of the others be left out. What breaks off in the middle breaks off the
+ * answer: a file never looks complete that is not.
+ *
+ * @module
+ */
+import type { NamedColumn } from "../dsl/mod.ts";
+import { toCsvLine } from "../std/csv.ts";
+import type { Visit } from "./enter.ts";
+import { type ListedRow, listRows } from "./rows_list.ts";
+import { answerDisabled } from "./rows_page.ts";
+import { type RowsTable, readRowsTable } from "./rows_table.ts";
+
+const PAGE_ROWS = 500;
+
+type Format = {
+  type: string;
+  /** Before the first row, and behind the last one. */
+  start: (table: RowsTable) => string;
+  end: string;
+  toText: (table: RowsTable, row: ListedRow, isFirst: boolean) => string;
+};
+
+const FORMATS: Readonly<Record<"csv" | "json", Format>> = {
+  csv: {
+    type: "text/csv; charset=utf-8; header=present",
+    start: ({ definition }) => toCsvLine(["id", ...definition.columns.map(({ name }) => name)]),
+    end: "",
+    toText: ({ definition }, { row }) =>
+      toCsvLine([row.id, ...definition.columns.map((column) => toField(column, row[column.name]))]),
+  },
+  json: {
+    type: "application/json",
+    start: () => "[",
+    end: "\n]\n",
+    toText: (_, { text }, isFirst) => `${isFirst ? "\n" : ",\n"}${text}`,
+  },
+};
+
+function toField({ kind }: NamedColumn, value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  return typeof value === "string" && kind !== "json" ? value : JSON.stringify(value);
+}
+
+export const answerCsv = (visit: Visit): Promise<Response> => answerExport(visit, "csv");
+export const answerJsonFile = (visit: Visit): Promise<Response> => answerExport(visit, "json");
+
+async function answerExport(visit: Visit, name: keyof typeof FORMATS): Promise<Response> {
+  const table = await readRowsTable(visit);
+  if (table.isDisabled) return answerDisabled(table);
+  const pages = readPages(visit, table);
+  // The first one before the answer begins: what refuses it is answered as a page.
+  const first = await pages.next();
+  return new Response(toStream(table, FORMATS[name], { first, pages }), {
+    headers: {
+      "content-type": FORMATS[name].type,
+      "content-disposition": `attachment; filename="${table.slug}-${table.table}.${name}"`,
+      "cache-control": "no-store",
+      "content-security-policy": "default-src 'none'; sandbox",
+      "cross-origin-resource-policy": "same-origin",
+    },
+  });
+}
+
+type Pages = AsyncGenerator<readonly ListedRow[], void>;
+
+async function* readPages(visit: Visit, { slug, table }: RowsTable): Pages {
+  let last = "";
+  let overlaps = false;
+  for (let offset = 0; ; ) {
+    const page = await listRows(visit, { slug, table, limit: PAGE_ROWS, offset, isExport: true });
+    const [first] = page.rows;
+    // Rows in front of it were deleted: the one that was sent last is further up now.
+    if (overlaps && offset > 0 && (first === undefined || first.row.id > last)) {
+      offset = Math.max(offset - PAGE_ROWS, 0);
+      continue;
+    }
+    const rows = page.rows.filter(({ row }) => row.id > last);
+    yield rows;
+    last = rows.at(-1)?.row.id ?? last;
+    if (!page.hasMore) return;
+    // A page of large rows may have but one.
+    overlaps = page.rows.length > 1;
+    offset += overlaps ? page.rows.length - 1 : 1;
+  }
+}
+
+type Read = { first: IteratorResult<readonly ListedRow[], void>; pages: Pages };
+
+function toStream(table: RowsTable, format: Format, { first, pages }: Read): ReadableStream {
+  let read: typeof first | undefined = first;
+  let isFirst = true;
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    pull: async (controller) => {
+      try {
+        const { done, value } = read ?? (await pages.next());
+        const start = read === undefined ? "" : format.start(table);
+        read = undefined;
+        const rows = (done === true ? [] : value).map((row) => {
+          const text = format.toText(table, row, isFirst);
+          isFirst = false;
+          return text;
+        });
+        controller.enqueue(
+          encoder.encode(start + rows.join("") + (done === true ? format.end : "")),
+        );
+        if (done === true) controller.close();
+      } catch {
+        controller.error(); // without the reason: the server would print it, and it cannot reach the reader
+      }
+    },
+    cancel: () => void pages.return(),
+  });
+}

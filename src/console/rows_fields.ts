@@ -1,0 +1,116 @@
+/**
+ * The fields of a row's form, by the kind of each column. NULL and the default are boxes beside the value, or entries of
+ * the choice, so that an empty text is a value like others.
+ *
+ * @module
+ */
+import type { NamedColumn } from "../dsl/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Choice } from "./parts.ts";
+import { isChosen, type State } from "./rows_state.ts";
+import { describeColumn } from "./rows_table.ts";
+
+export type RowField = {
+  column: NamedColumn;
+  state: State;
+  faults: readonly string[];
+  /** What somebody else has stored since the form was opened. */
+  now?: string | undefined;
+  /** Rows that a reference may point to. */
+  targets?: readonly Choice[] | undefined;
+  /** Where the row is that it points to. */
+  target?: string | undefined;
+  /** The value would not fit into a form. */
+  isTooLong?: boolean;
+};
+
+const HINTS: Partial<Record<NamedColumn["kind"], string>> = {
+  decimal: "Kept digit by digit, such as 12.50",
+  timestamp: "In UTC or with an offset, such as 2026-11-21 18:00 +01:00; kept to the microsecond",
+  uuid: "Such as 0190163d-8694-739b-aea5-966c26f8ad91",
+  json: 'Such as {"a": 1}, or "text" in its quotes',
+};
+const TEXT_ROWS = 8;
+
+export function renderRowField(field: RowField): Html {
+  const { column, faults, now, target } = field;
+  const { name } = column;
+  const hint = HINTS[column.kind];
+  const isFaulty = faults.length > 0;
+  const ids = [
+    hint !== undefined && `hint.${name}`,
+    now !== undefined && `now.${name}`,
+    isFaulty && `fault.${name}`,
+  ].filter((id) => id !== false);
+  const described = html`${ids.length > 0 && html` aria-describedby="${ids.join(" ")}"`}${isFaulty && html` aria-invalid="true"`}`;
+  return html`<div class="field row-field" data-field="${name}">
+<div class="row-label"><label for="value.${name}"><bdi>${name}</bdi> <span class="kind">${describeColumn(column)}</span></label>${renderBoxes(field)}</div>
+${field.isTooLong === true ? renderTooLong(field) : renderControl(field, described)}
+${hint !== undefined && html`<p class="hint" id="hint.${name}">${hint}</p>`}
+${target !== undefined && html`<p class="hint"><a href="${target}">Open the row that it refers to</a></p>`}
+${now !== undefined && html`<p class="now" id="now.${name}">It is now: <bdi>${now}</bdi></p>`}
+${isFaulty && html`<ul class="faults" id="fault.${name}">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`}
+</div>`;
+}
+
+function renderControl(field: RowField, described: Html): Html {
+  const { column, state, targets = [] } = field;
+  if (isChosen(column)) return renderChoice(field, described);
+  const { name, kind } = column;
+  const text = typeof state === "string" ? "" : state.text;
+  const placeholder = typeof state === "string" ? toPlaceholder(column, state) : "";
+  const common = html`id="value.${name}" name="value.${name}" autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="${placeholder}"${described}`;
+  if (kind === "string" || kind === "json")
+    return html`<textarea ${common} rows="${Math.min(toRows(text, kind), TEXT_ROWS)}" dir="auto"${kind === "json" && html` class="mono"`}>\n${text}</textarea>`;
+  const mode = kind === "number" || kind === "decimal" ? html` inputmode="decimal"` : undefined;
+  const list = targets.length > 0 && html` list="targets.${name}"`;
+  return html`<input type="text" ${common}${mode}${list} value="${text}">${targets.length > 0 && html`<datalist id="targets.${name}">${targets.map(({ value, label }) => html`<option value="${value}">${label}</option>`)}</datalist>`}`;
+}
+
+function toRows(text: string, kind: "string" | "json"): number {
+  const lines = text.split("\n").reduce((sum, line) => sum + Math.ceil((line.length + 1) / 60), 0);
+  return kind === "json" ? Math.max(lines, 3) : lines;
+}
+
+function toPlaceholder(column: NamedColumn, state: State): string {
+  return state === "default" ? `default: ${describeDefault(column)}` : "null";
+}
+
+function describeDefault({ default: initial }: NamedColumn): string {
+  const text = typeof initial === "string" ? initial : JSON.stringify(initial);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+function renderChoice({ column, state }: RowField, described: Html): Html {
+  const { name, kind, required, values = [] } = column;
+  const known = kind === "boolean" ? ["true", "false"] : values;
+  const text = typeof state === "string" ? state : `=${state.text}`;
+  const choices: Choice[] = [
+    ...(text === "=" ? [{ value: "=", label: "Choose…" }] : []),
+    ...(state === "default"
+      ? [{ value: "default", label: `default: ${describeDefault(column)}` }]
+      : []),
+    ...known.map((value) => ({ value: `=${value}`, label: value })),
+    ...(required ? [] : [{ value: "null", label: "null" }]),
+  ];
+  return html`<select id="value.${name}" name="value.${name}"${described}>${choices.map(({ value, label }) => html`<option value="${value}"${value === text && html` selected`}>${label}</option>`)}</select>`;
+}
+
+/** A box for what is no value. */
+function renderBoxes({ column, state, isTooLong = false }: RowField): Part {
+  if (isChosen(column) || isTooLong) return undefined;
+  const { name, kind, required } = column;
+  const render = (word: "null" | "default") =>
+    html`<label class="check row-box"><input type="checkbox" name="${word}.${name}"${word === "null" && html` data-null`}${state === word && html` checked`} aria-label="${name}: ${word}"><span>${word}</span></label>`;
+  return [
+    state === "default" && kind === "string" && render("default"),
+    !required && render("null"),
+  ];
+}
+
+const SHOWN_CHARS = 600;
+
+function renderTooLong({ column, state }: RowField): Html {
+  const text = typeof state === "string" ? "" : state.text;
+  return html`<pre class="snippet" tabindex="0" id="value.${column.name}" aria-label="${column.name}"><bdi>${text.slice(0, SHOWN_CHARS)}…</bdi></pre><p class="hint">${text.length} characters: too long to be changed here.</p>`;
+}

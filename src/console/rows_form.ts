@@ -1,0 +1,133 @@
+/** The form of a row, new or not: its fields, what was refused at each of them, and what a reference may point to. @module */
+import { ConsoleRefused, SignInTooOld } from "../accounts/mod.ts";
+import type { NamedColumn } from "../dsl/mod.ts";
+import { TOKEN_FIELD } from "../identity/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { type Detail, Problem } from "../problem.ts";
+import type { Visit } from "./enter.ts";
+import { type Choice, renderFault, renderLink } from "./parts.ts";
+import type { Row } from "./rows_call.ts";
+import { type RowField, renderRowField } from "./rows_fields.ts";
+import { listRows } from "./rows_list.ts";
+import type { State } from "./rows_state.ts";
+import { type RowsTable, toRowPath, toTablePath } from "./rows_table.ts";
+
+/** What an endpoint refused, for the form that asked; a refusal of the visitor is none. */
+export function takeRefusal(error: unknown): Problem {
+  const isOfVisitor = error instanceof ConsoleRefused || error instanceof SignInTooOld;
+  if (!(error instanceof Problem) || isOfVisitor) throw error;
+  return error;
+}
+
+export type Faults = { of: ReadonlyMap<string, string[]>; others: string[] };
+
+/** The faults at each column; what this page found itself comes before what the endpoint made of it. */
+export function sortFaults(
+  { message, details = [] }: Problem,
+  { columns }: RowsTable["definition"],
+  own: readonly Detail[] = [],
+): Faults {
+  const names = new Set(columns.map(({ name }) => name));
+  const found = new Set(own.map(({ path }) => path));
+  const all = [...own, ...details.filter(({ path }) => !found.has(path))];
+  const of = new Map<string, string[]>();
+  const others: string[] = [];
+  for (const detail of all) {
+    const name = detail.path.split("/")[1] ?? "";
+    if (names.has(name)) of.set(name, [...(of.get(name) ?? []), detail.message]);
+    else others.push(detail.message);
+  }
+  return { of, others: all.length === 0 ? [message] : others };
+}
+
+export function renderFaults(title: string, { of, others }: Faults): Html {
+  const names = [...of.keys()];
+  return renderFault(title, [
+    ...others,
+    ...(names.length === 0 ? [] : [`Look at ${names.join(", ")}`]),
+  ]);
+}
+
+type FieldValues = {
+  states: ReadonlyMap<string, State>;
+  faults?: Faults | undefined;
+  now?: ReadonlyMap<string, string>;
+};
+
+/** Bytes that the values of a form take at most, as a browser sends them. */
+const ROOM = 80_000;
+
+/** A field for each column, as long as there is room in a form. */
+export async function makeFields(
+  visit: Visit,
+  table: RowsTable,
+  { states, faults, now }: FieldValues,
+): Promise<RowField[]> {
+  const targets = await readTargets(visit, table);
+  let room = ROOM;
+  return table.definition.columns.map((column): RowField => {
+    const state = states.get(column.name) ?? "null";
+    const text = typeof state === "string" ? "" : state.text;
+    const size = encodeURIComponent(text).length;
+    const isTooLong = size > room;
+    if (!isTooLong) room -= size;
+    return {
+      column,
+      state,
+      faults: faults?.of.get(column.name) ?? [],
+      now: now?.get(column.name),
+      targets: targets.get(column.table ?? ""),
+      target: toTarget(table, column, text),
+      isTooLong,
+    };
+  });
+}
+
+function toTarget({ slug }: RowsTable, { kind, table = "" }: NamedColumn, id: string) {
+  return kind === "ref" && id !== "" ? toRowPath(toTablePath(slug, table), id) : undefined;
+}
+
+const MOST_TARGET_TABLES = 5;
+const MOST_TARGETS = 100;
+const LABEL_CHARS = 60;
+
+/** The first rows of the tables that this one refers to; any other can be named by its id. */
+async function readTargets(
+  visit: Visit,
+  { slug, definition }: RowsTable,
+): Promise<ReadonlyMap<string, Choice[]>> {
+  const tables = new Set(definition.columns.flatMap(({ table }) => table ?? []));
+  const read = async (table: string): Promise<[string, Choice[]]> => {
+    const { rows } = await listRows(visit, { slug, table, limit: MOST_TARGETS, offset: 0 });
+    return [table, rows.map(({ row }) => ({ value: row.id, label: toLabel(row) }))];
+  };
+  const some = [...tables].slice(0, MOST_TARGET_TABLES);
+  return new Map(await Promise.all(some.map(read)));
+}
+
+/** What people know a row by: its first text. */
+function toLabel({ id, app_id, ...rest }: Row): string {
+  const text = Object.values(rest).find((value) => typeof value === "string" && value !== "");
+  return typeof text === "string" ? text.slice(0, LABEL_CHARS) : id;
+}
+
+export type RowForm = {
+  action: string;
+  hidden: Readonly<Record<string, string>>;
+  fields: readonly RowField[];
+  /** Below the fields: what the server makes. */
+  made?: Part;
+  button: string;
+  cancel: string;
+  deletion?: string;
+};
+
+export function renderRowForm({ token }: Visit, form: RowForm): Html {
+  const hidden = Object.entries({ ...form.hidden, [TOKEN_FIELD]: token });
+  return html`<form class="sheet act row-form" method="post" action="${form.action}" data-row-form data-unsaved>
+${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}
+${form.fields.map(renderRowField)}
+${form.made}
+<div class="act-buttons"><button class="button button-primary" type="submit">${form.button}</button>${renderLink("Cancel", form.cancel)}${form.deletion !== undefined && html`<span class="act-end">${renderLink("Delete", form.deletion, "danger")}</span>`}</div>
+</form>`;
+}

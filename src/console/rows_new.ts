@@ -1,0 +1,87 @@
+/** A new row. The form carries a key of its own, so that one that is sent twice makes one row. @module */
+import { answerSeeOther } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
+import type { Visit } from "./enter.ts";
+import { findTypingFaults, type TypedValue, toBody } from "./rows_body.ts";
+import { callRows, readRow } from "./rows_call.ts";
+import { makeFields, renderFaults, renderRowForm, sortFaults, takeRefusal } from "./rows_form.ts";
+import { answerDisabled } from "./rows_page.ts";
+import { readPlace, withPlace } from "./rows_place.ts";
+import { readState, type State, toFirstState, toMark } from "./rows_state.ts";
+import { answerRowsPage, type RowsTable, readRowsTable } from "./rows_table.ts";
+
+export async function answerNewRow(visit: Visit): Promise<Response> {
+  const table = await readRowsTable(visit);
+  if (table.isDisabled) return answerDisabled(table);
+  const states = table.definition.columns.map(
+    (column) => [column.name, toFirstState(column)] as const,
+  );
+  return await answerForm(visit, table, { states: new Map(states), key: visit.deps.makeId() });
+}
+
+export async function answerNewRowForm(visit: Visit): Promise<Response> {
+  const table = await readRowsTable(visit);
+  const { slug, path } = table;
+  const values = readValues(visit, table);
+  const key = visit.fields.get("create_key") ?? "";
+  try {
+    const { text } = await callRows(visit, {
+      slug,
+      method: "POST",
+      path: table.table,
+      headers: { "idempotency-key": key },
+      body: toBody(values),
+    });
+    return answerSeeOther(withPlace(path, readPlace(visit), { added: readRow(text).id }));
+  } catch (error) {
+    const problem = takeRefusal(error);
+    const isOther = problem.code === "idempotency_mismatch";
+    return await answerForm(visit, table, {
+      states: new Map(values.map(({ column, state }) => [column.name, state])),
+      key: isOther ? visit.deps.makeId() : key,
+      problem: isOther ? SENT_BEFORE : problem,
+      values,
+    });
+  }
+}
+
+const SENT_BEFORE = new Problem("idempotency_mismatch", {
+  message: "This form made a row already, with other values. Send it again to make another one",
+});
+
+function readValues({ fields }: Visit, { definition }: RowsTable): TypedValue[] {
+  return definition.columns.map((column) => {
+    const first = toFirstState(column);
+    const state = readState(column, fields, { first: toMark(first), isNew: true }) ?? first;
+    return { column, state };
+  });
+}
+
+type Shown = {
+  states: ReadonlyMap<string, State>;
+  key: string;
+  problem?: Problem;
+  values?: readonly TypedValue[];
+};
+
+async function answerForm(
+  visit: Visit,
+  table: RowsTable,
+  { states, key, problem, values = [] }: Shown,
+): Promise<Response> {
+  const place = readPlace(visit);
+  const faults = problem && sortFaults(problem, table.definition, findTypingFaults(values));
+  const form = renderRowForm(visit, {
+    action: withPlace(`${table.path}/new`, place),
+    hidden: { create_key: key },
+    fields: await makeFields(visit, table, { states, faults }),
+    button: "Add the row",
+    cancel: withPlace(table.path, place),
+  });
+  return answerRowsPage(table, {
+    title: "New row",
+    isAct: true,
+    body: [faults && renderFaults("The row was not added.", faults), form],
+    status: problem?.status ?? 200,
+  });
+}

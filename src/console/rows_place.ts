@@ -1,0 +1,28 @@
+/** Which rows a page shows, as its address says it: forms that were opened from it lead back there. @module */
+import { readParameters } from "../http/mod.ts";
+import type { Visit } from "./enter.ts";
+
+export const LIMITS = [25, 50, 100, 250] as const;
+const DEFAULT_LIMIT = 50;
+const MAX_OFFSET = 2_147_483_647;
+
+export type Place = { limit: number; offset: number };
+
+export function readPlace({ context }: Visit): Place {
+  const query = new Map(readParameters(context.query));
+  const limit = LIMITS.find((one) => String(one) === query.get("limit")) ?? DEFAULT_LIMIT;
+  // People count from one, the endpoints from zero.
+  const from = query.get("from") ?? "1";
+  const offset = /^\d{1,10}$/.test(from) ? Math.min(Math.max(Number(from) - 1, 0), MAX_OFFSET) : 0;
+  return { limit, offset };
+}
+
+/** An address with a place, and more. */
+export function withPlace(path: string, place: Place, more: Record<string, string> = {}): string {
+  const query = new URLSearchParams({
+    ...(place.offset === 0 ? {} : { from: String(place.offset + 1) }),
+    ...(place.limit === DEFAULT_LIMIT ? {} : { limit: String(place.limit) }),
+    ...more,
+  }).toString();
+  return query === "" ? path : `${path}?${query}`;
+}
