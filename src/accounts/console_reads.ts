@@ -76,39 +76,3 @@ export async function showConsoleApp(
 function toScopes(given: readonly Scope[]): Scope[] {
   return SCOPES.filter((scope) => given.includes(scope));
 }
-
-export type ConsoleAuditEntry = {
-  id: number;
-  at: string;
-  actor: string;
-  actorEmail: string | null;
-  action: string;
-  userId: string | null;
-  email: string | null;
-  app: string | null;
-  /** From which address. */
-  client: string | null;
-  /** As JSON, at most 4,000 characters of it. */
-  details: string;
-};
-export type AuditFilter = {
-  actor: string;
-  action: string;
-  app: string;
-  person: string;
-  /** Older than the entry with this id. */
-  before: number | undefined;
-  most: number;
-};
-
-/** The audit log, newest first; what is empty does not filter. */
-export async function listConsoleAudit(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { actor, action, app, person, before, most }: AuditFilter,
-): Promise<Shown<{ entries: ConsoleAuditEntry[] }>> {
-  return await readConsole(deps, cookies, {
-    name: "console_list_audit",
-    values: [actor, action, app, person, before ?? null, most],
-  });
-}

@@ -20,6 +20,12 @@ export {
   setTargetsByConsole,
 } from "./console_apps.ts";
 export {
+  type AuditFilter,
+  type ConsoleAuditEntry,
+  listConsoleAudit,
+  type ShownAudit,
+} from "./console_audit.ts";
+export {
   type ConsoleDeps,
   ConsoleRefused,
   type ShownCookies,
@@ -67,12 +73,9 @@ export {
   showConsolePush,
 } from "./console_pushes.ts";
 export {
-  type AuditFilter,
   type ConsoleApp,
-  type ConsoleAuditEntry,
   type ConsoleVisitor,
   listConsoleApps,
-  listConsoleAudit,
   type ShownApp,
   showConsoleApp,
 } from "./console_reads.ts";

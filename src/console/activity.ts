@@ -1,96 +1,131 @@
-/** The audit log, newest first: filtered by who, what, which app and whom, and paged. @module */
-import { type ConsoleAuditEntry, listConsoleAudit } from "../accounts/mod.ts";
+/** The audit log, newest first: of everything, or of one app; filtered, paged, and as CSV. @module */
+import { type ConsoleAuditEntry, listConsoleAudit, type ShownAudit } from "../accounts/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
+import { isObject } from "../std/is_object.ts";
+import { tryParseJson } from "../std/try_parse_json.ts";
+import { ACTION_WORDS } from "./action_words.ts";
+import { type ReadFilter, readFilter, renderFilter, toQuery } from "./activity_filter.ts";
+import { answerAppPage } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
-import { renderEmpty, renderTable, renderText, renderTextField, renderTime } from "./parts.ts";
-import { ACTIVITY, toAppPath } from "./paths.ts";
+import { renderEmpty, renderTable, renderText, renderTime } from "./parts.ts";
+import { ACTIVITY, toAppPath, toPersonPath } from "./paths.ts";
 
 const PAGE_ROWS = 50;
-const FILTERS = [
-  { name: "actor", label: "Who", hint: "address or “operator”" },
-  { name: "action", label: "Did what", hint: "such as issue_key" },
-  { name: "app", label: "App", hint: "its name" },
-  { name: "person", label: "To whom", hint: "address or id" },
-] as const;
-type Filter = Record<(typeof FILTERS)[number]["name"], string>;
+const DETAILS_CHARS = 4000;
 
-export async function answerActivity({ deps, cookies, context }: Visit): Promise<Response> {
-  const query = new Map(readParameters(context.query));
-  const read = (name: string) => (query.get(name) ?? "").trim().replaceAll("\0", "").slice(0, 254);
-  const filter: Filter = {
-    actor: read("actor"),
-    action: read("action"),
-    app: read("app"),
-    person: read("person"),
-  };
-  const before = read("before");
-  const { me, entries } = await listConsoleAudit(deps, cookies, {
-    ...filter,
-    before: /^\d{1,15}$/.test(before) ? Number(before) : undefined,
-    most: PAGE_ROWS + 1,
+export async function answerActivity(visit: Visit): Promise<Response> {
+  const { shown, body, status } = await readActivity(visit, undefined);
+  return answerConsolePage({ me: shown.me, entry: "Activity", title: "Activity", body, status });
+}
+
+/** @throws {Problem} unknown_app */
+export async function answerAppActivity(visit: Visit): Promise<Response> {
+  const slug = visit.context.params["app"] ?? "";
+  const { shown, body, status } = await readActivity(visit, slug);
+  const { me, app } = shown;
+  if (app === null) throw new Problem("unknown_app");
+  const isDisabled = app.disabledAt !== null;
+  return answerAppPage({ me, slug, isDisabled, tab: "Activity", body, status });
+}
+
+type Activity = { shown: ShownAudit; body: Part; status: number };
+
+async function readActivity(
+  { deps, cookies, context }: Visit,
+  app: string | undefined,
+): Promise<Activity> {
+  const wanted = readFilter(context.query, app);
+  const isReadable = wanted.faults.length === 0;
+  const shown = await listConsoleAudit(deps, cookies, {
+    ...wanted.filter,
+    before: readBefore(context.query),
+    most: isReadable ? PAGE_ROWS + 1 : 0,
+    detailsChars: DETAILS_CHARS,
   });
+  const body = [
+    renderFilter(wanted, app),
+    isReadable && renderPage(shown, wanted, { app, now: deps.now() }),
+  ];
+  return { shown, body, status: isReadable ? 200 : 422 };
+}
+
+function readBefore(query: string): number | undefined {
+  const before = new Map(readParameters(query)).get("before") ?? "";
+  return /^\d{1,15}$/.test(before) ? Number(before) : undefined;
+}
+
+function renderPage(
+  { entries }: ShownAudit,
+  { typed }: ReadFilter,
+  { app, now }: { app: string | undefined; now: number },
+): Part {
   const shown = entries.slice(0, PAGE_ROWS);
   const last = entries.length > PAGE_ROWS ? shown.at(-1)?.id : undefined;
-  return answerConsolePage({
-    me,
-    entry: "Activity",
-    title: "Activity",
-    body: [
-      renderFilter(filter),
-      shown.length === 0
-        ? renderEmpty("Nothing like that has happened.")
-        : renderEntries(shown, deps.now()),
-      last !== undefined && renderOlder(filter, last),
-    ],
+  const query = toQuery(app === undefined ? typed : { ...typed, app: "" }, {
+    before: String(last),
   });
+  return [
+    shown.length === 0
+      ? renderEmpty("Nothing like that has happened.")
+      : renderEntries(shown, { now, hasApp: app === undefined }),
+    html`<p class="act-buttons">${last !== undefined && html`<a class="button button-quiet" href="?${query}">Older</a>`}${shown.length > 0 && html`<a class="button button-quiet" href="${ACTIVITY}/csv?${toQuery(typed)}" download>Download as CSV</a>`}</p>`,
+  ];
 }
 
-function renderFilter(filter: Filter): Html {
-  return html`<form class="filter" method="get" action="${ACTIVITY}" role="search" aria-label="Filter">
-${FILTERS.map(({ name, label, hint }) => renderTextField({ name, label, hint, value: filter[name], maxLength: 254 }))}
-<div class="filter-buttons"><button class="button button-primary" type="submit">Filter</button><a class="button button-quiet" href="${ACTIVITY}">Clear</a></div>
-</form>`;
-}
-
-function renderOlder(filter: Filter, last: number): Html {
-  const query = new URLSearchParams({ ...filter, before: String(last) });
-  return html`<p><a class="button button-quiet" href="${ACTIVITY}?${query.toString()}">Older</a></p>`;
-}
-
-function renderEntries(entries: readonly ConsoleAuditEntry[], now: number): Html {
+function renderEntries(
+  entries: readonly ConsoleAuditEntry[],
+  { now, hasApp }: { now: number; hasApp: boolean },
+): Html {
+  const names = ["When", "Who", "Did what", ...(hasApp ? ["App"] : []), "To whom", "Details"];
   return renderTable(
     "Activity",
-    [
-      { name: "When" },
-      { name: "Who" },
-      { name: "Did what" },
-      { name: "App" },
-      { name: "To whom" },
-      { name: "Details" },
-    ],
+    names.map((name) => ({ name })),
     entries.map((entry): Part[] => [
       renderTime(entry.at, now),
-      renderPerson(entry.actorEmail ?? entry.actor),
-      html`<code class="act-name">${entry.action}</code>`,
-      entry.app === null ? "" : html`<a href="${toAppPath(entry.app)}">${entry.app}</a>`,
-      renderPerson(entry.email ?? entry.userId),
+      renderActor(entry),
+      html`<span class="did">${ACTION_WORDS[entry.action] ?? ""} <code class="act-name">${entry.action}</code></span>`,
+      ...(hasApp ? [renderApp(entry.app)] : []),
+      // What people do to themselves names them once.
+      entry.userId === entry.actor ? "" : renderPerson(entry.userId, entry.email),
       renderDetails(entry.details),
     ]),
   );
 }
 
-function renderPerson(name: string | null): Part {
-  return name === null ? "" : html`<span class="person">${renderText(name)}</span>`;
+function renderApp(slug: string | null): Part {
+  return slug !== null && html`<a href="${toAppPath(slug)}">${slug}</a>`;
+}
+
+/** Who, and under it from which address. */
+function renderActor({ actor, actorEmail, client }: ConsoleAuditEntry): Part {
+  const name = actorEmail === null ? renderText(actor) : renderPerson(actor, actorEmail);
+  return html`<span class="person">${name}${client !== null && html`<span class="row-note">from ${renderText(client)}</span>`}</span>`;
+}
+
+/** Of one who was deleted, only the id is left. */
+function renderPerson(id: string | null, email: string | null): Part {
+  if (id === null) return "";
+  return html`<span class="person">${email === null ? renderText(id) : html`<a href="${toPersonPath(id)}">${renderText(email)}</a>`}</span>`;
 }
 
 const SHORT_CHARS = 60;
 
-/** What changed, as it was noted; a long one opens. */
+/** What changed: its names and values, and with a click the whole as it was noted. */
 function renderDetails(details: string): Part {
   if (details === "{}") return "";
-  const short = details.length > SHORT_CHARS ? `${details.slice(0, SHORT_CHARS)}…` : details;
-  if (short === details) return html`<code><bdi>${details}</bdi></code>`;
-  return html`<details><summary><code><bdi>${short}</bdi></code></summary><pre class="list-details" tabindex="0"><code><bdi>${details}</bdi></code></pre></details>`;
+  const summary = toSummary(details);
+  const short = summary.length > SHORT_CHARS ? `${summary.slice(0, SHORT_CHARS)}…` : summary;
+  return html`<details><summary><bdi>${short}</bdi></summary><pre class="list-details" tabindex="0"><code><bdi>${details}</bdi></code></pre></details>`;
+}
+
+/** Without the marks of JSON; a text that was cut is none, and stays. */
+function toSummary(details: string): string {
+  const noted = tryParseJson(details);
+  if (!isObject(noted)) return details;
+  return Object.entries(noted)
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ");
 }

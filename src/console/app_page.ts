@@ -3,13 +3,13 @@ import type { ConsoleVisitor } from "../accounts/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerConsolePage } from "./frame.ts";
 import { renderLink, renderPill } from "./parts.ts";
-import { ACTIVITY, APPS, toAppPath, toAppTablesPath, toPushesPath } from "./paths.ts";
+import { APPS, toAppPath, toAppTablesPath, toPushesPath } from "./paths.ts";
 
 type AppPage = {
   me: ConsoleVisitor;
   slug: string;
   isDisabled: boolean;
-  tab: "Keys" | "People" | "Settings" | "Tables" | "Pushes";
+  tab: "Keys" | "People" | "Activity" | "Settings" | "Tables" | "Pushes";
   body: Part;
   status?: number;
 };
@@ -40,7 +40,7 @@ function renderTabs(slug: string, tab: string): Html {
     { name: "People", path: `${toAppPath(slug)}/people` },
     { name: "Tables", path: toAppTablesPath(slug) },
     { name: "Pushes", path: toPushesPath(slug) },
-    { name: "Activity", path: `${ACTIVITY}?${new URLSearchParams({ app: slug })}` },
+    { name: "Activity", path: `${toAppPath(slug)}/activity` },
     { name: "Settings", path: `${toAppPath(slug)}/settings` },
   ];
   return html`<nav class="tabs" aria-label="App">${tabs.map(({ name, path }) => html`<a href="${path}"${name === tab && html` aria-current="page"`}>${name}</a>`)}</nav>`;

@@ -1,7 +1,8 @@
 /** The Console's pages as a table. A page with a form is read and sent at one path, so that a sign-in can return to it. @module */
 import type { Route } from "../http/mod.ts";
 import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "../identity/mod.ts";
-import { answerActivity } from "./activity.ts";
+import { answerActivity, answerAppActivity } from "./activity.ts";
+import { answerActivityCsv } from "./activity_csv.ts";
 import { answerAddPerson, answerAddPersonForm, answerAppPeople } from "./app_people.ts";
 import { answerAppTables } from "./app_tables.ts";
 import { answerApps } from "./apps.ts";
@@ -80,7 +81,9 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(SHARED_TABLE, { show: answerTable }),
   ...page(`${SHARED_TABLE}/transfer`, { show: answerTransfer, take: answerTransferForm }),
   ...page(`${SHARED_TABLE}/drop`, { show: answerDrop, take: answerDropForm }),
+  ...page(`${APP}/activity`, { show: answerAppActivity }),
   ...page(`${CONSOLE_PATH}/activity`, { show: answerActivity }),
+  ...page(`${CONSOLE_PATH}/activity/csv`, { show: answerActivityCsv }),
   { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignIn },
   { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: answerConsoleSignInForm },
 ];

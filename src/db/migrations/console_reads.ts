@@ -61,24 +61,4 @@ ${defineConsoleFunction({
         case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'active' end as status
       from rowhouse.api_keys where app_id = app.id order by created_at desc limit 500) as listed));`,
 })}
--- The audit log, newest first, before an entry; what is empty does not filter. An actor is a word, an id or an address; a
--- person an address or an id, which is all that is left of one who was deleted.
-${defineConsoleFunction({
-  name: "console_list_audit",
-  takes:
-    "of_actor text, of_action text, of_app text, of_person text, before_id bigint, most integer",
-  returns: "jsonb",
-  declares: `actor_id text := (select id::text from rowhouse.users where email = lower(of_actor));
-  person_id text := coalesce((select id::text from rowhouse.users where email = lower(of_person)), of_person);`,
-  body: `return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
-    'entries', (select coalesce(jsonb_agg(to_jsonb(entry) order by entry.id desc), '[]') from (
-      select audit.id, at, actor, (select email from rowhouse.users where users.id::text = actor) as "actorEmail",
-        action, user_id as "userId", users.email, app, client, left(details::text, 4000) as details
-      from rowhouse.audit left join rowhouse.users on users.id = audit.user_id
-      where (before_id is null or audit.id < before_id)
-        and (of_actor = '' or actor in (of_actor, actor_id))
-        and (of_action = '' or action = of_action)
-        and (of_app = '' or app = of_app)
-        and (of_person = '' or user_id::text = person_id)
-      order by audit.id desc limit most) as entry));`,
-})}`;
+`;

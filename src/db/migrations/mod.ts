@@ -11,6 +11,7 @@ import { APP_LIFE } from "./app_life.ts";
 import { APPS } from "./apps.ts";
 import { CONSOLE } from "./console.ts";
 import { CONSOLE_ACTS } from "./console_acts.ts";
+import { CONSOLE_AUDIT } from "./console_audit.ts";
 import { CONSOLE_HOME } from "./console_home.ts";
 import { CONSOLE_PEOPLE } from "./console_people.ts";
 import { CONSOLE_READS } from "./console_reads.ts";
@@ -58,6 +59,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       APP_DELETION,
       CONSOLE_READS,
       CONSOLE_HOME,
+      CONSOLE_AUDIT,
       CONSOLE_ACTS,
       CONSOLE_PEOPLE,
       CONSOLE_ROWS,

@@ -96,7 +96,7 @@ create table rowhouse.audit (
   -- From which address, where a browser did it: who proves a browser's cookies says it for the rest of the statement.
   client text default nullif(current_setting('rowhouse.client', true), '')
 );
-create index audit__user_id__idx on rowhouse.audit (user_id);
+create index audit__user_id__id__idx on rowhouse.audit (user_id, id);
 create index audit__at__idx on rowhouse.audit (at);
 grant insert (actor, action, user_id, app, details) on rowhouse.audit to rowhouse_service, rowhouse_identity;
 create function rowhouse.refuse_change() returns trigger language plpgsql

@@ -112,7 +112,7 @@ const LASTING = [
   "console_list_requests(WHO, '', '', 9)",
   "console_list_apps(WHO, '', '', 9)",
   "console_show_app(WHO, 'APP')",
-  "console_list_audit(WHO, '', '', '', '', null, 9)",
+  "console_list_audit(WHO, '', '', '', '', null, null, null, 9, 9)",
   "console_describe_app(WHO, 'APP')",
   "console_show_rows(WHO, 'APP', 'todos')",
   "console_open_rows(WHO, 'APP', '0000000000000002', sha256('z'), array['data:read'], 'rows')",

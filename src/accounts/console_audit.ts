@@ -1,0 +1,67 @@
+/** The audit log as the Console shows it: filtered, newest first, a page at a time. @module */
+import { type ConsoleDeps, readConsole, type ShownCookies } from "./console_call.ts";
+import type { Shown } from "./console_reads.ts";
+
+export type ConsoleAuditEntry = {
+  id: number;
+  at: string;
+  /** A person's id, or a word such as `operator`. */
+  actor: string;
+  actorEmail: string | null;
+  action: string;
+  userId: string | null;
+  email: string | null;
+  app: string | null;
+  /** From which address. */
+  client: string | null;
+  /** As JSON, cut. */
+  details: string;
+};
+
+/** What is empty or `undefined` does not filter. */
+export type AuditFilter = {
+  actor: string;
+  action: string;
+  app: string;
+  person: string;
+  /** From this time on, and before that one; in ISO 8601. */
+  from: string | undefined;
+  until: string | undefined;
+};
+
+export type AuditPage = {
+  /** Older than the entry with this id. */
+  before: number | undefined;
+  most: number;
+  /** How many characters of the details. */
+  detailsChars: number;
+};
+
+export type ShownAudit = Shown<{
+  /** The app that is asked for, if there is one. */
+  app: { disabledAt: string | null } | null;
+  entries: ConsoleAuditEntry[];
+}>;
+
+export async function listConsoleAudit(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  filter: AuditFilter & AuditPage,
+): Promise<ShownAudit> {
+  const { actor, action, app, person, from, until, before, most, detailsChars } = filter;
+  return await readConsole(deps, cookies, {
+    name: "console_list_audit",
+    values: [
+      actor,
+      action,
+      app,
+      person,
+      from ?? null,
+      until ?? null,
+      before ?? null,
+      most,
+      detailsChars,
+    ],
+    passed: "$5, $6, $7, $8, $9::text::timestamptz, $10::text::timestamptz, $11, $12, $13",
+  });
+}

@@ -1,0 +1,76 @@
+/** What the pages of the audit log are asked for: who, what, which app, whom, from when to when. @module */
+import type { AuditFilter } from "../accounts/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { ACTION_WORDS } from "./action_words.ts";
+import { renderFault, renderSelect, renderTextField } from "./parts.ts";
+import { ACTIVITY, toAppPath } from "./paths.ts";
+
+const NAMES = ["actor", "action", "app", "person", "from", "to"] as const;
+type Name = (typeof NAMES)[number];
+/** As it was typed, for the form and for links. */
+export type Typed = Record<Name, string>;
+export type ReadFilter = { typed: Typed; filter: AuditFilter; faults: string[] };
+
+/** `app` is that of an app's own page. */
+export function readFilter(query: string, app: string | undefined): ReadFilter {
+  const given = new Map(readParameters(query));
+  const read = (name: Name) =>
+    (given.get(name) ?? "").trim().replaceAll("\0", "").slice(0, MAX_CHARS);
+  const typed = Object.fromEntries(NAMES.map((name) => [name, read(name)])) as Typed;
+  if (app !== undefined) typed.app = app;
+  const { from: typedFrom, to: typedTo, ...filter } = typed;
+  const [from, until] = [readDay(typedFrom, 0), readDay(typedTo, 1)];
+  const faults = [
+    typedFrom !== "" &&
+      from === undefined &&
+      `From must be a day, such as 2026-01-31, not ${typedFrom}`,
+    typedTo !== "" && until === undefined && `To must be a day, such as 2026-01-31, not ${typedTo}`,
+  ].filter((fault) => fault !== false);
+  return { typed, filter: { ...filter, from, until }, faults };
+}
+
+const MAX_CHARS = 254;
+const DAY_MS = 86_400_000;
+
+/** The beginning of a day, or of a later one, in UTC. */
+function readDay(text: string, later: number): string | undefined {
+  if (!/^[12]\d{3}-\d{2}-\d{2}$/.test(text)) return undefined;
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  // The 31st of a shorter month would be another day.
+  if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text)) return undefined;
+  return new Date(ms + later * DAY_MS).toISOString();
+}
+
+/** The same filter as a query; of an app's own page without its app. */
+export function toQuery(typed: Typed, more: Record<string, string> = {}): string {
+  const all = Object.entries({ ...typed, ...more }).filter(([, value]) => value !== "");
+  return new URLSearchParams(all).toString();
+}
+
+export function renderFilter({ typed, faults }: ReadFilter, app: string | undefined): Part {
+  const path = app === undefined ? ACTIVITY : `${toAppPath(app)}/activity`;
+  return [
+    faults.length > 0 && renderFault("This cannot be looked for.", faults),
+    html`<form class="filter" method="get" action="${path}" role="search" aria-label="Filter">
+${renderTextField({ name: "actor", label: "Who", hint: "address or “operator”", value: typed.actor, maxLength: MAX_CHARS })}
+${renderActions(typed.action)}
+${app === undefined && renderTextField({ name: "app", label: "App", hint: "its name", value: typed.app, maxLength: MAX_CHARS })}
+${renderTextField({ name: "person", label: "To whom", hint: "address or id", value: typed.person, maxLength: MAX_CHARS })}
+${renderDay("from", "From", typed.from)}
+${renderDay("to", "To", typed.to)}
+<div class="filter-buttons"><button class="button button-primary" type="submit">Filter</button><a class="button button-quiet" href="${path}">Clear</a></div>
+</form>`,
+  ];
+}
+
+function renderActions(chosen: string): Html {
+  const known = Object.entries(ACTION_WORDS).map(([value, label]) => ({ value, label }));
+  const other = chosen === "" || chosen in ACTION_WORDS ? [] : [{ value: chosen, label: chosen }];
+  const choices = [{ value: "", label: "anything" }, ...other, ...known];
+  return renderSelect({ name: "action", label: "Did what", choices, value: chosen });
+}
+
+function renderDay(name: string, label: string, value: string): Html {
+  return html`<div class="field"><label for="${name}">${label}</label><p class="hint" id="${name}-hint">day, in UTC</p><input type="date" id="${name}" name="${name}" value="${value}" aria-describedby="${name}-hint"></div>`;
+}

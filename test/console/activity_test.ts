@@ -1,0 +1,140 @@
+/** The audit log in the Console: each filter, an app's own page, from where, and as CSV, page by page and inert. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let admin: Person;
+let jar: Jar;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  admin = await makePerson(service, { consoleRole: "admin" });
+  jar = await signInAs(service, admin);
+  app = await service.makeApp();
+  // One of each kind, days apart and later than all others, and many of one.
+  await service.service.admin.message(`
+    insert into rowhouse.audit (at, actor, action, user_id, app, details, client) values
+      ('2030-03-01T23:59:59Z', 'operator', 'test_first', null, '${app.slug}', '{}', null),
+      ('2030-03-02T00:00:00Z', '${admin.id}', 'test_second', null, 'other', '{"n": "=1+1"}', '192.0.2.7'),
+      ('2030-03-03T12:00:00Z', '=cmd()', 'test_third', '${admin.id}', null, '{"a": "<script>x</script>"}', null);
+    insert into rowhouse.audit (at, actor, action, details) select '2031-01-01'::timestamptz, 'operator', 'test_many',
+      jsonb_build_object('n', n) from generate_series(1, 2500) as n; select 1`);
+});
+afterAll(() => service.close());
+
+const show = async (path: string) => await visit(service, jar, path);
+const toCodes = (page: string) =>
+  [...page.matchAll(/class="act-name">(test_\w+)</g)].map(([, code]) => code);
+
+test.each([
+  { name: "an app", query: () => `app=${app.slug}`, want: ["test_first"] },
+  {
+    name: "an actor's address",
+    query: () => `actor=${admin.email.toUpperCase()}`,
+    want: ["test_second"],
+  },
+  {
+    name: "an actor's word",
+    query: () => "actor=operator&from=2030-01-01&to=2030-12-31",
+    want: ["test_first"],
+  },
+  { name: "an action", query: () => "action=test_third", want: ["test_third"] },
+  {
+    name: "a person's address",
+    query: () => `person=${admin.email}`,
+    want: ["test_third"],
+  },
+  { name: "a person's id", query: () => `person=${admin.id}`, want: ["test_third"] },
+  { name: "no such person", query: () => "person=nobody", want: [] },
+  { name: "a day", query: () => "from=2030-03-02&to=2030-03-02", want: ["test_second"] },
+  { name: "until a day", query: () => "to=2030-03-02", want: ["test_second", "test_first"] },
+  { name: "from a day on", query: () => "from=2030-03-03&to=2030-03-31", want: ["test_third"] },
+] as { name: string; query: () => string; want: string[] }[])(
+  "filtered by $name",
+  async ({ query, want }) => {
+    const page = await show(`/console/activity?${query()}`);
+    expect(page.status).toBe(200);
+    expect(toCodes(page.text)).toEqual(want);
+  },
+);
+
+test("what is no day is refused, every fault at once, and what was typed stays", async () => {
+  const page = await show("/console/activity?from=2030-02-30&to=yesterday&app=kept-app");
+  expect(page.status).toBe(422);
+  for (const text of ["From must be a day", "To must be a day", 'value="kept-app"'])
+    expect(page.text).toContain(text);
+  expect((await show("/console/activity/csv?from=2030-02-30")).status).toBe(400);
+});
+
+test("entries have words beside their codes, links to people, and the address they came from", async () => {
+  const page = await show(`/console/activity?actor=${admin.id}`);
+  expect(page.text).toContain('signed in <code class="act-name">sign_in</code>');
+  expect(page.text).toContain(`href="/console/people/${admin.id}"`);
+  expect(page.text).toContain("from <bdi>192.0.2.7</bdi>");
+  expect(page.text).toContain("from <bdi>127.0.0.1</bdi>");
+});
+
+test("an app's own page has its entries alone, pages on, and is not found for no app", async () => {
+  const page = await show(`/console/apps/${app.slug}/activity`);
+  expect(toCodes(page.text)).toEqual(["test_first"]);
+  expect(page.text).toContain(`/console/activity/csv?app=${app.slug}"`);
+  expect((await show("/console/apps/no-such-app/activity")).status).toBe(404);
+  const many = await show("/console/activity?action=test_many");
+  const older = /href="(\?[^"]+before=\d+)"/.exec(many.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+  const next = await show(`/console/activity${older}`);
+  expect(next.text).toContain("{&quot;n&quot;: 2450}");
+  expect(next.text).not.toContain("{&quot;n&quot;: 2451}");
+});
+
+test("CSV has every entry of the filter, of more than one page, newest first", async () => {
+  const answer = await show("/console/activity/csv?action=test_many");
+  expect(answer.headers.get("content-type")).toBe("text/csv; charset=utf-8");
+  expect(answer.headers.get("content-disposition")).toMatch(
+    /^attachment; filename="rowhouse-activity-[\d-]{10}\.csv"$/,
+  );
+  const [head, ...lines] = answer.text.trimEnd().split("\r\n");
+  expect(head).toBe("id,at,actor,actor_email,action,app,user_id,user_email,client,details");
+  const numbers = lines.map((line) => Number(/""n"": (\d+)/.exec(line)?.[1]));
+  expect(numbers).toEqual(Array.from({ length: 2500 }, (_, place) => 2500 - place));
+});
+
+test("CSV calculates nothing, and is for administrators alone", async () => {
+  const { text } = await show(`/console/activity/csv?person=${admin.id}&action=test_third`);
+  expect(text).toContain(
+    `,'=cmd(),,test_third,,${admin.id},${admin.email},,"{""a"": ""<script>x</script>""}"\r\n`,
+  );
+  const anonymous = await visit(service, new Map(), "/console/activity/csv");
+  expect([anonymous.status, anonymous.text]).toEqual([303, ""]);
+  const member = await signInAs(service, await makePerson(service, { app }));
+  const refused = await visit(service, member, "/console/activity/csv");
+  expect([refused.status, refused.text.includes("test_")]).toEqual([403, false]);
+});
+
+test("a session that ends while CSV is sent cuts it off: nobody takes a part for the whole", async () => {
+  await service.service.admin.message(`
+    insert into rowhouse.audit (actor, action, details) select 'operator', 'test_long', jsonb_build_object('x', repeat('x', 3000))
+    from generate_series(1, 6000) as n; select 1`);
+  const mine = await signInAs(service, admin);
+  const cookie = [...mine].map(([name, value]) => `${name}=${value}`).join("; ");
+  const response = await fetch(`${service.url}/console/activity/csv?action=test_long`, {
+    headers: { cookie },
+  });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  await service.service.admin.query("delete from rowhouse.sessions", [], {
+    retry: "safe",
+    queue: SERVICE_QUEUE,
+  });
+  const drain = async () => {
+    while ((await reader?.read())?.done === false);
+  };
+  expect(
+    await drain().then(
+      () => "whole",
+      () => "cut off",
+    ),
+  ).toBe("cut off");
+  jar = await signInAs(service, admin);
+});
