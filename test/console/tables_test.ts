@@ -289,7 +289,7 @@ test("what is sensitive asks for the password ten minutes after the sign-in, and
     told: name,
   };
   await write(
-    `update rowhouse.sessions set created_at = now() - interval '10 minutes' where user_id = '${admin.id}'`,
+    `update rowhouse.sessions set proven_at = now() - interval '10 minutes' where user_id = '${admin.id}'`,
   );
   for (const path of paths) {
     const to = `/console/sign-in?${new URLSearchParams({ to: path })}`;
