@@ -186,8 +186,9 @@ export {
   type LinkOutcome,
   linkInvited,
   linkOwnProvider,
-  listLinks,
+  type OwnLinks,
   type ProviderPerson,
+  readOwnLinks,
   type Subject,
   unlinkOwnProvider,
 } from "./provider_links.ts";

@@ -12,7 +12,7 @@ import {
   isDigestOf,
   toStoredDigest,
 } from "./identity_secrets.ts";
-import { callOwn, type ShownByVisitor } from "./own_account.ts";
+import { callOwn, type OwnAccount, type ShownByVisitor } from "./own_account.ts";
 
 /** An account at a provider, as the provider's token says it. */
 export type Subject = { issuer: string; subject: string };
@@ -157,12 +157,27 @@ export async function unlinkOwnProvider(
   return row?.outcome ?? "last";
 }
 
-/** The issuers to whose accounts a person is linked. */
-export async function listLinks({ db }: { db: Database }, userId: string): Promise<string[]> {
-  const rows = await db.query<{ issuer: string }>(
-    "select issuer from rowhouse.provider_links where user_id = $1 order by issuer",
-    [userId],
+export type OwnLinks = {
+  /** When, by issuer. */
+  linkedAt: ReadonlyMap<string, string>;
+  /** Whether the session may link another: the database decides again when it does. */
+  isFresh: boolean;
+};
+
+/** The links of whoever has read the own account. */
+export async function readOwnLinks(
+  { db }: { db: Database },
+  { id, sessions }: Pick<OwnAccount, "id" | "sessions">,
+): Promise<OwnLinks> {
+  const own = sessions.find(({ isOwn }) => isOwn);
+  const [row] = await db.query<{ links: string; is_fresh: boolean }>(
+    `select (select coalesce(json_agg(json_build_array(issuer, linked_at) order by issuer), '[]')::text
+        from rowhouse.provider_links where user_id = $1) as links,
+      exists (select from rowhouse.sessions where id = $2 and user_id = $1
+        and proven_at > clock_timestamp() - interval '10 minutes') as is_fresh`,
+    [id, own?.id ?? ""],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
-  return rows.map(({ issuer }) => issuer);
+  const linked = JSON.parse(row?.links ?? "[]") as [issuer: string, at: string][];
+  return { linkedAt: new Map(linked), isFresh: row?.is_fresh === true };
 }

@@ -10,13 +10,20 @@ import { answerPage, answerSeeOther, type Html, html, type Part } from "../pages
 import { readPageCookies } from "./cookies.ts";
 import { checkForm, toSessionToken } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
-import { ACCOUNT_PASSWORD_PATH, ACCOUNT_PATH, ACCOUNT_SESSIONS_PATH, LOGIN_PATH } from "./paths.ts";
+import {
+  ACCOUNT_PASSWORD_PATH,
+  ACCOUNT_PATH,
+  ACCOUNT_PROVIDERS_PATH,
+  ACCOUNT_SESSIONS_PATH,
+  LOGIN_PATH,
+} from "./paths.ts";
 
 /** A page of a person's own is a line here and one in page_routes.ts. */
 const TABS = [
   { name: "Apps", path: LOGIN_PATH },
   { name: "Profile", path: ACCOUNT_PATH },
   { name: "Password", path: ACCOUNT_PASSWORD_PATH },
+  { name: "Linked accounts", path: ACCOUNT_PROVIDERS_PATH },
   { name: "Sessions", path: ACCOUNT_SESSIONS_PATH },
 ] as const;
 export type TabName = (typeof TABS)[number]["name"];
@@ -63,13 +70,22 @@ export type AccountPage = {
   headers?: Record<string, string>;
 };
 
-export function answerAccountPage({ tab, title, body, ...options }: AccountPage): Response {
-  const framed = html`${renderTabs(tab)}
+export function answerAccountPage(
+  deps: TabDeps,
+  { tab, title, body, ...options }: AccountPage,
+): Response {
+  const framed = html`${renderTabs(deps, tab)}
 <h1>${title}</h1>
 ${body}`;
   return answerPage({ title, body: framed, width: "wide", scripts: ["page"] }, options);
 }
 
-export function renderTabs(chosen: TabName): Html {
-  return html`<nav class="tabs" aria-label="Your account">${TABS.map(({ name, path }) => html`<a href="${path}"${name === chosen && html` aria-current="page"`}>${name}</a>`)}</nav>`;
+type TabDeps = Pick<PageDeps, "providers">;
+
+export function renderTabs({ providers }: TabDeps, chosen: TabName): Html {
+  // Without a provider there is nothing to link.
+  const tabs = TABS.filter(
+    ({ path }) => path !== ACCOUNT_PROVIDERS_PATH || providers.list.length > 0,
+  );
+  return html`<nav class="tabs" aria-label="Your account">${tabs.map(({ name, path }) => html`<a href="${path}"${name === chosen && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 }

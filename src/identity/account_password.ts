@@ -97,7 +97,7 @@ function answerWrong(visit: OwnVisit): Response {
 const NO_FAULTS: Faults = { present: [], password: [], again: [] };
 
 function answerForm(
-  { account, token }: OwnVisit,
+  { deps, account, token }: OwnVisit,
   { status, headers, notice, faults = NO_FAULTS }: Trouble,
   isChanged = false,
 ): Response {
@@ -129,7 +129,7 @@ function answerForm(
     token: { name: TOKEN_FIELD, value: token },
     fields,
   };
-  return answerAccountPage({
+  return answerAccountPage(deps, {
     tab: "Password",
     title: "Password",
     status,

@@ -10,11 +10,11 @@ const SAVED = `${ACCOUNT_PATH}?saved=yes`;
 
 type Faults = { name: string[]; picture: string[] };
 
-export function answerProfile({ account, context, token }: OwnVisit): Response {
+export function answerProfile({ deps, account, context, token }: OwnVisit): Response {
   const { displayName, avatarUrl } = account;
   const typed = { name: displayName ?? "", picture: avatarUrl ?? "" };
   const isSaved = context.query === "saved=yes";
-  return answerForm({ typed, token, isSaved, faults: { name: [], picture: [] } });
+  return answerForm(deps, { typed, token, isSaved, faults: { name: [], picture: [] } });
 }
 
 export async function answerProfileForm(visit: OwnVisit): Promise<Response> {
@@ -25,7 +25,7 @@ export async function answerProfileForm(visit: OwnVisit): Promise<Response> {
   };
   const faults = { name: findNameFaults(typed.name), picture: findPictureFaults(typed.picture) };
   if (faults.name.length + faults.picture.length > 0)
-    return answerForm({ typed, token, isSaved: false, faults });
+    return answerForm(deps, { typed, token, isSaved: false, faults });
   await changeOwnProfile(deps, shown, {
     displayName: typed.name === "" ? null : typed.name,
     avatarUrl: typed.picture === "" ? null : new URL(typed.picture).href,
@@ -60,7 +60,7 @@ type State = {
   faults: Faults;
 };
 
-function answerForm({ typed, token, isSaved, faults }: State): Response {
+function answerForm(deps: OwnVisit["deps"], { typed, token, isSaved, faults }: State): Response {
   const isRefused = faults.name.length + faults.picture.length > 0;
   const fields = [
     renderField({
@@ -88,7 +88,7 @@ function answerForm({ typed, token, isSaved, faults }: State): Response {
     }),
   ];
   const form = { action: ACCOUNT_PATH, token: { name: TOKEN_FIELD, value: token }, fields };
-  return answerAccountPage({
+  return answerAccountPage(deps, {
     tab: "Profile",
     title: "Profile",
     status: isRefused ? 422 : 200,

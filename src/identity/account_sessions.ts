@@ -24,7 +24,7 @@ export function answerSessions({ deps, account, context, token }: OwnVisit): Res
   const others = sessions.filter(({ isOwn }) => !isOwn);
   const now = deps.now();
   const remark = REMARKS.get(context.query);
-  return answerAccountPage({
+  return answerAccountPage(deps, {
     tab: "Sessions",
     title: "Sessions",
     body: html`<p class="lead">Where you are signed in. End what you do not recognise, then change your password.</p>

@@ -2,7 +2,7 @@
 import {
   endSessions,
   endSessionsEverywhere,
-  type PageSession,
+  type Visitor,
   type VisitorApp,
 } from "../accounts/mod.ts";
 import { type RequestContext, readCookies, readForm } from "../http/mod.ts";
@@ -27,10 +27,14 @@ const REMARKS: ReadonlyMap<string | null, string> = new Map([
 export async function answerLogin(deps: PageDeps, context: RequestContext): Promise<Response> {
   const session = await readSessionOfPage(deps, context);
   if (session.visitor !== undefined)
-    return answerAccount(session.visitor, session.apps, {
-      token: toSessionToken(context.request),
-      hasConsole: deps.hasConsole && session.visitor.isAdministrator,
-    });
+    return answerAccount(
+      deps,
+      { visitor: session.visitor, apps: session.apps },
+      {
+        token: toSessionToken(context.request),
+        hasConsole: deps.hasConsole && session.visitor.isAdministrator,
+      },
+    );
   return answerSignInForm(deps, context, {
     ...OWN_TARGET,
     isConflict: session.isConflict,
@@ -63,12 +67,14 @@ export async function answerSignOut(
   });
 }
 
+type SignedIn = { visitor: Visitor; apps: readonly VisitorApp[] };
+
 function answerAccount(
-  { email, displayName }: NonNullable<PageSession["visitor"]>,
-  apps: readonly VisitorApp[],
+  deps: PageDeps,
+  { visitor: { email, displayName }, apps }: SignedIn,
   { token, hasConsole }: { token: string; hasConsole: boolean },
 ): Response {
-  const body = html`${renderTabs("Apps")}
+  const body = html`${renderTabs(deps, "Apps")}
 <h1>${displayName === null ? "You are signed in" : `Hello, ${displayName}`}</h1>
 <p class="lead">Signed in as <strong>${email}</strong></p>
 <h2>Your apps</h2>

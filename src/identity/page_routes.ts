@@ -4,6 +4,7 @@ import { answerSeeOther, assetRoutes } from "../pages/mod.ts";
 import { enterAccount } from "./account_page.ts";
 import { answerPassword, answerPasswordForm } from "./account_password.ts";
 import { answerProfile, answerProfileForm } from "./account_profile.ts";
+import { answerLinks, answerLinksForm } from "./account_providers.ts";
 import { answerSessions, answerSessionsForm } from "./account_sessions.ts";
 import { answerAuthorize, answerAuthorizeForm } from "./authorize.ts";
 import { answerLogin, answerLoginForm, answerSignOut } from "./login.ts";
@@ -11,6 +12,7 @@ import type { PageDeps } from "./page_deps.ts";
 import {
   ACCOUNT_PASSWORD_PATH,
   ACCOUNT_PATH,
+  ACCOUNT_PROVIDERS_PATH,
   ACCOUNT_SESSIONS_PATH,
   AUTHORIZE_PATH,
   LOGIN_PATH,
@@ -31,6 +33,7 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
   { method: "POST", path: LOGIN_PATH, access: "open", handle: answerLoginForm },
   ...own(ACCOUNT_PATH, { show: answerProfile, take: answerProfileForm }),
   ...own(ACCOUNT_PASSWORD_PATH, { show: answerPassword, take: answerPasswordForm }),
+  ...own(ACCOUNT_PROVIDERS_PATH, { show: answerLinks, take: answerLinksForm }),
   ...own(ACCOUNT_SESSIONS_PATH, { show: answerSessions, take: answerSessionsForm }),
   { method: "POST", path: SIGN_OUT_PATH, access: "open", handle: answerSignOut },
   { method: "GET", path: SET_PASSWORD_PATH, access: "open", handle: answerSetPassword },

@@ -9,6 +9,8 @@ export const AUTHORIZE_PATH = "/authorize";
 export const LOGIN_PATH = "/login";
 export const ACCOUNT_PATH = "/account";
 export const ACCOUNT_PASSWORD_PATH = `${ACCOUNT_PATH}/password`;
+/** The accounts at providers with which a person may sign in. */
+export const ACCOUNT_PROVIDERS_PATH = `${ACCOUNT_PATH}/linked`;
 export const ACCOUNT_SESSIONS_PATH = `${ACCOUNT_PATH}/sessions`;
 export const SIGN_OUT_PATH = "/sign-out";
 export const SET_PASSWORD_PATH = "/set-password";

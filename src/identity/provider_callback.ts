@@ -8,7 +8,9 @@ import {
   beginProviderSignIn,
   finishProviderSignIn,
   type Linked,
+  linkOwnProvider,
   makeSession,
+  NotSignedIn,
   noteRefusedSignIn,
   toDeviceText,
 } from "../accounts/mod.ts";
@@ -27,7 +29,7 @@ import {
   type ProviderRefusal,
 } from "./provider_pages.ts";
 import { findPerson } from "./provider_person.ts";
-import { checkReturnTo } from "./provider_return.ts";
+import { checkReturnTo, needsFresh } from "./provider_return.ts";
 import { findProvider, toCallback } from "./provider_start.ts";
 import { clearState, type ProviderState, readState } from "./provider_state.ts";
 import { CLOCK_TOLERANCE_S, type Provider } from "./providers.ts";
@@ -79,13 +81,36 @@ async function signInAs(
   arrival: Arrival & { signed: Signed },
 ): Promise<Response> {
   const { provider, state, signed, location } = arrival;
-  if (state.returnTo.kind === "console" && !isFresh(signed, state))
+  if (state.linkUserId !== undefined)
+    return await linkAs(deps, context, { ...arrival, linkUserId: state.linkUserId });
+  if (needsFresh(state.returnTo) && !isFresh(signed, state))
     return await refuse(deps, arrival, { refusal: "not_fresh" });
   const found = await findPerson(deps, provider.settings, signed);
   if ("refusal" in found) return await refuse(deps, arrival, found);
   const cookies = await startSession(deps, context, { ...arrival, linked: found.linked });
   if (cookies === undefined) return await refuse(deps, arrival, { refusal: "unlinked" });
   return answerSeeOther(location, { cookies: [...cookies, clearState()] });
+}
+
+/** Links the account to the person who started it, and who must still be signed in. */
+async function linkAs(
+  deps: PageDeps,
+  { request, address }: RequestContext,
+  arrival: Arrival & { signed: Signed; linkUserId: string },
+): Promise<Response> {
+  const { provider, signed, linkUserId: userId, location } = arrival;
+  const outcome = await linkOwnProvider(
+    { ...deps, sessionIdleS: deps.identity.sessionIdleS },
+    { ...readPageCookies(request, deps.identitySecrets), from: address },
+    { issuer: signed.issuer, subject: signed.subject, userId, provider: provider.settings.name },
+  ).catch(toNobody);
+  if (outcome !== "done") return await refuse(deps, arrival, { refusal: outcome, userId });
+  return answerSeeOther(`${location}?done=link`, { cookies: [clearState()] });
+}
+
+function toNobody(error: unknown): "nobody" {
+  if (error instanceof NotSignedIn) return "nobody";
+  throw error;
 }
 
 /** Whether the person proved it after this sign-in was started. */

@@ -44,6 +44,26 @@ export const PROVIDER_WORDS = {
     title: "You have no account here with this sign-in",
     text: `Nobody here is linked to your account at ${label}. If you have an account, sign in the way you have so far, and link ${label} on your account page. If you have none, ask an administrator to invite you.`,
   }),
+  taken: (label: string) => ({
+    status: 403,
+    title: "It was not linked",
+    text: `Somebody else here is linked to this account at ${label}. Sign out there and choose another one; if it is yours, ask an administrator.`,
+  }),
+  another: (label: string) => ({
+    status: 403,
+    title: "It was not linked",
+    text: `You are linked to another account at ${label}. Unlink that one first.`,
+  }),
+  too_old: () => ({
+    status: 403,
+    title: "It was not linked",
+    text: "Your sign-in here was more than 10 minutes ago. Sign out and in again, then link it.",
+  }),
+  nobody: () => ({
+    status: 403,
+    title: "It was not linked",
+    text: "You are not signed in here any more as who you were when you started.",
+  }),
   disabled: () => ({
     status: 403,
     title: "Your account is disabled",
@@ -71,7 +91,7 @@ export function answerProviderPage(page: ProviderPage): Response {
   const body = html`
 <h1>${page.title}</h1>
 <p>${page.text}</p>
-<p><a class="button button-primary" href="${page.back}">Back to the sign-in</a></p>`;
+<p><a class="button button-primary" href="${page.back}">Go back</a></p>`;
   const { status, retryAfterS } = page;
   const seconds = retryAfterS ?? (status === 503 ? 5 : undefined);
   return answerPage(

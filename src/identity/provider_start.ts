@@ -18,9 +18,15 @@ import { Problem } from "../problem.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { OIDC_PATH } from "./paths.ts";
 import { answerProviderPage, PROVIDER_WORDS } from "./provider_pages.ts";
-import { checkReturnTo, readReturnTo } from "./provider_return.ts";
+import { checkReturnTo, needsFresh, readReturnTo } from "./provider_return.ts";
 import { type ReturnTo, toStateCookie } from "./provider_state.ts";
 import { type Provider, ProviderAway } from "./providers.ts";
+
+/** Some providers say when a person signed in only if they are asked for it. */
+const FRESH = {
+  max_age: "0",
+  claims: JSON.stringify({ id_token: { auth_time: { essential: true } } }),
+};
 
 /** To the provider. @throws {Problem} unknown_route; unknown_app; invalid_request — what checks the way back */
 export async function answerProviderStart(
@@ -69,8 +75,7 @@ export async function startAtProvider(
     code_challenge_method: "S256",
     state,
     nonce,
-    // The Console asks who is there now, not who once was.
-    ...(purpose.returnTo.kind === "console" ? { max_age: "0" } : {}),
+    ...(needsFresh(purpose.returnTo) ? FRESH : {}),
   });
   const cookie = toStateCookie(deps, {
     provider: provider.settings.name,

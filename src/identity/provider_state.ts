@@ -18,6 +18,7 @@ const ReturnTo = v.variant("kind", [
   v.object({ kind: v.literal("account") }),
   v.object({ kind: v.literal("app"), slug: v.string(), redirectUri: v.string() }),
   v.object({ kind: v.literal("console"), path: v.string() }),
+  v.object({ kind: v.literal("links") }),
 ]);
 const ProviderState = v.object({
   provider: v.string(),

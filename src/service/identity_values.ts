@@ -14,6 +14,7 @@ export type IdentityValues = {
   passwords: number;
   sessions: number;
   links: number;
+  providerLinks: number;
 };
 
 /** What the secrets in the settings are still needed for, and what was made with others. */
@@ -67,11 +68,12 @@ function toLost(values: IdentityValues): Finding {
   };
 }
 
-function describe({ passwords, sessions, links }: IdentityValues): string {
+function describe({ passwords, sessions, links, providerLinks }: IdentityValues): string {
   const parts = [
     [passwords, "password"],
     [sessions, "session"],
     [links, "link"],
+    [providerLinks, "provider link"],
   ] as const;
   return parts
     .filter(([count]) => count > 0)
@@ -82,12 +84,13 @@ function describe({ passwords, sessions, links }: IdentityValues): string {
 async function countValues(admin: Database): Promise<IdentityValues[]> {
   return await admin.query<IdentityValues>(
     `select secret_id as "secretId", sum(passwords)::int4 as passwords, sum(sessions)::int4 as sessions,
-      sum(links)::int4 as links
+      sum(links)::int4 as links, sum(provider_links)::int4 as "providerLinks"
     from (
-      select password_secret_id as secret_id, 1 as passwords, 0 as sessions, 0 as links
+      select password_secret_id as secret_id, 1 as passwords, 0 as sessions, 0 as links, 0 as provider_links
       from rowhouse.users where password_secret_id is not null
-      union all select secret_id, 0, 1, 0 from rowhouse.sessions where expires_at > now()
-      union all select secret_id, 0, 0, 1 from rowhouse.password_links where expires_at > now()
+      union all select secret_id, 0, 1, 0, 0 from rowhouse.sessions where expires_at > now()
+      union all select secret_id, 0, 0, 1, 0 from rowhouse.password_links where expires_at > now()
+      union all select secret_id, 0, 0, 0, 1 from rowhouse.provider_links
     ) as made group by secret_id order by secret_id`,
     [],
     { retry: "safe", queue: SERVICE_QUEUE },

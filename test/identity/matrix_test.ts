@@ -69,7 +69,7 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   "GET /login": { want: all(200) },
   "POST /login": { want: all(403) },
   ...Object.fromEntries(
-    ["", "/password", "/sessions"].flatMap((page) => [
+    ["", "/password", "/linked", "/sessions"].flatMap((page) => [
       // Who is not signed in is sent to sign in.
       [`GET /account${page}`, { want: [303, 303, 303, 200, 200, 200, 200, 303] }],
       [`POST /account${page}`, { want: all(403) }],

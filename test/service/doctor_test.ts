@@ -60,7 +60,13 @@ const PUSHING: Login = {
   statementTimeoutMs: 0,
 };
 const CONSOLE: Login = { ...SERVING, memberOf: ["rowhouse_console"] };
-const made = (secretId: string) => ({ secretId, passwords: 2, sessions: 1, links: 0 });
+const made = (secretId: string) => ({
+  secretId,
+  passwords: 2,
+  sessions: 1,
+  links: 0,
+  providerLinks: 0,
+});
 
 describe("judge", () => {
   test.each<{ name: string; findings: Finding[]; want: string[] }>([

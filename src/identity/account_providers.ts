@@ -1,0 +1,117 @@
+/** `/account/linked`: the accounts at providers with which a person may sign in, and how to link or unlink one. @module */
+import { type OwnLinks, readOwnLinks, unlinkOwnProvider } from "../accounts/mod.ts";
+import {
+  answerPage,
+  answerSeeOther,
+  type Html,
+  html,
+  renderForm,
+  renderNotice,
+  renderTime,
+} from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
+import { answerAccountPage, type OwnVisit } from "./account_page.ts";
+import { TOKEN_FIELD } from "./form_token.ts";
+import { ACCOUNT_PROVIDERS_PATH, OIDC_PATH } from "./paths.ts";
+import { answerProviderPage, PROVIDER_WORDS } from "./provider_pages.ts";
+import { startAtProvider } from "./provider_start.ts";
+import { type Provider, ProviderAway } from "./providers.ts";
+
+const LINK = "link";
+const UNLINK = "unlink";
+/** What was done before the page is shown, by its query. */
+const REMARKS: ReadonlyMap<string, string> = new Map([
+  ["done=link", "It is linked: you can sign in with it from now on."],
+  ["done=unlink", "It is no longer linked."],
+]);
+
+export async function answerLinks(visit: OwnVisit): Promise<Response> {
+  return await answerWith(visit, { remark: REMARKS.get(visit.context.query) });
+}
+
+/** Leads to the provider, or takes the link away. @throws {Problem} invalid_request — there is no such provider */
+export async function answerLinksForm(visit: OwnVisit): Promise<Response> {
+  const { deps, shown, fields } = visit;
+  const provider = deps.providers.find(fields.get("provider"));
+  if (provider === undefined) throw new Problem("invalid_request", { message: "Name a provider" });
+  if (fields.get("act") === LINK) return await answerToProvider(visit, provider);
+  const { name, issuer, label } = provider.settings;
+  const outcome = await unlinkOwnProvider(deps, shown, { issuer, provider: name });
+  if (outcome === "done") return answerSeeOther(`${ACCOUNT_PROVIDERS_PATH}?done=unlink`);
+  return await answerWith(visit, {
+    fault: `${label} stays linked: you have no other way to sign in. Set a password or link another account first.`,
+  });
+}
+
+/** A page between, because a browser applies a form's rules to every redirect after it, and a provider may have several hosts. */
+async function answerToProvider(
+  { deps, account }: OwnVisit,
+  provider: Provider,
+): Promise<Response> {
+  const { label } = provider.settings;
+  try {
+    const purpose = { returnTo: { kind: "links" }, linkUserId: account.id } as const;
+    const { href, cookie } = await startAtProvider(deps, provider, purpose);
+    const body = html`
+<h1>Link your account at <bdi>${label}</bdi></h1>
+<p>You go to <strong>${new URL(href).host}</strong> now. Whichever account you sign in with there signs you in here as <strong>${account.email}</strong> from then on.</p>
+<p><a class="button button-primary" href="${href}">Go on to <bdi>${label}</bdi></a></p>
+<p><a href="${ACCOUNT_PROVIDERS_PATH}">Back</a></p>`;
+    return answerPage({ title: "Link an account", body }, { cookies: [cookie] });
+  } catch (error) {
+    if (!(error instanceof ProviderAway)) throw error;
+    return answerProviderPage({ ...PROVIDER_WORDS.away(label), back: ACCOUNT_PROVIDERS_PATH });
+  }
+}
+
+type Notices = { remark?: string | undefined; fault?: string };
+
+async function answerWith(
+  { deps, account, token }: OwnVisit,
+  { remark, fault }: Notices,
+): Promise<Response> {
+  const links = await readOwnLinks(deps, account);
+  const now = deps.now();
+  const { list } = deps.providers;
+  const body = html`<p class="lead">Accounts elsewhere with which you sign in here</p>
+${remark !== undefined && renderNotice("remark", remark)}
+${fault !== undefined && renderNotice("fault", fault)}
+${!links.isFresh && renderStale(list, links)}
+<ul class="sessions">${list.map((provider) => renderProvider(provider, { links, token, now }))}</ul>`;
+  const status = fault === undefined ? 200 : 422;
+  return answerAccountPage(deps, {
+    tab: "Linked accounts",
+    title: "Linked accounts",
+    body,
+    status,
+  });
+}
+
+/** How to be allowed to link: with a provider that is linked already, or by the password. */
+function renderStale(list: readonly Provider[], { linkedAt }: OwnLinks): Html {
+  const again = list.filter(({ settings: { issuer } }) => linkedAt.has(issuer));
+  const query = String(new URLSearchParams({ to: ACCOUNT_PROVIDERS_PATH }));
+  return html`<p class="notice notice-remark">To link an account, you must have signed in within the last 10 minutes: sign out and in again${again.map(
+    ({ settings: { name, label } }) =>
+      html`, or <a href="${OIDC_PATH}/${name}?${query}">sign in with <bdi>${label}</bdi> again</a>`,
+  )}.</p>`;
+}
+
+function renderProvider(
+  { settings: { name, issuer, label } }: Provider,
+  { links, token, now }: { links: OwnLinks; token: string; now: number },
+): Html {
+  const since = links.linkedAt.get(issuer);
+  const act = since === undefined ? LINK : UNLINK;
+  const form = renderForm({
+    action: ACCOUNT_PROVIDERS_PATH,
+    token: { name: TOKEN_FIELD, value: token },
+    fields: html`<input type="hidden" name="provider" value="${name}"><input type="hidden" name="act" value="${act}">`,
+    button: html`${act === LINK ? "Link" : "Unlink"}<span class="visually-hidden"> ${label}</span>`,
+    look: "quiet",
+  });
+  return html`<li class="session"><div class="session-text">
+<span class="session-name"><bdi>${label}</bdi></span>
+<span class="session-more">${since === undefined ? "not linked" : html`linked ${renderTime(since, now)}`}</span>
+</div>${(since !== undefined || links.isFresh) && form}</li>`;
+}

@@ -1,0 +1,175 @@
+/** Linking and unlinking an account at a provider, by a person who is signed in. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
+import { passProvider, startProvider, type TestProvider } from "../support/provider.ts";
+import { invite, listEvents, signInWith } from "../support/provider_people.ts";
+import { type Answer, openTestService, type TestService } from "../support/service.ts";
+
+const PAGE = "/account/linked";
+let ours: TestProvider;
+let other: TestProvider;
+let service: TestService;
+beforeAll(async () => {
+  ours = await startProvider({ name: "ours", trustedDomains: ["example.org"] });
+  other = await startProvider({ name: "other" });
+  service = await openTestService({
+    identity: (port) => ({
+      publicUrl: `http://127.0.0.1:${port}`,
+      providers: [ours.settings, other.settings],
+    }),
+  });
+  for (const one of [ours, other])
+    one.register(`${service.url}/oidc/${one.settings.name}/callback`);
+});
+beforeEach(() => {
+  ours.wrong = undefined;
+});
+afterAll(async () => {
+  await service.close();
+  await Promise.all([ours.stop(), other.stop()]);
+});
+
+/** Sends the form of one provider on the page. */
+async function send(jar: Jar, act: "link" | "unlink", provider = "ours"): Promise<Answer> {
+  const { form_token = "" } = readHidden((await visit(service, jar, PAGE)).text);
+  return await visit(service, jar, PAGE, { fields: { form_token, act, provider } });
+}
+
+/** Where the page between leads. */
+function readOnward({ text }: Answer): string {
+  const [, href = ""] = /class="button button-primary" href="([^"]+)"/.exec(text) ?? [];
+  return href.replaceAll("&amp;", "&");
+}
+
+async function link(jar: Jar, login: string, provider = "ours"): Promise<Answer> {
+  const onward = readOnward(await send(jar, "link", provider));
+  const back = await passProvider(onward, { login });
+  return await visit(service, jar, back.slice(service.url.length));
+}
+
+async function age(userId: string): Promise<void> {
+  await service.service.admin.query(
+    "update rowhouse.sessions set proven_at = now() - interval '10 minutes' where user_id = $1",
+    [userId],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+}
+
+test("a person links an account, signs in with it, and unlinks it", async () => {
+  const person = await makePerson(service);
+  const jar = await signInAs(service, person);
+  expect((await visit(service, jar, PAGE)).text).toContain("not linked");
+  // Nothing is believed about the address: it is the person who links it.
+  ours.accounts.set("link-1", { email: "somebody@example.com", email_verified: false });
+  const done = await link(jar, "link-1");
+  expect([done.status, done.headers.get("location")]).toEqual([303, `${PAGE}?done=link`]);
+  expect((await visit(service, jar, `${PAGE}?done=link`)).text).toContain("It is linked");
+  const elsewhere: Jar = new Map();
+  expect((await signInWith(service, elsewhere, { login: "link-1" })).status).toBe(303);
+  expect((await visit(service, elsewhere, "/login")).text).toContain(person.email);
+  const undone = await send(jar, "unlink");
+  expect(undone.headers.get("location")).toBe(`${PAGE}?done=unlink`);
+  expect((await signInWith(service, new Map(), { login: "link-1" })).status).toBe(403);
+  expect(await listEvents(service, person.id)).toEqual(
+    expect.arrayContaining(["link_provider ours", "sign_in ours", "unlink_provider ours"]),
+  );
+});
+
+describe("a link is refused", () => {
+  test("to an account that somebody else has", async () => {
+    const owner = await signInAs(service, await makePerson(service));
+    await link(owner, "link-2");
+    const jar = await signInAs(service, await makePerson(service));
+    const answer = await link(jar, "link-2");
+    expect([answer.status, answer.text.includes("Somebody else here is linked")]).toEqual([
+      403,
+      true,
+    ]);
+  });
+
+  test("to a second account of one provider; the same again is none", async () => {
+    const jar = await signInAs(service, await makePerson(service));
+    await link(jar, "link-3");
+    expect((await link(jar, "link-3")).status).toBe(303);
+    const answer = await link(jar, "link-4");
+    expect([answer.status, answer.text.includes("Unlink that one first")]).toEqual([403, true]);
+  });
+
+  test("ten minutes after the sign-in, before the provider and after it", async () => {
+    const person = await makePerson(service);
+    const jar = await signInAs(service, person);
+    const onward = readOnward(await send(jar, "link"));
+    await age(person.id);
+    const back = await passProvider(onward, { login: "link-5" });
+    const answer = await visit(service, jar, back.slice(service.url.length));
+    expect([answer.status, answer.text.includes("more than 10 minutes ago")]).toEqual([403, true]);
+    const page = await visit(service, jar, PAGE);
+    expect(page.text).toContain("within the last 10 minutes");
+    expect(page.text).not.toContain('value="link"');
+  });
+
+  test("to whoever is signed in by then, if that is somebody else or nobody", async () => {
+    for (const next of [await signInAs(service, await makePerson(service)), new Map()]) {
+      const jar = await signInAs(service, await makePerson(service));
+      const onward = readOnward(await send(jar, "link"));
+      const back = await passProvider(onward, { login: "link-6" });
+      const mixed: Jar = new Map([
+        ...next,
+        ...[...jar].filter(([name]) => name === "__Host-rowhouse_oidc"),
+      ]);
+      const answer = await visit(service, mixed, back.slice(service.url.length));
+      expect([answer.status, answer.text.includes("any more as who you were")]).toEqual([
+        403,
+        true,
+      ]);
+    }
+    expect((await signInWith(service, new Map(), { login: "link-6" })).status).toBe(403);
+  });
+
+  test("to a form without its token, and to a link from elsewhere", async () => {
+    const jar = await signInAs(service, await makePerson(service));
+    const fields = { act: "link", provider: "ours" };
+    expect((await visit(service, jar, PAGE, { fields })).status).toBe(403);
+    // The start that anybody can lead to signs in, and links nothing.
+    const answer = await signInWith(service, jar, {
+      login: "link-7",
+      path: `/oidc/ours?${new URLSearchParams({ to: PAGE })}`,
+    });
+    expect(answer.status).toBe(403);
+  });
+});
+
+test("the last way to sign in stays", async () => {
+  const person = await invite(service);
+  ours.accounts.set("link-8", { email: person.email, email_verified: true });
+  const jar: Jar = new Map();
+  await signInWith(service, jar, { login: "link-8" });
+  const refused = await send(jar, "unlink");
+  expect([refused.status, refused.text.includes("no other way to sign in")]).toEqual([422, true]);
+  // A fresh proof by the one lets the person link another; then the first may go.
+  expect((await visit(service, jar, PAGE)).text).toContain("sign in with <bdi>ours</bdi> again");
+  const again = `/oidc/ours?${new URLSearchParams({ to: PAGE })}`;
+  const fresh = await signInWith(service, jar, { login: "link-8", path: again });
+  expect(fresh.headers.get("location")).toBe(PAGE);
+  expect((await link(jar, "link-9", "other")).status).toBe(303);
+  expect((await send(jar, "unlink")).status).toBe(303);
+});
+
+test("a provider that is away keeps nobody from the page, and says so to whoever links", async () => {
+  const gone = await startProvider({ name: "gone" });
+  await gone.stop();
+  const fresh = await openTestService({
+    identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, providers: [gone.settings] }),
+  });
+  try {
+    const jar = await signInAs(fresh, await makePerson(fresh));
+    const page = await visit(fresh, jar, PAGE);
+    expect(page.status).toBe(200);
+    const { form_token = "" } = readHidden(page.text);
+    const fields = { form_token, act: "link", provider: "gone" };
+    expect((await visit(fresh, jar, PAGE, { fields })).status).toBe(503);
+  } finally {
+    await fresh.close();
+  }
+});
