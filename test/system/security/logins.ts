@@ -1,8 +1,13 @@
 /** What the logins of processes that serve can and cannot do. Each sentence stands in docs/security.md. @module */
 import { expect } from "bun:test";
 import postgres from "postgres";
-import { makePasswordLink, revokeKey, toPresented } from "../../../src/accounts/mod.ts";
-import { SIGNALS } from "../../../src/db/mod.ts";
+import {
+  findProviderPerson,
+  makePasswordLink,
+  revokeKey,
+  toPresented,
+} from "../../../src/accounts/mod.ts";
+import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { IDENTITY_SECRETS, testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";
@@ -105,6 +110,9 @@ export const SERVING_LOGINS: Page = {
         (world) => reachesPeople(world, "all"),
       "count attempts to sign in that nobody made, so that people have to wait.": (world) =>
         reachesPeople(world, "all"),
+      "make people without a role, and links to accounts at providers, that sign nobody in.": (
+        world,
+      ) => plantsLinks(world, "all"),
       "add counts and failures of requests that nobody made to what the Console shows, and read none.":
         (world) => addsStatistics(world, "all"),
     },
@@ -151,7 +159,7 @@ export const SERVING_LOGINS: Page = {
             SIGNALS.notSignedIn,
           );
         },
-      "make a person, give a role or set a limit.": (world) =>
+      "make a person who can sign in, give a role or set a limit.": (world) =>
         world.refuses("all", [
           "insert into rowhouse.users (id, email) values (gen_random_uuid(), 'x@example.org')",
           "update rowhouse.users set email = 'x@example.org'",
@@ -277,6 +285,20 @@ export const SERVING_LOGINS: Page = {
 };
 
 /** What a serving login that reaches people cannot make of what it reads and writes. */
+/** What it may write is a digest of its own: the service knows the proof, and finds it planted. */
+async function plantsLinks({ service, victim, tryAs }: World, login: Login): Promise<void> {
+  const subject = { issuer: "https://planted.example.org", subject: crypto.randomUUID() };
+  const link = `'${subject.issuer}', '${subject.subject}', sha256('x'), 'x', 'planted'`;
+  const person = `rowhouse.create_linked_person(gen_random_uuid(), '${subject.subject}@example.org', null, ${link})`;
+  expect((await tryAs(login, `select ${person} as is_done`)).rows).toEqual([{ is_done: true }]);
+  // A person with a password is not linked, whoever asks.
+  const linked = `rowhouse.link_invited_person('${victim.id}', '${victim.email}', ${link})`;
+  expect((await tryAs(login, `select ${linked} as is_done`)).rows).toEqual([{ is_done: false }]);
+  await service.service.db.query(`select ${person}`, [], { retry: "unsafe", queue: SERVICE_QUEUE });
+  const deps = { db: service.service.db, identitySecrets: IDENTITY_SECRETS };
+  expect(await findProviderPerson(deps, subject, undefined)).toEqual({ kind: "planted" });
+}
+
 async function signsInAsNobody(world: World, login: Login): Promise<void> {
   const { hash } = await hashOf(world, login, world.victim);
   expect(hash).toStartWith("$argon2id$");
@@ -293,6 +315,9 @@ async function signsInAsNobody(world: World, login: Login): Promise<void> {
     "update rowhouse.users set password_hash = 'x', password_digest = sha256('x'), password_secret_id = 'x'",
     "insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at) select id, 'aaaaaaaaaaaaaaaa', sha256('x'), 'x', now() from rowhouse.users",
   ]);
+  const finished = `select rowhouse.finish_provider_sign_in('${world.victim.id}', 'https://x', 's', 'x', sha256('x'), 'x', '',
+    'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, now(), array['client x'], 'x', '', '') as is_done`;
+  expect((await world.tryAs(login, finished)).rows).toEqual([{ is_done: false }]);
   const { rows } = await world.tryAs(
     login,
     "select id, encode(session_digest, 'hex') as digest from rowhouse.sessions",
