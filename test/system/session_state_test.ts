@@ -31,6 +31,8 @@ import {
   visit,
 } from "../support/people.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
+import { startProvider, type TestProvider } from "../support/provider.ts";
+import { signInWith } from "../support/provider_people.ts";
 import { postSchema } from "../support/push.ts";
 import {
   type Answer,
@@ -53,6 +55,7 @@ const OF_POOLER = /^SET application_name='[^']*';$/;
 
 let cluster: DebianCluster;
 let pooler: Pooler;
+let provider: TestProvider;
 let service: TestService;
 let app: TestApp;
 /** Through the pooler: as the serving login, as the pushing one, as the administrator and as the Console's. */
@@ -154,13 +157,22 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
         [CONSOLE_LOGIN]: LOGIN_PASSWORD,
       },
     });
+    const trustedDomains = ["example.org"];
+    provider = await startProvider({ name: "ours", trustedDomains, creates: true });
     service = await openTestService({
       shape: "one",
       cluster: { admin: admin.href, serving: admin.href, prepare: false },
       toServingUrl: pooler.toUrl,
       toAdminUrl: pooler.toUrl,
-      identity: () => ({ cookieDomain: "example.org" }),
+      identity: (port) => ({
+        cookieDomain: "example.org",
+        publicUrl: `http://127.0.0.1:${port}`,
+        providers: [provider.settings],
+      }),
     });
+    provider.register(`${service.url}/oidc/ours/callback`);
+    provider.accounts.set("provided", { email: "provided@example.org", email_verified: true });
+    service.secrets.add(provider.settings.clientSecret);
     const { servingUrl, pushUrl, adminUrl, consoleUrl } = service.database;
     sharers = [servingUrl, pushUrl, adminUrl, consoleUrl].map((url) =>
       openDatabase({ url: pooler.toUrl(url), connections: 5, prepare: false, name: "sharer" }),
@@ -170,6 +182,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
   afterAll(async () => {
     await Promise.all((sharers ?? []).map((sharer) => sharer.close(1)));
     await service?.close();
+    await provider?.stop();
     await pooler?.close();
     await cluster?.stop();
   });
@@ -244,7 +257,8 @@ async function tour(): Promise<Answer[]> {
 
   for (const columns of [{ title: t.string() }, { title: t.string(), note: t.string().index() }])
     await ask(() => postSchema(service, app, defineSchema({ todos: columns })));
-  for (const path of ["/v1/data/schema", "/v1/data/schema/migrations/1"]) await call(path);
+  for (const path of ["/v1/data/schema", "/v1/data/schema/migrations/1", "/v1/openapi.json"])
+    await call(path);
   const second = { service, app: await service.makeApp() };
   const grown = defineSchema({ notes: { title: t.string(), note: t.string().index() } });
   const history = makeHistory([defineSchema({ notes: { title: t.string() } }), grown]);
@@ -273,6 +287,10 @@ async function tour(): Promise<Answer[]> {
   const consoleSignIn = "/console/sign-in";
   await ask(() => submitSignIn(service, jar, { path: consoleSignIn, email, password }));
   await tourConsole(page);
+  await tourAccount(page, password);
+  const provided: Jar = new Map();
+  await ask(() => visit(service, provided, "/oidc/ours"));
+  await ask(() => signInWith(service, provided, { login: "provided" }));
   await page("/sign-out", { form_token: readToken((await page("/login")).text) });
   const other: Jar = new Map();
   await ask(() => submitSignIn(service, other, { email, password }));
@@ -292,7 +310,7 @@ async function tourConsole(page: Page): Promise<void> {
   const submit = async (path: string, typed: Record<string, string> = {}) =>
     await page(path, { ...readHidden((await page(path)).text), ...typed });
   const made = "/console/apps/toured";
-  for (const path of ["", "/apps", "/activity"]) await page(`/console${path}`);
+  for (const path of ["", "/apps", "/activity", "/requests"]) await page(`/console${path}`);
   await submit("/console/new-app", { slug: "toured" });
   await page(made);
   await submit(`${made}/settings`, { origins: "https://toured.example.org" });
@@ -303,8 +321,38 @@ async function tourConsole(page: Page): Promise<void> {
   await submit(`${made}/keys/${keyId}/roll`, { grace: "1h" });
   await submit(`${made}/keys/${keyId}/revoke`);
   await tourPeople(page, submit);
+  await tourTables(page, submit);
   await submit(`${made}/state`);
   await submit(`${made}/delete`, { typed_name: "toured" });
+}
+
+/** A table that two apps use is looked at, handed over, left and dropped. */
+async function tourTables(page: Page, submit: Page): Promise<void> {
+  const schema = defineSchema({ shared: { title: t.string() } });
+  const [owner, user] = [await service.makeApp(schema), await service.makeApp(schema)];
+  const table = "/console/tables/shared";
+  const of = ({ slug }: TestApp) => `/console/apps/${slug}`;
+  for (const path of ["/console/tables", table]) await page(path);
+  for (const path of ["/tables", "/tables/shared", "/pushes", "/pushes/1"])
+    await page(of(owner) + path);
+  const typed_name = "shared";
+  await submit(`${table}/transfer`, { app: user.slug, typed_name });
+  for (const app of [owner, user]) await submit(`${of(app)}/tables/shared/end`, { typed_name });
+  await submit(`${table}/drop`, { typed_name });
+}
+
+/** A person's own pages; the password stays what it is. */
+async function tourAccount(page: Page, password: string): Promise<void> {
+  for (const [path, typed] of [
+    ["/account", { name: "Toured", picture: "" }],
+    ["/account/password", { present: password, password, password_again: password }],
+    ["/account/sessions", { session: "others" }],
+  ] as const) {
+    await page(path);
+    // Sessions have a form only where there are others.
+    const form_token = readToken((await page("/account")).text);
+    await page(path, { ...typed, form_token });
+  }
 }
 
 /** Somebody is invited, changed and deleted. */
