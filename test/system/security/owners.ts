@@ -35,8 +35,8 @@ export const OWNING_LOGINS: Page = {
             const name = functionOf(SCHEMA, "todos", "list");
             const push = postgres(spare.database.pushUrl, { max: 1, onnotice: () => undefined });
             await push.unsafe(`create table data.noted (proof bytea); grant insert on data.noted to rowhouse_tenant;
-            create or replace function api."${name}"(uuid, bytea, int, int, int, text) returns text language plpgsql security definer
-            as $$ begin insert into data.noted values ($2); return '{}'; end $$`);
+            create or replace function api."${name}"(uuid, bytea, int, int, int, text, int) returns text language plpgsql security definer
+            as $$ begin insert into data.noted values ($2); return repeat('0', 32) || '{}'; end $$`);
             const answer = await spare.call(app, LIST);
             const [row] = await push.unsafe("select encode(proof, 'hex') as proof from data.noted");
             await push.unsafe("drop table data.noted");
