@@ -1,5 +1,11 @@
 /** What the data endpoints say of themselves, beside their routes. @module */
-import type { Operation, OperationAnswer, OperationParameter } from "../http/mod.ts";
+import {
+  IF_NONE_MATCH,
+  type Operation,
+  type OperationAnswer,
+  type OperationParameter,
+  TAGS_SCHEMA,
+} from "../http/mod.ts";
 import type { ProblemCode } from "../problem.ts";
 import { MAX_OFFSET, MAX_ROWS } from "./query.ts";
 
@@ -9,17 +15,11 @@ const ID: OperationParameter = {
   description: "The id of the row.",
   schema: { type: "string", format: "uuid" },
 };
-const IF_NONE_MATCH: OperationParameter = {
-  in: "header",
-  name: "If-None-Match",
-  description: "The `ETag` of what the caller has: if it is still right, the answer is 304.",
-  schema: { type: "string" },
-};
 const IF_MATCH: OperationParameter = {
   in: "header",
   name: "If-Match",
   description: "The `ETag` of the row: if it has changed meanwhile, nothing is written.",
-  schema: { type: "string" },
+  schema: TAGS_SCHEMA,
 };
 const IDEMPOTENCY_KEY: OperationParameter = {
   in: "header",

@@ -7,12 +7,15 @@ import type { Json, Kind, NamedColumn } from "../dsl/mod.ts";
 import type { JsonSchema } from "../http/mod.ts";
 import { DECIMAL_MAX_CHARS } from "../std/is_decimal.ts";
 
-/** What JSON Schema calls any character that a text may have: PostgreSQL stores neither U+0000 nor half a character. */
-const STORABLE = "^[^\\u0000\\ud800-\\udfff]*$";
+/** PostgreSQL stores no U+0000. Nor half a character, which few tools could say or send. */
+const STORABLE = "^[^\\u0000]*$";
 const UUID = "^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$";
-/** As far as a pattern can say it: the day must exist, and the year must be 0001 to 9999 in UTC too. */
-const SENT_TIME =
-  "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])$";
+const LEAP_YEAR = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)";
+const DAY =
+  "((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))";
+const CLOCK = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?";
+/** All but the hours of the years 0001 and 9999 that an offset leads out of them. */
+const SENT_TIME = `^(?!0000)([0-9]{4}-${DAY}|${LEAP_YEAR}-02-29)${CLOCK}(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])$`;
 
 const SCHEMAS: Readonly<Record<Kind, (column: NamedColumn) => JsonSchema>> = {
   string: () => ({ type: "string", pattern: STORABLE }),

@@ -23,6 +23,7 @@ export { readForm } from "./form_body.ts";
 export { keyRefused } from "./key_refused.ts";
 export {
   ANSWER_HEADERS,
+  IF_NONE_MATCH,
   type JsonSchema,
   OPERATION_GROUPS,
   type Operation,
@@ -30,6 +31,7 @@ export {
   type OperationParameter,
   type Shape,
   TABLE_SHAPES,
+  TAGS_SCHEMA,
   type TableShape,
 } from "./operation.ts";
 export {

@@ -24,6 +24,21 @@ export type OperationParameter = {
   readonly schema: JsonSchema;
 };
 
+/** The texts of entity tags, or `*`: what {@linkcode OperationParameter} says of `If-Match` and `If-None-Match`. */
+const ONE_TAG = '(W/)?"[!#-~]*"';
+export const TAGS_SCHEMA: JsonSchema = {
+  type: "string",
+  pattern: `^(\\*|${ONE_TAG}( *, *${ONE_TAG})*)$`,
+  examples: ['"5d41402abc4b2a76b9719d911017c592"'],
+};
+
+export const IF_NONE_MATCH: OperationParameter = {
+  in: "header",
+  name: "If-None-Match",
+  description: "The `ETag` of what the caller has: if it is still right, the answer is 304.",
+  schema: TAGS_SCHEMA,
+};
+
 export type OperationAnswer = {
   readonly status: number;
   readonly when: string;

@@ -12,6 +12,7 @@ import {
   answerBytes,
   answerEmpty,
   encodeBody,
+  IF_NONE_MATCH,
   isNamed,
   keyRefused,
   type Operation,
@@ -44,14 +45,7 @@ const OPERATION: Operation = {
   id: "get_openapi",
   group: "service",
   summary: "Get this description; with a key, of the tables that its app has declared",
-  parameters: [
-    {
-      in: "header",
-      name: "If-None-Match",
-      description: "The `ETag` of what the caller has: if it is still right, the answer is 304.",
-      schema: { type: "string" },
-    },
-  ],
+  parameters: [IF_NONE_MATCH],
   answers: [
     { status: 200, when: "An OpenAPI document.", bodies: [{ type: "object" }], headers: ["ETag"] },
     { status: 304, when: "What `If-None-Match` names is still right.", headers: ["ETag"] },
