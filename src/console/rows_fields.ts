@@ -61,7 +61,7 @@ function renderControl(field: RowField, described: Html): Html {
   const placeholder = typeof state === "string" ? toPlaceholder(column, state) : "";
   const common = html`id="value.${name}" name="value.${name}" autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="${placeholder}"${described}`;
   if (kind === "string" || kind === "json")
-    return html`<textarea ${common} rows="${Math.min(toRows(text, kind), TEXT_ROWS)}" dir="auto"${kind === "json" && html` class="mono"`}>\n${text}</textarea>`;
+    return html`<textarea ${common} rows="${Math.min(toRows(text, kind), TEXT_ROWS)}" dir="auto"${kind === "json" && html` class="mono" data-json`}>\n${text}</textarea>`;
   const mode = kind === "number" || kind === "decimal" ? html` inputmode="decimal"` : undefined;
   const list = targets.length > 0 && html` list="targets.${name}"`;
   return html`<input type="text" ${common}${mode}${list} value="${text}">${targets.length > 0 && html`<datalist id="targets.${name}">${targets.map(({ value, label }) => html`<option value="${value}">${label}</option>`)}</datalist>`}`;

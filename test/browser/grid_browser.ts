@@ -1,8 +1,8 @@
 /** The grid of a table's rows in a real browser: by keyboard alone, edited in place, told of other editors, paged without growing. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, CDPSession, Locator, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, CDPSession, Locator, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { openBrowser, openSite, type TestSite } from "../support/browser.ts";
+import { findAxeViolations, openBrowser, openSite, type TestSite } from "../support/browser.ts";
 import { makePerson, PASSWORD, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
 
@@ -43,7 +43,7 @@ async function addRows(titles: readonly string[]): Promise<void> {
 async function openGrid(
   titles: readonly string[],
   run: (page: Page) => Promise<void>,
-  options: Parameters<Browser["newContext"]>[0] = {},
+  options: BrowserContextOptions = {},
 ): Promise<void> {
   app = await site.service.makeApp(SCHEMA);
   await addRows(titles);
@@ -59,7 +59,7 @@ async function openGrid(
   await page.fill("#email", person.email);
   await page.fill("#password", PASSWORD);
   await page.click("button[type=submit]");
-  await page.locator("table[role=grid]").waitFor();
+  await page.locator(options.javaScriptEnabled === false ? "table" : "table[role=grid]").waitFor();
   await run(page);
   expect(complaints).toEqual([]);
   await context.close();
@@ -158,3 +158,222 @@ async function measure(session: CDPSession): Promise<{ nodes: number; heapBytes:
   const read = (name: string) => metrics.find((metric) => metric.name === name)?.value ?? 0;
   return { nodes: read("Nodes"), heapBytes: read("JSHeapUsedSize") };
 }
+
+type Row = Record<string, unknown> & { id: string };
+
+async function rowsOf(): Promise<Row[]> {
+  const answer = await site.service.call(app, "/v1/data/db/todos");
+  return (answer.json as { rows: Row[] }).rows;
+}
+
+async function edit(page: Page, row: number, column: string): Promise<void> {
+  await cell(page, row, column).focus();
+  await keys(page, "F2");
+  await page.locator(".cell-form").waitFor();
+}
+
+/** What a value is typed into, in a cell or in a dialog. */
+const control = (page: Page, column: string) => page.locator(`[id="value.${column}"]`);
+
+/** A value of the first row, changed by somebody else. */
+async function changeFirst(json: object): Promise<void> {
+  const [first] = await rowsOf();
+  const path = `/v1/data/db/todos/${first?.id}`;
+  expect((await site.service.call(app, path, { method: "PATCH", json })).status).toBe(200);
+}
+
+test("a cell is edited in place by its kind; Enter and Tab store and move on", async () => {
+  await openGrid(["Milk", "Bread"], async (page) => {
+    const typed: [string, string, string, unknown][] = [
+      ["title", "Oat milk", "Enter", "Oat milk"],
+      ["note", "", "Tab", null],
+      ["hours", "1.50", "Enter", "1.50"],
+      ["due_at", "2026-11-21 18:00 +01:00", "Tab", "2026-11-21T17:00:00+00:00"],
+      ["meta", '{"a": [1]}', "Enter", { a: [1] }],
+    ];
+    for (const [column, text, chord] of typed) {
+      await edit(page, 0, column);
+      await page.keyboard.type(text);
+      await keys(page, chord);
+      await page.locator(".cell-form").waitFor({ state: "detached" });
+      const step = chord === "Enter" ? [1, 0] : [0, 1];
+      expect(await place(page)).toEqual([step[0] ?? 0, COLUMNS.indexOf(column) + (step[1] ?? 0)]);
+    }
+    for (const [column, label] of [
+      ["status", "doing"],
+      ["is_paid", "true"],
+    ] as const) {
+      await edit(page, 0, column);
+      await control(page, column).selectOption({ label });
+      await keys(page, "Enter");
+      await said(page, "Stored");
+      await page.locator(".cell-form").waitFor({ state: "detached" });
+    }
+    const [first] = await rowsOf();
+    for (const [column, , , value] of typed)
+      expect([column, first?.[column]]).toEqual([column, value]);
+    expect([first?.["status"], first?.["is_paid"]]).toEqual(["doing", true]);
+    expect(await cell(page, 0, "title").textContent()).toBe("Oat milk");
+  });
+});
+
+test("null and an empty text are told apart; Escape leaves a value as it was", async () => {
+  await openGrid(["Milk"], async (page) => {
+    await edit(page, 0, "note");
+    await page.keyboard.type("one");
+    await keys(page, "Shift+Enter");
+    await page.keyboard.type("two");
+    await keys(page, "Enter");
+    await said(page, "Stored");
+    expect((await rowsOf())[0]?.["note"]).toBe("one\ntwo");
+    await edit(page, 0, "note");
+    await keys(page, "Delete", "Enter");
+    await page.locator(".cell-form").waitFor({ state: "detached" });
+    expect((await rowsOf())[0]?.["note"]).toBe("");
+    await cell(page, 0, "note").focus();
+    await keys(page, "Control+Backspace");
+    await cell(page, 0, "note").locator(".nothing", { hasText: "null" }).waitFor();
+    expect((await rowsOf())[0]?.["note"]).toBeNull();
+    expect(await place(page)).toEqual([0, 2]);
+    await edit(page, 0, "title");
+    await page.keyboard.type("Wine");
+    await keys(page, "Escape");
+    expect(await cell(page, 0, "title").textContent()).toBe("Milk");
+    await keys(page, "Control+Backspace");
+    await said(page, "cannot be null");
+    expect((await rowsOf())[0]?.["title"]).toBe("Milk");
+  });
+});
+
+test("a refusal is shown in the cell and said, and what was typed stays", async () => {
+  await openGrid(["Milk"], async (page) => {
+    await edit(page, 0, "hours");
+    await page.keyboard.type("1,50");
+    await keys(page, "Enter");
+    await said(page, "Not stored");
+    await page.locator(".cell-form .faults").first().waitFor();
+    expect(await control(page, "hours").inputValue()).toBe("1,50");
+    await control(page, "hours").fill("1.50");
+    await keys(page, "Enter");
+    await said(page, "Stored");
+    expect((await rowsOf())[0]?.["hours"]).toBe("1.50");
+  });
+});
+
+test("the second of two editors is told, sees what is stored now, and loses nothing", async () => {
+  await openGrid(["Milk"], async (page) => {
+    await edit(page, 0, "title");
+    await changeFirst({ title: "Tea" });
+    await page.keyboard.type("Coffee");
+    await keys(page, "Enter");
+    await said(page, "Somebody changed this row");
+    expect((await rowsOf())[0]?.["title"]).toBe("Tea");
+    expect(await page.locator(".cell-form").textContent()).toContain("It is now: Tea");
+    await keys(page, "Escape");
+    await cell(page, 0, "title").getByText("Tea").waitFor();
+    expect(await place(page)).toEqual([0, 1]);
+  });
+});
+
+test("a row opens over the grid, is stored and deleted there, and the focus returns", async () => {
+  await openGrid(["Milk", "Bread"], async (page) => {
+    const dialog = page.getByRole("dialog");
+    await cell(page, 0, "title").focus();
+    await keys(page, "Shift+Enter");
+    await dialog.waitFor();
+    await keys(page, "Escape");
+    await dialog.waitFor({ state: "detached" });
+    expect(await place(page)).toEqual([0, 1]);
+    await keys(page, "Shift+Enter");
+    await control(page, "hours").fill("1,5");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.locator(".faults").first().waitFor();
+    await control(page, "hours").fill("1.5");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await said(page, "Stored");
+    await cell(page, 0, "hours").getByText("1.5").waitFor();
+    expect(await place(page)).toEqual([0, 1]);
+    await keys(page, "Delete");
+    await dialog.getByRole("button", { name: "Delete the row" }).click();
+    await said(page, "Deleted");
+    await page.locator("tbody tr").nth(1).waitFor({ state: "detached" });
+    await page.waitForFunction(() => document.activeElement?.tagName === "TD");
+    expect(await place(page)).toEqual([0, 1]);
+    expect((await rowsOf()).map(({ title }) => title)).toEqual(["Bread"]);
+  });
+});
+
+test("whoever leaves a row with something typed is asked; what is no JSON is said before it is sent", async () => {
+  await openGrid(["Milk"], async (page) => {
+    let asked = 0;
+    page.on("dialog", (dialog) => {
+      asked += 1;
+      void dialog.accept();
+    });
+    const row = (await cell(page, 0, "id").getByRole("link").getAttribute("href")) ?? "";
+    await page.goto(site.identityUrl + row);
+    await page.getByRole("link", { name: "Cancel" }).click();
+    await page.locator("table[role=grid]").waitFor();
+    expect(asked).toBe(0);
+    await page.goto(site.identityUrl + row);
+    await control(page, "meta").fill("{");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    const message = await control(page, "meta").evaluate(
+      (field) => (field as HTMLTextAreaElement).validationMessage,
+    );
+    expect(message).toContain("This is no JSON");
+    await page.getByRole("link", { name: "Cancel" }).click();
+    await page.locator("table[role=grid]").waitFor();
+    expect(asked).toBe(1);
+    await page.goto(site.identityUrl + row);
+    await control(page, "meta").fill("{}");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.locator("table[role=grid]").waitFor();
+    expect(asked).toBe(1);
+    expect((await rowsOf())[0]?.["meta"]).toEqual({});
+  });
+});
+
+test.each([
+  { colorScheme: "light", width: 1280 },
+  { colorScheme: "dark", width: 360 },
+] as const)(
+  "the grid, its editor and its dialog have no accessibility fault: $colorScheme, $width px",
+  async ({ colorScheme, width }) => {
+    await openGrid(
+      ["Milk"],
+      async (page) => {
+        expect(await findAxeViolations(page)).toEqual([]);
+        await edit(page, 0, "hours");
+        await page.keyboard.type("1,5");
+        await keys(page, "Enter");
+        await said(page, "Not stored");
+        expect(await findAxeViolations(page)).toEqual([]);
+        await keys(page, "Escape");
+        await page.locator(".cell-form").waitFor({ state: "detached" });
+        await keys(page, "Shift+Enter");
+        await page.getByRole("dialog").waitFor();
+        expect(await findAxeViolations(page)).toEqual([]);
+      },
+      { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
+    );
+  },
+);
+
+test("without JavaScript the same row is opened, stored and deleted by links and forms", async () => {
+  await openGrid(
+    ["Milk"],
+    async (page) => {
+      await cell(page, 0, "id").getByRole("link").click();
+      await control(page, "title").fill("Tea");
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await page.getByRole("cell", { name: "Tea" }).waitFor();
+      expect((await rowsOf())[0]?.["title"]).toBe("Tea");
+      await page.getByRole("link", { name: /^Delete row/ }).click();
+      await page.getByRole("button", { name: "Delete the row" }).click();
+      await page.getByText("There is no row yet").waitFor();
+      expect(await rowsOf()).toEqual([]);
+    },
+    { javaScriptEnabled: false },
+  );
+});

@@ -2,6 +2,7 @@
 import { openAnnouncements } from "./announce.ts";
 import { startCopyButtons } from "./copy.ts";
 import { focusFirstFault } from "./first_fault.ts";
+import { startJsonFields } from "./json_fields.ts";
 import { startNullChoices } from "./null_choice.ts";
 import { startSendingOnce } from "./send_once.ts";
 import { startShortcuts } from "./shortcuts.ts";
@@ -13,6 +14,7 @@ openAnnouncements();
 startCopyButtons();
 startTypedNames();
 startUnsavedWarnings();
+startJsonFields();
 startNullChoices();
 startSendingOnce();
 startShortcuts();

@@ -163,8 +163,8 @@ function close({ cell, rowId, before, isStale }: Editor, step: Step): void {
   const place = readPlace(cell);
   cell.replaceChildren(...before);
   cell.classList.remove("cell-edited");
-  if (isStale) void renewRow(rowId).then(() => move(place, step));
-  else move(place, step);
+  move(place, step);
+  if (isStale) void renewRow(rowId);
 }
 
 function move({ row, column }: Place, step: Step): void {
