@@ -2,7 +2,7 @@
 import type { ConsoleHome } from "../accounts/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderLink, renderText, renderTime } from "./parts.ts";
-import { toKeyPath } from "./paths.ts";
+import { toKeyPath, toTablePath } from "./paths.ts";
 
 export function renderAttention(home: ConsoleHome, now: number): Part {
   const notes = [
@@ -40,11 +40,12 @@ function renderSilent({ role, seenAt }: Silent, now: number): Html {
 const BUILD_STATES: Readonly<Record<string, string>> = {
   waiting: "waits to be built",
   running: "is being built",
-  failed: "could not be built: rowhouse db status says why",
+  failed: "could not be built",
 };
 
 function renderBuild({ kind, name, table, app, state }: ConsoleHome["builds"][number]): Html {
-  return html`<span>The ${kind} <code>${name}</code> of table <code>${table}</code>, which <b>${app}</b> pushed, ${BUILD_STATES[state] ?? "is not there yet"}.</span>`;
+  return html`<span>The ${kind} <code>${name}</code> of table <code>${table}</code>, which <b>${app}</b> pushed, ${BUILD_STATES[state] ?? "is not there yet"}.</span>
+${renderLink(state === "failed" ? "See why" : "See how far", toTablePath(table))}`;
 }
 
 function renderKey(key: ConsoleHome["endingKeys"][number], now: number): Html {

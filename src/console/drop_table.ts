@@ -49,7 +49,7 @@ async function answerForm(visit: Visit, faults: readonly string[]): Promise<Resp
           action: `${path}/drop`,
           token: visit.token,
           fields: [
-            renderEffect(found, renderRowCount(table.size)),
+            renderEffect(found, table.size?.rows == null ? undefined : renderRowCount(table.size)),
             renderTypedName(name, "drop it"),
           ],
           button: "Drop for good",
@@ -75,7 +75,7 @@ function renderEffect(found: readonly DroppedTable[], rows: Part): Part {
   return html`<input type="hidden" name="told" value="${names.join(",")}">
 <p>This goes, and cannot be undone:</p>
 <ul class="plain">${found.map(({ name, owner }) => html`<li>the table <b>${name}</b>, which ${owner} owned</li>`)}
-<li>every row that is left in ${names.length === 1 ? "it" : "them"}: about ${rows}</li></ul>
+<li>every row that is left in ${names.length === 1 ? "it" : "them"}${rows !== undefined && html`, of which there are about ${rows}`}</li></ul>
 ${names.length > 1 && html`<p>They refer to each other, and go together.</p>`}
 <p>No app uses ${names.length === 1 ? "it. The name is" : "them. The names are"} free then, for any app.</p>`;
 }
