@@ -2,7 +2,8 @@
 import type { NamedColumn } from "../dsl/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderPill } from "./parts.ts";
-import { toRowPath, toTablePath } from "./rows_table.ts";
+import { toRowsPath } from "./paths.ts";
+import { toRowPath } from "./rows_table.ts";
 
 /** The longest text of a cell. */
 const CELL_CHARS = 80;
@@ -56,7 +57,7 @@ function renderCode(text: string): Html {
 }
 
 function renderReference({ table = "" }: NamedColumn, id: string, slug: string): Html {
-  const path = toRowPath(toTablePath(slug, table), id);
+  const path = toRowPath(toRowsPath(slug, table), id);
   return html`<a class="mono" href="${path}" title="${id}">${shortenId(id)}</a>`;
 }
 

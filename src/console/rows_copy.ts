@@ -17,7 +17,7 @@ ${snippets.map((snippet, place) => html`<details${place === 0 && html` open`}><s
 
 function toSnippets(url: string, table: string, row: Row): Snippet[] {
   const { id, app_id, ...values } = row;
-  const json = JSON.stringify(row, null, 2);
+  const json = toPlainJson(row);
   const read = {
     name: "curl",
     text: `curl -sS '${url}/${id}' \\\n  -H "Authorization: Bearer $ROWHOUSE_API_KEY"`,
@@ -31,13 +31,25 @@ function toSnippets(url: string, table: string, row: Row): Snippet[] {
       text: `curl -sS '${url}' \\
   -H "Authorization: Bearer $ROWHOUSE_API_KEY" \\
   -H 'Content-Type: application/json' \\
-  --data-binary ${quoteForShell(JSON.stringify(values))}`,
+  --data-binary ${quoteForShell(escapeTurns(JSON.stringify(values)))}`,
     },
     {
       name: "SDK, to make such a row",
-      text: `await db.${table}.create(${JSON.stringify(values, null, 2)});`,
+      text: `await db.${table}.create(${toPlainJson(values)});`,
     },
   ];
+}
+
+function toPlainJson(value: object): string {
+  return escapeTurns(JSON.stringify(value, null, 2));
+}
+
+/** Characters that turn the direction of what follows, in JSON's own escapes: equal, and in plain sight. */
+function escapeTurns(json: string): string {
+  return json.replace(
+    /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 function quoteForShell(text: string): string {

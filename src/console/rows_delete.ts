@@ -50,7 +50,7 @@ async function answerQuestion(
     token: visit.token,
     fields: [
       html`<input type="hidden" name="etag" value="${etag}">`,
-      html`<p>It is gone for good, and so are rows that go with it.</p>`,
+      html`<p>This cannot be undone. Rows that are declared to be deleted with it go too.</p>`,
       renderValues(table, found),
     ],
     button: "Delete the row",

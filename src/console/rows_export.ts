@@ -8,11 +8,16 @@
 import type { NamedColumn } from "../dsl/mod.ts";
 import { toCsvLine } from "../std/csv.ts";
 import type { Visit } from "./enter.ts";
-import { type ListedRow, listRows } from "./rows_list.ts";
+import { takeRefusal } from "./rows_form.ts";
+import { type ListedRow, listRows, type RowsPage } from "./rows_list.ts";
 import { answerDisabled } from "./rows_page.ts";
 import { type RowsTable, readRowsTable } from "./rows_table.ts";
 
 const PAGE_ROWS = 500;
+/** For one page. */
+const MOST_WAITS = 5;
+/** A socket that is silent for longer is closed. */
+const MOST_WAIT_S = 20;
 
 type Format = {
   type: string;
@@ -69,7 +74,7 @@ async function* readPages(visit: Visit, { slug, table }: RowsTable): Pages {
   let last = "";
   let overlaps = false;
   for (let offset = 0; ; ) {
-    const page = await listRows(visit, { slug, table, limit: PAGE_ROWS, offset, isExport: true });
+    const page = await listPatiently(visit, { slug, table, offset });
     const [first] = page.rows;
     // Rows in front of it were deleted: the one that was sent last is further up now.
     if (overlaps && offset > 0 && (first === undefined || first.row.id > last)) {
@@ -83,6 +88,22 @@ async function* readPages(visit: Visit, { slug, table }: RowsTable): Pages {
     // A page of large rows may have but one.
     overlaps = page.rows.length > 1;
     offset += overlaps ? page.rows.length - 1 : 1;
+  }
+}
+
+/** Past the app's rate limit it waits, as its other programs do. */
+async function listPatiently(
+  visit: Visit,
+  place: { slug: string; table: string; offset: number },
+): Promise<RowsPage> {
+  for (let waited = 0; ; waited++) {
+    try {
+      return await listRows(visit, { ...place, limit: PAGE_ROWS, isExport: true });
+    } catch (error) {
+      const { code, headers } = takeRefusal(error);
+      if (code !== "rate_limited" || waited === MOST_WAITS) throw error;
+      await Bun.sleep(Math.min(Number(headers["retry-after"] ?? 1), MOST_WAIT_S) * 1000);
+    }
   }
 }
 

@@ -44,8 +44,9 @@ export function renderRowField(field: RowField): Html {
   ].filter((id) => id !== false);
   const described = html`${ids.length > 0 && html` aria-describedby="${ids.join(" ")}"`}${isFaulty && html` aria-invalid="true"`}`;
   return html`<div class="field row-field" data-field="${name}">
-<div class="row-label"><label for="value.${name}"><bdi>${name}</bdi> <span class="kind">${describeColumn(column)}</span></label>${renderBoxes(field)}</div>
+<label for="value.${name}"><bdi>${name}</bdi> <span class="kind">${describeColumn(column)}</span></label>
 ${field.isTooLong === true ? renderTooLong(field) : renderControl(field, described)}
+${renderBoxes(field)}
 ${hint !== undefined && html`<p class="hint" id="hint.${name}">${hint}</p>`}
 ${target !== undefined && html`<p class="hint"><a href="${target}">Open the row that it refers to</a></p>`}
 ${now !== undefined && html`<p class="now" id="now.${name}">It is now: <bdi>${now}</bdi></p>`}
@@ -102,10 +103,11 @@ function renderBoxes({ column, state, isTooLong = false }: RowField): Part {
   const { name, kind, required } = column;
   const render = (word: "null" | "default") =>
     html`<label class="check row-box"><input type="checkbox" name="${word}.${name}"${word === "null" && html` data-null`}${state === word && html` checked`} aria-label="${name}: ${word}"><span>${word}</span></label>`;
-  return [
+  const boxes = [
     state === "default" && kind === "string" && render("default"),
     !required && render("null"),
   ];
+  return boxes.some((box) => box !== false) && html`<div class="row-boxes">${boxes}</div>`;
 }
 
 const SHOWN_CHARS = 600;

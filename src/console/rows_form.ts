@@ -6,11 +6,12 @@ import { type Html, html, type Part } from "../pages/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { type Choice, renderFault, renderLink } from "./parts.ts";
+import { toRowsPath } from "./paths.ts";
 import type { Row } from "./rows_call.ts";
 import { type RowField, renderRowField } from "./rows_fields.ts";
 import { listRows } from "./rows_list.ts";
 import type { State } from "./rows_state.ts";
-import { type RowsTable, toRowPath, toTablePath } from "./rows_table.ts";
+import { type RowsTable, toRowPath } from "./rows_table.ts";
 
 /** What an endpoint refused, for the form that asked; a refusal of the visitor is none. */
 export function takeRefusal(error: unknown): Problem {
@@ -84,7 +85,7 @@ export async function makeFields(
 }
 
 function toTarget({ slug }: RowsTable, { kind, table = "" }: NamedColumn, id: string) {
-  return kind === "ref" && id !== "" ? toRowPath(toTablePath(slug, table), id) : undefined;
+  return kind === "ref" && id !== "" ? toRowPath(toRowsPath(slug, table), id) : undefined;
 }
 
 const MOST_TARGET_TABLES = 5;

@@ -34,7 +34,7 @@ export async function answerRows(visit: Visit): Promise<Response> {
     actions: [
       renderLink("Export CSV", `${path}/export/csv`),
       renderLink("JSON", `${path}/export/json`),
-      renderLink("New row", `${path}/new`, "primary"),
+      renderLink("New row", withPlace(`${path}/new`, place), "primary", { keys: "n" }),
     ],
     body: [
       renderDone(table, query),

@@ -4,7 +4,7 @@ import type { NamedColumn } from "../dsl/mod.ts";
 import type { Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
-import { APPS, toAppPath } from "./paths.ts";
+import { APPS, toAppPath, toAppTablesPath, toRowsPath } from "./paths.ts";
 
 export type RowsTable = ShownRows & { slug: string; table: string; path: string };
 
@@ -12,11 +12,7 @@ export type RowsTable = ShownRows & { slug: string; table: string; path: string 
 export async function readRowsTable({ deps, cookies, context }: Visit): Promise<RowsTable> {
   const { app: slug = "", table = "" } = context.params;
   const shown = await showConsoleRows(deps, cookies, { slug, table });
-  return { ...shown, slug, table, path: toTablePath(slug, table) };
-}
-
-export function toTablePath(slug: string, table: string): string {
-  return `${toAppPath(slug)}/tables/${encodeURIComponent(table)}`;
+  return { ...shown, slug, table, path: toRowsPath(slug, table) };
 }
 
 export function toRowPath(path: string, id: string): string {
@@ -43,7 +39,7 @@ export function answerRowsPage(
     crumbs: [
       { name: "Apps", path: APPS },
       { name: slug, path: toAppPath(slug) },
-      { name: "Tables", path: `${toAppPath(slug)}/tables` },
+      { name: "Tables", path: toAppTablesPath(slug) },
       ...(isAct ? [{ name: table, path }] : []),
     ],
     ...rest,

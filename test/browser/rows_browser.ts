@@ -1,0 +1,159 @@
+/** Rows of an app in a real browser: added, changed, deleted without a script; whatever is in them, the layout holds. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { findAxeViolations, openBrowser, openSite, type TestSite } from "../support/browser.ts";
+import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import type { TestApp } from "../support/service.ts";
+
+const SCHEMA = defineSchema({
+  projects: { name: t.string().required() },
+  todos: {
+    title: t.string().required(),
+    note: t.string(),
+    status: t.enum(["open", "done"]).required().default("open"),
+    hours: t.decimal(),
+    is_urgent: t.boolean(),
+    due_at: t.timestamp(),
+    project: t.ref("projects"),
+    meta: t.json(),
+    greeting: t.string().default("hello"),
+  },
+});
+const HOSTILE = `<script>document.title = "hurt"</script>\u202e${"x".repeat(10_000)}`;
+
+let site: TestSite;
+let browser: Browser;
+let person: Person;
+let app: TestApp;
+let rows: string;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+  person = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "admin" });
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+beforeEach(async () => {
+  app = await site.service.makeApp(SCHEMA);
+  rows = `${site.identityUrl}/console/apps/${app.slug}/tables/todos`;
+});
+
+async function addRow(json: object): Promise<string> {
+  const answer = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
+  expect(answer.status).toBe(201);
+  return (answer.json as { id: string }).id;
+}
+
+async function signIn(page: Page): Promise<void> {
+  await page.goto(rows);
+  await page.fill("#email", person.email);
+  await page.fill("#password", PASSWORD);
+  await page.click("button[type=submit]");
+  await page.getByRole("heading", { name: "todos" }).waitFor();
+}
+
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+const follow = (page: Page, name: string) =>
+  page.getByRole("link", { name, exact: true }).first().click();
+const field = (page: Page, name: string) => page.locator(`[name="value.${name}"]`);
+const shown = (page: Page, name: string) => page.getByRole("cell", { name, exact: true });
+
+test.each([
+  { name: "a phone", width: 360 },
+  { name: "a desktop", width: 1280 },
+])(
+  "on $name, without JavaScript: a row is added, changed, fought over and deleted",
+  async ({ width }) => {
+    const context = await browser.newContext({
+      javaScriptEnabled: false,
+      viewport: { width, height: 800 },
+    });
+    const [page, other] = [await context.newPage(), await context.newPage()];
+    await signIn(page);
+    await follow(page, "New row");
+    await field(page, "hours").fill("2,5");
+    await press(page, "Add the row");
+    await page.getByText("Must be a decimal number").waitFor();
+    await field(page, "title").fill("Milk");
+    await field(page, "hours").fill("2.50");
+    await press(page, "Add the row");
+    await page.getByText("was added").waitFor();
+    await shown(page, "Milk").waitFor();
+    await shown(page, "2.50").waitFor();
+
+    const edit = page.locator("a[data-edit]").first();
+    await other.goto((await edit.evaluate((link: HTMLAnchorElement) => link.href)) ?? "");
+    await edit.click();
+    await field(page, "title").fill("Oat milk");
+    await press(page, "Save");
+    await shown(page, "Oat milk").waitFor();
+
+    await field(other, "title").fill("Soy milk");
+    await press(other, "Save");
+    await other.getByText("Somebody changed this row while you had it open").waitFor();
+    await other.getByText("It is now: Oat milk").waitFor();
+    expect(await field(other, "title").inputValue()).toBe("Soy milk");
+    await press(other, "Save over it");
+    await shown(other, "Soy milk").waitFor();
+
+    await page.reload();
+    await page.locator("a[data-edit]").first().click();
+    await follow(page, "Delete");
+    await press(page, "Delete the row");
+    await page.getByText("The row was deleted.").waitFor();
+    await page.getByText("There is no row yet.").waitFor();
+    await context.close();
+  },
+);
+
+describe.each([
+  { colorScheme: "light", width: 1280 },
+  { colorScheme: "dark", width: 360 },
+  { colorScheme: "light", width: 360 },
+  { colorScheme: "dark", width: 1280 },
+] as const)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+  test("no page of rows has an accessibility fault, or anything to scroll sideways", async () => {
+    const id = await addRow({ title: HOSTILE, note: "", meta: [HOSTILE], hours: "1.50" });
+    const viewport = { width, height: 800 };
+    const context = await browser.newContext({ colorScheme, viewport, bypassCSP: true });
+    const page = await context.newPage();
+    await signIn(page);
+    for (const path of [
+      "",
+      "/new",
+      `/rows/${id}`,
+      `/rows/${id}/delete`,
+      "?from=100",
+      "?deleted=x",
+    ]) {
+      await page.goto(rows + path);
+      await expectSound(page, path);
+    }
+    await expectRefusalSound(page, id);
+    await context.close();
+  });
+});
+
+/** Refused values, and then a row that somebody else has changed. */
+async function expectRefusalSound(page: Page, id: string): Promise<void> {
+  await page.goto(`${rows}/rows/${id}`);
+  await page.locator("[name='value.hours']").fill("2,5");
+  await page.locator("[name='value.due_at']").fill("tomorrow");
+  await press(page, "Save");
+  await page.getByText("Nothing was stored.").waitFor();
+  await expectSound(page, "refused");
+  const json = { title: "Oat milk" };
+  await site.service.call(app, `/v1/data/db/todos/${id}`, { method: "PATCH", json });
+  await press(page, "Save");
+  await page.getByText("Somebody changed this row").waitFor();
+  await expectSound(page, "late");
+}
+
+async function expectSound(page: Page, what: string): Promise<void> {
+  expect([what, await page.title()]).not.toEqual([what, "hurt"]);
+  expect([what, await findAxeViolations(page)]).toEqual([what, []]);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  expect([what, Math.max(wide, 0)]).toEqual([what, 0]);
+}
