@@ -23,7 +23,7 @@ const TABS = [
   { name: "Apps", path: LOGIN_PATH },
   { name: "Profile", path: ACCOUNT_PATH },
   { name: "Password", path: ACCOUNT_PASSWORD_PATH },
-  { name: "Linked accounts", path: ACCOUNT_PROVIDERS_PATH },
+  { name: "Linked", path: ACCOUNT_PROVIDERS_PATH },
   { name: "Sessions", path: ACCOUNT_SESSIONS_PATH },
 ] as const;
 export type TabName = (typeof TABS)[number]["name"];

@@ -55,7 +55,7 @@ async function answerToProvider(
     const body = html`
 <h1>Link your account at <bdi>${label}</bdi></h1>
 <p>You go to <strong>${new URL(href).host}</strong> now. Whichever account you sign in with there signs you in here as <strong>${account.email}</strong> from then on.</p>
-<p><a class="button button-primary" href="${href}">Go on to <bdi>${label}</bdi></a></p>
+<p><a class="button button-primary" href="${href}"><span>Go on to <bdi>${label}</bdi></span></a></p>
 <p><a href="${ACCOUNT_PROVIDERS_PATH}">Back</a></p>`;
     return answerPage({ title: "Link an account", body }, { cookies: [cookie] });
   } catch (error) {
@@ -80,7 +80,7 @@ ${!links.isFresh && renderStale(list, links)}
 <ul class="sessions">${list.map((provider) => renderProvider(provider, { links, token, now }))}</ul>`;
   const status = fault === undefined ? 200 : 422;
   return answerAccountPage(deps, {
-    tab: "Linked accounts",
+    tab: "Linked",
     title: "Linked accounts",
     body,
     status,

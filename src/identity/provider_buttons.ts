@@ -10,7 +10,7 @@ export function renderProviders({ list }: Providers, action: string): Html | fal
   const query = at === -1 ? "" : action.slice(at);
   return html`<ul class="providers">${list.map(
     ({ settings: { name, label } }) =>
-      html`<li><a class="button button-quiet" href="${OIDC_PATH}/${name}${query}">Sign in with <bdi>${label}</bdi></a></li>`,
+      html`<li><a class="button button-quiet" href="${OIDC_PATH}/${name}${query}"><span>Sign in with <bdi>${label}</bdi></span></a></li>`,
   )}</ul>
 <p class="or">or with a password</p>`;
 }

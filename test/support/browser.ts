@@ -1,6 +1,7 @@
 /** Debian's Chromium under playwright-core, and the hosts that a browser meets: gateway, pages, two apps. @module */
 import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
+import type { IdentitySettings } from "../../src/identity/mod.ts";
 import { openTestService, type TestApp, type TestService } from "./service.ts";
 
 /** Resolves to loopback in Chromium, and is trusted with Secure cookies over plain http. */
@@ -42,13 +43,13 @@ export type TestSite = {
 };
 
 /** A service on its two hosts. */
-export async function openSite(): Promise<TestSite> {
+export async function openSite(settings: Partial<IdentitySettings> = {}): Promise<TestSite> {
   const toUrls = (port: number) => ({
     publicUrl: `http://api.${DOMAIN}:${port}`,
     identityUrl: `http://id.${DOMAIN}:${port}`,
   });
   const service = await openTestService({
-    identity: (port) => ({ ...toUrls(port), cookieDomain: DOMAIN }),
+    identity: (port) => ({ ...toUrls(port), cookieDomain: DOMAIN, ...settings }),
   });
   const { publicUrl, identityUrl } = toUrls(Number(new URL(service.url).port));
   return { service, apiUrl: publicUrl, identityUrl, close: service.close };

@@ -1,0 +1,114 @@
+/** Sign-in with a provider in a real browser, through the provider's own pages, and without JavaScript. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import {
+  type AppHost,
+  findAxeViolations,
+  openAppHost,
+  openBrowser,
+  openSite,
+  type TestSite,
+} from "../support/browser.ts";
+import { makePerson, PASSWORD } from "../support/people.ts";
+import { startProvider, type TestProvider } from "../support/provider.ts";
+import { invite } from "../support/provider_people.ts";
+
+let ours: TestProvider;
+let site: TestSite;
+let browser: Browser;
+let wiki: AppHost;
+beforeAll(async () => {
+  ours = await startProvider({
+    name: "ours",
+    label: "Example Corp",
+    trustedDomains: ["example.org"],
+  });
+  [site, browser] = await Promise.all([openSite({ providers: [ours.settings] }), openBrowser()]);
+  ours.register(`${site.identityUrl}/oidc/ours/callback`);
+  wiki = await openAppHost(site, "wiki");
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await wiki.stop();
+  await site.close();
+  await ours.stop();
+});
+
+const authorize = () =>
+  `${site.identityUrl}/authorize?${new URLSearchParams({ app: "wiki", redirect_uri: `${wiki.url}/?from=ours` })}`;
+
+/** The provider's own pages: its sign-in, and its consent where it asks. */
+async function passPages(page: Page, login: string): Promise<void> {
+  await page.fill('input[name="login"]', login);
+  await page.fill('input[name="password"]', "any");
+  await page.click('button[type="submit"]');
+  if (new URL(page.url()).origin === ours.settings.issuer)
+    await page.click('button[type="submit"]');
+}
+
+async function inBrowser(
+  options: Parameters<Browser["newContext"]>[0],
+  visit: (page: Page) => Promise<void>,
+): Promise<void> {
+  const context = await browser.newContext(options);
+  try {
+    await visit(await context.newPage());
+  } finally {
+    await context.close();
+  }
+}
+
+test("an invited person comes from an app, signs in with the provider, and is back in it", async () => {
+  const person = await invite(site.service, "wiki");
+  ours.accounts.set("ada", { email: person.email, email_verified: true });
+  await inBrowser({ javaScriptEnabled: false }, async (page) => {
+    await page.goto(authorize());
+    await page.getByRole("link", { name: "Sign in with Example Corp", exact: true }).click();
+    expect(new URL(page.url()).origin).toBe(ours.settings.issuer);
+    await passPages(page, "ada");
+    await page.waitForURL(`${wiki.url}/?from=ours`);
+    const names = (await page.context().cookies()).map(({ name }) => name);
+    expect(names).toContain("__Secure-rowhouse_session");
+    expect(names).not.toContain("__Host-rowhouse_oidc");
+    await page.goto(`${site.identityUrl}/login`);
+    expect(await page.textContent("main")).toContain(person.email);
+  });
+});
+
+test("a person with a password links an account, and every page of it is accessible", async () => {
+  const person = await makePerson(site.service, { name: "Grace" });
+  for (const [colorScheme, width] of [
+    ["light", 1280],
+    ["dark", 360],
+  ] as const)
+    await inBrowser(
+      { bypassCSP: true, colorScheme, viewport: { width, height: 800 } },
+      async (page) => {
+        const look = async (name: string) => {
+          expect({ name, faults: await findAxeViolations(page) }).toEqual({ name, faults: [] });
+          const wide = await page.evaluate("document.documentElement.scrollWidth");
+          expect(Number(wide)).toBeLessThanOrEqual(width);
+          const folder = process.env["SCREENSHOTS"];
+          if (folder !== undefined)
+            await page.screenshot({ path: `${folder}/${name}-${colorScheme}.png` });
+        };
+        await page.goto(`${site.identityUrl}/login`);
+        await look("sign-in");
+        await page.fill('input[name="email"]', person.email);
+        await page.fill('input[name="password"]', PASSWORD);
+        await page.click('button[type="submit"]');
+        await page.click("nav >> text=Linked");
+        await look("linked-accounts");
+        await page.click("button:has-text('Link')");
+        await look("to-the-provider");
+        await page.click("text=Go on to");
+        await passPages(page, "grace");
+        await page.waitForURL(/\/account\/linked\?done=link$/);
+        await look("linked");
+        await page.click("button:has-text('Unlink')");
+        await page.waitForURL(/done=unlink$/);
+        await page.goto(`${site.identityUrl}/oidc/ours/callback?state=x`);
+        await look("stale");
+      },
+    );
+});
