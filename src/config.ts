@@ -14,6 +14,7 @@ import {
 import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES } from "./data/mod.ts";
 import { isProxy, MIN_SECRET_BYTES } from "./gateway/mod.ts";
 import { DEFAULT_SETTINGS, type ProviderSettings } from "./identity/mod.ts";
+import { readMailFrom } from "./mail/mod.ts";
 import { LOG_LEVELS } from "./observe.ts";
 import { PUSH_LIMITS } from "./push/mod.ts";
 import { ROLES } from "./role.ts";
@@ -37,6 +38,31 @@ const HttpUrl = v.pipe(
   v.check(
     isHttpOrigin,
     "must be an origin such as https://api.example.org, without a path or a final slash",
+  ),
+);
+
+/** Nothing but where and as whom: options of the client that speaks SMTP are not for settings. */
+const MailUrl = v.pipe(
+  v.string(),
+  v.check((text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    return (
+      url !== undefined &&
+      /^smtps?:$/.test(url.protocol) &&
+      url.hostname !== "" &&
+      (url.username === "") === (url.password === "") &&
+      /^\/?$/.test(url.pathname) &&
+      url.search === "" &&
+      url.hash === ""
+    );
+  }, "must be smtp://host:port or smtps://user:password@host"),
+);
+const MailSender = v.pipe(
+  v.string(),
+  v.transform((text) => readMailFrom(text)),
+  v.check(
+    (from) => from !== undefined,
+    "must be an address such as no-reply@example.org, or Name <no-reply@example.org>",
   ),
 );
 
@@ -203,6 +229,15 @@ export const SETTINGS = {
     form: secrets(MIN_IDENTITY_SECRET_BYTES),
     about:
       "What sessions, links and passwords depend on, and no database holds: the first makes, all verify. Losing it loses every password. Needed by serve where ROLE is all or identity, and by admin create-user and password-link.",
+  },
+  MAIL_URL: {
+    form: v.optional(MailUrl),
+    about:
+      "The mail server, such as smtps://user:password@mail.example.org or smtp://mail.example.org:587. With it people are mailed links that set a password, and what happens to their account. Unset: links are shown to administrators only. For the processes where ROLE is all or identity.",
+  },
+  MAIL_FROM: {
+    form: v.optional(MailSender),
+    about: "From whom mails are, such as Rowhouse <no-reply@example.org>. Required with MAIL_URL.",
   },
   TRUSTED_PROXIES: {
     form: list(isProxy, "must be addresses or networks such as 10.0.0.0/8, with commas between"),

@@ -29,6 +29,10 @@ export type LogFields = Partial<AnswerRecord> & {
   port?: number;
   role?: string;
   worker?: string | undefined;
+  /** A mail in the queue, and what became of it. */
+  mailId?: number;
+  template?: string;
+  outcome?: string;
   /** How a process ended. */
   exitCode?: number;
 };

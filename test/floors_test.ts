@@ -14,6 +14,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   data: 5,
   push: 5,
   identity: 5,
+  mail: 5,
   accounts: 4,
   catalog: 4,
   pages: 4,

@@ -25,6 +25,8 @@ export type UserExport = {
   sessions: Record<string, unknown>[];
   passwordLinks: Record<string, unknown>[];
   providerLinks: Record<string, unknown>[];
+  /** That wait, or were sent in the last hour. */
+  mails: Record<string, unknown>[];
   /** What was done by this person, or to them. */
   audit: Record<string, unknown>[];
 };
@@ -40,6 +42,7 @@ export async function exportUser(deps: { admin: Database }, text: string): Promi
       'sessions', ${rowsOf("sessions", "created_at")},
       'passwordLinks', ${rowsOf("password_links", "created_at")},
       'providerLinks', ${rowsOf("provider_links", "issuer, subject")},
+      'mails', ${rowsOf("mails", "id")},
       'audit', (select coalesce(json_agg(to_jsonb(audit) order by audit.id), '[]')
         from rowhouse.audit where audit.user_id = users.id or actor = users.id::text))::text as stored
     from rowhouse.users where email = $1`,

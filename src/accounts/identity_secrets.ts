@@ -17,6 +17,7 @@ type Purpose =
   | "session cookie"
   | "identity cookie"
   | "set-password link"
+  | "link secret"
   | "password"
   | "sign-in"
   | "device"

@@ -141,6 +141,20 @@ export {
   type SetLimitOptions,
   setLimit,
 } from "./limits.ts";
+export {
+  askForPassword,
+  type ClaimedMail,
+  claimMails,
+  FORGOTTEN_LINK_LIFE_S,
+  findMailedLink,
+  isLinkMailed,
+  type MailLinkDeps,
+  type MailOutcome,
+  type MailState,
+  type MailTemplate,
+  readMailState,
+  settleMail,
+} from "./mails.ts";
 export { makeOrigins, type Origins } from "./origins.ts";
 export {
   changeOwnPassword,
@@ -157,6 +171,7 @@ export {
   type ShownByVisitor,
 } from "./own_account.ts";
 export {
+  deriveLinkText,
   findPasswordLink,
   LINK_LIFE_S,
   type LinkDeps,

@@ -14,7 +14,7 @@ import {
   isDigestOf,
 } from "./identity_secrets.ts";
 import type { PasswordRecord } from "./passwords.ts";
-import { makeIdText, makeSecret } from "./secret_text.ts";
+import { makeIdText, toSecret } from "./secret_text.ts";
 import { type SecretText, splitSecretText } from "./session_text.ts";
 
 /** How long a set-password link can be used. */
@@ -35,13 +35,25 @@ export type NewLink = {
 };
 
 /** A new link for anybody: the database adds the person to what it stores. */
-export function makeLink({ randomBytes, identitySecrets, now }: LinkDeps): NewLink {
+export function makeLink(
+  { randomBytes, identitySecrets, now }: LinkDeps,
+  lifeS: number = LINK_LIFE_S,
+): NewLink {
   const { current } = identitySecrets;
-  const parts = { id: makeIdText(randomBytes), secret: makeSecret(randomBytes) };
-  const expiresAtS = Math.floor(now().getTime() / 1000) + LINK_LIFE_S;
-  const proof = Buffer.from(proveLink(current, parts, expiresAtS)).toString("hex");
-  const { id, secret } = parts;
+  const id = makeIdText(randomBytes);
+  const expiresAtS = Math.floor(now().getTime() / 1000) + lifeS;
+  const secret = deriveSecret(current, id, expiresAtS);
+  const proof = Buffer.from(proveLink(current, { id, secret }, expiresAtS)).toString("hex");
   return { id, secretId: current.id, proof, expiresAtS, text: `${id}.${secret}` };
+}
+
+/** The text of a stored link, for the mail that it is sent in: no table holds it. */
+export function deriveLinkText(by: IdentitySecret, id: string, expiresAtS: number): string {
+  return `${id}.${deriveSecret(by, id, expiresAtS)}`;
+}
+
+function deriveSecret(by: IdentitySecret, id: string, expiresAtS: number): string {
+  return toSecret(by.prove("link secret", id, String(expiresAtS)));
 }
 
 /** A link that can be used, and whose it is. */

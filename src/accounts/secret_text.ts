@@ -33,6 +33,17 @@ export function makeSecret(randomBytes: RandomBytes): string {
   return randomText(BASE62, SECRET_LENGTH, randomBytes);
 }
 
+/** Such a secret from bytes that nobody can guess, of which there are at least 24. */
+export function toSecret(bytes: Uint8Array): string {
+  let rest = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
+  let text = "";
+  while (text.length < SECRET_LENGTH) {
+    text += BASE62.charAt(Number(rest % BigInt(BASE62.length)));
+    rest /= BigInt(BASE62.length);
+  }
+  return text;
+}
+
 /** Whether a text can be such a secret: anything else costs no query. */
 export function isSecretText(text: string): boolean {
   return SECRET.test(text);

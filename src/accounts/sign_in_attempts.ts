@@ -149,7 +149,7 @@ export function toKeys({ email, address, device }: AttemptFrom): Keys {
 
 /** The counters of a client as itself and as the networks that it is part of, and how many attempts each allows. */
 export function toClientKeys(
-  kind: "client" | "provider client",
+  kind: "client" | "provider client" | "forgotten client",
   address: string,
 ): { keys: string[]; bounds: number[] } {
   const networks = CLIENTS.map(([prefixLength, bound]) => ({

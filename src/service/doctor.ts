@@ -26,6 +26,7 @@ import { type Connections, examineConnections } from "./connections.ts";
 import type { Finding } from "./finding.ts";
 import { examineIdentitySecrets } from "./identity_values.ts";
 import { judgeServingLogin, readLogin } from "./logins.ts";
+import { examineMails } from "./mail_state.ts";
 import { examinePooler, judgePooling } from "./pooler.ts";
 import { examinePushing } from "./pushing.ts";
 
@@ -112,6 +113,7 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   if (identitySecrets !== undefined && (await readsPeople(db))) {
     findings.push(...(await examineIdentitySecrets(db, identitySecrets)));
     findings.push(...(await examineCookieDomain(db, cookieDomain)));
+    findings.push(...(await examineMails(db)));
   }
   return findings;
 }

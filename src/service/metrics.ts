@@ -6,6 +6,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { PoolStats } from "../db/mod.ts";
+import type { MailNote } from "../mail/mod.ts";
 import type { AnswerRecord } from "../observe.ts";
 
 export type Metrics = {
@@ -14,6 +15,8 @@ export type Metrics = {
   readonly print: () => Promise<string>;
   /** Counts an answer. */
   readonly note: (answer: AnswerRecord) => void;
+  /** Counts what became of a mail. */
+  readonly noteMail: (mail: MailNote) => void;
 };
 
 export type MetricsSources = {
@@ -53,6 +56,12 @@ export function makeMetrics(sources: MetricsSources): Metrics {
       this.set(sources.inFlight());
     },
   });
+  const mails = new Counter({
+    name: "rowhouse_mails_total",
+    help: "Tries to send a mail, by what became of them",
+    labelNames: ["template", "outcome"],
+    registers,
+  });
   addPoolMetrics(sources.pools, registers);
   return {
     contentType: registry.contentType,
@@ -66,6 +75,7 @@ export function makeMetrics(sources: MetricsSources): Metrics {
       duration.observe(labels, ms / 1000);
       if (code !== undefined) errors.inc({ code });
     },
+    noteMail: ({ template, outcome }) => mails.inc({ template, outcome }),
   };
 }
 

@@ -5,19 +5,24 @@
  * @module
  */
 
+import { makeIdentitySecrets } from "../accounts/mod.ts";
 import { IDEMPOTENCY_BYTES, makeIdempotencyRoom } from "../data/mod.ts";
 import { type Database, openDatabase } from "../db/mod.ts";
 import type { Peer } from "../gateway/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import type { AnswerRecord, Log } from "../observe.ts";
-import { type Role, servesRows } from "../role.ts";
+import { type Role, servesPeople, servesRows } from "../role.ts";
+import { systemRandomBytes } from "../std/random_text.ts";
 import { makeAdminFetch, makeCheckReady } from "./health.ts";
 import { makeGuard } from "./isolation_guard.ts";
+import { type MailingDeps, startMailing } from "./mailing.ts";
 import { makeMetrics } from "./metrics.ts";
 import { makeOutage } from "./outage.ts";
 import { ROLE_BUILDERS, type RoleOptions } from "./roles.ts";
 import { startStatistics } from "./statistics.ts";
 import { startSweeps } from "./sweeps.ts";
+
+type MailOptions = Omit<MailingDeps["mail"], "pagesUrl">;
 
 export type ServiceOptions = RoleOptions & {
   databaseUrl: string;
@@ -36,6 +41,8 @@ export type ServiceOptions = RoleOptions & {
   lookIntervalMs?: number;
   /** How many seconds entries of the audit log are kept, 0 for ever; default: {@linkcode AUDIT_RETENTION_S}. */
   auditRetentionS?: number;
+  /** The server that mails are given to, and from whom they are; unset: none are sent. */
+  mail?: MailOptions | undefined;
   /** Hosts, cookies and sessions; default: one host for everything, no single sign-on. */
   identity?: Partial<IdentitySettings>;
 };
@@ -149,6 +156,7 @@ export function openService(options: ServiceOptions): Service {
     },
   });
   const stopSweeps = startSweeps({ options, db, idempotencyRoom }, role);
+  const endMailing = openMailing(options, { db, note: metrics.noteMail });
   return {
     fetch,
     adminFetch: makeAdminFetch({ checkReady, metrics, log: options.log }),
@@ -166,6 +174,7 @@ export function openService(options: ServiceOptions): Service {
       watch.stop();
       guard.stop();
       stopSweeps();
+      await endMailing();
       await statistics.end();
       await Promise.all([db.close(), admin.close(), consoleDb?.close()]);
     },
@@ -179,6 +188,22 @@ function openConsole(
 ): Database | undefined {
   if (url === undefined || (role !== "all" && role !== "identity")) return undefined;
   return openDatabase({ url, connections: CONSOLE_CONNECTIONS, prepare, name: "rowhouse console" });
+}
+
+/** Sends mails in a process that serves people, where there is a server to give them to. */
+function openMailing(
+  { mail, identity, identitySecrets = [], role = "all", log, now = Date.now }: ServiceOptions,
+  { db, note }: Pick<MailingDeps, "db" | "note">,
+): () => Promise<void> {
+  const pagesUrl = identity?.identityUrl ?? identity?.publicUrl;
+  if (mail === undefined || pagesUrl === undefined || !servesPeople(role)) return async () => {};
+  return startMailing({
+    ...{ db, log, note },
+    mail: { ...mail, pagesUrl },
+    identitySecrets: makeIdentitySecrets(identitySecrets),
+    randomBytes: systemRandomBytes,
+    now: () => new Date(now()),
+  });
 }
 
 /** Whether a request failed through our fault: not the caller's, and not because a feature is missing. */

@@ -30,6 +30,7 @@ test("a person is created, sets a password by the link, gets a role, loses it, a
     id: expect.stringMatching(/^[0-9a-f-]{36}$/),
     email,
     consoleRole: null,
+    isMailed: false,
     passwordLink: expect.stringMatching(
       /^https:\/\/id\.example\.org\/set-password\?token=[a-z0-9]{16}\.[0-9A-Za-z]{32}$/,
     ),
@@ -161,6 +162,7 @@ test("create-user prints the link as text too, and a new link replaces it", asyn
 /** Where an export says what each table with people's ids has: a new table needs its row here, and there. */
 const EXPORTED: Readonly<Record<string, string>> = {
   grants: "grants",
+  mails: "mails",
   sessions: "sessions",
   password_links: "passwordLinks",
   provider_links: "providerLinks",
@@ -176,6 +178,11 @@ test("export-user gives all that is stored of a person, without what proves anyt
   await service.service.admin.query(
     `insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id)
     values ('https://issuer.example.org', 'cy', $1::text::uuid, sha256('x'), 'x')`,
+    [person.id],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+  await service.service.admin.query(
+    "insert into rowhouse.mails (template, user_id) values ('invitation', $1::text::uuid)",
     [person.id],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );

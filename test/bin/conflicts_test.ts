@@ -45,6 +45,28 @@ describe("settings", () => {
   test.each<Case>([
     { name: "of pages and API under one domain", env: HOSTS, faults: [] },
     {
+      name: "of mail",
+      env: {
+        ...HOSTS,
+        MAIL_URL: "smtps://user:word@mail.example.org",
+        MAIL_FROM: "Rowhouse <me@example.org>",
+      },
+      faults: [],
+    },
+    {
+      name: "of mail without an origin or a sender",
+      env: { MAIL_URL: "smtp://mail.example.org:587" },
+      faults: [
+        "MAIL_FROM must be set with MAIL_URL: set an address that the mail server sends for, such as Rowhouse <no-reply@example.org>",
+        "IDENTITY_URL must be set where mails are sent, whose links lead there: set the origin of the pages",
+      ],
+    },
+    {
+      name: "of a sender without a mail server",
+      env: { ...HOSTS, MAIL_FROM: "me@example.org" },
+      faults: ["MAIL_URL must be set with MAIL_FROM: set the mail server, or unset both"],
+    },
+    {
       name: "of pages on the domain itself",
       env: { COOKIE_DOMAIN: "example.org", IDENTITY_URL: "https://example.org" },
       faults: [],

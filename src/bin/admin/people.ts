@@ -5,6 +5,7 @@ import {
   createUser,
   endSessionsOf,
   grantRole,
+  isLinkMailed,
   LINK_LIFE_S,
   listSessions,
   makePasswordLink,
@@ -34,11 +35,15 @@ const createUserTask: AdminTask = async (deps, args) => {
     },
   );
   const link = toLink(deps.config, user.linkText);
+  const isMailed = await isLinkMailed(deps, user.linkText);
   return {
-    document: { id: user.id, email: user.email, consoleRole: role ?? null, passwordLink: link },
+    document: {
+      ...{ id: user.id, email: user.email, consoleRole: role ?? null },
+      ...{ passwordLink: link, isMailed },
+    },
     lines: [
       `Created user ${user.email} (${user.id})`,
-      ...describeLink(link),
+      ...describeLink(link, isMailed),
       ...(role === "super_admin" ? await listNextSteps(deps) : []),
     ],
   };
@@ -49,7 +54,11 @@ const passwordLinkTask: AdminTask = async (deps, args) => {
   const who = args.positionals[0] ?? "";
   const { email, linkText } = await makePasswordLink({ ...deps, identitySecrets }, who);
   const link = toLink(deps.config, linkText);
-  return { document: { email, passwordLink: link }, lines: describeLink(link) };
+  const isMailed = await isLinkMailed(deps, linkText);
+  return {
+    document: { email, passwordLink: link, isMailed },
+    lines: describeLink(link, isMailed),
+  };
 };
 
 const setRoleTask: AdminTask = async (deps, args) => {
@@ -218,9 +227,11 @@ function toLink({ IDENTITY_URL, PUBLIC_URL }: Config, text: string): string {
   return `${IDENTITY_URL ?? PUBLIC_URL ?? ""}/set-password?token=${text}`;
 }
 
-function describeLink(link: string): string[] {
+function describeLink(link: string, isMailed: boolean): string[] {
   const remark = link.startsWith("/")
     ? ["This path is on the identity pages' origin; set IDENTITY_URL to get the whole link"]
     : [];
-  return [`This link sets the password once, within ${LINK_LIFE_S / DAY_S} days:`, link, ...remark];
+  const mailed = isMailed ? ["It is on its way by mail, too"] : [];
+  const says = `This link sets the password once, within ${LINK_LIFE_S / DAY_S} days:`;
+  return [says, link, ...mailed, ...remark];
 }

@@ -117,7 +117,7 @@ grants: [{ app, role, grantedAt }], sessions: [{ id, createdAt, lastSeenAt, expi
       name: "admin export-user",
       summary: "prints all that is stored of a person, as JSON",
       example: "rowhouse admin export-user ada@example.org > ada.json",
-      about: `Prints { user, grants, sessions, passwordLinks, providerLinks, audit } with the columns as they are stored, and what the audit log
+      about: `Prints { user, grants, sessions, passwordLinks, providerLinks, mails, audit } with the columns as they are stored, and what the audit log
 says of or by this person; never what proves a session, a link or a password. What apps store of people is in their rows.`,
       positionals: ["email"],
     },

@@ -14,6 +14,7 @@ export async function findConflicts(config: SoundSettings): Promise<string[]> {
     ...findSecretConflicts(config),
     ...findLoginConflicts(config),
     ...findProviderConflicts(config),
+    ...findMailConflicts(config),
   ];
 }
 
@@ -104,4 +105,22 @@ function findProviderConflicts({
   return [
     "IDENTITY_URL must be set where people sign in with a provider, which sends them back there: set the origin of the pages",
   ];
+}
+
+/** Each needs the other, and links need an origin to lead to. */
+function findMailConflicts(config: SoundSettings): string[] {
+  const { MAIL_URL, MAIL_FROM, IDENTITY_URL, PUBLIC_URL } = config;
+  const faults: string[] = [];
+  if (MAIL_URL === undefined && MAIL_FROM === undefined) return faults;
+  if (MAIL_FROM === undefined)
+    faults.push(
+      "MAIL_FROM must be set with MAIL_URL: set an address that the mail server sends for, such as Rowhouse <no-reply@example.org>",
+    );
+  if (MAIL_URL === undefined)
+    faults.push("MAIL_URL must be set with MAIL_FROM: set the mail server, or unset both");
+  if (IDENTITY_URL === undefined && PUBLIC_URL === undefined)
+    faults.push(
+      "IDENTITY_URL must be set where mails are sent, whose links lead there: set the origin of the pages",
+    );
+  return faults;
 }

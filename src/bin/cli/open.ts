@@ -26,6 +26,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
       sessionMaxS: config.SESSION_MAX,
       providers: config.providers,
     },
+    mail: readMail(config),
     auditRetentionS: config.AUDIT_RETENTION,
     log: options.log,
     role: config.ROLE,
@@ -35,6 +36,11 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     upstreams: { data: config.UPSTREAM_DATA_URL, identity: config.UPSTREAM_IDENTITY_URL },
     gatewayUrl: config.UPSTREAM_GATEWAY_URL,
   });
+}
+
+/** Both settings or none: each alone is refused before. */
+function readMail({ MAIL_URL: url, MAIL_FROM: from }: Config) {
+  return url === undefined || from === undefined ? undefined : { url, from };
 }
 
 /** What a gateway shares with each service; a service has only its own. */

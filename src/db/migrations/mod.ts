@@ -19,6 +19,7 @@ import { CONSOLE_ROWS } from "./console_rows.ts";
 import { CONSOLE_TABLES } from "./console_tables.ts";
 import { IDEMPOTENCY } from "./idempotency.ts";
 import { KEYS } from "./keys.ts";
+import { MAILS } from "./mails.ts";
 import { OWN_ACCOUNT } from "./own_account.ts";
 import { PEOPLE } from "./people.ts";
 import { PEOPLE_ACTS } from "./people_acts.ts";
@@ -46,6 +47,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       KEYS,
       IDEMPOTENCY,
       PEOPLE,
+      MAILS,
       PEOPLE_ACTS,
       THROTTLE,
       STATISTICS,

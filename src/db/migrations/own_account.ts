@@ -151,5 +151,6 @@ ${defineOwnFunction({
   delete from rowhouse.sessions where id = own;
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'change_password', who, jsonb_build_object('sessions', ended));
+  perform rowhouse.queue_mail(who, 'password_changed', null, jsonb_build_object('device', device_name, 'from', shown_from));
   return true;`,
 })}`;

@@ -182,6 +182,10 @@ begin
       update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
     end loop;
   end if;
+  -- Not the first time, which follows an invitation.
+  if device_key is null and exists (select from rowhouse.audit where user_id = who and action = 'sign_in') then
+    perform rowhouse.queue_mail(who, 'new_device', null, jsonb_build_object('device', device_name, 'from', shown_from));
+  end if;
   perform set_config('rowhouse.client', shown_from, true);
   insert into rowhouse.audit (actor, action, user_id) values (who::text, 'sign_in', who);
   return true;
@@ -200,6 +204,7 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 declare
   who uuid;
   address_key text;
+  had_password boolean;
 begin
   delete from rowhouse.password_links
   where id = link_id and digest = sha256(shown || uuid_send(user_id)) and expires_at > now()
@@ -207,6 +212,7 @@ begin
   if who is null then
     return false;
   end if;
+  select password_hash is not null into had_password from rowhouse.users where id = who for no key update;
   update rowhouse.users
   set password_hash = new_hash, password_digest = new_digest, password_secret_id = new_secret_id
   where id = who and disabled_at is null
@@ -218,6 +224,9 @@ begin
   delete from rowhouse.throttle where starts_with(key, rowhouse.pair_key(address_key, ''));
   delete from rowhouse.throttle where key = address_key;
   insert into rowhouse.audit (actor, action, user_id) values (who::text, 'set_password', who);
+  if had_password then
+    perform rowhouse.queue_mail(who, 'password_changed', null, '{}');
+  end if;
   return true;
 end
 $$;

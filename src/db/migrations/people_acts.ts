@@ -40,6 +40,7 @@ begin
   perform rowhouse.put_password_link(new_id, link_id, proof, link_secret_id, ends_at);
   insert into rowhouse.audit (actor, action, user_id, details)
   values (actor, 'create_user', new_id, jsonb_build_object('consoleRole', new_role));
+  perform rowhouse.queue_mail(new_id, 'invitation', link_id, '{}');
 end
 $$;
 
@@ -51,6 +52,7 @@ declare
 begin
   perform rowhouse.put_password_link(person, link_id, proof, link_secret_id, ends_at);
   insert into rowhouse.audit (actor, action, user_id) values (actor, 'make_password_link', person);
+  perform rowhouse.queue_mail(person, 'password_link', link_id, '{}');
 end
 $$;
 
@@ -159,6 +161,9 @@ begin
   update rowhouse.users set console_role = new_role where id = person.id;
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who, 'set_console_role', person.id, jsonb_build_object('before', person.console_role, 'after', new_role));
+  if person.console_role is distinct from new_role then
+    perform rowhouse.queue_mail(person.id, 'console_role', null, jsonb_build_object('role', new_role));
+  end if;
 end
 $$;
 create function rowhouse.set_disabled(mail text, disabled boolean, who text) returns void

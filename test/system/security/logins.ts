@@ -4,6 +4,7 @@ import postgres from "postgres";
 import {
   findProviderPerson,
   makePasswordLink,
+  proveSignIn,
   revokeKey,
   toPresented,
 } from "../../../src/accounts/mod.ts";
@@ -113,6 +114,14 @@ export const SERVING_LOGINS: Page = {
       "make people without a role, and links to accounts at providers, that sign nobody in.": (
         world,
       ) => plantsLinks(world, "all"),
+      "have people mailed links that set a password, five in an hour, and lose mails that wait.": (
+        world,
+      ) =>
+        world.allows("all", [
+          `select rowhouse.ask_for_password('${world.victim.email}', array['address x'], array[10], 900, '')`,
+          "select rowhouse.claim_mails(10, 60, 60)",
+          "select rowhouse.settle_mail(1, 'void')",
+        ]),
       "add counts and failures of requests that nobody made to what the Console shows, and read none.":
         (world) => addsStatistics(world, "all"),
     },
@@ -284,7 +293,17 @@ export const SERVING_LOGINS: Page = {
   },
 };
 
-/** What a serving login that reaches people cannot make of what it reads and writes. */
+/** The call that puts a link for a person whose mail waits, by what is shown of the present password. */
+async function forgottenCall({ service, victim }: World, shown: string): Promise<string> {
+  const [mail] = await service.service.admin.query<{ id: string }>(
+    "insert into rowhouse.mails (template, user_id) values ('forgotten_password', $1::text::uuid) returning id::text",
+    [victim.id],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+  return `select rowhouse.put_forgotten_link(${mail?.id}, decode('${shown}', 'hex'), 'aaaaaaaaaaaaaaaa', sha256('x'), 'x',
+    now() + interval '30 minutes') as is_done`;
+}
+
 /** What it may write is a digest of its own: the service knows the proof, and finds it planted. */
 async function plantsLinks({ service, victim, tryAs }: World, login: Login): Promise<void> {
   const subject = { issuer: "https://planted.example.org", subject: crypto.randomUUID() };
@@ -299,15 +318,27 @@ async function plantsLinks({ service, victim, tryAs }: World, login: Login): Pro
   expect(await findProviderPerson(deps, subject, undefined)).toEqual({ kind: "planted" });
 }
 
+/** What a serving login that reaches people cannot make of what it reads and writes. */
 async function signsInAsNobody(world: World, login: Login): Promise<void> {
-  const { hash } = await hashOf(world, login, world.victim);
+  const { hash, secretId } = await hashOf(world, login, world.victim);
   expect(hash).toStartWith("$argon2id$");
   for (const shown of [digestOf("x"), digestOf(hash), Buffer.from(hash).toString("hex"), ""])
     for (const fresh of ["null, null, null", "'$argon2id$v=19$x', sha256('x'), 'x'"])
       expect((await world.tryAs(login, finishCall(world.victim, shown, fresh))).rows).toEqual([
         { is_done: false },
       ]);
+  const right = proveSignIn(IDENTITY_SECRETS, world.victim.id, { hash, secretId }) ?? "";
+  for (const [shown, is_done] of [
+    [digestOf(hash), false],
+    ["", false],
+    [right, true],
+  ] as const)
+    expect((await world.tryAs(login, await forgottenCall(world, shown))).rows).toEqual([
+      { is_done },
+    ]);
   await world.refuses(login, [
+    "insert into rowhouse.mails (template, user_id) select 'forgotten_password', id from rowhouse.users",
+    "select rowhouse.queue_mail(id, 'invitation', null, '{}') from rowhouse.users",
     `insert into rowhouse.sessions (id, session_digest, identity_digest, secret_id, user_id, expires_at)
       values ('aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', '${world.victim.id}', now() + interval '1 hour')`,
     `update rowhouse.sessions set user_id = '${world.victim.id}'`,

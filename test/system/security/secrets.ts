@@ -1,10 +1,15 @@
 /** What the secrets between processes, and the one behind people, can and cannot do. Each sentence stands in docs/security.md. @module */
 import { expect } from "bun:test";
-import { SIGN_IN_LIMITS, toDeviceText } from "../../../src/accounts/mod.ts";
+import {
+  deriveLinkText,
+  makePasswordLink,
+  SIGN_IN_LIMITS,
+  toDeviceText,
+} from "../../../src/accounts/mod.ts";
 import { proveSignIn } from "../../../src/accounts/passwords.ts";
 import { DEVICE_COOKIE, SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { systemRandomBytes } from "../../../src/std/random_text.ts";
-import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET } from "../../support/deps.ts";
+import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET, testDeps } from "../../support/deps.ts";
 import { PASSWORD, readToken, sharedCookie, submitSignIn } from "../../support/people.ts";
 import { TEST_SECRETS } from "../../support/shape.ts";
 import { contextOf, sendSigned } from "../../support/signed.ts";
@@ -91,6 +96,18 @@ export const SECRETS: Page = {
     Can: {
       "with a dump, guess at passwords.": async (world) =>
         expect(await guesses(world, PASSWORD)).toEqual({ withSecret: true, without: false }),
+      "with a dump, use the links in it that set passwords.": async (world) => {
+        const { linkText } = await makePasswordLink(
+          testDeps(world.service.service),
+          world.victim.email,
+        );
+        const { rows } = await world.tryAs(
+          "admin",
+          `select id, extract(epoch from expires_at)::int4 as at from rowhouse.password_links where user_id = '${world.victim.id}'`,
+        );
+        const [{ id, at } = {}] = rows;
+        expect(deriveLinkText(IDENTITY_SECRETS.current, String(id), Number(at))).toBe(linkText);
+      },
       "with the serving login of one process or of the identity service, sign in as anybody.":
         async (world) => {
           for (const login of ["all", "identity"] as const) {

@@ -1,0 +1,65 @@
+/** One step of sending: claims mails, derives their links, delivers and settles them. Logs neither address nor link. @module */
+import {
+  type ClaimedMail,
+  claimMails,
+  findMailedLink,
+  type MailLinkDeps,
+  settleMail,
+} from "../accounts/mod.ts";
+import { toHtmlMail, toPlainMail } from "./render.ts";
+import type { MailSettings } from "./settings.ts";
+import { writeMail } from "./templates.ts";
+import { type Delivery, makeDeliver } from "./transport.ts";
+
+/** What became of a mail, for the log and the metrics. */
+export type MailNote = {
+  mailId: number;
+  template: string;
+  outcome: Delivery | "void";
+  /** The mail server's code, where it did not take the mail. */
+  reason?: string;
+};
+
+export type MailSenderDeps = MailLinkDeps & {
+  mail: MailSettings;
+  note: (note: MailNote) => void;
+  /** How long nobody else tries the same mail. */
+  leaseS: number;
+  /** The first wait before another try. */
+  retryS: number;
+};
+
+/** Sends the mail that has waited longest; whether there may be more. */
+export type MailSender = () => Promise<boolean>;
+
+export function makeMailSender(deps: MailSenderDeps): MailSender {
+  const deliver = makeDeliver(deps.mail);
+  return async () => {
+    const { leaseS, retryS } = deps;
+    // One at a time: whatever ends this process, at most one mail is sent twice.
+    const [mail] = await claimMails(deps, { most: 1, leaseS, retryS });
+    if (mail === undefined) return false;
+    const note = await send(deps, mail, deliver);
+    deps.note({ mailId: mail.id, template: mail.template, ...note });
+    return true;
+  };
+}
+
+async function send(
+  deps: MailSenderDeps,
+  mail: ClaimedMail,
+  deliver: ReturnType<typeof makeDeliver>,
+): Promise<Pick<MailNote, "outcome" | "reason">> {
+  const { pagesUrl } = deps.mail;
+  const linkText = await findMailedLink(deps, mail);
+  const words = writeMail(mail, { pagesUrl, linkText });
+  if (words === undefined) {
+    await settleMail(deps, mail.id, "void");
+    return { outcome: "void" };
+  }
+  const { subject } = words;
+  const letter = { to: mail.email, subject, text: toPlainMail(words), html: toHtmlMail(words) };
+  const { delivery, reason } = await deliver(letter);
+  if (delivery !== "failed") await settleMail(deps, mail.id, delivery);
+  return { outcome: delivery, ...(reason === undefined ? {} : { reason }) };
+}

@@ -1,0 +1,118 @@
+/**
+ * What mails say. Subjects are constant texts; what people typed stands in bodies alone, without anything that a screen
+ * does not show. One link leads on; nothing is loaded from anywhere.
+ *
+ * @module
+ */
+import { type ClaimedMail, LINK_LIFE_S, type MailTemplate } from "../accounts/mod.ts";
+import { DAY_S } from "../std/duration.ts";
+
+/** One mail as text and markup are made of it. */
+export type MailWords = {
+  subject: string;
+  /** Before the link. */
+  before: readonly string[];
+  link: { name: string; url: string };
+  /** After the link. */
+  after: readonly string[];
+};
+
+export type MailPlaces = {
+  /** The origin of the pages. */
+  pagesUrl: string;
+  /** The text of the link, where the mail is about one. */
+  linkText: string | undefined;
+};
+
+type Write = (mail: Said, places: MailPlaces) => MailWords;
+/** What a template says of an event. */
+type Said = { when: string; device: string; from: string; role: string };
+
+const IGNORE = "If you did not expect this, you need not do anything.";
+const NOT_YOU =
+  "If this was not you, set a new password now, and tell whoever runs these apps for you.";
+
+const TEMPLATES: Readonly<Record<MailTemplate, Write>> = {
+  invitation: (_, places) => ({
+    subject: "Your account: choose a password",
+    before: [`There is an account for you at ${hostOf(places)}, which signs you in to your apps.`],
+    link: { name: "Choose a password", url: toPasswordUrl(places) },
+    after: [`The link works once, within ${LINK_LIFE_S / DAY_S} days.`, IGNORE],
+  }),
+  password_link: (_, places) => ({
+    subject: "Set a new password",
+    before: [`An administrator made a link for you that sets a new password at ${hostOf(places)}.`],
+    link: { name: "Set a new password", url: toPasswordUrl(places) },
+    after: [
+      `The link works once, within ${LINK_LIFE_S / DAY_S} days. Until then your password stays as it is.`,
+    ],
+  }),
+  forgotten_password: ({ when, from }, places) => ({
+    subject: "Set a new password",
+    before: [`Somebody asked for a new password for your account, ${when}${from}.`],
+    link: { name: "Set a new password", url: toPasswordUrl(places) },
+    after: [
+      "The link works once, within 30 minutes. It signs you out wherever you are signed in.",
+      "If you did not ask for it, you need not do anything: your password stays as it is.",
+    ],
+  }),
+  password_changed: ({ when, device, from }, { pagesUrl }) => ({
+    subject: "Your password was changed",
+    before: [
+      `The password of your account was changed, ${when}${device}${from}. All other sessions have ended.`,
+    ],
+    link: { name: "Set a new password", url: `${pagesUrl}/forgot` },
+    after: [NOT_YOU],
+  }),
+  new_device: ({ when, device, from }, { pagesUrl }) => ({
+    subject: "New sign-in to your account",
+    before: [`Your account was used on a new device, ${when}${device}${from}.`],
+    link: { name: "See your sessions", url: `${pagesUrl}/account/sessions` },
+    after: [NOT_YOU],
+  }),
+  console_role: ({ when, role }, { pagesUrl }) => ({
+    subject: "Your role in the Console was changed",
+    before: [
+      role === ""
+        ? `You can no longer administer apps and people in the Console, since ${when}.`
+        : `You are now ${role} in the Console, since ${when}.`,
+    ],
+    link: { name: "Open your account", url: `${pagesUrl}/login` },
+    after: ["If this surprises you, tell whoever runs these apps for you."],
+  }),
+};
+
+/** `undefined` if the mail is about a link that there is no more. */
+export function writeMail(mail: ClaimedMail, places: MailPlaces): MailWords | undefined {
+  const needsLink = mail.hasLink || mail.template === "forgotten_password";
+  if (mail.isDisabled || (needsLink && places.linkText === undefined)) return undefined;
+  const { device, from, role } = mail.details;
+  const said = {
+    when: toMoment(mail.createdAt),
+    device: device === undefined ? "" : `, with ${toPlainText(device)}`,
+    from: from === undefined ? "" : `, from ${toPlainText(from)}`,
+    role: role === undefined ? "" : toPlainText(role).replace("_", " "),
+  };
+  const words = TEMPLATES[mail.template](said, places);
+  const name = toPlainText(mail.displayName ?? "");
+  return { ...words, before: [name === "" ? "Hello," : `Hello ${name},`, ...words.before] };
+}
+
+const NAME_CHARS = 80;
+
+/** Without control characters, line breaks and what turns the direction of a text, and not too long. */
+function toPlainText(text: string): string {
+  return [...text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ").trim()].slice(0, NAME_CHARS).join("");
+}
+
+function toMoment(text: string): string {
+  return `on ${new Date(text).toUTCString().replace(/:\d\d GMT$/, " UTC")}`;
+}
+
+function hostOf({ pagesUrl }: MailPlaces): string {
+  return new URL(pagesUrl).host;
+}
+
+function toPasswordUrl({ pagesUrl, linkText = "" }: MailPlaces): string {
+  return `${pagesUrl}/set-password?token=${linkText}`;
+}

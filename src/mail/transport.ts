@@ -1,0 +1,67 @@
+/**
+ * The way to the mail server. The only importer of "nodemailer", which is loaded with the first mail; never logs, and loads
+ * nothing from files or addresses.
+ *
+ * @module
+ */
+import type { Transporter } from "nodemailer";
+import type { MailFrom, MailSettings } from "./settings.ts";
+
+export type Letter = { to: string; subject: string; text: string; html: string };
+export type Delivery = "sent" | "refused" | "failed";
+
+/** Sends one mail; never throws. */
+export type Deliver = (letter: Letter) => Promise<{ delivery: Delivery; reason?: string }>;
+
+const TIMEOUT_MS = 10_000;
+const OWN_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+export function makeDeliver({ url, from }: MailSettings): Deliver {
+  let transport: Promise<Transporter> | undefined;
+  return async (letter) => {
+    transport ??= openTransport(url);
+    try {
+      await (await transport).sendMail({ ...letter, from: toSender(from), headers: HEADERS });
+      return { delivery: "sent" };
+    } catch (error) {
+      return readFailure(error);
+    }
+  };
+}
+
+async function openTransport(url: string): Promise<Transporter> {
+  const { createTransport } = await import("nodemailer");
+  const { protocol, hostname, port, username, password } = new URL(url);
+  const isTls = protocol === "smtps:";
+  const auth = { user: decodeURIComponent(username), pass: decodeURIComponent(password) };
+  return createTransport({
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: Number(port) || (isTls ? 465 : 587),
+    secure: isTls,
+    // A password is not said aloud on the way.
+    requireTLS: !isTls && username !== "" && !OWN_HOST.test(hostname),
+    ...(username === "" ? {} : { auth }),
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    logger: false,
+  });
+}
+
+/** So that nobody's answering machine answers. @see https://www.rfc-editor.org/rfc/rfc3834#section-5 */
+const HEADERS = { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" };
+
+function toSender({ name, address }: MailFrom): string | { name: string; address: string } {
+  return name === "" ? address : { name, address };
+}
+
+/** A refusal of the receiver is for good; whatever is about the server or the way to it may pass. Its words are not kept. */
+function readFailure(error: unknown): { delivery: Delivery; reason: string } {
+  const { code, responseCode } = (error ?? {}) as { code?: unknown; responseCode?: unknown };
+  const answer = typeof responseCode === "number" ? responseCode : undefined;
+  const reason = `${typeof code === "string" ? code : "unknown"}${answer === undefined ? "" : ` ${answer}`}`;
+  const isRefused = code === "EENVELOPE" && answer !== undefined && answer >= 500;
+  return { delivery: isRefused ? "refused" : "failed", reason };
+}

@@ -1,0 +1,242 @@
+/** Mails through a real SMTP server: what each says, to whom, how often, and what no database and no log has of it. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  createUser,
+  listAudit,
+  makePasswordLink,
+  setConsoleRole,
+  setDisabled,
+} from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readMailFrom } from "../../src/mail/mod.ts";
+import { testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
+import { type MailServer, openMailServer, type Received } from "../support/mail_server.ts";
+import {
+  type Jar,
+  makePerson,
+  PASSWORD,
+  readHidden,
+  readToken,
+  signInAs,
+  submitSignIn,
+  visit,
+} from "../support/people.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let mails: MailServer;
+let service: TestService;
+beforeAll(async () => {
+  mails = await openMailServer();
+  service = await openTestService({
+    identity: (port) => ({ identityUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
+    service: {
+      mail: {
+        url: mails.url,
+        from: { name: "Rowhouse", address: "no-reply@example.org" },
+        pace: { intervalS: 0.05, leaseS: 0, retryS: 0.05 },
+      },
+    },
+  });
+  await eventually(async () => {
+    const [row] = await query<{ there: boolean }>("select rowhouse.has_mail_sender() as there");
+    return row?.there === true;
+  });
+});
+afterAll(async () => {
+  await service.close();
+  await mails.close();
+});
+
+const NEW = "seven slow green boats";
+const deps = () => testDeps(service.service);
+
+function query<Row>(text: string, values: (string | number)[] = []): Promise<Row[]> {
+  return service.service.admin.query<Row>(text, values, { retry: "safe", queue: SERVICE_QUEUE });
+}
+
+/** Nothing waits to be sent to this person. */
+async function settled(email: string): Promise<void> {
+  await eventually(async () => {
+    const [row] = await query<{ left: number }>(
+      `select count(*)::int4 as left from rowhouse.mails join rowhouse.users on users.id = user_id
+      where email = $1 and sent_at is null and given_up_at is null`,
+      [email],
+    );
+    return row?.left === 0;
+  });
+}
+
+function newAddress(): string {
+  return `new-${crypto.randomUUID().slice(-12)}@example.org`;
+}
+
+function pathOf({ text }: Received): string {
+  const [, path = ""] = /http:\/\/127\.0\.0\.1:\d+(\/\S+)/.exec(text) ?? [];
+  return path;
+}
+
+async function choose(path: string, password: string) {
+  const jar: Jar = new Map();
+  const page = await visit(service, jar, path);
+  const fields = { ...readHidden(page.text), password, password_again: password };
+  return await visit(service, jar, "/set-password", { fields });
+}
+
+test("an invitation leads to a password, says nothing else, and comes from nobody's address", async () => {
+  const email = newAddress();
+  await createUser(deps(), { email, displayName: "Ada <b>Lovelace</b>", consoleRole: undefined });
+  const [mail] = await mails.waitFor(email);
+  expect(mail?.headers.get("subject")).toBe("Your account: choose a password");
+  expect(mail?.headers.get("from")).toBe("Rowhouse <no-reply@example.org>");
+  expect(mail?.headers.get("auto-submitted")).toBe("auto-generated");
+  expect(mail?.text).toContain("Hello Ada <b>Lovelace</b>,");
+  expect(mail?.html).toContain("Hello Ada &lt;b&gt;Lovelace&lt;/b&gt;,");
+  expect(mail?.html).not.toMatch(/<(img|script|link|style)\b|url\(/i);
+  expect(mail?.html.match(/href="/g)).toHaveLength(1);
+  const path = pathOf(mail as Received);
+  expect(mail?.html).toContain(path);
+  expect((await choose(path, NEW)).status).toBe(303);
+  expect((await submitSignIn(service, new Map(), { email, password: NEW })).status).toBe(303);
+});
+
+describe("a mail tells", () => {
+  const cases: readonly {
+    name: string;
+    act: (person: { id: string; email: string }) => Promise<unknown>;
+    subject: string;
+    says: string;
+  }[] = [
+    {
+      name: "of a link that an administrator made",
+      act: ({ email }) => makePasswordLink(deps(), email),
+      subject: "Set a new password",
+      says: "/set-password?token=",
+    },
+    {
+      name: "of a changed password",
+      act: async (person) => {
+        const jar = await signInAs(service, person);
+        const form_token = readToken((await visit(service, jar, "/account/password")).text);
+        const fields = { form_token, present: PASSWORD, password: NEW, password_again: NEW };
+        await visit(service, jar, "/account/password", { fields });
+      },
+      subject: "Your password was changed",
+      says: "from 127.0.0.1",
+    },
+    {
+      name: "of a sign-in on a new device, but not of the first",
+      act: async (person) => {
+        await signInAs(service, person);
+        await signInAs(service, person);
+      },
+      subject: "New sign-in to your account",
+      says: "/account/sessions",
+    },
+    {
+      name: "of another Console role",
+      act: ({ email }) => setConsoleRole(deps(), email, "admin"),
+      subject: "Your role in the Console was changed",
+      says: "You are now admin in the Console",
+    },
+  ];
+  test.each(cases)("$name", async ({ act, subject, says }) => {
+    const person = await makePerson(service);
+    await settled(person.email);
+    const before = (await mails.waitFor(person.email, 0)).length;
+    await act(person);
+    const sent = (await mails.waitFor(person.email, before + 1)).slice(before);
+    expect(sent.map((mail) => mail.headers.get("subject"))).toEqual([subject]);
+    expect(sent[0]?.text).toContain(says);
+  });
+});
+
+test("what the server cannot take now is tried again, what it refuses for good is given up", async () => {
+  const [later, never] = [newAddress(), newAddress()];
+  const invite = (email: string) =>
+    createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
+  mails.refuse(2, 451);
+  await invite(later);
+  expect(await mails.waitFor(later)).toHaveLength(1);
+  mails.refuse(1, 550);
+  await invite(never);
+  await eventually(async () => {
+    const [row] = await query<{ is_given_up: boolean }>(
+      `select given_up_at is not null as is_given_up from rowhouse.mails join rowhouse.users on users.id = user_id
+      where email = $1`,
+      [never],
+    );
+    return row?.is_given_up === true;
+  });
+  expect(mails.received.filter(({ to }) => to.includes(never))).toEqual([]);
+  const said = service.log.filter((line) => line.includes('"event":"mail"')).join("\n");
+  expect(said).toContain("EENVELOPE 550");
+  expect(said).not.toMatch(/@|token/);
+  const metrics = await (await service.service.adminFetch(new Request("http://x/metrics"))).text();
+  expect(metrics).toMatch(/rowhouse_mails_total\{template="invitation",outcome="refused"\} 1/);
+});
+
+test("a link that ended, and the mail of a disabled person, are not sent", async () => {
+  const email = newAddress();
+  mails.refuse(1, 451);
+  await createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
+  await setDisabled(deps(), email, true);
+  await settled(email);
+  expect(mails.received.filter(({ to }) => to.includes(email))).toEqual([]);
+});
+
+test("at most five of a kind are sent to a person in an hour", async () => {
+  const email = newAddress();
+  await createUser(deps(), { email, displayName: undefined, consoleRole: undefined });
+  for (let round = 0; round < 8; round++) await makePasswordLink(deps(), email);
+  const [row] = await query<{ queued: number }>(
+    `select count(*)::int4 as queued from rowhouse.mails join rowhouse.users on users.id = user_id
+    where email = $1 and template = 'password_link'`,
+    [email],
+  );
+  expect(row?.queued).toBeLessThanOrEqual(5);
+});
+
+test("a name cannot add a header, a receiver or a line", async () => {
+  const email = newAddress();
+  const displayName = "Eve\r\nBcc: all@example.org\r\n\r\n\u202eHello";
+  await createUser(deps(), { email, displayName, consoleRole: undefined });
+  const [mail] = await mails.waitFor(email);
+  expect([mail?.to, mail?.headers.get("to"), mail?.headers.has("bcc")]).toEqual([
+    [email],
+    email,
+    false,
+  ]);
+  expect(mail?.text).toContain("Hello Eve Bcc: all@example.org Hello,");
+});
+
+test.each([
+  { text: "me@example.org", from: { name: "", address: "me@example.org" } },
+  { text: "The Apps <me@example.org>", from: { name: "The Apps", address: "me@example.org" } },
+  { text: "me@example.org\r\nBcc: all@example.org", from: undefined },
+  { text: "Me\r\nBcc: all@example.org <me@example.org>", from: undefined },
+  { text: "a@example.org, b@example.org", from: undefined },
+  { text: "Me <a@example.org> <b@example.org>", from: undefined },
+])("readMailFrom() reads $text as one sender, or not at all", ({ text, from }) => {
+  expect(readMailFrom(text)).toEqual(from);
+});
+
+test("neither the database nor the log has what a link is made of", async () => {
+  const email = newAddress();
+  const { linkText } = await createUser(deps(), {
+    email,
+    displayName: undefined,
+    consoleRole: undefined,
+  });
+  const [mail] = await mails.waitFor(email);
+  expect(pathOf(mail as Received)).toBe(`/set-password?token=${linkText}`);
+  const [, secret = ""] = linkText.split(".");
+  const stored = await query<{ row: string }>(
+    `select row_to_json(mails)::text as row from rowhouse.mails
+    union all select row_to_json(password_links)::text from rowhouse.password_links
+    union all select row_to_json(audit)::text from rowhouse.audit`,
+  );
+  expect(stored.length).toBeGreaterThan(2);
+  expect(stored.map(({ row }) => row).join("\n") + service.log.join("\n")).not.toContain(secret);
+  expect(JSON.stringify(await listAudit(deps(), 100))).not.toContain(secret);
+});

@@ -1,0 +1,92 @@
+/** A real SMTP server in the test's process: what was sent, as the wire had it. @module */
+import { SMTPServer } from "smtp-server";
+
+export type Received = {
+  to: string[];
+  /** Headers and body as they came. */
+  raw: string;
+  /** By name in lower case, unfolded. */
+  headers: ReadonlyMap<string, string>;
+  /** The plain text, decoded. */
+  text: string;
+  html: string;
+};
+
+export type MailServer = {
+  url: string;
+  received: Received[];
+  /** The next so many mails are answered with this code instead. */
+  refuse: (count: number, code: number) => void;
+  /** The mails to an address, once there are so many. */
+  waitFor: (to: string, count?: number) => Promise<Received[]>;
+  close: () => Promise<void>;
+};
+
+export async function openMailServer(): Promise<MailServer> {
+  const received: Received[] = [];
+  let refusal = { count: 0, code: 0 };
+  const server = new SMTPServer({
+    disabledCommands: ["STARTTLS", "AUTH"],
+    logger: false,
+    onRcptTo: (_address, _session, done) => {
+      if (refusal.count === 0) return done();
+      refusal = { ...refusal, count: refusal.count - 1 };
+      done(Object.assign(new Error("not now"), { responseCode: refusal.code }));
+    },
+    onData: (stream, session, done) => {
+      const chunks: Buffer[] = [];
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+      stream.on("end", () => {
+        const to = session.envelope.rcptTo.map(({ address }) => address);
+        received.push(readMail(to, Buffer.concat(chunks).toString("utf8")));
+        done();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const sentTo = (to: string) => received.filter((mail) => mail.to.includes(to));
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    received,
+    refuse: (count, code) => {
+      refusal = { count, code };
+    },
+    waitFor: async (to, count = 1) => {
+      for (let round = 0; round < 400 && sentTo(to).length < count; round++) await Bun.sleep(25);
+      return sentTo(to);
+    },
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+function readMail(to: string[], raw: string): Received {
+  const [head = "", ...rest] = raw.split("\r\n\r\n");
+  const headers = readHeaders(head);
+  const boundary = /boundary="([^"]+)"/.exec(headers.get("content-type") ?? "")?.[1] ?? "";
+  const parts = rest.join("\r\n\r\n").split(`--${boundary}`);
+  const find = (type: string) => decodePart(parts.find((part) => part.includes(type)) ?? "");
+  return { to, raw, headers, text: find("text/plain"), html: find("text/html") };
+}
+
+function readHeaders(head: string): Map<string, string> {
+  const lines = head.replace(/\r\n[ \t]+/g, " ").split("\r\n");
+  return new Map(
+    lines.map((line): [string, string] => {
+      const at = line.indexOf(":");
+      return [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()];
+    }),
+  );
+}
+
+function decodePart(part: string): string {
+  const at = part.indexOf("\r\n\r\n");
+  const [head, body] = [part.slice(0, at), part.slice(at + 4)];
+  if (/base64/i.test(head)) return Buffer.from(body, "base64").toString("utf8");
+  if (!/quoted-printable/i.test(head)) return body;
+  const bytes = body
+    .replace(/=\r\n/g, "")
+    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, "latin1").toString("utf8");
+}
