@@ -11,7 +11,7 @@ import { type Html, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { renderSelect, renderText, renderTextField } from "./parts.ts";
 import { renderPasswordLink } from "./password_link.ts";
-import { PEOPLE, toPersonPath } from "./paths.ts";
+import { ACTIVITY, PEOPLE, toPersonPath } from "./paths.ts";
 import { toRoleWords } from "./people.ts";
 import {
   answerDone,
@@ -45,6 +45,8 @@ export const consoleRoleAct = makePersonAct({
   form: ({ person }) => ({
     fields: [
       html`<p>With one, ${renderName(person.email)} opens this Console and is <code>admin</code> on every app. Only a super admin gives or takes it.</p>`,
+      person.consoleRole === null &&
+        html`<p class="quiet">Whoever knows the password has the role, too. <a href="${toLinksPath(person.id)}">Who made links that set it</a></p>`,
       person.linkEndsAt !== null &&
         html`<p class="quiet">The unused password link ends with it: it was made for somebody with fewer rights. Make a new one then.</p>`,
       renderSelect({
@@ -155,6 +157,10 @@ ${me.id === person.id && html`<p>This is you.</p>`}`,
     return answerDone(PEOPLE, "deleted");
   },
 });
+
+function toLinksPath(person: string): string {
+  return `${ACTIVITY}?${new URLSearchParams({ action: "make_password_link", person })}`;
+}
 
 function renderName(email: string): Html {
   return html`<b>${renderText(email)}</b>`;

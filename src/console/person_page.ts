@@ -12,6 +12,7 @@ import {
   showConsolePerson,
 } from "../accounts/mod.ts";
 import { readParameters, splitTarget, toTarget } from "../http/mod.ts";
+import { ACCOUNT_PATH } from "../identity/mod.ts";
 import { answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerToSignIn, type Visit } from "./enter.ts";
@@ -41,9 +42,9 @@ export async function readPerson({ deps, cookies, context }: Visit): Promise<Sho
 
 /** Why an administrator cannot change an account, if so. */
 export function findHindrance({ me, person }: ShownPerson): Html | undefined {
-  const mayChange = person.consoleRole === null || person.id === me.id || me.role === "super_admin";
-  return mayChange
-    ? undefined
+  if (person.consoleRole === null || me.role === "super_admin") return undefined;
+  return person.id === me.id
+    ? html`This is your own account: profile, password and sessions are on <a href="${ACCOUNT_PATH}">your account page</a>.`
     : html`${renderText(person.email)} has a Console role: only a super_admin changes the account.`;
 }
 

@@ -13,7 +13,13 @@ export { type PageDeps, readSessionOfPage } from "./page_deps.ts";
 export { pageRoutes } from "./page_routes.ts";
 export { findPasswordFaults } from "./password.ts";
 export { type PasswordDeps, setPasswordByLink } from "./password_record.ts";
-export { AUTH_PATH, CONSOLE_PATH, CONSOLE_SIGN_IN_PATH, LOGIN_PATH } from "./paths.ts";
+export {
+  ACCOUNT_PATH,
+  AUTH_PATH,
+  CONSOLE_PATH,
+  CONSOLE_SIGN_IN_PATH,
+  LOGIN_PATH,
+} from "./paths.ts";
 export { answerProblemPage } from "./problem_page.ts";
 export type { ProviderSettings } from "./provider_settings.ts";
 export { makeProviders } from "./providers.ts";

@@ -188,6 +188,14 @@ describe("an admin who is no super_admin", () => {
     });
   });
 
+  test.each(ACCOUNT_ACTS)("cannot, of their own account: $act", async ({ act, typed }) => {
+    const before = await shownBy(admin);
+    const shown = await visit(service, adminJar, `${pathOf(admin)}/${act}`);
+    expect(shown.text).toContain("This is your own account");
+    const sent = await send(adminJar, admin, act, typed);
+    expect([sent.status, readLink(sent), await shownBy(admin)]).toMatchObject([403, "", before]);
+  });
+
   test("gives nobody a Console role: neither a new person, nor another, nor themselves", async () => {
     const email = newEmail();
     const typed = { email, console_role: "super_admin" };

@@ -3,7 +3,8 @@
  * as its actor, and asks for a fresh sign-in. Never shows a password, or what proves a session or a link.
  *
  * Whoever could set the password of somebody with a Console role, or end that account, would have that role or could take
- * it away. So only a super_admin does that; administrators change those without one, and themselves.
+ * it away. So only a super_admin does that; administrators change those without one. Their own account is no exception:
+ * its own pages ask for the present password.
  *
  * @module
  */
@@ -37,7 +38,7 @@ set search_path = pg_catalog, pg_temp as $$
 declare
   held rowhouse.users := rowhouse.lock_user(rowhouse.email_of(person));
 begin
-  if held.console_role is not null and held.id <> who then
+  if held.console_role is not null then
     perform rowhouse.check_super_admin(who);
   end if;
   return held.email;

@@ -47,7 +47,7 @@ export const CONSOLE: Page = {
           await ageSession(world, jar);
           await world.refuses("console", all(jar, SENSITIVE), SIGNALS.signInTooOld);
         },
-      "give a Console role, or change the account of somebody else who has one, for an `admin` who is no `super_admin`.":
+      "give a Console role, or change the account of somebody who has one, for an `admin` who is no `super_admin`.":
         async (world) => {
           const own = await makePerson(world.service, { consoleRole: "admin" });
           const jar = await signInAs(world.service, own);
