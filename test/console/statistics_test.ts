@@ -70,12 +70,12 @@ test("a process that went silent is missed until another takes its place; one th
   const add = (role: string, ended: string) =>
     write(`insert into rowhouse.processes (id, role, started_at, minute, seen_at, ended_at)
       values (gen_random_uuid(), '${role}', now() - interval '1 hour', now(), now() - interval '5 minutes', ${ended})`);
-  await add("data", "now()");
+  await add("other", "now()");
   expect(await show("/console")).not.toContain("has added no numbers");
-  await add("data", "null");
-  expect(await show("/console")).toContain("A data process has added no numbers");
+  await add("other", "null");
+  expect(await show("/console")).toContain("A process has added no numbers");
   await write(
-    `insert into rowhouse.processes (id, role, started_at, minute) values (gen_random_uuid(), 'data', now(), now())`,
+    `insert into rowhouse.processes (id, role, started_at, minute) values (gen_random_uuid(), 'other', now(), now())`,
   );
   expect(await show("/console")).not.toContain("has added no numbers");
 });
