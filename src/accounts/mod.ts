@@ -233,7 +233,7 @@ export {
   type Visitor,
   type VisitorApp,
 } from "./sessions.ts";
-export { readSetup, type Setup, type SetupState } from "./setup.ts";
+export { hasAdministrator, readSetup, type Setup, type SetupState } from "./setup.ts";
 export {
   type Attempt,
   type AttemptFrom,

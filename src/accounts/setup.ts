@@ -31,3 +31,13 @@ export async function readSetup(deps: { admin: Database }, slug?: string): Promi
   const { app, ...rest } = JSON.parse(row?.state ?? "{}") as SetupState & { app: Setup | null };
   return { app: app ?? undefined, ...rest };
 }
+
+/** Whether anybody may use the Console; the serving login may ask. */
+export async function hasAdministrator(deps: { db: Database }): Promise<boolean> {
+  const [row] = await deps.db.query<{ is_there: boolean }>(
+    "select exists (select from rowhouse.users where console_role is not null and disabled_at is null) as is_there",
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.is_there === true;
+}

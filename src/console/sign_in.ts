@@ -1,4 +1,5 @@
 /** The sign-in of the Console: first, or again before a sensitive act; then back to the page that asked for it. @module */
+import { hasAdministrator } from "../accounts/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import {
   answerSignIn,
@@ -8,6 +9,7 @@ import {
   type SignInTarget,
   toConsoleSignIn,
 } from "../identity/mod.ts";
+import { answerPage, html, renderCopyButton } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import type { ConsolePageDeps } from "./enter.ts";
 
@@ -17,6 +19,7 @@ export async function answerConsoleSignIn(
 ): Promise<Response> {
   checkConsole(deps);
   const { visitor, isConflict } = await readSessionOfPage(deps, context);
+  if (visitor === undefined && !(await hasAdministrator(deps))) return answerUnclaimed(context);
   const target = { ...toTarget(context), email: visitor?.email, isConflict };
   const lead =
     visitor === undefined
@@ -33,6 +36,19 @@ export async function answerConsoleSignInForm(
   const fields = await readForm(context.request);
   const target = { ...toTarget(context), lead: "to open the Console" };
   return await answerSignIn(deps, context, { target, fields });
+}
+
+const COMMAND = "rowhouse admin create-user you@example.org --role super_admin";
+
+/** Nothing is claimed in a browser: whoever can run commands says who the first administrator is. */
+function answerUnclaimed(context: RequestContext): Response {
+  const body = html`
+<h1>Nobody administers this service yet</h1>
+<p>Make the first administrator where the service runs, with the address that this person signs in with:</p>
+<div class="copyable"><pre class="snippet" tabindex="0" aria-label="The command"><code id="claim">${COMMAND}</code></pre>${renderCopyButton("claim", "the command")}</div>
+<p>It prints a link that sets a password.</p>
+<p><a class="button button-primary" href="${toTarget(context).action}">Done: sign in</a></p>`;
+  return answerPage({ title: "No administrator yet", body, scripts: ["page"] });
 }
 
 function checkConsole({ consoleDb }: ConsolePageDeps): void {

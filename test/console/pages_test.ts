@@ -80,6 +80,17 @@ test("the account page of an administrator leads to the Console, that of others 
   expect((await visit(service, member, "/login")).text).not.toContain("/console");
 });
 
+test("a service without an administrator says by which command there will be one, and takes none in a browser", async () => {
+  const fresh = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  const page = await visit(fresh, new Map(), "/console/sign-in");
+  expect(page.text).toContain("rowhouse admin create-user you@example.org --role super_admin");
+  expect(page.text).not.toContain("<form");
+  await makePerson(fresh, { consoleRole: "super_admin" });
+  const later = await visit(fresh, new Map(), "/console/sign-in");
+  expect(later.text).toContain('name="password"');
+  await fresh.close();
+});
+
 test("a form for a key that is sent twice makes one key, and says so", async () => {
   const path = `${appPath()}/new-key`;
   const page = await visit(service, jar, path);
