@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { issueKey, listApps } from "../../src/accounts/mod.ts";
+import { ALL_APPS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
   DOMAIN,
@@ -142,6 +143,15 @@ describe.each([
       expiresAt: new Date(Date.now() + 86_400_000),
     });
     keyId = issued.keyId;
+    await site.service.service.admin.message(`
+      insert into rowhouse.statistics select app, span, date_bin('1 minute', now(), 'epoch') - n * interval '7 minutes', 900 * n, n % 2, n, array_fill(n, array[12])
+        from (select id from rowhouse.apps union all select '${ALL_APPS}') as apps (app), unnest(array['minute', 'hour']) as span, generate_series(1, 8) as n on conflict do nothing;
+      insert into rowhouse.kept_requests select gen_random_uuid(), id, now(), 'PATCH', '/v1/data/db/:table/:id', 504, 'timeout', 30000 from rowhouse.apps;
+      insert into rowhouse.processes (id, role, started_at, minute, isolation_faults)
+        values (gen_random_uuid(), 'data', now(), now(), array['table ' || repeat('x', 260)]);
+      insert into rowhouse.audit (actor, action, user_id, app, details, client) select text, left(text, 200), gen_random_uuid(), 'wiki',
+        jsonb_build_object('text', text), '2001:db8:1234:5678:9abc:def0:1234:5678'
+        from (select '<script>alert(1)</script>‮' || repeat('x', 10000) as text) as hostile; select 1`);
     const viewport = { width, height: 800 };
     context = await browser.newContext({ colorScheme, viewport, bypassCSP: true });
     page = await context.newPage();
@@ -152,6 +162,7 @@ describe.each([
   const APP = "/console/apps/wiki";
   test.each([
     { name: "home", path: () => "/console" },
+    { name: "a week", path: () => "/console?span=week" },
     { name: "apps", path: () => "/console/apps" },
     { name: "no such app", path: () => "/console/apps?q=nothing" },
     { name: "a new app", path: () => "/console/new-app" },
@@ -170,6 +181,10 @@ describe.each([
     { name: "pushes", path: () => `${APP}/pushes` },
     { name: "a push", path: () => `${APP}/pushes/1` },
     { name: "activity", path: () => "/console/activity" },
+    { name: "a filter that cannot be read", path: () => "/console/activity?from=x&to=y" },
+    { name: "an app's activity", path: () => `${APP}/activity` },
+    { name: "failed requests", path: () => "/console/requests" },
+    { name: "a request that is not kept", path: () => "/console/requests?id=0190163d8694" },
     { name: "the password again", path: () => "/console/sign-in" },
   ])("$name has no accessibility fault and nothing to scroll sideways", async ({ path }) => {
     await go(page, path());
