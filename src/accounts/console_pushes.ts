@@ -13,6 +13,8 @@ export type ConsolePush = {
   name: string;
   checksum: string;
   appliedAt: string;
+  /** The key that pushed; null where an operator did. */
+  key: { keyId: string; name: string } | null;
   statements: number;
   /** The first lines of its file, which say what it does. */
   head: string;
@@ -33,7 +35,7 @@ export async function listConsolePushes(
 }
 
 /** A push with what it declared, as JSON, and what the one before it did. */
-export type ShownPush = Pick<ConsolePush, "seq" | "name" | "checksum" | "appliedAt"> & {
+export type ShownPush = Pick<ConsolePush, "seq" | "name" | "checksum" | "appliedAt" | "key"> & {
   sql: string;
   definition: string;
   before: string | null;

@@ -8,6 +8,7 @@ import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
 import { renderPill, renderText, renderTime } from "./parts.ts";
 import { APPS, toAppPath, toPushesPath, toPushPath } from "./paths.ts";
+import { renderPusher } from "./pushes.ts";
 import { renderBuilds } from "./table_parts.ts";
 
 export async function answerPush({ deps, cookies, context }: Visit): Promise<Response> {
@@ -41,8 +42,9 @@ function renderOthers(slug: string, { seq, isLast }: ShownPush): Part {
   return [seq > 1 && link(seq - 1, "Older"), !isLast && link(seq + 1, "Newer")];
 }
 
-function renderSummary({ checksum, appliedAt }: ShownPush, now: number): Html {
+function renderSummary({ checksum, appliedAt, key }: ShownPush, now: number): Html {
   return html`<dl class="figures"><div><dt>Applied</dt><dd>${renderTime(appliedAt, now)}</dd></div>
+<div><dt>By</dt><dd>${renderPusher({ key })}${key !== null && key.name !== "" && html` <code class="quiet">${key.keyId}</code>`}</dd></div>
 <div><dt>Checksum</dt><dd><code id="checksum">${checksum}</code> ${renderCopyButton("checksum", "the checksum")}</dd></div></dl>`;
 }
 

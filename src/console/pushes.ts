@@ -52,6 +52,7 @@ function renderList(slug: string, pushes: readonly ConsolePush[], now: number): 
       { name: "What it does" },
       { name: "Statements", isNumber: true },
       { name: "When" },
+      { name: "By" },
       { name: "Checksum" },
     ],
     pushes.map((push): Part[] => [
@@ -59,9 +60,16 @@ function renderList(slug: string, pushes: readonly ConsolePush[], now: number): 
       renderSteps(push),
       push.statements,
       renderTime(push.appliedAt, now),
+      renderPusher(push),
       html`<code class="quiet" title="${push.checksum}">${push.checksum.replace(/^sha256:/, "").slice(0, 12)}</code>`,
     ]),
   );
+}
+
+/** The key that pushed, by its name if it has one. */
+export function renderPusher({ key }: Pick<ConsolePush, "key">): Html {
+  if (key === null) return html`<span class="quiet">an operator</span>`;
+  return key.name === "" ? html`<code>${key.keyId}</code>` : renderText(key.name);
 }
 
 const MOST_STEPS = 3;

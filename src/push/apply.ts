@@ -66,7 +66,7 @@ export async function push(deps: PushDeps, request: PushRequest): Promise<PushRe
     if (dryRun) return { status: "planned", migration, ...told, deferred: resume(false) };
     const isReplay = request.migration !== undefined;
     await takeTurn(request.app.id);
-    const text = renderMessage(request.app.id, { ...prepared, migration, isReplay });
+    const text = renderMessage(request.app, { ...prepared, migration, isReplay });
     const result = await runMessage(deps.admin, { text, queue: request.app.id, plan });
     if (result === "applied") {
       const isLeft = plan.steps.some((step) => step.kind.startsWith("defer_"));

@@ -25,9 +25,9 @@ export type BeginPushDeps = { admin: Database; log: Log; pushLimits: PushLimits 
  */
 export async function beginPush(
   { admin, log, pushLimits: { pushesPerHour } }: BeginPushDeps,
-  { appId: id, proof }: Principal,
+  { appId: id, keyId, proof }: Principal,
   options: { isApplying: boolean },
-): Promise<{ id: string; slug: string }> {
+): Promise<{ id: string; slug: string; keyId: string }> {
   const counted = admin.query<{ app_slug: string | null; wait_s: number | null }>(
     "select app_slug, wait_s from rowhouse.begin_push($1, $2, $3, $4)",
     [id, proof, pushesPerHour, options.isApplying],
@@ -36,7 +36,7 @@ export async function beginPush(
   );
   const [row] = await answerKey({ log }, counted);
   if (row == null || row.app_slug === null) throw keyRefused();
-  if (row.wait_s === null) return { id, slug: row.app_slug };
+  if (row.wait_s === null) return { id, slug: row.app_slug, keyId };
   throw new Problem("rate_limited", {
     message: `This app may push ${pushesPerHour} times an hour, dry runs included`,
     retryAfterS: row.wait_s,

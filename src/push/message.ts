@@ -37,11 +37,14 @@ export type Prepared = RenderedPlan & {
   isReplay?: boolean;
 };
 
-export function renderMessage(appId: string, prepared: Prepared): string {
+/** Whose push it is: an app, with the key that pushes unless an operator does. */
+type Pusher = { id: string; keyId?: string };
+
+export function renderMessage(pusher: Pusher, prepared: Prepared): string {
   const { plan } = prepared;
   const { early, late } = renderStatements(plan);
   return [
-    renderLockPush(appId, prepared),
+    renderLockPush(pusher.id, prepared),
     ...MESSAGE_SETTINGS,
     ...early,
     ...renderLockTables(plan),
@@ -49,7 +52,7 @@ export function renderMessage(appId: string, prepared: Prepared): string {
     ...plan.steps.flatMap((step) =>
       step.kind === "drop_functions" ? [renderForgetSets(step)] : [],
     ),
-    renderRecord(appId, prepared),
+    renderRecord(pusher, prepared),
   ].join(";\n");
 }
 
@@ -119,14 +122,17 @@ function toChanged(step: Step): string[] {
 }
 
 /** What the push records: its last statement, and the only one that writes to the record. */
-function renderRecord(appId: string, { plan, migration, isReplay = false }: Prepared): string {
+function renderRecord(
+  { id, keyId = null }: { id: string; keyId?: string | null },
+  { plan, migration, isReplay = false }: Prepared,
+): string {
   const parts = [
-    { ...migration, isReplay },
+    { ...migration, isReplay, keyId },
     plan.steps.flatMap((step) => (step.kind === "record_table" ? [step.table] : [])),
     plan.steps.flatMap(toUse),
     plan.steps.flatMap(toBuild),
   ].map((part) => `${quoteLiteral(canonicalJson(part))}::jsonb`);
-  return `select rowhouse.record_push(${quoteLiteral(appId)}, ${parts.join(", ")}) as version`;
+  return `select rowhouse.record_push(${quoteLiteral(id)}, ${parts.join(", ")}) as version`;
 }
 
 /** What the app is served of a table from now on, as it is recorded. */

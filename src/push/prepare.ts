@@ -11,7 +11,8 @@ import { isApplied, type ReplayedMigration } from "./replayed_migration.ts";
 import type { PushState } from "./state.ts";
 
 export type PrepareRequest = {
-  app: { id: string; slug: string };
+  /** With the key that pushes; without one, an operator does. */
+  app: { id: string; slug: string; keyId?: string };
   definition: Definition;
   /** The project's migration that the definition is from; absent for a change that the project has no migration of yet. */
   migration?: ReplayedMigration;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
-import { freshName, readMigrations } from "../support/push.ts";
+import { freshName, postSchema, readMigrations } from "../support/push.ts";
 import { type Answer, openTestService, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -34,6 +34,7 @@ test("the history is newest first, says what each push did, and is paged", async
   expect(second).toStartWith("0002 ");
   expect(second).toContain(`add column ${one}.more`);
   expect(second).toContain(`create table ${two}`);
+  expect(second).toContain("just now an operator");
   expect(first).toStartWith(`0001 create table ${one}`);
   const [migration] = await readMigrations(service, app);
   expect(first).toEndWith(migration?.checksum.slice("sha256:".length, 19) ?? "none");
@@ -47,6 +48,14 @@ test("the history is newest first, says what each push did, and is paged", async
       .map((row) => row.slice(0, 4))
       .slice(1),
   ).toEqual(["0005", "0004", "0003", "0002", "0001"]);
+});
+
+test("a push is shown with the key that made it", async () => {
+  const app = await service.makeApp();
+  await postSchema(service, app, defineSchema({ [freshName()]: { title: t.string() } }));
+  const path = `/console/apps/${app.slug}/pushes`;
+  expect(rowsOf(await show(path))[1]).toContain("just now test ");
+  expect(textOf(await show(`${path}/1`))).toContain(`By test ${app.key.slice(3, 19)}`);
 });
 
 test("one push shows its statements, and how it differs from the one before, table by table", async () => {

@@ -138,6 +138,12 @@ ${defineConsoleFunction({
         join rowhouse.apps on apps.id = owner_app_id
         where app_id = app.id and table_name > after_name order by table_name limit most) as listed));`,
 })}
+-- The key with which something was pushed; null where an operator did it.
+create function rowhouse.pushing_key(app uuid, wanted text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('keyId', key_id, 'name', name) from rowhouse.api_keys where app_id = app and key_id = wanted
+$$;
+
 -- What an app pushed, newest first, with the beginning of each file: it says what it does. What is put off and not done yet.
 ${defineConsoleFunction({
   name: "console_list_pushes",
@@ -146,7 +152,7 @@ ${defineConsoleFunction({
   declares: "app rowhouse.apps := rowhouse.console_app(app_slug);",
   body: `return jsonb_build_object(${ME}, ${APP},
     'pushes', (select coalesce(jsonb_agg(to_jsonb(listed) order by seq desc), '[]') from (
-      select seq, name, checksum, applied_at as "appliedAt", octet_length(sql) as bytes,
+      select seq, name, checksum, applied_at as "appliedAt", rowhouse.pushing_key(app_id, key_id) as key,
         (length(sql) - length(replace(sql, E';\\n', ''))) / 2 as statements,
         split_part(left(text, 4000), E'\\n-- definition ', 1) as head
       from rowhouse.migrations where app_id = app.id and (before_seq is null or seq < before_seq)
@@ -171,7 +177,8 @@ ${defineConsoleFunction({
   push rowhouse.migrations;`,
   body: `select * into push from rowhouse.migrations where app_id = app.id and seq = wanted;
   return jsonb_build_object(${ME}, ${APP}, 'push', case when push.seq is not null then jsonb_build_object('seq', push.seq,
-      'name', push.name, 'checksum', push.checksum, 'parent', push.parent, 'appliedAt', push.applied_at, 'sql', push.sql,
+      'name', push.name, 'checksum', push.checksum, 'appliedAt', push.applied_at,
+      'key', rowhouse.pushing_key(push.app_id, push.key_id), 'sql', push.sql,
       'definition', rowhouse.definition_in(push.text),
       'before', (select rowhouse.definition_in(text) from rowhouse.migrations where app_id = app.id and seq = wanted - 1),
       'isLast', not exists (select from rowhouse.migrations where app_id = app.id and seq > wanted)) end,

@@ -54,6 +54,8 @@ create table rowhouse.migrations (
   -- The project's file, the same at every service, and the statements that ran at this one.
   text text not null,
   sql text not null,
+  -- The key that pushed it, as whoever pushes says; null where an operator did.
+  key_id text,
   applied_at timestamptz not null default now(),
   primary key (app_id, seq),
   unique (app_id, parent)
@@ -220,9 +222,10 @@ begin
   insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns)
   select app, build ->> 'table', build ->> 'kind', build ->> 'name', build -> 'columns'
   from jsonb_array_elements(builds) as put_off (build);
-  insert into rowhouse.migrations (app_id, seq, name, parent, checksum, text, sql)
+  insert into rowhouse.migrations (app_id, seq, name, parent, checksum, text, sql, key_id)
   values (app, (migration ->> 'seq')::integer, migration ->> 'name', migration ->> 'parent',
-    migration ->> 'checksum', migration ->> 'text', migration ->> 'sql');
+    migration ->> 'checksum', migration ->> 'text', migration ->> 'sql',
+    (select key_id from rowhouse.api_keys where app_id = app and key_id = migration ->> 'keyId'));
   if (migration ->> 'isReplay')::boolean then
     update rowhouse.push_allowances set uncounted = 20 where app_id = app;
   end if;
