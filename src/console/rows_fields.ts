@@ -22,6 +22,8 @@ export type RowField = {
   target?: string | undefined;
   /** The value would not fit into a form. */
   isTooLong?: boolean;
+  /** Whether typing begins here. */
+  isFirst?: boolean;
 };
 
 const HINTS: Partial<Record<NamedColumn["kind"], string>> = {
@@ -42,7 +44,7 @@ export function renderRowField(field: RowField): Html {
     now !== undefined && `now.${name}`,
     isFaulty && `fault.${name}`,
   ].filter((id) => id !== false);
-  const described = html`${ids.length > 0 && html` aria-describedby="${ids.join(" ")}"`}${isFaulty && html` aria-invalid="true"`}`;
+  const described = html`${ids.length > 0 && html` aria-describedby="${ids.join(" ")}"`}${isFaulty && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}`;
   return html`<div class="field row-field" data-field="${name}">
 <label for="value.${name}"><bdi>${name}</bdi> <span class="kind">${describeColumn(column)}</span></label>
 ${field.isTooLong === true ? renderTooLong(field) : renderControl(field, described)}

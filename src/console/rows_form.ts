@@ -99,7 +99,12 @@ async function readTargets(
 ): Promise<ReadonlyMap<string, Choice[]>> {
   const tables = new Set(definition.columns.flatMap(({ table }) => table ?? []));
   const read = async (table: string): Promise<[string, Choice[]]> => {
-    const { rows } = await listRows(visit, { slug, table, limit: MOST_TARGETS, offset: 0 });
+    const place = { limit: MOST_TARGETS, offset: 0 };
+    // A page that cannot be read, such as of a row that is too large, leaves the id to be typed.
+    const { rows } = await listRows(visit, { slug, table, ...place }).catch((error) => {
+      takeRefusal(error);
+      return { rows: [] };
+    });
     return [table, rows.map(({ row }) => ({ value: row.id, label: toLabel(row) }))];
   };
   const some = [...tables].slice(0, MOST_TARGET_TABLES);

@@ -71,10 +71,11 @@ async function answerForm(
 ): Promise<Response> {
   const place = readPlace(visit);
   const faults = problem && sortFaults(problem, table.definition, findTypingFaults(values));
+  const fields = await makeFields(visit, table, { states, faults });
   const form = renderRowForm(visit, {
     action: withPlace(`${table.path}/new`, place),
     hidden: { create_key: key },
-    fields: await makeFields(visit, table, { states, faults }),
+    fields: fields.map((field, at) => ({ ...field, isFirst: at === 0 && problem === undefined })),
     button: "Add the row",
     cancel: withPlace(table.path, place),
   });

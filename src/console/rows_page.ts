@@ -28,10 +28,13 @@ export async function answerRows(visit: Visit): Promise<Response> {
   const query = new Map(readParameters(visit.context.query));
   const place = readPlace(visit);
   const { rows, hasMore } = await listRows(visit, { ...table, ...place });
-  const { path } = table;
+  const { path, definition } = table;
+  const columns = definition.columns.filter(({ name }) => !place.hidden.includes(name));
+  const shown = { ...table, definition: { ...definition, columns } };
   return answerRowsPage(table, {
     title: table.table,
     actions: [
+      renderColumns(table, place),
       renderLink("Export CSV", `${path}/export/csv`),
       renderLink("JSON", `${path}/export/json`),
       renderLink("New row", withPlace(`${path}/new`, place), "primary", { keys: "n" }),
@@ -39,7 +42,7 @@ export async function answerRows(visit: Visit): Promise<Response> {
     body: [
       renderDone(table, query),
       // All that a script replaces by the next page.
-      html`<div data-rows>${rows.length === 0 ? renderNone(table, place) : renderGrid(table, rows, place)}${renderPager(table, place, { count: rows.length, hasMore })}</div>`,
+      html`<div data-rows>${rows.length === 0 ? renderNone(table, place) : renderGrid(shown, rows, place)}${renderPager(table, place, { count: rows.length, hasMore })}</div>`,
     ],
     hasGrid: true,
   });
@@ -79,6 +82,19 @@ function renderGrid(table: RowsTable, rows: readonly ListedRow[], place: Place):
 </table></div>`;
 }
 
+/** Which columns to leave out: of a wide table few are looked at. */
+function renderColumns({ path, definition }: RowsTable, { limit, offset, hidden }: Place): Html {
+  const boxes = definition.columns.map(
+    ({ name }) =>
+      html`<label class="check"><input type="checkbox" name="hide.${name}"${hidden.includes(name) && html` checked`}><span><bdi>${name}</bdi></span></label>`,
+  );
+  const count = hidden.length === 0 ? "" : ` (${hidden.length} hidden)`;
+  return html`<details class="columns"><summary class="button button-quiet">Columns${count}</summary>
+<form class="sheet" method="get" action="${path}"><input type="hidden" name="from" value="${offset + 1}"><input type="hidden" name="limit" value="${limit}">
+<fieldset><legend>Leave out</legend>${boxes}</fieldset>
+<div class="act-buttons"><button class="button button-primary button-small" type="submit">Show</button><a class="button button-quiet button-small" href="${path}">All</a></div></form></details>`;
+}
+
 function renderRow({ slug, path, definition }: RowsTable, listed: ListedRow, place: Place): Html {
   const { id } = listed.row;
   const to = toRowPath(path, id);
@@ -93,15 +109,16 @@ function renderHead(column: NamedColumn): Html {
 
 function renderPager(
   { path }: RowsTable,
-  { limit, offset }: Place,
+  place: Place,
   { count, hasMore }: { count: number; hasMore: boolean },
 ): Html {
+  const { limit, offset, hidden } = place;
   const to = (from: number) =>
     `${path}?${new URLSearchParams({ from: `${from}`, limit: `${limit}` })}`;
   const before = Math.max(offset - limit, 0) + 1;
   return html`<nav class="pager" aria-label="Pages">
 <p class="quiet" data-range>${count === 0 ? "No rows" : `Rows ${offset + 1} to ${offset + count}`}${!hasMore && count > 0 && `, the last ones`}</p>
-<form method="get" action="${path}"><label>From row <input type="text" inputmode="numeric" name="from" value="${offset + 1}" size="6" maxlength="10"></label><label>Show <select name="limit">${LIMITS.map((one) => html`<option${one === limit && html` selected`}>${one}</option>`)}</select></label><button class="button button-quiet button-small" type="submit">Go</button></form>
+<form method="get" action="${path}"><label>From row <input type="text" inputmode="numeric" name="from" value="${offset + 1}" size="6" maxlength="10"></label><label>Show <select name="limit">${LIMITS.map((one) => html`<option${one === limit && html` selected`}>${one}</option>`)}</select></label>${hidden.map((name) => html`<input type="hidden" name="hide.${name}" value="on">`)}<button class="button button-quiet button-small" type="submit">Go</button></form>
 <div class="pager-links">${offset > 0 && html`<a class="button button-quiet button-small" href="${to(1)}">First</a><a class="button button-quiet button-small" rel="prev" href="${to(before)}">Previous</a>`}${hasMore && html`<a class="button button-quiet button-small" rel="next" href="${to(offset + count + 1)}">Next</a>`}</div>
 </nav>`;
 }

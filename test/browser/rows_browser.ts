@@ -131,6 +131,9 @@ describe.each([
       await page.goto(rows + path);
       await expectSound(page, path);
     }
+    await page.goto(rows);
+    await page.getByText("Columns", { exact: true }).click();
+    await expectSound(page, "columns");
     await expectRefusalSound(page, id);
     await context.close();
   });

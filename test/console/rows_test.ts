@@ -150,6 +150,14 @@ describe("a page of rows", () => {
     expect((await visit(service, jar, `${path}?from=20000`)).text).toContain("no rows so far down");
   });
 
+  test("leaves out columns that are not looked at, and keeps to that", async () => {
+    const { id } = await addRow({ title: "Milk", note: "semi-skimmed" });
+    const { text } = await visit(service, jar, `${path}?hide.note=on&limit=25`);
+    expect(text).not.toContain("semi-skimmed");
+    expect(text).toContain(`${path}/rows/${id}?limit=25&amp;hide.note=on`);
+    expect(text).toContain('<input type="hidden" name="hide.note" value="on">');
+  });
+
   test("of a table that the app has not pushed is not there", async () => {
     const other = await service.makeApp(defineSchema({ wishes: { title: t.string() } }));
     expect((await visit(service, jar, path.replace("todos", "wishes"))).status).toBe(404);
