@@ -58,7 +58,7 @@ export function renderNumberCells(numbers: Numbers, span: Span): Part[] {
   const { requests, errors, latencies } = numbers;
   if (requests === 0)
     return [
-      html`<span class="quiet">no requests</span>`,
+      html`<span class="quiet no-numbers">no requests</span>`,
       renderNothing(),
       renderNothing(),
       renderNothing(),

@@ -12,7 +12,7 @@ import { KEYS, me, type Page, PEOPLE, ROWS, type World } from "./world.ts";
 export const CONSOLE: Page = {
   "The Console's login": {
     Can: {
-      "read apps, tables, pushes, people, keys without their secrets and the audit log, change apps, and open an app's rows for five minutes, for an administrator, with both cookies of a live session.":
+      "read apps, tables, pushes, people, keys without their secrets, failed requests and the audit log, change apps, and open an app's rows for five minutes, for an administrator, with both cookies of a live session.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           await ageSession(world, jar);
