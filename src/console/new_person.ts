@@ -107,7 +107,7 @@ function renderFields(me: ConsoleVisitor, { email, name, consoleRole }: Typed): 
     renderTextField({
       name: "email",
       label: "Address",
-      hint: "People sign in with it. Nothing is sent: you get a link to pass on, which sets the password.",
+      hint: "People sign in with it. You get a link to pass on, which sets the password.",
       value: email,
       maxLength: 254,
       isRequired: true,

@@ -11,7 +11,7 @@ export function renderPasswordLink(
   { text, person }: { text: string; person: PersonRef },
 ): Html {
   return html`<section class="sheet" aria-label="The new link">
-<p>Send it to <b>${renderText(person.email)}</b>: it sets the password once, within ${LINK_LIFE_S / DAY_S} days. It is shown this once and stored nowhere. A click selects all of it.</p>
+<p>${visit.deps.hasMail ? html`It is on its way by mail to <b>${renderText(person.email)}</b>; you may send it yourself, too. It` : html`Send it to <b>${renderText(person.email)}</b>: it`} sets the password once, within ${LINK_LIFE_S / DAY_S} days. It is shown this once and stored nowhere. A click selects all of it.</p>
 <p class="secret"><code id="link">${toPagesUrl(visit)}/set-password?token=${text}</code>${renderCopyButton("link", "the link")}</p>
 <div class="act-buttons">${renderLink("I have sent it", toPersonPath(person.id), "primary")}</div>
 </section>`;

@@ -13,6 +13,8 @@ export type PageDeps = {
   identity: IdentitySettings;
   /** Whether administrators find the Console here. */
   hasConsole: boolean;
+  /** Whether people are mailed links. */
+  hasMail: boolean;
   identitySecrets: IdentitySecrets;
   hashing: Hashing;
   randomBytes: RandomBytes;

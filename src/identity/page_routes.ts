@@ -7,6 +7,7 @@ import { answerProfile, answerProfileForm } from "./account_profile.ts";
 import { answerLinks, answerLinksForm } from "./account_providers.ts";
 import { answerSessions, answerSessionsForm } from "./account_sessions.ts";
 import { answerAuthorize, answerAuthorizeForm } from "./authorize.ts";
+import { answerForgot, answerForgotForm } from "./forgot.ts";
 import { answerLogin, answerLoginForm, answerSignOut } from "./login.ts";
 import type { PageDeps } from "./page_deps.ts";
 import {
@@ -15,6 +16,7 @@ import {
   ACCOUNT_PROVIDERS_PATH,
   ACCOUNT_SESSIONS_PATH,
   AUTHORIZE_PATH,
+  FORGOT_PATH,
   LOGIN_PATH,
   OIDC_PATH,
   PASSWORD_SET_PATH,
@@ -36,6 +38,8 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
   ...own(ACCOUNT_PROVIDERS_PATH, { show: answerLinks, take: answerLinksForm }),
   ...own(ACCOUNT_SESSIONS_PATH, { show: answerSessions, take: answerSessionsForm }),
   { method: "POST", path: SIGN_OUT_PATH, access: "open", handle: answerSignOut },
+  { method: "GET", path: FORGOT_PATH, access: "open", handle: answerForgot },
+  { method: "POST", path: FORGOT_PATH, access: "open", handle: answerForgotForm },
   { method: "GET", path: SET_PASSWORD_PATH, access: "open", handle: answerSetPassword },
   { method: "POST", path: SET_PASSWORD_PATH, access: "open", handle: answerSetPasswordForm },
   { method: "GET", path: PASSWORD_SET_PATH, access: "open", handle: answerPasswordSet },

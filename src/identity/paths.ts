@@ -13,6 +13,7 @@ export const ACCOUNT_PASSWORD_PATH = `${ACCOUNT_PATH}/password`;
 export const ACCOUNT_PROVIDERS_PATH = `${ACCOUNT_PATH}/linked`;
 export const ACCOUNT_SESSIONS_PATH = `${ACCOUNT_PATH}/sessions`;
 export const SIGN_OUT_PATH = "/sign-out";
+export const FORGOT_PATH = "/forgot";
 export const SET_PASSWORD_PATH = "/set-password";
 export const PASSWORD_SET_PATH = "/password-set";
 

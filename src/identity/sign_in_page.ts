@@ -12,6 +12,7 @@ import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { clearPages } from "./cookies.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
+import { FORGOT_PATH } from "./paths.ts";
 import { renderProviders } from "./provider_buttons.ts";
 import { type SignIn, signIn } from "./sign_in.ts";
 
@@ -119,7 +120,7 @@ ${renderForm({
   fields: renderFields(state),
   button: "Sign in",
 })}
-<p class="aside">Forgotten your password? Ask an administrator for a link that sets a new one.</p>`;
+<p class="aside">${deps.hasMail ? html`<a href="${FORGOT_PATH}">Forgotten your password?</a>` : "Forgotten your password? Ask an administrator for a link that sets a new one."}</p>`;
   return answerPage(
     { title: "Sign in", body, scripts: ["page"] },
     {

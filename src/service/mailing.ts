@@ -17,6 +17,8 @@ export type MailingDeps = MailLinkDeps & {
   note: (note: MailNote) => void;
 };
 
+export type MailOptions = Omit<MailingDeps["mail"], "pagesUrl">;
+
 /** Sends from now on; the returned function ends that, once the mail under way is settled. */
 export function startMailing({ log, note, ...deps }: MailingDeps): () => Promise<void> {
   const pace = { ...PACE, ...deps.mail.pace };

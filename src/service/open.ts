@@ -22,8 +22,6 @@ import { ROLE_BUILDERS, type RoleOptions } from "./roles.ts";
 import { startStatistics } from "./statistics.ts";
 import { startSweeps } from "./sweeps.ts";
 
-type MailOptions = Omit<MailingDeps["mail"], "pagesUrl">;
-
 export type ServiceOptions = RoleOptions & {
   databaseUrl: string;
   /** Of the login that pushes. */
@@ -41,8 +39,6 @@ export type ServiceOptions = RoleOptions & {
   lookIntervalMs?: number;
   /** How many seconds entries of the audit log are kept, 0 for ever; default: {@linkcode AUDIT_RETENTION_S}. */
   auditRetentionS?: number;
-  /** The server that mails are given to, and from whom they are; unset: none are sent. */
-  mail?: MailOptions | undefined;
   /** Hosts, cookies and sessions; default: one host for everything, no single sign-on. */
   identity?: Partial<IdentitySettings>;
 };

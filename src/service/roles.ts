@@ -34,6 +34,7 @@ import type { Role } from "../role.ts";
 import { systemRandomBytes } from "../std/random_text.ts";
 import { type FetchDeps, makeFetch } from "./fetch.ts";
 import type { CheckReady } from "./health.ts";
+import type { MailOptions } from "./mailing.ts";
 import {
   ALL_TABLES,
   DATA_TABLES,
@@ -65,6 +66,8 @@ export type RoleOptions = UpstreamOptions & {
   pushLimits?: PushLimits;
   /** Sessions, links and passwords are made with the first and verified with all. Required where people sign in. */
   identitySecrets?: readonly string[] | undefined;
+  /** The server that mails are given to, and from whom they are; unset: none are sent. */
+  mail?: MailOptions | undefined;
   /** Proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[];
 };
@@ -231,6 +234,8 @@ function makeIdentityDeps(
     db,
     consoleDb,
     hasConsole: consoleDb !== undefined,
+    hasMail:
+      options.mail !== undefined && (identity.identityUrl ?? identity.publicUrl) !== undefined,
     keyPrefix: options.keyPrefix,
     makeId,
     now: shared.now,

@@ -77,6 +77,8 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   ),
   // Without the pages' cookie there is nothing to end; with it the form lacks its token.
   "POST /sign-out": { want: [303, 403, 403, 403, 403, 403, 403, 303] },
+  "GET /forgot": { want: all(200) },
+  "POST /forgot": { want: all(403) },
   "GET /set-password": { want: all(404) },
   "POST /set-password": { want: all(403) },
   "GET /password-set": { want: all(200) },

@@ -1,0 +1,173 @@
+/** A forgotten password: the link that is mailed, and that nobody learns who has an account. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createUser, setDisabled } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
+import { type MailServer, openMailServer } from "../support/mail_server.ts";
+import {
+  type Jar,
+  makePerson,
+  readHidden,
+  readToken,
+  sharedCookie,
+  signInAs,
+  submitSignIn,
+  visit,
+} from "../support/people.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let mails: MailServer;
+let service: TestService;
+beforeAll(async () => {
+  mails = await openMailServer();
+  service = await openTestService({
+    // One host for pages and API.
+    identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
+    service: {
+      mail: {
+        url: mails.url,
+        from: { name: "", address: "no-reply@example.org" },
+        pace: { intervalS: 0.05 },
+      },
+    },
+  });
+});
+afterAll(async () => {
+  await service.close();
+  await mails.close();
+});
+
+const NEW = "seven slow green boats";
+
+function run(text: string, values: string[] = []) {
+  return service.service.admin.query(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
+}
+
+/** Whoever asks in one browser; the form's token is read once. */
+async function openForm() {
+  const jar: Jar = new Map();
+  const form_token = readToken((await visit(service, jar, "/forgot")).text);
+  return (email: string) => visit(service, jar, "/forgot", { fields: { form_token, email } });
+}
+
+const mailsTo = (email: string, subject: string) =>
+  mails.received.filter(
+    (mail) => mail.to.includes(email) && mail.headers.get("subject") === subject,
+  );
+
+/** The links that were mailed to an address, once there are so many. */
+async function linksTo(email: string, count = 1): Promise<string[]> {
+  const sent = () => mailsTo(email, "Set a new password");
+  await eventually(() => sent().length >= count);
+  return sent().map(({ text }) => /(\/set-password\S+)/.exec(text)?.[1] ?? "");
+}
+
+test("a mailed link sets a new password once, ends all sessions, and a mail tells", async () => {
+  const person = await makePerson(service);
+  const signedIn = await signInAs(service, person);
+  const ask = await openForm();
+  const answer = await ask(` ${person.email.toUpperCase()} `);
+  expect([answer.status, answer.headers.get("location")]).toEqual([303, "/forgot?sent=yes"]);
+  const [path = ""] = await linksTo(person.email);
+  const jar: Jar = new Map();
+  const page = await visit(service, jar, path);
+  // To look at it, as programs that check mails do, does not use it up.
+  expect((await visit(service, new Map(), path)).status).toBe(200);
+  const fields = { ...readHidden(page.text), password: NEW, password_again: NEW };
+  expect((await visit(service, jar, "/set-password", { fields })).status).toBe(303);
+  expect((await visit(service, jar, "/set-password", { fields })).status).toBe(404);
+  const headers = { cookie: sharedCookie(signedIn) };
+  expect((await service.call(undefined, "/v1/auth/me", { headers })).status).toBe(401);
+  const typed = { email: person.email, password: NEW };
+  expect((await submitSignIn(service, new Map(), typed)).status).toBe(303);
+  await eventually(() => mailsTo(person.email, "Your password was changed").length === 1);
+});
+
+test("a link ends after 30 minutes, and with the next one", async () => {
+  const person = await makePerson(service);
+  const ask = await openForm();
+  await ask(person.email);
+  await linksTo(person.email);
+  await ask(person.email);
+  const [first = "", second = ""] = await linksTo(person.email, 2);
+  const statusOf = async (path: string) => (await visit(service, new Map(), path)).status;
+  expect([await statusOf(first), await statusOf(second)]).toEqual([404, 200]);
+  const [link] = (await run(
+    "select extract(epoch from expires_at - created_at)::int4 as life_s from rowhouse.password_links where user_id = $1::text::uuid",
+    [person.id],
+  )) as { life_s: number }[];
+  expect(link?.life_s).toBeWithin(1795, 1802);
+  // What is stored of the end is part of what proves the link.
+  await run(
+    "update rowhouse.password_links set expires_at = expires_at + interval '1 hour' where user_id = $1::text::uuid",
+    [person.id],
+  );
+  expect(await statusOf(second)).toBe(404);
+});
+
+test("the answer is the same to everybody and nobody, in status, text and time", async () => {
+  const person = await makePerson(service);
+  const disabled = await makePerson(service);
+  await setDisabled(testDeps(service.service), disabled.email, true);
+  const invited = `invited-${crypto.randomUUID().slice(-8)}@example.org`;
+  const options = { email: invited, displayName: undefined, consoleRole: undefined };
+  await createUser(testDeps(service.service), options);
+  const ask = await openForm();
+  const known = [person.email];
+  const others = ["nobody@example.org", disabled.email, invited, "not an address\u0000"];
+  const times: { known: number[]; others: number[] } = { known: [], others: [] };
+  const answers = new Set<string>();
+  for (let round = 0; round < 200; round++) {
+    if (round % 5 === 0) await run("delete from rowhouse.throttle");
+    for (const [kind, addresses] of [
+      ["known", known],
+      ["others", others],
+    ] as const) {
+      const start = performance.now();
+      const answer = await ask(addresses[round % addresses.length] ?? "");
+      times[kind].push(performance.now() - start);
+      answers.add(`${answer.status} ${answer.headers.get("location")} ${answer.text}`);
+    }
+  }
+  expect([...answers]).toEqual(["303 /forgot?sent=yes "]);
+  const median = (list: number[]) => list.sort((a, b) => a - b)[list.length / 2] ?? 0;
+  const [slower, faster] = [median(times.known), median(times.others)].sort((a, b) => b - a);
+  expect((slower ?? 0) / (faster ?? 1)).toBeLessThan(1.25);
+  await linksTo(person.email, 5);
+  const sent = [person.email, disabled.email, invited].map((email) => linksTo(email, 0));
+  expect((await Promise.all(sent)).map((links) => links.length)).toEqual([5, 0, 0]);
+}, 60_000);
+
+test("requests are counted by address and by client, apart from sign-ins", async () => {
+  const person = await makePerson(service);
+  const ask = await openForm();
+  const statuses: number[] = [];
+  for (let round = 0; round < 11; round++) statuses.push((await ask(person.email)).status);
+  expect([statuses.slice(0, 10).every((status) => status === 303), statuses[10]]).toEqual([
+    true,
+    429,
+  ]);
+  expect((await submitSignIn(service, new Map(), person)).status).toBe(303);
+});
+
+test("a form without its token, or of another site, asks for nothing", async () => {
+  const jar: Jar = new Map();
+  const form_token = readToken((await visit(service, jar, "/forgot")).text);
+  const fields = { form_token, email: "nobody@example.org" };
+  const foreign = { fields, origin: "https://wiki.example.org" };
+  expect((await visit(service, jar, "/forgot", foreign)).status).toBe(403);
+  const other = { fields: { ...fields, form_token: "x" } };
+  expect((await visit(service, jar, "/forgot", other)).status).toBe(403);
+  const empty = await visit(service, jar, "/forgot", { fields: { form_token, email: " " } });
+  expect([empty.status, empty.text.includes("Enter your email address.")]).toEqual([422, true]);
+});
+
+test("without mail the page says whom to ask, and has no form", async () => {
+  const silent = await openTestService();
+  const page = await visit(silent, new Map(), "/forgot");
+  expect([page.status, page.text.includes("Ask an administrator")]).toEqual([200, true]);
+  expect(page.text).not.toContain("<form");
+  expect((await visit(silent, new Map(), "/login")).text).not.toContain("/forgot");
+  await silent.close();
+});
