@@ -262,7 +262,9 @@ test("a super_admin who has just signed in is served by every page and every for
   for (const path of POSTS) {
     const before = await readState();
     const answer = await send(chief, path);
-    expect([200, 303, 422]).toContain(answer.status);
+    // An earlier form has changed the row, or the app's use of the table has ended.
+    const gone = path.includes(":table") ? [404, 412, 422] : [];
+    expect([path, 200, 303, ...gone]).toContain(answer.status);
     expect(answer.headers.get("location") ?? "").not.toStartWith("/console/sign-in");
     // Forms of rows are shown to work where rows are.
     if ((await readState()) === before && !path.includes(":table")) idle.push(path);

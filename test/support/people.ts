@@ -84,7 +84,10 @@ export function readToken(page: string): string {
 /** What a page's form sends besides what is typed. */
 export function readHidden(page: string): Record<string, string> {
   const inputs = page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g);
-  return Object.fromEntries([...inputs].map(([, name = "", value = ""]) => [name, value]));
+  return Object.fromEntries(
+    // An entity tag is in quotes.
+    [...inputs].map(([, name = "", value = ""]) => [name, value.replaceAll("&quot;", '"')]),
+  );
 }
 
 /** Fills in the sign-in form of a path. */

@@ -310,7 +310,8 @@ async function tourConsole(page: Page): Promise<void> {
   const submit = async (path: string, typed: Record<string, string> = {}) =>
     await page(path, { ...readHidden((await page(path)).text), ...typed });
   const made = "/console/apps/toured";
-  for (const path of ["", "/apps", "/activity", "/requests"]) await page(`/console${path}`);
+  for (const path of ["", "/apps", "/activity", "/activity/csv", "/requests"])
+    await page(`/console${path}`);
   await submit("/console/new-app", { slug: "toured" });
   await page(made);
   await submit(`${made}/settings`, { origins: "https://toured.example.org" });
@@ -333,12 +334,22 @@ async function tourTables(page: Page, submit: Page): Promise<void> {
   const table = "/console/tables/shared";
   const of = ({ slug }: TestApp) => `/console/apps/${slug}`;
   for (const path of ["/console/tables", table]) await page(path);
-  for (const path of ["/tables", "/tables/shared", "/pushes", "/pushes/1"])
-    await page(of(owner) + path);
+  for (const path of ["/activity", "/tables", "/pushes", "/pushes/1"]) await page(of(owner) + path);
+  await tourRows(page, submit, `${of(owner)}/tables/shared`);
   const typed_name = "shared";
   await submit(`${table}/transfer`, { app: user.slug, typed_name });
   for (const app of [owner, user]) await submit(`${of(app)}/tables/shared/end`, { typed_name });
   await submit(`${table}/drop`, { typed_name });
+}
+
+/** A row is made, changed, exported and deleted. */
+async function tourRows(page: Page, submit: Page, table: string): Promise<void> {
+  const title = { "value.title": "toured" };
+  const made = await submit(`${table}/new`, title);
+  const row = `${table}/rows/${made.headers.get("location")?.split("added=")[1]}`;
+  await submit(row, title);
+  for (const path of ["", "/export/csv", "/export/json"]) await page(table + path);
+  await submit(`${row}/delete`);
 }
 
 /** A person's own pages; the password stays what it is. */
@@ -347,11 +358,12 @@ async function tourAccount(page: Page, password: string): Promise<void> {
     ["/account", { name: "Toured", picture: "" }],
     ["/account/password", { present: password, password, password_again: password }],
     ["/account/sessions", { session: "others" }],
+    ["/account/linked", { provider: "ours", act: "link" }],
   ] as const) {
-    await page(path);
+    const { text } = await page(path);
     // Sessions have a form only where there are others.
-    const form_token = readToken((await page("/account")).text);
-    await page(path, { ...typed, form_token });
+    const shown = text.includes("form_token") ? text : (await page("/account")).text;
+    await page(path, { ...typed, form_token: readToken(shown) });
   }
 }
 
