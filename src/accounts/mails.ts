@@ -16,6 +16,7 @@ export type MailTemplate =
   | "forgotten_password"
   | "password_changed"
   | "new_device"
+  | "provider_linked"
   | "console_role";
 
 /** A mail whose turn it is. */

@@ -35,6 +35,8 @@ export type ProviderFinish = Subject & {
   address: string;
   /** What kind of browser it is, such as `Firefox on Linux`. */
   deviceName: string;
+  /** Whether this very person has signed in on this device before. */
+  isKnownDevice: boolean;
 };
 
 /** Makes the session, and the link's digest anew; false if the person was disabled or unlinked meanwhile. */
@@ -47,7 +49,7 @@ export async function finishProviderSignIn(
   const [row] = await deps.db.query<{ is_done: boolean }>(
     `select rowhouse.finish_provider_sign_in($1, $2, $3, decode($4, 'hex'), decode($5, 'hex'), $6, $7,
       $8, decode($9, 'hex'), decode($10, 'hex'), $11, $12, coalesce(to_timestamp($13), '-infinity'),
-      string_to_array($14, ','), $15, $16, $17) as is_done`,
+      string_to_array($14, ','), $15, $16, $17, $18) as is_done`,
     [
       linked.userId,
       issuer,
@@ -66,6 +68,7 @@ export async function finishProviderSignIn(
       finish.provider,
       finish.address,
       finish.deviceName,
+      finish.isKnownDevice,
     ],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );

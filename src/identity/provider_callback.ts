@@ -125,6 +125,7 @@ async function startSession(
 ): Promise<string[] | undefined> {
   const { userId } = linked;
   const session = makeSession(deps, userId);
+  const device = readDeviceCookie(request, deps.identitySecrets);
   const presented = readPageCookies(request, deps.identitySecrets);
   const isDone = await finishProviderSignIn(deps, {
     issuer: signed.issuer,
@@ -137,9 +138,9 @@ async function startSession(
     provenAtS: signed.authTimeS,
     address,
     deviceName: toDeviceName(request.headers.get("user-agent")),
+    isKnownDevice: device?.userIds.includes(userId) === true,
   });
   if (!isDone) return undefined;
-  const device = readDeviceCookie(request, deps.identitySecrets);
   const deviceCookie = toDeviceCookie(toDeviceText(deps, device, userId));
   return [...toSessionCookies(session, deps.identity), deviceCookie];
 }

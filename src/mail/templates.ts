@@ -70,6 +70,14 @@ const TEMPLATES: Readonly<Record<MailTemplate, Write>> = {
     link: { name: "See your sessions", url: `${pagesUrl}/account/sessions` },
     after: [NOT_YOU],
   }),
+  provider_linked: ({ when, from }, { pagesUrl }) => ({
+    subject: "A new way to sign in to your account",
+    before: [
+      `An account elsewhere was linked to yours, ${when}${from}: whoever signs in with it is you here.`,
+    ],
+    link: { name: "See what is linked", url: `${pagesUrl}/account/linked` },
+    after: [NOT_YOU],
+  }),
   console_role: ({ when, role }, { pagesUrl }) => ({
     subject: "Your role in the Console was changed",
     before: [

@@ -48,11 +48,14 @@ async function link(jar: Jar, login: string, provider = "ours"): Promise<Answer>
   return await visit(service, jar, back.slice(service.url.length));
 }
 
+function query<Row>(text: string, values: string[] = []): Promise<Row[]> {
+  return service.service.admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
+}
+
 async function age(userId: string): Promise<void> {
-  await service.service.admin.query(
+  await query(
     "update rowhouse.sessions set proven_at = now() - interval '10 minutes' where user_id = $1",
     [userId],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }
 
@@ -138,6 +141,21 @@ describe("a link is refused", () => {
     });
     expect(answer.status).toBe(403);
   });
+});
+
+test("a mail tells of a linked account, and of a sign-in with it on a new device alone", async () => {
+  const person = await makePerson(service);
+  await query("insert into rowhouse.mail_sender (seen_at) values (now())");
+  const jar = await signInAs(service, person);
+  await link(jar, "link-10");
+  await signInWith(service, jar, { login: "link-10" });
+  await signInWith(service, new Map(), { login: "link-10" });
+  await query("delete from rowhouse.mail_sender");
+  const rows = await query<{ template: string }>(
+    "select template from rowhouse.mails where user_id = $1 order by id",
+    [person.id],
+  );
+  expect(rows.map(({ template }) => template)).toEqual(["provider_linked", "new_device"]);
 });
 
 test("the last way to sign in stays", async () => {

@@ -12,7 +12,8 @@ export const MAILS = `
 create table rowhouse.mails (
   id bigint generated always as identity primary key,
   template text not null check (template in (
-    'invitation', 'password_link', 'forgotten_password', 'password_changed', 'new_device', 'console_role')),
+    'invitation', 'password_link', 'forgotten_password', 'password_changed', 'new_device',
+    'provider_linked', 'console_role')),
   -- Null: nobody's. A form that answers everybody alike takes as long for nobody.
   user_id uuid references rowhouse.users (id) on delete cascade,
   link_id text,

@@ -129,10 +129,10 @@ end
 $$;
 grant execute on function rowhouse.sweep_audit(integer) to rowhouse_service, rowhouse_identity;
 
--- A new session in place of those presented.
+-- A new session in place of those presented. A mail tells of one on a device that the person has not signed in on.
 create function rowhouse.start_session(
   who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
-  most_s integer, proven timestamptz, shown_from text, device_name text
+  most_s integer, proven timestamptz, shown_from text, device_name text, is_known_device boolean
 ) returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   delete from rowhouse.sessions as old using unnest(string_to_array(presented, ',')) as pair
@@ -144,6 +144,10 @@ begin
     id, session_digest, identity_digest, secret_id, user_id, device, address, proven_at, expires_at)
   values (new_id, new_session_digest, new_identity_digest, new_secret_id, who, left(device_name, 80), left(shown_from, 64),
     proven, now() + make_interval(secs => most_s));
+  -- Not the first time, which follows an invitation.
+  if not is_known_device and exists (select from rowhouse.audit where user_id = who and action = 'sign_in') then
+    perform rowhouse.queue_mail(who, 'new_device', null, jsonb_build_object('device', device_name, 'from', shown_from));
+  end if;
 end
 $$;
 
@@ -171,7 +175,7 @@ begin
   end if;
   perform rowhouse.start_session(
     who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id, most_s, now(),
-    shown_from, device_name);
+    shown_from, device_name, device_key is not null);
   -- What was counted is given back, in the order in which it was counted. A known device was counted by itself.
   if device_key is not null then
     delete from rowhouse.throttle where key = device_key;
@@ -181,10 +185,6 @@ begin
     foreach client_key in array client_keys || array['all'] loop
       update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
     end loop;
-  end if;
-  -- Not the first time, which follows an invitation.
-  if device_key is null and exists (select from rowhouse.audit where user_id = who and action = 'sign_in') then
-    perform rowhouse.queue_mail(who, 'new_device', null, jsonb_build_object('device', device_name, 'from', shown_from));
   end if;
   perform set_config('rowhouse.client', shown_from, true);
   insert into rowhouse.audit (actor, action, user_id) values (who::text, 'sign_in', who);

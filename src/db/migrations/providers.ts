@@ -48,7 +48,8 @@ grant execute on function rowhouse.begin_provider_sign_in(text, text[], integer[
 create function rowhouse.finish_provider_sign_in(
   who uuid, link_issuer text, link_subject text, shown bytea, fresh_digest bytea, fresh_secret_id text, presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text, most_s integer,
-  proven timestamptz, client_keys text[], provider text, shown_from text, device_name text
+  proven timestamptz, client_keys text[], provider text, shown_from text, device_name text,
+  is_known_device boolean
 ) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -66,7 +67,7 @@ begin
   end if;
   perform rowhouse.start_session(
     who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id, most_s, least(proven, now()),
-    shown_from, device_name);
+    shown_from, device_name, is_known_device);
   foreach client_key in array client_keys loop
     update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
   end loop;
@@ -77,7 +78,7 @@ begin
 end
 $$;
 grant execute on function rowhouse.finish_provider_sign_in(
-  uuid, text, text, bytea, bytea, text, text, text, bytea, bytea, text, integer, timestamptz, text[], text, text, text)
+  uuid, text, text, bytea, bytea, text, text, text, bytea, bytea, text, integer, timestamptz, text[], text, text, text, boolean)
   to rowhouse_service, rowhouse_identity;
 
 -- Links whoever was invited under this address and has no other way to sign in: no password, no other link. The
@@ -156,6 +157,7 @@ ${defineOwnFunction({
   end if;
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'link_provider', who, jsonb_build_object('provider', provider));
+  perform rowhouse.queue_mail(who, 'provider_linked', null, jsonb_build_object('from', shown_from));
   return 'done';`,
 })}
 -- Takes a link away from the person, unless nothing else would let them sign in.

@@ -347,7 +347,7 @@ async function signsInAsNobody(world: World, login: Login): Promise<void> {
     "insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at) select id, 'aaaaaaaaaaaaaaaa', sha256('x'), 'x', now() from rowhouse.users",
   ]);
   const finished = `select rowhouse.finish_provider_sign_in('${world.victim.id}', 'https://x', 's', 'x', sha256('x'), 'x', '',
-    'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, now(), array['client x'], 'x', '', '') as is_done`;
+    'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, now(), array['client x'], 'x', '', '', false) as is_done`;
   expect((await world.tryAs(login, finished)).rows).toEqual([{ is_done: false }]);
   const { rows } = await world.tryAs(
     login,
