@@ -303,7 +303,7 @@ test("a row opens over the grid, is stored and deleted there, and the focus retu
   });
 });
 
-test("whoever leaves a row with something typed is asked; what is no JSON is said before it is sent", async () => {
+test("a row's own page asks whoever leaves it with something typed, and has the focus at its fault", async () => {
   await openGrid(["Milk"], async (page) => {
     let asked = 0;
     page.on("dialog", (dialog) => {
@@ -326,6 +326,11 @@ test("whoever leaves a row with something typed is asked; what is no JSON is sai
     await page.locator("table[role=grid]").waitFor();
     expect(asked).toBe(1);
     await page.goto(site.identityUrl + row);
+    await control(page, "hours").fill("1,5");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.locator("[aria-invalid]").waitFor();
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("value.hours");
+    await control(page, "hours").fill("1.5");
     await control(page, "meta").fill("{}");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.locator("table[role=grid]").waitFor();
