@@ -10,6 +10,7 @@ export {
   readBody,
   readText,
 } from "./body.ts";
+export { compressAnswer } from "./compress.ts";
 export { type CookieOptions, readCookies, toSetCookie, withCookies } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
 export {
