@@ -1,4 +1,4 @@
-/** Takes the pictures of the README: `bun test/docs/screenshots.ts`. Needs Chromium; run it when the pages change. @module */
+/** Takes the pictures of the tutorial: `bun test/docs/screenshots.ts`. Needs Chromium; run it when the pages change. @module */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openBrowser } from "../support/browser.ts";

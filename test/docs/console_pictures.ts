@@ -1,0 +1,163 @@
+/**
+ * Takes the pictures of the Console in docs/console/: `bun test ./test/docs/console_pictures.ts`. Needs Chromium; run it
+ * when the pages change.
+ *
+ * @module
+ */
+import { test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { createUser, grantRole } from "../../src/accounts/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { DOMAIN, openBrowser, openSite, type TestSite } from "../support/browser.ts";
+import { ROOT } from "../support/command.ts";
+import { testDeps } from "../support/deps.ts";
+import { makePerson, PASSWORD } from "../support/people.ts";
+import type { TestApp } from "../support/service.ts";
+
+const FOLDER = join(ROOT, "docs/console");
+const APPS = ["wiki", "expenses", "todo", "crm", "guest-list"] as const;
+const LATENCY_BUCKETS = 12;
+
+const schema = defineSchema({
+  projects: { name: t.string().required().unique() },
+  todos: t
+    .model({
+      title: t.string().required(),
+      status: t.enum(["open", "doing", "done"]).required().default("open"),
+      due: t.timestamp(),
+      estimate: t.decimal(),
+      note: t.string(),
+      project: t.ref("projects", { onDelete: "cascade" }),
+    })
+    .index("project", "status"),
+});
+
+/** Each page, and how it is looked at. */
+const PICTURES = [
+  { name: "home", path: "/console?span=week", scheme: "light", width: 1280 },
+  { name: "home_phone", path: "/console?span=week", scheme: "dark", width: 390 },
+  { name: "app", path: "/console/apps/wiki", scheme: "dark", width: 1280 },
+  { name: "rows", path: "/console/apps/wiki/tables/todos", scheme: "dark", width: 1280 },
+  { name: "rows_phone", path: "/console/apps/wiki/tables/todos", scheme: "light", width: 390 },
+  { name: "table", path: "/console/tables/todos", scheme: "light", width: 1280 },
+  { name: "push", path: "/console/apps/wiki/pushes/2", scheme: "light", width: 1280 },
+  { name: "people", path: "/console/people", scheme: "light", width: 1280 },
+  { name: "activity", path: "/console/activity", scheme: "dark", width: 1280 },
+] as const;
+
+test("pictures of the Console", async () => {
+  const [site, browser] = await Promise.all([openSite(), openBrowser()]);
+  const email = await fill(site);
+  mkdirSync(FOLDER, { recursive: true });
+  const page = await browser.newPage();
+  await signIn(page, { url: site.identityUrl, email });
+  for (const { name, path, scheme, width } of PICTURES) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.setViewportSize({ width, height: 800 });
+    await page.goto(site.identityUrl + path);
+    await page.screenshot({ path: join(FOLDER, `${name}.png`) });
+  }
+  await browser.close();
+  await site.close();
+}, 300_000);
+
+async function signIn(page: Page, { url, email }: { url: string; email: string }): Promise<void> {
+  await page.goto(`${url}/console`);
+  await page.fill("#email", email);
+  await page.fill("#password", PASSWORD);
+  await page.click("button[type=submit]");
+  await page.getByRole("navigation", { name: "Console" }).waitFor();
+}
+
+async function fill({ service, apiUrl }: TestSite): Promise<string> {
+  const made = await Promise.all(
+    APPS.map((slug) =>
+      service.makeApp(undefined, {
+        slug,
+        origins: [`http://${slug}.${DOMAIN}`],
+        cookieDomain: DOMAIN,
+      }),
+    ),
+  );
+  const [wiki] = made;
+  if (wiki === undefined) throw new Error("No app was made");
+  await service.pushSchema(wiki, defineSchema({ projects: { name: t.string().required() } }));
+  for (const app of made) await service.pushSchema(app, schema);
+  await fillRows(apiUrl, wiki);
+  const deps = { ...testDeps(service.service), identityUrl: "http://id.example.org" };
+  for (const { name, role } of PEOPLE) {
+    const email = `${name}@example.org`;
+    await createUser(deps, { email, displayName: undefined, consoleRole: undefined });
+    await grantRole(deps, { email, slug: "wiki", role });
+  }
+  await service.service.admin.message(NUMBERS);
+  const ada = await makePerson(service, { name: "Ada Lovelace", consoleRole: "super_admin" });
+  const email = "ada@example.org";
+  await service.service.admin.message(
+    `update rowhouse.users set email = '${email}' where id = '${ada.id}'; select 1`,
+  );
+  return email;
+}
+
+const PEOPLE = [
+  { name: "grace", role: "editor" },
+  { name: "alan", role: "reader" },
+  { name: "edsger", role: "editor" },
+];
+
+const TITLES = [
+  "Water the plants",
+  "Book the venue",
+  "Write to Grace",
+  "Renew the licence",
+  "Count the chairs",
+];
+const STATES = ["open", "doing", "done"];
+
+async function fillRows(url: string, { key }: TestApp): Promise<void> {
+  const create = async (table: string, json: unknown) => {
+    const answer = await fetch(`${url}/v1/data/db/${table}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(json),
+    });
+    return (await answer.json()) as { id: string };
+  };
+  const project = await create("projects", { name: "Summer party" });
+  const rows = Array.from({ length: 40 }, (_, place) => ({
+    title: TITLES[place % TITLES.length],
+    status: STATES[place % STATES.length],
+    due: place % 4 === 0 ? null : `2026-12-${String((place % 27) + 1).padStart(2, "0")}T09:00:00Z`,
+    estimate: place % 3 === 0 ? null : `${place}.50`,
+    note: ["", null, "before noon"][place % 3],
+    project: place % 2 === 0 ? project.id : null,
+  }));
+  await create("todos", rows);
+}
+
+/** A week of requests, as the processes of a service would have counted them. */
+const NUMBERS = `
+insert into rowhouse.statistics
+select id, span, at, r, case when slug = 'expenses' and n in (8, 30) then 3 else 0 end, r / 50,
+  array[r / 3, r / 4, r / 5, r / 10, r / 20, r / 50, r / 100, r / 200, r / 400, 0, 0, 0]
+from rowhouse.apps,
+  lateral (
+    select 'hour' as span, date_bin('1 hour', now(), 'epoch') - make_interval(hours => n) as at, n
+    from generate_series(0, 167) as n
+    union all
+    select 'minute', date_bin('1 minute', now(), 'epoch') - make_interval(mins => n), n from generate_series(1, 60) as n
+  ) as times,
+  lateral (
+    select (case slug when 'wiki' then 15000 when 'expenses' then 7000 when 'todo' then 900 else 40 end
+      * case span when 'hour' then 10 else 1 end * (1 + sin(n / 4.0) * 0.5))::int as r
+  ) as counted
+where slug <> 'guest-list';
+insert into rowhouse.statistics
+select '00000000-0000-0000-0000-000000000000', span, at, sum(requests), sum(errors), sum(refusals),
+  array[${Array.from({ length: LATENCY_BUCKETS }, (_, place) => `sum(latencies[${place + 1}])`).join(", ")}]
+from rowhouse.statistics group by span, at;
+update rowhouse.api_keys set name = 'ci-deploy', expires_at = now() + interval '3 days 2 hours'
+where app_id = (select id from rowhouse.apps where slug = 'expenses');
+select 1`;
