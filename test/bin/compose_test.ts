@@ -121,10 +121,18 @@ describe("settings", () => {
   const isPassed = ({ environment }: ComposeService, name: string) =>
     environment[name]?.startsWith(`\${${name}:`) === true;
   const serving = OURS.filter(({ command, entrypoint }) => !command && !entrypoint);
-  /** Secrets go to whom they belong. */
+  /** Secrets go to whom they belong, and so does the mail server, with a password in its address. */
   const shared = Object.keys(SETTINGS).filter(
-    (name) => !fixed.includes(name) && !/SECRET/.test(name),
+    (name) => !fixed.includes(name) && !/SECRET|^MAIL_/.test(name),
   );
+
+  test("of the mail server reach the processes where people sign in, and no others", () => {
+    for (const name of ["MAIL_URL", "MAIL_FROM"])
+      expect(serving.filter((one) => isPassed(one, name)).map((one) => one.name)).toEqual([
+        "rowhouse",
+        "identity",
+      ]);
+  });
 
   test("are passed on, or named with the reason why not", () => {
     expect(fixed.filter((name) => !(name in SETTINGS))).toEqual([]);

@@ -9,6 +9,7 @@ import {
 } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { readMailFrom } from "../../src/mail/mod.ts";
+import { makeDeliver } from "../../src/mail/transport.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { type MailServer, openMailServer, type Received } from "../support/mail_server.ts";
@@ -195,6 +196,16 @@ test("at most five of a kind are sent to a person in an hour", async () => {
     [email],
   );
   expect(row?.queued).toBeLessThanOrEqual(5);
+});
+
+test("a server whose certificate nobody vouches for gets no mail", async () => {
+  const strange = await openMailServer({ isTls: true });
+  const from = { name: "", address: "no-reply@example.org" };
+  const deliver = makeDeliver({ url: strange.url, from, pagesUrl: "https://id.example.org" });
+  const letter = { to: "ada@example.org", subject: "x", text: "x", html: "x" };
+  expect(await deliver(letter)).toMatchObject({ delivery: "failed" });
+  expect(strange.received).toEqual([]);
+  await strange.close();
 });
 
 test("a name cannot add a header, a receiver or a line", async () => {

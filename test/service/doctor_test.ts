@@ -17,6 +17,7 @@ import {
   judgeServingLogin,
   type Login,
 } from "../../src/service/logins.ts";
+import { judgeMails } from "../../src/service/mail_state.ts";
 import {
   LOGIN,
   makeDatabase,
@@ -36,6 +37,8 @@ const WELL: Session = {
   logsParameters: false,
   epochMs: 1_000_000,
 };
+
+const MAILS = { hasSender: false, waiting: 0, oldestS: 0, givenUp: 0 };
 
 const GATEWAY = {
   ROLE: "gateway",
@@ -165,6 +168,22 @@ describe("judge", () => {
       name: "one identity secret",
       findings: judgeIdentitySecrets(["new"], [made("new")]),
       want: ["ok"],
+    },
+    { name: "no mail at all", findings: judgeMails(MAILS), want: [] },
+    {
+      name: "mails that are sent",
+      findings: judgeMails({ ...MAILS, hasSender: true }),
+      want: ["ok"],
+    },
+    {
+      name: "mails that nobody sends",
+      findings: judgeMails({ ...MAILS, waiting: 1 }),
+      want: ["warn"],
+    },
+    {
+      name: "mails that are late, and others that were given up",
+      findings: judgeMails({ hasSender: true, waiting: 2, oldestS: 601, givenUp: 1 }),
+      want: ["warn", "warn"],
     },
     {
       name: "a missing migration",

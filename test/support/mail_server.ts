@@ -22,10 +22,12 @@ export type MailServer = {
   close: () => Promise<void>;
 };
 
-export async function openMailServer(): Promise<MailServer> {
+/** With TLS it has the certificate of its package, which nobody vouches for. */
+export async function openMailServer({ isTls = false } = {}): Promise<MailServer> {
   const received: Received[] = [];
   let refusal = { count: 0, code: 0 };
   const server = new SMTPServer({
+    secure: isTls,
     disabledCommands: ["STARTTLS", "AUTH"],
     logger: false,
     onRcptTo: (_address, _session, done) => {
@@ -46,9 +48,10 @@ export async function openMailServer(): Promise<MailServer> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.server.address();
   const port = typeof address === "object" ? address?.port : undefined;
+  server.on("error", () => undefined);
   const sentTo = (to: string) => received.filter((mail) => mail.to.includes(to));
   return {
-    url: `smtp://127.0.0.1:${port}`,
+    url: `smtp${isTls ? "s" : ""}://127.0.0.1:${port}`,
     received,
     refuse: (count, code) => {
       refusal = { count, code };
