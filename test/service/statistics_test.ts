@@ -186,3 +186,24 @@ test("minutes go after a day, hours after a week, failed requests after a day", 
     await read("select from rowhouse.kept_requests where at < now() - interval '1 hour'"),
   ).toHaveLength(1);
 });
+
+test("a gateway counts nothing, and keeps what it refused itself: nobody behind it knows", async () => {
+  const split = await openTestService({
+    shape: "split",
+    upstreams: { data: "http://127.0.0.1:1" },
+    service: { now: () => Date.now() + ahead },
+  });
+  const holder = await split.makeApp();
+  const failed = await split.call(holder, LIST);
+  expect(failed.status).toBe(503);
+  await split.call(holder, "/v1/data/none");
+  nextMinute();
+  const find = <Row>(text: string) =>
+    split.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
+  await eventually(async () => (await find("select from rowhouse.kept_requests")).length > 0);
+  expect(await find("select id, app_id, code from rowhouse.kept_requests")).toEqual([
+    { id: failed.headers.get("x-request-id"), app_id: holder.id, code: "unavailable" },
+  ]);
+  expect(await find("select from rowhouse.statistics")).toEqual([]);
+  await split.close();
+});
