@@ -32,9 +32,25 @@ export async function compare(
   };
 }
 
+/**
+ * The CPU time of a request on one side over that on another, server and database together; `undefined` where one of them
+ * was not counted. It tells more than rates while others use the machine.
+ */
+export function compareCpu(
+  sides: Sides<Run>,
+  side: string,
+  other: string | undefined,
+): number | undefined {
+  const cpuOf = ({ serverCpu, databaseCpu }: Partial<Run> = {}) =>
+    serverCpu === undefined || databaseCpu === undefined ? undefined : serverCpu + databaseCpu;
+  const [cpu, otherCpu] = [cpuOf(sides[side]), cpuOf(sides[other ?? ""])];
+  return cpu === undefined || otherCpu === undefined ? undefined : cpu / otherCpu;
+}
+
 /** One row per side. */
 export function printComparison(title: string, { sides, ratios, ...run }: Comparison): string {
   const cpu = (seconds: number | undefined) => show(seconds && seconds * 1000);
+  const [first, ...others] = Object.keys(sides);
   const rows = Object.entries(sides).map(([side, { serverCpu, databaseCpu, ...found }]) => [
     side,
     show(found.perSecond),
@@ -43,9 +59,11 @@ export function printComparison(title: string, { sides, ratios, ...run }: Compar
     cpu(serverCpu),
     cpu(databaseCpu),
     times(ratios[side]),
+    others.includes(side) ? times(compareCpu(sides, side, first)) : undefined,
   ]);
   const costs = ["server CPU µs", "database CPU µs"];
-  const head = [title, "req/s", "p50 ms", "p99 ms", ...costs, "first ÷ this"];
+  const quotients = ["first ÷ this", "CPU ÷ the first's"];
+  const head = [title, "req/s", "p50 ms", "p99 ms", ...costs, ...quotients];
   const conditions = `${run.connections} connections, median of ${run.rounds} × ${run.seconds} s.`;
   return `${table(head, rows)}\n\n${conditions}`;
 }

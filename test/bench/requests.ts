@@ -1,6 +1,6 @@
 /** `bench requests`: every scenario by every side, in turns. @module */
 import { resolve } from "node:path";
-import { type Comparison, compare, printComparison, type Sides } from "./compare.ts";
+import { type Comparison, compare, compareCpu, printComparison, type Sides } from "./compare.ts";
 import { prepareRun, type Run, type Served } from "./load.ts";
 import type { BenchOptions } from "./options.ts";
 import { findPgbench, runPgbench } from "./pgbench.ts";
@@ -158,7 +158,8 @@ export function printHighlights({ scenarios }: RequestsResult): string {
   const rows = ["get", "list-100", "create"].map((name) => {
     const found = scenarios.find((scenario) => scenario.name === name);
     const rate = show(found?.sides[ROWHOUSE]?.perSecond);
-    return [found?.title, rate, times(found?.ratios[CALL]), times(found?.ratios[PLAIN])];
+    const cpu = times(compareCpu(found?.sides ?? {}, PLAIN, ROWHOUSE));
+    return [found?.title, rate, times(found?.ratios[CALL]), times(found?.ratios[PLAIN]), cpu];
   });
-  return table(["request", "req/s", `× ${CALL}`, `× ${PLAIN}`], rows);
+  return table(["request", "req/s", `× ${CALL}`, `× ${PLAIN}`, `CPU of ${PLAIN} ÷ ours`], rows);
 }

@@ -1,6 +1,6 @@
 /** Medians, percentiles and turns, by hand. */
 import { expect, test } from "bun:test";
-import { compare } from "./compare.ts";
+import { compare, compareCpu } from "./compare.ts";
 import { median, percentile } from "./rounds.ts";
 
 test.each([
@@ -32,4 +32,14 @@ test("compare() takes turns; a round that is slow for all does not change the ra
   expect(order).toEqual(["one", "two", "one", "two", "one", "two"]);
   expect(found.ratios).toEqual({ two: 2 });
   expect(found.sides["one"]).toEqual({ perSecond: 180, p50Ms: 1, p99Ms: 2, serverCpu: undefined });
+});
+
+test("compareCpu() compares server and database together, and nothing where one was not counted", () => {
+  const sides = {
+    one: { perSecond: 1, serverCpu: 1, databaseCpu: 3 },
+    two: { perSecond: 1, serverCpu: 2, databaseCpu: 6 },
+    pgbench: { perSecond: 1, databaseCpu: 3 },
+  };
+  expect(compareCpu(sides, "two", "one")).toBe(2);
+  expect(compareCpu(sides, "pgbench", "one")).toBeUndefined();
 });
