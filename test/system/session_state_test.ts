@@ -22,6 +22,7 @@ import {
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
+import { type MailServer, openMailServer } from "../support/mail_server.ts";
 import {
   type Jar,
   readHidden,
@@ -56,6 +57,7 @@ const OF_POOLER = /^SET application_name='[^']*';$/;
 let cluster: DebianCluster;
 let pooler: Pooler;
 let provider: TestProvider;
+let mails: MailServer;
 let service: TestService;
 let app: TestApp;
 /** Through the pooler: as the serving login, as the pushing one, as the administrator and as the Console's. */
@@ -158,6 +160,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
       },
     });
     const trustedDomains = ["example.org"];
+    mails = await openMailServer();
     provider = await startProvider({ name: "ours", trustedDomains, creates: true });
     service = await openTestService({
       shape: "one",
@@ -169,6 +172,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
         publicUrl: `http://127.0.0.1:${port}`,
         providers: [provider.settings],
       }),
+      service: { mail: { url: mails.url, from: { name: "", address: "x@example.org" } } },
     });
     provider.register(`${service.url}/oidc/ours/callback`);
     provider.accounts.set("provided", { email: "provided@example.org", email_verified: true });
@@ -183,6 +187,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
     await Promise.all((sharers ?? []).map((sharer) => sharer.close(1)));
     await service?.close();
     await provider?.stop();
+    await mails?.close();
     await pooler?.close();
     await cluster?.stop();
   });
@@ -282,6 +287,8 @@ async function tour(): Promise<Answer[]> {
   await ask(() => submitSignIn(service, jar, { path, email, password }));
   await page(path);
   await ask(() => submitSignIn(service, new Map(), { email, password }));
+  const form_token = readToken((await page("/forgot")).text);
+  await page("/forgot", { form_token, email });
   const me = `/v1/auth/me?app=${app.slug}`;
   await ask(() => service.call(undefined, me, { headers: { cookie: toCookieHeader(jar) } }));
   const consoleSignIn = "/console/sign-in";
