@@ -106,11 +106,11 @@ function renderColumns({ definition, uses, users }: ShownTable): Html {
 }
 
 function renderKind({ kind, table, values = [] }: NamedColumn): Part {
-  if (table !== undefined) return html`→ <a href="${toTablePath(table)}">${table}</a>`;
+  if (table !== undefined) return html`<span>→ <a href="${toTablePath(table)}">${table}</a></span>`;
   if (kind !== "enum") return kind;
   const shown = values.slice(0, MOST_VALUES);
   const more = values.length - shown.length;
-  return html`enum <span class="quiet">${shown.map((value, place) => html`${place > 0 && ", "}${renderText(value)}`)}${more > 0 && ` and ${more} more`}</span>`;
+  return html`<span>enum <span class="quiet">${shown.map((value, place) => html`${place > 0 && ", "}${renderText(value)}`)}${more > 0 && ` and ${more} more`}</span></span>`;
 }
 
 const MOST_VALUES = 12;
@@ -180,10 +180,7 @@ function renderUses({ uses, definition }: ShownTable): Part {
     "Apps that use it",
     [{ name: "Apps" }, { name: "Columns that they declare" }],
     uses.map(({ columns, count, apps }): Part[] => [
-      [
-        renderAppLinks(apps.slice(0, MOST_APPS)),
-        count > MOST_APPS && html` <span class="quiet">and ${count - MOST_APPS} more</span>`,
-      ],
+      html`<span>${renderAppLinks(apps.slice(0, MOST_APPS))}${count > MOST_APPS && html` <span class="quiet">and ${count - MOST_APPS} more</span>`}</span>`,
       columns.length === definition.columns.length
         ? html`<span class="quiet">all</span>`
         : html`<code>${columns.join(", ")}</code>`,

@@ -36,7 +36,7 @@ export const ESTIMATES = html`<p class="quiet">Rows are of all apps together; ro
 export function renderUsers({ count, first }: TableUsers): Part {
   if (count === 0) return html`<span class="quiet">no app</span>`;
   const more = count - first.length;
-  return [renderAppLinks(first), more > 0 && html` <span class="quiet">and ${more} more</span>`];
+  return html`<span>${renderAppLinks(first)}${more > 0 && html` <span class="quiet">and ${more} more</span>`}</span>`;
 }
 
 export function renderAppLinks(slugs: readonly string[]): Html {
