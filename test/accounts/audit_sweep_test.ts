@@ -3,11 +3,13 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { listAudit, sweepAudit } from "../../src/accounts/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestService } from "../support/service.ts";
+import { openShape } from "../support/shape.ts";
 
 const DAY_S = 86_400;
+const KEEPING = { service: { auditRetentionS: 0 } };
 let service: TestService;
 beforeAll(async () => {
-  service = await openTestService({ service: { auditRetentionS: 0 } });
+  service = await openTestService(KEEPING);
 });
 afterAll(() => service.close());
 
@@ -27,19 +29,23 @@ async function countEntries(of: TestService): Promise<Record<string, number>> {
 }
 
 test("a service deletes everything older than the retention, in steps; 0 keeps everything", async () => {
-  // By itself, soon after the start.
-  const fresh = await openTestService({ service: { auditRetentionS: 100 * DAY_S } });
-  const keeping = await openTestService({ service: { auditRetentionS: 0 } });
+  const [fresh, keeping] = [await openTestService(KEEPING), await openTestService(KEEPING)];
   for (const one of [keeping, fresh]) {
     await addEntries(one, 2500, 101);
     await addEntries(one, 3, 99);
   }
+
+  // Soon after its start, by itself: what is there by then is what there is to delete.
+  const retention = { service: { auditRetentionS: 100 * DAY_S } };
+  const [sweeping, idle] = [
+    await openShape(retention, fresh.database, () => undefined),
+    await openShape(KEEPING, keeping.database, () => undefined),
+  ];
   await eventually(async () => (await countEntries(fresh))["of 101 days"] === undefined);
 
   expect(await countEntries(fresh)).toEqual({ "of 99 days": 3 });
   expect(await countEntries(keeping)).toEqual({ "of 99 days": 3, "of 101 days": 2500 });
-  await fresh.close();
-  await keeping.close();
+  for (const one of [sweeping, idle, fresh, keeping]) await one.close();
 });
 
 test("a step is limited, and the serving login deletes nothing younger than thirty days", async () => {
