@@ -260,6 +260,20 @@ test("a refusal is shown in the cell and said, and what was typed stays", async 
   });
 });
 
+test("NULL takes the place of what a cell shows, and of nothing else", async () => {
+  await openGrid(["Milk"], async (page) => {
+    await changeFirst({ note: "stored meanwhile" });
+    await cell(page, 0, "note").focus();
+    await keys(page, "Control+Backspace");
+    await said(page, "The row has changed");
+    expect(await control(page, "note").inputValue()).toBe("stored meanwhile");
+    expect((await rowsOf())[0]?.["note"]).toBe("stored meanwhile");
+    await keys(page, "Control+Backspace");
+    await said(page, "Stored");
+    expect((await rowsOf())[0]?.["note"]).toBeNull();
+  });
+});
+
 test("the second of two editors is told, sees what is stored now, and loses nothing", async () => {
   await openGrid(["Milk"], async (page) => {
     await edit(page, 0, "title");

@@ -62,8 +62,26 @@ export async function editCell(
     isSending: false,
   };
   showForm(editor, form);
-  if (options.toNull === true) await storeNull(editor, form);
+  if (options.toNull === true) await storeNullUnseen(editor, form, row.dataset["etag"]);
   return true;
+}
+
+/** NULL in place of what the cell shows: not of what somebody else has stored there meanwhile. */
+async function storeNullUnseen(
+  editor: Editor,
+  form: HTMLFormElement,
+  shown: string | undefined,
+): Promise<void> {
+  const isAsShown = readVersion(form) === shown;
+  if (isAsShown) return await storeNull(editor, form);
+  editor.isStale = true;
+  announce("The row has changed: this is its value now. Press Ctrl+Backspace again for NULL.");
+}
+
+/** The tag of the row that the form was read with. */
+function readVersion(form: HTMLFormElement): string | undefined {
+  const field = form.querySelector<HTMLInputElement>('input[type="hidden"][name="etag"]');
+  return field?.value;
 }
 
 /** The name of a cell's column, which stands in the head. */
