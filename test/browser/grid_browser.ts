@@ -68,8 +68,9 @@ async function openGrid(
 async function keys(page: Page, ...chords: string[]): Promise<void> {
   for (const chord of chords) await page.keyboard.press(chord);
 }
+/** Waits for an announcement in just these letters: "Not stored" is not "Stored". */
 const said = (page: Page, text: string) =>
-  page.locator("#announcements", { hasText: text }).waitFor({ state: "attached" });
+  page.locator("#announcements", { hasText: new RegExp(text) }).waitFor({ state: "attached" });
 const cell = (page: Page, row: number, column: string): Locator =>
   page.locator("tbody tr").nth(row).locator("td").nth(COLUMNS.indexOf(column));
 
