@@ -78,12 +78,13 @@ export async function finishProviderSignIn(
 /** Notes that a provider's answer let nobody in, and why: a word for operators, never what was sent. */
 export async function noteRefusedSignIn(
   deps: { db: Database },
-  { provider, reason, userId }: { provider: string; reason: string; userId?: string | undefined },
+  refused: { provider: string; reason: string; userId?: string | undefined; from: string },
 ): Promise<void> {
+  const { provider, reason, userId, from } = refused;
   await deps.db.query(
-    `insert into rowhouse.audit (actor, action, user_id, details)
-    values ('sign-in', 'sign_in_refused', $1, jsonb_build_object('provider', $2::text, 'reason', $3::text))`,
-    [userId ?? null, provider, reason],
+    `insert into rowhouse.audit (actor, action, user_id, details, client)
+    values ('sign-in', 'sign_in_refused', $1, jsonb_build_object('provider', $2::text, 'reason', $3::text), nullif($4, ''))`,
+    [userId ?? null, provider, reason, from],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }

@@ -188,7 +188,10 @@ export async function readPageSession(
 }
 
 /** Ends every session that is presented with either of its secrets; only the entry in the audit log is left. */
-export async function endSessions(deps: { db: Database }, presented: string): Promise<void> {
+export async function endSessions(
+  deps: { db: Database },
+  { presented, from }: { presented: string; from: string },
+): Promise<void> {
   await deps.db.query(
     `with ended as (
       delete from rowhouse.sessions using ${presentedIn("$1")} as presented
@@ -196,8 +199,9 @@ export async function endSessions(deps: { db: Database }, presented: string): Pr
         and ${digestOf("presented")} in (sessions.session_digest, sessions.identity_digest)
       returning sessions.user_id
     )
-    insert into rowhouse.audit (actor, action, user_id) select user_id::text, 'sign_out', user_id from ended`,
-    [presented],
+    insert into rowhouse.audit (actor, action, user_id, client)
+    select user_id::text, 'sign_out', user_id, nullif($2, '') from ended`,
+    [presented, from],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }
@@ -205,7 +209,7 @@ export async function endSessions(deps: { db: Database }, presented: string): Pr
 /** Ends all sessions of the person whose session is presented with both its cookies. */
 export async function endSessionsEverywhere(
   deps: { db: Database },
-  cookies: PageCookies,
+  { session, identity, from }: PageCookies & { from: string },
 ): Promise<void> {
   await deps.db.query(
     `with visitor as (
@@ -215,10 +219,10 @@ export async function endSessionsEverywhere(
     ), ended as (
       delete from rowhouse.sessions where user_id in (select user_id from visitor) returning user_id
     )
-    insert into rowhouse.audit (actor, action, user_id, details)
-    select user_id::text, 'sign_out_everywhere', user_id, jsonb_build_object('sessions', count(*))
+    insert into rowhouse.audit (actor, action, user_id, details, client)
+    select user_id::text, 'sign_out_everywhere', user_id, jsonb_build_object('sessions', count(*)), nullif($3, '')
     from ended group by user_id`,
-    [cookies.session, cookies.identity],
+    [session, identity, from],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 }

@@ -67,12 +67,16 @@ async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Pro
   return answerJson(me.user, { headers: NO_STORE });
 }
 
-async function answerLogout(deps: AuthDeps, { request }: RequestContext): Promise<Response> {
+async function answerLogout(
+  deps: AuthDeps,
+  { request, address }: RequestContext,
+): Promise<Response> {
   const origin = request.headers.get("origin");
   if (origin !== null && !isLogoutOrigin(deps, origin)) throw new Problem("forbidden");
   // All apps are same-site with the gateway; older browsers do not send this header.
   if (request.headers.get("sec-fetch-site") === "cross-site") throw new Problem("forbidden");
-  await endSessions(deps, readSessionCookie(request, deps.identitySecrets));
+  const presented = readSessionCookie(request, deps.identitySecrets);
+  await endSessions(deps, { presented, from: address });
   return withCookies(answerEmpty({ headers: NO_STORE }), clearSession(deps.identity));
 }
 

@@ -51,7 +51,7 @@ export async function answerLoginForm(deps: PageDeps, context: RequestContext): 
 /** Ends this session, or all of this person's. @throws {Problem} forbidden */
 export async function answerSignOut(
   deps: PageDeps,
-  { request }: RequestContext,
+  { request, address: from }: RequestContext,
 ): Promise<Response> {
   const fields = await readForm(request);
   // A second tab, or a second click: there is nothing left to end.
@@ -60,8 +60,9 @@ export async function answerSignOut(
   checkForm(request, deps.identity, { fields, binding: "session" });
   const cookies = readPageCookies(request, deps.identitySecrets);
   const isEverywhere = fields.get("everywhere") === "yes";
-  if (isEverywhere) await endSessionsEverywhere(deps, cookies);
-  else await endSessions(deps, [cookies.session, cookies.identity].join(","));
+  const presented = [cookies.session, cookies.identity].join(",");
+  if (isEverywhere) await endSessionsEverywhere(deps, { ...cookies, from });
+  else await endSessions(deps, { presented, from });
   return answerSeeOther(isEverywhere ? SIGNED_OUT_EVERYWHERE : SIGNED_OUT, {
     cookies: clearPages(deps.identity),
   });

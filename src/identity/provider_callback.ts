@@ -50,7 +50,7 @@ export async function answerProviderCallback(
   const callback = toCallback(deps, provider);
   const { query } = context;
   const result = await exchange(provider, { callback, query, state, now: deps.now });
-  const arrival = { provider, state, location, back };
+  const arrival = { provider, state, location, back, address };
   if (result.kind !== "right")
     return await refuse(deps, arrival, { refusal: result.kind, reason: result.reason });
   return await signInAs(deps, context, { ...arrival, signed: result.signed });
@@ -73,7 +73,14 @@ function answerStale(back: string): Response {
   return answerProviderPage({ ...PROVIDER_WORDS.stale(), back });
 }
 
-type Arrival = { provider: Provider; state: ProviderState; location: string; back: string };
+type Arrival = {
+  provider: Provider;
+  state: ProviderState;
+  location: string;
+  back: string;
+  /** The client's. */
+  address: string;
+};
 
 async function signInAs(
   deps: PageDeps,
@@ -149,10 +156,10 @@ type Refusal = { refusal: ProviderRefusal; reason?: string; userId?: string | un
 
 async function refuse(
   deps: PageDeps,
-  { provider, back }: Arrival,
+  { provider, back, address }: Arrival,
   { refusal, reason = refusal, userId }: Refusal,
 ): Promise<Response> {
   const { name, label } = provider.settings;
-  await noteRefusedSignIn(deps, { provider: name, reason, userId });
+  await noteRefusedSignIn(deps, { provider: name, reason, userId, from: address });
   return answerProviderPage({ ...PROVIDER_WORDS[refusal](label), back, cookies: [clearState()] });
 }

@@ -555,5 +555,7 @@ test("what people do is in the audit log, without what they typed", async () => 
     "set_password",
     "create_user",
   ]);
+  const [left] = entries;
+  expect(left?.client).toMatch(/^(::ffff:)?127\.0\.0\.1$|^::1$/);
   expect(service.log.join("\n") + JSON.stringify(entries)).not.toContain(PASSWORD);
 });

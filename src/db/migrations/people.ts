@@ -98,7 +98,7 @@ create table rowhouse.audit (
 );
 create index audit__user_id__id__idx on rowhouse.audit (user_id, id);
 create index audit__at__idx on rowhouse.audit (at);
-grant insert (actor, action, user_id, app, details) on rowhouse.audit to rowhouse_service, rowhouse_identity;
+grant insert (actor, action, user_id, app, details, client) on rowhouse.audit to rowhouse_service, rowhouse_identity;
 create function rowhouse.refuse_change() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
