@@ -12,6 +12,7 @@ import {
 } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
 import { refuseUnknownApp } from "./keys.ts";
+import { checkLimits, type SetLimitOptions } from "./limits.ts";
 import { readTargets, type Target, type TypedTargets } from "./target.ts";
 
 type AppOptions = TypedTargets & { slug: string; cookieDomain: string | undefined };
@@ -65,6 +66,20 @@ export async function setTargetsByConsole(
     name: "console_set_targets",
     passed: "$5, $6::text::jsonb",
     values: [options.slug, JSON.stringify(targets)],
+  });
+}
+
+/** How many requests an app and each of its keys may send. @throws {Problem} unknown_app; invalid_request — no such limit */
+export async function setLimitByConsole(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { slug, perMinute, perMinuteOfKey }: SetLimitOptions,
+): Promise<void> {
+  checkLimits([perMinute, perMinuteOfKey]);
+  await runOnApp(deps, cookies, {
+    slug,
+    name: "console_set_limit",
+    values: [slug, perMinute ?? null, perMinuteOfKey ?? null],
   });
 }
 

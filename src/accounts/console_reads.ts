@@ -46,6 +46,10 @@ export type ShownApp = RegisteredTargets & {
   id: string;
   createdAt: string;
   disabledAt: string | null;
+  /** Requests that it may send; null: the default. */
+  perMinute: number | null;
+  /** Requests that each of its keys may send; null: as many as the app. */
+  perMinuteOfKey: number | null;
   tables: string[];
 };
 

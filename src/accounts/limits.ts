@@ -66,9 +66,7 @@ export async function setLimit(
   deps: { admin: Database },
   { slug, perMinute, perMinuteOfKey }: SetLimitOptions,
 ): Promise<void> {
-  for (const limit of [perMinute, perMinuteOfKey]) {
-    if (limit !== undefined) checkLimit(limit);
-  }
+  checkLimits([perMinute, perMinuteOfKey]);
   try {
     await deps.admin.query(
       "select rowhouse.set_limit($1, $2, $3, $4)",
@@ -80,9 +78,15 @@ export async function setLimit(
   }
 }
 
-function checkLimit(limit: number): void {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_PER_MINUTE) return;
-  throw new Problem("invalid_request", {
-    message: `Cannot set a limit of ${limit} requests per minute: must be a whole number from 1 to ${MAX_PER_MINUTE}`,
-  });
+/** @throws {Problem} invalid_request — names every one that is not a whole number from 1 on */
+export function checkLimits(limits: readonly (number | undefined)[]): void {
+  const messages = limits
+    .filter((limit) => limit !== undefined)
+    .filter((limit) => !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_PER_MINUTE))
+    .map(describeWrong);
+  if (messages.length > 0) throw new Problem("invalid_request", { message: messages.join("; ") });
+}
+
+function describeWrong(limit: number): string {
+  return `Cannot set a limit of ${limit} requests per minute: must be a whole number from 1 to ${MAX_PER_MINUTE}`;
 }

@@ -17,6 +17,7 @@ export {
   deleteAppByConsole,
   describeAppEnd,
   setAppDisabledByConsole,
+  setLimitByConsole,
   setTargetsByConsole,
 } from "./console_apps.ts";
 export {

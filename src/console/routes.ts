@@ -12,6 +12,7 @@ import { answerEndUse, answerEndUseForm } from "./end_use.ts";
 import { type ConsolePageDeps, enter } from "./enter.ts";
 import { answerHome } from "./home.ts";
 import { answerKeys } from "./keys.ts";
+import { answerLimits, answerLimitsForm } from "./limits.ts";
 import { answerNewApp, answerNewAppForm } from "./new_app.ts";
 import { answerNewKey, answerNewKeyForm } from "./new_key.ts";
 import { answerNewPerson, answerNewPersonForm } from "./new_person.ts";
@@ -55,6 +56,7 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${KEY}/roll`, { show: answerRoll, take: answerRollForm }),
   ...page(`${KEY}/revoke`, { show: answerRevocation, take: answerRevocationForm }),
   ...page(`${APP}/settings`, { show: answerSettings, take: answerSettingsForm }),
+  ...page(`${APP}/limits`, { show: answerLimits, take: answerLimitsForm }),
   ...page(`${APP}/state`, { show: answerState, take: answerStateForm }),
   ...page(`${APP}/delete`, { show: answerDeletion, take: answerDeletionForm }),
   ...page(`${APP}/people`, { show: answerAppPeople }),

@@ -1,5 +1,10 @@
 /** An app's settings: where its pages live, whether it is in use, and its end. @module */
-import { setTargetsByConsole, showConsoleApp } from "../accounts/mod.ts";
+import {
+  DEFAULT_PER_MINUTE,
+  type ShownApp,
+  setTargetsByConsole,
+  showConsoleApp,
+} from "../accounts/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAppPage } from "./app_page.ts";
@@ -56,9 +61,20 @@ async function answerForm(
         button: "Save",
         cancel: toAppPath(slug),
       }),
+      renderLimits(slug, app),
       renderLife(slug, app.disabledAt !== null),
     ],
   });
+}
+
+function renderLimits(slug: string, { perMinute, perMinuteOfKey }: ShownApp): Html {
+  const [ofApp, ofKey] = [
+    perMinute ?? DEFAULT_PER_MINUTE,
+    perMinuteOfKey ?? perMinute ?? DEFAULT_PER_MINUTE,
+  ];
+  return html`<section class="sheet" aria-labelledby="limits"><h2 id="limits">Limits</h2>
+<p class="quiet">${ofApp.toLocaleString("en")} requests a minute, ${ofKey.toLocaleString("en")} by each key. Whoever sends more is told to wait.</p>
+<div class="act-buttons">${renderLink("Change limits", `${toAppPath(slug)}/limits`)}</div></section>`;
 }
 
 function renderLife(slug: string, isDisabled: boolean): Html {

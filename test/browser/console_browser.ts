@@ -173,6 +173,7 @@ describe.each([
     { name: "settings", path: () => `${APP}/settings` },
     { name: "to disable", path: () => `${APP}/state` },
     { name: "to delete", path: () => `${APP}/delete` },
+    { name: "limits", path: () => `${APP}/limits` },
     { name: "tables", path: () => "/console/tables" },
     { name: "a table", path: () => "/console/tables/notes" },
     { name: "a table to hand over", path: () => "/console/tables/notes/transfer" },

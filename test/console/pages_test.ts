@@ -4,6 +4,7 @@ import { issueKey, listApps, listAudit, listKeys } from "../../src/accounts/mod.
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   type Jar,
   makePerson,
@@ -153,6 +154,25 @@ test("origins and redirects are judged as by the command, every fault at once", 
   expect(good.status).toBe(200);
   const [{ targets = [] } = {}] = await appsOf(app.slug);
   expect(targets).toEqual(["https://a.example.org", "https://b.example.org"]);
+});
+
+test("limits are those of the command: in force, shown, and every fault at once", async () => {
+  const bad = await submit(`${appPath()}/limits`, { perMinute: "many", perMinuteOfKey: "<b>" });
+  expect(bad.status).toBe(422);
+  for (const fault of ["many", "&lt;b&gt;"]) expect(bad.text).toContain(fault);
+  const zero = await submit(`${appPath()}/limits`, { perMinute: "0", perMinuteOfKey: "1" });
+  expect([zero.status, zero.text.includes("Cannot set a limit of 0")]).toEqual([422, true]);
+  const limits = { perMinute: "6,000", perMinuteOfKey: "600" };
+  expect((await submit(`${appPath()}/limits`, limits)).status).toBe(303);
+  const settings = await visit(service, jar, `${appPath()}/settings`);
+  expect(settings.text).toContain("6,000 requests a minute, 600 by each key");
+  await eventually(async () => {
+    const answer = await service.call(app, "/v1/data/schema");
+    return (
+      answer.headers.get("ratelimit-policy")?.includes('"app";q=6000;w=60, "key";q=600') === true
+    );
+  });
+  expect((await submit(`${appPath()}/limits`, {})).status).toBe(303);
 });
 
 test.each([

@@ -330,6 +330,7 @@ async function tourConsole(page: Page): Promise<void> {
   await submit(`${made}/keys/${keyId}/revoke`);
   await tourPeople(page, submit);
   await tourTables(page, submit);
+  await submit(`${made}/limits`, { perMinute: "6000" });
   await submit(`${made}/state`);
   await submit(`${made}/delete`, { typed_name: "toured" });
 }

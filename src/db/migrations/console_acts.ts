@@ -19,6 +19,11 @@ const APP_ACTS = [
     body: "return rowhouse.set_targets(app_slug, array['origin', 'redirect'], '[]', added, who::text);",
   }),
   defineConsoleFunction({
+    name: "console_set_limit",
+    takes: "app_slug text, per_minute integer, key_per_minute integer",
+    body: "perform rowhouse.set_limit(app_slug, per_minute, key_per_minute, who::text);",
+  }),
+  defineConsoleFunction({
     name: "console_set_app_disabled",
     takes: "app_slug text, disabled boolean",
     returns: "boolean",

@@ -51,7 +51,7 @@ ${defineConsoleFunction({
   end if;
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
     'app', rowhouse.targets_of(app.id) || jsonb_build_object('slug', app.slug, 'id', app.id, 'createdAt', app.created_at,
-      'disabledAt', app.disabled_at,
+      'disabledAt', app.disabled_at, 'perMinute', app.requests_per_minute, 'perMinuteOfKey', app.key_requests_per_minute,
       'tables', (select coalesce(jsonb_agg(table_name order by table_name), '[]')
         from rowhouse.registrations where app_id = app.id)),
     'numbers', jsonb_build_object('hour', rowhouse.numbers_of(app.id, 'hour'), 'day', rowhouse.numbers_of(app.id, 'day')),

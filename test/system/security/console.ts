@@ -118,6 +118,7 @@ const LASTING = [
   "console_open_rows(WHO, 'APP', '0000000000000002', sha256('z'), array['data:read'], 'rows')",
   "console_create_app(WHO, gen_random_uuid(), 'another-app', '[]')",
   "console_set_targets(WHO, 'APP', '[]')",
+  "console_set_limit(WHO, 'APP', null, null)",
   "console_set_app_disabled(WHO, 'APP', true)",
   "console_list_people(WHO, '', '', 9)",
   "console_show_person(WHO, 'PERSON', null, '', 9)",
