@@ -1,5 +1,6 @@
 /** An answer compressed for who asked for it. @module */
 import { encodeBody, readEncoding } from "./encoding.ts";
+import { toBody } from "./respond.ts";
 
 /**
  * Only for what holds no secret, such as a form's token, beside something that a stranger may choose: the size of both
@@ -11,5 +12,5 @@ export async function compressAnswer(answer: Response, request: Request): Promis
   const headers = new Headers(answer.headers);
   headers.append("vary", "accept-encoding");
   if (encoding !== undefined) headers.set("content-encoding", encoding);
-  return new Response(body, { status: answer.status, headers });
+  return new Response(toBody(body), { status: answer.status, headers });
 }

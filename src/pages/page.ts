@@ -5,7 +5,7 @@
  * @module
  */
 
-import { withCookies } from "../http/mod.ts";
+import { toBody, withCookies } from "../http/mod.ts";
 import { ICON, STYLESHEET, toScriptPath } from "./assets.ts";
 import { type Html, html } from "./html.ts";
 import type { ScriptName } from "./scripts.ts";
@@ -29,7 +29,8 @@ export type PageOptions = {
 
 /** The answer with a page. */
 export function answerPage(page: Page, options: PageOptions = {}): Response {
-  const response = new Response(renderPage(page).markup, {
+  const markup = new TextEncoder().encode(renderPage(page).markup);
+  const response = new Response(toBody(markup), {
     status: options.status ?? 200,
     headers: {
       "content-type": "text/html; charset=utf-8",
