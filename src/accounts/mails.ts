@@ -8,7 +8,7 @@ import { toDigest } from "./secret_text.ts";
 import { SIGN_IN_LIMITS, toClientKeys } from "./sign_in_attempts.ts";
 
 /** How long a link can be used that somebody asked for who forgot the password. */
-export const FORGOTTEN_LINK_LIFE_S = 1800;
+const FORGOTTEN_LINK_LIFE_S = 1800;
 
 export type MailTemplate =
   | "invitation"

@@ -121,8 +121,8 @@ export {
   type RolledKey,
   rollKey,
 } from "./key_life.ts";
-export { toProof, toProofDigest } from "./key_proof.ts";
-export { KEY_MAX_LENGTH, KEY_PREFIX, makeKeyText, readKeyText } from "./key_text.ts";
+export { toProof } from "./key_proof.ts";
+export { KEY_MAX_LENGTH, KEY_PREFIX, readKeyText } from "./key_text.ts";
 export {
   issueKey,
   type KeyRecord,
@@ -146,7 +146,6 @@ export {
   askForPassword,
   type ClaimedMail,
   claimMails,
-  FORGOTTEN_LINK_LIFE_S,
   findMailedLink,
   isLinkMailed,
   type MailLinkDeps,
@@ -216,7 +215,6 @@ export {
 export { isIdText, isSecretText, makeSecret, toDigest } from "./secret_text.ts";
 export {
   type CookieKind,
-  MAX_PRESENTED,
   makeSession,
   type NewSession,
   toPresented,

@@ -11,7 +11,7 @@ import { ID_CHARS, makeIdText, makeSecret, SECRET_CHARS } from "./secret_text.ts
 
 const ID_AND_SECRET = new RegExp(`^${ID_CHARS}\\.${SECRET_CHARS}$`);
 /** More than any browser sends by accident: beyond this, none is looked at. */
-export const MAX_PRESENTED = 16;
+const MAX_PRESENTED = 16;
 
 /** The two cookies of a session: one that every host under the cookie's domain sees, one for the pages alone. */
 export type CookieKind = "session" | "identity";

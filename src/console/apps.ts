@@ -57,7 +57,7 @@ function renderNext(query: Record<string, string>): Html {
   return html`<p><a class="button button-quiet" href="${APPS}?${new URLSearchParams(query).toString()}">Next page</a></p>`;
 }
 
-export function renderAppList(apps: readonly ConsoleApp[], now: number): Html {
+function renderAppList(apps: readonly ConsoleApp[], now: number): Html {
   return renderTable(
     "Apps",
     [

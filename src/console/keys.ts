@@ -10,7 +10,7 @@ import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "./
 import { toAppPath, toKeyPath } from "./paths.ts";
 
 /** What each scope lets a key do, as people say it. */
-export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
+const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
   "data:read": "read",
   "data:write": "write",
   "schema:push": "push",

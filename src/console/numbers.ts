@@ -85,11 +85,11 @@ function toSeries({ counted }: Numbers, span: Span, points: number) {
   return { requests: spread(1), errors: spread(2), refusals: spread(3) };
 }
 
-export function toCount(count: number): string {
+function toCount(count: number): string {
   return count.toLocaleString("en");
 }
 
-export function toRate(requests: number, span: Span): string {
+function toRate(requests: number, span: Span): string {
   const { steps, stepS } = STEPS[span];
   const rate = requests / (steps * stepS);
   if (requests === 0) return "0";
@@ -98,7 +98,7 @@ export function toRate(requests: number, span: Span): string {
   return toCount(Math.round(rate));
 }
 
-export function toShare(count: number, all: number): string {
+function toShare(count: number, all: number): string {
   if (all === 0) return "–";
   if (count === 0) return "0 %";
   const percent = (100 * count) / all;
@@ -107,7 +107,7 @@ export function toShare(count: number, all: number): string {
 }
 
 /** How long a share of all took at most. */
-export function toDuration(latencies: readonly number[], share: number): string {
+function toDuration(latencies: readonly number[], share: number): string {
   const ms = estimateLatency(latencies, share);
   if (ms === undefined) return "–";
   if (ms === Number.POSITIVE_INFINITY) return `> ${(LATENCY_BOUNDS_MS.at(-1) ?? 0) / 1000} s`;

@@ -31,7 +31,7 @@ export function toPersonName({
 }
 
 /** The person that an address names, with the role on the app that it names. @throws {Problem} not_found */
-export async function readPerson({ deps, cookies, context }: Visit): Promise<ShownPerson> {
+async function readPerson({ deps, cookies, context }: Visit): Promise<ShownPerson> {
   const { person: id = "", app } = context.params;
   return await showConsolePerson(deps, cookies, {
     id,

@@ -62,7 +62,7 @@ function renderReference({ table = "" }: NamedColumn, id: string, slug: string):
 }
 
 /** A moment as PostgreSQL prints it, without the zeros at its end. */
-export function renderMoment(value: string): Html {
+function renderMoment(value: string): Html {
   return html`<time datetime="${value}" data-exact>${toMomentText(value)}</time>`;
 }
 

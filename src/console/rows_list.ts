@@ -34,7 +34,7 @@ export function tagOf({ text }: ListedRow): string {
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}]/g;
 
 /** The text of each row of `{"rows":[…]}`: as it is in the list it is by itself, to the byte. */
-export function splitRows(list: string): string[] {
+function splitRows(list: string): string[] {
   const rows: string[] = [];
   let depth = 0;
   let start = 0;

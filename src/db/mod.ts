@@ -51,6 +51,5 @@ export {
   type VersionKind,
   type Versions,
   type VersionWatch,
-  WATCH_INTERVAL_MS,
   watchVersions,
 } from "./versions.ts";

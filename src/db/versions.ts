@@ -22,7 +22,7 @@ export type VersionWatch = {
 };
 
 /** How long a process may miss what another one changed, unless a request makes it look. */
-export const WATCH_INTERVAL_MS = 1000;
+const WATCH_INTERVAL_MS = 1000;
 
 const READ = "select name, version::pg_catalog.int4 as version from rowhouse.versions";
 

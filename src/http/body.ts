@@ -77,7 +77,7 @@ export async function readBody(
  *
  * @throws {Problem} invalid_json
  */
-export function checkDepth(text: string): void {
+function checkDepth(text: string): void {
   if (jsonDepth(text) <= MAX_DEPTH) return;
   throw new Problem("invalid_json", { message: `The body is nested deeper than ${MAX_DEPTH}` });
 }

@@ -16,7 +16,7 @@ export type EncodedBody = {
 };
 
 /** A smaller body fits into so few packets that compressing it gains nothing. */
-export const MIN_COMPRESSED_BYTES = 4096;
+const MIN_COMPRESSED_BYTES = 4096;
 /** Beyond this size another thread compresses, so that no other caller waits. */
 const MAX_HERE_BYTES = 262_144;
 /** The lowest level: a tenth larger than the default's, in a third of the time. */

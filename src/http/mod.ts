@@ -1,7 +1,6 @@
 /** HTTP: routes, bodies, answers. Knows nothing of apps, tables or people. @module */
 export { acceptsEventStream, acceptsHtml, acceptsJson } from "./accept.ts";
 export {
-  checkDepth,
   checkJsonBody,
   checkObject,
   hasUnreadBody,
@@ -14,7 +13,6 @@ export { compressAnswer } from "./compress.ts";
 export { type CookieOptions, readCookies, toSetCookie, withCookies } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
 export {
-  ENCODINGS,
   type EncodedBody,
   type Encoding,
   encodeBody,
@@ -31,7 +29,6 @@ export {
   type OperationAnswer,
   type OperationParameter,
   type Shape,
-  TABLE_SHAPES,
   TAGS_SCHEMA,
   type TableShape,
 } from "./operation.ts";

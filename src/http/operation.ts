@@ -12,8 +12,7 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
  * A schema that each table has its own of: a row as it is answered, a row to create, what to change of one, a page of rows,
  * rows to create together, and rows created together.
  */
-export const TABLE_SHAPES = ["row", "insert", "update", "page", "inserts", "rows"] as const;
-export type TableShape = (typeof TABLE_SHAPES)[number];
+export type TableShape = "row" | "insert" | "update" | "page" | "inserts" | "rows";
 
 export type Shape = JsonSchema | { readonly table: TableShape };
 

@@ -2,4 +2,4 @@
 export { findBreaks } from "./breaks.ts";
 export type { DescribedRoute } from "./described_route.ts";
 export { type Document, makeDocument } from "./document.ts";
-export { makeDocuments, OPENAPI_PATH, type OpenapiDeps, openapiRoutes } from "./routes.ts";
+export { makeDocuments, type OpenapiDeps, openapiRoutes } from "./routes.ts";

@@ -27,7 +27,7 @@ import type { Principal } from "../principal.ts";
 import type { DescribedRoute } from "./described_route.ts";
 import { makeDocument } from "./document.ts";
 
-export const OPENAPI_PATH = "/v1/openapi.json";
+const OPENAPI_PATH = "/v1/openapi.json";
 
 /** How much memory documents may take. */
 const CACHE_BYTES = 33_554_432;

@@ -1,7 +1,7 @@
 /** Push: from an app's definition to tables, functions and a migration. The only writer of generated DDL. @module */
 export { type PushDeps, type PushRequest, type PushResult, push } from "./apply.ts";
 export { PUSH_LIMITS, type PushLimits } from "./begin_push.ts";
-export { checkDefinition, type PushBody, readPushBody } from "./body.ts";
+export { checkDefinition, type PushBody } from "./body.ts";
 export type { DeferredStep } from "./deferred.ts";
 export { compareFacts, type Difference, readDrift } from "./drift.ts";
 export { compareHistory, type HistoryDifference } from "./history.ts";

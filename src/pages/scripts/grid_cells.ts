@@ -44,7 +44,7 @@ export function markGrid(table: HTMLTableElement): void {
   }
 }
 
-export function markCell(cell: HTMLTableCellElement): void {
+function markCell(cell: HTMLTableCellElement): void {
   const isHead = cell.tagName === "TH";
   cell.setAttribute("role", isHead ? "columnheader" : "gridcell");
   if (isHead) return;
