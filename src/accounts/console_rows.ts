@@ -48,13 +48,13 @@ export type RowsKey = { text: string; endsAt: number };
 export async function openRows(
   deps: ConsoleDeps & { randomBytes: RandomBytes; keyPrefix: string },
   cookies: ShownCookies,
-  { slug, scopes, usedFor }: { slug: string; scopes: readonly Scope[]; usedFor: string },
+  { appId, scopes, usedFor }: { appId: string; scopes: readonly Scope[]; usedFor: string },
 ): Promise<RowsKey> {
   const key = makeKeyText(deps.keyPrefix, deps.randomBytes);
   try {
     const [row] = await callConsole<{ result: number | null }>(deps, cookies, {
       name: "console_open_rows",
-      values: [slug, key.keyId, toProofDigest(toProof(key.secret)), scopes.join(","), usedFor],
+      values: [appId, key.keyId, toProofDigest(toProof(key.secret)), scopes.join(","), usedFor],
       passed: "$5, $6, decode($7, 'hex'), string_to_array($8, ','), $9",
       retry: "unsafe",
     });
@@ -64,6 +64,8 @@ export async function openRows(
       });
     return { text: key.text, endsAt: row.result };
   } catch (error) {
-    throw refuseUnknownApp(error, slug);
+    if (error instanceof SignalError && error.signal === SIGNALS.unknownApp)
+      throw new Problem("unknown_app", { cause: error });
+    throw error;
   }
 }

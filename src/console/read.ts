@@ -19,6 +19,14 @@ export function readPersonId(text = ""): string {
   });
 }
 
+/** What a page put into its form, to be sent on in a header. @throws {Problem} invalid_request — a hand made this form */
+export function readHeaderValue(text = ""): string {
+  if (/^[\x21-\x7e]{1,200}$/.test(text)) return text;
+  throw new Problem("invalid_request", {
+    message: "The form lacks what its page put into it: open it again",
+  });
+}
+
 /** Everything that a refusal says. */
 export function toMessages({ message, details = [] }: Problem): string[] {
   return details.length === 0 ? [message] : details.map((detail) => detail.message);

@@ -12,7 +12,7 @@ import type { Visit } from "./enter.ts";
 import { dropRowsKey, takeRowsKey } from "./rows_keys.ts";
 
 export type RowsCall = {
-  slug: string;
+  appId: string;
   method?: "GET" | "POST" | "PATCH" | "DELETE";
   /** Under the data endpoints, such as `todos?limit=50`. */
   path: string;
@@ -36,10 +36,10 @@ export async function callRows(visit: Visit, call: RowsCall): Promise<RowsAnswer
 }
 
 async function send(visit: Visit, call: RowsCall): Promise<Response> {
-  const { slug, method = "GET", path, headers, body, isExport = false } = call;
+  const { appId, method = "GET", path, headers, body, isExport = false } = call;
   const { callApi } = visit.deps;
   if (callApi === undefined) throw new Problem("not_implemented", { message: NO_GATEWAY });
-  const use = { slug, isWrite: method !== "GET", usedFor: isExport ? "export" : "rows" };
+  const use = { appId, isWrite: method !== "GET", usedFor: isExport ? "export" : "rows" };
   const { text } = await takeRowsKey(visit, use);
   const response = await callApi(
     new Request(`http://gateway/v1/data/db/${path}`, {

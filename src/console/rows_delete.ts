@@ -3,7 +3,7 @@ import { answerSeeOther, html, type Part } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { renderActForm, renderFault } from "./parts.ts";
-import { toMessages } from "./read.ts";
+import { readHeaderValue, toMessages } from "./read.ts";
 import { callRows } from "./rows_call.ts";
 import { renderCell, shortenId } from "./rows_cells.ts";
 import { answerNoRow, type FoundRow, findRow } from "./rows_edit.ts";
@@ -22,10 +22,10 @@ export async function answerRowDeletionForm(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
   try {
     await callRows(visit, {
-      slug: table.slug,
+      appId: table.appId,
       method: "DELETE",
       path: `${table.table}/${visit.context.params["row"] ?? ""}`,
-      headers: { "if-match": visit.fields.get("etag") ?? "" },
+      headers: { "if-match": readHeaderValue(visit.fields.get("etag")) },
     });
   } catch (error) {
     const problem = takeRefusal(error);

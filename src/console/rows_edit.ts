@@ -23,11 +23,11 @@ export type FoundRow = { row: Row; etag: string };
 /** The row that an address names; `undefined` if there is none. */
 export async function findRow(
   visit: Visit,
-  { slug, table }: RowsTable,
+  { appId, table }: RowsTable,
 ): Promise<FoundRow | undefined> {
   try {
     const path = `${table}/${visit.context.params["row"] ?? ""}`;
-    const { text, etag } = await callRows(visit, { slug, path });
+    const { text, etag } = await callRows(visit, { appId, path });
     return { row: readRow(text), etag };
   } catch (error) {
     const { code } = takeRefusal(error);
@@ -62,7 +62,7 @@ export async function answerRowForm(visit: Visit): Promise<Response> {
   try {
     if (typed.length > 0)
       await callRows(visit, {
-        slug: table.slug,
+        appId: table.appId,
         method: "PATCH",
         path: `${table.table}/${found.row.id}`,
         headers: { "if-match": etag },

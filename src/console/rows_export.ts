@@ -70,11 +70,11 @@ async function answerExport(visit: Visit, name: keyof typeof FORMATS): Promise<R
 
 type Pages = AsyncGenerator<readonly ListedRow[], void>;
 
-async function* readPages(visit: Visit, { slug, table }: RowsTable): Pages {
+async function* readPages(visit: Visit, { appId, table }: RowsTable): Pages {
   let last = "";
   let overlaps = false;
   for (let offset = 0; ; ) {
-    const page = await listPatiently(visit, { slug, table, offset });
+    const page = await listPatiently(visit, { appId, table, offset });
     const [first] = page.rows;
     // Rows in front of it were deleted: the one that was sent last is further up now.
     if (overlaps && offset > 0 && (first === undefined || first.row.id > last)) {
@@ -94,7 +94,7 @@ async function* readPages(visit: Visit, { slug, table }: RowsTable): Pages {
 /** Past the app's rate limit it waits, as its other programs do. */
 async function listPatiently(
   visit: Visit,
-  place: { slug: string; table: string; offset: number },
+  place: { appId: string; table: string; offset: number },
 ): Promise<RowsPage> {
   for (let waited = 0; ; waited++) {
     try {

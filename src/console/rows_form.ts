@@ -95,13 +95,13 @@ const LABEL_CHARS = 60;
 /** The first rows of the tables that this one refers to; any other can be named by its id. */
 async function readTargets(
   visit: Visit,
-  { slug, definition }: RowsTable,
+  { appId, definition }: RowsTable,
 ): Promise<ReadonlyMap<string, Choice[]>> {
   const tables = new Set(definition.columns.flatMap(({ table }) => table ?? []));
   const read = async (table: string): Promise<[string, Choice[]]> => {
     const place = { limit: MOST_TARGETS, offset: 0 };
     // A page that cannot be read, such as of a row that is too large, leaves the id to be typed.
-    const { rows } = await listRows(visit, { slug, table, ...place }).catch((error) => {
+    const { rows } = await listRows(visit, { appId, table, ...place }).catch((error) => {
       takeRefusal(error);
       return { rows: [] };
     });

@@ -8,7 +8,7 @@ const MOST = 1000;
 const MARGIN_MS = 10_000;
 
 export type RowsUse = {
-  slug: string;
+  appId: string;
   isWrite: boolean;
   /** For the audit log. */
   usedFor: string;
@@ -20,9 +20,9 @@ export async function takeRowsKey(visit: Visit, use: RowsUse): Promise<RowsKey> 
   const name = toName(visit, use);
   const found = deps.rowsKeys.get(name);
   if (found !== undefined && found.endsAt - MARGIN_MS > deps.now()) return found;
-  const { slug, isWrite, usedFor } = use;
+  const { appId, isWrite, usedFor } = use;
   const scopes = isWrite ? (["data:read", "data:write"] as const) : (["data:read"] as const);
-  const made = await openRows(deps, cookies, { slug, scopes, usedFor });
+  const made = await openRows(deps, cookies, { appId, scopes, usedFor });
   deps.rowsKeys.delete(name);
   const [oldest] = deps.rowsKeys.size < MOST ? [] : deps.rowsKeys.keys();
   if (oldest !== undefined) deps.rowsKeys.delete(oldest);
@@ -36,7 +36,7 @@ export function dropRowsKey(visit: Visit, use: RowsUse): void {
 }
 
 /** A digest: no cookie stays in memory. */
-function toName({ cookies }: Visit, { slug, isWrite, usedFor }: RowsUse): string {
-  const parts = [cookies.session, cookies.identity, slug, String(isWrite), usedFor];
+function toName({ cookies }: Visit, { appId, isWrite, usedFor }: RowsUse): string {
+  const parts = [cookies.session, cookies.identity, appId, String(isWrite), usedFor];
   return Bun.CryptoHasher.hash("sha256", parts.join("\n"), "base64");
 }

@@ -9,7 +9,7 @@ export type ListedRow = { row: Row; text: string };
 export type RowsPage = { rows: ListedRow[]; hasMore: boolean };
 
 export type ListOptions = {
-  slug: string;
+  appId: string;
   table: string;
   limit: number;
   offset: number;
@@ -17,9 +17,9 @@ export type ListOptions = {
 };
 
 export async function listRows(visit: Visit, options: ListOptions): Promise<RowsPage> {
-  const { slug, table, limit, offset, isExport = false } = options;
+  const { appId, table, limit, offset, isExport = false } = options;
   const path = `${table}?limit=${limit}&offset=${offset}`;
-  const { text } = await callRows(visit, { slug, path, isExport });
+  const { text } = await callRows(visit, { appId, path, isExport });
   const page = tryParseJson(text);
   const rows = splitRows(text).map((one) => ({ row: readRow(one), text: one }));
   return { rows, hasMore: isObject(page) && page["hasMore"] === true };

@@ -2,6 +2,7 @@
 import { answerSeeOther } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
+import { readHeaderValue } from "./read.ts";
 import { findTypingFaults, type TypedValue, toBody } from "./rows_body.ts";
 import { callRows, readRow } from "./rows_call.ts";
 import { makeFields, renderFaults, renderRowForm, sortFaults, takeRefusal } from "./rows_form.ts";
@@ -21,12 +22,12 @@ export async function answerNewRow(visit: Visit): Promise<Response> {
 
 export async function answerNewRowForm(visit: Visit): Promise<Response> {
   const table = await readRowsTable(visit);
-  const { slug, path } = table;
+  const { appId, path } = table;
   const values = readValues(visit, table);
-  const key = visit.fields.get("create_key") ?? "";
+  const key = readHeaderValue(visit.fields.get("create_key"));
   try {
     const { text } = await callRows(visit, {
-      slug,
+      appId,
       method: "POST",
       path: table.table,
       headers: { "idempotency-key": key },

@@ -1,6 +1,6 @@
 /** Rows of an app in the Console, through HTTP: read and written by a key that lives five minutes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { endSessionsOf, listAudit, listKeys } from "../../src/accounts/mod.ts";
+import { endSessionsOf, listAudit, listKeys, renameApp } from "../../src/accounts/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
   type Jar,
@@ -61,6 +61,21 @@ const openings = async () =>
   );
 
 describe("the key for rows", () => {
+  test("is not used for another app that has the slug since", async () => {
+    const { slug } = app;
+    await addRow({ title: "Milk" });
+    const fields = readHidden((await visit(service, jar, `${path}/new`)).text);
+    expect((await visit(service, jar, path)).text).toContain("Milk");
+    await renameApp(service.service, { slug, newSlug: `old-${slug}` });
+    const other = await service.makeApp(SCHEMA, { slug });
+    expect((await visit(service, jar, path)).text).not.toContain("Milk");
+    const typed = { ...fields, "value.title": "Tea" };
+    await visit(service, jar, `${path}/new`, { fields: typed });
+    expect(await listRows()).toMatchObject([{ title: "Milk" }]);
+    const { text } = await service.call(other, "/v1/data/db/todos");
+    expect(text).toContain("Tea");
+  });
+
   test("is made once for several pages, noted, and in no list of keys", async () => {
     await addRow({ title: "Milk" });
     for (let page = 0; page < 3; page++)
@@ -335,6 +350,17 @@ describe("deleting a row", () => {
     expect([late.status, late.text.includes("somebody changed it meanwhile")]).toEqual([412, true]);
     expect((await submit(at)).headers.get("location")).toBe(`${path}?deleted=yes`);
     expect(await listRows()).toEqual([]);
+  });
+
+  test("is refused where a hand made the form", async () => {
+    const { id } = await addRow({ title: "Milk" });
+    for (const [at, name] of [
+      [`${path}/rows/${id}/delete`, "etag"],
+      [`${path}/new`, "create_key"],
+    ] as const)
+      for (const value of ["", "\0", "a\r\nx-other: b", "\u{1f600}"])
+        expect((await submit(at, { [name]: value })).status).toBe(400);
+    expect(await listRows()).toHaveLength(1);
   });
 
   test("is refused where others refer to it", async () => {

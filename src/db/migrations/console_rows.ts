@@ -61,15 +61,16 @@ ${defineConsoleFunction({
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown), 'appId', app.id,
     'isDisabled', app.disabled_at is not null, 'definition', declared);`,
 })}
--- When the new key ends, in milliseconds; null where the app is disabled.
+-- When the new key ends, in milliseconds; null where the app is disabled. It is for the app whose page was read: another one
+-- may have its slug by now.
 ${defineConsoleFunction({
   name: "console_open_rows",
-  takes: "app_slug text, new_key_id text, new_digest bytea, key_scopes text[], used_for text",
+  takes: "wanted uuid, new_key_id text, new_digest bytea, key_scopes text[], used_for text",
   returns: "float8",
   declares: "app rowhouse.apps; session_of text; ends timestamptz;",
   body: `delete from rowhouse.console_keys where key_id in (
     select key_id from rowhouse.console_keys where expires_at < now() order by expires_at limit 20 for update skip locked);
-  select * into app from rowhouse.apps where slug = app_slug for key share;
+  select * into app from rowhouse.apps where id = wanted for key share;
   if app.id is null then
     raise exception 'no such app' using errcode = '${SIGNALS.unknownApp}';
   end if;
@@ -84,7 +85,7 @@ ${defineConsoleFunction({
   insert into rowhouse.console_keys (key_id, app_id, session_id, digest, scopes, expires_at)
   values (new_key_id, app.id, session_of, new_digest, key_scopes, ends);
   perform rowhouse.put_proof(app.id, new_digest, rowhouse.scope_bits(key_scopes), ends);
-  insert into rowhouse.audit (actor, action, app, details) values (who::text, 'open_rows', app_slug, jsonb_build_object(
+  insert into rowhouse.audit (actor, action, app, details) values (who::text, 'open_rows', app.slug, jsonb_build_object(
     'keyId', new_key_id, 'scopes', key_scopes, 'expiresAt', ends, 'for', used_for));
   return extract(epoch from ends) * 1000;`,
 })}`;

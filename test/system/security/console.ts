@@ -115,7 +115,7 @@ const LASTING = [
   "console_list_audit(WHO, '', '', '', '', null, null, null, 9, 9)",
   "console_describe_app(WHO, 'APP')",
   "console_show_rows(WHO, 'APP', 'todos')",
-  "console_open_rows(WHO, 'APP', '0000000000000002', sha256('z'), array['data:read'], 'rows')",
+  "console_open_rows(WHO, 'APP_ID', '0000000000000002', sha256('z'), array['data:read'], 'rows')",
   "console_create_app(WHO, gen_random_uuid(), 'another-app', '[]')",
   "console_set_targets(WHO, 'APP', '[]')",
   "console_set_limit(WHO, 'APP', null, null)",
@@ -157,7 +157,7 @@ function callOf({ mine, victim }: Pick<World, "mine" | "victim">, jar: Jar, call
     "LINK",
     "'aaaaaaaaaaaaaaaa', sha256('x'), 'x', now() + interval '1 day'",
   );
-  const of = made.replace("PERSON", victim.id).replace("APP", mine.slug);
+  const of = made.replace("PERSON", victim.id).replace("APP_ID", mine.id).replace("APP", mine.slug);
   return `select rowhouse.${of.replaceAll("TABLE", toTableName(mine))}`;
 }
 
