@@ -11,6 +11,8 @@ import {
 } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
+import { whileDone } from "../support/held_lock.ts";
 import {
   type Jar,
   makePerson,
@@ -319,6 +321,32 @@ describe("an account", () => {
     ];
     const open = await Promise.all(links.map((link) => visit(service, new Map(), link)));
     expect(open.map(({ text }) => text.includes('name="password"'))).toEqual([false, true]);
+  });
+
+  test("that is being deleted gets no role", async () => {
+    const path = `${pathOf(person)}/new-role`;
+    const fields = {
+      ...readHidden((await visit(service, adminJar, path)).text),
+      app: app.slug,
+      role: "reader",
+    };
+    const text = "delete from rowhouse.users where id = $1";
+    const deletion = { text, values: [person.id] };
+    const { given } = await whileDone(service.database.adminUrl, deletion, async (session) => {
+      const sent = visit(service, adminJar, path, { fields });
+      await eventually(
+        async () =>
+          (
+            await session.unsafe(
+              "select from pg_locks where not granted and pid <> pg_backend_pid()",
+            )
+          ).length > 0,
+        { describe: () => "the role waits for the deletion" },
+      );
+      return { given: sent };
+    });
+    const answer = await given;
+    expect([answer.status, answer.text.includes("Nothing was changed")]).toEqual([422, true]);
   });
 
   test("gets a role from its own page, and one from an app's page by address", async () => {

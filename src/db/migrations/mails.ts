@@ -70,7 +70,8 @@ begin
   if wait is not null then
     return wait;
   end if;
-  select id into person from rowhouse.users where email = typed and disabled_at is null and password_hash is not null;
+  select id into person from rowhouse.users where email = typed and disabled_at is null and password_hash is not null
+  for key share;
   is_allowed := rowhouse.may_mail(person, 'forgotten_password');
   insert into rowhouse.mails (user_id, template, details)
   values (case when is_allowed then person end, 'forgotten_password', jsonb_build_object('from', left(shown_from, 64)));

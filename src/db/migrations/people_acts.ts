@@ -63,6 +63,11 @@ declare
   person uuid := rowhouse.find_user(mail);
   app uuid := rowhouse.find_app(app_slug);
 begin
+  -- Whoever is being deleted is waited for.
+  perform from rowhouse.users where id = person for key share;
+  if not found then
+    raise exception 'unknown user' using errcode = '${SIGNALS.unknownUser}';
+  end if;
   insert into rowhouse.grants (user_id, app_id, role) values (person, app, new_role)
   on conflict (user_id, app_id) do update set role = excluded.role, granted_at = now();
   insert into rowhouse.audit (actor, action, user_id, app, details)
