@@ -6,7 +6,7 @@ import { answerAppAct } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { renderLink, renderSnippet } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
-import { makeSnippets, toApiUrl } from "./snippets.ts";
+import { makeSnippets, NO_TABLE, toApiUrl } from "./snippets.ts";
 
 export function answerIssuedKey(
   visit: Visit,
@@ -27,6 +27,7 @@ export function answerIssuedKey(
     body: html`<section class="sheet" aria-label="The new key">
 <p>It is shown this once and stored nowhere: not here, not in the log. A click selects all of it.</p>
 <p class="secret"><code id="key">${text}</code>${renderCopyButton("key", "the key")}</p>
+${table === undefined && html`<p>This app has no table yet: <code>rowhouse db push</code> creates those of a schema, with a key that may push. Then put a table's name in the place of <code>${NO_TABLE}</code>.</p>`}
 ${snippets.map(({ name, text }, place) => html`<h2>${name}</h2>${renderSnippet({ id: `snippet-${place}`, name, text })}`)}
 <div class="act-buttons">${renderLink("I have stored it", toAppPath(slug), "primary")}</div>
 </section>`,

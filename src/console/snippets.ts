@@ -2,13 +2,17 @@
 import type { Scope } from "../principal.ts";
 import type { Visit } from "./enter.ts";
 
-/** Where programs reach the API. */
+/** Where programs reach the API: a name below `localhost` is found by browsers, and by few programs. */
 export function toApiUrl({ deps, context }: Pick<Visit, "deps" | "context">): string {
   const { publicUrl, identityUrl } = deps.identity;
-  return publicUrl ?? identityUrl ?? new URL(context.request.url).origin;
+  const url = publicUrl ?? identityUrl ?? new URL(context.request.url).origin;
+  return url.replace(/^http:\/\/[^/:]+\.localhost(?=[:/]|$)/, "http://localhost");
 }
 
 export type Snippet = { name: string; text: string };
+
+/** What stands for a table's name in the snippets of an app that has none yet. */
+export const NO_TABLE = "your_table";
 
 /** Ready to paste; of a table that the app has, if it has one. */
 export function makeSnippets(options: {
@@ -17,7 +21,7 @@ export function makeSnippets(options: {
   scopes: readonly Scope[];
   table: string | undefined;
 }): Snippet[] {
-  const { url, key, scopes, table = "<table>" } = options;
+  const { url, key, scopes, table = NO_TABLE } = options;
   const path = scopes.includes("data:read") ? `/v1/data/db/${table}` : "/v1/data/schema";
   return [
     { name: ".env", text: `ROWHOUSE_URL=${url}\nROWHOUSE_API_KEY=${key}` },
@@ -28,7 +32,6 @@ export function makeSnippets(options: {
 
 /** The key stays in the environment: a program is committed. */
 function toProgram({ url, table }: { url: string; table: string }): Snippet {
-  const name = table === "<table>" ? "todos" : table;
   return {
     name: "SDK",
     text: `import { env } from "node:process";
@@ -40,6 +43,6 @@ const db = createDataClient({
   apiKey: env.ROWHOUSE_API_KEY ?? "",
   schema,
 });
-const page = await db.${name}.list();`,
+console.log(await db.${table}.list());`,
   };
 }

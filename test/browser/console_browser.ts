@@ -57,6 +57,8 @@ test("without JavaScript: from an empty database to a first row, with a key issu
   await press(page, "Issue the key");
   const key = (await page.textContent("#key")) ?? "";
   site.service.secrets.add(key);
+  // A program finds no name below localhost.
+  expect(await page.textContent("#snippet-0")).toContain("ROWHOUSE_URL=http://localhost:");
   await follow(page, "I have stored it");
   await page.getByRole("cell", { name: "web server", exact: true }).waitFor();
   const [{ id = "" } = {}] = await listApps(site.service.service);

@@ -64,6 +64,7 @@ test("from nothing to a first row: an app, a key that is shown once, a row writt
   const issued = await submit(`/console/apps/${slug}/new-key`, NEW_KEY);
   const key = readKey(issued);
   expect(issued.text).toContain(`ROWHOUSE_API_KEY=${key}`);
+  expect(issued.text).toContain("This app has no table yet");
   const keys = await visit(service, jar, `/console/apps/${slug}`);
   expect(keys.text).toContain(key.slice(3, 19));
   expect(keys.text).not.toContain(key.split(".")[1] ?? "");
@@ -74,6 +75,10 @@ test("from nothing to a first row: an app, a key that is shown once, a row writt
   const row = await service.call(holder, "/v1/data/db/notes", { method: "POST", json });
   expect(row.status).toBe(201);
   expect((await visit(service, jar, "/console")).text).not.toContain("Three steps");
+  const second = await submit(`/console/apps/${slug}/new-key`, NEW_KEY);
+  readKey(second);
+  expect(second.text).toContain("console.log(await db.notes.list());");
+  expect(second.text).not.toContain("no table yet");
 });
 
 test("the account page of an administrator leads to the Console, that of others does not", async () => {
