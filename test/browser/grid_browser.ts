@@ -113,6 +113,24 @@ test("arrows, Home, End and their companions move between cells; Tab leaves the 
   });
 });
 
+test("what is typed before the editor is there goes into it, and is no shortcut", async () => {
+  await openGrid(["Milk"], async (page) => {
+    const { promise: asked, resolve: answer } = Promise.withResolvers<void>();
+    await page.route("**/rows/*", async (route) => {
+      await asked;
+      await route.continue();
+    });
+    await cell(page, 0, "title").focus();
+    await keys(page, "F2", "n", "e", "w", "ArrowDown", "Enter", "g", "h");
+    answer();
+    await page.locator(".cell-form [name='value.title']").waitFor();
+    expect(await page.locator(".cell-form [name='value.title']").inputValue()).toBe("newgh");
+    await keys(page, "Enter");
+    await said(page, "^Stored");
+    expect(await cell(page, 0, "title").textContent()).toBe("newgh");
+  });
+});
+
 test("past the last row Page Down shows the next ones, with an address of their own", async () => {
   await openGrid(TITLES, async (page) => {
     await cell(page, 49, "title").focus();

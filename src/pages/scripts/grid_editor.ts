@@ -8,6 +8,7 @@ import { announce } from "./announce.ts";
 import { element } from "./element.ts";
 import { findCell, focusCell, type Place, readPlace, toChord } from "./grid_cells.ts";
 import { findGrid, renewRow } from "./grid_rows.ts";
+import { keepTyping } from "./grid_typing.ts";
 import { chooseNull } from "./null_choice.ts";
 import { readRowForm, sendRowForm } from "./row_form.ts";
 
@@ -46,8 +47,10 @@ export async function editCell(
   if (row === null || url === undefined || column === undefined || cell.ariaBusy === "true")
     return false;
   cell.ariaBusy = "true";
+  const typing = keepTyping(cell);
   const form = await readRowForm(url).finally(() => {
     cell.ariaBusy = null;
+    typing.end();
   });
   // Signed out, or the row is gone: its own page says which.
   if (form === undefined) location.assign(url);
@@ -62,6 +65,7 @@ export async function editCell(
     isSending: false,
   };
   showForm(editor, form);
+  typing.typeInto(document.activeElement);
   if (options.toNull === true) await storeNullUnseen(editor, form, row.dataset["etag"]);
   return true;
 }
