@@ -95,7 +95,7 @@ async function answerRefused(deps: ConsolePageDeps, context: RequestContext): Pr
   if (visitor === undefined) return answerToSignIn(context);
   const body = html`
 <h1>The Console is for administrators</h1>
-<p>You are signed in as <strong>${visitor.email}</strong>, who is none. An administrator can change that; your apps are on your account page.</p>
+<p>You are signed in as <strong>${visitor.email}</strong>, who is not one. An administrator can change that; your apps are on your account page.</p>
 <p><a class="button button-primary" href="${LOGIN_PATH}">Your account</a></p>`;
   return answerPage({ title: "Not for you", body }, { status: 403 });
 }

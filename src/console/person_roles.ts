@@ -71,7 +71,7 @@ export const revokeRoleAct = makePersonAct({
   hindrance: ({ person, grants }) =>
     grants.length > 0 ? undefined : html`${renderText(person.email)} has no role on this app.`,
   form: ({ person, grants }, { context }) => ({
-    fields: html`<p><b>${renderText(person.email)}</b> is no longer <code>${grants[0]?.role}</code> on <b>${renderText(context.params["app"] ?? "")}</b>, from the next request on.</p>
+    fields: html`<p><b>${renderText(person.email)}</b> will no longer be <code>${grants[0]?.role}</code> on <b>${renderText(context.params["app"] ?? "")}</b>, from the next request on.</p>
 <p class="quiet">${person.consoleRole === null ? "The account and its other roles stay." : "With a Console role, this person stays admin on every app."}</p>`,
     button: "Revoke the role",
     look: "danger",

@@ -54,7 +54,7 @@ function toAbsence({ id, isId, app }: { id: string; isId: boolean; app: string }
       : "None of this app's requests has failed or was slow in the last day.";
   if (!isId)
     return "This is no id of a request: it is the x-request-id of its answer, or the reference of 12 characters that a page shows.";
-  return "No request with this id is kept: it neither failed nor was slow, or it is more than a day old, or came less than a minute ago.";
+  return "No request with this id is kept: it was answered below 500 and within a second, as refusals are, or it is more than a day old, or came less than a minute ago.";
 }
 
 function renderFilter(id: string, app: string): Html {

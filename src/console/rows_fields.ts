@@ -61,7 +61,7 @@ function renderControl(field: RowField, described: Html): Html {
   if (isChosen(column)) return renderChoice(field, described);
   const { name, kind } = column;
   const text = typeof state === "string" ? "" : state.text;
-  const placeholder = typeof state === "string" ? toPlaceholder(column, state) : "";
+  const placeholder = toPlaceholder(column, state);
   const common = html`id="value.${name}" name="value.${name}" autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="${placeholder}"${described}`;
   if (kind === "string" || kind === "json")
     return html`<textarea ${common} rows="${Math.min(toRows(text, kind), TEXT_ROWS)}" dir="auto"${kind === "json" && html` class="mono" data-json`}>\n${text}</textarea>`;
@@ -75,7 +75,9 @@ function toRows(text: string, kind: "string" | "json"): number {
   return kind === "json" ? Math.max(lines, 3) : lines;
 }
 
+/** What an empty field stands for: a text that is required may be empty, other values may not. */
 function toPlaceholder(column: NamedColumn, state: State): string {
+  if (typeof state !== "string") return column.kind === "string" ? "empty" : "";
   return state === "default" ? `default: ${describeDefault(column)}` : "null";
 }
 

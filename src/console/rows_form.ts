@@ -4,6 +4,7 @@ import type { NamedColumn } from "../dsl/mod.ts";
 import { TOKEN_FIELD } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
+import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { type Choice, renderFault, renderLink } from "./parts.ts";
 import { toRowsPath } from "./paths.ts";
@@ -85,7 +86,7 @@ export async function makeFields(
 }
 
 function toTarget({ slug }: RowsTable, { kind, table = "" }: NamedColumn, id: string) {
-  return kind === "ref" && id !== "" ? toRowPath(toRowsPath(slug, table), id) : undefined;
+  return kind === "ref" && isUuid(id) ? toRowPath(toRowsPath(slug, table), id) : undefined;
 }
 
 const MOST_TARGET_TABLES = 5;

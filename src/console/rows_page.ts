@@ -42,7 +42,7 @@ export async function answerRows(visit: Visit): Promise<Response> {
     body: [
       renderDone(table, query),
       // All that a script replaces by the next page.
-      html`<div data-rows>${rows.length === 0 ? renderNone(table, place) : renderGrid(shown, rows, place)}${renderPager(table, place, { count: rows.length, hasMore })}</div>`,
+      html`<div data-rows>${rows.length === 0 ? renderNone(table, place) : renderGrid(shown, rows, place)}${(rows.length > 0 || place.offset > 0) && renderPager(table, place, { count: rows.length, hasMore })}</div>`,
     ],
     hasGrid: true,
   });

@@ -30,7 +30,7 @@ function shorten(count: number): string {
   return parts.format(count);
 }
 
-export const ESTIMATES = html`<p class="quiet">Rows are of all apps together; rows and sizes are estimates from PostgreSQL's statistics.</p>`;
+export const ESTIMATES = html`<p class="quiet">Rows are of all apps together; rows and sizes are estimates from PostgreSQL's statistics; – is what they do not know yet.</p>`;
 
 /** Up to three apps by name, and how many more. */
 export function renderUsers({ count, first }: TableUsers): Part {

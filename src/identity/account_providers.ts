@@ -77,7 +77,7 @@ async function answerWith(
 ${remark !== undefined && renderNotice("remark", remark)}
 ${fault !== undefined && renderNotice("fault", fault)}
 ${!links.isFresh && renderStale(list, links)}
-<ul class="sessions">${list.map((provider) => renderProvider(provider, { links, token, now }))}</ul>`;
+${list.length === 0 ? html`<p>Here people sign in with a password only.</p>` : html`<ul class="sessions">${list.map((provider) => renderProvider(provider, { links, token, now }))}</ul>`}`;
   const status = fault === undefined ? 200 : 422;
   return answerAccountPage(deps, {
     tab: "Linked",
