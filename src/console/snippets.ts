@@ -43,6 +43,6 @@ const db = createDataClient({
   apiKey: env.ROWHOUSE_API_KEY ?? "",
   schema,
 });
-console.log(await db.${table}.list());`,
+const { rows } = await db.${table}.list();`,
   };
 }

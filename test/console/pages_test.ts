@@ -77,7 +77,7 @@ test("from nothing to a first row: an app, a key that is shown once, a row writt
   expect((await visit(service, jar, "/console")).text).not.toContain("Three steps");
   const second = await submit(`/console/apps/${slug}/new-key`, NEW_KEY);
   readKey(second);
-  expect(second.text).toContain("console.log(await db.notes.list());");
+  expect(second.text).toContain("await db.notes.list();");
   expect(second.text).not.toContain("no table yet");
 });
 
