@@ -21,23 +21,25 @@ import { answerDone, readDone } from "./person_page.ts";
 import { renderRoleField } from "./person_roles.ts";
 import { toMessages } from "./read.ts";
 import {
-  PAGE_PEOPLE,
-  type PeopleQuery,
-  readPeopleQuery,
-  renderNextPeople,
-  renderPeopleSearch,
+  type ListQuery,
+  ROWS_READ,
+  readListQuery,
+  renderNext,
+  renderSearch,
+  SEARCHED_PEOPLE,
+  toPage,
 } from "./search.ts";
 
 export async function answerAppPeople({ deps, cookies, context }: Visit): Promise<Response> {
   const slug = context.params["app"] ?? "";
-  const query = readPeopleQuery(context.query);
+  const query = readListQuery(context.query, SEARCHED_PEOPLE);
   const { me, isDisabled, administrators, people } = await listAppPeople(deps, cookies, {
     slug,
     ...query,
-    most: PAGE_PEOPLE + 1,
+    most: ROWS_READ,
   });
   const path = `${toAppPath(slug)}/people`;
-  const shown = people.slice(0, PAGE_PEOPLE);
+  const { shown, last } = toPage(people);
   const done = readDone(context.query);
   const isSearched = query.search !== "" || query.after !== "";
   return answerAppPage({
@@ -47,15 +49,15 @@ export async function answerAppPeople({ deps, cookies, context }: Visit): Promis
     tab: "People",
     body: [
       done !== undefined && renderRemark(done),
-      (shown.length > 0 || isSearched) && renderPeopleSearch(path, query),
+      (shown.length > 0 || isSearched) && renderSearch(path, query, SEARCHED_PEOPLE),
       shown.length === 0 ? renderNone(slug, query) : renderAppPeople(slug, shown, deps.now()),
-      renderNextPeople(path, query, people),
+      last !== undefined && renderNext(path, { q: query.search, after: last.email }),
       html`<p class="quiet">${administrators === 1 ? "The one administrator of the Console is" : `The ${administrators} administrators of the Console are`} <code>admin</code> here, too.</p>`,
     ],
   });
 }
 
-function renderNone(slug: string, { search, after }: PeopleQuery): Html {
+function renderNone(slug: string, { search, after }: ListQuery): Html {
   if (search !== "") return renderEmpty("Nobody with a role here has such an address or name.");
   if (after !== "") return renderEmpty("There is nobody else.");
   return renderEmpty(

@@ -1,28 +1,26 @@
 /** The tables that an app uses: whose they are, what the app declares of them, and the way to its rows. @module */
 import { type ConsoleAppTable, listConsoleAppTables } from "../accounts/mod.ts";
-import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { answerAppPage } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderPill, renderTable } from "./parts.ts";
 import { toAppPath, toAppTablesPath, toRowsPath, toTablePath } from "./paths.ts";
 import { renderPushHint } from "./push_hint.ts";
+import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
 import { ESTIMATES, renderBytes, renderRowCount, renderState } from "./table_parts.ts";
 
-const PAGE_ROWS = 50;
+const TABLE_MAX = 48;
 
 export async function answerAppTables(visit: Visit): Promise<Response> {
   const { deps, cookies, context } = visit;
   const slug = context.params["app"] ?? "";
-  const query = new Map(readParameters(context.query));
-  const after = (query.get("after") ?? "").replaceAll("\0", "").slice(0, 48);
+  const { after } = readListQuery(context.query, { maxLength: TABLE_MAX });
   const { me, app, tables } = await listConsoleAppTables(deps, cookies, {
     slug,
     after,
-    most: PAGE_ROWS + 1,
+    most: ROWS_READ,
   });
-  const shown = tables.slice(0, PAGE_ROWS);
-  const last = tables.length > PAGE_ROWS ? shown.at(-1)?.name : undefined;
+  const { shown, last } = toPage(tables);
   return answerAppPage({
     me,
     slug,
@@ -36,8 +34,7 @@ export async function answerAppTables(visit: Visit): Promise<Response> {
           )
         : [
             renderList(slug, shown),
-            last !== undefined &&
-              html`<p><a class="button button-quiet" href="${toAppTablesPath(slug)}?${new URLSearchParams({ after: last }).toString()}">Next page</a></p>`,
+            last !== undefined && renderNext(toAppTablesPath(slug), { after: last.name }),
             ESTIMATES,
           ],
   });

@@ -1,6 +1,5 @@
 /** The apps: a list by slug that can be searched and paged. @module */
 import { type ConsoleApp, listConsoleApps } from "../accounts/mod.ts";
-import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
@@ -13,20 +12,18 @@ import {
   renderTime,
 } from "./parts.ts";
 import { APPS, NEW_APP, toAppPath } from "./paths.ts";
+import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
 
-const PAGE_ROWS = 50;
+const SLUG_MAX = 40;
 
 export async function answerApps(visit: Visit): Promise<Response> {
-  const query = new Map(readParameters(visit.context.query));
-  const search = (query.get("q") ?? "").replaceAll("\0", "").trim().toLowerCase().slice(0, 40);
-  const after = (query.get("after") ?? "").replaceAll("\0", "").slice(0, 40);
+  const { search, after } = readListQuery(visit.context.query, { maxLength: SLUG_MAX });
   const { me, apps } = await listConsoleApps(visit.deps, visit.cookies, {
     search,
     after,
-    most: PAGE_ROWS + 1,
+    most: ROWS_READ,
   });
-  const shown = apps.slice(0, PAGE_ROWS);
-  const last = apps.length > PAGE_ROWS ? shown.at(-1)?.slug : undefined;
+  const { shown, last } = toPage(apps);
   return answerConsolePage({
     me,
     entry: "Apps",
@@ -35,7 +32,7 @@ export async function answerApps(visit: Visit): Promise<Response> {
     body: [
       search !== "" && renderSearched(search),
       shown.length === 0 ? renderNone(search, after) : renderAppList(shown, visit.deps.now()),
-      last !== undefined && renderNext({ q: search, after: last }),
+      last !== undefined && renderNext(APPS, { q: search, after: last.slug }),
     ],
   });
 }
@@ -51,10 +48,6 @@ function renderNone(search: string, after: string): Html {
     "There is no app yet. An app has rows, keys and people of its own.",
     renderLink("Create an app", NEW_APP, "primary"),
   );
-}
-
-function renderNext(query: Record<string, string>): Html {
-  return html`<p><a class="button button-quiet" href="${APPS}?${new URLSearchParams(query).toString()}">Next page</a></p>`;
 }
 
 function renderAppList(apps: readonly ConsoleApp[], now: number): Html {

@@ -19,15 +19,22 @@ import {
 } from "./parts.ts";
 import { NEW_PERSON, PEOPLE, toPersonPath } from "./paths.ts";
 import { readDone } from "./person_page.ts";
-import { PAGE_PEOPLE, readPeopleQuery, renderNextPeople, renderPeopleSearch } from "./search.ts";
+import {
+  ROWS_READ,
+  readListQuery,
+  renderNext,
+  renderSearch,
+  SEARCHED_PEOPLE,
+  toPage,
+} from "./search.ts";
 
 export async function answerPeople({ deps, cookies, context }: Visit): Promise<Response> {
-  const query = readPeopleQuery(context.query);
+  const query = readListQuery(context.query, SEARCHED_PEOPLE);
   const { me, people } = await listConsolePeople(deps, cookies, {
     ...query,
-    most: PAGE_PEOPLE + 1,
+    most: ROWS_READ,
   });
-  const shown = people.slice(0, PAGE_PEOPLE);
+  const { shown, last } = toPage(people);
   const done = readDone(context.query);
   return answerConsolePage({
     me,
@@ -36,9 +43,9 @@ export async function answerPeople({ deps, cookies, context }: Visit): Promise<R
     actions: renderLink("New person", NEW_PERSON, "primary", { keys: "n" }),
     body: [
       done !== undefined && renderRemark(done),
-      renderPeopleSearch(PEOPLE, query),
+      renderSearch(PEOPLE, query, SEARCHED_PEOPLE),
       shown.length === 0 ? renderNone() : renderPeople(shown, deps.now()),
-      renderNextPeople(PEOPLE, query, people),
+      last !== undefined && renderNext(PEOPLE, { q: query.search, after: last.email }),
     ],
   });
 }

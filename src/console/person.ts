@@ -1,6 +1,5 @@
 /** A person: who it is, which apps the person may open, where the person is signed in, and what can be done about it. @module */
 import { type ShownPerson, showConsolePerson } from "../accounts/mod.ts";
-import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
@@ -16,15 +15,16 @@ import {
 import { ACTIVITY, PEOPLE, toAppPath, toPersonPath, toRolePath } from "./paths.ts";
 import { renderState, toRoleWords } from "./people.ts";
 import { findHindrance, findLastHindrance, readDone, toPersonName } from "./person_page.ts";
+import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
 
-const PAGE_GRANTS = 50;
+const SLUG_MAX = 40;
 
 export async function answerPerson({ deps, cookies, context }: Visit): Promise<Response> {
-  const after = new Map(readParameters(context.query)).get("after") ?? "";
+  const { after } = readListQuery(context.query, { maxLength: SLUG_MAX });
   const shown = await showConsolePerson(deps, cookies, {
     id: context.params["person"] ?? "",
-    after: after.replaceAll("\0", "").slice(0, 40),
-    most: PAGE_GRANTS + 1,
+    after,
+    most: ROWS_READ,
   });
   const { me, person } = shown;
   const now = deps.now();
@@ -95,8 +95,7 @@ function renderPassword({ person }: ShownPerson, now: number): Part {
 
 function renderGrants({ person, grants }: ShownPerson, now: number): Part {
   const path = toPersonPath(person.id);
-  const shown = grants.slice(0, PAGE_GRANTS);
-  const last = grants.length > PAGE_GRANTS ? shown.at(-1)?.app : undefined;
+  const { shown, last } = toPage(grants);
   return [
     html`<div class="section-head"><h2>Apps</h2>${renderLink("Give a role", `${path}/new-role`)}</div>`,
     person.consoleRole !== null &&
@@ -123,8 +122,7 @@ function renderGrants({ person, grants }: ShownPerson, now: number): Part {
             }),
           ]),
         ),
-    last !== undefined &&
-      html`<p>${renderLink("Next page", `${path}?${new URLSearchParams({ after: last })}`)}</p>`,
+    last !== undefined && renderNext(path, { after: last.app }),
   ];
 }
 

@@ -7,9 +7,8 @@ import type { Visit } from "./enter.ts";
 import { renderEmpty, renderTable, renderText, renderTime } from "./parts.ts";
 import { toPushesPath, toPushPath } from "./paths.ts";
 import { renderPushHint } from "./push_hint.ts";
+import { ROWS_READ, renderNext, toPage } from "./search.ts";
 import { renderBuilds } from "./table_parts.ts";
-
-const PAGE_ROWS = 50;
 
 export async function answerPushes(visit: Visit): Promise<Response> {
   const { deps, cookies, context } = visit;
@@ -19,10 +18,9 @@ export async function answerPushes(visit: Visit): Promise<Response> {
   const { me, app, pushes, builds } = await listConsolePushes(deps, cookies, {
     slug,
     before,
-    most: PAGE_ROWS + 1,
+    most: ROWS_READ,
   });
-  const shown = pushes.slice(0, PAGE_ROWS);
-  const last = pushes.length > PAGE_ROWS ? shown.at(-1)?.seq : undefined;
+  const { shown, last } = toPage(pushes);
   const path = toPushesPath(slug);
   return answerAppPage({
     me,
@@ -38,8 +36,7 @@ export async function answerPushes(visit: Visit): Promise<Response> {
         : [
             renderBuilds(builds, deps.now(), path),
             renderList(slug, shown, deps.now()),
-            last !== undefined &&
-              html`<p><a class="button button-quiet" href="${path}?${new URLSearchParams({ before: String(last) }).toString()}">Older</a></p>`,
+            last !== undefined && renderNext(path, { before: String(last.seq) }, "Older"),
           ],
   });
 }

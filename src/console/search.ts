@@ -1,33 +1,55 @@
-/** Lists of people: searched by address and name, and paged by address. @module */
+/** Lists that are searched, and paged by a key such as a slug: what is asked for, the form, a page, and the way on. @module */
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { renderLink } from "./parts.ts";
 
-/** How many a page shows. */
-export const PAGE_PEOPLE = 50;
+const PAGE_ROWS = 50;
+/** How many rows to ask for: one more than a page shows tells whether there is another page. */
+export const ROWS_READ = PAGE_ROWS + 1;
 
-export type PeopleQuery = { search: string; after: string };
+export type ListQuery = { search: string; after: string };
 
-export function readPeopleQuery(query: string): PeopleQuery {
+/** What is searched, and how long what is typed may be. */
+export type Searched = { what: string; label: string; maxLength: number };
+
+export const SEARCHED_PEOPLE: Searched = {
+  what: "a person",
+  label: "Address or name",
+  maxLength: 254,
+};
+
+export function readListQuery(
+  query: string,
+  { maxLength }: Pick<Searched, "maxLength">,
+): ListQuery {
   const given = new Map(readParameters(query));
-  const read = (name: string) => (given.get(name) ?? "").replaceAll("\0", "").trim().slice(0, 254);
+  const read = (name: string) =>
+    (given.get(name) ?? "").replaceAll("\0", "").trim().slice(0, maxLength);
   return { search: read("q").toLowerCase(), after: read("after") };
 }
 
-export function renderPeopleSearch(path: string, { search }: PeopleQuery): Html {
-  return html`<form class="search" method="get" action="${path}" role="search" aria-label="Find a person">
-<input type="text" name="q" value="${search}" maxlength="254" aria-label="Address or name" placeholder="Address or name" autocomplete="off" spellcheck="false" autocapitalize="none">
+export function renderSearch(
+  path: string,
+  { search }: ListQuery,
+  { what, label, maxLength }: Searched,
+): Html {
+  return html`<form class="search" method="get" action="${path}" role="search" aria-label="Find ${what}">
+<input type="text" name="q" value="${search}" maxlength="${maxLength}" aria-label="${label}" placeholder="${label}" autocomplete="off" spellcheck="false" autocapitalize="none">
 <button class="button button-quiet" type="submit">Search</button>${search !== "" && renderLink("Clear", path)}</form>`;
 }
 
-/** The way on, where there are more than a page shows. */
-export function renderNextPeople(
+/** What a page shows of the rows that were read, and the last of them if there is another page. */
+export function toPage<Row>(rows: readonly Row[]): { shown: Row[]; last: Row | undefined } {
+  const shown = rows.slice(0, PAGE_ROWS);
+  return { shown, last: rows.length > PAGE_ROWS ? shown.at(-1) : undefined };
+}
+
+/** The way to the next page; what is empty is left out of its address. */
+export function renderNext(
   path: string,
-  { search }: PeopleQuery,
-  people: readonly { email: string }[],
-): Html | false {
-  const last = people.length > PAGE_PEOPLE && people[PAGE_PEOPLE - 1];
-  if (!last) return false;
-  const query = new URLSearchParams({ ...(search === "" ? {} : { q: search }), after: last.email });
-  return html`<p>${renderLink("Next page", `${path}?${query.toString()}`)}</p>`;
+  query: Readonly<Record<string, string>>,
+  name = "Next page",
+): Html {
+  const given = Object.entries(query).filter(([, value]) => value !== "");
+  return html`<p>${renderLink(name, `${path}?${new URLSearchParams(given).toString()}`)}</p>`;
 }

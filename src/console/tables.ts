@@ -1,30 +1,32 @@
 /** The tables of all apps: a list by name that can be searched and paged. @module */
 import { type ConsoleTable, listConsoleTables } from "../accounts/mod.ts";
-import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { findTableDifferences } from "../push/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
-import { renderEmpty, renderLink, renderTable } from "./parts.ts";
+import { renderEmpty, renderTable } from "./parts.ts";
 import { TABLES, toAppPath, toTablePath } from "./paths.ts";
 import { renderPushHint } from "./push_hint.ts";
+import {
+  ROWS_READ,
+  readListQuery,
+  renderNext,
+  renderSearch,
+  type Searched,
+  toPage,
+} from "./search.ts";
 import { ESTIMATES, renderBytes, renderRowCount, renderState, renderUsers } from "./table_parts.ts";
 
-const PAGE_ROWS = 50;
+const SEARCHED: Searched = { what: "a table", label: "Table or owner", maxLength: 48 };
 
 export async function answerTables(visit: Visit): Promise<Response> {
-  const query = new Map(readParameters(visit.context.query));
-  const read = (name: string) =>
-    (query.get(name) ?? "").replaceAll("\0", "").trim().toLowerCase().slice(0, 48);
-  const [search, after] = [read("q"), read("after")];
+  const query = readListQuery(visit.context.query, SEARCHED);
   const { me, tables } = await listConsoleTables(visit.deps, visit.cookies, {
-    search,
-    after,
-    most: PAGE_ROWS + 1,
+    ...query,
+    most: ROWS_READ,
   });
-  const shown = tables.slice(0, PAGE_ROWS);
-  const last = tables.length > PAGE_ROWS ? shown.at(-1)?.name : undefined;
-  const isEmpty = shown.length === 0 && search === "" && after === "";
+  const { shown, last } = toPage(tables);
+  const isEmpty = shown.length === 0 && query.search === "" && query.after === "";
   return answerConsolePage({
     me,
     entry: "Tables",
@@ -32,22 +34,12 @@ export async function answerTables(visit: Visit): Promise<Response> {
     body: isEmpty
       ? renderEmpty("No app has pushed a table yet.", renderPushHint(visit))
       : [
-          renderSearch(search),
+          renderSearch(TABLES, query, SEARCHED),
           shown.length === 0 ? renderEmpty("No table is like that.") : renderList(shown),
-          last !== undefined && renderNext({ q: search, after: last }),
+          last !== undefined && renderNext(TABLES, { q: query.search, after: last.name }),
           shown.length > 0 && ESTIMATES,
         ],
   });
-}
-
-function renderSearch(search: string): Html {
-  return html`<form class="search" method="get" action="${TABLES}" role="search" aria-label="Find a table">
-<input type="text" name="q" value="${search}" maxlength="48" aria-label="Table or owner" placeholder="Table or owner" autocomplete="off" spellcheck="false" autocapitalize="none">
-<button class="button button-quiet" type="submit">Search</button>${search !== "" && renderLink("Clear", TABLES)}</form>`;
-}
-
-function renderNext(query: Record<string, string>): Html {
-  return html`<p><a class="button button-quiet" href="${TABLES}?${new URLSearchParams(query).toString()}">Next page</a></p>`;
 }
 
 function renderList(tables: readonly ConsoleTable[]): Html {
