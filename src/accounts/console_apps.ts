@@ -11,6 +11,7 @@ import {
   type ShownCookies,
 } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
+import { findFaults } from "./faults.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import { checkLimits, type SetLimitOptions } from "./limits.ts";
 import { readTargets, type Target, type TypedTargets } from "./target.ts";
@@ -39,19 +40,11 @@ export async function createAppByConsole(
 /** The slug and the targets, with the faults of both at once. */
 function readAll(options: AppOptions): Target[] {
   const read = () => readTargets(options, options.cookieDomain);
-  const faults = [() => checkSlug(options.slug), read].flatMap(findFaults);
+  const faults = [() => checkSlug(options.slug), read].flatMap((check) =>
+    findFaults(check, "/slug"),
+  );
   if (faults.length > 0) throw new Problem("invalid_request", { details: faults });
   return read();
-}
-
-function findFaults(check: () => unknown): Detail[] {
-  try {
-    check();
-    return [];
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    return error.details ?? [{ path: "/slug", message: error.message }];
-  }
 }
 
 /** An app's origins and redirects from now on. @throws {Problem} unknown_app; invalid_request — a URL is malformed */

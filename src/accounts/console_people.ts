@@ -5,7 +5,7 @@
  * @module
  */
 import { SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
-import { type Detail, Problem } from "../problem.ts";
+import { Problem } from "../problem.ts";
 import {
   type ConsoleCall,
   type ConsoleDeps,
@@ -13,6 +13,7 @@ import {
   type ShownCookies,
 } from "./console_call.ts";
 import { readEmail } from "./email.ts";
+import { findFaults } from "./faults.ts";
 import { checkRole } from "./grants.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import { type LinkDeps, makeLink } from "./password_links.ts";
@@ -78,18 +79,8 @@ function checkPerson({ email, displayName, grant }: NewPerson): void {
     () => readEmail(email),
     () => checkName(displayName),
     () => grant !== undefined && checkRole(grant.role),
-  ].flatMap(findFaults);
+  ].flatMap((check) => findFaults(check, ""));
   if (faults.length > 0) throw new Problem("invalid_request", { details: faults });
-}
-
-function findFaults(check: () => unknown): Detail[] {
-  try {
-    check();
-    return [];
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    return [{ path: "", message: error.message }];
-  }
 }
 
 function checkName(name: string): void {

@@ -17,14 +17,21 @@ import { answerAccountPage, type OwnVisit } from "./account_page.ts";
 import { readDeviceCookie, toSessionCookies } from "./cookies.ts";
 import { toDeviceName } from "./device_name.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
-import { findPasswordFaults, PASSWORD_HINT } from "./password.ts";
+import {
+  findNewPasswordFaults,
+  type NewPassword,
+  type NewPasswordFaults,
+  readNewPassword,
+  renderNewPasswordFields,
+} from "./new_password_fields.ts";
 import { makePasswordRecord, verifyPassword } from "./password_record.ts";
 import { ACCOUNT_PASSWORD_PATH } from "./paths.ts";
 import { describeThrottle } from "./sign_in_page.ts";
 
 const CHANGED = `${ACCOUNT_PASSWORD_PATH}?changed=yes`;
 
-type Faults = { present: string[]; password: string[]; again: string[] };
+type Faults = NewPasswordFaults & { present: string[] };
+type Typed = NewPassword & { present: string };
 type Trouble = {
   status: number;
   headers?: Record<string, string>;
@@ -39,11 +46,7 @@ export function answerPassword(visit: OwnVisit): Response {
 
 export async function answerPasswordForm(visit: OwnVisit): Promise<Response> {
   const { fields, account } = visit;
-  const typed = {
-    present: fields.get("present") ?? "",
-    password: fields.get("password") ?? "",
-    again: fields.get("password_again") ?? fields.get("password") ?? "",
-  };
+  const typed = { present: fields.get("present") ?? "", ...readNewPassword(fields) };
   // Before anything is counted or hashed: whoever mistypes the new one is told at once.
   const faults = findFaults(account, typed);
   if (Object.values(faults).some((list) => list.length > 0))
@@ -51,22 +54,15 @@ export async function answerPasswordForm(visit: OwnVisit): Promise<Response> {
   return await change(visit, typed);
 }
 
-function findFaults(
-  { email, displayName, appSlugs }: OwnAccount,
-  { present, password, again }: { present: string; password: string; again: string },
-): Faults {
+function findFaults({ email, displayName, appSlugs }: OwnAccount, typed: Typed): Faults {
   const names = [email, ...(displayName === null ? [] : [displayName]), ...appSlugs];
   return {
-    present: present === "" ? ["Enter your present password."] : [],
-    password: findPasswordFaults(password, names),
-    again: again === password ? [] : ["The two passwords differ."],
+    present: typed.present === "" ? ["Enter your present password."] : [],
+    ...findNewPasswordFaults(typed, names),
   };
 }
 
-async function change(
-  visit: OwnVisit,
-  { present, password }: { present: string; password: string },
-): Promise<Response> {
+async function change(visit: OwnVisit, { present, password }: Typed): Promise<Response> {
   const { deps, shown, account, context } = visit;
   const device = readDeviceCookie(context.request, deps.identitySecrets);
   const from = { email: account.email, address: context.address, device };
@@ -110,19 +106,7 @@ function answerForm(
       faults: faults.present,
       isFirst: !isChanged,
     }),
-    renderPasswordField({
-      name: "password",
-      label: "New password",
-      autocomplete: "new-password",
-      hint: PASSWORD_HINT,
-      faults: faults.password,
-    }),
-    renderPasswordField({
-      name: "password_again",
-      label: "New password again",
-      autocomplete: "new-password",
-      faults: faults.again,
-    }),
+    ...renderNewPasswordFields(faults, { isFirst: false }),
   ];
   const form = {
     action: ACCOUNT_PASSWORD_PATH,

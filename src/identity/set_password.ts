@@ -5,10 +5,15 @@
 import { findPasswordLink, type PasswordLink, usePasswordLink } from "../accounts/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import { answerPage, answerSeeOther, html, renderForm } from "../pages/mod.ts";
-import { renderEmailField, renderPasswordField } from "./account_fields.ts";
+import { renderEmailField } from "./account_fields.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
+import {
+  findNewPasswordFaults,
+  type NewPasswordFaults,
+  readNewPassword,
+  renderNewPasswordFields,
+} from "./new_password_fields.ts";
 import type { PageDeps } from "./page_deps.ts";
-import { findPasswordFaults, PASSWORD_HINT } from "./password.ts";
 import { makePasswordRecord } from "./password_record.ts";
 import { LOGIN_PATH, PASSWORD_SET_PATH, SET_PASSWORD_PATH } from "./paths.ts";
 
@@ -36,15 +41,11 @@ export async function answerSetPasswordForm(
   // Checked before anything is hashed: only whoever has a link may cost the service a hash.
   const link = await findPasswordLink(deps, text);
   if (link === undefined) return answerUnusable("token");
-  const password = fields.get("password") ?? "";
-  const faults = {
-    password: findPasswordFaults(password, toNames(link)),
-    again:
-      (fields.get("password_again") ?? password) === password ? [] : ["The two passwords differ."],
-  };
+  const typed = readNewPassword(fields);
+  const faults = findNewPasswordFaults(typed, toNames(link));
   if (faults.password.length + faults.again.length > 0)
     return answerForm(deps, context, { text, link, faults });
-  const record = await makePasswordRecord(deps, link.userId, password);
+  const record = await makePasswordRecord(deps, link.userId, typed.password);
   return (await usePasswordLink(deps, link, record))
     ? answerSeeOther(PASSWORD_SET_PATH)
     : answerUnusable("token");
@@ -68,7 +69,7 @@ function toNames({ email, displayName, appSlugs }: PasswordLink): string[] {
   return [email, ...(displayName === undefined ? [] : [displayName]), ...appSlugs];
 }
 
-type State = { text: string; link: PasswordLink; faults: { password: string[]; again: string[] } };
+type State = { text: string; link: PasswordLink; faults: NewPasswordFaults };
 
 function answerForm(
   deps: PageDeps,
@@ -90,20 +91,7 @@ ${renderForm({
       value: link.email,
       isFixed: true,
     }),
-    renderPasswordField({
-      name: "password",
-      label: "New password",
-      autocomplete: "new-password",
-      hint: PASSWORD_HINT,
-      faults: faults.password,
-      isFirst: true,
-    }),
-    renderPasswordField({
-      name: "password_again",
-      label: "New password again",
-      autocomplete: "new-password",
-      faults: faults.again,
-    }),
+    ...renderNewPasswordFields(faults, { isFirst: true }),
   ],
   button: "Set password",
 })}`;
