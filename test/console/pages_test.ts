@@ -11,6 +11,7 @@ import {
   type Person,
   readHidden,
   signInAs,
+  submitForm,
   submitSignIn,
   toCookieHeader,
   visit,
@@ -42,11 +43,8 @@ const keysOf = async ({ slug }: { slug: string }) => await listKeys(service.serv
 const appsOf = async (slug: string) =>
   (await listApps(service.service)).filter((one) => one.slug === slug);
 
-/** Opens a page and sends its form, as a browser does. */
-async function submit(path: string, typed: Record<string, string> = {}): Promise<Answer> {
-  const page = await visit(service, jar, path);
-  return await visit(service, jar, path, { fields: { ...readHidden(page.text), ...typed } });
-}
+const submit = (path: string, typed?: Record<string, string>) =>
+  submitForm(service, jar, { path, typed });
 
 /** The key on a page, which the log must not have. */
 function readKey({ text }: Answer): string {

@@ -20,6 +20,7 @@ import {
   readHidden,
   sharedCookie,
   signInAs,
+  submitForm,
   submitSignIn,
   visit,
 } from "../support/people.ts";
@@ -56,11 +57,8 @@ const rolesOf = async (of: Person) =>
   (await shownBy(of)).grants.map(({ app: slug, role }) => ({ slug, role }));
 const write = (text: string) => service.service.admin.message(`${text}; select 1`);
 
-/** Opens a page and sends its form, as a browser does. */
-async function submit(jar: Jar, path: string, typed: Record<string, string> = {}): Promise<Answer> {
-  const page = await visit(service, jar, path);
-  return await visit(service, jar, path, { fields: { ...readHidden(page.text), ...typed } });
-}
+const submit = (jar: Jar, path: string, typed?: Record<string, string>) =>
+  submitForm(service, jar, { path, typed });
 
 /** The link on a page, which the log must not have. */
 function readLink({ text }: Answer): string {

@@ -10,6 +10,7 @@ import {
   type Person,
   readHidden,
   signInAs,
+  submitForm,
   visit,
 } from "../support/people.ts";
 import { freshName } from "../support/push.ts";
@@ -46,11 +47,8 @@ const rowsOf = ({ text }: Answer) =>
     textOf({ text: row } as Answer).trim(),
   );
 
-/** Opens a page and sends its form, as a browser does. */
-async function submit(path: string, typed: Record<string, string>): Promise<Answer> {
-  const page = await show(path);
-  return await visit(service, jar, path, { fields: { ...readHidden(page.text), ...typed } });
-}
+const submit = (path: string, typed: Record<string, string>) =>
+  submitForm(service, jar, { path, typed });
 
 const rich = (table: string) =>
   defineSchema({

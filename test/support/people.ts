@@ -90,6 +90,16 @@ export function readHidden(page: string): Record<string, string> {
   );
 }
 
+/** Opens a page and sends its form, as a browser does. */
+export async function submitForm(
+  service: VisitedService,
+  jar: Jar,
+  { path, typed = {} }: { path: string; typed?: Record<string, string> | undefined },
+): Promise<Answer> {
+  const page = await visit(service, jar, path);
+  return await visit(service, jar, path, { fields: { ...readHidden(page.text), ...typed } });
+}
+
 /** Fills in the sign-in form of a path. */
 export async function submitSignIn(
   service: VisitedService,
