@@ -30,17 +30,31 @@ export function tagOf({ text }: ListedRow): string {
   return `"${rowTag(new TextEncoder().encode(text))}"`;
 }
 
-/** Braces, and strings: in them a brace is text. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}]/g;
-
-/** The text of each row of `{"rows":[…]}`: as it is in the list it is by itself, to the byte. */
+/**
+ * The text of each row of `{"rows":[…]}`: as it is in the list it is by itself, to the byte. By hand, because a regular
+ * expression finds no string of several megabytes, and does not say so.
+ */
 function splitRows(list: string): string[] {
   const rows: string[] = [];
   let depth = 0;
   let start = 0;
-  for (const { 0: token, index } of list.matchAll(TOKEN)) {
-    if (token === "{" && depth++ === 1) start = index;
-    if (token === "}" && --depth === 1) rows.push(list.slice(start, index + 1));
+  for (let at = 0; at < list.length; at++) {
+    const character = list[at];
+    // In a string a brace is text.
+    if (character === '"') at = findEnd(list, at);
+    else if (character === "{" && depth++ === 1) start = at;
+    else if (character === "}" && --depth === 1) rows.push(list.slice(start, at + 1));
   }
   return rows;
+}
+
+/** Where the string ends that begins at a quote. */
+function findEnd(list: string, start: number): number {
+  for (let end = start + 1; ; end++) {
+    end = list.indexOf('"', end);
+    if (end === -1) throw new Error("The data endpoints sent a list that ends in a string");
+    let escapes = 0;
+    while (list[end - 1 - escapes] === "\\") escapes++;
+    if (escapes % 2 === 0) return end;
+  }
 }

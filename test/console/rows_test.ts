@@ -402,6 +402,20 @@ describe("an export", () => {
     );
   });
 
+  test("has rows of megabytes, and those after them", async () => {
+    await write(`set local role rowhouse_tenant;
+      select set_config('rowhouse.app_id', '${app.id}', true);
+      insert into data.todos (app_id, id, title, status) values
+        ('${app.id}', '00000000-0000-7000-8000-000000000000', repeat('"{\\', 900000), 'open')`);
+    await addRow({ title: "second" });
+    expect((await visit(service, jar, path)).text.match(/data-row-id/g)).toHaveLength(2);
+    const { json } = await visit(service, jar, `${path}/export/json`);
+    expect((json as StoredRow[]).map(({ title }) => title)).toEqual([
+      '"{\\'.repeat(900_000),
+      "second",
+    ]);
+  });
+
   test("breaks off where a row cannot be read, and does not look complete", async () => {
     for (const title of ["one", "two", "three"]) await addRow({ title });
     await write(`set local role rowhouse_tenant;
