@@ -133,8 +133,9 @@ test("signing out on the account page ends the apps too", async () => {
   await signInFrom(page);
   const account = await openPage(`${site.identityUrl}/login`);
   await account.getByRole("button", { name: "Sign out", exact: true }).click();
-  await account.waitForURL(`${site.identityUrl}/login`);
+  await account.waitForURL(`${site.identityUrl}/login?signed-out=*`);
   expect(await account.textContent("h1")).toBe("Sign in");
+  expect(await account.textContent("main")).toContain("You are signed out");
   expect(await sessionIn(page)).toEqual({ status: "unauthenticated" });
 });
 
@@ -308,8 +309,10 @@ test("signing in works with the keyboard alone", async () => {
   await page.keyboard.type(person.email);
   await page.keyboard.press("Tab");
   await page.keyboard.type(PASSWORD);
-  await page.keyboard.press("Tab");
-  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Sign in");
+  for (const name of ["Show password", "Sign in"]) {
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(name);
+  }
   await page.keyboard.press("Enter");
   await page.waitForURL(`${wiki.url}/`);
   expect((await sessionIn(page)).status).toBe("authenticated");
