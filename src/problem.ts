@@ -103,7 +103,7 @@ export const PROBLEMS = {
   },
   response_too_large: {
     status: 500,
-    when: "the row, or the first row of the page, is larger than `MAX_RESPONSE_BYTES`; the message names its id",
+    when: "the row, or the first row of the page, is larger than `MAX_RESPONSE_BYTES`; the message names its id. Or the app's tables are more than one description can hold",
   },
   not_implemented: { status: 501, when: "something that is not served yet, such as event streams" },
   bad_gateway: { status: 502, when: "a service behind the gateway broke off its answer" },

@@ -6,7 +6,7 @@ export {
   makeIdempotencyRoom,
 } from "./idempotency.ts";
 export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep.ts";
-export { type ListCache, makeListCache } from "./list_cache.ts";
+export { type CachedPage, type ListCache, makeListCache } from "./list_cache.ts";
 export { MAX_ROWS } from "./query.ts";
 export { MAX_BATCH } from "./read_batch.ts";
 export { dataRoutes } from "./routes.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Catalog } from "../catalog/mod.ts";
-import { type ListCache, makeListCache } from "../data/mod.ts";
+import { type CachedPage, type ListCache, makeListCache } from "../data/mod.ts";
 import { type Database, SIGNALS, SignalError } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
@@ -24,6 +24,7 @@ import {
   tagHeader,
 } from "../http/mod.ts";
 import type { Principal } from "../principal.ts";
+import { Problem } from "../problem.ts";
 import type { DescribedRoute } from "./described_route.ts";
 import { makeDocument } from "./document.ts";
 
@@ -50,7 +51,14 @@ const OPERATION: Operation = {
     { status: 200, when: "An OpenAPI document.", bodies: [{ type: "object" }], headers: ["ETag"] },
     { status: 304, when: "What `If-None-Match` names is still right.", headers: ["ETag"] },
   ],
-  problems: ["invalid_query", "unsupported_query", "invalid_precondition", "overloaded", "timeout"],
+  problems: [
+    "invalid_query",
+    "unsupported_query",
+    "invalid_precondition",
+    "response_too_large",
+    "overloaded",
+    "timeout",
+  ],
 };
 
 export const openapiRoutes: readonly Route<OpenapiDeps>[] = [
@@ -76,9 +84,12 @@ async function answerDocument(
   const known = readIfNoneMatch(request);
   if (principal !== undefined) await proveKey(deps, principal);
   const encoding = readEncoding(request.headers.get("accept-encoding"));
-  const { tag, ...page } = await findDocument(deps, { appId: principal?.appId, encoding });
+  const appId = principal?.appId;
+  const packed = findPacked(deps, { appId });
+  const { tag } = packed;
   if (isNamed(known, tag))
     return answerEmpty({ status: 304, headers: { ...HEADERS, etag: tagHeader(tag, known) } });
+  const page = await unpack(deps, packed, { appId, encoding });
   const form = page.encoding === undefined ? {} : { "content-encoding": page.encoding };
   const etag = page.encoding === undefined ? `"${tag}"` : `"${tag}-${page.encoding}"`;
   return answerBytes(page.body, { headers: { ...HEADERS, ...form, etag } });
@@ -104,31 +115,64 @@ async function proveKey({ db, catalog }: OpenapiDeps, principal: Principal): Pro
   }
 }
 
-type Wanted = { appId: string | undefined; encoding: ReturnType<typeof readEncoding> };
+type AppTables = { appId: string | undefined };
 
-async function findDocument(
+/**
+ * The document, packed: small enough to be kept however many tables it describes, because making it holds up all other callers.
+ *
+ * @throws {Problem} response_too_large — the app declares more than one document can describe
+ */
+function findPacked(
   { catalog, documents: { routes, cache } }: OpenapiDeps,
-  { appId, encoding }: Wanted,
-) {
+  { appId }: AppTables,
+): CachedPage {
   const tables = appId === undefined ? undefined : catalog.tablesOf(appId);
-  const words = `${encoding} ${(tables ?? []).map(numberOf).join(",")}`;
+  const declared = (tables ?? []).map(look);
+  const words = declared.map(({ number }) => number).join(",");
   const found = cache.find(appId ?? "", words);
   if (found !== undefined) return found;
+  if (declared.reduce((sum, { chars }) => sum + chars, 0) > MAX_DECLARED_CHARS)
+    throw new Problem("response_too_large", { message: TOO_LARGE });
   const body = new TextEncoder().encode(JSON.stringify(makeDocument(routes, { tables })));
   const tag = new Bun.CryptoHasher("sha256").update(body).digest("base64url");
-  const made = { tag, ...(await encodeBody(body, encoding)) };
+  const packed = new Uint8Array(Bun.zstdCompressSync(body, { level: 1 }));
+  const made = { tag, encoding: "zstd", body: packed } as const;
   cache.keep(appId ?? "", words, made);
   return made;
 }
 
-const numbers = new WeakMap<TableDefinition, number>();
+/** How the tables of an app may be declared, as JSON: their description is a few times as long. */
+const MAX_DECLARED_CHARS = 2_097_152;
+const TOO_LARGE =
+  "This app's tables are more than one description can hold: without a key, it is of tables in general";
+
+/** The document in the form that was asked for. */
+async function unpack(
+  { documents: { cache } }: OpenapiDeps,
+  packed: CachedPage,
+  { appId, encoding }: AppTables & { encoding: ReturnType<typeof readEncoding> },
+): Promise<CachedPage> {
+  if (encoding === packed.encoding) return packed;
+  const words = `${packed.tag} ${encoding}`;
+  const found = cache.find(appId ?? "", words);
+  if (found !== undefined) return found;
+  const body = new Uint8Array(await Bun.zstdDecompress(packed.body));
+  const made = { tag: packed.tag, ...(await encodeBody(body, encoding)) };
+  cache.keep(appId ?? "", words, made);
+  return made;
+}
+
+type Look = { number: number; chars: number };
+
+const looks = new WeakMap<TableDefinition, Look>();
 let last = 0;
 
-/** A definition's own number: what an app is served is another object once it has changed. */
-function numberOf(definition: TableDefinition): number {
-  const found = numbers.get(definition);
+/** A definition's own number, and its length: what an app is served is another object once it has changed. */
+function look(definition: TableDefinition): Look {
+  const found = looks.get(definition);
   if (found !== undefined) return found;
   last += 1;
-  numbers.set(definition, last);
-  return last;
+  const made = { number: last, chars: JSON.stringify(definition).length };
+  looks.set(definition, made);
+  return made;
 }

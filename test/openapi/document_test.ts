@@ -117,6 +117,20 @@ describe("the description", () => {
     expect(((await answer.json()) as Document).openapi).toBe("3.1.1");
   });
 
+  test("is refused where it would be so large that making it would hold up everybody", async () => {
+    const values = Array.from({ length: 99 }, (_, place) => `${place}`.padStart(63, "v"));
+    const columns = Array.from({ length: 170 }, (_, place) => [
+      `c${place}`,
+      t.enum(["first", ...values]),
+    ]);
+    const huge = Object.fromEntries(columns);
+    const own = await service.makeApp(defineSchema({ huge_one: huge }));
+    await read(own);
+    await service.pushSchema(own, defineSchema({ huge_two: huge }));
+    const answer = await service.call(own, PATH);
+    expect([answer.status, answer.json]).toMatchObject([500, { error: "response_too_large" }]);
+  });
+
   test("is refused a query, and a precondition that is none", async () => {
     expect((await service.call(undefined, `${PATH}?app=x`)).json).toMatchObject({
       error: "unsupported_query",
