@@ -11,14 +11,16 @@ export type ListedUser = {
   displayName: string | null;
   consoleRole: ConsoleRole | null;
   hasPassword: boolean;
+  hasProvider: boolean;
   createdAt: string;
   disabledAt: string | null;
 };
 
 /** Of a row of `rowhouse.users`. */
 const USER = `'id', users.id, 'email', users.email, 'displayName', users.display_name, 'consoleRole', users.console_role,
-  'hasPassword', users.password_hash is not null, 'createdAt', ${toUtcText("users.created_at")},
-  'disabledAt', ${toUtcText("users.disabled_at")}`;
+  'hasPassword', users.password_hash is not null,
+  'hasProvider', exists (select from rowhouse.provider_links where user_id = users.id),
+  'createdAt', ${toUtcText("users.created_at")}, 'disabledAt', ${toUtcText("users.disabled_at")}`;
 
 /** People by address: at most `limit`, those after an address if one is given. */
 export async function listUsers(

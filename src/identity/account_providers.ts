@@ -73,10 +73,11 @@ async function answerWith(
   const links = await readOwnLinks(deps, account);
   const now = deps.now();
   const { list } = deps.providers;
+  const canLink = list.some(({ settings: { issuer } }) => !links.linkedAt.has(issuer));
   const body = html`<p class="lead">Accounts elsewhere with which you sign in here</p>
 ${remark !== undefined && renderNotice("remark", remark)}
 ${fault !== undefined && renderNotice("fault", fault)}
-${!links.isFresh && renderStale(list, links)}
+${!links.isFresh && canLink && renderStale(list, links)}
 ${list.length === 0 ? html`<p>Here people sign in with a password only.</p>` : html`<ul class="sessions">${list.map((provider) => renderProvider(provider, { links, token, now }))}</ul>`}`;
   const status = fault === undefined ? 200 : 422;
   return answerAccountPage(deps, {

@@ -98,6 +98,7 @@ test("people are listed, shown with roles and sessions, listed by app, and delet
     displayName: "Bo \u001b[31m",
     consoleRole: null,
     hasPassword: true,
+    hasProvider: false,
   };
   const all = (await json("list-users"))["users"] as { email: string }[];
   expect(all).toContainEqual(listed);

@@ -1,5 +1,6 @@
 /** Linking and unlinking an account at a provider, by a person who is signed in. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { showUser } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
 import { passProvider, startProvider, type TestProvider } from "../support/provider.ts";
@@ -68,6 +69,7 @@ test("a person links an account, signs in with it, and unlinks it", async () => 
   const done = await link(jar, "link-1");
   expect([done.status, done.headers.get("location")]).toEqual([303, `${PAGE}?done=link`]);
   expect((await visit(service, jar, `${PAGE}?done=link`)).text).toContain("It is linked");
+  expect((await showUser(service.service, person.email)).hasProvider).toBe(true);
   const elsewhere: Jar = new Map();
   expect((await signInWith(service, elsewhere, { login: "link-1" })).status).toBe(303);
   expect((await visit(service, elsewhere, "/login")).text).toContain(person.email);
@@ -77,6 +79,19 @@ test("a person links an account, signs in with it, and unlinks it", async () => 
   expect(await listEvents(service, person.id)).toEqual(
     expect.arrayContaining(["link_provider ours", "sign_in ours", "unlink_provider ours"]),
   );
+});
+
+test("only whoever has something left to link is told what it takes", async () => {
+  const person = await makePerson(service);
+  const jar = await signInAs(service, person);
+  const words = "within the last 10 minutes";
+  await link(jar, "all-1");
+  await age(person.id);
+  expect((await visit(service, jar, PAGE)).text).toContain(words);
+  const again = await signInAs(service, person);
+  await link(again, "all-2", "other");
+  await age(person.id);
+  expect((await visit(service, again, PAGE)).text).not.toContain(words);
 });
 
 describe("a link is refused", () => {

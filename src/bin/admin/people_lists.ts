@@ -71,14 +71,19 @@ const listGrantsTask: AdminTask = async (deps, args) => {
   };
 };
 
+function toSignIn({ hasPassword, hasProvider }: ListedUser): string {
+  if (hasProvider) return "signs in with a provider";
+  return hasPassword ? "" : "no password yet";
+}
+
 function toLine(user: ListedUser): string {
-  const { email, id, displayName, consoleRole, hasPassword, createdAt, disabledAt } = user;
+  const { email, id, displayName, consoleRole, createdAt, disabledAt } = user;
   const parts = [
     email,
     id,
     toPrintableLine(displayName ?? ""),
     consoleRole ?? "",
-    hasPassword ? "" : "no password yet",
+    toSignIn(user),
     disabledAt === null ? "" : `disabled ${disabledAt}`,
     `since ${createdAt}`,
   ];
@@ -92,7 +97,7 @@ export const adminPeopleListCommands = [
       summary: "lists people by address",
       example:
         "rowhouse admin list-users\nrowhouse admin list-users --after ada@example.org --json",
-      about: `Prints { users: [{ id, email, displayName, consoleRole, hasPassword, createdAt, disabledAt }], hasMore } with --json.`,
+      about: `Prints { users: [{ id, email, displayName, consoleRole, hasPassword, hasProvider, createdAt, disabledAt }], hasMore } with --json.`,
       positionals: [],
       flags: {
         limit: { value: "count", about: `1 to ${MOST}; default ${DEFAULT_LIMIT}` },
