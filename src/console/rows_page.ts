@@ -94,7 +94,7 @@ function renderColumns({ path, definition }: RowsTable, { limit, offset, hidden 
   return html`<details class="columns"><summary class="button button-quiet">Columns${count}</summary>
 <form class="sheet" method="get" action="${path}"><input type="hidden" name="from" value="${offset + 1}"><input type="hidden" name="limit" value="${limit}">
 <fieldset><legend>Leave out</legend>${boxes}</fieldset>
-<div class="act-buttons"><button class="button button-primary button-small" type="submit">Show</button><a class="button button-quiet button-small" href="${path}">All</a></div></form></details>`;
+<div class="act-buttons"><button class="button button-primary button-small" type="submit">Apply</button><a class="button button-quiet button-small" href="${path}">Show all</a></div></form></details>`;
 }
 
 function renderRow({ slug, path, definition }: RowsTable, listed: ListedRow, place: Place): Html {

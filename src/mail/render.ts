@@ -3,7 +3,7 @@ import { html } from "../pages/mod.ts";
 import type { MailWords } from "./templates.ts";
 
 const FOOT =
-  "This mail was sent by the service that signs you in to your apps. Nobody reads answers.";
+  "This mail was sent by the service that signs you in to your apps. Replies are not read.";
 
 export function toPlainMail({ before, link, after }: MailWords): string {
   return [...before, `${link.name}:\n${link.url}`, ...after, FOOT].join("\n\n");
