@@ -220,7 +220,10 @@ test(
     expect(dev.output()).not.toContain('{"time"');
     expect(dev.output()).not.toContain("secret_name");
     expect(await dev.kill("SIGTERM")).toBe(0);
-    const again = await startDev(other.folder);
+    other.write("schema/mod.ts", schemaText(TODOS));
+    const again = startOnTerminal(["dev", "--port", "0"], other);
+    // The push of the start is logged below what dev says of itself.
+    await again.until(/Ctrl-C stops everything[\s\S]*POST \/v1\/data\/schema/);
     expect(JSON.parse(readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8")).app).toBe(
       "wiki",
     );

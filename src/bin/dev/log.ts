@@ -4,11 +4,30 @@ import { LOG_LEVELS, type Log, type LogFields } from "../../observe.ts";
 import { openLog } from "../cli/open.ts";
 import { makePaint, type Paint } from "../cli/paint.ts";
 
-/** A log from `LOG_LEVEL` on, for what standard error is. */
+type DevLogOptions = { env: Environment; write: (line: string) => void };
+
+/** A log whose requests wait until `release()`: those of the start would stand above what `dev` says of itself. */
 export function openDevLog(
   config: Config,
-  { env, write }: { env: Environment; write: (line: string) => void },
-): Log {
+  { env, write }: DevLogOptions,
+): { log: Log; release: () => void } {
+  let held: string[] | undefined = [];
+  const passing = openLines(config, { env, write });
+  const holding = openLines(config, { env, write: (line) => void held?.push(line) });
+  return {
+    log: (level, event, fields) => {
+      const isHeld = event === "request" && held !== undefined;
+      (isHeld ? holding : passing)(level, event, fields);
+    },
+    release: () => {
+      for (const line of held ?? []) write(line);
+      held = undefined;
+    },
+  };
+}
+
+/** A log from `LOG_LEVEL` on, for what standard error is. */
+function openLines(config: Config, { env, write }: DevLogOptions): Log {
   if (process.stderr.isTTY !== true) return openLog(config, write);
   const paint = makePaint(env, true);
   const threshold = LOG_LEVELS.indexOf(config.LOG_LEVEL);

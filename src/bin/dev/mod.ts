@@ -130,7 +130,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   const port = running.config.PORT === 0 ? findFreePort() : running.config.PORT;
   const { consoleUrl } = database;
   const config = withHosts({ ...running.config, CONSOLE_DATABASE_URL: consoleUrl }, port);
-  const log = openDevLog(config, { env: setting.env, write: terminal.warn });
+  const { log, release } = openDevLog(config, { env: setting.env, write: terminal.warn });
   const service = openFrom(config, {
     databaseUrl: database.serving.url,
     adminDatabaseUrl: database.pushing.url,
@@ -179,6 +179,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     const shown = await example.open({ ...file, origin, localUrl: target.url, env: setting.env });
     if (shown !== undefined) terminal.say(shown);
     terminal.say("Pushes the schema when it changes; Ctrl-C stops everything");
+    release();
     const watch = watchSchema(schema, () => pushAndShow(false));
     try {
       await Promise.race([stopped, refuseDeath(database)]);
@@ -186,6 +187,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
       watch.stop();
     }
   } finally {
+    release();
     removeDevFile(folder);
     await serving.stop();
   }
