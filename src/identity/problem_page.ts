@@ -1,7 +1,7 @@
 /** A refusal as a page: what happened, what to do now, and the id to find it in the log. Never a form. @module */
 import { answerPage, html, renderCopyButton } from "../pages/mod.ts";
 import type { Problem, ProblemCode } from "../problem.ts";
-import { LOGIN_PATH } from "./paths.ts";
+import { CONSOLE_PATH, LOGIN_PATH } from "./paths.ts";
 
 type Words = { title: string; text: string };
 
@@ -18,7 +18,7 @@ const WORDS: Partial<Record<ProblemCode, Words>> = {
   },
   unknown_route: {
     title: "Page not found",
-    text: "This page does not exist. Your apps are on your account page.",
+    text: "This page does not exist, or no longer exists.",
   },
   forbidden: {
     title: "This form was not accepted",
@@ -43,18 +43,21 @@ const WORDS: Partial<Record<ProblemCode, Words>> = {
 };
 
 /** The refused request: of a link, or of a form. */
-export type RefusedRequest = { requestId: string; method: string };
+export type RefusedRequest = { requestId: string; method: string; isConsole?: boolean };
 
 /** The page for a problem. */
 export function answerProblemPage(
   problem: Problem,
-  { requestId, method }: RefusedRequest,
+  { requestId, method, isConsole = false }: RefusedRequest,
 ): Response {
   const { title, text } = WORDS[problem.code] ?? toWords(problem, method);
+  const back = isConsole
+    ? { path: CONSOLE_PATH, name: "The Console" }
+    : { path: LOGIN_PATH, name: "Your account" };
   const body = html`
 <h1>${title}</h1>
 <p>${text}</p>
-<p><a class="button button-primary" href="${LOGIN_PATH}">Your account</a></p>
+<p><a class="button button-primary" href="${back.path}">${back.name}</a></p>
 <p class="code">Error ${problem.status}, reference <code class="reference" id="reference">${toReference(requestId)}</code> ${renderCopyButton("reference", "the reference")}</p>`;
   const retry = problem.status >= 503 ? { "retry-after": RETRY_S } : {};
   return answerPage(

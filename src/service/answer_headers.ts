@@ -70,7 +70,7 @@ function toCorsHeaders(
   { context, state }: Omit<AnsweredRequest, "response">,
 ): Record<string, string> {
   const origin = context.request.headers.get("origin");
-  if (state.errorFormat === "page") return {};
+  if (state.errorFormat === "page" || state.errorFormat === "console") return {};
   if (state.errorFormat === "auth")
     return authCorsHeaders({ origins }, { origin, query: context.query });
   return keyCorsHeaders(origins, { origin, principal: state.principal });

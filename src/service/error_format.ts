@@ -4,14 +4,16 @@ import { AUTH_PATH, answerAuthProblem, answerProblemPage, CONSOLE_PATH } from ".
 import { type Problem, toMessage } from "../problem.ts";
 import { PAGE_PATHS } from "./routes.ts";
 
-export type ErrorFormat = "api" | "auth" | "page";
+export type ErrorFormat = "api" | "auth" | "page" | "console";
 
 /** The form for requests to this host and path. */
 export function toErrorFormat(virtualHost: VirtualHost, path: string): ErrorFormat {
-  if (virtualHost === "identity") return "page";
+  const isConsole = path.startsWith(`${CONSOLE_PATH}/`);
+  if (virtualHost === "identity") return isConsole ? "console" : "page";
   if (path.startsWith(AUTH_PATH)) return "auth";
-  const isPage = PAGE_PATHS.has(path) || path.startsWith(`${CONSOLE_PATH}/`);
-  return virtualHost === "both" && isPage ? "page" : "api";
+  if (virtualHost !== "both") return "api";
+  if (isConsole) return "console";
+  return PAGE_PATHS.has(path) ? "page" : "api";
 }
 
 type Refuse = (problem: Problem, refused: { requestId: string; method: string }) => Response;
@@ -22,4 +24,5 @@ export const REFUSE: Readonly<Record<ErrorFormat, Refuse>> = {
     answerProblem(problem, requestId, toMessage(problem, method)),
   auth: answerAuthProblem,
   page: answerProblemPage,
+  console: (problem, refused) => answerProblemPage(problem, { ...refused, isConsole: true }),
 };

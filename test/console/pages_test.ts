@@ -55,6 +55,19 @@ function readKey({ text }: Answer): string {
 
 const NEW_KEY = { name: "server", "scope data:read": "on", "scope data:write": "on", life: "30" };
 
+test("a page of the Console that is not there leads back to the Console", async () => {
+  for (const path of ["/console/nowhere", "/console/apps/no-such-app"]) {
+    const { status, text, headers } = await visit(service, jar, path);
+    expect([path, status, headers.get("content-type")]).toEqual([
+      path,
+      404,
+      "text/html; charset=utf-8",
+    ]);
+    expect(text).toContain('href="/console">The Console</a>');
+  }
+  expect((await visit(service, jar, "/authorize?app=no-such-app")).text).not.toContain("/console");
+});
+
 test("from nothing to a first row: an app, a key that is shown once, a row written with it", async () => {
   const slug = `wiki-${crypto.randomUUID().slice(-8)}`;
   const made = await submit("/console/new-app", { slug, origins: `https://${slug}.example.org` });
