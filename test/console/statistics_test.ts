@@ -1,5 +1,6 @@
 /** Numbers on Home and on an app's page, what needs attention, and failed requests found by their id. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
@@ -125,4 +126,22 @@ test("a failed request is found by its id and by its end, and listed by app; of 
     "No request with this id is kept",
   );
   expect(await show("/console/requests?app=none")).toContain("None of this app");
+});
+
+test("what a process adds of a distant future is of the next hour, and hides nothing from the pages for longer", async () => {
+  const id = crypto.randomUUID();
+  const kept = JSON.stringify([{ id, at_ms: 9e15, method: "GET", route: "/", status: 500, ms: 1 }]);
+  await service.service.db.query(
+    `select rowhouse.add_statistics(gen_random_uuid(), 'all', now(), 'infinity', false, null, '[]', '[]', $1::text::jsonb)`,
+    [kept],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+  expect(await show(`/console/requests?id=${id}`)).toContain(id);
+  const [row] = await service.service.admin.query<{ is_near: boolean }>(
+    `select max(at) < now() + interval '2 hours' as is_near from (
+      select at from rowhouse.kept_requests union all select minute from rowhouse.processes) as added`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  expect(row).toEqual({ is_near: true });
 });

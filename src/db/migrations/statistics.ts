@@ -61,7 +61,11 @@ create function rowhouse.add_statistics(
   process uuid, process_role text, started timestamptz, added_minute timestamptz, has_ended boolean,
   judged_s double precision, faults jsonb, counted jsonb, kept jsonb
 ) returns boolean language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  -- What is later would stay first in lists, and be kept for ever.
+  latest timestamptz := date_trunc('minute', clock_timestamp()) + interval '1 hour';
 begin
+  added_minute := least(added_minute, latest);
   insert into rowhouse.processes as known (id, role, started_at, minute, ended_at, isolation_at, isolation_faults)
   values (process, process_role, started, added_minute, case when has_ended then now() end,
     now() - make_interval(secs => judged_s),
@@ -84,7 +88,7 @@ begin
     errors = known.errors + excluded.errors, refusals = known.refusals + excluded.refusals,
     latencies = array[${ADDED_LATENCIES}];
   insert into rowhouse.kept_requests (id, app_id, at, method, route, status, code, ms)
-  select id, app, to_timestamp(at_ms / 1000), method, route, status, code, ms
+  select id, app, least(to_timestamp(at_ms / 1000), latest), method, route, status, code, ms
   from jsonb_to_recordset(kept) as one (
     id uuid, app uuid, at_ms double precision, method text, route text, status integer, code text, ms integer)
   limit 100
