@@ -46,7 +46,10 @@ export const consoleRoleAct = makePersonAct({
     fields: [
       html`<p>With one, ${renderName(person.email)} opens this Console and is <code>admin</code> on every app. Only a super admin gives or takes it.</p>`,
       person.consoleRole === null &&
-        html`<p class="quiet">Whoever knows the password has the role, too. <a href="${toLinksPath(person.id)}">Who made links that set it</a></p>`,
+        html`<p class="quiet">Whoever knows the password has the role, too. <a href="${toActsPath(person.id, "make_password_link")}">Who made links that set it</a></p>`,
+      person.consoleRole === null &&
+        person.hasProvider &&
+        html`<p class="quiet">So has whoever signs in with the account elsewhere that is linked. <a href="${toActsPath(person.id, "link_provider")}">When it was linked, and from where</a></p>`,
       person.linkEndsAt !== null &&
         html`<p class="quiet">The unused password link ends with it: it was made for somebody with fewer rights. Make a new one then.</p>`,
       renderSelect({
@@ -158,8 +161,9 @@ ${me.id === person.id && html`<p>This is you.</p>`}`,
   },
 });
 
-function toLinksPath(person: string): string {
-  return `${ACTIVITY}?${new URLSearchParams({ action: "make_password_link", person })}`;
+/** Where the log says who did so to somebody. */
+function toActsPath(person: string, action: string): string {
+  return `${ACTIVITY}?${new URLSearchParams({ action, person })}`;
 }
 
 function renderName(email: string): Html {

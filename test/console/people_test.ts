@@ -386,6 +386,9 @@ test("who signs in with a provider waits for no password", async () => {
   expect((await visit(service, adminJar, `/console/people/${id}`)).text).toContain(
     "signs in with a provider",
   );
+  // Whoever linked it would have the role as well, whatever password is set since.
+  const giving = await visit(service, chiefJar, `/console/people/${id}/console-role`);
+  expect(giving.text).toContain(`/console/activity?action=link_provider&amp;person=${id}`);
 });
 
 test("people are found by address and by name, and paged", async () => {
