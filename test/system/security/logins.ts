@@ -2,6 +2,8 @@
 import { expect } from "bun:test";
 import postgres from "postgres";
 import {
+  createUser,
+  deleteUser,
   findProviderPerson,
   makePasswordLink,
   proveSignIn,
@@ -111,9 +113,8 @@ export const SERVING_LOGINS: Page = {
         (world) => reachesPeople(world, "all"),
       "count attempts to sign in that nobody made, so that people have to wait.": (world) =>
         reachesPeople(world, "all"),
-      "make people without a role, and links to accounts at providers, that sign nobody in.": (
-        world,
-      ) => plantsLinks(world, "all"),
+      "make people without a role, and links to accounts at providers, that sign nobody in; and end an invitation by one.":
+        (world) => plantsLinks(world, "all"),
       "have people mailed links that set a password, five in an hour, and lose mails that wait.": (
         world,
       ) =>
@@ -304,6 +305,13 @@ async function forgottenCall({ service, victim }: World, shown: string): Promise
     now() + interval '30 minutes') as is_done`;
 }
 
+/** Somebody who has not set a password yet. */
+async function invite({ service }: World["service"]): Promise<{ id: string; email: string }> {
+  const email = `${crypto.randomUUID()}@example.org`;
+  const invitation = { email, displayName: undefined, consoleRole: undefined };
+  return { email, id: (await createUser(testDeps(service), invitation)).id };
+}
+
 /** What it may write is a digest of its own: the service knows the proof, and finds it planted. */
 async function plantsLinks({ service, victim, tryAs }: World, login: Login): Promise<void> {
   const subject = { issuer: "https://planted.example.org", subject: crypto.randomUUID() };
@@ -313,6 +321,10 @@ async function plantsLinks({ service, victim, tryAs }: World, login: Login): Pro
   // A person with a password is not linked, whoever asks.
   const linked = `rowhouse.link_invited_person('${victim.id}', '${victim.email}', ${link})`;
   expect((await tryAs(login, `select ${linked} as is_done`)).rows).toEqual([{ is_done: false }]);
+  const invited = await invite(service);
+  const ended = `rowhouse.link_invited_person('${invited.id}', '${invited.email}', ${link})`;
+  expect((await tryAs(login, `select ${ended} as is_done`)).rows).toEqual([{ is_done: true }]);
+  await deleteUser(service.service, invited.email);
   await service.service.db.query(`select ${person}`, [], { retry: "unsafe", queue: SERVICE_QUEUE });
   const deps = { db: service.service.db, identitySecrets: IDENTITY_SECRETS };
   expect(await findProviderPerson(deps, subject, undefined)).toEqual({ kind: "planted" });
