@@ -7,6 +7,7 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
   DOMAIN,
   findAxeViolations,
+  LOOKS,
   openBrowser,
   openSite,
   type TestSite,
@@ -128,12 +129,7 @@ test("without JavaScript: a table is handed over to an app that uses it, in a fe
   await context.close();
 });
 
-describe.each([
-  { colorScheme: "light", width: 1280 },
-  { colorScheme: "dark", width: 360 },
-  { colorScheme: "light", width: 360 },
-  { colorScheme: "dark", width: 1280 },
-] as const)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
   let context: BrowserContext;
   let page: Page;
   let keyId: string;

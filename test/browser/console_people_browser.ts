@@ -6,6 +6,7 @@ import type { IdentityClient, SessionState } from "../../src/sdk/identity.ts";
 import {
   type AppHost,
   findAxeViolations,
+  LOOKS,
   openAppHost,
   openBrowser,
   openSite,
@@ -96,12 +97,7 @@ test("invited without JavaScript, somebody opens an app with a role, until it is
   await Promise.all([context.close(), theirs.close()]);
 });
 
-describe.each([
-  { colorScheme: "light", width: 1280 },
-  { colorScheme: "dark", width: 360 },
-  { colorScheme: "light", width: 360 },
-  { colorScheme: "dark", width: 1280 },
-] as const)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
   let context: BrowserContext;
   let page: Page;
   let id: string;

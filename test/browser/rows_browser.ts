@@ -2,7 +2,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { findAxeViolations, openBrowser, openSite, type TestSite } from "../support/browser.ts";
+import {
+  findAxeViolations,
+  LOOKS,
+  openBrowser,
+  openSite,
+  type TestSite,
+} from "../support/browser.ts";
 import { makePerson, PASSWORD, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
 
@@ -108,12 +114,7 @@ test.each([
   },
 );
 
-describe.each([
-  { colorScheme: "light", width: 1280 },
-  { colorScheme: "dark", width: 360 },
-  { colorScheme: "light", width: 360 },
-  { colorScheme: "dark", width: 1280 },
-] as const)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
   test("no page of rows has an accessibility fault, or anything to scroll sideways", async () => {
     const id = await addRow({ title: HOSTILE, note: "", meta: [HOSTILE], hours: "1.50" });
     const viewport = { width, height: 800 };
