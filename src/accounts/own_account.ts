@@ -87,7 +87,7 @@ export async function endOwnSessions(
 }
 
 export type PasswordChange = {
-  /** Shows that the service itself found the present password right, by the stored hash. */
+  /** Shows that the service itself found the current password right, by the stored hash. */
   proof: string;
   password: PasswordRecord;
   /** In place of all that there are. */

@@ -32,7 +32,7 @@ export function renderBars(counts: readonly number[]): Html {
   return renderSvg(html`<path class="chart-bars" d="${bars.join("")}"/>`);
 }
 
-/** Sums of neighbours, so that no more than so many are left. */
+/** Sums of adjacent counts, so that at most so many are left. */
 export function toFewer(counts: readonly number[], most: number): number[] {
   const size = Math.ceil(counts.length / most);
   const groups = Array.from({ length: Math.ceil(counts.length / size) }, (_, place) =>

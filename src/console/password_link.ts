@@ -1,4 +1,4 @@
-/** The one time that a link is shown which sets a password. @module */
+/** A new link that sets a password, shown this once. @module */
 import { LINK_LIFE_S, type PersonRef } from "../accounts/mod.ts";
 import { type Html, html, renderCopyButton } from "../pages/mod.ts";
 import { DAY_S } from "../std/duration.ts";

@@ -1,5 +1,5 @@
 /**
- * `/account/password`: another password, for whoever knows the present one. Guesses count like those at the sign-in, and all
+ * `/account/password`: another password, for whoever knows the current one. Guesses count like those at the sign-in, and all
  * other sessions end.
  *
  * @module
@@ -57,7 +57,7 @@ export async function answerPasswordForm(visit: OwnVisit): Promise<Response> {
 function findFaults({ email, displayName, appSlugs }: OwnAccount, typed: Typed): Faults {
   const names = [email, ...(displayName === null ? [] : [displayName]), ...appSlugs];
   return {
-    present: typed.present === "" ? ["Enter your present password."] : [],
+    present: typed.present === "" ? ["Enter your current password."] : [],
     ...findNewPasswordFaults(typed, names),
   };
 }
@@ -86,7 +86,7 @@ async function change(visit: OwnVisit, { present, password }: Typed): Promise<Re
 }
 
 function answerWrong(visit: OwnVisit): Response {
-  const present = ["This is not your present password."];
+  const present = ["This is not your current password."];
   return answerForm(visit, { status: 422, faults: { present, password: [], again: [] } });
 }
 
@@ -101,7 +101,7 @@ function answerForm(
     renderEmailField({ value: account.email, isFixed: true }),
     renderPasswordField({
       name: "present",
-      label: "Present password",
+      label: "Current password",
       autocomplete: "current-password",
       faults: faults.present,
       isFirst: !isChanged,

@@ -93,8 +93,8 @@ test("/account/password sets another one, keeps this browser signed in and ends 
 });
 
 test.each([
-  { name: "a wrong present password", fields: { present: "not it" }, says: "This is not your" },
-  { name: "none", fields: { present: "" }, says: "Enter your present password." },
+  { name: "a wrong current password", fields: { present: "not it" }, says: "This is not your" },
+  { name: "none", fields: { present: "" }, says: "Enter your current password." },
   { name: "a weak new one", fields: { password: "abcabcabcabcabc" }, says: "This repeats" },
   { name: "two that differ", fields: { password_again: "x" }, says: "The two passwords differ." },
 ])("/account/password refuses $name, and nothing changes", async ({ fields, says }) => {
@@ -107,7 +107,7 @@ test.each([
   expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
 });
 
-test("guesses at the present password count like those at the sign-in", async () => {
+test("guesses at the current password count like those at the sign-in", async () => {
   const person = await makePerson(service);
   const jar = await signInAs(service, person);
   const page = await visit(service, jar, "/account/password");

@@ -4,7 +4,7 @@
  *
  * Whoever could set the password of somebody with a Console role, or end that account, would have that role or could take
  * it away. So only a super_admin does that; administrators change those without one. Their own account is no exception:
- * its own pages ask for the present password.
+ * its own pages ask for the current password.
  *
  * @module
  */

@@ -132,8 +132,8 @@ ${defineOwnFunction({
   end if;
   return ended;`,
 })}
--- After the present password was right: a new one, and a new session in place of all there are. Links that set a password
--- end too. What is shown of the present password, and how a session is made, is that of a sign-in.
+-- After the current password was right: a new one, and a new session in place of all there are. Links that set a password
+-- end too. What is shown of the current password, and how a session is made, is that of a sign-in.
 ${defineOwnFunction({
   name: "change_own_password",
   takes: `shown bytea, new_hash text, new_digest bytea, new_hash_secret_id text, new_id text, new_session_digest bytea,

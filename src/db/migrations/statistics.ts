@@ -1,5 +1,5 @@
 /**
- * How much apps are asked and how fast they are answered, for the Console: each process adds its counts once a minute, in
+ * How many requests apps get and how fast they are answered, for the Console: each process adds its counts once a minute, in
  * one call, with what it keeps of failed and slow requests and what its guard last judged. Holds no row, no value and no
  * target of a request. Serving logins add, and read nothing; only the Console reads.
  *

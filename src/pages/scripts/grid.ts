@@ -1,5 +1,5 @@
 /**
- * The script of a table's rows: the grid moves like a spreadsheet, a cell is edited in place, a row in a dialog, and the
+ * The script of a table's rows: the arrow keys move as in a spreadsheet, a cell is edited in place, a row in a dialog, and the
  * next rows take the place of these. All of it is on the page without a script as well, as links and forms.
  *
  * @module

@@ -1,4 +1,4 @@
-/** Who types on before the editor is there: the keys are for its field, and neither shortcuts nor moves. @module */
+/** Keys typed before a cell's editor is there: they go into its field, and are neither shortcuts nor moves. @module */
 
 /** Keeps what is typed on a cell until `end`; Tab still leads away. */
 export function keepTyping(cell: HTMLTableCellElement): {

@@ -1,4 +1,4 @@
-/** Fields for JSON: what is none is said before it is sent. The server checks it again. @module */
+/** Fields for JSON: what is not JSON is marked before it is sent. The server checks it again. @module */
 
 export function startJsonFields(): void {
   document.addEventListener("input", ({ target }) => {

@@ -1,5 +1,5 @@
 /**
- * The form that edits a row, borrowed from its page: in a cell only one column's field is shown, in a dialog all. It is sent
+ * The form that edits a row, fetched from its own page: in a cell only one column's field is shown, in a dialog all. It is sent
  * as it is on its own page, with the version that it was opened at; the answer is the rows again, or the form with its
  * faults.
  *

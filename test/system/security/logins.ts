@@ -294,7 +294,7 @@ export const SERVING_LOGINS: Page = {
   },
 };
 
-/** The call that puts a link for a person whose mail waits, by what is shown of the present password. */
+/** The call that puts a link for a person whose mail waits, by what is shown of the current password. */
 async function forgottenCall({ service, victim }: World, shown: string): Promise<string> {
   const [mail] = await service.service.admin.query<{ id: string }>(
     "insert into rowhouse.mails (template, user_id) values ('forgotten_password', $1::text::uuid) returning id::text",
