@@ -35,6 +35,8 @@ export const LOOKS = [
 
 /** The accessibility faults of a page as it is; its context needs `bypassCSP`. */
 export async function findAxeViolations(page: Page): Promise<{ id: string; nodes: string[] }[]> {
+  // What is still fading in has no contrast yet.
+  await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished)));
   await page.evaluate(axe.source);
   return await page.evaluate(async () => {
     const { axe: runner } = globalThis as unknown as { axe: typeof axe };
