@@ -60,6 +60,8 @@ function readTrustedEmail(
 ): string | undefined {
   // Only the boolean: what else may stand there says nothing that a specification defines.
   if (email === undefined || isVerified !== true) return undefined;
+  // With other characters it may be another mailbox than the one whose canonical form it has.
+  if (!/^[\x21-\x7e]+$/.test(email)) return undefined;
   const canonical = toEmail(email);
   const domain = canonical?.slice(canonical.lastIndexOf("@") + 1);
   return domain !== undefined && trustedDomains.includes(domain) ? canonical : undefined;

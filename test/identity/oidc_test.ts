@@ -108,6 +108,10 @@ describe("nobody is linked by an address", () => {
       account: (email) => ({ email: email.replace("@", "@mail."), email_verified: true }),
     },
     {
+      name: "that is another mailbox, in characters that look like theirs",
+      account: (email) => ({ email: email.replace("i", "\uff49"), email_verified: true }),
+    },
+    {
       name: "that is none",
       account: (email) => ({ email: `${email}@example.org`, email_verified: true }),
     },
