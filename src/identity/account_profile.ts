@@ -4,28 +4,28 @@ import { answerSeeOther, html, renderField, renderForm, renderNotice } from "../
 import { isStorableText } from "../std/is_storable_text.ts";
 import { answerAccountPage, type OwnVisit } from "./account_page.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
-import { ACCOUNT_PATH } from "./paths.ts";
+import { ACCOUNT_PATH, CONSOLE_PATH } from "./paths.ts";
 
 const SAVED = `${ACCOUNT_PATH}?saved=yes`;
 
 type Faults = { name: string[]; picture: string[] };
 
-export function answerProfile({ deps, account, context, token }: OwnVisit): Response {
-  const { displayName, avatarUrl } = account;
+export function answerProfile(visit: OwnVisit): Response {
+  const { displayName, avatarUrl } = visit.account;
   const typed = { name: displayName ?? "", picture: avatarUrl ?? "" };
-  const isSaved = context.query === "saved=yes";
-  return answerForm(deps, { typed, token, isSaved, faults: { name: [], picture: [] } });
+  const isSaved = visit.context.query === "saved=yes";
+  return answerForm(visit, { typed, isSaved, faults: { name: [], picture: [] } });
 }
 
 export async function answerProfileForm(visit: OwnVisit): Promise<Response> {
-  const { deps, shown, fields, token } = visit;
+  const { deps, shown, fields } = visit;
   const typed = {
     name: (fields.get("name") ?? "").trim(),
     picture: (fields.get("picture") ?? "").trim(),
   };
   const faults = { name: findNameFaults(typed.name), picture: findPictureFaults(typed.picture) };
   if (faults.name.length + faults.picture.length > 0)
-    return answerForm(deps, { typed, token, isSaved: false, faults });
+    return answerForm(visit, { typed, isSaved: false, faults });
   await changeOwnProfile(deps, shown, {
     displayName: typed.name === "" ? null : typed.name,
     avatarUrl: typed.picture === "" ? null : new URL(typed.picture).href,
@@ -55,12 +55,14 @@ function findPictureFaults(text: string): string[] {
 
 type State = {
   typed: { name: string; picture: string };
-  token: string;
   isSaved: boolean;
   faults: Faults;
 };
 
-function answerForm(deps: OwnVisit["deps"], { typed, token, isSaved, faults }: State): Response {
+function answerForm(
+  { deps, account, token }: OwnVisit,
+  { typed, isSaved, faults }: State,
+): Response {
   const isRefused = faults.name.length + faults.picture.length > 0;
   const fields = [
     renderField({
@@ -94,6 +96,7 @@ function answerForm(deps: OwnVisit["deps"], { typed, token, isSaved, faults }: S
     status: isRefused ? 422 : 200,
     body: html`<p class="lead">What apps are told about you, besides your email address</p>
 ${isSaved && renderNotice("remark", "Your profile is saved.")}
-${renderForm({ ...form, button: "Save" })}`,
+${renderForm({ ...form, button: "Save" })}
+${deps.hasConsole && account.isAdministrator && html`<p class="more"><a href="${CONSOLE_PATH}">Back to the Console</a></p>`}`,
   });
 }

@@ -38,6 +38,14 @@ async function actionsOf(person: Person) {
   return entries.filter((entry) => entry.userId === person.id && entry.actor === person.id);
 }
 
+test("/account leads administrators back to the Console, and nobody else", async () => {
+  for (const consoleRole of ["admin", undefined] as const) {
+    const person = await makePerson(service, consoleRole === undefined ? {} : { consoleRole });
+    const { text } = await visit(service, await signInAs(service, person), "/account");
+    expect(text.includes('href="/console"')).toBe(consoleRole !== undefined);
+  }
+});
+
 test("/account changes name and picture, which apps are told at once", async () => {
   const person = await makePerson(service, { name: "Ada" });
   const jar = await signInAs(service, person);
