@@ -26,6 +26,7 @@ export function readFilter(query: string, app: string | undefined): ReadFilter {
       from === undefined &&
       `From must be a day, such as 2026-01-31, not ${typedFrom}`,
     typedTo !== "" && until === undefined && `To must be a day, such as 2026-01-31, not ${typedTo}`,
+    from !== undefined && until !== undefined && from >= until && "From must not be after To",
   ].filter((fault) => fault !== false);
   return { typed, filter: { ...filter, from, until }, faults };
 }
@@ -65,7 +66,9 @@ ${renderDay("to", "To", typed.to)}
 }
 
 function renderActions(chosen: string): Html {
-  const known = Object.entries(ACTION_WORDS).map(([value, label]) => ({ value, label }));
+  const known = Object.entries(ACTION_WORDS)
+    .map(([value, label]) => ({ value, label }))
+    .toSorted((one, two) => one.label.localeCompare(two.label, "en"));
   const other = chosen === "" || chosen in ACTION_WORDS ? [] : [{ value: chosen, label: chosen }];
   const choices = [{ value: "", label: "anything" }, ...other, ...known];
   return renderSelect({ name: "action", label: "Did what", choices, value: chosen });

@@ -66,6 +66,8 @@ test("what is no day is refused, every fault at once, and what was typed stays",
   for (const text of ["From must be a day", "To must be a day", 'value="kept-app"'])
     expect(page.text).toContain(text);
   expect((await show("/console/activity/csv?from=2030-02-30")).status).toBe(400);
+  const turned = await show("/console/activity?from=2030-03-02&to=2030-03-01");
+  expect([turned.status, turned.text.includes("From must not be after To")]).toEqual([422, true]);
 });
 
 test("entries have words beside their codes, links to people, and the address they came from", async () => {
