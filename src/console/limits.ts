@@ -1,6 +1,6 @@
 /** How many requests an app may send: of all its keys together, and of each of them. @module */
 import { DEFAULT_PER_MINUTE, setLimitByConsole, showConsoleApp } from "../accounts/mod.ts";
-import { answerSeeOther, html } from "../pages/mod.ts";
+import { answerSeeOther, type Html, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import type { Visit } from "./enter.ts";
@@ -56,7 +56,6 @@ async function answerForm(
     perMinute: String(app.perMinute ?? ""),
     perMinuteOfKey: String(app.perMinuteOfKey ?? ""),
   };
-  const { perMinute, perMinuteOfKey } = typed ?? stored;
   return answerConsolePage({
     me,
     entry: "Apps",
@@ -71,26 +70,30 @@ async function answerForm(
       renderActForm({
         action: `${toAppPath(slug)}/limits`,
         token,
-        fields: [
-          renderTextField({
-            name: "perMinute",
-            label: "Requests a minute",
-            hint: html`Of all its keys together. Empty: ${DEFAULT_PER_MINUTE.toLocaleString("en")}.`,
-            value: perMinute,
-            maxLength: 20,
-            isFirst: true,
-          }),
-          renderTextField({
-            name: "perMinuteOfKey",
-            label: "Requests a minute of each key",
-            hint: "So that one program leaves room for the others. Empty: as many as the app.",
-            value: perMinuteOfKey,
-            maxLength: 20,
-          }),
-        ],
+        fields: renderFields(typed ?? stored),
         button: "Save",
         cancel: `${toAppPath(slug)}/settings`,
       }),
     ],
   });
+}
+
+function renderFields({ perMinute, perMinuteOfKey }: Typed): Html[] {
+  return [
+    renderTextField({
+      name: "perMinute",
+      label: "Requests a minute",
+      hint: html`Of all its keys together. Empty: ${DEFAULT_PER_MINUTE.toLocaleString("en")}.`,
+      value: perMinute,
+      maxLength: 20,
+      isFirst: true,
+    }),
+    renderTextField({
+      name: "perMinuteOfKey",
+      label: "Requests a minute of each key",
+      hint: "So that one program leaves room for the others. Empty: as many as the app.",
+      value: perMinuteOfKey,
+      maxLength: 20,
+    }),
+  ];
 }
