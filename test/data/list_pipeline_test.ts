@@ -22,7 +22,8 @@ let change: (row: Buffer) => Action | undefined = () => undefined;
 beforeAll(async () => {
   proxy = await openPostgresProxy();
   proxy.onMessage(({ connection, from, type, body, statement }) => {
-    if (type === "" && body.includes("rowhouse pipeline")) pipelines.add(connection);
+    if (type === "" && /rowhouse( data)? pipeline/.test(body.toString("latin1")))
+      pipelines.add(connection);
     const isPipelined = pipelines.has(connection);
     if (type === "B" && statement?.includes("_list") === true)
       sent.push(isPipelined ? "pipelined" : "alone");

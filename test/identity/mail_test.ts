@@ -173,7 +173,8 @@ test("what the server cannot take now is tried again, what it refuses for good i
   const said = service.log.filter((line) => line.includes('"event":"mail"')).join("\n");
   expect(said).toContain("EENVELOPE 550");
   expect(said).not.toMatch(/@|token/);
-  const metrics = await (await service.service.adminFetch(new Request("http://x/metrics"))).text();
+  const answers = service.processes.map((one) => one.adminFetch(new Request("http://x/metrics")));
+  const metrics = (await Promise.all((await Promise.all(answers)).map((one) => one.text()))).join();
   expect(metrics).toMatch(/rowhouse_mails_total\{template="invitation",outcome="refused"\} 1/);
 });
 

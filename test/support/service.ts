@@ -44,6 +44,8 @@ export type TestService = {
   database: TestDatabase;
   /** As it is open, but for `admin`: an administrator's connection of the test's own. */
   service: Service;
+  /** Those that run: all of it in one, or gateway, data and identity. */
+  processes: readonly Service[];
   /** The service's own connections for pushes. */
   pushing: Database;
   /** Lines that the service logged. */
@@ -91,13 +93,14 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
   const secrets = makeSecrets();
   for (const one of [...Object.values(TEST_SECRETS), TEST_IDENTITY_SECRET]) secrets.add(one);
   for (const one of [database.adminUrl, database.servingUrl, database.pushUrl]) secrets.addUrl(one);
-  const { service, url, pushing, close } = await openShape(options, database, log);
+  const { service, processes, url, pushing, close } = await openShape(options, database, log);
   const pushTo = (app: TestApp, schema: unknown) =>
     pushSchema({ admin: pushing, log }, app, schema);
   return {
     url,
     database,
     service,
+    processes,
     pushing,
     log: lines,
     secrets,

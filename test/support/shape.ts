@@ -22,8 +22,10 @@ export function shapeOfRun(): Shape {
 }
 
 export type Opened = { service: Service; url: string; close: () => Promise<void> };
+/** Where there are several, `service` faces the callers. */
+type OpenedServices = Opened & { processes: readonly Service[] };
 /** What a test meets: `admin` is an administrator's connection, `pushing` the one that the service itself pushes with. */
-export type OpenedShape = Opened & { pushing: Database };
+export type OpenedShape = OpenedServices & { pushing: Database };
 
 /** Opens and serves a service of the wanted shape. */
 export async function openShape(
@@ -53,7 +55,7 @@ async function openServices(
   options: TestServiceOptions,
   database: TestDatabase,
   log: Log,
-): Promise<Opened> {
+): Promise<OpenedServices> {
   const shape = options.shape ?? shapeOfRun();
   const toUrl = (role: SplitRole | "all") => {
     const least = role === "all" ? database.servingUrl : database.roleUrls[role];
@@ -87,7 +89,10 @@ async function openServices(
       secrets: { data: [TEST_SECRETS.data], identity: [TEST_SECRETS.identity] },
       ...more,
     });
-  if (shape === "one") return await face.serve(open("all"));
+  if (shape === "one") {
+    const all = await face.serve(open("all"));
+    return { ...all, processes: [all.service] };
+  }
   const [data, identity] = await Promise.all([
     serve(open("data")),
     serve(open("identity", { gatewayUrl: `http://127.0.0.1:${face.port}` })),
@@ -100,6 +105,7 @@ async function openServices(
   // People are the identity service's: tests that make some do it with its rights.
   return {
     service: { ...gateway.service, db: identity.service.db, warm },
+    processes: opened.map(({ service }) => service),
     url: gateway.url,
     close,
   };
