@@ -161,15 +161,26 @@ class DeadlineError extends Error {
 class AnswerError extends Error {}
 
 /** The answer as the caller gets it. An answer without our request id was not made by the service. */
-async function take(response: Response, { requestId }: RequestContext): Promise<Response> {
+async function take(response: Response, { request, requestId }: RequestContext): Promise<Response> {
   if (response.headers.get("x-request-id") !== requestId)
     throw new AnswerError(`Answered ${response.status} without the request id`);
   const announced = response.headers.get("content-length");
   const isWhole = announced !== null && Number(announced) <= WHOLE_BYTES;
   const headers = toCallerHeaders(response.headers);
-  const stream = response.body;
+  const isStreamedHead = request.method === "HEAD" && response.status === 200 && announced === null;
+  const stream = isStreamedHead ? makeUnsent() : response.body;
   const body = stream === null ? null : isWhole ? toBody(await response.bytes()) : toCaller(stream);
   return new Response(body, { status: response.status, headers });
+}
+
+/** The body of an answer to HEAD, which is not sent: without any, the answer would announce a length of 0. */
+function makeUnsent(): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start: (controller) => {
+      controller.enqueue(new Uint8Array(1));
+      controller.close();
+    },
+  });
 }
 
 /** The service's bytes as they come; if it breaks off, so does the caller's connection, so that the caller can tell. */

@@ -80,6 +80,9 @@ for (const shape of SHAPES) {
       const { json } = await service.call(app, LIST);
       const { rows } = json as { rows: { id: string; title: string }[] };
       expect(rows.map((row) => row.title)).toEqual(rows.map(() => title));
+      const headers = { "accept-encoding": "identity" };
+      const head = await service.call(app, LIST, { method: "HEAD", headers });
+      expect([head.status, head.text, head.headers.get("content-length")]).toEqual([200, "", null]);
       await Promise.all(
         rows.map(({ id }) => service.call(app, `${LIST}/${id}`, { method: "DELETE" })),
       );
