@@ -1,5 +1,5 @@
 /** `rowhouse doctor`: what is fine, what is not, and what to do about it. @module */
-import { type Environment, readConfig } from "../config.ts";
+import { type Environment, readConfig } from "../config/mod.ts";
 import { isDriverPatched, openDatabase } from "../db/mod.ts";
 import { servesRows } from "../role.ts";
 import {

@@ -1,5 +1,5 @@
 /** `rowhouse migrate`: the service's own tables and roles, the functions of apps' tables, the serving login's rights. @module */
-import type { Config } from "../config.ts";
+import type { Config } from "../config/mod.ts";
 import { type Database, GrantLoginError, grantConsole, grantLogin, migrate } from "../db/mod.ts";
 import { refreshFunctions, sweepSets } from "../push/mod.ts";
 import {

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { COMPOSE as VARIABLES } from "../../src/bin/cli/generated.ts";
-import { readConfig, SETTINGS } from "../../src/config.ts";
+import { readConfig, SETTINGS } from "../../src/config/mod.ts";
 import { ROOT } from "../support/command.ts";
 import {
   COMPOSE,

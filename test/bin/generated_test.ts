@@ -4,7 +4,7 @@ import { join } from "node:path";
 import schema from "../../schema/mod.ts";
 import { COMPOSE, renderEnvExample, renderPage, TABLES } from "../../src/bin/cli/generated.ts";
 import { renderTypes } from "../../src/bin/db/types.ts";
-import { readConfig, SETTINGS } from "../../src/config.ts";
+import { readConfig, SETTINGS } from "../../src/config/mod.ts";
 import { PROBLEMS } from "../../src/problem.ts";
 import { ROOT } from "../support/command.ts";
 import { definitionOf } from "../support/service.ts";

@@ -1,7 +1,7 @@
 /** The settings of providers with which people sign in: read together, and refused all at once where they cannot work. */
 import { describe, expect, test } from "bun:test";
 import { findServeFaults } from "../../src/bin/cli/settings.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/mod.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
 const GOOGLE = {

@@ -14,7 +14,7 @@ import {
   setConsoleRole,
   setDisabled,
 } from "../../accounts/mod.ts";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import { DAY_S } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { RefusedError, UsageError } from "../cli/command.ts";

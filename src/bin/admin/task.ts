@@ -1,6 +1,6 @@
 /** What all `admin` commands have in common: the administrator's connection and `--json`. @module */
 import { type IdentitySecrets, makeIdentitySecrets } from "../../accounts/mod.ts";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import { type RandomBytes, systemRandomBytes } from "../../std/random_text.ts";
 import {

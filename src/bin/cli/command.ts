@@ -1,5 +1,5 @@
 /** What a command is: a row of the table in rowhouse.ts, from which its help is made. @module */
-import type { Environment } from "../../config.ts";
+import type { Environment } from "../../config/mod.ts";
 import type { Detail } from "../../problem.ts";
 
 /** How a command ends. */

@@ -1,5 +1,5 @@
 /** Settings that are valid one by one and cannot work together. Pure, but for a list that is loaded when it is needed. @module */
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import { findHostConflicts } from "./host_conflicts.ts";
 
 /** Settings with a fault of their own are left out. */

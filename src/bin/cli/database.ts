@@ -1,5 +1,5 @@
 /** The database for commands: opened for one task, with each failure explained in one sentence that says what to do. @module */
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import {
   BaselineError,
   compareMigrations,

@@ -1,5 +1,5 @@
 /** Texts generated from tables in the code; a test compares the files with them. Pure. @module */
-import { PROVIDER_SETTINGS, SETTINGS } from "../../config.ts";
+import { PROVIDER_SETTINGS, SETTINGS } from "../../config/mod.ts";
 import { PROBLEMS } from "../../problem.ts";
 
 type Meaning = { readonly status: number; readonly when: string; readonly ofWrite?: string };

@@ -1,6 +1,6 @@
 /** Hosts, schemes and the cookies' domain that cannot work together, because browsers refuse the cookies. @module */
 import { isIP } from "node:net";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 
 export type HostSettings = Partial<Pick<Config, "COOKIE_DOMAIN" | "IDENTITY_URL" | "PUBLIC_URL">>;
 

@@ -1,5 +1,5 @@
 /** Opens a service from the configuration, for `serve` and `dev`. @module */
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import { type Log, makeLog } from "../../observe.ts";
 import { openService, type Service } from "../../service/mod.ts";
 

@@ -1,5 +1,5 @@
 /** Colour, on a terminal and unless it is switched off. Never the only carrier of a meaning. @module */
-import type { Environment } from "../../config.ts";
+import type { Environment } from "../../config/mod.ts";
 
 const CODES = { green: 32, yellow: 33, red: 31, dim: 2 } as const;
 export type Colour = keyof typeof CODES;

@@ -1,5 +1,5 @@
 /** The configuration for commands: all faults at once, never a value. @module */
-import { type Config, type Environment, readConfig, type SettingName } from "../../config.ts";
+import { type Config, type Environment, readConfig, type SettingName } from "../../config/mod.ts";
 import { ROLES, servesPeople } from "../../role.ts";
 import { EXIT, RefusedError, UsageError } from "./command.ts";
 import { findConflicts } from "./conflicts.ts";

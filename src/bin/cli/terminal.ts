@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { BunFile } from "bun";
-import type { Environment } from "../../config.ts";
+import type { Environment } from "../../config/mod.ts";
 import type { Terminal } from "./command.ts";
 import { isColourful } from "./paint.ts";
 import { makeSpinner } from "./spinner.ts";

@@ -1,5 +1,5 @@
 /** `rowhouse db status --to all`: the places of a project side by side, each with its history and what is pending. @module */
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
 import {
   compareHistory,

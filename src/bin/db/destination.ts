@@ -1,5 +1,5 @@
 /** Where a `db` command goes: a named place, a URL, the running `dev`, or straight to a database. @module */
-import { type Config, readPlaceKey, toKeyVariable } from "../../config.ts";
+import { type Config, readPlaceKey, toKeyVariable } from "../../config/mod.ts";
 import { isHttpOrigin } from "../../std/is_http_origin.ts";
 import { type Setting, UsageError } from "../cli/command.ts";
 import { findAdminAddress } from "../cli/database.ts";

@@ -11,7 +11,7 @@ import { join, relative, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
-import type { Environment } from "../../config.ts";
+import type { Environment } from "../../config/mod.ts";
 import { type Definition, readDefinition } from "../../dsl/mod.ts";
 import type { Detail } from "../../problem.ts";
 import { EXIT, RefusedError, type Terminal } from "../cli/command.ts";

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";
 import {

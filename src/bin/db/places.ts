@@ -1,6 +1,6 @@
 /** `rowhouse.json`: the named places that a project pushes to. It is in version control, so it never holds a key. @module */
 import { join } from "node:path";
-import { toKeyVariable } from "../../config.ts";
+import { toKeyVariable } from "../../config/mod.ts";
 import type { Detail } from "../../problem.ts";
 import { readIfThere } from "../../std/files.ts";
 import { findNearest } from "../../std/find_nearest.ts";

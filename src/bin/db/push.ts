@@ -1,5 +1,5 @@
 /** One push from a project's folder: evaluate, send, wait while another one is under way, write journal and types. @module */
-import type { Config, Environment } from "../../config.ts";
+import type { Config, Environment } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
 import type { Terminal } from "../cli/command.ts";
 import type { Confirm } from "./confirm.ts";

@@ -1,6 +1,6 @@
 /** The two ways to push: over HTTP with an app's key, or straight to the database as its operator. Both run the same code. @module */
 import { findAppId, unknownApp } from "../../accounts/mod.ts";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
 import type { Log } from "../../observe.ts";

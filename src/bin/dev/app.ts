@@ -9,7 +9,7 @@ import {
   toProof,
   useKey,
 } from "../../accounts/mod.ts";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import { SCOPES } from "../../principal.ts";
 import { systemRandomBytes } from "../../std/random_text.ts";

@@ -1,6 +1,6 @@
 /** The database of `dev`: the one that the environment names, otherwise an embedded one that is kept between runs. @module */
 import { join } from "node:path";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import {
   BaselineError,
   grantPush,

@@ -5,7 +5,7 @@
  * @module
  */
 import { join, sep } from "node:path";
-import type { Environment } from "../../config.ts";
+import type { Environment } from "../../config/mod.ts";
 import type { Service } from "../../service/mod.ts";
 import { readIfThere } from "../../std/files.ts";
 import { explain } from "../cli/explain.ts";

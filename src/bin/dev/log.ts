@@ -1,5 +1,5 @@
 /** The log of `dev`: on a terminal one readable line per request, elsewhere JSON lines as in `serve`. @module */
-import type { Config, Environment } from "../../config.ts";
+import type { Config, Environment } from "../../config/mod.ts";
 import { LOG_LEVELS, type Log, type LogFields } from "../../observe.ts";
 import { openLog } from "../cli/open.ts";
 import { makePaint, type Paint } from "../cli/paint.ts";

@@ -1,7 +1,7 @@
 /** `rowhouse dev`: everything on one machine with one command: database, app, service, and a push for each change. @module */
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import type { Config, Environment } from "../../config.ts";
+import type { Config, Environment } from "../../config/mod.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import {
   type Arguments,

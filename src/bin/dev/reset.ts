@@ -6,7 +6,7 @@
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import { RefusedError, type Setting, UsageError } from "../cli/command.ts";
 import { DEV_JOURNAL } from "../db/journal.ts";
 import { TYPES_FILE } from "../db/types.ts";

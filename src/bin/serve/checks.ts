@@ -1,5 +1,5 @@
 /** What is checked before a process serves: what would answer wrongly is refused, what is only unwise is logged. @module */
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import { isDriverPatched } from "../../db/mod.ts";
 import type { Log } from "../../observe.ts";
 import { servesPeople, servesRows } from "../../role.ts";

@@ -1,5 +1,5 @@
 /** `rowhouse serve`: the service on a port, until it is told to stop. @module */
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import type { Log } from "../../observe.ts";
 import { IsolationError } from "../../service/mod.ts";
 import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";

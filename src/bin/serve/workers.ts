@@ -5,7 +5,7 @@
  * @module
  */
 import type { Subprocess } from "bun";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/mod.ts";
 import type { Log } from "../../observe.ts";
 import type { Role } from "../../role.ts";
 import { EXIT, type ExitCode } from "../cli/command.ts";

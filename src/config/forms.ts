@@ -1,0 +1,112 @@
+/** What settings may be: each form reads the text of a variable, or says what is expected of it. Never quotes the text. @module */
+import * as v from "valibot";
+import { MIN_AUDIT_RETENTION_S } from "../accounts/mod.ts";
+import { readMailFrom } from "../mail/mod.ts";
+import { DAY_S, readDuration } from "../std/duration.ts";
+import { isHttpOrigin } from "../std/is_http_origin.ts";
+
+/** What a variable may be, and what it is for. `initial` is used if it is absent or empty; without it the setting may stay unset. */
+export type Setting = {
+  form: v.GenericSchema<string | undefined, unknown>;
+  initial?: string;
+  about: string;
+};
+
+export const PostgresUrl = v.pipe(
+  v.string(),
+  v.check((text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    return (
+      url !== undefined &&
+      /^postgres(ql)?:$/.test(url.protocol) &&
+      url.username !== "" &&
+      url.pathname.length > 1
+    );
+  }, "must be postgres://user:password@host:port/database"),
+);
+export const HttpUrl = v.pipe(
+  v.string(),
+  v.check(
+    isHttpOrigin,
+    "must be an origin such as https://api.example.org, without a path or a final slash",
+  ),
+);
+
+/** Only the server and the account: nodemailer reads options from a URL's query, which no setting may pass on. */
+export const MailUrl = v.pipe(
+  v.string(),
+  v.check((text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    return (
+      url !== undefined &&
+      /^smtps?:$/.test(url.protocol) &&
+      url.hostname !== "" &&
+      (url.username === "") === (url.password === "") &&
+      /^\/?$/.test(url.pathname) &&
+      url.search === "" &&
+      url.hash === ""
+    );
+  }, "must be smtp://host:port or smtps://user:password@host"),
+);
+export const MailSender = v.pipe(
+  v.string(),
+  v.transform((text) => readMailFrom(text)),
+  v.check(
+    (from) => from !== undefined,
+    "must be an address such as no-reply@example.org, or Name <no-reply@example.org>",
+  ),
+);
+
+/** A whole number in decimal digits, both bounds allowed. */
+export function whole(least: number, most: number) {
+  return v.pipe(
+    v.string(),
+    v.check(
+      (text) => /^\d+$/.test(text) && Number(text) >= least && Number(text) <= most,
+      `must be a whole number from ${least} to ${most}`,
+    ),
+    v.transform(Number),
+  );
+}
+
+/** A comma-separated list, each item of which must pass. */
+export function list(isItem: (text: string) => boolean, message: string) {
+  const toItems = (text: string) => text.split(",").map((item) => item.trim());
+  return v.pipe(
+    v.string(),
+    v.check((text) => text === "" || toItems(text).every(isItem), message),
+    v.transform((text) => (text === "" ? [] : toItems(text))),
+  );
+}
+
+/** Secrets with commas between: the first makes new values, all verify. */
+export function secrets(leastBytes: number) {
+  return v.optional(
+    list(
+      (text) => Buffer.byteLength(text) >= leastBytes,
+      `must be one secret, or several with commas between, each of at least ${leastBytes} bytes`,
+    ),
+  );
+}
+
+const YEAR_S = 365 * DAY_S;
+
+/** A duration such as 90s, 30m, 24h or 7d, in seconds. */
+export const Duration = v.pipe(
+  v.string(),
+  v.transform((text) => readDuration(text) ?? 0),
+  v.check(
+    (seconds) => seconds >= 1 && seconds <= YEAR_S,
+    "must be a duration such as 30m, 24h or 7d, at most a year",
+  ),
+);
+
+/** A duration of at least thirty days, or 0, in seconds. */
+export const Retention = v.pipe(
+  v.string(),
+  v.transform((text) => (text === "0" ? 0 : (readDuration(text) ?? -1))),
+  v.check(
+    (seconds) => seconds === 0 || (seconds >= MIN_AUDIT_RETENTION_S && seconds <= 10 * YEAR_S),
+    "must be 0, or a duration such as 400d, from 30d to 3650d",
+  ),
+);

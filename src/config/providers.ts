@@ -1,0 +1,126 @@
+/** Settings of the providers with which people sign in: a table for each, by a name that the operator chooses. @module */
+import * as v from "valibot";
+import type { ProviderSettings } from "../identity/mod.ts";
+import { type Environment, readVariable } from "./environment.ts";
+import { list, type Setting } from "./forms.ts";
+
+const DOMAIN =
+  /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** The settings of each provider with which people sign in: `OIDC_<NAME>_ISSUER` and so on, with a name of its own. */
+export const PROVIDER_SETTINGS = {
+  ISSUER: {
+    form: v.pipe(
+      v.string("must be set, too"),
+      v.check(
+        isIssuer,
+        "must be the issuer as the provider writes it, such as https://accounts.example.com; http only on localhost",
+      ),
+    ),
+    about:
+      "The issuer of an OpenID Connect provider with which people sign in, exactly as the provider writes it. NAME is a name of yours, such as OIDC_GOOGLE_ISSUER; there may be several. The provider is given the address of the pages with `/oidc/<name>/callback` to send people back to.",
+  },
+  CLIENT_ID: {
+    form: v.string("must be set, too"),
+    about: "What the provider calls this service. Required for each provider.",
+  },
+  CLIENT_SECRET: {
+    form: v.string("must be set, too"),
+    about: "The secret that the provider gave for it. Required for each provider.",
+  },
+  LABEL: {
+    form: v.optional(
+      v.pipe(v.string(), v.regex(/^[^\p{C}]{1,40}$/u, "must be 1 to 40 printable characters")),
+    ),
+    about: "What its button says after “Sign in with”. Default: the name.",
+  },
+  TRUSTED_DOMAINS: {
+    form: list(
+      (text) => DOMAIN.test(text),
+      "must be domains such as example.org, with commas between",
+    ),
+    initial: "",
+    about:
+      "The domains about whose e-mail addresses the provider is believed: an invited person of theirs is linked at the first sign-in.",
+  },
+  CREATE: {
+    form: v.pipe(
+      v.picklist(["true", "false"], "must be true or false"),
+      v.transform((text) => text === "true"),
+    ),
+    initial: "false",
+    about:
+      "Whether people of the trusted domains get an account at their first sign-in without an invitation. They have no role on any app.",
+  },
+} as const satisfies Record<string, Setting>;
+
+/** http is for a provider on one's own machine. */
+function isIssuer(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || /[?#]/.test(text) || url.username !== "") return false;
+  const isLocal = /(^|\.)localhost$/.test(url.hostname);
+  return url.protocol === "https:" || (url.protocol === "http:" && isLocal);
+}
+
+/** A provider's setting: its name, and which one. No name ends with the beginning of another setting. */
+const PROVIDER_VARIABLE = new RegExp(
+  `^OIDC_([A-Z][A-Z0-9_]{0,31}?)_(${Object.keys(PROVIDER_SETTINGS).join("|")})$`,
+);
+
+/** Every provider that has a setting, by its name; and all their faults. */
+export function readProviders(env: Environment): {
+  settings: ProviderSettings[];
+  faults: string[];
+} {
+  const given = Object.keys(env).filter(
+    (name) => name.startsWith("OIDC_") && readVariable(env, name) !== undefined,
+  );
+  const faults = given
+    .filter((name) => !PROVIDER_VARIABLE.test(name))
+    .map((name) => `${name} is not a setting: see .env.example`);
+  const names = given.flatMap((name) => PROVIDER_VARIABLE.exec(name)?.[1] ?? []);
+  const settings: ProviderSettings[] = [];
+  for (const name of [...new Set(names)].sort()) {
+    const read = readProvider(env, name);
+    if ("faults" in read) faults.push(...read.faults);
+    else if (settings.some(({ issuer }) => issuer === read.issuer))
+      faults.push(`OIDC_${name}_ISSUER must not be that of another provider`);
+    else settings.push(read);
+  }
+  return { settings, faults };
+}
+
+function readProvider(env: Environment, name: string): ProviderSettings | { faults: string[] } {
+  const faults: string[] = [];
+  const read = <Form extends v.GenericSchema>(
+    key: string,
+    { form, initial }: { form: Form; initial?: string },
+  ): v.InferOutput<Form> | undefined => {
+    const parsed = v.safeParse(form, readVariable(env, `OIDC_${name}_${key}`) ?? initial);
+    if (parsed.success) return parsed.output;
+    faults.push(`OIDC_${name}_${key} ${parsed.issues[0].message}`);
+    return undefined;
+  };
+  const { ISSUER, CLIENT_ID, CLIENT_SECRET, LABEL, TRUSTED_DOMAINS, CREATE } = PROVIDER_SETTINGS;
+  const settings = {
+    name: name.toLowerCase().replaceAll("_", "-"),
+    issuer: read("ISSUER", ISSUER) ?? "",
+    clientId: read("CLIENT_ID", CLIENT_ID) ?? "",
+    clientSecret: read("CLIENT_SECRET", CLIENT_SECRET) ?? "",
+    label: read("LABEL", LABEL) ?? name.charAt(0) + name.slice(1).toLowerCase(),
+    trustedDomains: read("TRUSTED_DOMAINS", TRUSTED_DOMAINS) ?? [],
+    creates: read("CREATE", CREATE) ?? false,
+  };
+  if (settings.creates && settings.trustedDomains.length === 0)
+    faults.push(
+      `OIDC_${name}_TRUSTED_DOMAINS must be set where OIDC_${name}_CREATE is true: else everybody at the provider would get an account`,
+    );
+  return faults.length > 0 ? { faults } : settings;
+}
+
+/** Those that are set. */
+export function findProviderVariables(env: Environment): string[] {
+  return Object.keys(env).filter(
+    (name) => PROVIDER_VARIABLE.test(name) && readVariable(env, name) !== undefined,
+  );
+}
