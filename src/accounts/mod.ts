@@ -5,7 +5,6 @@ export { type RegisteredTargets, type SetTargetsOptions, setTargets } from "./ap
 export { APP_SLUG, type App, addOrigin, createApp, findAppId, listApps } from "./apps.ts";
 export {
   AUDIT_RETENTION_S,
-  type AuditEntry,
   listAudit,
   MIN_AUDIT_RETENTION_S,
   sweepAudit,
@@ -98,7 +97,6 @@ export {
   type ShownTable,
   showConsoleTable,
   type TableSize,
-  type TableUse,
   type TableUsers,
   transferTableByConsole,
 } from "./console_tables.ts";
@@ -118,7 +116,6 @@ export {
   type Grace,
   type ListedKey,
   listKeys,
-  type RolledKey,
   rollKey,
 } from "./key_life.ts";
 export { toProof } from "./key_proof.ts";
@@ -139,7 +136,6 @@ export {
   type Limits,
   MAX_PER_MINUTE,
   makeLimits,
-  type SetLimitOptions,
   setLimit,
 } from "./limits.ts";
 export {
@@ -149,7 +145,6 @@ export {
   findMailedLink,
   isLinkMailed,
   type MailLinkDeps,
-  type MailOutcome,
   type MailState,
   type MailTemplate,
   readMailState,
@@ -163,9 +158,7 @@ export {
   NAME_MAX_CHARS,
   NotSignedIn,
   type OwnAccount,
-  type OwnProfile,
   type OwnSession,
-  type PasswordChange,
   PICTURE_MAX_CHARS,
   readOwnAccount,
   type ShownByVisitor,
@@ -190,19 +183,15 @@ export {
   listGrants,
   listSessions,
   listUsers,
-  type SessionRecord,
-  type ShownUser,
   showUser,
 } from "./people_lists.ts";
 export {
   createLinked,
   findProviderPerson,
   type Linked,
-  type LinkOutcome,
   linkInvited,
   linkOwnProvider,
   type OwnLinks,
-  type ProviderPerson,
   readOwnLinks,
   type Subject,
   unlinkOwnProvider,
@@ -223,9 +212,6 @@ export {
   type AppTargets,
   endSessions,
   endSessionsEverywhere,
-  type IdentityUser,
-  type Me,
-  type PageCookies,
   type PageSession,
   readMe,
   readPageSession,
@@ -234,8 +220,6 @@ export {
 } from "./sessions.ts";
 export { hasAdministrator, readSetup, type Setup, type SetupState } from "./setup.ts";
 export {
-  type Attempt,
-  type AttemptFrom,
   beginSignIn,
   finishSignIn,
   type KnownUser,
@@ -253,7 +237,6 @@ export { readTarget, type Target } from "./target.ts";
 export {
   CONSOLE_ROLES,
   type ConsoleRole,
-  type CreateUserOptions,
   createUser,
   deleteUser,
   endSessionsOf,

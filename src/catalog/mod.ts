@@ -1,8 +1,7 @@
 /** The recorded tables: keeping them current, calling their functions, and checking that they keep apps apart. @module */
-export { type Catalog, type CatalogStore, makeCatalog, type RecordedTable } from "./catalog.ts";
+export { type Catalog, makeCatalog, type RecordedTable } from "./catalog.ts";
 export { type ColumnSet, hashColumnSet, toColumnSet } from "./column_set.ts";
 export {
-  type Caller,
   callText,
   ENDPOINTS,
   type Endpoint,
@@ -34,5 +33,5 @@ export {
   referencesOf,
 } from "./names.ts";
 export { ofAnotherRelease } from "./other_release.ts";
-export { type PageRequest, pageHead } from "./page_head.ts";
+export { pageHead } from "./page_head.ts";
 export { rowTag, TAG_LENGTH } from "./row_tag.ts";

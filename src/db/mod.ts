@@ -18,11 +18,9 @@ export {
   OTHER_BASELINE,
 } from "./migrations/migrate.ts";
 export type { PoolStats } from "./pool/acquire.ts";
-export { isDriverPatched, type Parameter } from "./pool/connection.ts";
+export { isDriverPatched } from "./pool/connection.ts";
 export {
-  type CallOptions,
   type Database,
-  type DatabaseOptions,
   EXECUTION_LIMIT_MS,
   echoColumn,
   openDatabase,
@@ -48,7 +46,6 @@ export {
 export { APP_SETTING, TENANT_POLICY } from "./tenant_policy.ts";
 export {
   coalesce,
-  type VersionKind,
   type Versions,
   type VersionWatch,
   watchVersions,

@@ -3,7 +3,7 @@ import { cut } from "../std/quote.ts";
 import type { Fault } from "./definition.ts";
 
 /** Maximum number of faults that are reported; the last one then counts the rest. */
-export const FAULTS_MAX = 200;
+const FAULTS_MAX = 200;
 
 /** A place in a declaration. */
 export type FaultLocation = { readonly table?: string; readonly column?: string };

@@ -8,7 +8,6 @@ export {
   makeOpenReceive,
   makeSignedReceive,
   type Peer,
-  type ReadVirtualHost,
   type Receive,
   type Received,
 } from "./receive.ts";

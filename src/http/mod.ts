@@ -4,13 +4,12 @@ export {
   checkJsonBody,
   checkObject,
   hasUnreadBody,
-  MAX_DEPTH,
   parseJson,
   readBody,
   readText,
 } from "./body.ts";
 export { compressAnswer } from "./compress.ts";
-export { type CookieOptions, readCookies, toSetCookie, withCookies } from "./cookies.ts";
+export { readCookies, toSetCookie, withCookies } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
 export {
   type EncodedBody,
@@ -52,7 +51,6 @@ export {
 } from "./respond.ts";
 export {
   type KeyRequestContext,
-  type KeyRoute,
   type Match,
   type Method,
   makeRouter,

@@ -13,7 +13,7 @@ import type { RandomBytes } from "../std/random_text.ts";
 import { IDENTITY_COOKIE } from "./cookies.ts";
 import { type IdentitySettings, isOwnOrigin } from "./settings.ts";
 
-export const FORM_COOKIE = "__Host-rowhouse_form";
+const FORM_COOKIE = "__Host-rowhouse_form";
 export const TOKEN_FIELD = "form_token";
 
 /** What a form's token is bound to: a cookie of its own, or the session that shows the form. */

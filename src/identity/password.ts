@@ -6,7 +6,7 @@
  */
 import { COMMON_PASSWORDS, COMMON_WORDS } from "./common_passwords.ts";
 
-export const MIN_CODE_POINTS = 15;
+const MIN_CODE_POINTS = 15;
 export const MAX_BYTES = 1024;
 export const PASSWORD_HINT = `At least ${MIN_CODE_POINTS} characters. A few unrelated words are easy to remember and hard to guess.`;
 /** How many characters must be left of a password without names that everybody knows. */

@@ -1,4 +1,4 @@
 /** Mails to people: what they say, and how they are sent. Decides nothing; the queue says what there is to send. @module */
 
-export { type MailNote, type MailSender, makeMailSender } from "./sender.ts";
+export { type MailNote, makeMailSender } from "./sender.ts";
 export { type MailSettings, readMailFrom } from "./settings.ts";

@@ -3,7 +3,7 @@ import type { NamedColumn } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { readTimestamp } from "../std/timestamp.ts";
 
-export const NO_DEFAULT = "none";
+const NO_DEFAULT = "none";
 
 /** The recorded default of a column. */
 export function toDefaultText(column: NamedColumn): string {

@@ -1,5 +1,5 @@
 /** Push: from an app's definition to tables, functions and a migration. The only writer of generated DDL. @module */
-export { type PushDeps, type PushRequest, type PushResult, push } from "./apply.ts";
+export { type PushDeps, type PushResult, push } from "./apply.ts";
 export { PUSH_LIMITS, type PushLimits } from "./begin_push.ts";
 export { checkDefinition, type PushBody } from "./body.ts";
 export type { DeferredStep } from "./deferred.ts";
@@ -9,27 +9,23 @@ export {
   compareJournal,
   type JournalComparison,
   type JournalEntry,
-  type JournalFault,
   type JournalFile,
   journalFileName,
   type ProjectMigration,
 } from "./journal.ts";
 export { readJournal, writeJournal } from "./journal_files.ts";
-export { describePlan } from "./migration.ts";
 export { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
 export { planPush } from "./plan.ts";
 export { makePlanning } from "./planning.ts";
 export {
   findOutdatedTables,
   findUncallableTables,
-  type OutdatedTable,
   refreshFunctions,
 } from "./refresh.ts";
-export { type HistoryPlan, type PlannedMigration, planReplay, replay } from "./replay.ts";
+export { type PlannedMigration, planReplay, replay } from "./replay.ts";
 export { MAX_PLANNED, readReplayBody } from "./replay_body.ts";
 export { MAX_REPLAY_BYTES, replayRoutes } from "./replay_routes.ts";
 export { MAX_BYTES, type PushRouteDeps, pushRoutes, SCHEMA_PATH } from "./routes.ts";
 export { readMigration, readStatus, readTableApps, type Status, type TableApps } from "./status.ts";
-export type { Plan, Step } from "./step.ts";
 export { sweepSets } from "./sweep_sets.ts";
 export { findTableDifferences } from "./table_drift.ts";

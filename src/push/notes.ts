@@ -50,7 +50,7 @@ export function noteAddedDefaults(next: TableDefinition, recorded: TableDefiniti
     );
 }
 
-export function showConstraint({ kind, columns }: Pick<Constraint, "kind" | "columns">): string {
+function showConstraint({ kind, columns }: Pick<Constraint, "kind" | "columns">): string {
   return `${kind === "key" ? "unique" : "index"} (${columns.join(", ")})`;
 }
 

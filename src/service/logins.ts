@@ -126,7 +126,7 @@ export function findServingExcess(found: Login): Finding | undefined {
 }
 
 /** What the pushing login may do beyond pushing. */
-export function findPushingExcess(found: Login): Finding | undefined {
+function findPushingExcess(found: Login): Finding | undefined {
   const member = ["rowhouse_owner", ...SERVING, CONSOLE].find((role) =>
     found.memberOf.includes(role),
   );

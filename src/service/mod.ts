@@ -13,7 +13,6 @@ export {
   IsolationError,
   openService,
   type Service,
-  type ServiceOptions,
 } from "./open.ts";
 export { examinePooler } from "./pooler.ts";
 export { examineConsole, examineLogins } from "./pushing.ts";

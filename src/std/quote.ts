@@ -1,7 +1,7 @@
 /** Makes other people's text safe to show in a message. Never lets a control character reach a terminal. @module */
 
 /** Maximum number of characters of a text that a message repeats. */
-export const QUOTE_MAX_CHARS = 80;
+const QUOTE_MAX_CHARS = 80;
 
 /** Control, format (which reorder or hide text) and separator characters: JSON.stringify escapes only some of them. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;

@@ -49,7 +49,7 @@ export type ConnectionOptions = {
 };
 
 /** How long connecting, signing in and a first answer may take. */
-export const CONNECT_LIMIT_MS = 3000;
+const CONNECT_LIMIT_MS = 3000;
 const GOODBYE_LIMIT_MS = 1000;
 const KEEP_ALIVE_MS = 15_000;
 

@@ -20,7 +20,7 @@ export type StatementEnd = {
 } & ({ rows: unknown[] } | { error: unknown; isTimedOut: boolean; isAsked: boolean });
 
 /** How long a cancelled statement may go on before its caller is answered without it. */
-export const CANCEL_GRACE_MS = 1000;
+const CANCEL_GRACE_MS = 1000;
 
 /** How the statement ended; never rejects. */
 export function runStatement(

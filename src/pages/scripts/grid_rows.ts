@@ -21,7 +21,7 @@ export async function openRows(url: string, options: { focus?: Place; isBack?: b
 }
 
 /** Puts a page's rows where the present ones are; whether it has any. */
-export function showRows(page: Document): boolean {
+function showRows(page: Document): boolean {
   const [present, next] = [document.querySelector(ROWS), page.querySelector(ROWS)];
   if (present === null || next === null) return false;
   present.replaceWith(document.adoptNode(next));
