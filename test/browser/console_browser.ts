@@ -10,10 +10,12 @@ import {
   LOOKS,
   openBrowser,
   openSite,
+  signInToConsole,
   type TestSite,
+  withPage,
 } from "../support/browser.ts";
 import { testDeps } from "../support/deps.ts";
-import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import { makePerson, type Person } from "../support/people.ts";
 
 let site: TestSite;
 let browser: Browser;
@@ -33,46 +35,40 @@ async function go(page: Page, path: string): Promise<void> {
 
 async function signIn(page: Page, path = "/console"): Promise<void> {
   await go(page, path);
-  await page.fill("#email", person.email);
-  await page.fill("#password", PASSWORD);
-  await page.click("button[type=submit]");
-  await page.getByRole("navigation", { name: "Console" }).waitFor();
+  await signInToConsole(page, person.email);
 }
 
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 const follow = (page: Page, name: string) => page.getByRole("link", { name, exact: true }).click();
 
 test("without JavaScript: from an empty database to a first row, with a key issued on screen", async () => {
-  const context = await browser.newContext({ javaScriptEnabled: false });
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on("console", (message) => complaints.push(message.text()));
-  await signIn(page);
-  await follow(page, "Create an app");
-  await page.fill("#slug", "wiki");
-  await page.fill("#origins", `http://wiki.${DOMAIN}`);
-  await press(page, "Create the app");
-  await follow(page, "Issue a key");
-  await page.fill("#name", "web server");
-  await page.check("input[name='scope schema:push']");
-  await press(page, "Issue the key");
-  const key = (await page.textContent("#key")) ?? "";
-  site.service.secrets.add(key);
-  // A program finds no name below localhost.
-  expect(await page.textContent("#snippet-0")).toContain("ROWHOUSE_URL=http://localhost:");
-  await follow(page, "I have stored it");
-  await page.getByRole("cell", { name: "web server", exact: true }).waitFor();
-  const [{ id = "" } = {}] = await listApps(site.service.service);
-  const app = { id, slug: "wiki", key };
-  await site.service.pushSchema(app, defineSchema({ notes: { title: t.string().required() } }));
-  const json = { title: "Milk" };
-  const row = await site.service.call(app, "/v1/data/db/notes", { method: "POST", json });
-  expect(row.status).toBe(201);
-  await follow(page, "Home");
-  expect(await page.getByRole("row", { name: "wiki" }).textContent()).toContain("1");
-  expect(await page.getByText("Three steps").count()).toBe(0);
-  expect(complaints.filter((text) => /Content Security Policy|Refused/i.test(text))).toEqual([]);
-  await context.close();
+  const run = async (page: Page) => {
+    await signIn(page);
+    await follow(page, "Create an app");
+    await page.fill("#slug", "wiki");
+    await page.fill("#origins", `http://wiki.${DOMAIN}`);
+    await press(page, "Create the app");
+    await follow(page, "Issue a key");
+    await page.fill("#name", "web server");
+    await page.check("input[name='scope schema:push']");
+    await press(page, "Issue the key");
+    const key = (await page.textContent("#key")) ?? "";
+    site.service.secrets.add(key);
+    // A program finds no name below localhost.
+    expect(await page.textContent("#snippet-0")).toContain("ROWHOUSE_URL=http://localhost:");
+    await follow(page, "I have stored it");
+    await page.getByRole("cell", { name: "web server", exact: true }).waitFor();
+    const [{ id = "" } = {}] = await listApps(site.service.service);
+    const app = { id, slug: "wiki", key };
+    await site.service.pushSchema(app, defineSchema({ notes: { title: t.string().required() } }));
+    const json = { title: "Milk" };
+    const row = await site.service.call(app, "/v1/data/db/notes", { method: "POST", json });
+    expect(row.status).toBe(201);
+    await follow(page, "Home");
+    expect(await page.getByRole("row", { name: "wiki" }).textContent()).toContain("1");
+    expect(await page.getByText("Three steps").count()).toBe(0);
+  };
+  await withPage(browser, run, { javaScriptEnabled: false });
 });
 
 test("the keyboard alone: past the navigation, to the app, to a key's end", async () => {

@@ -10,9 +10,10 @@ import {
   openAppHost,
   openBrowser,
   openSite,
+  signInToConsole,
   type TestSite,
 } from "../support/browser.ts";
-import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import { makePerson, type Person } from "../support/people.ts";
 
 declare const identity: IdentityClient;
 
@@ -37,10 +38,7 @@ afterAll(async () => {
 
 async function signIn(page: Page, path: string): Promise<void> {
   await page.goto(site.identityUrl + path);
-  await page.fill("#email", chief.email);
-  await page.fill("#password", PASSWORD);
-  await page.click("button[type=submit]");
-  await page.getByRole("navigation", { name: "Console" }).waitFor();
+  await signInToConsole(page, chief.email);
 }
 
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();

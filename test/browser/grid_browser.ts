@@ -2,8 +2,15 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, CDPSession, Locator, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { findAxeViolations, openBrowser, openSite, type TestSite } from "../support/browser.ts";
-import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import {
+  findAxeViolations,
+  openBrowser,
+  openSite,
+  signInToConsole,
+  type TestSite,
+  withPage,
+} from "../support/browser.ts";
+import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
 
 const SCHEMA = defineSchema({
@@ -39,7 +46,7 @@ async function addRows(titles: readonly string[]): Promise<void> {
   expect(answer.status).toBe(201);
 }
 
-/** The page of rows of a fresh app, in a fresh browser; what its policy refuses or its scripts throw fails the test. */
+/** The page of rows of a fresh app, in a fresh browser. */
 async function openGrid(
   titles: readonly string[],
   run: (page: Page) => Promise<void>,
@@ -47,22 +54,15 @@ async function openGrid(
 ): Promise<void> {
   app = await site.service.makeApp(SCHEMA);
   await addRows(titles);
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on("pageerror", (error) => complaints.push(error.stack ?? error.message));
-  page.on("console", (message) => {
-    if (/Content Security Policy|Refused to|trusted/i.test(message.text()))
-      complaints.push(message.text());
-  });
-  await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos`);
-  await page.fill("#email", person.email);
-  await page.fill("#password", PASSWORD);
-  await page.click("button[type=submit]");
-  await page.locator(options.javaScriptEnabled === false ? "table" : "table[role=grid]").waitFor();
-  await run(page);
-  expect(complaints).toEqual([]);
-  await context.close();
+  const signInFirst = async (page: Page) => {
+    await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos`);
+    await signInToConsole(page, person.email);
+    await page
+      .locator(options.javaScriptEnabled === false ? "table" : "table[role=grid]")
+      .waitFor();
+    await run(page);
+  };
+  await withPage(browser, signInFirst, options);
 }
 
 async function keys(page: Page, ...chords: string[]): Promise<void> {

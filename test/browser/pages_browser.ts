@@ -9,6 +9,7 @@ import {
   openBrowser,
   openSite,
   type TestSite,
+  withPage,
 } from "../support/browser.ts";
 import { testDeps } from "../support/deps.ts";
 import { makePerson, PASSWORD, type Person } from "../support/people.ts";
@@ -143,19 +144,16 @@ for (const colorScheme of ["light", "dark"] as const) {
 }
 
 test("the pages work without JavaScript, and their policy is never broken", async () => {
-  const context = await browser.newContext({ javaScriptEnabled: false });
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on("console", (message) => complaints.push(message.text()));
-  await go(page, authorize());
-  await submit(page, PASSWORD);
-  await page.waitForURL(`${wiki.url}/`);
-  await go(page, "/login");
-  await page.getByText("Hello, Ada Lovelace").waitFor();
-  await page.getByRole("button", { name: "Sign out everywhere" }).click();
-  await page.getByRole("heading", { name: "Sign in" }).waitFor();
-  expect(complaints.filter((text) => /Content Security Policy|Refused/i.test(text))).toEqual([]);
-  await context.close();
+  const run = async (page: Page) => {
+    await go(page, authorize());
+    await submit(page, PASSWORD);
+    await page.waitForURL(`${wiki.url}/`);
+    await go(page, "/login");
+    await page.getByText("Hello, Ada Lovelace").waitFor();
+    await page.getByRole("button", { name: "Sign out everywhere" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  };
+  await withPage(browser, run, { javaScriptEnabled: false });
 });
 
 test("without JavaScript: another password, and the end of a session elsewhere", async () => {

@@ -7,9 +7,10 @@ import {
   LOOKS,
   openBrowser,
   openSite,
+  signInToConsole,
   type TestSite,
 } from "../support/browser.ts";
-import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
 
 const SCHEMA = defineSchema({
@@ -54,10 +55,7 @@ async function addRow(json: object): Promise<string> {
 
 async function signIn(page: Page): Promise<void> {
   await page.goto(rows);
-  await page.fill("#email", person.email);
-  await page.fill("#password", PASSWORD);
-  await page.click("button[type=submit]");
-  await page.getByRole("heading", { name: "todos" }).waitFor();
+  await signInToConsole(page, person.email);
 }
 
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();

@@ -2,9 +2,16 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { issueKey } from "../../src/accounts/mod.ts";
-import { findAxeViolations, openBrowser, openSite, type TestSite } from "../support/browser.ts";
+import {
+  findAxeViolations,
+  openBrowser,
+  openSite,
+  signInToConsole,
+  type TestSite,
+  withPage,
+} from "../support/browser.ts";
 import { testDeps } from "../support/deps.ts";
-import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
 
 let site: TestSite;
@@ -21,46 +28,26 @@ afterAll(async () => {
   await site.close();
 });
 
-/** A page of a fresh browser; what its policy refuses and what its scripts throw fails the test. */
-async function open(
-  path: string,
-  run: (page: Page, context: BrowserContext) => Promise<void>,
-  options: BrowserContextOptions = {},
-): Promise<void> {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("console", (message) => {
-    if (/Content Security Policy|Refused|trusted/i.test(message.text()))
-      complaints.push(message.text());
-  });
-  await page.goto(site.identityUrl + path);
-  await run(page, context);
-  expect(complaints).toEqual([]);
-  await context.close();
+type Run = (page: Page, context: BrowserContext) => Promise<void>;
+
+async function open(path: string, run: Run, options: BrowserContextOptions = {}): Promise<void> {
+  const goThere = async (page: Page) => {
+    await page.goto(site.identityUrl + path);
+    await run(page, page.context());
+  };
+  await withPage(browser, goThere, options);
 }
 
 async function openConsole(
   path: string,
-  run: (page: Page, context: BrowserContext) => Promise<void>,
+  run: Run,
   options: BrowserContextOptions = {},
 ): Promise<void> {
-  await open(
-    path,
-    async (page, context) => {
-      await signIn(page);
-      await run(page, context);
-    },
-    options,
-  );
-}
-
-async function signIn(page: Page): Promise<void> {
-  await page.fill("#email", person.email);
-  await page.fill("#password", PASSWORD);
-  await page.click("button[type=submit]");
-  await page.getByRole("navigation", { name: "Console" }).waitFor();
+  const signInFirst: Run = async (page, context) => {
+    await signInToConsole(page, person.email);
+    await run(page, context);
+  };
+  await open(path, signInFirst, options);
 }
 
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
@@ -168,7 +155,8 @@ test("times are the reader's own, with UTC on hover, and stay true", async () =>
 test("what cannot be undone waits for the name", async () => {
   await openConsole(path("/delete"), async (page) => {
     const button = page.getByRole("button", { name: "Delete for good" });
-    expect(await button.isDisabled()).toBe(true);
+    // The script disables it, once it is there.
+    await button.and(page.locator(":disabled")).waitFor();
     await page.fill("#typed_name", `${app.slug}x`);
     expect(await button.isDisabled()).toBe(true);
     await page.fill("#typed_name", app.slug);

@@ -1,9 +1,10 @@
 /** The Console's pages of pushes: the history, and one push with its statements and what it changed. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { rowsOf, textOf } from "../support/page_text.ts";
 import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
 import { freshName, postSchema, readMigrations } from "../support/push.ts";
-import { type Answer, openTestService, type TestService } from "../support/service.ts";
+import { openTestService, type TestService } from "../support/service.ts";
 
 let service: TestService;
 let jar: Jar;
@@ -14,13 +15,6 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const show = (path: string) => visit(service, jar, path);
-const textOf = ({ text }: Pick<Answer, "text">) =>
-  text
-    .replace(/<[^>]+>/g, " ")
-    .replace(/\s+/g, " ")
-    .replaceAll("&quot;", '"');
-const rowsOf = ({ text }: Answer) =>
-  [...text.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) => textOf({ text: row }).trim());
 
 test("the history is newest first, says what each push did, and is paged", async () => {
   const [one, two] = [freshName(), freshName()];

@@ -4,6 +4,7 @@ import { listAudit } from "../../src/accounts/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLocked } from "../support/held_lock.ts";
+import { rowsOf, textOf } from "../support/page_text.ts";
 import {
   type Jar,
   makePerson,
@@ -14,19 +15,14 @@ import {
   visit,
 } from "../support/people.ts";
 import { freshName } from "../support/push.ts";
-import {
-  type Answer,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 
 let service: TestService;
 let admin: Person;
 let jar: Jar;
 let name: string;
 beforeAll(async () => {
-  service = await openTestService();
+  service = await openTestService({ service: UNGUARDED });
   admin = await makePerson(service, { consoleRole: "admin" });
 });
 afterAll(() => service.close());
@@ -37,16 +33,6 @@ beforeEach(async () => {
 
 const write = (text: string) => service.service.admin.message(`${text}; select 1`);
 const show = (path: string) => visit(service, jar, path);
-const textOf = ({ text }: Answer) =>
-  text
-    .replace(/<[^>]+>/g, " ")
-    .replace(/\s+/g, " ")
-    .replaceAll("&quot;", '"');
-const rowsOf = ({ text }: Answer) =>
-  [...text.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
-    textOf({ text: row } as Answer).trim(),
-  );
-
 const submit = (path: string, typed: Record<string, string>) =>
   submitForm(service, jar, { path, typed });
 

@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { showUser } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { listEvents } from "../support/audit_events.ts";
 import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
 import { passProvider, startProvider, type TestProvider } from "../support/provider.ts";
-import { invite, listEvents, signInWith } from "../support/provider_people.ts";
+import { invite, signInWith } from "../support/provider_people.ts";
 import { type Answer, openTestService, type TestService } from "../support/service.ts";
 
 const PAGE = "/account/linked";

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { setDisabled } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { listEvents } from "../support/audit_events.ts";
 import { type Jar, makePerson, sharedCookie, visit } from "../support/people.ts";
 import { startProvider, type TestProvider } from "../support/provider.ts";
-import { invite, listEvents, signInWith } from "../support/provider_people.ts";
+import { invite, signInWith } from "../support/provider_people.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 let ours: TestProvider;
@@ -92,7 +93,7 @@ test("the invitation's own link ends when the provider has taken its place", asy
 type Refused = { name: string; account: (email: string) => Record<string, unknown> };
 
 describe("nobody is linked by an address", () => {
-  test.each<Refused & { person?: "password" | "linked" | "disabled" }>([
+  test.each<Refused & { person?: "password" | "linked" | "disabled" | "expired" }>([
     { name: "that is not verified", account: (email) => ({ email, email_verified: false }) },
     { name: "of which nothing is said", account: (email) => ({ email }) },
     { name: "that a text calls verified", account: (email) => ({ email, email_verified: "true" }) },

@@ -1,7 +1,9 @@
 /** Debian's Chromium under playwright-core, and the hosts that a browser meets: gateway, pages, two apps. @module */
+import { expect } from "bun:test";
 import axe from "axe-core";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import type { IdentitySettings } from "../../src/identity/mod.ts";
+import { PASSWORD } from "./people.ts";
 import { openTestService, type TestApp, type TestService } from "./service.ts";
 
 /** Resolves to loopback in Chromium, and is trusted with Secure cookies over plain http. */
@@ -25,6 +27,30 @@ export async function openBrowser(): Promise<Browser> {
   return await chromium.launch({ executablePath, args: FLAGS });
 }
 
+/** What browsers say where a page's policy refuses something. */
+const REFUSED = /Content Security Policy|permissions policy|Refused to|trusted/i;
+
+/**
+ * Runs on a page of a fresh browser; what the page's policy refuses and what its scripts throw fails the test, as does
+ * whatever `run` adds to the faults.
+ */
+export async function withPage(
+  browser: Browser,
+  run: (page: Page, faults: string[]) => Promise<void>,
+  options: BrowserContextOptions = {},
+): Promise<void> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(error.stack ?? error.message));
+  page.on("console", (message) => {
+    if (REFUSED.test(message.text())) faults.push(message.text());
+  });
+  await run(page, faults);
+  expect(faults).toEqual([]);
+  await context.close();
+}
+
 /** Each theme on a phone and on a desktop. */
 export const LOOKS = [
   { colorScheme: "light", width: 1280 },
@@ -43,6 +69,14 @@ export async function findAxeViolations(page: Page): Promise<{ id: string; nodes
     const result = await runner.run(document, { resultTypes: ["violations"] });
     return result.violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }));
   });
+}
+
+/** Fills the sign-in to which a page of the Console has led, and waits until that page is there. */
+export async function signInToConsole(page: Page, email: string): Promise<void> {
+  await page.fill("#email", email);
+  await page.fill("#password", PASSWORD);
+  await page.click("button[type=submit]");
+  await page.getByRole("navigation", { name: "Console" }).waitFor();
 }
 
 export type TestSite = {

@@ -1,6 +1,5 @@
 /** People who sign in with a provider: invited without a password, and through the provider's own pages. @module */
 import { createUser, grantRole } from "../../src/accounts/mod.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { testDeps } from "./deps.ts";
 import { type Jar, type Person, visit } from "./people.ts";
 import { passProvider } from "./provider.ts";
@@ -44,15 +43,4 @@ export async function signInWith(
   options: { login: string; path?: string },
 ): Promise<Answer> {
   return await visit(service, jar, await comeBack(service, jar, options));
-}
-
-/** What the audit log has about a person, the oldest first. */
-export async function listEvents(service: TestService, userId: string): Promise<string[]> {
-  const rows = await service.service.admin.query<{ event: string }>(
-    `select concat_ws(' ', action, details ->> 'provider', details ->> 'reason') as event
-    from rowhouse.audit where user_id = $1 order by id`,
-    [userId],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return rows.map(({ event }) => event);
 }

@@ -1,0 +1,17 @@
+/** What the audit log has about a person. @module */
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { TestService } from "./service.ts";
+
+/** The oldest first, each with the words that say how and why. */
+export async function listEvents(
+  { service }: Pick<TestService, "service">,
+  userId: string,
+): Promise<string[]> {
+  const rows = await service.admin.query<{ event: string }>(
+    `select concat_ws(' ', action, details ->> 'provider', details ->> 'method', details ->> 'reason') as event
+    from rowhouse.audit where user_id = $1 order by id`,
+    [userId],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return rows.map(({ event }) => event);
+}
