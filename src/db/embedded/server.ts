@@ -1,0 +1,100 @@
+/** The server of an embedded PostgreSQL: started on a free port, and found again where its supervisor was killed. @module */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import type { Installation } from "./data.ts";
+import type { Binaries } from "./folder.ts";
+import { collect } from "./output.ts";
+import { StartError } from "./start_error.ts";
+
+const ATTEMPTS = 5;
+
+export type ServerOptions = Installation & { settings: readonly string[] };
+
+/** Starts the server on a free port; retries, because another process may take the port first. */
+export async function start(
+  binaries: Binaries,
+  options: ServerOptions,
+): Promise<{ server: ChildProcess; port: number }> {
+  for (let attempt = 1; ; attempt++) {
+    const port = await findFreePort();
+    const { server, output } = launch(binaries, { ...options, port });
+    if (await isReady(server, output)) return { server, port };
+    if (attempt === ATTEMPTS) throw new StartError(output());
+  }
+}
+
+/** Starts the server again at the same port. */
+export async function startOn(
+  binaries: Binaries,
+  options: ServerOptions & { port: number },
+): Promise<ChildProcess> {
+  const { server, output } = launch(binaries, options);
+  if (!(await isReady(server, output))) throw new StartError(output());
+  return server;
+}
+
+function launch(
+  { postgres }: Binaries,
+  { dataDir, account, durable, settings, port }: ServerOptions & { port: number },
+): { server: ChildProcess; output: () => string } {
+  const durability = durable ? [] : ["fsync=off", "synchronous_commit=off", "full_page_writes=off"];
+  const all = [
+    "listen_addresses=127.0.0.1",
+    "unix_socket_directories=",
+    ...durability,
+    ...settings,
+  ];
+  const flags = ["-D", dataDir, "-p", String(port), ...all.flatMap((setting) => ["-c", setting])];
+  const server = spawn(postgres, flags, { ...account, cwd: dataDir });
+  return { server, output: collect(server) };
+}
+
+async function isReady(server: ChildProcess, output: () => string): Promise<boolean> {
+  while (server.exitCode === null && server.signalCode === null) {
+    if (output().includes("ready to accept connections")) return true;
+    await Bun.sleep(10);
+  }
+  return false;
+}
+
+/** A free port below the range of ephemeral ports. */
+async function findFreePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const probe = createServer().listen(port, "127.0.0.1");
+    const isFree = await Promise.race([
+      once(probe, "listening").then(() => true),
+      once(probe, "error").then(() => false),
+    ]);
+    probe.close();
+    if (isFree) return port;
+  }
+}
+
+/** A server whose supervisor was killed too is stopped before its data is opened again. */
+export async function stopLeftover(dataDir: string): Promise<void> {
+  const file = join(dataDir, "postmaster.pid");
+  if (!existsSync(file)) return;
+  const pid = Number(readFileSync(file, "utf8").split("\n")[0]);
+  if (isServerOf(pid, dataDir)) process.kill(pid, "SIGINT");
+  for (let waited = 0; isServerOf(pid, dataDir) && waited < 100; waited++) await Bun.sleep(100);
+}
+
+/** Whether a process is the server of this very folder: its pid may have been reused since. */
+function isServerOf(pid: number, dataDir: string): boolean {
+  const words = readCommandLine(pid);
+  return words.includes("postgres") && words.includes(dataDir);
+}
+
+function readCommandLine(pid: number): string {
+  try {
+    if (process.platform === "linux")
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+    return execFileSync("ps", ["-o", "args=", "-p", String(pid)], { encoding: "utf8" });
+  } catch {
+    return ""; // no such process
+  }
+}
