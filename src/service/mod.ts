@@ -1,12 +1,7 @@
 /** A running service: pools, isolation guard, metrics and the rooms of its role put together; and its examination. @module */
 export { examineCookieDomain, judgeProxies } from "./callers.ts";
-export {
-  examine,
-  examineAdmin,
-  judgeDriver,
-  judgeSecrets,
-  judgeSettings,
-} from "./doctor.ts";
+export { judgeDriver, judgeSecrets, judgeSettings } from "./configuration.ts";
+export { examine, examineAdmin } from "./doctor.ts";
 export type { Finding } from "./finding.ts";
 export {
   ADMIN_CONNECTIONS,

@@ -1,14 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  judgeClock,
-  judgeDriver,
-  judgeMigrations,
-  judgeParameterLog,
-  judgeSecrets,
-  judgeTemp,
-  judgeVersion,
-  type Session,
-} from "../../src/service/doctor.ts";
+import { judgeDriver, judgeSecrets } from "../../src/service/configuration.ts";
 import type { Finding } from "../../src/service/finding.ts";
 import { judgeIdentitySecrets } from "../../src/service/identity_values.ts";
 import {
@@ -18,6 +9,14 @@ import {
   type Login,
 } from "../../src/service/logins.ts";
 import { judgeMails } from "../../src/service/mail_state.ts";
+import { judgeMigrations } from "../../src/service/schema_state.ts";
+import {
+  judgeClock,
+  judgeParameterLog,
+  judgeTemp,
+  judgeVersion,
+  type Session,
+} from "../../src/service/session.ts";
 import {
   LOGIN,
   makeDatabase,

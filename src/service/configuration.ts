@@ -1,0 +1,37 @@
+/** What the doctor says of a process before it reaches a database: settings, secrets, driver. Pure. @module */
+import type { Audience } from "../gateway/mod.ts";
+import type { Finding } from "./finding.ts";
+
+/** Each fault names its variable and what is expected, never the value. */
+export function judgeSettings(faults: readonly string[]): Finding[] {
+  const about = "settings";
+  if (faults.length === 0) return [{ about, level: "ok", says: "are valid" }];
+  const remedy = "correct it where the process is started: .env.example lists every setting";
+  return faults.map((says) => ({ about, level: "fail", says, remedy }));
+}
+
+/** What a gateway shares with each service: if both know a secret, each can pose as the gateway to the other. */
+export function judgeSecrets(secrets: Readonly<Record<Audience, readonly string[]>>): Finding {
+  const about = "secrets";
+  if (!secrets.data.some((one) => secrets.identity.includes(one)))
+    return { about, level: "ok", says: "of data and identity differ" };
+  return {
+    about,
+    level: "warn",
+    says: "are the same for data and identity: whoever has one of these services can sign requests to the other",
+    remedy:
+      "set INTERNAL_HMAC_SECRET_DATA and INTERNAL_HMAC_SECRET_IDENTITY, and each as INTERNAL_HMAC_SECRET of its service",
+  };
+}
+
+export function judgeDriver(isPatched: boolean): Finding {
+  const about = "driver";
+  if (isPatched) return { about, level: "ok", says: "is patched" };
+  return {
+    about,
+    level: "warn",
+    says: "is not patched: a write that an orderly shutdown of the database cuts off is reported as unknown instead of being tried again",
+    remedy:
+      'copy node_modules/rowhouse/patches/postgres@3.4.9.patch to patches/, add "patchedDependencies": { "postgres@3.4.9": "patches/postgres@3.4.9.patch" } to package.json, then run bun install',
+  };
+}

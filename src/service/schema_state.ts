@@ -1,0 +1,64 @@
+/** What the doctor says of what is in the database: migrations, generated functions, isolation, nodes. @module */
+import { type Database, type MigrationState, OTHER_BASELINE } from "../db/mod.ts";
+import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
+import type { Finding } from "./finding.ts";
+
+export function judgeMigrations({ missing, isOtherBaseline }: MigrationState): Finding {
+  const about = "migrations";
+  if (isOtherBaseline) {
+    const { says, remedy } = OTHER_BASELINE;
+    return { about, level: "fail", says: `the database ${says}`, remedy };
+  }
+  if (missing.length === 0) return { about, level: "ok", says: "are all applied" };
+  return {
+    about,
+    level: "fail",
+    says: `${missing.length} missing`,
+    remedy: "run rowhouse migrate",
+  };
+}
+
+/** Whether every table's functions are those of this release. */
+export async function examineFunctions(admin: Database): Promise<Finding> {
+  const [outdated, uncallable] = [
+    await findOutdatedTables(admin),
+    await findUncallableTables(admin),
+  ];
+  return judgeFunctions(outdated.length, uncallable.length);
+}
+
+/** How many tables have functions from another release, and how many of those this release cannot call. */
+function judgeFunctions(outdated: number, uncallable: number): Finding {
+  const about = "functions";
+  if (outdated === 0) return { about, level: "ok", says: "of all tables are from this release" };
+  const tables = `${outdated} ${outdated === 1 ? "table" : "tables"}`;
+  return {
+    about,
+    level: uncallable > 0 ? "fail" : "warn",
+    says: `of ${tables} are from another release${uncallable > 0 ? ": it cannot serve their rows" : ""}`,
+    remedy: "run rowhouse migrate",
+  };
+}
+
+/** A finding for each fault that the look at the isolation has found. */
+export function judgeIsolation(faults: readonly string[]): Finding[] {
+  const about = "isolation";
+  if (faults.length === 0)
+    return [{ about, level: "ok", says: "holds: row security, policies, owners, grants, roles" }];
+  return faults.map((says) => ({
+    about,
+    level: "fail",
+    says,
+    remedy: "restore what the finding names: until then the service refuses to serve",
+  }));
+}
+
+/** Of a distributed database: apps elsewhere are served. */
+export function judgeNodes(away: readonly string[]): Finding[] {
+  return away.map((node) => ({
+    about: "nodes",
+    level: "warn",
+    says: `${node} does not answer: requests of the apps on it fail, and so does every push`,
+    remedy: `start PostgreSQL on ${node}, then run rowhouse doctor again: nothing is known of its isolation until then`,
+  }));
+}

@@ -1,0 +1,102 @@
+/** What a session of the serving login shows of the server, the database and the clock. @module */
+import {
+  type Database,
+  isSupportedVersion,
+  MAJOR_VERSION,
+  MIN_POSTGRES_VERSION,
+  quoteName,
+  SERVICE_QUEUE,
+} from "../db/mod.ts";
+import type { Finding } from "./finding.ts";
+
+/** What is known about the serving login's session. */
+export type Session = {
+  version: number;
+  login: string;
+  database: string;
+  /** Whether everybody may create temporary tables in this database. */
+  publicTemp: boolean;
+  /** Whether the server writes the values of statements' parameters into its log: rows, and proofs of keys. */
+  logsParameters: boolean;
+  epochMs: number;
+};
+
+const MAX_SKEW_MS = 1000;
+
+/** One statement of the serving login. */
+export async function readSession(db: Database): Promise<Session> {
+  const [row] = await db.query<{ session: string }>(
+    `select pg_catalog.json_build_object(
+      'version', ${MAJOR_VERSION},
+      'login', current_user, 'database', current_database(),
+      'publicTemp', (select datacl is null or exists (select from pg_catalog.aclexplode(datacl)
+          where grantee = 0 and privilege_type = 'TEMPORARY')
+        from pg_catalog.pg_database where datname = current_database()),
+      'logsParameters', (select pg_catalog.bool_or(name = 'log_parameter_max_length_on_error') or (
+          pg_catalog.bool_or(name = 'log_parameter_max_length')
+          and pg_catalog.bool_or(name like 'log_min_duration%' or name = 'log_statement'))
+        from pg_catalog.pg_settings where case name
+          when 'log_parameter_max_length' then setting <> '0'
+          when 'log_parameter_max_length_on_error' then setting <> '0'
+          when 'log_min_duration_statement' then setting <> '-1'
+          when 'log_min_duration_sample' then setting <> '-1'
+          when 'log_statement' then setting not in ('none', 'ddl') else false end) is true,
+      'epochMs', extract(epoch from pg_catalog.clock_timestamp()) * 1000)::text as session`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return JSON.parse(row?.session ?? "null") as Session;
+}
+
+/** What the session shows, the server's version aside. */
+export function judgeSession(session: Session, nowMs: number): Finding[] {
+  return [judgeTemp(session), judgeParameterLog(session), judgeClock(session, nowMs)];
+}
+
+export function judgeVersion({ version }: Session): Finding {
+  const says = `PostgreSQL ${version}`;
+  if (isSupportedVersion(version)) return { about: "version", level: "ok", says };
+  return {
+    about: "version",
+    level: "fail",
+    says,
+    remedy: `upgrade to ${MIN_POSTGRES_VERSION} or newer`,
+  };
+}
+
+/** A careless function would find a hostile type in a temporary schema first. */
+export function judgeTemp({ publicTemp, database }: Session): Finding {
+  const about = "temporary tables";
+  if (!publicTemp) return { about, level: "ok", says: "cannot be created by everybody" };
+  return {
+    about,
+    level: "warn",
+    says: "every login can create them in this database, as after a restore without --create",
+    remedy: `revoke temporary on database ${quoteName(database)} from public`,
+  };
+}
+
+/** A log of slow statements contains their parameters, unless PostgreSQL is told to leave them out. */
+export function judgeParameterLog({ logsParameters }: Session): Finding {
+  const about = "parameters";
+  if (!logsParameters) return { about, level: "ok", says: "are not written to the database's log" };
+  return {
+    about,
+    level: "warn",
+    says: "of statements are written to the database's log: values of rows, and proofs of keys",
+    remedy: "set log_parameter_max_length = 0 and log_parameter_max_length_on_error = 0",
+  };
+}
+
+export function judgeClock({ epochMs }: Session, nowMs: number): Finding {
+  const skewMs = Math.round(Math.abs(epochMs - nowMs));
+  const about = "clock";
+  if (skewMs <= MAX_SKEW_MS) return { about, level: "ok", says: "agrees with the database's" };
+  return {
+    about,
+    level: "warn",
+    says: `differs from the database's by ${skewMs} ms`,
+    remedy:
+      "synchronise both machines with a time server: signatures and sessions are checked by the clock",
+  };
+}
