@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isNamed } from "../db/mod.ts";
 import type { Kind, TableDefinition } from "../dsl/mod.ts";
 
 const MAX_BYTES = 63;
@@ -82,11 +83,13 @@ export function referencesOf(table: TableDefinition): Constraint[] {
   return toConstraints(table, lists, "fkey");
 }
 
-/** The constraint or index of this table with this name. */
+/** The constraint or index of this table with this name, which a shard may have shortened. */
 export function findConstraint(table: RecordedDefinition, name: string): Constraint | undefined {
-  return [...keysOf(table), ...indexesOf(table), ...referencesOf(table)].find(
-    (one) => one.name === name,
-  );
+  const all = [...keysOf(table), ...indexesOf(table), ...referencesOf(table)];
+  const exact = all.find((one) => one.name === name);
+  if (exact !== undefined) return exact;
+  const [shortened, other] = all.filter((one) => isNamed(one.name, name));
+  return other === undefined ? shortened : undefined;
 }
 
 function toConstraints(

@@ -1,6 +1,9 @@
 /** The edge to the database: the pool, what errors mean, the service's own migrations. The only importer of "postgres". @module */
 
 export { ALL_APPS } from "./all_apps.ts";
+export { findAwayNode } from "./citus/away_node.ts";
+export { makeNodeMap, type NodeMap } from "./citus/nodes.ts";
+export { isNamed } from "./citus/shard_names.ts";
 export { startCluster } from "./embedded/mod.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
 export {

@@ -6,6 +6,8 @@
  */
 import { Problem, type ProblemCode } from "../problem.ts";
 import { errorCode, isConnectFailure } from "../std/error_code.ts";
+import { isUnconnected } from "./citus/away_node.ts";
+import { readShardNames, type ShardNames } from "./citus/shard_names.ts";
 import { SIGNAL_START } from "./signals.ts";
 
 /** A rule of the tables that a statement broke, with what is needed to name the field at fault. */
@@ -89,6 +91,14 @@ const SESSION_ENDED = "57P01";
 /** With one of these, a write that was under way may have been committed: a crash, or a pooler that lost its server. */
 const UNTOLD = ["08", "40003", "57P02"];
 
+/**
+ * Citus had a call where the app no longer was, on a node that had just given it away: the call tried to go on from there
+ * as the tenant, which no node lets in, so it cannot have done anything.
+ */
+const MISROUTED = /^connection to the remote node rowhouse_tenant@/;
+
+const UNPLANNED = /^could not create distributed plan/;
+
 /** The driver's own codes for a lost connection. */
 const CUT = new Set([
   "CONNECTION_CLOSED",
@@ -103,19 +113,35 @@ const CUT = new Set([
 export type Failure = {
   error: unknown;
   retry: "safe" | "unsafe";
+  /** Whether it was for another node of a cluster: its cancellation here may come too late there. */
+  isHandedOver: boolean;
   isTimedOut: boolean;
   isAsked: boolean;
   isEarly: boolean;
 };
 
+/** Whether a call was on its way to a node that had just given its app away: it is for another node now. */
+export function isMisrouted(error: unknown): boolean {
+  return error instanceof Error && errorCode(error) === "08006" && MISROUTED.test(error.message);
+}
+
+/**
+ * Whether a call had begun before the database was distributed: it waited for that, and went on as for tables that are not.
+ * Nothing was done, because nothing was planned.
+ */
+export function isOutdated(error: unknown): boolean {
+  return error instanceof Error && errorCode(error) === "0A000" && UNPLANNED.test(error.message);
+}
+
 /** Whether a failed statement certainly did nothing and may succeed if it is sent again. */
 export function isWorthAnother(failure: Failure, attempt: number): boolean {
-  const code = errorCode(failure.error) ?? "";
+  const { error } = failure;
+  const code = errorCode(error) ?? "";
   if (LOST_RACES.has(code)) return true;
   if (failure.isAsked) return false;
   // A cancellation that we did not ask for was meant for another statement on a pooler's connection.
   if (code === CANCELLED) return failure.isEarly && attempt === 1;
-  if (code === SESSION_ENDED) return true;
+  if (code === SESSION_ENDED || isMisrouted(error) || isOutdated(error)) return true;
   return failure.retry === "safe" && (CUT.has(code) || code.startsWith("08"));
 }
 
@@ -127,17 +153,20 @@ export function toConnectError(error: unknown): Problem {
 /** The error to throw for a failed statement. */
 export function toDatabaseError(
   error: unknown,
-  call: Pick<Failure, "retry" | "isTimedOut">,
+  call: Pick<Failure, "retry" | "isTimedOut" | "isHandedOver">,
 ): Error {
   const code = errorCode(error) ?? "";
-  // Without an answer even to the cancellation, nobody knows whether the write happens after all.
-  if (error instanceof SilenceError && call.retry === "unsafe") return unknownOutcome(error);
+  // Without an answer even to the cancellation, nobody knows whether the write happens after all; nor where only the
+  // coordinator has answered: a node that hangs goes on with what has reached it.
+  if (call.retry === "unsafe" && call.isTimedOut)
+    if (error instanceof SilenceError || (code === CANCELLED && call.isHandedOver))
+      return unknownOutcome(error);
   if (call.isTimedOut && (code === CANCELLED || error instanceof SilenceError))
     return new Problem("timeout", { cause: error });
   if (code.startsWith(SIGNAL_START)) return new SignalError(code, readField(error, "detail"));
   const kind = VIOLATIONS[code];
   if (kind !== undefined) return new ViolationError(toViolation(kind, error), code);
-  if (isConnectFailure(error)) return away(error);
+  if (isConnectFailure(error) || isMisrouted(error) || isUnconnected(error)) return away(error);
   if (CUT.has(code)) return call.retry === "safe" ? away(error) : unknownOutcome(error);
   if (call.retry === "unsafe" && UNTOLD.some((start) => code.startsWith(start)))
     return unknownOutcome(error);
@@ -162,12 +191,21 @@ function unknownOutcome(cause: unknown): Problem {
 }
 
 function toViolation(kind: Violation["kind"], error: unknown): Violation {
-  const constraint = readField(error, "constraint_name");
-  const table = readField(error, "table_name");
+  const { constraint, table, column } = readNames(kind, error);
   const hint = readField(error, "hint");
   // A function that creates several rows says it so; PostgreSQL's own hints are sentences.
   const row = hint !== undefined && /^\d+$/.test(hint) ? Number(hint) : undefined;
-  return { kind, constraint, table, column: readField(error, "column_name"), row };
+  return { kind, constraint, table, column, row };
+}
+
+function readNames(kind: Violation["kind"], error: unknown): ShardNames {
+  const constraint = readField(error, "constraint_name");
+  const table = readField(error, "table_name");
+  const column = readField(error, "column_name");
+  const message = readField(error, "message");
+  if (kind === "value" || message === undefined || (constraint ?? column) !== undefined)
+    return { constraint, table, column };
+  return readShardNames(kind, message);
 }
 
 function readField(error: unknown, name: string): string | undefined {

@@ -15,6 +15,21 @@ describe("makeFairQueue()", () => {
     expect([started.length, fairQueue.mayStart("b")]).toEqual([3, true]);
   });
 
+  test("leaves connections to the queues of other nodes, and to those of none", () => {
+    const nodeOf = (queue: string) => ({ a: "one", b: "one", c: "two" })[queue];
+    const fairQueue = makeFairQueue<string>({ ...LIMITS, connections: 8, nodeOf });
+    const started = ["a", "b", "a", "b", "a", "b", "c", "service"].filter((queue) => {
+      const may = fairQueue.mayStart(queue);
+      if (may) fairQueue.start(queue);
+      return may;
+    });
+    expect(started).toEqual(["a", "b", "a", "b", "a", "c", "service"]);
+    for (const queue of ["b", "c"]) fairQueue.join(queue, `${queue} waits`);
+    expect([fairQueue.next(), fairQueue.next()]).toEqual(["c waits", undefined]);
+    fairQueue.finish("a");
+    expect(fairQueue.next()).toBe("b waits");
+  });
+
   test("gives a queue all of a small pool", () => {
     const fairQueue = makeFairQueue<string>({ ...LIMITS, connections: 2 });
     fairQueue.start("a");

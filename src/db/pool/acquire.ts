@@ -8,6 +8,7 @@ import { Problem } from "../../problem.ts";
 import type { Connection } from "./connection.ts";
 import { type ConnectionsOptions, makeConnections, RECONNECT_DELAY_MS } from "./connections.ts";
 import { makeFairQueue, type Refusal } from "./fair_queue.ts";
+import type { Nodes } from "./nodes.ts";
 import { makeSharedConnections } from "./shared_connections.ts";
 import type { Caller } from "./statement.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
@@ -17,6 +18,8 @@ export type AcquirerOptions = ConnectionsOptions & {
   share?: number | undefined;
   /** How many callers use one connection at once; more than one only if statements may be pipelined on it. Default: 1. */
   callersPerConnection?: number;
+  /** Where the database is distributed: callers for a node that is silent are refused. */
+  nodes?: Nodes | undefined;
   /** How many milliseconds a caller waits for a connection. */
   acquireMs: number;
   ticker: Ticker;
@@ -53,6 +56,7 @@ export function makeAcquirer(options: AcquirerOptions): Acquirer {
   const fairQueue = makeFairQueue<Waiter>({
     connections: connections * callersPerConnection,
     share,
+    nodeOf: options.nodes?.find,
     perQueue: MAX_WAITING_PER_QUEUE,
     total: MAX_WAITING,
   });
@@ -85,8 +89,12 @@ export function makeAcquirer(options: AcquirerOptions): Acquirer {
       : makeSharedConnections({ ...options, callersPerConnection }, events);
 
   /** Why nobody can be served right now, if that is known. */
-  const findRefusal = (): Error | undefined => {
+  const findRefusal = (queue: string): Error | undefined => {
     if (isClosed) return closed();
+    if (options.nodes?.isSilent(queue) === true) {
+      shed.away++;
+      return new Problem("unavailable", { retryAfterS: 1 });
+    }
     const failure = pool.failure();
     if (failure === undefined) return undefined;
     if (performance.now() - failure.at >= RECONNECT_DELAY_MS) return undefined;
@@ -138,12 +146,13 @@ export function makeAcquirer(options: AcquirerOptions): Acquirer {
 
   return {
     acquire: (queue, caller) => {
-      const connection = !isClosed && fairQueue.mayStart(queue) ? pool.take() : undefined;
+      const isOpen = !isClosed && options.nodes?.isSilent(queue) !== true;
+      const connection = isOpen && fairQueue.mayStart(queue) ? pool.take() : undefined;
       if (connection !== undefined) {
         fairQueue.start(queue);
         return connection;
       }
-      const refusal = findRefusal();
+      const refusal = findRefusal(queue);
       return refusal === undefined ? wait(queue, caller) : Promise.reject(refusal);
     },
     release: (queue, connection, isSuspect) => {

@@ -10,6 +10,8 @@ export type FairQueueLimits = {
   connections: number;
   /** The same for one queue; default: as many, but in a larger pool never the last one. */
   share?: number | undefined;
+  /** The node that serves a queue; the queues of one node never take every connection together. */
+  nodeOf?: ((queue: string) => string | undefined) | undefined;
   /** Maximum number of waiting callers in one queue, and in all of them. */
   perQueue: number;
   total: number;
@@ -33,7 +35,12 @@ export type FairQueue<Waiter> = {
   readonly running: () => number;
 };
 
-type Queue<Waiter> = { running: number; waiters: Set<Waiter> };
+type Queue<Waiter> = {
+  running: number;
+  waiters: Set<Waiter>;
+  /** As it was when its first statement under way was started. */
+  node: string | undefined;
+};
 
 /** From this many connections on, one queue can never take the last one. */
 const SHARED_FROM = 4;
@@ -42,8 +49,18 @@ function defaultShare(connections: number): number {
   return connections >= SHARED_FROM ? connections - 1 : connections;
 }
 
+/** The rest is for the apps of other nodes and for the service's own statements, one of which asks a node that hangs. */
+const SHARE_OF_NODE = 5 / 8;
+
+function nodeShare(connections: number): number {
+  return connections >= SHARED_FROM ? Math.floor(connections * SHARE_OF_NODE) : connections;
+}
+
 export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter> {
   const share = limits.share ?? defaultShare(limits.connections);
+  const { nodeOf = () => undefined } = limits;
+  const ofNode = nodeShare(limits.connections);
+  const runningOf = new Map<string, number>();
   const queues = new Map<string, Queue<Waiter>>();
   /** Queues with waiters; the next in turn comes first. */
   const rotation = new Map<string, Queue<Waiter>>();
@@ -53,7 +70,7 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter
   const find = (name: string): Queue<Waiter> => {
     const found = queues.get(name);
     if (found !== undefined) return found;
-    const made: Queue<Waiter> = { running: 0, waiters: new Set() };
+    const made: Queue<Waiter> = { running: 0, waiters: new Set(), node: undefined };
     queues.set(name, made);
     return made;
   };
@@ -65,21 +82,36 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter
     if (queue.waiters.delete(waiter)) waiting--;
     forgetIfIdle(name, queue);
   };
+  const count = (node: string | undefined, change: 1 | -1): void => {
+    if (node === undefined) return;
+    const now = (runningOf.get(node) ?? 0) + change;
+    if (now === 0) runningOf.delete(node);
+    else runningOf.set(node, now);
+  };
   const start = (name: string): void => {
-    find(name).running++;
+    const queue = find(name);
+    if (queue.running === 0) queue.node = nodeOf(name);
+    queue.running++;
     running++;
+    count(queue.node, 1);
+  };
+  const hasRoom = (name: string, queue: Queue<Waiter> | undefined): boolean => {
+    if (queue !== undefined && queue.running >= share) return false;
+    const node = queue === undefined || queue.running === 0 ? nodeOf(name) : queue.node;
+    return node === undefined || (runningOf.get(node) ?? 0) < ofNode;
   };
 
   return {
     mayStart: (name) => {
       const queue = queues.get(name);
-      return queue === undefined || (queue.waiters.size === 0 && queue.running < share);
+      return (queue === undefined || queue.waiters.size === 0) && hasRoom(name, queue);
     },
     start,
     finish: (name) => {
       const queue = find(name);
       queue.running--;
       running--;
+      count(queue.node, -1);
       forgetIfIdle(name, queue);
     },
     join: (name, waiter) => {
@@ -94,7 +126,7 @@ export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter
     leave: (name, waiter) => remove(name, find(name), waiter),
     next: () => {
       for (const [name, queue] of rotation) {
-        if (queue.running >= share) continue;
+        if (!hasRoom(name, queue)) continue;
         const [waiter] = queue.waiters;
         if (waiter === undefined) continue;
         start(name);

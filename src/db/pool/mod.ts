@@ -9,6 +9,7 @@
 
 import { makeAcquirer, type PoolStats } from "./acquire.ts";
 import type { Parameter } from "./connection.ts";
+import type { Nodes } from "./nodes.ts";
 import { addStats, type Compared, makeEcho } from "./pipeline.ts";
 import { openPipelines, type Pipelines, type ReadLength } from "./pipelines.ts";
 import { ACQUIRE_LIMIT_MS, type RunParts, run, type Work } from "./run.ts";
@@ -64,6 +65,8 @@ export type Database = {
    * {@linkcode SERVICE_QUEUE} unless another queue is named.
    */
   readonly message: <Row>(text: string, options?: MessageOptions) => Promise<Row[]>;
+  /** A node of a distributed database that is known not to answer: whatever is for all nodes would wait for it. */
+  readonly findSilentNode: () => string | undefined;
   readonly stats: () => PoolStats;
   /** Ends the pool: waits at most `timeoutS` seconds for statements under way. */
   readonly close: (timeoutS?: number) => Promise<void>;
@@ -85,6 +88,8 @@ export type DatabaseOptions = {
   prepare: boolean;
   /** What the server shows as application_name. */
   name: string;
+  /** The nodes of a distributed database, as far as they are known. */
+  nodes?: Nodes;
   /** Milliseconds that a query may take; default {@linkcode EXECUTION_LIMIT_MS}. */
   limitMs?: number;
   /** Called when no connection is left and none can be made, with the error of the last attempt; and when there is one again. */
@@ -100,7 +105,7 @@ const MAX_ATTEMPTS = 3;
 
 /** A pool over one connection string. Opening it connects to nothing. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { prepare, limitMs = EXECUTION_LIMIT_MS } = options;
+  const { prepare, nodes, limitMs = EXECUTION_LIMIT_MS } = options;
   const ticker = makeTicker();
   const pipelines = openPipelines({ ...options, name: `${options.name} pipeline`, ticker });
   const acquirer = makeAcquirer({
@@ -109,7 +114,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     acquireMs: ACQUIRE_LIMIT_MS,
     ticker,
   });
-  const parts = { acquirer, pipelines, ticker };
+  const parts = { acquirer, pipelines, ticker, nodes };
   const limits = { limitMs, attempts: MAX_ATTEMPTS };
   return {
     query: async <Row>(
@@ -150,6 +155,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           attempts: 1,
         }),
       ),
+    findSilentNode: () => nodes?.findSilent(),
     stats: () => addStats(acquirer.stats(), pipelines.stats()),
     close: async (timeoutS = 5) => {
       await Promise.all([acquirer.close(timeoutS), pipelines.close(timeoutS)]);

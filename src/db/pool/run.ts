@@ -4,9 +4,10 @@
  *
  * @module
  */
-import { isWorthAnother, toDatabaseError } from "../sqlstate.ts";
+import { isMisrouted, isOutdated, isWorthAnother, toDatabaseError } from "../sqlstate.ts";
 import type { Acquirer } from "./acquire.ts";
 import type { Statement } from "./connection.ts";
+import type { Nodes } from "./nodes.ts";
 import { type Caller, runStatement } from "./statement.ts";
 import type { Ticker } from "./ticker.ts";
 
@@ -14,7 +15,7 @@ import type { Ticker } from "./ticker.ts";
 export const ACQUIRE_LIMIT_MS = 3000;
 const PAUSE_MS = 20;
 
-export type RunParts = { acquirer: Acquirer; ticker: Ticker };
+export type RunParts = { acquirer: Acquirer; ticker: Ticker; nodes?: Nodes | undefined };
 
 export type Work = {
   statement: Statement;
@@ -29,7 +30,7 @@ export type Work = {
 };
 
 /** Its rows. @throws {Error} as `toDatabaseError` says */
-export async function run<Row>({ acquirer, ticker }: RunParts, work: Work): Promise<Row[]> {
+export async function run<Row>({ acquirer, ticker, nodes }: RunParts, work: Work): Promise<Row[]> {
   const { queue, caller, meter, retry } = work.call;
   const askedAt = performance.now();
   let startedAt: number | undefined;
@@ -42,10 +43,16 @@ export async function run<Row>({ acquirer, ticker }: RunParts, work: Work): Prom
     const end = await runStatement(connection, work.statement, { limitMs, caller, ticker });
     if (meter !== undefined) meter.dbMs += performance.now() - sentAt;
     acquirer.release(queue, connection, end.isSuspect);
-    if ("rows" in end) return end.rows as Row[];
-    const failure = { retry, ...end, isEarly: isEarly(startedAt, work) };
-    // A caller that has already waited that long gets the error, and does not have to wait again.
-    const isPatient = performance.now() - askedAt < ACQUIRE_LIMIT_MS;
+    if ("rows" in end) {
+      nodes?.hear(queue, sentAt);
+      return end.rows as Row[];
+    }
+    const isHandedOver = nodes?.find(queue) !== undefined;
+    const failure = { retry, ...end, isHandedOver, isEarly: isEarly(startedAt, work) };
+    // A caller that has already waited that long gets the error, and does not have to wait again; but one that has waited
+    // for its app to be moved, or the database to be distributed, is answered at once by the other node.
+    const isMoved = isMisrouted(end.error) || isOutdated(end.error);
+    const isPatient = performance.now() - askedAt < ACQUIRE_LIMIT_MS || isMoved;
     if (attempt >= work.attempts || !isPatient || !isWorthAnother(failure, attempt))
       throw toDatabaseError(end.error, failure);
     await Bun.sleep(Math.random() * PAUSE_MS * attempt);

@@ -1,0 +1,63 @@
+/**
+ * Which node of a Citus cluster serves an app, and which nodes are silent. Told by the look at the isolation; empty on plain
+ * PostgreSQL.
+ *
+ * @module
+ */
+import type { Nodes } from "../pool/nodes.ts";
+import { hashBytes } from "./hash.ts";
+
+/** The shards of a node: the least and the greatest hash of each. */
+export type NodePlace = { name: string; ranges: readonly (readonly [number, number])[] };
+
+export type NodeMap = Nodes & {
+  /** Where the shards are now. */
+  readonly place: (places: readonly NodePlace[]) => void;
+  /** That a node has not answered what it was asked at this moment, of `performance.now`; `undefined`: it has. */
+  readonly tell: (name: string, silentSince: number | undefined) => void;
+};
+
+const APP = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Apps whose node is remembered. */
+const MAX_APPS = 10_000;
+
+export function makeNodeMap(): NodeMap {
+  let places: readonly NodePlace[] = [];
+  const found = new Map<string, string | undefined>();
+  const silent = new Map<string, number>();
+  const search = (queue: string): string | undefined => {
+    if (!APP.test(queue)) return undefined;
+    const hash = hashBytes(Buffer.from(queue.replaceAll("-", ""), "hex"));
+    return places.find(({ ranges }) => ranges.some(([from, to]) => hash >= from && hash <= to))
+      ?.name;
+  };
+  const find = (queue: string): string | undefined => {
+    if (places.length === 0) return undefined;
+    if (found.has(queue)) return found.get(queue);
+    if (found.size >= MAX_APPS) found.clear();
+    const name = search(queue);
+    found.set(queue, name);
+    return name;
+  };
+  return {
+    find,
+    isSilent: (queue) => silent.size > 0 && silent.has(find(queue) ?? ""),
+    findSilent: () => [...silent.keys()][0],
+    // An app's call is as good a sign as an answer to what is asked.
+    hear: (queue, sentAt) => {
+      if (silent.size === 0) return;
+      const name = find(queue) ?? "";
+      if (sentAt >= (silent.get(name) ?? Number.POSITIVE_INFINITY)) silent.delete(name);
+    },
+    place: (next) => {
+      places = next;
+      found.clear();
+      for (const name of silent.keys())
+        if (!next.some((place) => place.name === name)) silent.delete(name);
+    },
+    tell: (name, silentSince) => {
+      if (silentSince === undefined) silent.delete(name);
+      else silent.set(name, silentSince);
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { expect, test } from "bun:test";
+import { hashBytes } from "../../src/db/citus/hash.ts";
+import { makeNodeMap } from "../../src/db/citus/nodes.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { toDatabaseError } from "../../src/db/sqlstate.ts";
+import { clusterUrls, withDatabase } from "../support/cluster.ts";
+
+const HALVES = [
+  { name: "low", ranges: [[-(2 ** 31), -1] as const] },
+  { name: "high", ranges: [[0, 2 ** 31 - 1] as const] },
+];
+
+test("an app is on the node that PostgreSQL's hash of its id leads to", async () => {
+  const ids = Array.from({ length: 50 }, () => crypto.randomUUID());
+  const rows = await withDatabase(clusterUrls()?.admin ?? "", (admin) =>
+    admin.query<{ id: string; hash: number }>(
+      "select id, uuid_hash(id::uuid) as hash from unnest(string_to_array($1, ',')) as id",
+      [ids.join()],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    ),
+  );
+  expect(rows).toHaveLength(ids.length);
+  const map = makeNodeMap();
+  expect(ids.map(map.find)).toEqual(ids.map(() => undefined));
+  map.place(HALVES);
+  for (const { id, hash } of rows) {
+    expect(hashBytes(Buffer.from(id.replaceAll("-", ""), "hex"))).toBe(hash);
+    expect(map.find(id)).toBe(hash < 0 ? "low" : "high");
+  }
+  expect(map.find(SERVICE_QUEUE)).toBeUndefined();
+});
+
+test("a silent node is one of which nothing was heard since it was asked", () => {
+  const map = makeNodeMap();
+  map.place(HALVES);
+  const app = crypto.randomUUID();
+  const [name = ""] = [map.find(app)];
+  map.tell(name, 100);
+  map.hear(app, 99);
+  expect([map.isSilent(app), map.isSilent(SERVICE_QUEUE)]).toEqual([true, false]);
+  expect(map.findSilent()).toBe(name);
+  map.hear(app, 100);
+  expect(map.isSilent(app)).toBe(false);
+  map.tell(name, 200);
+  map.tell(name, undefined);
+  expect(map.isSilent(app)).toBe(false);
+});
+
+const ON_NODE =
+  "connection to the remote node login@10.0.0.2:5432 failed with the following error: ";
+
+/** What Citus passes on of a write that did not end. */
+test.each([
+  { message: `${ON_NODE}Connection refused\n\tIs the server running`, told: "unavailable" },
+  { message: `${ON_NODE}FATAL:  the database system is starting up`, told: "unavailable" },
+  { message: `${ON_NODE}FATAL:  the database system is shutting down`, told: "unavailable" },
+  { message: `${ON_NODE}server closed the connection unexpectedly`, told: "unknown_outcome" },
+  { message: `${ON_NODE}FATAL:  terminating connection`, told: "unknown_outcome" },
+  { message: `${ON_NODE}connection not open`, told: "unknown_outcome" },
+  {
+    message: "could not establish any connections to the node 10.0.0.2:5432 after 30000 ms",
+    told: "unavailable",
+  },
+])("a write that ended with $message is told $told", ({ message, told }) => {
+  const error = Object.assign(new Error(message), { code: "08006" });
+  const call = { retry: "unsafe", isTimedOut: false, isHandedOver: true } as const;
+  expect(toDatabaseError(error, call)).toMatchObject({ code: told });
+});
+
+test("a write that was cancelled at its limit may have happened where another node has it", () => {
+  const error = Object.assign(new Error("canceling statement"), { code: "57014" });
+  const tell = (retry: "safe" | "unsafe", isHandedOver: boolean) =>
+    toDatabaseError(error, { retry, isHandedOver, isTimedOut: true });
+  expect(tell("unsafe", true)).toMatchObject({ code: "unknown_outcome" });
+  expect(tell("unsafe", false)).toMatchObject({ code: "timeout" });
+  expect(tell("safe", true)).toMatchObject({ code: "timeout" });
+});
