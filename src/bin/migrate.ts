@@ -1,8 +1,23 @@
 /** `rowhouse migrate`: the service's own tables and roles, the functions of apps' tables, the serving login's rights. @module */
 import type { Config } from "../config/mod.ts";
-import { type Database, GrantLoginError, grantConsole, grantLogin, migrate } from "../db/mod.ts";
+import {
+  CitusError,
+  checkCluster,
+  checkLoginsLetIn,
+  type Database,
+  GrantLoginError,
+  grantConsole,
+  grantLogin,
+  isDistributed,
+  isRestored,
+  migrate,
+  setUpCluster,
+  spreadLogins,
+  undoDistribution,
+} from "../db/mod.ts";
 import { refreshFunctions, sweepSets } from "../push/mod.ts";
 import {
+  type Arguments,
   type Command,
   EXIT,
   type ExitCode,
@@ -12,6 +27,7 @@ import {
 } from "./cli/command.ts";
 import { type Address, findAdminAddress, withDatabase } from "./cli/database.ts";
 import { readMigrateSettings } from "./cli/settings.ts";
+import { readShards } from "./cli/shards.ts";
 import { toDocument } from "./cli/terminal.ts";
 import { readDevFile, tellDevDatabase, toDevAddress } from "./dev/file.ts";
 
@@ -37,9 +53,19 @@ ADMIN_DATABASE_URL goes straight to PostgreSQL; only DATABASE_URL may go through
 If gateway, data and identity are separate processes, each has a login of its own: run it once for each, with its
 DATABASE_URL and ROLE, and the login gets the rights of that role only.
 If neither is set, uses the database of a running rowhouse dev in this folder (.rowhouse/dev.json).
-Exits with 69 if the database cannot be reached, and with 1 for any other failure.`,
+Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 for any other failure.`,
   positionals: [],
-  flags: { json: { about: "one JSON document on standard output: { applied, refreshed, login }" } },
+  flags: {
+    citus: {
+      about:
+        "distribute the database over the nodes of its Citus cluster; again after each node that is added",
+    },
+    shards: {
+      value: "number",
+      about: "the number of shards with --citus, which cannot be changed later (default 32)",
+    },
+    json: { about: "one JSON document on standard output: { applied, refreshed, login }" },
+  },
   run: runMigrate,
 };
 
@@ -51,8 +77,9 @@ async function runMigrate({ args, env, folder, terminal }: Setting): Promise<Exi
       "rowhouse migrate needs ADMIN_DATABASE_URL or DATABASE_URL: set one of them",
     );
   const isJson = args.has("json");
+  const citus = readCitus(args);
   const { applied, refreshed, login } = await withDatabase(address, config, (admin) =>
-    setUpDatabase(admin, config, isJson ? undefined : terminal.say),
+    setUpDatabase(admin, config, { citus, say: isJson ? undefined : terminal.say }),
   );
   if (isJson) terminal.say(toDocument({ applied, refreshed, login: login ?? null }));
   else {
@@ -70,16 +97,43 @@ function findDevAddress(folder: string, terminal: Terminal): Address | undefined
   return toDevAddress(dev);
 }
 
+type Citus = { shards: number | undefined };
+
+/** @throws {UsageError} a number of shards that is none, or that nothing asks for */
+function readCitus(args: Arguments): Citus | undefined {
+  const text = args.text("shards");
+  if (!args.has("citus")) {
+    if (text === undefined) return undefined;
+    throw new UsageError("--shards is for --citus");
+  }
+  if (text === undefined) return { shards: undefined };
+  return { shards: readShards(text) };
+}
+
 /** Applies what is missing, grants the serving login its rights if it is another one, and renews functions; says what it did. */
 export async function setUpDatabase(
   admin: Database,
   config: Addresses,
-  say: (line: string) => void = () => undefined,
+  { citus, say = () => undefined }: { citus?: Citus | undefined; say?: Say | undefined } = {},
 ): Promise<{ applied: string[]; refreshed: string[]; login: string | undefined }> {
+  const restored = await isRestored(admin);
+  if (restored && citus !== undefined) throw new CitusError([RESTORED]);
+  const spreads = citus !== undefined || (!restored && (await isDistributed(admin)));
+  if (spreads) await checkCluster(admin, citus?.shards);
   const applied = await migrate(admin);
   for (const name of applied) say(`Applied ${name}`);
+  if (restored) {
+    await undoDistribution(admin);
+    say("The database, restored from a distributed one, is that of one PostgreSQL now");
+  }
+  if (spreads) await setUpCluster(admin, citus?.shards);
   const login = await grantServingLogin(admin, config);
   if (await grantConsoleLogin(admin, config)) say("The login of the Console may act");
+  if (spreads) {
+    await spreadLogins(admin);
+    await checkLoginsLetIn(admin);
+    if (citus !== undefined) say("Every node of the Citus cluster is set up");
+  }
   await sweepSets(admin);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     say(`Renewed the functions of table ${name} (${index} of ${count})`),
@@ -87,6 +141,10 @@ export async function setUpDatabase(
   return { applied, refreshed, login };
 }
 
+const RESTORED =
+  "It was restored from a dump of a distributed one: run rowhouse migrate without --citus first, then rowhouse admin convert-to-citus";
+
+type Say = (line: string) => void;
 type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
   Partial<Pick<Config, "ROLE" | "CONSOLE_DATABASE_URL">>;
 

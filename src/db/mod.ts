@@ -1,8 +1,15 @@
 /** The edge to the database: the pool, what errors mean, the service's own migrations. The only importer of "postgres". @module */
 
 export { ALL_APPS } from "./all_apps.ts";
+export { ANCHOR, IS_DISTRIBUTED_SQL, isDistributed } from "./citus/anchor.ts";
 export { findAwayNode } from "./citus/away_node.ts";
+export { askNodes, CitusError, findClusterFaults } from "./citus/check_nodes.ts";
+export { spreadLogins } from "./citus/logins.ts";
+export { checkLoginsLetIn } from "./citus/node_access.ts";
+export { findNodeGaps } from "./citus/node_state.ts";
 export { makeNodeMap, type NodeMap } from "./citus/nodes.ts";
+export { isRestored, undoDistribution } from "./citus/restored.ts";
+export { checkCluster, countShards, prepareNodes, SHARDS, setUpCluster } from "./citus/set_up.ts";
 export { isNamed } from "./citus/shard_names.ts";
 export { startCluster } from "./embedded/mod.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";

@@ -2,8 +2,10 @@
 import type { Config } from "../../config/mod.ts";
 import {
   BaselineError,
+  CitusError,
   compareMigrations,
   type Database,
+  findAwayNode,
   GrantLoginError,
   isSupportedVersion,
   MIN_POSTGRES_VERSION,
@@ -116,8 +118,19 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
 /** A refusal that says what to do, for every failure of the database; any other error unchanged. */
 export function explainTrouble(error: unknown, { url, variable }: Address): unknown {
   const { hostname, port, username, pathname } = new URL(url);
-  if (error instanceof GrantLoginError || error instanceof BaselineError)
+  if (
+    error instanceof GrantLoginError ||
+    error instanceof BaselineError ||
+    error instanceof CitusError
+  )
     return new RefusedError(error.message);
+  const node = findAwayNode(error);
+  if (node !== undefined) {
+    return new RefusedError(
+      `PostgreSQL at ${hostname}:${port || 5432} cannot reach node ${node} of its Citus cluster: start the node, and try again`,
+      EXIT.unreachable,
+    );
+  }
   if (isAway(error)) {
     return new RefusedError(
       `Cannot reach PostgreSQL at ${hostname}:${port || 5432}: start it, or correct ${variable}`,

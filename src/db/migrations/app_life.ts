@@ -5,7 +5,6 @@
  * @module
  */
 import { SIGNALS } from "../signals.ts";
-import { APP_SETTING } from "../tenant_policy.ts";
 
 export const APP_LIFE = `
 create function rowhouse.rename_app(old_slug text, new_slug text, actor text) returns void language plpgsql
@@ -35,13 +34,12 @@ begin
   if was_disabled = disabled then
     return false;
   end if;
-  perform set_config('${APP_SETTING}', app::text, true);
+  perform rowhouse.enter_app(app);
   update rowhouse.apps set disabled_at = case when disabled then now() end where id = app;
   if disabled then
     delete from rowhouse.proofs where app_id = app;
   else
-    insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
-    select app_id, digest, rowhouse.scope_bits(scopes), coalesce(expires_at, 'infinity')
+    perform rowhouse.put_proof(app, digest, rowhouse.scope_bits(scopes), expires_at)
     from (select * from rowhouse.api_keys where app_id = app and revoked_at is null for update) as live;
   end if;
   -- After the keys: whoever changes one holds it while this is raised.

@@ -7,7 +7,6 @@
  */
 import { ID_PATTERN } from "../../std/stored_text.ts";
 import { SIGNALS } from "../signals.ts";
-import { APP_SETTING } from "../tenant_policy.ts";
 import { defineConsoleFunction } from "./console_function.ts";
 
 export const CONSOLE_ROWS = `
@@ -27,8 +26,7 @@ create index console_keys__expires_at__idx on rowhouse.console_keys (expires_at)
 create function rowhouse.delete_console_proof() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
-  perform set_config('${APP_SETTING}', old.app_id::text, true);
-  delete from rowhouse.proofs where app_id = old.app_id and digest = old.digest;
+  perform rowhouse.delete_proof(old.app_id, old.digest);
   return null;
 end
 $$;
@@ -81,7 +79,7 @@ ${defineConsoleFunction({
   from unnest(string_to_array(session_shown, ',')) as text join rowhouse.sessions on sessions.id = split_part(text, '.', 1)
   where user_id = who and sessions.expires_at > clock_timestamp()
     and session_digest = sha256(decode(split_part(text, '.', 2), 'hex') || uuid_send(user_id));
-  perform set_config('${APP_SETTING}', app.id::text, true);
+  perform rowhouse.enter_app(app.id);
   insert into rowhouse.console_keys (key_id, app_id, session_id, digest, scopes, expires_at)
   values (new_key_id, app.id, session_of, new_digest, key_scopes, ends);
   perform rowhouse.put_proof(app.id, new_digest, rowhouse.scope_bits(key_scopes), ends);

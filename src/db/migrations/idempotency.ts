@@ -9,7 +9,7 @@
  * @module
  */
 import { MAX_KEPT_ANSWER_BYTES, REPLAY } from "../replay.ts";
-import { APP_SETTING, TENANT_POLICY } from "../tenant_policy.ts";
+import { TENANT_POLICY } from "../tenant_policy.ts";
 
 /** How long an answer is replayed. */
 const KEPT = "interval '24 hours'";
@@ -41,6 +41,7 @@ declare
   claimed constant bytea := substring(claim from 2 for 32);
   wanted constant bytea := substring(claim from 34 for 32);
   fits constant boolean := octet_length(first_answer) <= ${MAX_KEPT_ANSWER_BYTES};
+  overdue constant timestamptz := now() - ${KEPT};
   found_key rowhouse.idempotency_keys;
 begin
   loop
@@ -48,8 +49,8 @@ begin
     insert into rowhouse.idempotency_keys as kept (app_id, key, request, is_whole, answer)
     values (app, claimed, wanted, coalesce(fits, true), case when fits then first_answer else short end)
     on conflict (app_id, key) do update
-      set request = excluded.request, is_whole = excluded.is_whole, answer = excluded.answer, made_at = now()
-      where kept.made_at < now() - ${KEPT};
+      set request = excluded.request, is_whole = excluded.is_whole, answer = excluded.answer, made_at = excluded.made_at
+      where kept.made_at < overdue;
     if found and may_record then
       return null;
     end if;
@@ -99,7 +100,7 @@ begin
   perform set_config('enable_seqscan', 'off', true);
   for app in select id from rowhouse.apps loop
     exit when swept >= most;
-    perform set_config('${APP_SETTING}', app::text, true);
+    perform rowhouse.enter_app(app);
     delete from rowhouse.idempotency_keys where app_id = app and made_at < now() - ${KEPT} and key = any (array(
       select key from rowhouse.idempotency_keys
       where app_id = app and made_at < now() - ${KEPT}
@@ -111,8 +112,8 @@ begin
 end
 $$;
 
--- How many bytes the keys of each app take as stored, of the apps after that one: of as many as are counted within a
--- second, so that no call takes long however many there are. None after the last app.
+-- How many bytes are kept for each app after that one, by the length of answers, as each process counts them in between: of
+-- as many apps as are counted within a second, so that no call takes long however many there are. None after the last app.
 create function rowhouse.idempotency_sizes(after uuid) returns table (app_id uuid, bytes bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -120,8 +121,8 @@ declare
 begin
   perform set_config('enable_seqscan', 'off', true);
   for app in select id from rowhouse.apps where id > after order by id loop
-    perform set_config('${APP_SETTING}', app::text, true);
-    return query select app, coalesce(sum(pg_column_size(kept.answer) + 200), 0)::bigint
+    perform rowhouse.enter_app(app);
+    return query select app, coalesce(sum(coalesce(octet_length(kept.answer), 0) + 200), 0)::bigint
     from rowhouse.idempotency_keys as kept where kept.app_id = app;
     exit when clock_timestamp() > statement_timestamp() + interval '1 second';
   end loop;

@@ -18,6 +18,14 @@ import { APP_SETTING, TENANT_POLICY } from "../tenant_policy.ts";
 const BITS = Object.entries(SCOPE_BITS);
 
 export const KEYS = `
+-- Makes the rest of the transaction one of this app: row security shows its rows, proofs and answers, and no others.
+create function rowhouse.enter_app(app uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform set_config('${APP_SETTING}', app::text, true);
+end
+$$;
+
 -- No serving login reads keys: rowhouse.use_key() hands out one at a time, to who knows its proof.
 create table rowhouse.api_keys (
   key_id text primary key check (key_id ~ '${ID_PATTERN}'),
@@ -50,13 +58,29 @@ create policy tenant on rowhouse.proofs for all to public
 grant usage on schema rowhouse to rowhouse_tenant;
 grant select on rowhouse.proofs to rowhouse_tenant;
 
--- An app that goes takes its proofs with it, and what its writes were answered: they have no reference that would.
+-- Takes away one proof of an app, by its digest.
+create function rowhouse.delete_proof(app uuid, one bytea) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.enter_app(app);
+  delete from rowhouse.proofs where app_id = app and digest = one;
+end
+$$;
+
+-- Takes away what is kept by app and has no reference to it: all its proofs, and what its writes were answered.
+create function rowhouse.delete_kept(app uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.enter_app(app);
+  delete from rowhouse.proofs where app_id = app;
+  delete from rowhouse.idempotency_keys where app_id = app;
+end
+$$;
+
 create function rowhouse.delete_proofs() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
-  perform set_config('${APP_SETTING}', old.id::text, true);
-  delete from rowhouse.proofs where app_id = old.id;
-  delete from rowhouse.idempotency_keys where app_id = old.id;
+  perform rowhouse.delete_kept(old.id);
   return null;
 end
 $$;
@@ -97,7 +121,7 @@ $$;
 create function rowhouse.check_key_for(app uuid, shown bytea, wanted smallint) returns uuid language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  perform set_config('${APP_SETTING}', app::text, true);
+  perform rowhouse.enter_app(app);
   if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(shown)
       and scopes & wanted <> 0 and expires_at > clock_timestamp()) then
     perform rowhouse.refuse_key();
@@ -123,9 +147,13 @@ grant execute on function rowhouse.check_key(uuid, bytea) to rowhouse_service, r
 -- Where an app is disabled its keys have no proofs: rowhouse.set_app_disabled() takes and gives them. The caller has the
 -- app's row locked.
 create function rowhouse.put_proof(app uuid, new_digest bytea, bits smallint, until timestamptz) returns void
-language sql set search_path = pg_catalog, pg_temp as $$
-  insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
-  select app, new_digest, bits, coalesce(until, 'infinity') from rowhouse.apps where id = app and disabled_at is null
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from rowhouse.apps where id = app and disabled_at is null) then
+    insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
+    values (app, new_digest, bits, coalesce(until, 'infinity'));
+  end if;
+end
 $$;
 
 -- A key with its proof; false where there is no such app.
@@ -139,7 +167,7 @@ begin
   if app is null then
     return false;
   end if;
-  perform set_config('${APP_SETTING}', app::text, true);
+  perform rowhouse.enter_app(app);
   insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)
   values (new_key_id, app, key_name, new_digest, key_scopes, key_expires_at);
   perform rowhouse.put_proof(app, new_digest, rowhouse.scope_bits(key_scopes), key_expires_at);
@@ -165,7 +193,7 @@ begin
   end if;
   old_expires_at := least(old.expires_at, now() + make_interval(secs => grace_s));
   new_expires_at := now() + (old.expires_at - old.created_at);
-  perform set_config('${APP_SETTING}', old.app_id::text, true);
+  perform rowhouse.enter_app(old.app_id);
   update rowhouse.api_keys set expires_at = old_expires_at where key_id = old.key_id;
   update rowhouse.proofs set expires_at = old_expires_at where app_id = old.app_id and digest = old.digest;
   insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)
@@ -189,7 +217,7 @@ begin
   if old.key_id is null then
     return false;
   end if;
-  perform set_config('${APP_SETTING}', old.app_id::text, true);
+  perform rowhouse.enter_app(old.app_id);
   delete from rowhouse.proofs where app_id = old.app_id and digest = old.digest;
   insert into rowhouse.audit (actor, action, app, details)
   select actor, 'revoke_key', slug, jsonb_build_object('keyId', old.key_id) from rowhouse.apps where id = old.app_id;

@@ -12,13 +12,28 @@
  *
  * @module
  */
-export const ROLES = `
+
+import { quoteLiteral } from "../literal.ts";
+
+export const ROLE_NAMES = [
+  "rowhouse_owner",
+  "rowhouse_tables",
+  "rowhouse_tenant",
+  "rowhouse_service",
+  "rowhouse_gateway",
+  "rowhouse_data",
+  "rowhouse_identity",
+  "rowhouse_console",
+  "rowhouse_rows",
+] as const;
+
+/** The roles and what they are members of. Idempotent. */
+export const MAKE_ROLES = `
 do $$
 declare
   role_name text;
 begin
-  foreach role_name in array array['rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant',
-    'rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity', 'rowhouse_console', 'rowhouse_rows'] loop
+  foreach role_name in array array[${ROLE_NAMES.map(quoteLiteral).join(", ")}] loop
     if not exists (select from pg_catalog.pg_roles where rolname = role_name) then
       begin
         execute format('create role %I nologin nosuperuser nocreatedb nocreaterole nobypassrls', role_name);
@@ -40,6 +55,25 @@ begin
   if not pg_has_role('rowhouse_owner', 'rowhouse_rows', 'usage') then
     grant rowhouse_rows to rowhouse_owner;
   end if;
+end
+$$;
+`;
+
+/** What the roles may do in the schemas, run by their owner or a superuser. Idempotent. */
+export const SCHEMA_RIGHTS = `
+alter default privileges for role rowhouse_owner revoke execute on functions from public;
+alter default privileges for role rowhouse_tables revoke execute on functions from public;
+grant usage, create on schema data to rowhouse_tables;
+grant usage, create on schema api to rowhouse_tables, rowhouse_tenant;
+grant usage on schema data to rowhouse_tenant;
+grant usage on schema api to rowhouse_service, rowhouse_data;
+grant usage on schema rowhouse
+  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity, rowhouse_console;
+`;
+
+export const ROLES = `${MAKE_ROLES}
+do $$
+begin
   if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
      and not pg_has_role(current_user, 'rowhouse_owner', 'usage') then
     execute format('grant rowhouse_owner to %I', current_user);
@@ -57,15 +91,7 @@ do $$ begin execute format('revoke create on database %I from rowhouse_owner', c
 
 -- Everything from here on belongs to rowhouse_owner.
 set local role rowhouse_owner;
-alter default privileges for role rowhouse_owner revoke execute on functions from public;
-alter default privileges for role rowhouse_tables revoke execute on functions from public;
-grant usage, create on schema data to rowhouse_tables;
-grant usage, create on schema api to rowhouse_tables, rowhouse_tenant;
-grant usage on schema data to rowhouse_tenant;
-grant usage on schema api to rowhouse_service, rowhouse_data;
-grant usage on schema rowhouse
-  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity, rowhouse_console;
-
+${SCHEMA_RIGHTS}
 create table rowhouse.service_migrations (
   number integer primary key,
   name text not null,

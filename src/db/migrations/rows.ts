@@ -5,7 +5,6 @@
  *
  * @module
  */
-import { APP_SETTING } from "../tenant_policy.ts";
 
 export const ROWS = `
 -- How many rows an app has of a table.
@@ -14,7 +13,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   row_count bigint;
 begin
-  perform set_config('${APP_SETTING}', app::text, true);
+  perform rowhouse.enter_app(app);
   execute format('select count(*) from data.%I where app_id = $1', wanted_table) into row_count using app;
   return row_count;
 end
@@ -27,7 +26,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   row_counts bigint[];
 begin
-  perform set_config('${APP_SETTING}', app::text, true);
+  perform rowhouse.enter_app(app);
   execute (
     select format('with %s select array[%s]',
       string_agg(format('gone_%s as (delete from data.%I where app_id = $1 returning 1)', place, name), ', '),
@@ -54,7 +53,7 @@ declare
 begin
   changed := 0;
   deleted := 0;
-  perform set_config('${APP_SETTING}', app::text, true);
+  perform rowhouse.enter_app(app);
   foreach one in array names loop
     execute format('select exists (select from data.%I where app_id = $1)', one) into is_there using app;
     if is_there then
@@ -95,6 +94,7 @@ begin
 end
 $$;
 
+grant execute on function rowhouse.enter_app(uuid) to rowhouse_rows;
 grant create on schema rowhouse to rowhouse_rows;
 alter function rowhouse.count_rows(text, uuid) owner to rowhouse_rows;
 alter function rowhouse.delete_rows(text[], uuid) owner to rowhouse_rows;

@@ -1,0 +1,141 @@
+/** What a Citus cluster must be like before a database is distributed over it. @module */
+import { quoteBody } from "../literal.ts";
+import { MIGRATE_LOCK } from "../migrations/lock.ts";
+import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+
+/** The cluster, or what is recorded in the database, does not allow what was asked: the message lists every fault. */
+export class CitusError extends Error {
+  constructor(faults: readonly string[]) {
+    super(`Cannot distribute this database:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
+    this.name = "CitusError";
+  }
+}
+
+type Coordinator = {
+  is_superuser: boolean;
+  version: string | null;
+  has_coordinator: boolean;
+  nodes: { name: string; is_active: boolean; is_synced: boolean; has_shards: boolean }[];
+};
+
+/** What a node says of itself; the settings as PostgreSQL prints them. */
+type NodeSettings = {
+  wal_level: string;
+  max_prepared_transactions: string;
+  /** Null in versions that do not have it. */
+  output_plugin_libraries: string | null;
+};
+
+/** A node's answer, or else what Citus says of its silence. */
+export type NodeAnswer = { node: string; success: boolean; result: string };
+
+/**
+ * Every fault of the cluster, in the words of an operator; none if it can be distributed over.
+ */
+export async function findClusterFaults(admin: Database): Promise<string[]> {
+  const coordinator = await readCoordinator(admin);
+  const missing = [
+    ...(coordinator.is_superuser
+      ? []
+      : ["The role of ADMIN_DATABASE_URL must be a superuser: it sets up roles on every node"]),
+    ...(coordinator.version === null ? [NO_EXTENSION] : []),
+  ];
+  if (missing.length > 0) return missing;
+  const faults = [...findNodeFaults(coordinator)];
+  const answers = await askNodes(admin, SETTINGS);
+  return [...faults, ...answers.flatMap(findSettingFaults)];
+}
+
+const NO_EXTENSION =
+  "The extension citus is missing: run create extension citus in this database on every node, then citus_set_coordinator_host and citus_add_node here (docs/scaling.md)";
+
+async function readCoordinator(admin: Database): Promise<Coordinator> {
+  const [row] = await admin.query<{ is_superuser: boolean; version: string | null }>(
+    `select (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as is_superuser,
+      (select extversion from pg_catalog.pg_extension where extname = 'citus') as version`,
+    [],
+    OPTIONS,
+  );
+  if (row === undefined) throw new Error("The query of the coordinator gave no row");
+  const nodes = row.version === null ? [] : await readNodes(admin);
+  return { ...row, nodes, has_coordinator: nodes.some(({ is_coordinator }) => is_coordinator) };
+}
+
+const OPTIONS = { retry: "safe", queue: SERVICE_QUEUE } as const;
+
+async function readNodes(admin: Database) {
+  return await admin.query<Coordinator["nodes"][number] & { is_coordinator: boolean }>(
+    `select nodename || ':' || nodeport as name, isactive as is_active, metadatasynced as is_synced, shouldhaveshards as has_shards,
+      groupid = 0 as is_coordinator from pg_catalog.pg_dist_node where noderole = 'primary' order by groupid`,
+    [],
+    OPTIONS,
+  );
+}
+
+function findNodeFaults({ nodes, has_coordinator }: Coordinator): string[] {
+  const missing = has_coordinator
+    ? []
+    : ["The coordinator is not registered: run select citus_set_coordinator_host('<its address>')"];
+  const homeless = nodes.some((node) => node.has_shards)
+    ? []
+    : ["No node may have rows: run select citus_add_node('<host>', <port>) for each"];
+  const idle = nodes.filter((node) => !node.is_active || !node.is_synced);
+  return [
+    ...missing,
+    ...homeless,
+    ...idle.map(
+      ({ name }) => `Node ${name} is not active: run select citus_activate_node('<host>', <port>)`,
+    ),
+  ];
+}
+
+const SETTINGS = `select pg_catalog.json_object_agg(name, setting) from (
+  select wanted as name, pg_catalog.current_setting(wanted, true) as setting from pg_catalog.unnest(array[
+    'wal_level', 'max_prepared_transactions', 'output_plugin_libraries']) as wanted) as settings`;
+
+function findSettingFaults({ node, success, result }: NodeAnswer): string[] {
+  if (!success)
+    return [
+      `${toFault({ node, result })}: start it, and let the coordinator's server log in to it as this superuser, by a passfile where it asks for a password (docs/scaling.md)`,
+    ];
+  const settings = JSON.parse(result) as NodeSettings;
+  const plugins = settings.output_plugin_libraries;
+  return [
+    ...(settings.wal_level === "logical" ? [] : ["wal_level must be logical"]),
+    ...(settings.max_prepared_transactions === "0"
+      ? ["max_prepared_transactions must be more than 0"]
+      : []),
+    ...(plugins === null || /\bcitus\b/.test(plugins)
+      ? []
+      : [`output_plugin_libraries must have citus beside ${plugins}`]),
+  ].map((fault) => `Node ${node}: ${fault}, and needs a restart after the change`);
+}
+
+/** Describes a node that did not do what it was asked to. */
+export function toFault({ node, result }: Pick<NodeAnswer, "node" | "result">): string {
+  return `Node ${node} cannot be reached, or refuses: ${result}`;
+}
+
+/** What every node, the coordinator among them, answers to a statement of one value. Writes nothing to the log. */
+export async function askNodes(admin: Database, statement: string): Promise<NodeAnswer[]> {
+  return await admin.query<NodeAnswer>(
+    `select nodename || ':' || nodeport as node, success, result
+    from pg_catalog.run_command_on_all_nodes($1::pg_catalog.text, give_warning_for_connection_errors := true)
+    join pg_catalog.pg_dist_node using (nodeid) order by groupid`,
+    [statement],
+    OPTIONS,
+  );
+}
+
+/** Runs statements as a block on every node, the coordinator among them. @throws {CitusError} a node is away or refuses */
+export async function runOnNodes(admin: Database, statements: string): Promise<void> {
+  // PostgreSQL lets no two sessions change the same role or login at once.
+  const body = `begin
+perform ${MIGRATE_LOCK};
+perform set_config('citus.enable_ddl_propagation', 'off', true);
+${statements}
+end`;
+  const answers = await askNodes(admin, `do ${quoteBody(body)}`);
+  const failed = answers.filter(({ success }) => !success);
+  if (failed.length > 0) throw new CitusError(failed.map(toFault));
+}

@@ -1,0 +1,64 @@
+/** Those of the service's functions that are others where tables are distributed. @module */
+import { TABLES } from "../migrations/tables.ts";
+import { APP_SETTING } from "../tenant_policy.ts";
+import { ANCHOR } from "./anchor.ts";
+
+/**
+ * The functions, each in place of the one of the same name. The app of a transaction must hold on
+ * every node that it reaches, and is the only setting that goes along. Citus takes it along where it sees that there is more
+ * than one statement, which it does in a block; and where it begins a transaction on the node, which it does for a write
+ * but not for a look: so the anchor, which has no rows, is written to first. What follows uses the same connection.
+ */
+export const FUNCTIONS = `${defineInBlock(
+  "enter_app(app uuid)",
+  `delete from ${ANCHOR} where app_id = %1$L;`,
+  "app",
+)}
+  ${defineInBlock(
+    "delete_proof(app uuid, one bytea)",
+    "delete from rowhouse.proofs where app_id = %1$L and digest = %2$L;",
+    "app, one",
+  )}
+  ${defineInBlock(
+    "delete_kept(app uuid)",
+    "delete from rowhouse.proofs where app_id = %1$L; delete from rowhouse.idempotency_keys where app_id = %1$L;",
+    "app",
+  )}
+  ${defineDropTables()}`;
+
+function defineInBlock(signature: string, statements: string, values: string): string {
+  return `create or replace function rowhouse.${signature} returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform set_config('${APP_SETTING}', app::text, true);
+  perform set_config('citus.propagate_set_commands', 'local', true);
+  execute format('do $block$ begin set local ${APP_SETTING} = %1$L; ${statements} end $block$', ${values});
+  perform set_config('citus.propagate_set_commands', 'none', true);
+end
+$$;`;
+}
+
+/**
+ * Tables are dropped by the role that has just counted their rows and deleted them: in one transaction Citus lets no other
+ * role change what that one has changed.
+ */
+function defineDropTables(): string {
+  const [own] = /create function rowhouse\.drop_tables\([\s\S]*?\n\$\$;/.exec(TABLES) ?? [];
+  const dropped = own
+    ?.replace("create function", "create or replace function")
+    .replace("execute statement;", "perform rowhouse.drop_part(statement);");
+  if (dropped === undefined || !dropped.includes("rowhouse.drop_part"))
+    throw new Error("rowhouse.drop_tables is not what it was");
+  return `create or replace function rowhouse.drop_part(statement text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  execute statement;
+end
+$$;
+grant create on schema rowhouse to rowhouse_rows;
+alter function rowhouse.drop_part(text) owner to rowhouse_rows;
+revoke create on schema rowhouse from rowhouse_rows;
+grant execute on function rowhouse.drop_part(text) to rowhouse_owner;
+revoke execute on function rowhouse.drop_part(text) from public;
+${dropped}`;
+}

@@ -1,0 +1,62 @@
+/** Logins on the nodes of a Citus cluster: whoever serves, pushes or acts at the coordinator does so on every node. @module */
+import { quoteLiteral, quoteName } from "../literal.ts";
+import { ROLE_NAMES } from "../migrations/roles.ts";
+import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+import { runOnNodes } from "./check_nodes.ts";
+
+/**
+ * The roles as which statements go from the coordinator to another node. `rowhouse_tenant` is not among them: a call that
+ * was not handed over whole to the node of its app must fail, because row security there would hide the app's rows from it.
+ */
+export const NODE_LOGINS = ["rowhouse_owner", "rowhouse_tables", "rowhouse_rows"] as const;
+
+/** Lets every login that the coordinator lets serve, push or act do the same on the other nodes, with the same password. */
+export async function spreadLogins(admin: Database): Promise<void> {
+  const logins = await admin.query<Login>(LOGINS, [], OPTIONS);
+  if (logins.length > 0) await runOnNodes(admin, logins.map(renderLogin).join("\n"));
+}
+
+const OPTIONS = { retry: "safe", queue: SERVICE_QUEUE } as const;
+
+type Login = { name: string; password: string | null; groups: string; settings: string };
+
+/** The roles of the service, which are no logins of anybody's. */
+const OWN_ROLES = `(array[${ROLE_NAMES.map(quoteLiteral).join(", ")}])`;
+
+/** Those that each node has to have. */
+export async function listLogins(admin: Database): Promise<string[]> {
+  const logins = await admin.query<Login>(LOGINS, [], OPTIONS);
+  return logins.map(({ name }) => name);
+}
+
+/** Logins that are members of those, with their passwords as PostgreSQL keeps them. */
+const LOGINS = `select rolname as name, rolpassword as password, groups::text as groups,
+  coalesce((select pg_catalog.to_json(setconfig) from pg_catalog.pg_db_role_setting where setrole = logins.oid
+    and setdatabase = (select oid from pg_catalog.pg_database where datname = current_database())), '[]')::text as settings
+from pg_catalog.pg_authid as logins, lateral (
+  select pg_catalog.json_agg(parents.rolname) as groups from pg_catalog.pg_auth_members
+  join pg_catalog.pg_roles as parents on parents.oid = roleid
+  where member = logins.oid and parents.rolname = any ${OWN_ROLES}) as memberships
+where groups is not null and rolcanlogin and not rolsuper and rolname <> all ${OWN_ROLES}`;
+
+function renderLogin({ name, password, groups, settings }: Login): string {
+  const login = quoteName(name);
+  const secret = password === null ? "" : ` password ${quoteLiteral(password)}`;
+  // One that was changed at the coordinator must not let anybody in elsewhere; without one there, a node keeps its own.
+  const renew =
+    password === null
+      ? ""
+      : `
+elsif (select rolpassword from pg_catalog.pg_authid where rolname = ${quoteLiteral(name)}) is distinct from ${quoteLiteral(password)} then
+  alter role ${login}${secret};`;
+  const set = (JSON.parse(settings) as string[]).map((one) => {
+    const [setting = "", ...value] = one.split("=");
+    const text = `alter role ${login} in database %I set ${setting} = ${quoteLiteral(value.join("="))}`;
+    return `execute format(${quoteLiteral(text)}, current_database());`;
+  });
+  return `if not exists (select from pg_catalog.pg_roles where rolname = ${quoteLiteral(name)}) then
+  create role ${login} login${secret};${renew}
+end if;
+${(JSON.parse(groups) as string[]).map((group) => `grant ${group} to ${login};`).join("\n")}
+${set.join("\n")}`;
+}

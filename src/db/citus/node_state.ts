@@ -1,0 +1,51 @@
+/** Whether `rowhouse migrate` was run since a node was added to a Citus cluster: it does what Citus does not copy. @module */
+import { quoteLiteral } from "../literal.ts";
+import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+import { askNodes, toFault } from "./check_nodes.ts";
+import { listLogins, NODE_LOGINS } from "./logins.ts";
+import { EVERYWHERE } from "./set_up.ts";
+
+/** What a node lacks that `rowhouse migrate` would give it, in the words of an operator; none if it may have rows. */
+export async function findNodeGaps(admin: Database, node: string): Promise<string[]> {
+  const logins = [...NODE_LOGINS, ...(await listLogins(admin))];
+  const answer = (await askNodes(admin, renderGaps(logins))).find((one) => one.node === node);
+  if (answer === undefined) return [];
+  if (!answer.success) return [toFault(answer)];
+  const gaps = JSON.parse(answer.result) as string[];
+  return (await hasCopy(admin, node)) ? gaps : [...gaps, `${EVERYWHERE} has no copy there`];
+}
+
+/** A statement of one value: what the node that runs it lacks. */
+function renderGaps(logins: readonly string[]): string {
+  const names = logins.map(quoteLiteral).join(", ");
+  return `select coalesce(pg_catalog.json_agg(gap order by gap), '[]')::pg_catalog.text from (
+    select 'the role ' || wanted || ' may not log in there' as gap
+      from pg_catalog.unnest(array[${names}]) as wanted
+      where not exists (select from pg_catalog.pg_roles where rolname = wanted and rolcanlogin)
+    union all
+    select 'functions made there are everybody''s' from pg_catalog.unnest(array['rowhouse_owner', 'rowhouse_tables']) as maker
+      where not exists (select from pg_catalog.pg_default_acl where defaclrole = pg_catalog.to_regrole(maker)
+        and defaclnamespace = 0 and defaclobjtype = 'f'
+        and not exists (select from pg_catalog.aclexplode(defaclacl) where grantee = 0))
+    union all
+    select 'everybody may execute functions there' where exists (select from pg_catalog.pg_proc
+      where pronamespace in (pg_catalog.to_regnamespace('rowhouse'), pg_catalog.to_regnamespace('api'))
+        and pg_catalog.has_function_privilege('public', oid, 'execute'))
+    union all
+    select 'everybody may make temporary tables there'
+      where pg_catalog.has_database_privilege('public', pg_catalog.current_database(), 'temporary')
+  ) as gaps`;
+}
+
+/** Whether it has what is the same on every node, without which Citus moves nothing to it. */
+async function hasCopy(admin: Database, node: string): Promise<boolean> {
+  const [row] = await admin.query<{ found: boolean }>(
+    `select exists (select from pg_catalog.pg_dist_shard join pg_catalog.pg_dist_placement using (shardid)
+      join pg_catalog.pg_dist_node using (groupid)
+      where logicalrelid = $1::pg_catalog.text::pg_catalog.regclass
+        and nodename || ':' || nodeport = $2::pg_catalog.text) as found`,
+    [EVERYWHERE, node],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.found === true;
+}

@@ -1,0 +1,60 @@
+/**
+ * A dump of a distributed database, restored elsewhere: all rows are in ordinary tables, and the service's own functions
+ * are still those for nodes.
+ *
+ * @module
+ */
+import { KEYS } from "../migrations/keys.ts";
+import { MIGRATE_LOCK } from "../migrations/lock.ts";
+import { TABLES } from "../migrations/tables.ts";
+import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
+
+const OPTIONS = { retry: "safe", queue: SERVICE_QUEUE } as const;
+
+/** Whether the database says that it is distributed, and is not. */
+export async function isRestored(admin: Database): Promise<boolean> {
+  const [row] = await admin.query<{ has_anchor: boolean; has_citus: boolean }>(
+    `select ${IS_DISTRIBUTED_SQL} as has_anchor,
+      pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null as has_citus`,
+    [],
+    OPTIONS,
+  );
+  if (row?.has_anchor !== true) return false;
+  if (!row.has_citus) return true;
+  const [found] = await admin.query<{ is_distributed: boolean }>(
+    `select exists (select from pg_catalog.pg_dist_partition
+      where logicalrelid = $1::pg_catalog.text::pg_catalog.regclass) as is_distributed`,
+    [ANCHOR],
+    OPTIONS,
+  );
+  return found?.is_distributed === false;
+}
+
+/** Makes it a database of one PostgreSQL; apps' functions are renewed after that. */
+export async function undoDistribution(admin: Database): Promise<void> {
+  await admin.message(`set local citus.enable_ddl_propagation = 'off';
+do $$ begin perform ${MIGRATE_LOCK}; end $$;
+set local role rowhouse_owner;
+${OWN.map(({ sql, name }) => findFunction(sql, name)).join("\n")}
+drop function if exists rowhouse.drop_part(text);
+drop table if exists ${ANCHOR};
+update rowhouse.versions set version = version + 1 where name = 'catalog';
+update rowhouse.tables set version = (select version from rowhouse.versions where versions.name = 'catalog');
+select 1`);
+}
+
+/** The functions that set-up replaces, in the migrations' text. */
+const OWN = [
+  { sql: KEYS, name: "enter_app" },
+  { sql: KEYS, name: "delete_proof" },
+  { sql: KEYS, name: "delete_kept" },
+  { sql: TABLES, name: "drop_tables" },
+] as const;
+
+function findFunction(sql: string, name: string): string {
+  const [found] =
+    new RegExp(`create function rowhouse\\.${name}\\([\\s\\S]*?\\n\\$\\$;`).exec(sql) ?? [];
+  if (found === undefined) throw new Error(`No migration creates rowhouse.${name}`);
+  return found.replace("create function", "create or replace function");
+}

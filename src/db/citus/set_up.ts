@@ -1,0 +1,170 @@
+/**
+ * `rowhouse migrate --citus`: spreads what the service needs over the nodes of a Citus cluster. Idempotent, and run again
+ * after each node that is added. The service's own tables stay on the coordinator, but for those that apps' functions
+ * read and write: they are distributed by app, as rows are.
+ *
+ * @module
+ */
+import { quoteBody } from "../literal.ts";
+import { MIGRATE_LOCK } from "../migrations/lock.ts";
+import { MAKE_ROLES, SCHEMA_RIGHTS } from "../migrations/roles.ts";
+import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+import { ANCHOR, isDistributed } from "./anchor.ts";
+import { CitusError, findClusterFaults, runOnNodes } from "./check_nodes.ts";
+import { FUNCTIONS } from "./functions.ts";
+import { NODE_LOGINS } from "./logins.ts";
+import { letRolesIn } from "./node_access.ts";
+
+/** What Citus itself takes where nothing is said. */
+export const SHARDS = 32;
+/** As long as a push waits for locks: Citus does not pass on what a transaction sets for itself. */
+const LOCK_TIMEOUT_MS = 700;
+
+/** Those of the service's tables that are distributed by app. */
+export const BY_APP = ["rowhouse.proofs", "rowhouse.idempotency_keys"] as const;
+/** The same row on every node. */
+export const EVERYWHERE = "rowhouse.tag_seed";
+/** What apps' functions call. */
+export const CALLED = [
+  "rowhouse.refuse_key()",
+  "rowhouse.refuse_row(uuid)",
+  "rowhouse.claim_key(uuid, bytea, text, text)",
+  "rowhouse.answer_key(uuid, bytea, text)",
+  "rowhouse.forget_key(uuid, bytea)",
+] as const;
+
+/**
+ * Checks before anything is migrated; does nothing on a plain database that is not to be distributed.
+ *
+ * @throws {CitusError} with every fault of the cluster; or another number of shards than the database has
+ */
+export async function checkCluster(admin: Database, shards: number | undefined): Promise<void> {
+  const faults = await findClusterFaults(admin);
+  if (faults.length > 0) throw new CitusError(faults);
+  const found = await countShards(admin);
+  if (found !== undefined && shards !== undefined && found !== shards)
+    throw new CitusError([
+      `It has ${found} shards, which cannot be changed: leave --shards out, or name ${found}`,
+    ]);
+  if (found === undefined && (await hasTables(admin)))
+    throw new CitusError([
+      "Apps have tables in it already: rowhouse admin convert-to-citus distributes them with their rows",
+    ]);
+}
+
+/** The number of shards; `undefined` of a database that is not distributed. */
+export async function countShards(admin: Database): Promise<number | undefined> {
+  if (!(await isDistributed(admin))) return undefined;
+  const [row] = await admin.query<{ count: number }>(
+    "select count(*)::int4 as count from pg_catalog.pg_dist_shard where logicalrelid = $1::pg_catalog.text::pg_catalog.regclass",
+    [ANCHOR],
+    OPTIONS,
+  );
+  return row?.count;
+}
+
+async function hasTables(admin: Database): Promise<boolean> {
+  const [row] = await admin.query<{ found: boolean }>(
+    `select exists (select from pg_catalog.pg_class
+      where relnamespace = pg_catalog.to_regnamespace('data') and relkind in ('r', 'p')) as found`,
+    [],
+    OPTIONS,
+  );
+  return row?.found === true;
+}
+
+const OPTIONS = { retry: "safe", queue: SERVICE_QUEUE } as const;
+
+/** Roles and rights on every node, which change nothing for a database that is not distributed. */
+export async function prepareNodes(admin: Database): Promise<void> {
+  await runOnNodes(admin, renderNode());
+  await letRolesIn(admin);
+}
+
+/** Distributes a migrated database, or brings a distributed one and its nodes up to date. */
+export async function setUpCluster(admin: Database, shards = SHARDS): Promise<void> {
+  await prepareNodes(admin);
+  for (const text of renderDistribution(shards)) await admin.message(text);
+  await runOnNodes(admin, REVOKES);
+}
+
+/** All that setting up sends, to be read: what goes to every node first and last, and between them the messages. */
+export function renderSetUp(shards: number): string[] {
+  return [renderNode(), ...renderDistribution(shards), REVOKES];
+}
+
+/** Roles, schemas and rights: what Citus does not copy to a node. */
+function renderNode(): string {
+  const schemas = ["rowhouse", "data", "api"].map(
+    (name) => `create schema if not exists ${name} authorization rowhouse_owner;`,
+  );
+  const settings = NODE_LOGINS.map(
+    (role) =>
+      `execute format('alter role ${role} in database %I set lock_timeout = ''${LOCK_TIMEOUT_MS}ms''', current_database());`,
+  );
+  return `${MAKE_ROLES}
+${NODE_LOGINS.map((role) => `alter role ${role} login;`).join("\n")}
+${settings.join("\n")}
+execute format('revoke temporary on database %I from public', current_database());
+${schemas.join("\n")}
+${SCHEMA_RIGHTS}`;
+}
+
+/** Of those functions alone that have it to lose: pushes that are under way change the others. */
+const REVOKES = `declare
+  routine regprocedure;
+begin
+  for routine in select oid from pg_catalog.pg_proc
+    where pronamespace in ('rowhouse'::regnamespace, 'api'::regnamespace)
+      and pg_catalog.has_function_privilege('public', oid, 'execute') loop
+    execute format('revoke execute on routine %s from public', routine);
+  end loop;
+end;`;
+
+/** The messages that distribute; each changes nothing where it has been run before. */
+function renderDistribution(shards: number): string[] {
+  return [
+    ...renderBodies(shards).map(toMessage),
+    // Citus moves no shard while a node that was added lacks what is the same on every node.
+    "select replicate_reference_tables('block_writes')",
+  ];
+}
+
+/** What distributes the service's own part, as bodies of blocks: tables, then functions, then those that apps' functions call. */
+export function renderBodies(shards: number): string[] {
+  const distributes = BY_APP.map((table) =>
+    unlessDistributed(
+      table,
+      `perform create_distributed_table('${table}', 'app_id', colocate_with := '${ANCHOR}');
+    perform truncate_local_data_after_distributing_table('${table}');`,
+    ),
+  );
+  const anchor = `create table if not exists ${ANCHOR} (app_id uuid primary key);
+  alter table ${ANCHOR} owner to rowhouse_owner;
+  grant select, delete on ${ANCHOR} to rowhouse_rows;
+  ${unlessDistributed(ANCHOR, `perform create_distributed_table('${ANCHOR}', 'app_id', colocate_with := 'none', shard_count := ${shards});`)}`;
+  return [
+    `set local citus.multi_shard_modify_mode = 'sequential';
+  ${anchor}
+  ${distributes.join("\n  ")}
+  ${unlessDistributed(EVERYWHERE, `perform create_reference_table('${EVERYWHERE}');`)}`,
+    `set local citus.enable_ddl_propagation = 'off';
+  ${FUNCTIONS}`,
+    ...CALLED.map((name) => `perform create_distributed_function('${name}');`),
+  ];
+}
+
+function unlessDistributed(table: string, statements: string): string {
+  return `if not exists (select from pg_catalog.pg_dist_partition where logicalrelid = '${table}'::regclass) then
+    ${statements}
+  end if;`;
+}
+
+/** One block, because Citus sends a whole message on for each statement of it. */
+function toMessage(statements: string): string {
+  const body = `begin
+  perform ${MIGRATE_LOCK};
+  ${statements}
+end`;
+  return `do ${quoteBody(body)};\nselect 1`;
+}
