@@ -4,13 +4,7 @@
  *
  * @module
  */
-import {
-  type Database,
-  quoteLiteral,
-  SERVICE_QUEUE,
-  SERVING_ROLES,
-  TENANT_POLICY,
-} from "../db/mod.ts";
+import { type ANCHOR, quoteLiteral, SERVING_ROLES, TENANT_POLICY } from "../db/mod.ts";
 
 const POLICY = quoteLiteral(TENANT_POLICY.printed);
 const MAX_FAULTS = 50;
@@ -20,12 +14,17 @@ const MAX_FAULTS = 50;
  * that; so it is printed through one of ours, whose first column has the same name. An expression over any other column is
  * not printed at all: it is not ours.
  */
-function print(expression: string): string {
+function print(expression: string, by: string): string {
   return `case when ${expression}::pg_catalog.text !~ ':varattno (?!1 )'
-          then pg_catalog.pg_get_expr(${expression}, 'rowhouse.registrations'::pg_catalog.regclass) end`;
+          then pg_catalog.pg_get_expr(${expression}, '${by}'::pg_catalog.regclass) end`;
 }
 
-const FAULTS = `
+/** The table of ours by which expressions are printed: one that a node of a distributed database has, too, or not. */
+type Printer = "rowhouse.registrations" | typeof ANCHOR;
+
+/** A statement of one value: the first faults as JSON. Shards of tables have names that end with a number. */
+export function renderFaults(printedBy: Printer): string {
+  return `
 with relations as (
   select oid, 'data.' || relname as name, 'rowhouse_tables' as wanted_owner, relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
   from pg_catalog.pg_class
@@ -34,7 +33,8 @@ with relations as (
   -- What keys are believed by, and what writes were answered, are kept apart as rows are.
   select oid, 'rowhouse.' || relname, 'rowhouse_owner', relkind, relowner, relacl, relrowsecurity, relforcerowsecurity
   from pg_catalog.pg_class
-  where oid in (pg_catalog.to_regclass('rowhouse.proofs'), pg_catalog.to_regclass('rowhouse.idempotency_keys'))
+  where relnamespace = pg_catalog.to_regnamespace('rowhouse') and relkind in ('r', 'p')
+    and relname ~ '^(proofs|idempotency_keys)(_[0-9]+)?$'
 ),
 tables as (select * from relations where relkind in ('r', 'p')),
 functions as (
@@ -58,8 +58,8 @@ faults (fault) as (
     from tables where (
       select pg_catalog.count(*) <> 1 or not pg_catalog.bool_and(
         polname = 'tenant' and polcmd = '*' and polpermissive and polroles = '{0}'
-        and ${print("polqual")} is not distinct from ${POLICY}
-        and ${print("polwithcheck")} is not distinct from ${POLICY})
+        and ${print("polqual", printedBy)} is not distinct from ${POLICY}
+        and ${print("polwithcheck", printedBy)} is not distinct from ${POLICY})
       from pg_catalog.pg_policy where polrelid = tables.oid)
     or (select attname from pg_catalog.pg_attribute where attrelid = tables.oid and attnum = 1) is distinct from 'app_id'
   union all
@@ -83,8 +83,8 @@ faults (fault) as (
     where proacl is null or (grantee <> proowner and (
       is_grantable or not exists (select from serving where serving.oid = grantee)))
   union all
-  select 'Role rowhouse_tenant must be there, without SUPERUSER and BYPASSRLS'
-    where not exists (select from tenant where not rolsuper and not rolbypassrls)
+  select 'Role rowhouse_tenant must be there, without SUPERUSER, BYPASSRLS and LOGIN'
+    where not exists (select from tenant where not rolsuper and not rolbypassrls and not rolcanlogin)
   union all
   select 'Role rowhouse_tenant must own no table'
     where exists (select from pg_catalog.pg_class where relkind in ('r', 'p') and relowner = (select oid from tenant))
@@ -109,13 +109,6 @@ faults (fault) as (
       on other.rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_rows')
     where pg_catalog.pg_has_role(serving.oid, other.oid, 'member')
 )
-select fault from faults order by fault limit ${MAX_FAULTS}`;
-
-/** What is not as it must be. For operators only: it names tables of every app. */
-export async function findIsolationFaults(db: Database): Promise<string[]> {
-  const rows = await db.query<{ fault: string }>(FAULTS, [], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
-  return rows.map(({ fault }) => fault);
+select coalesce(pg_catalog.json_agg(fault order by fault), '[]')::pg_catalog.text as found
+from (select fault from faults order by fault limit ${MAX_FAULTS}) as first_faults`;
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { findIsolationFaults } from "../catalog/mod.ts";
+import { makeIsolationLook } from "../catalog/mod.ts";
 import {
   compareMigrations,
   type Database,
@@ -22,7 +22,7 @@ import { judgeServingLogin, readLogin } from "./logins.ts";
 import { examineMails } from "./mail_state.ts";
 import { examinePooler, judgePooling } from "./pooler.ts";
 import { examinePushing } from "./pushing.ts";
-import { examineFunctions, judgeIsolation, judgeMigrations } from "./schema_state.ts";
+import { examineFunctions, judgeIsolation, judgeMigrations, judgeNodes } from "./schema_state.ts";
 import { judgeSession, judgeVersion, readSession } from "./session.ts";
 
 export type DoctorDeps = {
@@ -86,7 +86,8 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   if (migrations.level !== "ok") return findings;
   // The logins of a gateway and of identity may not read what tables there are.
   if (pushes || variable === "ADMIN_DATABASE_URL") findings.push(await examineFunctions(admin));
-  findings.push(...judgeIsolation(await findIsolationFaults(admin)));
+  const { faults, away } = await makeIsolationLook(admin)();
+  findings.push(...judgeIsolation(faults), ...judgeNodes(away));
   const { identitySecrets, cookieDomain } = options;
   // Where DATABASE_URL cannot be used, there may be only a login that pushes.
   if (identitySecrets !== undefined && (await readsPeople(db))) {

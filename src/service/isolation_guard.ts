@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { findIsolationFaults } from "../catalog/mod.ts";
-import { coalesce, type Database } from "../db/mod.ts";
+import { makeIsolationLook } from "../catalog/mod.ts";
+import { coalesce, type Database, type NodeMap } from "../db/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
 
@@ -32,6 +32,8 @@ export const MAX_AGE_MS = 60_000;
 /** What a guard works with; `now` is a monotonic clock. */
 export type GuardDeps = {
   db: Database;
+  /** Told what the looks find of the nodes of a distributed database. */
+  nodes?: NodeMap;
   log: Log;
   now: () => number;
   /** Default {@linkcode LOOK_INTERVAL_MS}. */
@@ -39,12 +41,20 @@ export type GuardDeps = {
 };
 
 /** A guard that looks on demand and every ten seconds. */
-export function makeGuard({ db, log, now, lookIntervalMs = LOOK_INTERVAL_MS }: GuardDeps): Guard {
+export function makeGuard(deps: GuardDeps): Guard {
+  const { db, nodes, log, now, lookIntervalMs = LOOK_INTERVAL_MS } = deps;
   let faults: readonly string[] | undefined;
+  let away: readonly string[] = [];
   let foundAt = Number.NEGATIVE_INFINITY;
+  const findIsolation = makeIsolationLook(db, nodes);
   const look = coalesce(async () => {
     const startedAt = now();
-    const found = await findIsolationFaults(db);
+    const { faults: found, away: silent } = await findIsolation();
+    for (const node of silent)
+      if (!away.includes(node)) log("warn", "node away", { message: node });
+    for (const node of away)
+      if (!silent.includes(node)) log("info", "node answers again", { message: node });
+    away = silent;
     for (const fault of found)
       if (faults?.includes(fault) !== true) log("error", "isolation broken", { message: fault });
     if (found.length === 0 && faults !== undefined && faults.length > 0)

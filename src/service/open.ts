@@ -7,7 +7,7 @@
 
 import { makeIdentitySecrets } from "../accounts/mod.ts";
 import { IDEMPOTENCY_BYTES, makeIdempotencyRoom } from "../data/mod.ts";
-import { type Database, openDatabase } from "../db/mod.ts";
+import { type Database, makeNodeMap, openDatabase } from "../db/mod.ts";
 import type { Peer } from "../gateway/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import type { AnswerRecord, Log } from "../observe.ts";
@@ -90,7 +90,9 @@ export class IsolationError extends Error {
 export function openService(options: ServiceOptions): Service {
   const { prepare, role = "all" } = options;
   const outage = makeOutage({ log: options.log, now: () => performance.now() });
+  const nodes = makeNodeMap();
   const db = openDatabase({
+    nodes,
     onAway: outage.begin,
     onThere: outage.end,
     onMismatch: () => options.log("error", "answer mismatch", { message: MISMATCH }),
@@ -101,6 +103,7 @@ export function openService(options: ServiceOptions): Service {
     ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
   });
   const admin = openDatabase({
+    nodes,
     url: options.adminDatabaseUrl,
     connections: ADMIN_CONNECTIONS,
     share: ADMIN_SHARE,
@@ -110,7 +113,7 @@ export function openService(options: ServiceOptions): Service {
   const consoleDb = openConsole(options, role);
   const now = options.now ?? Date.now;
   const looks = { now: () => performance.now(), lookIntervalMs: options.lookIntervalMs };
-  const guard = makeGuard({ db, log: options.log, ...looks });
+  const guard = makeGuard({ db, nodes, log: options.log, ...looks });
   let isDraining = false;
   const traffic = { inFlight: 0 };
   const metrics = makeMetrics({

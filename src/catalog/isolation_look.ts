@@ -1,0 +1,122 @@
+/**
+ * A look at the isolation: of the database, and of every node where it is distributed. Of a node that is away nothing is
+ * known; the others are judged all the same.
+ *
+ * @module
+ */
+import {
+  ANCHOR,
+  type Database,
+  IS_DISTRIBUTED_SQL,
+  type NodeMap,
+  SERVICE_QUEUE,
+} from "../db/mod.ts";
+import { Problem } from "../problem.ts";
+import { renderFaults } from "./isolation.ts";
+
+/** What a look has found. */
+export type Isolation = {
+  /** What is not as it must be. For operators only: it names tables of every app. */
+  faults: readonly string[];
+  /** Nodes of a distributed database that did not answer: nothing is known of them, and nothing is served from them. */
+  away: readonly string[];
+};
+
+/** How long a node may take: the verdict on the others does not wait for one that hangs. */
+const NODE_PATIENCE_MS = 5000;
+const OPTIONS = { retry: "safe", queue: SERVICE_QUEUE } as const;
+
+type Node = { host: string; port: number; ranges: [number, number][] };
+
+/**
+ * Looks at the database, and at every node of a distributed one; a node that hangs is asked once at a time. `map` is told
+ * where apps are, and of a node that hangs until it answers: asked at once again, so that its apps are served as soon as it does.
+ */
+export function makeIsolationLook(db: Database, map?: NodeMap): () => Promise<Isolation> {
+  const asked = new Map<string, Promise<readonly string[] | undefined>>();
+  const ask = async (node: Node): Promise<readonly string[] | undefined> => {
+    for (;;) {
+      const askedAt = performance.now();
+      const answer = await askNode(db, node);
+      // What refuses at once is not silent: who calls it is told so, and is served a moment later.
+      if (answer === undefined && performance.now() - askedAt >= NODE_PATIENCE_MS) continue;
+      map?.tell(toName(node), undefined);
+      return answer;
+    }
+  };
+  const askOnce = async (node: Node): Promise<readonly string[] | undefined> => {
+    const name = toName(node);
+    const askedAt = performance.now();
+    const answer = asked.get(name) ?? ask(node).finally(() => asked.delete(name));
+    asked.set(name, answer);
+    const found = await withinPatience(answer);
+    if (found !== LATE) return found;
+    map?.tell(name, askedAt);
+    return undefined;
+  };
+  return async () => {
+    const [row] = await db.query<{ faults: string; is_distributed: boolean }>(
+      `select (${renderFaults("rowhouse.registrations")}) as faults, ${IS_DISTRIBUTED_SQL} as is_distributed`,
+      [],
+      OPTIONS,
+    );
+    if (row === undefined) throw new Error("The look at the isolation gave no row");
+    const faults = JSON.parse(row.faults) as string[];
+    if (!row.is_distributed) return { faults, away: [] };
+    const nodes = await db.query<Node>(NODES, [], OPTIONS);
+    map?.place(nodes.map((node) => ({ name: toName(node), ranges: node.ranges })));
+    const answers = await Promise.all(
+      nodes.map(async (node) => ({ name: toName(node), found: await askOnce(node) })),
+    );
+    return {
+      faults: [
+        ...faults,
+        ...answers.flatMap(({ name, found = [] }) => found.map((one) => `Node ${name}: ${one}`)),
+      ],
+      away: answers.flatMap(({ name, found }) => (found === undefined ? [name] : [])),
+    };
+  };
+}
+
+/** Those with shards: one that has just been added gets its rights by `rowhouse migrate`, before any row. */
+const NODES = `select nodename as host, nodeport as port, ranges
+from pg_catalog.pg_dist_node as node, lateral (
+  select pg_catalog.json_agg(pg_catalog.json_build_array(shardminvalue::pg_catalog.int4, shardmaxvalue::pg_catalog.int4)) as ranges
+  from pg_catalog.pg_dist_placement join pg_catalog.pg_dist_shard using (shardid)
+  where pg_dist_placement.groupid = node.groupid and logicalrelid = '${ANCHOR}'::pg_catalog.regclass) as shards
+where noderole = 'primary' and isactive and groupid <> 0 and ranges is not null
+order by groupid`;
+
+function toName({ host, port }: Pick<Node, "host" | "port">): string {
+  return `${host}:${port}`;
+}
+
+/** A node's faults; `undefined` of one that is away. */
+async function askNode(db: Database, { host, port }: Node): Promise<readonly string[] | undefined> {
+  try {
+    const [row] = await db.query<{ success: boolean; result: string }>(
+      `select success, result from pg_catalog.master_run_on_worker(
+        array[$1::pg_catalog.text], array[$2::pg_catalog.int4], array[$3::pg_catalog.text], false)`,
+      [host, port, renderFaults(ANCHOR)],
+      OPTIONS,
+    );
+    return row?.success === true ? (JSON.parse(row.result) as string[]) : undefined;
+  } catch (error) {
+    if (error instanceof Problem && error.code === "timeout") return undefined;
+    throw error;
+  }
+}
+
+const LATE = Symbol("no answer in time");
+
+async function withinPatience<Answer>(answer: Promise<Answer>): Promise<Answer | typeof LATE> {
+  let timer: Timer | undefined;
+  const patience = new Promise<typeof LATE>((resolve) => {
+    timer = setTimeout(() => resolve(LATE), NODE_PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([answer, patience]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
