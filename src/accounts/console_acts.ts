@@ -4,10 +4,11 @@
  * @module
  */
 import { SIGNALS, SignalError } from "../db/mod.ts";
-import { type ConsoleDeps, callConsole, type ShownCookies } from "./console_call.ts";
+import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import { readEmail } from "./email.ts";
 import { checkRole, type GrantOptions } from "./grants.ts";
 import { unknownApp } from "./keys.ts";
+import type { ShownCookies } from "./shown_call.ts";
 import { unknownUser } from "./users.ts";
 
 /**

@@ -3,17 +3,12 @@ import { ViolationError } from "../db/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { type Described, findHindrances, ROWS_PER_STEP, refuseDeletion } from "./app_deletion.ts";
 import { checkSlug, refuseTaken } from "./apps.ts";
-import {
-  type ConsoleCall,
-  type ConsoleDeps,
-  callConsole,
-  readConsole,
-  type ShownCookies,
-} from "./console_call.ts";
+import { type ConsoleDeps, callConsole, readConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
 import { findFaults } from "./faults.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import { checkLimits, type SetLimitOptions } from "./limits.ts";
+import type { ShownCall, ShownCookies } from "./shown_call.ts";
 import { readTargets, type Target, type TypedTargets } from "./target.ts";
 
 type AppOptions = TypedTargets & { slug: string; cookieDomain: string | undefined };
@@ -92,7 +87,7 @@ export async function setAppDisabledByConsole(
 async function runOnApp<Row>(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  { slug, ...call }: Omit<ConsoleCall, "retry"> & { slug: string },
+  { slug, ...call }: Omit<ShownCall, "retry"> & { slug: string },
 ): Promise<Row[]> {
   try {
     return await callConsole<Row>(deps, cookies, { ...call, retry: "unsafe" });

@@ -1,6 +1,7 @@
 /** The audit log as the Console shows it: filtered, newest first, a page at a time. @module */
-import { type ConsoleDeps, readConsole, type ShownCookies } from "./console_call.ts";
+import { type ConsoleDeps, readConsole } from "./console_call.ts";
 import type { Shown } from "./console_reads.ts";
+import type { ShownCookies } from "./shown_call.ts";
 
 export type ConsoleAuditEntry = {
   id: number;
@@ -43,6 +44,7 @@ export type ShownAudit = Shown<{
   entries: ConsoleAuditEntry[];
 }>;
 
+/** The entries that fit, the latest first. @throws {Problem} as every call of the Console: `console_call.ts` */
 export async function listConsoleAudit(
   deps: ConsoleDeps,
   cookies: ShownCookies,

@@ -1,7 +1,8 @@
 /** What Home shows: numbers of requests by app, and what needs attention. @module */
-import { type ConsoleDeps, readConsole, type ShownCookies } from "./console_call.ts";
+import { type ConsoleDeps, readConsole } from "./console_call.ts";
 import type { Numbers, Span } from "./console_numbers.ts";
 import type { ConsoleApp, Shown } from "./console_reads.ts";
+import type { ShownCookies } from "./shown_call.ts";
 
 export type ConsoleHome = Shown<{
   hasKeys: boolean;
@@ -30,6 +31,7 @@ export type ConsoleHome = Shown<{
   }[];
 }>;
 
+/** The first page; `most` bounds each list. @throws {Problem} as every call of the Console: `console_call.ts` */
 export async function readConsoleHome(
   deps: ConsoleDeps,
   cookies: ShownCookies,

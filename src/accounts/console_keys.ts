@@ -8,12 +8,13 @@ import { ViolationError } from "../db/mod.ts";
 import type { Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { RandomBytes } from "../std/random_text.ts";
-import { type ConsoleDeps, callConsole, type ShownCookies } from "./console_call.ts";
+import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import { GRACES, type Grace } from "./key_life.ts";
 import { toProof, toProofDigest } from "./key_proof.ts";
 import { makeKeyText } from "./key_text.ts";
 import { unknownApp } from "./keys.ts";
 import { makeIdText } from "./secret_text.ts";
+import type { ShownCookies } from "./shown_call.ts";
 
 type KeyDeps = ConsoleDeps & { randomBytes: RandomBytes; keyPrefix: string };
 

@@ -6,17 +6,13 @@
  */
 import { SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
-import {
-  type ConsoleCall,
-  type ConsoleDeps,
-  callConsole,
-  type ShownCookies,
-} from "./console_call.ts";
+import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import { readEmail } from "./email.ts";
 import { findFaults } from "./faults.ts";
 import { checkRole } from "./grants.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import { type LinkDeps, makeLink } from "./password_links.ts";
+import type { ShownCall, ShownCookies } from "./shown_call.ts";
 import { type ConsoleRole, toUserRefusal } from "./users.ts";
 
 /** An administrator asks for what only a super_admin may do. */
@@ -168,7 +164,7 @@ export async function deletePersonByConsole(
   await run(deps, cookies, { email, name: "console_delete_person", values: [id] });
 }
 
-type PersonCall = Omit<ConsoleCall, "retry"> & { email: string; slug?: string };
+type PersonCall = Omit<ShownCall, "retry"> & { email: string; slug?: string };
 
 async function run<Row>(
   deps: ConsoleDeps,

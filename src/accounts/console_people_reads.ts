@@ -2,10 +2,11 @@
 import { SIGNALS, SignalError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
-import { type ConsoleDeps, readConsole, type ShownCookies } from "./console_call.ts";
+import { type ConsoleDeps, readConsole } from "./console_call.ts";
 import type { Shown } from "./console_reads.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import type { ListedUser, SessionRecord } from "./people_lists.ts";
+import type { ShownCookies } from "./shown_call.ts";
 
 /** People by address: whose address or name contains a text, after an address, at most so many. */
 export type PeopleFilter = { search: string; after: string; most: number };

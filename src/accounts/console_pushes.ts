@@ -1,9 +1,10 @@
 /** What the Console shows of an app's pushes, each page with one call on the Console's login. @module */
 import { Problem } from "../problem.ts";
-import { type ConsoleDeps, readConsole, type ShownCookies } from "./console_call.ts";
+import { type ConsoleDeps, readConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
 import type { ConsoleBuild, PageApp } from "./console_tables.ts";
 import { refuseUnknownApp } from "./keys.ts";
+import type { ShownCookies } from "./shown_call.ts";
 
 type Shown<Content> = Content & { me: ConsoleVisitor; app: PageApp; builds: ConsoleBuild[] };
 

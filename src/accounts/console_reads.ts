@@ -1,10 +1,11 @@
 /** What the Console's pages show, each with one call on the Console's login. Never a secret. @module */
 import { SCOPES, type Scope } from "../principal.ts";
 import type { RegisteredTargets } from "./app_targets.ts";
-import { type ConsoleDeps, readConsole, type ShownCookies } from "./console_call.ts";
+import { type ConsoleDeps, readConsole } from "./console_call.ts";
 import type { Numbers } from "./console_numbers.ts";
 import type { ListedKey } from "./key_life.ts";
 import { refuseUnknownApp } from "./keys.ts";
+import type { ShownCookies } from "./shown_call.ts";
 import type { ConsoleRole } from "./users.ts";
 
 /** Who looks. */

@@ -9,11 +9,12 @@ import type { TableDefinition } from "../dsl/mod.ts";
 import type { Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { RandomBytes } from "../std/random_text.ts";
-import { type ConsoleDeps, callConsole, readConsole, type ShownCookies } from "./console_call.ts";
+import { type ConsoleDeps, callConsole, readConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
 import { toProof, toProofDigest } from "./key_proof.ts";
 import { makeKeyText } from "./key_text.ts";
 import { refuseUnknownApp } from "./keys.ts";
+import type { ShownCookies } from "./shown_call.ts";
 
 export type ShownRows = {
   me: ConsoleVisitor;

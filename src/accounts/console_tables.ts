@@ -5,14 +5,9 @@
  * @module
  */
 import type { TableDefinition } from "../dsl/mod.ts";
-import {
-  type ConsoleCall,
-  type ConsoleDeps,
-  callConsole,
-  readConsole,
-  type ShownCookies,
-} from "./console_call.ts";
+import { type ConsoleDeps, callConsole, readConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
+import type { ShownCall, ShownCookies } from "./shown_call.ts";
 import { type DroppedTable, type EndedUse, refuseTableAct } from "./tables.ts";
 
 type Shown<Content> = Content & { me: ConsoleVisitor };
@@ -147,7 +142,7 @@ export async function dropTableByConsole(
 async function act(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  { slug, ...call }: Omit<ConsoleCall, "retry"> & { slug: string },
+  { slug, ...call }: Omit<ShownCall, "retry"> & { slug: string },
 ): Promise<string> {
   return await refuse(slug, async () => {
     const [row] = await callConsole<{ result: string }>(deps, cookies, {

@@ -28,8 +28,6 @@ export {
 export {
   type ConsoleDeps,
   ConsoleRefused,
-  type ShownCookies,
-  SignInTooOld,
 } from "./console_call.ts";
 export {
   type ConsoleHome,
@@ -161,7 +159,6 @@ export {
   type OwnSession,
   PICTURE_MAX_CHARS,
   readOwnAccount,
-  type ShownByVisitor,
 } from "./own_account.ts";
 export {
   deriveLinkText,
@@ -218,7 +215,8 @@ export {
   type Visitor,
   type VisitorApp,
 } from "./sessions.ts";
-export { hasAdministrator, readSetup, type Setup, type SetupState } from "./setup.ts";
+export { hasAdministrator, readSetup } from "./setup.ts";
+export { type ShownCookies, SignInTooOld } from "./shown_call.ts";
 export {
   beginSignIn,
   finishSignIn,

@@ -4,23 +4,31 @@
  *
  * @module
  */
-import { type Database, readSqlState, SERVICE_QUEUE, SIGNALS, SignalError } from "../db/mod.ts";
+import { type Database, SIGNALS } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import type { PasswordRecord } from "./passwords.ts";
-import type { NewSession } from "./session_text.ts";
-import type { PageCookies } from "./sessions.ts";
-import { type AttemptFrom, toKeys } from "./sign_in_attempts.ts";
+import { type SessionStart, toSessionValues } from "./session_start.ts";
+import {
+  callShown,
+  readShown,
+  type ShownCall,
+  type ShownCookies,
+  SignInTooOld,
+} from "./shown_call.ts";
+import { type AttemptFrom, toAttemptKeys } from "./sign_in_attempts.ts";
 
 type OwnDeps = { db: Database; sessionIdleS: number };
-/** What a browser shows, and from where: for the audit log. */
-export type ShownByVisitor = PageCookies & { from: string };
-
 /** No live session is presented with both its cookies. */
 export class NotSignedIn extends Problem {
   constructor() {
     super("unauthenticated");
   }
 }
+
+const REFUSALS = {
+  [SIGNALS.notSignedIn]: () => new NotSignedIn(),
+  [SIGNALS.signInTooOld]: () => new SignInTooOld(),
+};
 
 export type OwnSession = {
   id: string;
@@ -45,13 +53,8 @@ export type OwnAccount = {
 };
 
 /** @throws {NotSignedIn} */
-export async function readOwnAccount(deps: OwnDeps, shown: ShownByVisitor): Promise<OwnAccount> {
-  const [row] = await callOwn<{ account: string }>(deps, shown, {
-    text: "select rowhouse.read_own_account($1, $2, $3, $4)::text as account",
-    retry: "safe",
-  });
-  if (row === undefined) throw new Error("The account gave no row");
-  return JSON.parse(row.account) as OwnAccount;
+export async function readOwnAccount(deps: OwnDeps, shown: ShownCookies): Promise<OwnAccount> {
+  return await readOwn<OwnAccount>(deps, shown, { name: "read_own_account" });
 }
 
 export const NAME_MAX_CHARS = 200;
@@ -62,11 +65,11 @@ export type OwnProfile = { displayName: string | null; avatarUrl: string | null 
 /** Changes the name and the address of the picture. @throws {NotSignedIn} */
 export async function changeOwnProfile(
   deps: OwnDeps,
-  shown: ShownByVisitor,
+  shown: ShownCookies,
   { displayName, avatarUrl }: OwnProfile,
 ): Promise<void> {
   await callOwn(deps, shown, {
-    text: "select rowhouse.change_own_profile($1, $2, $3, $4, $5, $6)",
+    name: "change_own_profile",
     values: [displayName, avatarUrl],
     retry: "unsafe",
   });
@@ -75,50 +78,43 @@ export async function changeOwnProfile(
 /** Ends another session, or without an id all others; returns how many. @throws {NotSignedIn} */
 export async function endOwnSessions(
   deps: OwnDeps,
-  shown: ShownByVisitor,
+  shown: ShownCookies,
   sessionId: string | undefined,
 ): Promise<number> {
-  const [row] = await callOwn<{ ended: number }>(deps, shown, {
-    text: "select rowhouse.end_own_sessions($1, $2, $3, $4, $5) as ended",
+  const [row] = await callOwn<{ result: number }>(deps, shown, {
+    name: "end_own_sessions",
     values: [sessionId ?? null],
     retry: "unsafe",
   });
-  return row?.ended ?? 0;
+  return row?.result ?? 0;
 }
 
-export type PasswordChange = {
+/** The session is in place of all that there are. */
+export type PasswordChange = Omit<SessionStart, "presented"> & {
   /** Shows that the service itself found the current password right, by the stored hash. */
   proof: string;
   password: PasswordRecord;
-  /** In place of all that there are. */
-  session: NewSession;
-  sessionMaxS: number;
   attempt: AttemptFrom;
-  isKnownDevice: boolean;
-  deviceName: string;
 };
 
 /** Sets another password; false if the present one was changed meanwhile. @throws {NotSignedIn} */
 export async function changeOwnPassword(
   deps: OwnDeps,
-  shown: ShownByVisitor,
+  shown: ShownCookies,
   change: PasswordChange,
 ): Promise<boolean> {
-  const { password, session } = change;
-  const keys = toKeys(change.attempt);
-  const [row] = await callOwn<{ is_done: boolean }>(deps, shown, {
-    text: `select rowhouse.change_own_password($1, $2, $3, $4, decode($5, 'hex'), $6, decode($7, 'hex'), $8, $9,
-      decode($10, 'hex'), decode($11, 'hex'), $12, $13, $14, string_to_array($15, ','), $16, $17) as is_done`,
+  const { password } = change;
+  const keys = toAttemptKeys(change.attempt);
+  const [row] = await callOwn<{ result: boolean }>(deps, shown, {
+    name: "change_own_password",
+    passed: `decode($5, 'hex'), $6, decode($7, 'hex'), $8, $9, decode($10, 'hex'), decode($11, 'hex'), $12, $13, $14,
+      string_to_array($15, ','), $16, $17`,
     values: [
       change.proof,
       password.hash,
       password.digest,
       password.secretId,
-      session.id,
-      session.sessionDigest,
-      session.identityDigest,
-      session.secretId,
-      change.sessionMaxS,
+      ...toSessionValues(change),
       keys.address,
       keys.clients.join(","),
       change.isKnownDevice ? keys.device : null,
@@ -126,28 +122,23 @@ export async function changeOwnPassword(
     ],
     retry: "unsafe",
   });
-  return row?.is_done === true;
+  return row?.result === true;
 }
 
-type OwnCall = {
-  /** With the cookies, the idle limit and the client's address as `$1` to `$4`. */
-  text: string;
-  values?: readonly (string | number | null)[];
-  retry: "safe" | "unsafe";
-};
-
+/** @throws {NotSignedIn} */
 export async function callOwn<Row>(
-  { db, sessionIdleS }: OwnDeps,
-  { session, identity, from }: ShownByVisitor,
-  { text, values = [], retry }: OwnCall,
+  deps: OwnDeps,
+  cookies: ShownCookies,
+  call: ShownCall,
 ): Promise<Row[]> {
-  try {
-    return await db.query<Row>(text, [session, identity, sessionIdleS, from, ...values], {
-      retry,
-      queue: SERVICE_QUEUE,
-    });
-  } catch (error) {
-    const state = error instanceof SignalError ? error.signal : readSqlState(error);
-    throw state === SIGNALS.notSignedIn ? new NotSignedIn() : error;
-  }
+  return await callShown<Row>({ ...deps, refusals: REFUSALS }, cookies, call);
+}
+
+/** What a function shows as JSON. @throws {NotSignedIn} */
+export async function readOwn<Content>(
+  deps: OwnDeps,
+  cookies: ShownCookies,
+  call: Omit<ShownCall, "retry">,
+): Promise<Content> {
+  return await readShown<Content>({ ...deps, refusals: REFUSALS }, cookies, call);
 }

@@ -12,7 +12,8 @@ import {
   isDigestOf,
   toStoredDigest,
 } from "./identity_secrets.ts";
-import { callOwn, type OwnAccount, type ShownByVisitor } from "./own_account.ts";
+import { callOwn, type OwnAccount } from "./own_account.ts";
+import type { ShownCookies } from "./shown_call.ts";
 
 /** An account at a provider, as the provider's token says it. */
 export type Subject = { issuer: string; subject: string };
@@ -75,6 +76,7 @@ export async function findProviderPerson(
 /** What is stored of a link, and the proof of it. */
 export type LinkRecord = { digest: string; secretId: string; proof: string };
 
+/** The record of a link, digest and proof in hexadecimal, made with the current secret. */
 export function makeLinkRecord(
   { identitySecrets: { current } }: Pick<LinkDeps, "identitySecrets">,
   linked: Subject,
@@ -131,30 +133,31 @@ type OwnDeps = LinkDeps & { sessionIdleS: number };
 /** Links whoever presents both cookies, if it is still `userId`. @throws {NotSignedIn} */
 export async function linkOwnProvider(
   deps: OwnDeps,
-  shown: ShownByVisitor,
+  shown: ShownCookies,
   { userId, provider, ...linked }: Subject & { userId: string; provider: string },
 ): Promise<LinkOutcome> {
   const { digest, secretId } = makeLinkRecord(deps, linked, userId);
-  const [row] = await callOwn<{ outcome: LinkOutcome }>(deps, shown, {
-    text: "select rowhouse.link_provider($1, $2, $3, $4, $5, $6, $7, decode($8, 'hex'), $9, $10) as outcome",
+  const [row] = await callOwn<{ result: LinkOutcome }>(deps, shown, {
+    name: "link_provider",
+    passed: "$5, $6, $7, decode($8, 'hex'), $9, $10",
     values: [userId, linked.issuer, linked.subject, digest, secretId, provider],
     retry: "unsafe",
   });
-  return row?.outcome ?? "nobody";
+  return row?.result ?? "nobody";
 }
 
 /** Takes a link away from whoever presents both cookies; the last way to sign in is kept. @throws {NotSignedIn} */
 export async function unlinkOwnProvider(
   deps: OwnDeps,
-  shown: ShownByVisitor,
+  shown: ShownCookies,
   { issuer, provider }: { issuer: string; provider: string },
 ): Promise<"done" | "last"> {
-  const [row] = await callOwn<{ outcome: "done" | "last" }>(deps, shown, {
-    text: "select rowhouse.unlink_provider($1, $2, $3, $4, $5, $6) as outcome",
+  const [row] = await callOwn<{ result: "done" | "last" }>(deps, shown, {
+    name: "unlink_provider",
     values: [issuer, provider],
     retry: "unsafe",
   });
-  return row?.outcome ?? "last";
+  return row?.result ?? "last";
 }
 
 export type OwnLinks = {

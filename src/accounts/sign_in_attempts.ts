@@ -54,7 +54,7 @@ export type KnownUser = {
 
 /** Counts an attempt, whether the address is known or not; returns what is needed to check the password. */
 export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Promise<Attempt> {
-  const keys = toKeys(from);
+  const keys = toAttemptKeys(from);
   const [row] = await deps.db.query<{
     wait_s: number;
     user_id: string | null;
@@ -107,7 +107,7 @@ export type Finish = {
 /** Makes the session; false if the person was disabled, or got another password, meanwhile. */
 export async function finishSignIn(deps: { db: Database }, finish: Finish): Promise<boolean> {
   const { session, fresh } = finish;
-  const keys = toKeys(finish.from);
+  const keys = toAttemptKeys(finish.from);
   const [row] = await deps.db.query<{ is_done: boolean }>(
     `select rowhouse.finish_sign_in($1, decode($2, 'hex'), $3, decode($4, 'hex'), $5, $6,
       $7, decode($8, 'hex'), decode($9, 'hex'), $10, $11, $12, string_to_array($13, ','), $14, $15, $16) as is_done`,
@@ -134,10 +134,15 @@ export async function finishSignIn(deps: { db: Database }, finish: Finish): Prom
   return row?.is_done === true;
 }
 
-export type Keys = { address: string; clients: string[]; clientBounds: number[]; device: string };
+export type AttemptKeys = {
+  address: string;
+  clients: string[];
+  clientBounds: number[];
+  device: string;
+};
 
 /** Digests, because people type passwords into the wrong field, and these must not end up in a table of counters. */
-export function toKeys({ email, address, device }: AttemptFrom): Keys {
+export function toAttemptKeys({ email, address, device }: AttemptFrom): AttemptKeys {
   const clients = toClientKeys("client", address);
   return {
     address: `address ${toDigest(email)}`,

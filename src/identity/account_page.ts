@@ -3,7 +3,7 @@ import {
   NotSignedIn,
   type OwnAccount,
   readOwnAccount,
-  type ShownByVisitor,
+  type ShownCookies,
 } from "../accounts/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import { answerPage, answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
@@ -31,7 +31,7 @@ export type TabName = (typeof TABS)[number]["name"];
 /** A request for one of these pages by somebody who is signed in. */
 export type OwnVisit = {
   deps: PageDeps & { sessionIdleS: number };
-  shown: ShownByVisitor;
+  shown: ShownCookies;
   context: RequestContext;
   account: OwnAccount;
   /** What was sent; empty for a page that is only read. */

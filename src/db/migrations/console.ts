@@ -7,7 +7,8 @@
  * @module
  */
 import { SIGNALS } from "../signals.ts";
-import { defineConsoleFunction, SHOWN } from "./console_function.ts";
+import { defineConsoleFunction } from "./console_function.ts";
+import { SHOWN, SHOWN_SESSION } from "./shown_function.ts";
 
 export const CONSOLE = `
 -- Whose act it is; raises where it is nobody's. "needed" is the Console role, which a super_admin always has. The rows are
@@ -16,9 +17,9 @@ create function rowhouse.check_console(
   ${SHOWN}, needed text, is_sensitive boolean
 ) returns uuid language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-  own text := rowhouse.find_visitor_session(session_shown, identity_shown, idle_s);
+  own text := ${SHOWN_SESSION};
   who uuid;
-  signed_in_at timestamptz;
+  shown_at timestamptz;
 begin
   select users.id, sessions.proven_at into who, signed_in_at
   from rowhouse.sessions join rowhouse.users on users.id = sessions.user_id
@@ -30,8 +31,6 @@ begin
   if is_sensitive and signed_in_at <= clock_timestamp() - interval '10 minutes' then
     raise exception 'signed in too long ago' using errcode = '${SIGNALS.signInTooOld}';
   end if;
-  -- For the audit log, until this statement ends.
-  perform set_config('rowhouse.client', shown_from, true);
   return who;
 end
 $$;

@@ -5,47 +5,19 @@
  * @module
  */
 import { SIGNALS } from "../signals.ts";
-import { SHOWN } from "./console_function.ts";
+import { defineShownFunction, SHOWN, SHOWN_SESSION, type ShownFunction } from "./shown_function.ts";
 
-export type OwnFunction = {
-  /** Without its schema. */
-  name: string;
-  /** What it takes after what the browser shows. */
-  takes?: string;
-  returns: string;
-  declares?: string;
-  /** Statements between `begin` and `end`; `own` is the session, `who` its owner, whose row an act holds. */
-  body: string;
-};
-
-/** Its definition and its grant. */
-export function defineOwnFunction({
-  name,
-  takes,
-  returns,
-  declares = "",
-  body,
-}: OwnFunction): string {
-  const signature = `rowhouse.${name}(${SHOWN}${takes === undefined ? "" : `, ${takes}`})`;
-  return `
-create function ${signature} returns ${returns}
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
-declare
-  own text := rowhouse.find_visitor_session(session_shown, identity_shown, idle_s);
-  who uuid := rowhouse.hold_visitor(own, shown_from);
-  ${declares}
-begin
-  ${body}
-end
-$$;
-grant execute on function ${signature} to rowhouse_service, rowhouse_identity;
-`;
+/** `own` is the session, `who` its owner, whose row an act holds. */
+export function defineOwnFunction(definition: ShownFunction): string {
+  const proves = `own text := ${SHOWN_SESSION};
+  who uuid := rowhouse.hold_visitor(own, shown_from);`;
+  return defineShownFunction(definition, { proves, logins: "rowhouse_service, rowhouse_identity" });
 }
 
 export const OWN_ACCOUNT = `
 -- The id of the one live session that both cookies prove; null: there is none. Shown are lists of <id>.<proof>, as
 -- browsers' cookies give them: two live sessions are none.
-create function rowhouse.find_visitor_session(session_shown text, identity_shown text, idle_s integer) returns text
+create function rowhouse.find_visitor_session(${SHOWN}) returns text
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   live text[];

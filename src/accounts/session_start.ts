@@ -1,0 +1,23 @@
+/** What begins a session at the end of a sign-in, however the person proved who it is. @module */
+import type { NewSession } from "./session_text.ts";
+
+export type SessionStart = {
+  session: NewSession;
+  /** How long it lasts, however much it is used. */
+  sessionMaxS: number;
+  /** Sessions that the browser presented: they end. */
+  presented: string;
+  /** What kind of browser it is, such as `Firefox on Linux`. */
+  deviceName: string;
+  /** Whether this very person has signed in on this device before. */
+  isKnownDevice: boolean;
+};
+
+/** The arguments from `new_id` to `most_s` of every SQL function that makes a session. */
+export function toSessionValues({
+  session,
+  sessionMaxS,
+}: Pick<SessionStart, "session" | "sessionMaxS">): (string | number)[] {
+  const { id, sessionDigest, identityDigest, secretId } = session;
+  return [id, sessionDigest, identityDigest, secretId, sessionMaxS];
+}
