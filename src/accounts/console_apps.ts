@@ -1,11 +1,11 @@
 /** What administrators do with apps from a browser, by the same rules as the commands. @module */
 import { ViolationError } from "../db/mod.ts";
-import { type Detail, Problem } from "../problem.ts";
+import type { Detail } from "../problem.ts";
 import { type Described, findHindrances, ROWS_PER_STEP, refuseDeletion } from "./app_deletion.ts";
 import { checkSlug, refuseTaken } from "./apps.ts";
 import { type ConsoleDeps, callConsole, readConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
-import { findFaults } from "./faults.ts";
+import { findFaults, refuseFor } from "./faults.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import { checkLimits, type SetLimitOptions } from "./limits.ts";
 import type { ShownCall, ShownCookies } from "./shown_call.ts";
@@ -38,7 +38,7 @@ function readAll(options: AppOptions): Target[] {
   const faults = [() => checkSlug(options.slug), read].flatMap((check) =>
     findFaults(check, "/slug"),
   );
-  if (faults.length > 0) throw new Problem("invalid_request", { details: faults });
+  if (faults.length > 0) throw refuseFor(faults);
   return read();
 }
 

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { SIGNALS } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import { type ConsoleDeps, callConsole, readConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
@@ -139,6 +140,13 @@ export async function dropTableByConsole(
   return JSON.parse(await act(deps, cookies, { slug: "", name, values })) as DroppedTable[];
 }
 
+/** What a browser's visitor can do about it there. */
+const IN_BROWSER = {
+  [SIGNALS.tableInUse]:
+    "Apps use the table: under Tables of each app, end its use first, that of the owner last.",
+  [SIGNALS.unknownTable]: "No table has that name.",
+};
+
 async function act(
   deps: ConsoleDeps,
   cookies: ShownCookies,
@@ -158,6 +166,6 @@ async function refuse<Result>(slug: string, run: () => Promise<Result>): Promise
   try {
     return await run();
   } catch (error) {
-    throw refuseTableAct(error, slug);
+    throw refuseTableAct(error, slug, IN_BROWSER);
   }
 }

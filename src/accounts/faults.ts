@@ -11,3 +11,11 @@ export function findFaults(check: () => unknown, path: string): readonly Detail[
     return error.details ?? [{ path, message: error.message }];
   }
 }
+
+/** What is refused for these faults, or this one: the code's own words are about requests over HTTP. */
+export function refuseFor(details: Detail[]): Problem {
+  const [only] = details;
+  if (only?.path === "" && details.length === 1)
+    return new Problem("invalid_request", { message: only.message });
+  return new Problem("invalid_request", { message: "Nothing was changed", details });
+}

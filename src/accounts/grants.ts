@@ -1,11 +1,12 @@
 /** Grants: one role per person and app, given and taken by an operator. Nothing but the row grants access. @module */
-import { type Database, SIGNALS, SignalError } from "../db/mod.ts";
+import { type Database, SERVICE_QUEUE, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { ROLE_PATTERN, ROLE_WORDS } from "../std/stored_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
-import { refuseUnknownApp } from "./keys.ts";
+import { refuseFor } from "./faults.ts";
+import { refuseUnknownApp, toAskedSlug, unknownApp } from "./keys.ts";
 import { type Act, runAct } from "./run_act.ts";
 import { unknownUser } from "./users.ts";
 
@@ -16,20 +17,70 @@ export type GrantOptions = { email: string; slug: string; role: string };
 /**
  * Gives a role on an app, replacing the one before.
  *
- * @throws {Problem} invalid_request — the role is malformed, or nobody has this address; unknown_app
+ * @throws {Problem} invalid_request — what is malformed, and nobody has this address, all at once; unknown_app
  */
 export async function grantRole(deps: { admin: Database }, options: GrantOptions): Promise<void> {
-  const email = readEmail(options.email);
-  checkRole(options.role);
-  const { role, slug } = options;
-  await run(
-    deps.admin,
-    { email, slug },
-    {
-      text: "select rowhouse.grant_role($1, $2, $3, $4)",
-      values: [email, slug, role, OPERATOR],
-    },
-  );
+  await passGrant(options, async ({ email, slug, role }) => {
+    await deps.admin.query(
+      "select rowhouse.grant_role($1, $2, $3, $4)",
+      [email, slug, role, OPERATOR],
+      { retry: "unsafe", queue: SERVICE_QUEUE },
+    );
+  });
+}
+
+type Give = (grant: { email: string; slug: string; role: string | null }) => Promise<unknown>;
+
+/** Nobody's address: the database refuses it, and says whether there is the app. */
+const NOBODY = "";
+
+/**
+ * Has a role given, and says all that is wrong with it at once. The database, which alone knows the people and the apps, is
+ * asked also for an address or a role that is none: with what it refuses.
+ *
+ * @throws {Problem} invalid_request; unknown_app, if that is all
+ */
+export async function passGrant(
+  { email: text, slug, role }: GrantOptions,
+  give: Give,
+): Promise<void> {
+  const [ofEmail, ofRole] = [() => readEmail(text), () => checkRole(role)].map(findProblem);
+  const email = ofEmail === undefined ? readEmail(text) : NOBODY;
+  try {
+    await give({ email, slug: toAskedSlug(slug), role: ofRole === undefined ? role : null });
+  } catch (error) {
+    const unknown = findUnknown(error, { email, slug });
+    const isRoleAlone = error instanceof ViolationError && ofRole !== undefined;
+    if (unknown === undefined && !isRoleAlone) throw error;
+    throw toOne([ofEmail, ...(unknown ?? []), ofRole]);
+  }
+}
+
+function findProblem(check: () => unknown): Problem | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/** What is unknown of both; `undefined` if the error says something else. */
+function findUnknown(error: unknown, { email, slug }: Of): Problem[] | undefined {
+  if (!(error instanceof SignalError)) return undefined;
+  if (error.signal === SIGNALS.unknownApp) return [unknownApp(slug)];
+  if (error.signal !== SIGNALS.unknownUser) return undefined;
+  const ofApp = error.detail === "unknown app" ? [unknownApp(slug)] : [];
+  return email === NOBODY ? ofApp : [unknownUser(email), ...ofApp];
+}
+
+function toOne(found: readonly (Problem | undefined)[]): Problem {
+  const problems = found.filter((one) => one !== undefined);
+  const [only] = problems;
+  if (only !== undefined && problems.length === 1) return only;
+  const details = problems.map(({ message }) => ({ path: "", message }));
+  return refuseFor(details);
 }
 
 /** @throws {Problem} invalid_request — the text is no role on an app */

@@ -2,6 +2,7 @@
 import { type Database, SERVICE_QUEUE, SIGNALS, SignalError } from "../db/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
+import { isStorableText } from "../std/is_storable_text.ts";
 import { quote } from "../std/quote.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import { OPERATOR } from "./audit.ts";
@@ -118,10 +119,16 @@ export async function revokeKey(deps: { admin: Database }, keyId: string): Promi
   return row?.is_done === true;
 }
 
+/** The refusal where no app has this slug. */
 export function unknownApp(slug: string): Problem {
   return new Problem("unknown_app", {
     message: `No app has the slug ${quote(slug)}: rowhouse admin list-apps lists those there are`,
   });
+}
+
+/** A slug as the database can be asked for it: what it cannot read is nobody's. */
+export function toAskedSlug(slug: string): string {
+  return isStorableText(slug) ? slug : "";
 }
 
 /** What to throw for an error of a function that raises where there is no such app. */

@@ -99,6 +99,7 @@ export {
   transferTableByConsole,
 } from "./console_tables.ts";
 export { type Device, readDevice, toDeviceText } from "./device_text.ts";
+export { NAME_MAX_CHARS } from "./display_name.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
 export { exportUser, type UserExport } from "./export_user.ts";
 export { type GrantOptions, grantRole, ROLE, revokeRole } from "./grants.ts";
@@ -153,7 +154,6 @@ export {
   changeOwnPassword,
   changeOwnProfile,
   endOwnSessions,
-  NAME_MAX_CHARS,
   NotSignedIn,
   type OwnAccount,
   type OwnSession,

@@ -57,7 +57,6 @@ export async function readOwnAccount(deps: OwnDeps, shown: ShownCookies): Promis
   return await readOwn<OwnAccount>(deps, shown, { name: "read_own_account" });
 }
 
-export const NAME_MAX_CHARS = 200;
 export const PICTURE_MAX_CHARS = 2048;
 
 export type OwnProfile = { displayName: string | null; avatarUrl: string | null };

@@ -114,14 +114,19 @@ async function run({ admin }: Deps, { text, values, slug }: Change): Promise<str
   }
 }
 
-/** What is said to an operator whom the database refuses an act on a table, by a command or in a browser. */
-export function refuseTableAct(error: unknown, slug: string): unknown {
+/** The refusal of an act on a table, made from the database's error; `words` replace its message by signal or SQLSTATE. */
+export function refuseTableAct(
+  error: unknown,
+  slug: string,
+  words: Readonly<Record<string, string>> = {},
+): unknown {
   // Rows of a table that its app no longer declares may still refer to rows that would go.
   if (error instanceof ViolationError) return toProblem(REFERRED_TO, error);
   const state = error instanceof SignalError ? error.signal : readSqlState(error);
   if (state === SIGNALS.unknownApp) return unknownApp(slug);
   const refusal = REFUSALS[state ?? ""];
-  return refusal === undefined ? error : toProblem(refusal, error);
+  if (refusal === undefined) return error;
+  return toProblem({ ...refusal, message: words[state ?? ""] ?? refusal.message }, error);
 }
 
 function toProblem({ code, message }: Refusal, cause: unknown): Problem {

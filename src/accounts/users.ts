@@ -3,7 +3,9 @@ import { type Database, SERVICE_QUEUE, SIGNALS, SignalError, ViolationError } fr
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { OPERATOR } from "./audit.ts";
+import { checkDisplayName } from "./display_name.ts";
 import { readEmail } from "./email.ts";
+import { findFaults, refuseFor } from "./faults.ts";
 import { type LinkDeps, makeLink } from "./password_links.ts";
 import { type Act, runAct } from "./run_act.ts";
 
@@ -21,13 +23,13 @@ export type CreateUserOptions = {
 /**
  * A new person without a password, and the text of the link that sets one: shown once, stored as a digest.
  *
- * @throws {Problem} invalid_request — the address is malformed, or taken
+ * @throws {Problem} invalid_request — the address is malformed or taken, and the name is none, all at once
  */
 export async function createUser(
   deps: MakeDeps,
   options: CreateUserOptions,
 ): Promise<{ id: string; email: string; linkText: string }> {
-  const email = readEmail(options.email);
+  const email = await readNewAddress(deps, options);
   const [id, link] = [deps.makeId(), makeLink(deps)];
   try {
     await deps.admin.query(
@@ -49,6 +51,24 @@ export async function createUser(
     throw toUserRefusal(error, email);
   }
   return { id, email, linkText: link.text };
+}
+
+/** Of an address that alone is taken the making says so. */
+async function readNewAddress(
+  { admin }: { admin: Database },
+  { email: text, displayName = "" }: CreateUserOptions,
+): Promise<string> {
+  const ofEmail = findFaults(() => readEmail(text), "");
+  const ofName = findFaults(() => checkDisplayName(displayName), "");
+  // What is no address is nobody's, and the database could not even read some.
+  if (ofEmail.length > 0) throw refuseFor([...ofEmail, ...ofName]);
+  const email = readEmail(text);
+  if (ofName.length === 0) return email;
+  const found = await admin.query("select from rowhouse.users where email = $1", [email], {
+    retry: "safe",
+    queue: SERVICE_QUEUE,
+  });
+  throw refuseFor([...ofName, ...found.map(() => ({ path: "", message: takenAddress(email) }))]);
 }
 
 /**
@@ -148,10 +168,15 @@ const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {
 export function toUserRefusal(error: unknown, email: string): unknown {
   if (error instanceof SignalError) return REFUSALS[error.signal]?.(email) ?? error;
   if (error instanceof ViolationError && error.violation.kind === "unique")
-    return refusal(`Cannot create the user ${email}: the address is taken`);
+    return refusal(takenAddress(email));
   return error;
 }
 
+function takenAddress(email: string): string {
+  return `Cannot create the user ${email}: the address is taken`;
+}
+
+/** The refusal where nobody has this address. */
 export function unknownUser(email: string): Problem {
   return refusal(`Nobody has the address ${quote(email)}`);
 }

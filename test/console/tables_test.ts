@@ -230,7 +230,9 @@ test("an app's use ends with its rows, which are counted first; then the table i
   const end = (app: TestApp) => `/console/apps/${app.slug}/tables/${name}/end`;
   const early = await show(end(owner));
   expect([early.status, early.text.includes("Apps use the table")]).toEqual([422, true]);
-  expect((await show(`/console/tables/${name}/drop`)).text).toContain("Apps use the table");
+  const used = textOf(await show(`/console/tables/${name}/drop`));
+  expect(used).toContain("Apps use the table: under Tables of each app, end its use first");
+  expect(used).not.toContain("rowhouse ");
   expect(textOf(await show(end(user)))).toContain(`2 rows of ${user.slug} in ${name}`);
   expect((await submit(end(user), { typed_name: "other" })).status).toBe(422);
   const list = async (app: TestApp) => (await service.call(app, `/v1/data/db/${name}`)).status;

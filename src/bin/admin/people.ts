@@ -74,8 +74,8 @@ const setRoleTask: AdminTask = async (deps, args) => {
 
 const grantTask: AdminTask = async (deps, args) => {
   const [text = "", slug = "", role = ""] = args.positionals;
+  await grantRole(deps, { email: text, slug, role });
   const email = readEmail(text);
-  await grantRole(deps, { email, slug, role });
   return { document: { email, app: slug, role }, lines: [`${email} is now ${role} on ${slug}`] };
 };
 

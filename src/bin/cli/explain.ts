@@ -16,7 +16,9 @@ function toHint(command: string | undefined): string {
 }
 
 function toLines({ details = [] }: Problem): string[] {
-  return details.map(({ path, message }) => `  ${path}: ${message}`);
+  return details.map(({ path, message }) =>
+    path === "" ? `  ${message}` : `  ${path}: ${message}`,
+  );
 }
 
 /** The exit code of a failure. */

@@ -20,18 +20,6 @@ begin
 end
 $$;
 
-create function rowhouse.email_of(person uuid) returns text language plpgsql stable
-set search_path = pg_catalog, pg_temp as $$
-declare
-  mail text := (select email from rowhouse.users where id = person);
-begin
-  if mail is null then
-    raise exception 'unknown user' using errcode = '${SIGNALS.unknownUser}';
-  end if;
-  return mail;
-end
-$$;
-
 -- The address of somebody whose account "who" may change. The Console role cannot change until the act is done.
 create function rowhouse.hold_account(who uuid, person uuid) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$

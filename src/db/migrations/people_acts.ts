@@ -20,6 +20,18 @@ begin
 end
 $$;
 
+create function rowhouse.email_of(person uuid) returns text language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  mail text := (select email from rowhouse.users where id = person);
+begin
+  if mail is null then
+    raise exception 'unknown user' using errcode = '${SIGNALS.unknownUser}';
+  end if;
+  return mail;
+end
+$$;
+
 -- A link that sets a person's password; an older one ends. What is stored covers whose it is.
 create function rowhouse.put_password_link(
   person uuid, new_id text, proof bytea, new_secret_id text, ends_at timestamptz
@@ -60,14 +72,16 @@ $$;
 create function rowhouse.grant_role(mail text, app_slug text, new_role text, actor text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  person uuid := rowhouse.find_user(mail);
-  app uuid := rowhouse.find_app(app_slug);
+  person uuid;
+  app uuid := (select id from rowhouse.apps where slug = app_slug);
 begin
   -- Whoever is being deleted is waited for.
-  perform from rowhouse.users where id = person for key share;
-  if not found then
-    raise exception 'unknown user' using errcode = '${SIGNALS.unknownUser}';
+  select id into person from rowhouse.users where email = mail for key share;
+  if person is null then
+    raise exception 'unknown user' using errcode = '${SIGNALS.unknownUser}',
+      detail = case when app is null then 'unknown app' else '' end;
   end if;
+  app := rowhouse.find_app(app_slug);
   insert into rowhouse.grants (user_id, app_id, role) values (person, app, new_role)
   on conflict (user_id, app_id) do update set role = excluded.role, granted_at = now();
   insert into rowhouse.audit (actor, action, user_id, app, details)
