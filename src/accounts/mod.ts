@@ -1,12 +1,14 @@
 /** Apps, keys and people: functions over the database, shared by the rooms above. @module */
 export { type AppContents, deleteApp, findAppContents } from "./app_deletion.ts";
 export { renameApp, setAppDisabled } from "./app_life.ts";
-export { type RegisteredTargets, type SetTargetsOptions, setTargets } from "./app_targets.ts";
-export { APP_SLUG, type App, addOrigin, createApp, findAppId, listApps } from "./apps.ts";
+export { moveApp } from "./app_node.ts";
+export { setTargets } from "./app_targets.ts";
+export { APP_SLUG, addOrigin, createApp, findAppId, listApps } from "./apps.ts";
 export {
   AUDIT_RETENTION_S,
   listAudit,
   MIN_AUDIT_RETENTION_S,
+  OPERATOR,
   sweepAudit,
 } from "./audit.ts";
 export { grantRoleByConsole } from "./console_acts.ts";

@@ -19,6 +19,7 @@ export const ACTION_WORDS: Readonly<Record<string, string>> = {
   issue_key: "issued a key",
   link_provider: "linked an account elsewhere",
   make_password_link: "made a link for a password",
+  move_app: "moved the app to another node",
   open_rows: "opened rows",
   rename_app: "renamed the app",
   revoke: "took a role",

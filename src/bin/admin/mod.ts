@@ -6,6 +6,7 @@ import { adminAppCommands } from "./apps.ts";
 import { adminAuditCommands } from "./audit.ts";
 import { adminDeleteCommands } from "./delete.ts";
 import { adminKeyCommands } from "./keys.ts";
+import { adminMoveAppCommands } from "./move_app.ts";
 import { adminPeopleCommands } from "./people.ts";
 import { adminPeopleListCommands } from "./people_lists.ts";
 import { adminTableCommands } from "./tables.ts";
@@ -21,4 +22,5 @@ export const adminCommands: readonly Command[] = [
   ...adminDeleteCommands,
   ...adminAuditCommands,
   ...adminTableCommands,
+  ...adminMoveAppCommands,
 ];
