@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { type Database, IS_DISTRIBUTED_SQL, SERVICE_QUEUE } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 
 /** A table as one app uses it. What the app is served is another object once it has changed. */
@@ -23,6 +23,8 @@ export type Catalog = {
   readonly tablesOf: (appId: string) => readonly TableDefinition[];
   /** The version that it is at. */
   readonly version: () => number;
+  /** Whether the tables are distributed over the nodes of a Citus cluster. */
+  readonly isDistributed: () => boolean;
   /** Makes sure that the catalog is as new as this call; concurrent callers share one look-up. */
   readonly refresh: () => Promise<void>;
 };
@@ -34,6 +36,7 @@ export type CatalogStore = Catalog & {
 
 type News = {
   version: number;
+  isDistributed: boolean;
   tables: { name: string; definition: TableDefinition }[];
   /** By what is declared: many apps may declare the same, which then travels and is kept once. */
   registrations: { appIds: string[]; definition: TableDefinition }[];
@@ -47,6 +50,7 @@ type Entry = { whole: TableDefinition; uses: Map<string, TableDefinition> };
 export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }): CatalogStore {
   const tables = new Map<string, Entry>();
   let seen = 0;
+  let isDistributed = false;
   return {
     find: (appId, name) => {
       const entry = tables.get(name);
@@ -59,6 +63,7 @@ export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }
         .flatMap(({ uses }) => uses.get(appId) ?? [])
         .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     version: () => seen,
+    isDistributed: () => isDistributed,
     refresh: async () => {
       await deps.look();
     },
@@ -73,6 +78,7 @@ export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }
         for (const appId of appIds) tables.get(definition.name)?.uses.set(appId, definition);
       for (const { appId, table } of news.ended) tables.get(table)?.uses.delete(appId);
       seen = news.version;
+      ({ isDistributed } = news);
     },
   };
 }
@@ -81,6 +87,7 @@ async function readNews(db: Database, since: number): Promise<News> {
   const [row] = await db.query<{ news: string }>(
     `select json_build_object(
       'version', (select version from rowhouse.versions where name = 'catalog'),
+      'isDistributed', ${IS_DISTRIBUTED_SQL},
       'tables', (select coalesce(json_agg(json_build_object(
           'name', name, 'definition', definition)), '[]')
         from rowhouse.tables where version > $1),

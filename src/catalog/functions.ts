@@ -161,10 +161,19 @@ export function placeholdersOf<E extends Endpoint>(
 const PIPELINED: ReadonlySet<Endpoint> = new Set(["get", "list"]);
 
 /** The statement that calls a function of a set; its parameters are those of {@linkcode toParameters}. */
-export function callText(set: ColumnSet, endpoint: Endpoint): string {
+export function callText(
+  set: ColumnSet,
+  endpoint: Endpoint,
+  { isDistributed = false } = {},
+): string {
   const places = argumentsOf(endpoint).map((_, index) => `$${index + 1}`);
-  const call = `api.${quoteName(functionName(set, endpoint))}(${places.join(", ")}) as body`;
-  return `select ${PIPELINED.has(endpoint) ? `${call}, ${echoColumn(places.length + 1)}` : call}`;
+  const call = `api.${quoteName(functionName(set, endpoint))}(${places.join(", ")})`;
+  if (!PIPELINED.has(endpoint)) return `select ${call} as body`;
+  const echo = echoColumn(places.length + 1);
+  // Citus hands a call over to another node if nothing but a call is selected, or all is selected from one.
+  return isDistributed
+    ? `select body, ${echo} from ${call} as called (body)`
+    : `select ${call} as body, ${echo}`;
 }
 
 /** The parameters of a call, in the order in which the function takes them. */

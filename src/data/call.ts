@@ -28,7 +28,7 @@ export async function callFunction(
   const { table, endpoint } = call;
   const { appId, proof } = context.principal;
   const { meter } = context;
-  const { hash, texts } = statementsOf(table);
+  const { hash, texts } = statementsOf(table, deps.catalog.isDistributed());
   // A write that is known by its key happens once, however often it is sent.
   const isKeyed = "claim" in call.values && call.values.claim !== null;
   const retry = isKeyed ? "safe" : RETRY[endpoint];
@@ -109,15 +109,19 @@ export async function checkProof(
   await callFunction(deps, context, { table, endpoint: "update", values });
 }
 
-type Statements = { readonly hash: string; readonly texts: Readonly<Record<Endpoint, string>> };
+type Statements = {
+  readonly isDistributed: boolean;
+  readonly hash: string;
+  readonly texts: Readonly<Record<Endpoint, string>>;
+};
 
 /** Made once per definition, because every request needs it. */
 const statements = new WeakMap<TableDefinition, Statements>();
 
-function statementsOf({ definition }: RecordedTable): Statements {
+function statementsOf({ definition }: RecordedTable, isDistributed: boolean): Statements {
   const found = statements.get(definition);
-  if (found !== undefined) return found;
-  const of = (endpoint: Endpoint) => callText(definition, endpoint);
+  if (found?.isDistributed === isDistributed) return found;
+  const of = (endpoint: Endpoint) => callText(definition, endpoint, { isDistributed });
   const texts = {
     list: of("list"),
     get: of("get"),
@@ -126,7 +130,7 @@ function statementsOf({ definition }: RecordedTable): Statements {
     update: of("update"),
     delete: of("delete"),
   };
-  const made = { hash: hashColumnSet(definition), texts };
+  const made = { isDistributed, hash: hashColumnSet(definition), texts };
   statements.set(definition, made);
   return made;
 }

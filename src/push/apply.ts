@@ -7,13 +7,15 @@
 import type { Database } from "../db/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import type { Log } from "../observe.ts";
+import { Problem } from "../problem.ts";
 import { resumeDeferredSteps } from "./deferred.ts";
 import { checkJournal, type JournalEntry } from "./journal.ts";
-import { MESSAGE_TIMEOUT_MS, renderMessage } from "./message.ts";
+import { renderMessage } from "./message.ts";
+import { MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import { describePlan } from "./migration.ts";
 import type { Migration } from "./migration_text.ts";
 import { type PrepareRequest, preparePush } from "./prepare.ts";
-import { busy, type MessageResult, readMessageResult } from "./refusals.ts";
+import { busy, type MessageResult, nodeAway, readMessageResult } from "./refusals.ts";
 import { LARGE_TABLE_PAGES, readState } from "./state.ts";
 import type { Plan } from "./step.ts";
 import { takeTurn } from "./take_turn.ts";
@@ -45,12 +47,29 @@ const MAX_TRIES = 3;
 const TRY_AGAIN_MS = 150;
 
 /**
- * Makes the database match an app's definition, or says what it would do.
+ * Makes the database match an app's definition, or says what it would do. Every node takes part: while one hangs, none is
+ * made to wait for it.
  *
  * @throws {Problem} incompatible_schema — with every conflict; edited_migration, diverged_history — the journal is not the
- * recorded one; push_busy — another push is under way, or the tables are in use; journal_full
+ * recorded one; push_busy — another push is under way, or the tables are in use; journal_full; unavailable
  */
 export async function push(deps: PushDeps, request: PushRequest): Promise<PushResult> {
+  refuseSilence(deps.admin, undefined);
+  try {
+    return await planAndApply(deps, request);
+  } catch (error) {
+    if (error instanceof Problem && error.code === "timeout") refuseSilence(deps.admin, error);
+    throw error;
+  }
+}
+
+/** @throws {Problem} unavailable — a node hangs */
+function refuseSilence({ findSilentNode }: Database, cause: Problem | undefined): void {
+  const node = findSilentNode();
+  if (node !== undefined) throw nodeAway(node, cause);
+}
+
+async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushResult> {
   const { dryRun } = request.options;
   let tries = 0;
   for (let plans = 0; plans < MAX_PLANS; plans++) {

@@ -7,6 +7,8 @@
 import { type Constraint, deriveName, enumTypeName } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName, TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { distributeStep } from "./distributed.ts";
+import type { Where } from "./function_terms.ts";
 import { renderDropFunctions, renderFunctions } from "./functions.ts";
 import { renderRows, renderTerms } from "./index_terms.ts";
 import type { Plan, Step } from "./step.ts";
@@ -37,7 +39,7 @@ const RENDERERS: Renderers = {
   defer_index: () => [],
   add_reference: renderReference,
   defer_reference: () => [],
-  create_functions: ({ table }) => renderFunctions(table),
+  create_functions: ({ table }) => renderFunctions(table, { isDistributed: false }),
   drop_functions: ({ table, hashes }) =>
     hashes.flatMap((hash) => renderDropFunctions({ table, hash })),
   record_table: () => [],
@@ -57,9 +59,15 @@ export function renderPlan(plan: Plan): RenderedPlan {
 }
 
 /** All statements of a plan: those that need no lock on an existing table come first. */
-export function renderStatements({ steps }: Plan): { early: string[]; late: string[] } {
+export function renderStatements(
+  { steps }: Plan,
+  { isDistributed }: Where,
+): { early: string[]; late: string[] } {
   const { early, late } = splitSteps(steps);
-  return { early: early.flatMap(renderStep), late: late.flatMap(renderStep) };
+  const render = isDistributed
+    ? (step: Step) => distributeStep(step, renderStep(step))
+    : renderStep;
+  return { early: early.flatMap(render), late: late.flatMap(render) };
 }
 
 /** The statements of a step; none for what is only recorded. */
@@ -143,7 +151,7 @@ function renderIndex(table: string, index: Constraint): string {
   return `${quoteName(index.name)} on data.${quoteName(table)} (${renderTerms(index)}) where ${renderRows(index)}`;
 }
 
-/** Drops an index whose build did not finish. */
+/** Drops an index whose build did not finish; where rows are on several nodes, some may not have begun it. */
 export function renderDropIndex(name: string): string {
-  return `drop index concurrently data.${quoteName(name)}`;
+  return `drop index concurrently if exists data.${quoteName(name)}`;
 }

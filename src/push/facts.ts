@@ -21,6 +21,7 @@ import {
 import { TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { toDefaultText } from "./default_text.ts";
+import type { Where } from "./function_terms.ts";
 import { renderBody } from "./functions.ts";
 import { printRows, printTerms } from "./index_terms.ts";
 
@@ -39,13 +40,16 @@ const TYPES: Readonly<Record<Exclude<NamedColumn["kind"], "enum">, string>> = {
 };
 
 /** What pushes recorded: tables, and the sets of columns that apps are or were served of them. */
-export type Recorded = { tables: readonly RecordedDefinition[]; sets: readonly ColumnSet[] };
+export type Recorded = Where & {
+  tables: readonly RecordedDefinition[];
+  sets: readonly ColumnSet[];
+};
 
 /** All facts that follow from these. */
-export function toFacts({ tables, sets }: Recorded): Facts {
+export function toFacts({ tables, sets, isDistributed }: Recorded): Facts {
   return new Map([
     ...tables.flatMap((table) => [...toTableFacts(table), ...toTypeFacts(table)]),
-    ...sets.flatMap(toFunctionFacts),
+    ...sets.flatMap((set) => toFunctionFacts(set, { isDistributed })),
   ]);
 }
 
@@ -131,7 +135,7 @@ function toTypeFacts(table: TableDefinition): Fact[] {
     ]);
 }
 
-function toFunctionFacts(set: ColumnSet): Fact[] {
+function toFunctionFacts(set: ColumnSet, where: Where): Fact[] {
   return ENDPOINTS.flatMap((endpoint): Fact[] => {
     const path = `function ${functionName(set, endpoint)}(${printedArguments(endpoint)})`;
     return [
@@ -142,7 +146,7 @@ function toFunctionFacts(set: ColumnSet): Fact[] {
       [`${path} / settings`, "none"],
       [`${path} / argument defaults`, "none"],
       ...FUNCTION_CALLERS.map((role): Fact => [`${path} / executed by ${role}`, "allowed"]),
-      [`${path} / body`, renderBody(set, endpoint)],
+      [`${path} / body`, renderBody(set, endpoint, where)],
     ];
   });
 }

@@ -13,26 +13,31 @@ export type SetColumn = ColumnSet["columns"][number];
 
 export const TEXT = "pg_catalog.text";
 
+/** Where the functions run: in one PostgreSQL, or on the nodes of a Citus cluster. */
+export type Where = { readonly isDistributed: boolean };
+
 /**
  * The tenant and UTC, for this transaction only; one plan serves every tenant. A plan that a session makes while a table is
  * small would read it whole, and stay while the table grows: so indexes are always used, for cascades too.
  */
 export function setTenant(
   app: string,
+  { isDistributed }: Where,
   others: readonly (readonly [string, string])[] = [],
 ): string {
-  const settings = [...SETTINGS, ...others].map(
+  const plans = isDistributed ? PLANS_WITH_VALUES : PLANS_FOR_ALL;
+  const settings = [...SETTINGS, plans, ...INDEXES, ...others].map(
     ([name, value]) => `,
     pg_catalog.set_config('${name}', '${value}', true)`,
   );
   return `  perform pg_catalog.set_config('${APP_SETTING}', ${app}::${TEXT}, true)${settings.join("")};`;
 }
 
-const SETTINGS = [
-  ["timezone", "UTC"],
-  ["plan_cache_mode", "force_generic_plan"],
-  ["enable_seqscan", "off"],
-] as const;
+const SETTINGS = [["timezone", "UTC"]] as const;
+const PLANS_FOR_ALL = ["plan_cache_mode", "force_generic_plan"] as const;
+/** Citus finds the shard of a statement while it plans, and of all but the simplest statements only by the value. */
+const PLANS_WITH_VALUES = ["plan_cache_mode", "force_custom_plan"] as const;
+const INDEXES = [["enable_seqscan", "off"]] as const;
 
 /** A page's plan is for any limit, and may look so dear that PostgreSQL would compile it to machine code in each call. */
 const NO_COMPILATION = [["jit", "off"]] as const;
@@ -53,9 +58,9 @@ export function isProved(endpoint: Endpoint): string {
 }
 
 /** The start of a body: sets the tenant, and refuses without a proof. */
-export function beginAs(endpoint: Endpoint): string {
+export function beginAs(endpoint: Endpoint, where: Where): string {
   const settings = endpoint === "list" ? NO_COMPILATION : [];
-  return `${setTenant(placeholdersOf(endpoint).app, settings)}
+  return `${setTenant(placeholdersOf(endpoint).app, where, settings)}
   if not ${isProved(endpoint)} then
     return rowhouse.refuse_key();
   end if;`;

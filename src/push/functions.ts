@@ -15,11 +15,19 @@ import {
   type RecordedName,
 } from "../catalog/mod.ts";
 import { quoteBody, quoteName } from "../db/mod.ts";
-import { isProved, isRow, outputs, returnText, setTenant, TEXT } from "./function_terms.ts";
+import {
+  isProved,
+  isRow,
+  outputs,
+  returnText,
+  setTenant,
+  TEXT,
+  type Where,
+} from "./function_terms.ts";
 import { listBody } from "./list_body.ts";
 import { createBody, createManyBody, deleteBody, updateBody } from "./write_bodies.ts";
 
-const BODIES: Readonly<Record<Endpoint, (table: ColumnSet) => string>> = {
+const BODIES: Readonly<Record<Endpoint, (table: ColumnSet, where: Where) => string>> = {
   list: listBody,
   get: getBody,
   create: createBody,
@@ -39,11 +47,11 @@ const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
 };
 
 /** The statements that create or replace the functions of a set, and grant their execution. */
-export function renderFunctions(table: ColumnSet): string[] {
+export function renderFunctions(table: ColumnSet, where: Where): string[] {
   return ENDPOINTS.flatMap((endpoint) => {
     const signature = functionSignature(table, endpoint);
     // A default may contain any text, even a dollar quote.
-    const body = quoteBody(renderBody(table, endpoint));
+    const body = quoteBody(renderBody(table, endpoint, where));
     return [
       `create or replace function ${signature} returns ${TEXT} language plpgsql ${VOLATILITY[endpoint]} security definer as ${body}`,
       `alter function ${signature} owner to ${FUNCTION_OWNER}`,
@@ -59,16 +67,16 @@ export function renderDropFunctions(set: RecordedName): string[] {
 }
 
 /** A function's body, as PostgreSQL stores it between line ends. */
-export function renderBody(table: ColumnSet, endpoint: Endpoint): string {
-  return BODIES[endpoint](table);
+export function renderBody(table: ColumnSet, endpoint: Endpoint, where: Where): string {
+  return BODIES[endpoint](table, where);
 }
 
-function getBody(table: ColumnSet): string {
+function getBody(table: ColumnSet, where: Where): string {
   const { app, id, bytes } = placeholdersOf("get");
   return `declare
   "$text" ${TEXT};
 begin
-${setTenant(app)}
+${setTenant(app, where)}
   "$text" := case when ${isProved("get")} then (
     select pg_catalog.row_to_json("$row")::${TEXT}
     from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) as "$row"

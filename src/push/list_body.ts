@@ -11,6 +11,7 @@ import {
   ROW_TEXT,
   rowSize,
   TEXT,
+  type Where,
 } from "./function_terms.ts";
 
 /** Up to about this many bytes a page is built in one go and measured afterwards. */
@@ -22,7 +23,7 @@ const BUILT_AT_ONCE_BYTES = 786_432;
  * may be large is built row by row. It ends at the limit, and before a row that is larger than the limit. If that row is
  * the first one, its id is reported. All is read from one state of the table, because the function is stable.
  */
-export function listBody(table: ColumnSet): string {
+export function listBody(table: ColumnSet, where: Where): string {
   const { app, limit, bytes, known, inline } = placeholdersOf("list");
   const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} ${app}`;
   // The rows in front of the page were passed over once, to find where it begins.
@@ -41,7 +42,7 @@ export function listBody(table: ColumnSet): string {
   "$count" pg_catalog.int8 := 0;
   "$bytes" pg_catalog.int8 := 0;
 begin
-${beginAs("list")}
+${beginAs("list", where)}
   ${lookAtPage(table, rows)};
   "$first" := pg_catalog.encode(pg_catalog.substring("$states", 1, ${ID_BYTES}), 'hex')::pg_catalog.uuid;
   "$tag" := ${tagOfPage(table)};

@@ -5,30 +5,16 @@
  *
  * @module
  */
-import { hashColumnSet, TABLE_OWNER, toColumnSet } from "../catalog/mod.ts";
-import { quoteLiteral } from "../db/mod.ts";
+import { hashColumnSet, toColumnSet } from "../catalog/mod.ts";
+import { IS_DISTRIBUTED_SQL, quoteLiteral, SIGNALS } from "../db/mod.ts";
 import type { Json } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { type RenderedPlan, renderStatements } from "./ddl.ts";
+import { LOCK_BUDGET_MS, MESSAGE_SETTINGS } from "./message_settings.ts";
 import type { Migration } from "./migration_text.ts";
 import type { PushState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 import { findCreated } from "./step_order.ts";
-
-/**
- * How long a push waits for table locks in total. Requests queue behind the wait, so this is what they may notice; and it
- * is shorter than PostgreSQL's deadlock_timeout of 1 s, so that in a deadlock the push fails, never a request.
- */
-export const LOCK_BUDGET_MS = 700;
-export const MESSAGE_TIMEOUT_MS = 120_000;
-
-/** What every message that changes tables or functions sets for its transaction. */
-export const MESSAGE_SETTINGS = [
-  `set local statement_timeout = '${MESSAGE_TIMEOUT_MS}ms'`,
-  `set local lock_timeout = '${LOCK_BUDGET_MS}ms'`,
-  "set local citus.multi_shard_modify_mode = 'sequential'",
-  `set local role ${TABLE_OWNER}`,
-] as const;
 
 export type Prepared = RenderedPlan & {
   migration: Migration;
@@ -42,7 +28,7 @@ type Pusher = { id: string; keyId?: string };
 
 export function renderMessage(pusher: Pusher, prepared: Prepared): string {
   const { plan } = prepared;
-  const { early, late } = renderStatements(plan);
+  const { early, late } = renderStatements(plan, prepared.state);
   return [
     renderLockPush(pusher.id, prepared),
     ...MESSAGE_SETTINGS,
@@ -72,9 +58,12 @@ function renderLockPush(appId: string, { plan, state }: Prepared): string {
   const seen = Object.fromEntries(tables.map((name) => [name, stamps.get(name) ?? 0]));
   const head = state.migrations.at(-1)?.seq ?? 0;
   const names = [`app ${appId}`, ...tables.map((name) => `table ${name}`)].map(quoteLiteral);
-  const body = `begin perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head}); end`;
+  const body = `begin perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${state.isDistributed ? "" : REFUSE_DISTRIBUTED} end`;
   return `do $rowhouse$ ${body} $rowhouse$`;
 }
+
+/** A database may be distributed between the plan and the lock; then tables are made in another way. */
+const REFUSE_DISTRIBUTED = ` if ${IS_DISTRIBUTED_SQL} then raise exception 'the database was distributed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
 
 function toTables(step: Step): string[] {
   if (typeof step.table === "string") return [step.table];

@@ -12,10 +12,12 @@ import {
   functionName,
   printedArguments,
 } from "../catalog/mod.ts";
-import { type Database, quoteLiteral, SERVICE_QUEUE } from "../db/mod.ts";
+import { type Database, IS_DISTRIBUTED_SQL, quoteLiteral, SERVICE_QUEUE } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
+import { renderDistributedFunctions } from "./distributed.ts";
 import { renderBody, renderFunctions } from "./functions.ts";
-import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS, renderLockTable } from "./message.ts";
+import { renderLockTable } from "./message.ts";
+import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import { readMessageResult } from "./refusals.ts";
 
 /** A recorded table with functions that are not from this release. */
@@ -25,10 +27,12 @@ export type OutdatedTable = {
   sets: ColumnSet[];
   /** The highest version recorded for it: its functions are renewed only if this is still true. */
   stamp: number;
+  isDistributed: boolean;
 };
 
 type Recorded = {
-  tables: OutdatedTable[];
+  isDistributed: boolean;
+  tables: Omit<OutdatedTable, "isDistributed">[];
   functions: RecordedFunction[];
 };
 
@@ -77,11 +81,14 @@ async function refreshTable(admin: Database, name: string): Promise<boolean> {
   });
 }
 
-function renderRefresh({ name, sets, stamp }: OutdatedTable): string {
+function renderRefresh({ name, sets, stamp, isDistributed }: OutdatedTable): string {
+  const render = isDistributed
+    ? renderDistributedFunctions
+    : (set: ColumnSet) => renderFunctions(set, { isDistributed });
   return [
     renderLockTable(name, stamp),
     ...MESSAGE_SETTINGS,
-    ...sets.flatMap(renderFunctions),
+    ...sets.flatMap(render),
     `select ${quoteLiteral(name)} as name`,
   ].join(";\n");
 }
@@ -104,6 +111,7 @@ export async function findOutdatedTables(
       from sets as column_sets, jsonb_array_elements_text($2::text::jsonb) as endpoint
     )
     select json_build_object(
+      'isDistributed', ${IS_DISTRIBUTED_SQL},
       'tables', (select coalesce(json_agg(json_build_object('name', name, 'stamp', stamp,
           'sets', (select coalesce(json_agg(definition order by hash), '[]') from sets where table_name = name))
         order by name), '[]') from concerned),
@@ -116,24 +124,16 @@ export async function findOutdatedTables(
     [name, JSON.stringify(ENDPOINTS)],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
-  const { tables, functions } = JSON.parse(row?.recorded ?? "null") as Recorded;
-  const found = Map.groupBy(functions, (one) => one.name);
-  return tables.filter(({ sets }) =>
-    sets.some((set) =>
-      ENDPOINTS.some((endpoint) =>
-        isOutdated(set, endpoint, found.get(functionName(set, endpoint)) ?? []),
-      ),
-    ),
-  );
-}
-
-function isOutdated(
-  set: ColumnSet,
-  endpoint: Endpoint,
-  found: readonly RecordedFunction[],
-): boolean {
-  const own = found.find((one) => one.arguments === printedArguments(endpoint));
-  return own?.digest !== digestOf(renderBody(set, endpoint));
+  const { tables, functions, isDistributed } = JSON.parse(row?.recorded ?? "null") as Recorded;
+  const digests = new Map(functions.map((one) => [`${one.name}(${one.arguments})`, one.digest]));
+  const isOutdated = (set: ColumnSet, endpoint: Endpoint) =>
+    digests.get(`${functionName(set, endpoint)}(${printedArguments(endpoint)})`) !==
+    digestOf(renderBody(set, endpoint, { isDistributed }));
+  return tables
+    .filter(({ sets }) =>
+      sets.some((set) => ENDPOINTS.some((endpoint) => isOutdated(set, endpoint))),
+    )
+    .map((table) => ({ ...table, isDistributed }));
 }
 
 function digestOf(body: string): string {

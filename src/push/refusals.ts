@@ -1,6 +1,14 @@
 /** Why a push cannot happen, as Problems: all conflicts at once, and never a value of a row. @module */
 import { findConstraint } from "../catalog/mod.ts";
-import { readSqlState, SIGNALS, SignalError, type Violation, ViolationError } from "../db/mod.ts";
+import {
+  findAwayNode,
+  isNamed,
+  readSqlState,
+  SIGNALS,
+  SignalError,
+  type Violation,
+  ViolationError,
+} from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Conflict } from "./compare.ts";
 import type { Step } from "./step.ts";
@@ -30,7 +38,9 @@ const DRIFTED = new Set(["42P07", "42710", "42701", "42723", "42703", "42P01", "
  */
 export function readMessageResult(error: unknown, steps: readonly Step[] = []): MessageResult {
   const state = error instanceof SignalError ? error.signal : readSqlState(error);
-  const result = RESULTS[state ?? ""];
+  const node = findAwayNode(error);
+  if (node !== undefined) throw nodeAway(node, error);
+  const result = isOfCitus(error) ? undefined : RESULTS[state ?? ""];
   if (result !== undefined) return result;
   if (error instanceof ViolationError) {
     // Two new tables collide in PostgreSQL's own catalogs, for example in pg_type_typname_nsp_index.
@@ -39,6 +49,24 @@ export function readMessageResult(error: unknown, steps: readonly Step[] = []): 
   }
   if (DRIFTED.has(state ?? "")) throw drifted(error);
   throw error;
+}
+
+/** Citus' words for what fails every time; it has no better SQLSTATE for it than that of an internal error. */
+const CITUS_WORDS = /connection|remote|shard|placement|worker|metadata/i;
+
+function isOfCitus(error: unknown): boolean {
+  return (
+    readSqlState(error) === "XX000" && error instanceof Error && CITUS_WORDS.test(error.message)
+  );
+}
+
+/** Of a message that did not end, nothing is written on any node. */
+export function nodeAway(node: string, error: unknown): Problem {
+  return new Problem("unavailable", {
+    message: `Cannot push: node ${node} of the database cannot be reached; nothing was written`,
+    cause: error instanceof Problem ? error.cause : error,
+    retryAfterS: 1,
+  });
 }
 
 export function incompatible(conflicts: readonly Conflict[]): Problem {
@@ -101,7 +129,7 @@ function brokenByRows(error: ViolationError, steps: readonly Step[]): Problem {
 function findBroken(step: Step, { table, column, constraint }: Violation): string[] {
   if (step.kind === "set_required" && step.table === table && step.column === column)
     return [`/${table}/${column}`];
-  if (step.kind === "add_key" && step.key.name === constraint)
+  if (step.kind === "add_key" && isNamed(step.key.name, constraint ?? ""))
     return step.key.columns.map((name) => `/${step.table}/${name}`);
   if (step.kind !== "add_reference" || table !== step.table.name) return [];
   const reference = findConstraint(step.table, constraint ?? "");

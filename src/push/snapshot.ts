@@ -4,7 +4,7 @@ import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { readDefaultText } from "./default_text.ts";
 import type { Facts } from "./facts.ts";
-import { LOCK_BUDGET_MS } from "./message.ts";
+import { LOCK_BUDGET_MS } from "./message_settings.ts";
 
 /**
  * The facts in PostgreSQL's catalogs; the same paths as `toFacts`, and more if somebody added something.

@@ -1,7 +1,8 @@
 /** What a push plans against: the recorded tables and registrations that concern one app. Read in one statement. @module */
 import type { RecordedDefinition } from "../catalog/mod.ts";
-import type { Database } from "../db/mod.ts";
+import { type Database, IS_DISTRIBUTED_SQL } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
+import { findLargeTables } from "./large_shards.ts";
 
 /** `definition`: everything that the app declares or has declared. */
 export type RecordedUse = { appId: string; slug: string; definition: TableDefinition };
@@ -35,6 +36,7 @@ export type PushState = {
   journalBytes: number;
   /** Whether any app's push left unfinished steps. */
   hasDeferredSteps: boolean;
+  isDistributed: boolean;
 };
 
 /** From this many pages on a build is deferred: 32 MB, which take about a second. */
@@ -86,10 +88,16 @@ export async function readState(
       'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name, 'checksum', checksum)
           order by seq), '[]') from rowhouse.migrations where app_id = $1),
       'journalBytes', (select coalesce(sum(octet_length(text) + octet_length(sql)), 0) from rowhouse.migrations where app_id = $1),
+      'isDistributed', ${IS_DISTRIBUTED_SQL},
       'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))::text as state`,
     [appId, JSON.stringify(names), options.largeTablePages],
     { retry: "safe", queue: appId },
   );
   if (row === undefined) throw new Error("The query of push's state gave no row");
-  return JSON.parse(row.state) as PushState;
+  const state = JSON.parse(row.state) as PushState;
+  if (!state.isDistributed) return state;
+  const recorded = state.tables.map(({ name }) => name);
+  const large = await findLargeTables(admin, recorded, { ...options, rowsAPage: ROWS_A_PAGE });
+  const tables = state.tables.map((table) => ({ ...table, isLarge: large.has(table.name) }));
+  return { ...state, tables };
 }

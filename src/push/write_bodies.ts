@@ -14,10 +14,11 @@ import {
   TEXT,
   target,
   variable,
+  type Where,
 } from "./function_terms.ts";
 import { sqlType } from "./types.ts";
 
-export function createBody(table: ColumnSet): string {
+export function createBody(table: ColumnSet, where: Where): string {
   const { app, id, body, bytes, claim } = placeholdersOf("create");
   const values = [app, id, ...table.columns.map((_, index) => variable(index))];
   const declared = table.columns.map(
@@ -29,7 +30,7 @@ export function createBody(table: ColumnSet): string {
 ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
   "$text" ${TEXT};
 begin
-${beginAs("create")}
+${beginAs("create", where)}
 ${claimKey({ app, claim, answer: rowOfVariables(table, { app, id }), short: idText(id) })}
   insert into ${target(table)}
   values (${values.join(", ")})
@@ -77,7 +78,8 @@ function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string
  * All rows by one statement. If one breaks a rule, all are tried again one by one, because PostgreSQL does not say which row
  * it was: the number of the first one at fault is passed on as the error's hint. Should they all be good by then, they stay.
  */
-export function createManyBody(table: ColumnSet): string {
+export function createManyBody(table: ColumnSet, where: Where): string {
+  if (where.isDistributed) return createEachBody(table, where);
   const { app, ids, bodies, bytes, claim } = placeholdersOf("create_many");
   const texts = `pg_catalog.string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
   const short = `(select ${rowsText(texts)} from pg_catalog.unnest(${ids}) as "$one" ("$id"))`;
@@ -92,7 +94,7 @@ export function createManyBody(table: ColumnSet): string {
   "$text" ${TEXT};
   "$state" ${TEXT};
 ${fields.map((name) => `  ${name} ${TEXT};\n`).join("")}begin
-${beginAs("create_many")}
+${beginAs("create_many", where)}
 ${claimKey({ app, claim, answer: "null", short })}
   begin
     ${insert};
@@ -136,6 +138,54 @@ function insertMany(table: ColumnSet): string {
     select pg_catalog.string_agg(${ROW_TEXT}, ',' order by "$row"."id") into "$text" from "$row"`;
 }
 
+/**
+ * The same where tables are distributed: each row by a statement of its own, because Citus plans no insert of a query in a
+ * statement with more. PostgreSQL's words name the constraint, and are passed on, because Citus passes on nothing else.
+ */
+function createEachBody(table: ColumnSet, where: Where): string {
+  const { app, ids, bodies, bytes, claim } = placeholdersOf("create_many");
+  const texts = `pg_catalog.string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
+  const short = `(select ${rowsText(texts)} from pg_catalog.unnest(${ids}) as "$one" ("$id"))`;
+  const names = table.columns.map((_, index) => variable(index));
+  const declared = table.columns.map(
+    (column, index) => `  ${variable(index)} ${sqlType(table, column)};\n`,
+  );
+  const read = table.columns.map(
+    (column, index) => `      ${variable(index)} := ${initial(table, column)};\n`,
+  );
+  return `declare
+  "$all" pg_catalog.jsonb := ${bodies}::pg_catalog.jsonb;
+  "$body" pg_catalog.jsonb;
+  "$id" pg_catalog.uuid;
+${declared.join("")}  "$row" record;
+  "$count" pg_catalog.int4 := 0;
+  "$rows" ${TEXT}[] := '{}';
+  "$text" ${TEXT};
+  "$state" ${TEXT};
+  "$message" ${TEXT};
+begin
+${beginAs("create_many", where)}
+${claimKey({ app, claim, answer: "null", short })}
+  begin
+    while "$count" operator(pg_catalog.<) pg_catalog.cardinality(${ids}) loop
+      "$body" := "$all" operator(pg_catalog.->) "$count";
+      "$count" := "$count" operator(pg_catalog.+) 1;
+      "$id" := (${ids})["$count"];
+${read.join("")}      insert into ${target(table)}
+      values (${[app, '"$id"', ...names].join(", ")})
+      returning ${outputs(table)} into "$row";
+      "$rows" := pg_catalog.array_append("$rows", ${ROW_TEXT});
+    end loop;
+  exception when integrity_constraint_violation then
+    get stacked diagnostics "$state" = returned_sqlstate, "$message" = message_text;
+    raise exception '%', "$message" using errcode = "$state", hint = ("$count" operator(pg_catalog.-) 1)::${TEXT};
+  end;
+  "$text" := ${rowsText(`pg_catalog.array_to_string("$rows", ',')`)};
+${answerKey({ app, claim })}
+${returnText(`(${ids})[1]`, bytes)}
+end`;
+}
+
 /** Whether the row has one of the tags asked for, which follow from its text; looked at again if another write was first. */
 function isMatch(table: ColumnSet, match: string): string {
   const text = `(select pg_catalog.row_to_json("$old")::${TEXT} from (select ${outputs(table)}) as "$old")`;
@@ -154,7 +204,7 @@ function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
     select from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) then '${NO_MATCH}' end`;
 }
 
-export function updateBody(table: ColumnSet): string {
+export function updateBody(table: ColumnSet, { isDistributed }: Where): string {
   const { app, id, body, bytes, match, claim } = placeholdersOf("update");
   const declared = table.columns.map(
     (column, index) => `  ${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
@@ -164,15 +214,16 @@ export function updateBody(table: ColumnSet): string {
       `${quoteName(column.name)} = case when ${isGiven(column)} then ${variable(index)} else "$t".${quoteName(column.name)} end`,
   );
   const rows = `data.${quoteName(table.name)} as "$t"`;
-  const where = `where ${isRow(app, id)} and ${isMatch(table, match)}`;
+  const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
+  const rule = `where ${isRow(app, id)}${condition}`;
   // Nothing to write leaves the row as it is, and all that follows from its state.
-  const read = `select ${outputs(table)} into "$row" from ${rows} ${where};`;
+  const read = `select ${outputs(table)} into "$row" from ${rows} ${rule};`;
   const write = `if "$body" ${EQUALS} '{}' then
     ${read}
   else
     update ${rows} set
     ${assigned.join(",\n    ")}
-    ${where}
+    ${rule}
     returning ${outputs(table)} into "$row";
   end if;`;
   return `declare
@@ -180,9 +231,9 @@ export function updateBody(table: ColumnSet): string {
 ${declared.map((line) => `${line}\n`).join("")}  "$row" record;
   "$text" ${TEXT};
 begin
-${beginAs("update")}
+${beginAs("update", { isDistributed })}
 ${claimKey({ app, claim, answer: "null", short: idText(id) })}
-  ${assigned.length === 0 ? read : write}
+${isDistributed ? refuseUnmatched(table, "update") : ""}  ${assigned.length === 0 ? read : write}
   if not found then
     if ${claim} is not null then
       perform rowhouse.forget_key(${app}, ${claim});
@@ -195,14 +246,38 @@ ${returnText(id, bytes)}
 end`;
 }
 
-export function deleteBody(table: ColumnSet): string {
+export function deleteBody(table: ColumnSet, { isDistributed }: Where): string {
   const { app, id, match } = placeholdersOf("delete");
-  return `begin
-${beginAs("delete")}
-  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)} and ${isMatch(table, match)};
+  const declared = isDistributed ? `declare\n  "$row" record;\n` : "";
+  const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
+  return `${declared}begin
+${beginAs("delete", { isDistributed })}
+${isDistributed ? refuseUnmatched(table, "delete") : ""}  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${condition};
   if found then
     return '';
   end if;
   return ${notMatched(table, "delete")};
 end`;
+}
+
+/**
+ * Refuses a write of a row whose tag was not asked for, in a statement of its own: Citus computes none in the one that
+ * writes. The row is locked, so that it stays what it is until it is written.
+ */
+function refuseUnmatched(table: ColumnSet, endpoint: "update" | "delete"): string {
+  const { app, id, match } = placeholdersOf(endpoint);
+  const forget =
+    endpoint === "update"
+      ? `
+      if ${placeholdersOf("update").claim} is not null then
+        perform rowhouse.forget_key(${app}, ${placeholdersOf("update").claim});
+      end if;`
+      : "";
+  return `  if ${match} is not null then
+    select ${outputs(table)} into "$row" from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)} for update;
+    if found and ${tagOf(ROW_TEXT)} operator(pg_catalog.<>) all (pg_catalog.string_to_array(${match}, ',')) then${forget}
+      return '${NO_MATCH}';
+    end if;
+  end if;
+`;
 }

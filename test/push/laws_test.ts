@@ -108,7 +108,13 @@ function grow(before: Definition | undefined, drawn: Definition): Definition {
   return "definition" in read ? read.definition : drawn;
 }
 
-const EMPTY: PushState = { tables: [], migrations: [], journalBytes: 0, hasDeferredSteps: false };
+const EMPTY: PushState = {
+  tables: [],
+  migrations: [],
+  journalBytes: 0,
+  hasDeferredSteps: false,
+  isDistributed: false,
+};
 
 const applyPlan = (state: PushState, app: string, plan: ReturnType<typeof planPush>) =>
   advanceState(state, { id: app, slug: app }, plan);
