@@ -4,6 +4,7 @@ export const ACTION_WORDS: Readonly<Record<string, string>> = {
   add_origin: "added an origin",
   change_password: "changed the password",
   change_profile: "changed the profile",
+  convert_to_citus: "distributed the database over several nodes",
   create_app: "created the app",
   create_user: "created the person",
   delete_app: "deleted the app",

@@ -4,6 +4,7 @@ export { ALL_APPS } from "./all_apps.ts";
 export { ANCHOR, IS_DISTRIBUTED_SQL, isDistributed } from "./citus/anchor.ts";
 export { findAwayNode } from "./citus/away_node.ts";
 export { askNodes, CitusError, findClusterFaults } from "./citus/check_nodes.ts";
+export { type Conversion, PROGRESS, type Reference, renderConversion } from "./citus/conversion.ts";
 export { spreadLogins } from "./citus/logins.ts";
 export { checkLoginsLetIn } from "./citus/node_access.ts";
 export { findNodeGaps } from "./citus/node_state.ts";

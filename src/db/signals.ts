@@ -27,6 +27,8 @@ export const SIGNALS = {
   signInThrottled: "RH013",
   /** An administrator asks for what only a super_admin may do. */
   superAdminNeeded: "RH014",
+  /** The nodes of a cluster have not as many rows of each app as there were before. */
+  rowsDiffer: "RH015",
   /** No live session is proven by both cookies. */
   notSignedIn: "RH400",
   /** Nobody who may act from the Console presents these cookies. */

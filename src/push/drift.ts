@@ -1,5 +1,5 @@
 /** Drift: where PostgreSQL differs from what pushes recorded, each difference by name. Repairs nothing. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { type Database, IS_DISTRIBUTED_SQL, SERVICE_QUEUE } from "../db/mod.ts";
 import { type Facts, type Recorded, toFacts } from "./facts.ts";
 import { readSnapshot } from "./snapshot.ts";
 
@@ -36,19 +36,30 @@ function toShown(path: string, value: string | undefined): string | undefined {
  */
 export async function readDrift(admin: Database): Promise<Difference[]> {
   const [row] = await admin.query<{ recorded: string }>(
-    `select json_build_object(
+    `select (${RECORDED_SQL})::text as recorded`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  const recorded = JSON.parse(row?.recorded ?? "null") as RecordedState;
+  return findDrift(recorded, await readSnapshot(admin));
+}
+
+/** What pushes recorded, as JSON. */
+export const RECORDED_SQL = `select json_build_object(
+      'isDistributed', ${IS_DISTRIBUTED_SQL},
       'tables', (select coalesce(json_agg(definition), '[]') from rowhouse.tables),
       'sets', (select coalesce(json_agg(definition), '[]') from (
         select distinct on (table_name, hash) definition from rowhouse.column_sets) as sets),
       'unfinished', (select coalesce(json_agg(json_build_object('table', table_name, 'kind', kind, 'name', name)), '[]')
-        from rowhouse.deferred_steps where state <> 'done'))::text as recorded`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  const recorded = JSON.parse(row?.recorded ?? "null") as Recorded & { unfinished: Unfinished[] };
+        from rowhouse.deferred_steps where state <> 'done'))`;
+
+export type RecordedState = Recorded & { unfinished: Unfinished[] };
+
+/** Every difference between what pushes recorded and what was found, but for what is still being built. */
+export function findDrift(recorded: RecordedState, found: Facts): Difference[] {
   const unfinished = new Set(recorded.unfinished.map(toPath));
   const without = (facts: Facts) => new Map([...facts].filter(([path]) => !unfinished.has(path)));
-  return compareFacts(without(toFacts(recorded)), without(await readSnapshot(admin)));
+  return compareFacts(without(toFacts(recorded)), without(found));
 }
 
 type Unfinished = { table: string; kind: "index" | "reference"; name: string };

@@ -1,8 +1,12 @@
 /** Push: from an app's definition to tables, functions and a migration. The only writer of generated DDL. @module */
 export { type PushDeps, type PushResult, push } from "./apply.ts";
 export { PUSH_LIMITS, type PushLimits } from "./begin_push.ts";
-export { checkDefinition, type PushBody } from "./body.ts";
-export type { DeferredStep } from "./deferred.ts";
+export { checkDefinition } from "./body.ts";
+export {
+  type ConversionPlan,
+  convertToCitus,
+  planConversion,
+} from "./convert.ts";
 export { compareFacts, type Difference, readDrift } from "./drift.ts";
 export { compareHistory, type HistoryDifference } from "./history.ts";
 export {

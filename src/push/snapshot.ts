@@ -12,11 +12,19 @@ import { LOCK_BUDGET_MS } from "./message_settings.ts";
  * @throws {Problem} push_busy — a table is locked: PostgreSQL prints expressions only through their table
  */
 export async function readSnapshot(admin: Database): Promise<Facts> {
-  const [row] = await admin.message<{ facts: string }>(SNAPSHOT).catch((cause) => {
-    if (readSqlState(cause) !== LOCK_TIMEOUT) throw cause;
-    throw new Problem("push_busy", { message: "A table is locked right now", cause });
-  });
-  const facts = JSON.parse(row?.facts ?? "[]") as [string, string][];
+  const [row] = await admin
+    .message<{ facts: string }>(`${FACTS_SETTINGS}
+${FACTS_QUERY}`)
+    .catch((cause) => {
+      if (readSqlState(cause) !== LOCK_TIMEOUT) throw cause;
+      throw new Problem("push_busy", { message: "A table is locked right now", cause });
+    });
+  return readFacts(row?.facts ?? "[]");
+}
+
+/** The facts in what the query has found. */
+export function readFacts(found: string): Facts {
+  const facts = JSON.parse(found) as [string, string][];
   return new Map(facts.map(([path, value]) => [path, readValue(path, value)]));
 }
 
@@ -30,14 +38,15 @@ function readValue(path: string, value: string): string {
 
 const LOCK_TIMEOUT = "55P03";
 
-// How expressions are printed depends on settings: with these, each is always printed the same way.
-const SNAPSHOT = `
-set local lock_timeout = '${LOCK_BUDGET_MS}ms';
+/** How expressions are printed depends on settings: with these, each is always printed the same way. */
+export const FACTS_SETTINGS = `set local lock_timeout = '${LOCK_BUDGET_MS}ms';
 set local search_path = pg_catalog;
 set local timezone = 'UTC';
 set local datestyle = 'ISO';
-set local intervalstyle = 'postgres';
-with tables as (
+set local intervalstyle = 'postgres';`;
+
+/** A query of one text, which is the same as long as the facts are. */
+export const FACTS_QUERY = `with tables as (
   select oid, relname, 'table ' || relname as path, relowner, relacl, relrowsecurity, relforcerowsecurity
   from pg_class where relnamespace = 'data'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
 ),
@@ -114,4 +123,4 @@ facts (path, value) as (
     case when is_grantable then 'allowed, and may grant it' else 'allowed' end
     from functions, aclexplode(coalesce(proacl, acldefault('f', proowner))) where grantee <> proowner
 )
-select coalesce(json_agg(json_build_array(path, value)), '[]')::text as facts from facts`;
+select coalesce(json_agg(json_build_array(path, value) order by path, value), '[]')::text as facts from facts`;

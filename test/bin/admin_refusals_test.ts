@@ -110,6 +110,7 @@ const MISUSED: readonly Case[] = [
     words: ["issue-key", "wiki", "--name", name],
     says: "control characters",
   })),
+  { words: ["convert-to-citus", "--shards", "0"], says: "Cannot read --shards 0: must be" },
   { words: ["roll-key", UNKNOWN_KEY, "--grace", "2h"], says: "Cannot read --grace" },
   ...["roll-key", "revoke-key"].map((command) => ({
     words: [command, "rh_abc.secret"],

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { FUNCTIONS } from "../../src/db/citus/functions.ts";
 import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { ANCHOR, isDistributed, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { makeDatabase, makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
 import { makeProject, runCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
@@ -102,6 +103,39 @@ test("no statement of a migration is passed on to the nodes of a Citus cluster",
   }
 });
 
+test("a restored dump of a distributed database becomes one of a single PostgreSQL", async () => {
+  const other = await makeDatabase();
+  const env = { ADMIN_DATABASE_URL: other.adminUrl };
+  await withDatabase(other.adminUrl, async (admin) => {
+    const readFunctions = () =>
+      admin.query(
+        `select pg_get_functiondef(oid) as text, proowner::regrole::text as owner, proacl::text as grants
+        from pg_proc where pronamespace = 'rowhouse'::regnamespace order by oid::regprocedure::text`,
+        [],
+        { retry: "safe", queue: SERVICE_QUEUE },
+      );
+    const before = await readFunctions();
+    await admin.message(
+      `create table ${ANCHOR} (app_id uuid primary key); alter table ${ANCHOR} owner to rowhouse_owner; ${FUNCTIONS}; select 1`,
+    );
+    expect(await readFunctions()).not.toEqual(before);
+    const refusals = [
+      { words: ["migrate", "--citus"], says: "run rowhouse migrate without --citus first" },
+      { words: ["admin", "convert-to-citus"], says: "run rowhouse migrate first" },
+    ];
+    for (const { words, says } of refusals)
+      expect((await runCommand(words, { ...project, env })).err).toContain(says);
+
+    const { code, out } = await migrate(env);
+
+    expect([code, out]).toEqual([0, expect.stringContaining("is that of one PostgreSQL now\n")]);
+    expect(await readFunctions()).toEqual(before);
+    expect(await isDistributed(admin)).toBe(false);
+  });
+  expect(await migrate(env)).toMatchObject({ code: 0, out: "Nothing to apply\n" });
+  await other.drop();
+});
+
 describe("trouble with the database is reported in one message that says what to do", () => {
   const change = (edit: (url: URL) => void) => () => {
     const url = new URL(database.url);
@@ -185,6 +219,23 @@ describe("without a superuser", () => {
       });
       expect(rows.length).toBeGreaterThan(0);
     });
+  });
+
+  test("distributing rows asks for a superuser and for all that is missing besides", async () => {
+    const admin = asRole("managed_admin", "managed");
+    await withDatabase(admin, (managed) =>
+      managed.message("create table data.stray (id uuid); select 1"),
+    );
+    const env = { ADMIN_DATABASE_URL: admin };
+    const refused = await runCommand(["admin", "convert-to-citus", "--yes"], { ...project, env });
+    await withDatabase(admin, (managed) => managed.message("drop table data.stray; select 1"));
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.err.trim().split("\n")).toEqual([
+      "Cannot distribute this database:",
+      "  The role of ADMIN_DATABASE_URL must be a superuser: it sets up roles on every node",
+      expect.stringMatching(/^ {2}The extension citus is missing/),
+      "  Drift of table stray: expected nothing, found there",
+    ]);
   });
 
   test("the login of a role needs none of the settings that a process of that role needs", async () => {

@@ -4,6 +4,7 @@ import type { Command } from "../cli/command.ts";
 import { adminAppLifeCommands } from "./app_life.ts";
 import { adminAppCommands } from "./apps.ts";
 import { adminAuditCommands } from "./audit.ts";
+import { adminConvertCommands } from "./convert_to_citus.ts";
 import { adminDeleteCommands } from "./delete.ts";
 import { adminKeyCommands } from "./keys.ts";
 import { adminMoveAppCommands } from "./move_app.ts";
@@ -23,4 +24,5 @@ export const adminCommands: readonly Command[] = [
   ...adminAuditCommands,
   ...adminTableCommands,
   ...adminMoveAppCommands,
+  ...adminConvertCommands,
 ];

@@ -1,7 +1,7 @@
 /** What all `admin` commands have in common: the administrator's connection and `--json`. @module */
 import { type IdentitySecrets, makeIdentitySecrets } from "../../accounts/mod.ts";
 import type { Config } from "../../config/mod.ts";
-import type { Database } from "../../db/mod.ts";
+import { type Database, PROGRESS } from "../../db/mod.ts";
 import { type RandomBytes, systemRandomBytes } from "../../std/random_text.ts";
 import {
   type Arguments,
@@ -26,6 +26,8 @@ export type AdminDeps = {
   now: () => Date;
   /** Asks the person at the terminal, as a terminal's `ask` does. */
   ask: Terminal["ask"];
+  /** Writes a line to standard error at once: how far a long task is. */
+  tell: (line: string) => void;
 };
 /** The result of a task: a document for `--json`, and lines for people; notes go to standard error, beside what is piped. */
 export type AdminResult = {
@@ -69,20 +71,38 @@ async function runTask(
     document,
     lines,
     notes = [],
-  } = await withDatabase(address, config, async (admin) => {
-    await checkMigrated(admin);
-    const makeId = () => Bun.randomUUIDv7();
-    return await task(
-      { admin, config: settled, makeId, randomBytes: systemRandomBytes, now, ask: terminal.ask },
-      args,
-    );
-  });
+  } = await withDatabase(
+    address,
+    config,
+    async (admin) => {
+      await checkMigrated(admin);
+      const makeId = () => Bun.randomUUIDv7();
+      return await task(
+        {
+          admin,
+          config: settled,
+          makeId,
+          randomBytes: systemRandomBytes,
+          now,
+          ask: terminal.ask,
+          tell: terminal.warn,
+        },
+        args,
+      );
+    },
+    { onNotice: (text) => tellProgress(terminal, text) },
+  );
   if (args.has("json")) terminal.say(toDocument(document));
   else {
     for (const line of lines) terminal.say(line);
     for (const note of notes) terminal.warn(note);
   }
   return EXIT.done;
+}
+
+/** What the service's own SQL says of a long statement; nothing of what PostgreSQL or an extension says. */
+function tellProgress(terminal: Terminal, text: string): void {
+  if (text.startsWith(PROGRESS)) terminal.warn(text.slice(PROGRESS.length));
 }
 
 /** @throws {UsageError} there is no secret to create links with */

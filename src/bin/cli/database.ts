@@ -30,7 +30,7 @@ export function findAdminAddress(config: Config): Address | undefined {
 }
 
 /**
- * Runs a task with a connection that is closed after it.
+ * Runs a task with a connection that is closed after it; what its statements say meanwhile goes to `onNotice`.
  *
  * @throws {RefusedError} the database is away, refuses the login, is too old, or the role lacks rights
  */
@@ -38,12 +38,14 @@ export async function withDatabase<Result>(
   address: Address,
   config: Config,
   task: (database: Database) => Promise<Result>,
+  { onNotice = () => undefined }: { onNotice?: (text: string) => void } = {},
 ): Promise<Result> {
   const database = openDatabase({
     url: address.url,
     connections: 1,
     prepare: config.DATABASE_PREPARE,
     name: "rowhouse command",
+    onNotice,
   });
   try {
     await checkVersion(database);

@@ -46,6 +46,8 @@ export type ConnectionOptions = {
    * must then be compared with its request by whoever sent it.
    */
   isPipelined?: boolean;
+  /** Called with what a statement says while it runs. */
+  onNotice?: ((text: string) => void) | undefined;
 };
 
 /** How long connecting, signing in and a first answer may take. */
@@ -79,7 +81,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     connect_timeout: CONNECT_LIMIT_MS / 1000,
     // A connection is never reopened: a reconnect waits so long that it never happens.
     backoff: () => 3600,
-    onnotice: () => undefined,
+    onnotice: ({ message = "" }) => options.onNotice?.(message),
     connection: { application_name: options.name },
     ...toDriverOptions(options, (parsed) =>
       dial(parsed).then((dialled) => {

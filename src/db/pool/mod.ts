@@ -92,6 +92,8 @@ export type DatabaseOptions = {
   nodes?: Nodes;
   /** Milliseconds that a query may take; default {@linkcode EXECUTION_LIMIT_MS}. */
   limitMs?: number;
+  /** Called with what a statement says while it runs, such as how far it is. */
+  onNotice?: (text: string) => void;
   /** Called when no connection is left and none can be made, with the error of the last attempt; and when there is one again. */
   onAway?: (cause: unknown) => void;
   onThere?: () => void;

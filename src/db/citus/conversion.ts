@@ -1,0 +1,145 @@
+/**
+ * A database with rows, distributed over the nodes of a Citus cluster by one message, which is one transaction: locks, the
+ * check that nothing has changed since it was planned, counts, tables, functions, counts again, the record. Pure.
+ *
+ * @module
+ */
+import { quoteBody, quoteLiteral, quoteName } from "../literal.ts";
+import { MIGRATE_LOCK } from "../migrations/lock.ts";
+import { SIGNALS } from "../signals.ts";
+import { ANCHOR } from "./anchor.ts";
+import { BY_APP, CALLED, EVERYWHERE, renderBodies } from "./set_up.ts";
+
+/** What begins every line that the message says of its progress, while it runs. */
+export const PROGRESS = "rowhouse: ";
+
+/** A reference between tables of a circle: dropped before they are distributed, and made again after. */
+export type Reference = { name: string; child: string; parent: string; definition: string };
+
+export type Conversion = {
+  shards: number;
+  /** Apps' tables, parents before children. */
+  tables: readonly string[];
+  circular: readonly Reference[];
+  /** Statements that make the functions of apps' tables on every node, and their signatures. */
+  functions: readonly string[];
+  signatures: readonly string[];
+  /** A query of one text, and the digest of what it found: of another text, nothing is converted. */
+  checked: { settings: string; query: string; digest: string };
+  actor: string;
+};
+
+/** How long it waits for the locks that requests hold: they queue behind it meanwhile. */
+const LOCK_BUDGET_MS = 700;
+
+/** The message; its last statement gives the rows of each table and of how many apps they are. */
+export function renderConversion(conversion: Conversion): string {
+  const { shards, tables, circular, functions, signatures } = conversion;
+  const counted = [
+    ...BY_APP.map((name) => ({ name, relation: name })),
+    ...tables.map((name) => ({ name, relation: toName(name) })),
+  ];
+  const [distribute = "", define = "", ...calls] = renderBodies(shards);
+  return [
+    ...renderStart(conversion),
+    ...counted.map((table) => renderCount(table, "before")),
+    toBlock(distribute),
+    tell("distributed the keys' proofs and the answers of writes"),
+    ...circular.map(({ child, name }) =>
+      toBlock(`alter table ${toName(child)} drop constraint ${quoteName(name)};`),
+    ),
+    ...tables.map((table, index) =>
+      toBlock(`perform pg_catalog.create_distributed_table(${quoteLiteral(toName(table))}, 'app_id', colocate_with := '${ANCHOR}');
+  ${sayBody(`distributed table ${table} (${index + 1} of ${tables.length})`)}`),
+    ),
+    ...circular.map(({ child, name, definition }) =>
+      toBlock(`alter table ${toName(child)} add constraint ${quoteName(name)} ${definition};`),
+    ),
+    toBlock(define),
+    "set local citus.enable_ddl_propagation = 'on'",
+    ...calls.map(toBlock),
+    ...functions,
+    // Where a node makes a function, everybody may execute it.
+    ...[...CALLED, ...signatures].map((signature) =>
+      toBlock(`revoke all on function ${signature} from public;`),
+    ),
+    tell("distributed the functions"),
+    ...tables.map((table) =>
+      toBlock(
+        `perform pg_catalog.truncate_local_data_after_distributing_table(${quoteLiteral(toName(table))});`,
+      ),
+    ),
+    ...counted.map((table) => renderCount(table, "after")),
+    toBlock(COMPARE),
+    tell("counted all rows again: each app has as many of each table as before"),
+    toBlock(renderRecord(conversion)),
+    RESULT,
+  ].join(";\n");
+}
+
+/** Locks out pushes, other migrations, and whoever reads or writes rows; then nothing can be other than what was checked. */
+function renderStart({ tables, checked }: Conversion): string[] {
+  const names = tables.map(quoteLiteral).join(", ");
+  return [
+    toBlock(`perform ${MIGRATE_LOCK};`),
+    "set local statement_timeout = 0",
+    `set local lock_timeout = '${LOCK_BUDGET_MS}ms'`,
+    "set local client_min_messages = 'notice'",
+    "set local citus.multi_shard_modify_mode = 'sequential'",
+    toBlock(`lock table rowhouse.migrations, ${[...BY_APP, EVERYWHERE].join(", ")} in access exclusive mode;
+  perform rowhouse.lock_tables(array[${names}]::pg_catalog.text[], '{}', ${LOCK_BUDGET_MS});`),
+    checked.settings.trim().replace(/;$/, ""),
+    "set local lock_timeout = 0",
+    toBlock(`if pg_catalog.to_regclass('${ANCHOR}') is not null
+    or pg_catalog.md5((${checked.query})) <> ${quoteLiteral(checked.digest)}
+  then
+    raise exception 'not what was checked' using errcode = '${SIGNALS.catalogMoved}';
+  end if;`),
+    "create temporary table rows_counted (moment text, name text, app_id uuid, row_count bigint) on commit drop",
+    tell("locked all tables"),
+  ];
+}
+
+type Counted = { name: string; relation: string };
+
+function renderCount({ name, relation }: Counted, moment: "before" | "after"): string {
+  return toBlock(`insert into pg_temp.rows_counted
+  select '${moment}', ${quoteLiteral(name)}, app_id, pg_catalog.count(*) from ${relation} group by app_id;`);
+}
+
+const COMPARE = `if exists (
+    select from (select * from pg_temp.rows_counted where moment = 'before') as before
+    full join (select * from pg_temp.rows_counted where moment = 'after') as after using (name, app_id)
+    where before.row_count is distinct from after.row_count)
+  then
+    raise exception 'the nodes have other rows' using errcode = '${SIGNALS.rowsDiffer}';
+  end if;`;
+
+/** Processes and pushes that know the tables as they were learn of the change by their versions. */
+function renderRecord({ shards, tables, actor }: Conversion): string {
+  return `update rowhouse.versions set version = version + 1 where name = 'catalog';
+  update rowhouse.tables set version = (select version from rowhouse.versions where versions.name = 'catalog');
+  insert into rowhouse.audit (actor, action, details)
+  values (${quoteLiteral(actor)}, 'convert_to_citus', pg_catalog.jsonb_build_object('shards', ${shards}, 'tables', ${tables.length},
+    'rows', (select coalesce(pg_catalog.sum(row_count), 0) from pg_temp.rows_counted where moment = 'after')));`;
+}
+
+const RESULT = `select name, pg_catalog.sum(row_count)::pg_catalog.int8::pg_catalog.text as rows, pg_catalog.count(*)::pg_catalog.int4 as apps
+from pg_temp.rows_counted where moment = 'after' group by name order by name`;
+
+function toName(table: string): string {
+  return `data.${quoteName(table)}`;
+}
+
+function tell(line: string): string {
+  return toBlock(sayBody(line));
+}
+
+function sayBody(line: string): string {
+  return `raise notice '%', ${quoteLiteral(PROGRESS + line)};`;
+}
+
+/** Citus sends a message on whole for each statement of it, and a node takes one statement at a time. */
+function toBlock(statements: string): string {
+  return `do ${quoteBody(`begin\n  ${statements}\nend`)}`;
+}

@@ -1,0 +1,91 @@
+/** What a database is like that is to be distributed with its rows, and what stands against it. @module */
+import {
+  CitusError,
+  countShards,
+  type Database,
+  findClusterFaults,
+  isRestored,
+  type Reference,
+  SERVICE_QUEUE,
+} from "../db/mod.ts";
+import { findDrift, RECORDED_SQL, type RecordedState } from "./drift.ts";
+import { FACTS_QUERY, FACTS_SETTINGS, readFacts } from "./snapshot.ts";
+
+export type ConversionState = {
+  database: string;
+  /** How many processes have served it within the last minutes. */
+  processes: number;
+  facts: string;
+  /** Of the facts. */
+  digest: string;
+  recorded: RecordedState;
+  references: Reference[];
+  /** Indexes that no query uses: their build has failed, or is under way. */
+  unbuilt: string[];
+};
+
+/** @throws {CitusError} with every fault, of the cluster and of the tables */
+export async function readConvertible(admin: Database): Promise<ConversionState> {
+  if (await isRestored(admin))
+    throw new CitusError([
+      "It was restored from a dump of a distributed one: run rowhouse migrate first",
+    ]);
+  const shards = await countShards(admin);
+  if (shards !== undefined)
+    throw new CitusError([
+      `It is distributed already, over ${shards} shards; of nodes that are added: rowhouse migrate`,
+    ]);
+  const cluster = await findClusterFaults(admin);
+  const state = await readState(admin);
+  const faults = [...cluster, ...findFaults(state)];
+  if (faults.length > 0) throw new CitusError(faults);
+  return state;
+}
+
+/** The nodes that may have rows. */
+export async function listDataNodes(admin: Database): Promise<string[]> {
+  const rows = await admin.query<{ name: string }>(
+    `select nodename || ':' || nodeport as name from pg_catalog.pg_dist_node
+    where noderole = 'primary' and isactive and shouldhaveshards order by groupid`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return rows.map(({ name }) => name);
+}
+
+const STATE = `${FACTS_SETTINGS}
+with facts_found (text) as materialized (select (${FACTS_QUERY}))
+select json_build_object(
+  'database', current_database(),
+  'processes', (select count(*) from rowhouse.processes where ended_at is null and seen_at > now() - interval '2 minutes'),
+  'facts', text, 'digest', md5(text),
+  'recorded', (${RECORDED_SQL}),
+  'references', (select coalesce(json_agg(json_build_object('name', conname, 'child', child.relname, 'parent', parent.relname,
+      'definition', pg_get_constraintdef(pg_constraint.oid)) order by conname), '[]')
+    from pg_constraint join pg_class as child on child.oid = conrelid join pg_class as parent on parent.oid = confrelid
+    where contype = 'f' and child.relnamespace = 'data'::regnamespace),
+  'unbuilt', (select coalesce(json_agg(relname order by relname), '[]') from pg_index join pg_class on pg_class.oid = indexrelid
+    where relnamespace = 'data'::regnamespace and not indisvalid))::text as state
+from facts_found`;
+
+async function readState(admin: Database): Promise<ConversionState> {
+  const [row] = await admin.message<{ state: string }>(STATE);
+  if (row === undefined) throw new Error("The query of the database gave no row");
+  return JSON.parse(row.state) as ConversionState;
+}
+
+/** What others did to tables would be done by a superuser's copy of their rows: nothing unknown may be there. */
+function findFaults({ recorded, facts, unbuilt }: ConversionState): string[] {
+  const drift = findDrift(recorded, readFacts(facts)).filter(
+    // Functions are made anew, whatever they were.
+    ({ thing }) => !thing.startsWith("function "),
+  );
+  return [
+    ...drift.map(
+      ({ thing, wanted, found }) => `Drift of ${thing}: expected ${wanted}, found ${found}`,
+    ),
+    ...unbuilt.map(
+      (name) => `Index ${name} is not built to the end: wait for it, or drop it and push again`,
+    ),
+  ];
+}

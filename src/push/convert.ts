@@ -1,0 +1,133 @@
+/**
+ * `rowhouse admin convert-to-citus`: a database with rows, distributed over the nodes of a Citus cluster. All of it is one
+ * transaction: it is distributed whole, or stays as it is. Requests wait meanwhile.
+ *
+ * @module
+ */
+import { OPERATOR } from "../accounts/mod.ts";
+import { ENDPOINTS, functionSignature } from "../catalog/mod.ts";
+import {
+  CitusError,
+  type Conversion,
+  checkLoginsLetIn,
+  type Database,
+  findAwayNode,
+  prepareNodes,
+  readSqlState,
+  renderConversion,
+  SIGNALS,
+  SignalError,
+  setUpCluster,
+  spreadLogins,
+} from "../db/mod.ts";
+import { type ConversionState, listDataNodes, readConvertible } from "./conversion_state.ts";
+import { renderDistributedFunctions } from "./distributed.ts";
+import { FACTS_QUERY, FACTS_SETTINGS } from "./snapshot.ts";
+import { orderTables } from "./table_order.ts";
+
+/** What there is to convert. */
+export type ConversionPlan = {
+  database: string;
+  nodes: string[];
+  tables: string[];
+  /** How many processes have served it within the last minutes. */
+  processes: number;
+};
+
+/** A table, with its rows and how many apps have some: the same before and after. */
+export type ConvertedTable = { name: string; rows: string; apps: number };
+
+/** How long to try again while others hold tables, and how long the conversion may take: 12 hours. */
+const PATIENCE_MS = 60_000;
+const TRY_AGAIN_MS = 500;
+const LIMIT_MS = 43_200_000;
+/** What is worth another try: locks that others hold, and a state that has changed since it was read. */
+const PASSING = new Set<string>(["55P03", "40P01", "40001", SIGNALS.catalogMoved]);
+const OUT_OF_MEMORY = "53200";
+
+/** @throws {CitusError} every fault that stands against it */
+export async function planConversion(admin: Database): Promise<ConversionPlan> {
+  const { database, processes, recorded } = await withPatience(() => readConvertible(admin));
+  const tables = recorded.tables.map(({ name }) => name).sort();
+  return { database, nodes: await listDataNodes(admin), processes, tables };
+}
+
+/**
+ * Converts a database; what the transaction does is told by notices of the connection, the rest to `tell`.
+ *
+ * @throws {CitusError} a fault, or what PostgreSQL refused: then nothing was changed
+ */
+export async function convertToCitus(
+  admin: Database,
+  { shards }: { shards: number },
+  tell: (line: string) => void,
+): Promise<ConvertedTable[]> {
+  await prepareNodes(admin);
+  await spreadLogins(admin);
+  await checkLoginsLetIn(admin);
+  tell("set up roles and rights on every node");
+  const converted = await withPatience(async () => {
+    const text = renderConversion(toConversion(await readConvertible(admin), shards));
+    return await admin.message<ConvertedTable>(text, { timeoutMs: LIMIT_MS });
+  });
+  await setUpCluster(admin).catch(tellUnfinished);
+  return converted;
+}
+
+function toConversion(
+  { recorded, references, digest }: ConversionState,
+  shards: number,
+): Conversion {
+  const names = recorded.tables.map(({ name }) => name);
+  return {
+    shards,
+    ...orderTables(names, references),
+    functions: recorded.sets.flatMap(renderDistributedFunctions),
+    signatures: recorded.sets.flatMap((set) =>
+      ENDPOINTS.map((endpoint) => functionSignature(set, endpoint)),
+    ),
+    checked: { settings: FACTS_SETTINGS, query: FACTS_QUERY, digest },
+    actor: OPERATOR,
+  };
+}
+
+async function withPatience<Result>(run: () => Promise<Result>): Promise<Result> {
+  for (const startedAt = performance.now(); ; await Bun.sleep(TRY_AGAIN_MS)) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!PASSING.has(stateOf(error))) throw toRefusal(error);
+      if (performance.now() - startedAt > PATIENCE_MS)
+        throw new CitusError([
+          "Requests or pushes keep the tables locked: stop the processes that serve, and try again. Nothing was changed",
+        ]);
+    }
+  }
+}
+
+function stateOf(error: unknown): string {
+  return (error instanceof SignalError ? error.signal : readSqlState(error)) ?? "";
+}
+
+/** PostgreSQL has rolled back whatever it refuses. Its words are not repeated: they may quote rows. */
+function toRefusal(error: unknown): unknown {
+  const state = stateOf(error);
+  if (state === SIGNALS.rowsDiffer)
+    return new CitusError(["The nodes have other rows than there were. Nothing was changed"]);
+  const isRefusal = /^[0-9A-Z]{5}$/.test(state) && !/^(?:08|57P|40003)/.test(state);
+  if (!isRefusal || findAwayNode(error) !== undefined) return error;
+  const remedy =
+    state === OUT_OF_MEMORY
+      ? "raise max_locks_per_transaction on every node"
+      : "the log of the coordinator says why";
+  return new CitusError([
+    `PostgreSQL refused what follows the last line above, with SQLSTATE ${state}: ${remedy}. Nothing was changed`,
+  ]);
+}
+
+function tellUnfinished(error: unknown): never {
+  const reason = error instanceof CitusError ? `\n${error.message}` : "";
+  throw new CitusError([
+    `All rows are distributed; the nodes were not set up to the end: run rowhouse migrate${reason}`,
+  ]);
+}

@@ -1,0 +1,125 @@
+/** What a push sends to a database that is distributed with Citus, compared with a record: most runs have no cluster to try it on. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { toColumnSet } from "../../src/catalog/mod.ts";
+import { type Conversion, renderConversion } from "../../src/db/citus/conversion.ts";
+import { renderSetUp } from "../../src/db/citus/set_up.ts";
+import { ANCHOR, SIGNALS } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { advanceState } from "../../src/push/advance_state.ts";
+import { renderDistributedFunctions } from "../../src/push/distributed.ts";
+import { renderBody } from "../../src/push/functions.ts";
+import { renderMessage } from "../../src/push/message.ts";
+import { preparePush } from "../../src/push/prepare.ts";
+import type { PushState } from "../../src/push/state.ts";
+import { makeDatabase, withDatabase } from "../support/cluster.ts";
+import { definitionOf } from "../support/service.ts";
+
+const RECORD = join(import.meta.dir, "distributed.sql");
+const APP = { id: "00000000-0000-4000-8000-00000000000a", slug: "todo" };
+
+const FIRST = defineSchema({
+  projects: { name: t.string().required().unique() },
+  todos: t
+    .model({
+      title: t.string().required(),
+      status: t.enum(["open", "done"]).required().default("open"),
+      project: t.ref("projects", { onDelete: "cascade" }),
+      estimate_hours: t.decimal(),
+      checklist: t.json(),
+    })
+    .index("status"),
+});
+const SECOND = defineSchema({
+  projects: { name: t.string().required().unique(), owner: t.string().default("$rowhouse$") },
+  todos: t
+    .model({
+      title: t.string().required(),
+      status: t.enum(["open", "doing", "done"]).required().default("open"),
+      project: t.ref("projects", { onDelete: "cascade" }),
+      blocks: t.ref("todos"),
+      estimate_hours: t.decimal(),
+      checklist: t.json(),
+    })
+    .index("status"),
+});
+
+const EMPTY: PushState = {
+  tables: [],
+  migrations: [],
+  journalBytes: 0,
+  hasDeferredSteps: false,
+  isDistributed: true,
+};
+
+/** The message of a push, and the state that it leaves. */
+function push(state: PushState, schema: unknown): { message: string; state: PushState } {
+  const definition = definitionOf(schema);
+  const prepared = preparePush(state, { app: APP, definition, options: {} });
+  const { migration } = prepared;
+  if (migration === null) throw new Error("There is nothing to push");
+  const message = renderMessage(APP, { ...prepared, migration, state });
+  const { seq, name, checksum } = migration;
+  const next = advanceState(state, APP, prepared.plan);
+  return { message, state: { ...next, migrations: [{ seq, name, checksum }] } };
+}
+
+const CONVERSION: Conversion = {
+  shards: 8,
+  tables: ["projects", "todos"],
+  circular: [
+    {
+      name: "projects__first__fkey",
+      child: "projects",
+      parent: "todos",
+      definition: "FOREIGN KEY (app_id, first) REFERENCES data.todos(app_id, id)",
+    },
+  ],
+  functions: ["select 'functions'"],
+  signatures: ['api."todos_get"(uuid)'],
+  checked: { settings: "set local timezone = 'UTC';", query: "select 'facts'", digest: "0" },
+  actor: "operator",
+};
+
+test("the SQL of set-up, of a first push, a change and a conversion is the recorded one", async () => {
+  const first = push(EMPTY, FIRST);
+  const second = push(first.state, SECOND);
+  const text = [
+    ["set-up", renderSetUp(8).join("\n\n")],
+    ["the first push", first.message],
+    ["a change", second.message],
+    ["a conversion", renderConversion(CONVERSION)],
+  ]
+    .map(([name, sql]) => `-- ${name}\n\n${sql}\n`)
+    .join("\n");
+  if (process.env["UPDATE_DISTRIBUTED"] === "1") await Bun.write(RECORD, text);
+  expect(text).toBe(await Bun.file(RECORD).text());
+});
+
+test("what one PostgreSQL runs has nothing of it", () => {
+  const { message } = push({ ...EMPTY, isDistributed: false }, FIRST);
+  expect(message.match(/create_distributed|force_custom_plan|enable_ddl_propagation/g)).toBeNull();
+});
+
+test("a push that was planned for one PostgreSQL is planned again where the database was distributed meanwhile", async () => {
+  const { message } = push({ ...EMPTY, isDistributed: false }, FIRST);
+  const database = await makeDatabase();
+  await withDatabase(database.adminUrl, async (admin) => {
+    await admin.message(`create table if not exists ${ANCHOR} (); select 1`);
+    await expect(admin.message(message)).rejects.toMatchObject({ signal: SIGNALS.catalogMoved });
+  });
+  await database.drop();
+});
+
+test("functions are the same but for how statements are planned and written", () => {
+  for (const { columns, name } of definitionOf(FIRST).tables) {
+    const set = toColumnSet({ name, columns });
+    for (const endpoint of ["list", "get", "create"] as const) {
+      const [one, distributed] = [false, true].map((isDistributed) =>
+        renderBody(set, endpoint, { isDistributed }),
+      );
+      expect(distributed?.replace("force_custom_plan", "force_generic_plan")).toBe(one ?? "");
+    }
+    expect(renderDistributedFunctions(set).join()).toContain("'$1', 'rowhouse.shards'");
+  }
+});

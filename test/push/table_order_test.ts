@@ -1,0 +1,36 @@
+/** In which order tables are distributed, and which references are made again after it. */
+import { expect, test } from "bun:test";
+import { orderTables } from "../../src/push/table_order.ts";
+
+const refer = (child: string, parent: string) => ({
+  name: `${child}__${parent}`,
+  child,
+  parent,
+  definition: "",
+});
+
+test.each([
+  { name: "no references", references: [], tables: ["a", "b", "c"], circular: [] },
+  {
+    name: "a chain against the alphabet, and one of a table to itself",
+    references: [refer("a", "b"), refer("b", "c"), refer("c", "c")],
+    tables: ["c", "b", "a"],
+    circular: [],
+  },
+  {
+    name: "a circle of all",
+    references: [refer("a", "b"), refer("b", "c"), refer("c", "a")],
+    tables: ["a", "c", "b"],
+    circular: ["a__b"],
+  },
+  {
+    name: "two tables that refer to each other, and one that refers to them",
+    references: [refer("a", "b"), refer("b", "c"), refer("c", "b")],
+    tables: ["b", "a", "c"],
+    circular: ["b__c"],
+  },
+])("orderTables() of $name", ({ references, tables, circular }) => {
+  const ordered = orderTables(["c", "a", "b"], references);
+  expect(ordered.tables).toEqual([...tables]);
+  expect(ordered.circular.map(({ name }) => name)).toEqual([...circular]);
+});
