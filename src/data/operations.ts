@@ -19,7 +19,7 @@ const IF_MATCH: OperationParameter = {
   in: "header",
   name: "If-Match",
   description: "The `ETag` of the row: if it has changed meanwhile, nothing is written.",
-  schema: TAGS_SCHEMA,
+  schema: { ...TAGS_SCHEMA, examples: ["*"] },
 };
 const IDEMPOTENCY_KEY: OperationParameter = {
   in: "header",

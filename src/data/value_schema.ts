@@ -6,6 +6,7 @@
 import type { Json, Kind, NamedColumn } from "../dsl/mod.ts";
 import type { JsonSchema } from "../http/mod.ts";
 import { DECIMAL_MAX_CHARS } from "../std/is_decimal.ts";
+import { JSON_NUMBERS } from "./values.ts";
 
 /** PostgreSQL stores no U+0000. Nor half a character, which few tools could say or send. */
 const STORABLE = "^[^\\u0000]*$";
@@ -17,40 +18,75 @@ const CLOCK = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?";
 /** All but the hours of the years 0001 and 9999 that an offset leads out of them. */
 const SENT_TIME = `^(?!0000)([0-9]{4}-${DAY}|${LEAP_YEAR}-02-29)${CLOCK}(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])$`;
 
+const JSON_REFERENCE = "#/components/schemas/json";
+const INSIDE = { $ref: JSON_REFERENCE };
+const { least, below } = JSON_NUMBERS;
+
+/**
+ * What stands at {@linkcode JSON_REFERENCE}, where a table has such a column. Generators of clients make `any` of it only
+ * while no type is said outside of a condition.
+ */
+export const JSON_VALUE: JsonSchema = {
+  description: "Any JSON value.",
+  pattern: STORABLE,
+  if: { type: "array" },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: { items: INSIDE },
+  else: {
+    propertyNames: { pattern: STORABLE },
+    additionalProperties: INSIDE,
+    anyOf: [
+      { minimum: least, exclusiveMaximum: below },
+      { exclusiveMinimum: -below, maximum: -least },
+      { const: 0 },
+    ],
+  },
+};
+
 const SCHEMAS: Readonly<Record<Kind, (column: NamedColumn) => JsonSchema>> = {
-  string: () => ({ type: "string", pattern: STORABLE }),
+  string: () => ({
+    type: "string",
+    pattern: STORABLE,
+    description: "Text of any length, without U+0000.",
+  }),
   number: () => ({
     type: "number",
     format: "double",
-    description: "Refused if a double cannot hold it exactly.",
+    description: "A number that a double holds exactly; others are refused.",
   }),
   decimal: () => ({
     type: "string",
     format: "decimal",
     pattern: "^-?[0-9]+(\\.[0-9]+)?$",
     maxLength: DECIMAL_MAX_CHARS,
+    description: "A decimal number as a string, so that every digit is kept.",
   }),
   boolean: () => ({ type: "boolean" }),
-  uuid: () => ({ type: "string", format: "uuid", pattern: UUID }),
+  uuid: () => ({
+    type: "string",
+    format: "uuid",
+    pattern: UUID,
+    description: "A UUID, answered in lower case.",
+  }),
   ref: ({ table }) => ({
     type: "string",
     format: "uuid",
     pattern: UUID,
-    description: `The id of a row of ${table ?? "another table"}.`,
+    description: `The id of a row of \`${table ?? "another table"}\`.`,
   }),
   timestamp: () => ({
     type: "string",
     format: "date-time",
     pattern: SENT_TIME,
-    description: "With `Z` or an offset, to the microsecond; answered in UTC.",
+    description: "A time with `Z` or an offset, to the microsecond; answered in UTC.",
   }),
-  json: () => ({ description: "Any JSON value." }),
+  json: () => ({ description: "Any JSON value.", $ref: JSON_REFERENCE }),
   enum: ({ values = [] }) => ({ type: "string", enum: [...values] }),
 };
 
 /** The schema of a column's values; `null` is one unless the column is required. */
 export function toValueSchema(column: NamedColumn): JsonSchema {
-  const schema = SCHEMAS[column.kind](column);
+  const schema = describeUnique(column, SCHEMAS[column.kind](column));
   if (column.required)
     return column.kind === "json" ? { ...schema, not: { type: "null" } } : schema;
   const { type, enum: values } = schema;
@@ -60,6 +96,18 @@ export function toValueSchema(column: NamedColumn): JsonSchema {
     ...(Array.isArray(values) ? { enum: [...values, null] } : {}),
   };
 }
+
+/** That a column is unique: a fact that no schema of single values can state. */
+function describeUnique({ unique }: NamedColumn, schema: JsonSchema): JsonSchema {
+  if (unique !== true) return schema;
+  const { description } = schema;
+  return {
+    ...schema,
+    description: description === undefined ? UNIQUE : `${description} ${UNIQUE}`,
+  };
+}
+
+const UNIQUE = "No two rows of the app have the same value.";
 
 /** The default of a column as its schema says it; the time of the insert is no value that could be written down. */
 export function toDefaultSchema({ kind, default: value }: NamedColumn): { default?: Json } {

@@ -5,7 +5,6 @@
  * @module
  */
 import type { Json, Kind, NamedColumn } from "../dsl/mod.ts";
-import { decimalParts, plainLength } from "../std/decimal_parts.ts";
 import { isDecimal } from "../std/is_decimal.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { isUuid } from "../std/is_uuid.ts";
@@ -18,11 +17,12 @@ export const REQUIRED = "Must not be null: the column is required";
 /** A value as it goes to the database, or what is wrong with it. */
 export type Read = { value: Json } | { fault: string };
 
-/** Maximum digits of a number inside JSON: jsonb stores `1e131071` in a few bytes but prints all its digits. */
-const MAX_PLAIN_DIGITS = 40;
+/** How small and how large a number inside JSON may be: jsonb stores `1e131071` in a few bytes but prints all its digits. */
+export const JSON_NUMBERS = { least: 1e-39, below: 1e40 } as const;
 const INEXACT_FAULT = "A JavaScript number cannot hold this value exactly: use t.decimal()";
 const INEXACT_JSON_FAULT =
   "A JavaScript number cannot hold this value exactly: send it as a string";
+const SIZE_FAULT = `Must be 0, or at least ${JSON_NUMBERS.least} and less than ${JSON_NUMBERS.below.toExponential()}, with either sign: send it as a string`;
 const TEXT_FAULT = "Must not contain U+0000 or a lone surrogate";
 
 const READERS: Readonly<Record<Kind, (value: unknown, column: NamedColumn) => Read>> = {
@@ -97,8 +97,7 @@ function findJsonFault(value: unknown): string | undefined {
 }
 
 function findNumberFault(value: number): string | undefined {
-  if (Math.abs(value) < 1e15 && Number.isInteger(value)) return undefined;
-  const parts = decimalParts(String(value));
-  if (parts !== undefined && plainLength(parts) <= MAX_PLAIN_DIGITS) return undefined;
-  return `Must not have more than ${MAX_PLAIN_DIGITS} digits: send it as a string`;
+  const size = Math.abs(value);
+  const { least, below } = JSON_NUMBERS;
+  return size === 0 || (size >= least && size < below) ? undefined : SIZE_FAULT;
 }

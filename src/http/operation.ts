@@ -27,21 +27,21 @@ export type OperationParameter = {
 const ONE_TAG = '(W/)?"[!#-~]*"';
 export const TAGS_SCHEMA: JsonSchema = {
   type: "string",
+  format: "entity-tags",
   pattern: `^(\\*|${ONE_TAG}( *, *${ONE_TAG})*)$`,
-  examples: ['"5d41402abc4b2a76b9719d911017c592"'],
 };
 
 export const IF_NONE_MATCH: OperationParameter = {
   in: "header",
   name: "If-None-Match",
   description: "The `ETag` of what the caller has: if it is still right, the answer is 304.",
-  schema: TAGS_SCHEMA,
+  schema: { ...TAGS_SCHEMA, examples: ['"5d41402abc4b2a76b9719d911017c592"'] },
 };
 
 export type OperationAnswer = {
   readonly status: number;
   readonly when: string;
-  /** None: the answer has no body. Several: any one of them. */
+  /** Without one the answer has no body; of several it is one. */
   readonly bodies?: readonly Shape[];
   /** Names of {@linkcode ANSWER_HEADERS}. */
   readonly headers?: readonly AnswerHeader[];
@@ -61,7 +61,7 @@ export type Operation = {
   readonly group: keyof typeof OPERATION_GROUPS;
   readonly summary: string;
   readonly parameters?: readonly OperationParameter[];
-  /** Of the request. Several: any one of them. */
+  /** Of the request; of several it is one. */
   readonly bodies?: readonly Shape[];
   readonly answers: readonly OperationAnswer[];
   /** Refusals beside those that follow from the access. */

@@ -2,17 +2,30 @@
 import type { JsonSchema, Operation } from "../http/mod.ts";
 import { ROLE_PATTERN, SLUG_PATTERN } from "../std/stored_text.ts";
 
-const OPTIONAL_TEXT: JsonSchema = { type: ["string", "null"] };
 const USER: JsonSchema = {
   type: "object",
   properties: {
-    id: { type: "string", format: "uuid" },
-    email: { type: "string", format: "email" },
-    displayName: OPTIONAL_TEXT,
-    avatarUrl: OPTIONAL_TEXT,
+    id: {
+      type: "string",
+      format: "uuid",
+      description: "The person's id. It never changes; the address and the name may.",
+    },
+    email: {
+      type: "string",
+      format: "email",
+      description: "The address with which the person signs in.",
+    },
+    displayName: {
+      type: ["string", "null"],
+      description: "The name to show; null if the person has none.",
+    },
+    avatarUrl: {
+      type: ["string", "null"],
+      description: "The address of a picture of the person, if there is one.",
+    },
     role: {
       type: ["string", "null"],
-      description: `The role on the app that was asked about, such as \`editor\`; of administrators, \`admin\`. Pattern: \`${ROLE_PATTERN}\`.`,
+      description: `The role on the app that was asked about, such as \`editor\`; of administrators, \`admin\`. Null if no app was named. Pattern: \`${ROLE_PATTERN}\`.`,
     },
   },
   required: ["id", "email", "displayName", "avatarUrl", "role"],

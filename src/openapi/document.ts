@@ -5,6 +5,7 @@
  * @see https://spec.openapis.org/oas/v3.1.1.html
  * @module
  */
+import { JSON_VALUE } from "../data/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
   ANSWER_HEADERS,
@@ -48,6 +49,7 @@ type DocumentOptions = {
 const ABOUT =
   "Rows of an app's tables, and who is signed in. Every error has a stable code; a client can rely on it, and never on a message.";
 
+/** The OpenAPI document of these routes; with `tables`, those of rows are described once for each. */
 export function makeDocument(
   routes: readonly DescribedRoute[],
   { tables, server = "/" }: DocumentOptions,
@@ -66,11 +68,18 @@ export function makeDocument(
     tags: Object.entries(OPERATION_GROUPS).map(([name, description]) => ({ name, description })),
     paths: toPaths(expanded),
     components: {
-      schemas: Object.assign({}, ...(tables ?? [undefined]).map(toTableSchemas)),
+      schemas: toSchemas(tables),
       responses: toResponses(described),
       securitySchemes: SECURITY,
     },
   };
+}
+
+function toSchemas(tables: readonly TableDefinition[] | undefined): Schemas {
+  const columns = (tables ?? []).flatMap((table) => table.columns);
+  // What nothing refers to is a fault of a document.
+  const shared = columns.some(({ kind }) => kind === "json") ? { json: JSON_VALUE } : {};
+  return Object.assign(shared, ...(tables ?? [undefined]).map(toTableSchemas));
 }
 
 const SECURITY = {

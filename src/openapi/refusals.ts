@@ -73,7 +73,7 @@ export function toRefusalResponse({ status, codes }: Refusal, form: Form): JsonS
       "application/json": {
         schema: {
           ...schema,
-          properties: { ...schema.properties, error: { type: "string", enum: [...shown] } },
+          properties: { ...schema.properties, error: { ...CODE, enum: [...shown] } },
         },
         examples: Object.fromEntries(shown.map((code) => [code, { value: toExample(code, form) }])),
       },
@@ -82,6 +82,10 @@ export function toRefusalResponse({ status, codes }: Refusal, form: Form): JsonS
 }
 
 const TEXT: JsonSchema = { type: "string" };
+const CODE = {
+  type: "string",
+  description: "The code of the error, for programs: it stays the same.",
+};
 const SHORT = { type: "object", properties: {}, required: ["error"] };
 const FULL = {
   type: "object",
@@ -95,7 +99,7 @@ const FULL = {
         type: "object",
         properties: {
           path: { type: "string", description: "A JSON pointer into what was sent." },
-          message: TEXT,
+          message: { type: "string", description: "What is wrong with it, for people." },
         },
         required: ["path", "message"],
       },

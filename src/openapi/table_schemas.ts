@@ -5,7 +5,16 @@ import type { JsonSchema, TableShape } from "../http/mod.ts";
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;
 
-const ID: JsonSchema = { type: "string", format: "uuid", readOnly: true };
+const ID: JsonSchema = {
+  type: "string",
+  format: "uuid",
+  readOnly: true,
+  description: "The id of the row: a UUIDv7 that the service makes.",
+};
+const APP_ID: JsonSchema = {
+  ...ID,
+  description: "The id of the app that the row belongs to: always that of the key.",
+};
 
 /** Where one of a table's schemas stands. Table names have no hyphen: this is nobody else's. */
 export function toSchemaName(table: string | undefined, shape: TableShape): string {
@@ -24,7 +33,7 @@ export function toTableSchemas(table: TableDefinition | undefined): Schemas {
   return {
     [name("row")]: {
       type: "object",
-      properties: { id: ID, app_id: ID, ...toProperties(columns, toValueSchema) },
+      properties: { id: ID, app_id: APP_ID, ...toProperties(columns, toValueSchema) },
       required: ["id", "app_id", ...columns.map((column) => column.name)],
     },
     [name("insert")]: {
@@ -42,14 +51,21 @@ export function toTableSchemas(table: TableDefinition | undefined): Schemas {
     },
     [name("rows")]: {
       type: "object",
-      properties: { rows: { type: "array", items: row } },
+      properties: {
+        rows: { type: "array", items: row, description: "The new rows, in the order sent." },
+      },
       required: ["rows"],
     },
   };
 }
 
 function toInsertSchema(column: NamedColumn): JsonSchema {
-  return { ...toValueSchema(column), ...toDefaultSchema(column) };
+  const schema: JsonSchema = { ...toValueSchema(column), ...toDefaultSchema(column) };
+  if (column.default !== "now" || column.kind !== "timestamp") return schema;
+  return {
+    ...schema,
+    description: `${schema["description"]} Left out, it is the time of the insert.`,
+  };
 }
 
 function toProperties(
@@ -68,10 +84,27 @@ function toPage(row: JsonSchema): JsonSchema {
   return {
     type: "object",
     properties: {
-      rows: { type: "array", maxItems: MAX_ROWS, items: row },
-      limit: { type: "integer", description: "How many rows were asked for, once reduced." },
-      offset: { type: "integer" },
-      hasMore: { type: "boolean", description: "Whether another page follows." },
+      rows: {
+        type: "array",
+        maxItems: MAX_ROWS,
+        items: row,
+        description: "The rows of this page, in the order of their creation.",
+      },
+      limit: {
+        type: "integer",
+        description: `How many rows were asked for; more than ${MAX_ROWS} are reduced to that.`,
+        examples: [MAX_ROWS],
+      },
+      offset: {
+        type: "integer",
+        description: "How many rows were skipped before these.",
+        examples: [0],
+      },
+      hasMore: {
+        type: "boolean",
+        description: "Whether there are more rows after these: ask with a greater `offset`.",
+        examples: [false],
+      },
     },
     required: ["rows", "limit", "offset", "hasMore"],
   };

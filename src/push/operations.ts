@@ -2,11 +2,7 @@
 import type { JsonSchema, Operation } from "../http/mod.ts";
 import type { ProblemCode } from "../problem.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
-
-const TEXT: JsonSchema = { type: "string" };
-const CHECKSUM: JsonSchema = { type: "string", pattern: "^sha256:[0-9a-f]{64}$" };
-const SEQ: JsonSchema = { type: "integer", minimum: 1, maximum: MAX_MIGRATIONS };
-const TEXTS: JsonSchema = { type: "array", items: TEXT };
+import { MAX_PLANNED } from "./replay_body.ts";
 
 /** An object with these properties, all of which are there unless `optional` names them. */
 function toObject(properties: Record<string, JsonSchema>, optional: string[] = []) {
@@ -14,46 +10,127 @@ function toObject(properties: Record<string, JsonSchema>, optional: string[] = [
   return { type: "object", properties, required };
 }
 
-const RECORD = { seq: SEQ, name: TEXT, parent: TEXT, checksum: CHECKSUM };
-const MIGRATION = toObject({ ...RECORD, text: TEXT, sql: TEXT });
+function text(description: string): JsonSchema {
+  return { type: "string", description };
+}
+
+function listOf(items: JsonSchema, description: string): JsonSchema {
+  return { type: "array", items, description };
+}
+
+const TEXT: JsonSchema = { type: "string" };
+const CHECKSUM: JsonSchema = {
+  type: "string",
+  pattern: "^sha256:[0-9a-f]{64}$",
+  description: "SHA-256 of the migration's file and of the checksum before it.",
+};
+const SEQ: JsonSchema = {
+  type: "integer",
+  minimum: 1,
+  maximum: MAX_MIGRATIONS,
+  description: "The number of the migration: an app's first one is 1.",
+};
+const RECORD = {
+  seq: SEQ,
+  name: text("What it does, in short, such as `add_column_todos_note`."),
+  parent: text("The checksum of the migration before it; empty for the first one."),
+  checksum: CHECKSUM,
+};
+const MIGRATION = toObject({
+  ...RECORD,
+  text: text("The migration's file, as `rowhouse db push` writes it to `schema/migrations/`."),
+  sql: text("The SQL that runs at this service."),
+});
 const DEFINITION: JsonSchema = {
   type: "object",
   description: "A schema as plain data, as `rowhouse db push` compiles it from TypeScript.",
-  properties: { version: { const: 1 }, tables: { type: "array", items: { type: "object" } } },
+  properties: {
+    version: { const: 1, description: "The version of this format." },
+    tables: listOf(
+      { type: "object" },
+      "The tables, each with its `name`, `columns`, `indexes` and `uniques`.",
+    ),
+  },
   required: ["version", "tables"],
 };
+const DRY_RUN: JsonSchema = {
+  type: "boolean",
+  description: "`true`: only say what would be done, and change nothing.",
+};
+const STEPS = listOf(
+  TEXT,
+  "Each change, for people, such as `add column todos.note`. Where `(rows are checked)` follows, existing rows may prevent it.",
+);
+const NOTES = listOf(
+  TEXT,
+  "What else a person should know, such as `KEPT: todos.note is no longer declared; it is kept and still served`.",
+);
 const RESULT = toObject({
-  status: { type: "string", enum: ["applied", "unchanged", "planned"] },
-  migration: { anyOf: [MIGRATION, { type: "null" }] },
-  steps: TEXTS,
-  notes: TEXTS,
+  status: {
+    type: "string",
+    enum: ["applied", "unchanged", "planned"],
+    description:
+      "`applied`: the changes are made. `unchanged`: there was nothing to do. `planned`: a dry run found changes.",
+  },
+  migration: {
+    anyOf: [MIGRATION, { type: "null" }],
+    description: "The migration that records the changes, or would; null where there are none.",
+  },
+  steps: STEPS,
+  notes: NOTES,
 });
 const HISTORY = toObject(
   {
     ...RESULT.properties,
-    replays: {
-      type: "array",
-      items: toObject({ migration: toObject(RECORD), steps: TEXTS, notes: TEXTS }),
-    },
+    replays: listOf(
+      toObject({
+        migration: { ...toObject(RECORD), description: "The migration, without its SQL." },
+        steps: STEPS,
+        notes: NOTES,
+      }),
+      "Of a dry run: what each of the migrations would do. The fields beside it tell what would follow them.",
+    ),
   },
   ["replays"],
 );
-const STATUS = toObject({
-  app: TEXT,
-  tables: { type: "array", items: toObject({ name: TEXT, owned: { type: "boolean" } }) },
-  migrations: { type: "array", items: toObject(RECORD) },
-  deferredSteps: {
-    type: "array",
-    items: toObject({
-      table: TEXT,
-      kind: { type: "string", enum: ["index", "reference"] },
-      name: TEXT,
-      columns: TEXTS,
-      state: { type: "string", enum: ["waiting", "running", "done", "failed"] },
-      fault: { type: ["string", "null"] },
-      attempts: { type: "integer" },
-    }),
+const DEFERRED_STEP = toObject({
+  table: text("The table it is on."),
+  kind: {
+    type: "string",
+    enum: ["index", "reference"],
+    description: "`index`: an index is built. `reference`: the rows of a reference are checked.",
   },
+  name: text("The name of the index or constraint in PostgreSQL."),
+  columns: listOf(TEXT, "The columns it is over."),
+  state: {
+    type: "string",
+    enum: ["waiting", "running", "done", "failed"],
+    description:
+      "`waiting`: not begun, or interrupted. `failed`: existing rows do not fit. Both are tried again after the next push.",
+  },
+  fault: {
+    type: ["string", "null"],
+    description: "Why the last attempt did not succeed; null if nothing is known to be wrong.",
+  },
+  attempts: { type: "integer", description: "How often it was begun." },
+});
+const STATUS = toObject({
+  app: text("The name of the key's app."),
+  tables: listOf(
+    toObject({
+      name: text("The name of the table."),
+      owned: {
+        type: "boolean",
+        description: "Whether this app owns the table, because it pushed the name first.",
+      },
+    }),
+    "The tables that the app has declared.",
+  ),
+  migrations: listOf(toObject(RECORD), "The app's migrations, oldest first."),
+  deferredSteps: listOf(
+    DEFERRED_STEP,
+    "What pushes left for afterwards: builds on large or shared tables, which stay in use meanwhile.",
+  ),
 });
 
 const COMMON = [
@@ -86,11 +163,13 @@ export const OPERATIONS = {
         {
           definition: DEFINITION,
           journal: {
-            type: "array",
+            ...listOf(
+              toObject({ seq: SEQ, checksum: CHECKSUM }),
+              "The migrations that the project has as files. If one of them is not as the service has applied it, the push is refused. Without a journal nothing is compared.",
+            ),
             maxItems: MAX_MIGRATIONS,
-            items: toObject({ seq: SEQ, checksum: CHECKSUM }),
           },
-          dryRun: { type: "boolean" },
+          dryRun: DRY_RUN,
         },
         ["journal", "dryRun"],
       ),
@@ -109,7 +188,9 @@ export const OPERATIONS = {
     id: "get_migration",
     group: "schema",
     summary: "Get a migration with its SQL",
-    parameters: [{ in: "path", name: "seq", description: "Its number.", schema: SEQ }],
+    parameters: [
+      { in: "path", name: "seq", description: "The number of the migration.", schema: SEQ },
+    ],
     answers: [{ status: 200, when: "The migration.", bodies: [MIGRATION] }],
     problems: [...COMMON, "invalid_id", "not_found"],
   },
@@ -120,9 +201,19 @@ export const OPERATIONS = {
     bodies: [
       toObject(
         {
-          migrations: { type: "array", minItems: 1, items: TEXT },
-          definition: DEFINITION,
-          dryRun: { type: "boolean" },
+          migrations: {
+            ...listOf(
+              TEXT,
+              `The files of migrations, oldest first: the next one to apply, or up to ${MAX_PLANNED} for a dry run.`,
+            ),
+            minItems: 1,
+            maxItems: MAX_PLANNED,
+          },
+          definition: {
+            ...DEFINITION,
+            description: "What the project declares now, as plain data.",
+          },
+          dryRun: DRY_RUN,
         },
         ["dryRun"],
       ),

@@ -40,7 +40,9 @@ const READY: Operation = {
 };
 
 function toStatus(status: string): JsonSchema {
-  return { type: "object", properties: { status: { const: status } }, required: ["status"] };
+  const description = "Always this word: the status of the answer tells more.";
+  const properties = { status: { const: status, description } };
+  return { type: "object", properties, required: ["status"] };
 }
 
 export const healthRoutes: readonly Route<HealthDeps>[] = [

@@ -27,18 +27,3 @@ export function decimalParts(text: string): DecimalParts | undefined {
     exponent: Number(power) - fraction.length + (all.length - digits.length),
   };
 }
-
-/**
- * How many digits a number has when it is written without an exponent.
- *
- * @example
- * ```ts
- * import { plainLength } from "./decimal_parts.ts";
- * import { expect } from "bun:test";
- * expect(plainLength({ negative: false, digits: "15", exponent: 2 })).toBe(4);
- * expect(plainLength({ negative: false, digits: "15", exponent: -3 })).toBe(4);
- * ```
- */
-export function plainLength({ digits, exponent }: DecimalParts): number {
-  return Math.max(digits.length + exponent, 1) + Math.max(-exponent, 0);
-}
