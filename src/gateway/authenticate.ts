@@ -23,6 +23,7 @@ import { makePrincipal, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { makeBatch } from "./batch.ts";
 import { makeFailures } from "./failures.ts";
+import type { SharedBuckets } from "./shared_buckets.ts";
 
 /**
  * The principal of a request; the client's address is read only if the key is not known yet.
@@ -36,6 +37,7 @@ export type AuthenticateDeps = {
   watch: VersionWatch;
   now: () => number;
   keyPrefix: string;
+  buckets: SharedBuckets;
 };
 
 /** A record is read again after this time even if no key changed: reading it also notes that the key is in use. */
@@ -53,7 +55,7 @@ type Cached = { record: KeyRecord; readAt: number; version: number; principal: P
 /** A check of the `Authorization` header. */
 export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
   const cache = new Map<string, Cached>();
-  const failures = makeFailures(deps.now);
+  const failures = makeFailures(deps.buckets);
   const lookUp = makeBatch<string, UsedKey>((uses) => useKeys(deps, uses.map(toUse)));
 
   async function verify(text: string | undefined, digest: string): Promise<Principal> {
@@ -73,16 +75,17 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
     address: string,
     key: { text: string | undefined; digest: string },
   ): Promise<Principal> {
-    const proven = cache.get(key.digest);
-    if (proven === undefined || deps.now() - proven.readAt > PROVEN_LIFE_MS)
-      failures.check(address);
+    const isStranger = !isProven(cache.get(key.digest), deps.now());
+    if (isStranger) await failures.count(address);
     try {
-      return await verify(key.text, key.digest);
+      const principal = await verify(key.text, key.digest);
+      if (isStranger) failures.giveBack(address);
+      return principal;
     } catch (error) {
-      if (error instanceof Problem && error.code === "unauthenticated") {
-        cache.delete(key.digest);
-        failures.note(address);
-      }
+      const isFailure = error instanceof Problem && error.code === "unauthenticated";
+      if (isFailure) cache.delete(key.digest);
+      if (isFailure && !isStranger) failures.note(address);
+      if (!isFailure && isStranger) failures.giveBack(address);
       throw error;
     }
   }
@@ -102,6 +105,11 @@ export function makeAuthenticate(deps: AuthenticateDeps): Authenticate {
 function toUse(text: string): KeyUse {
   const [keyId = "", proof = ""] = text.split(" ");
   return { keyId, proof };
+}
+
+/** Whether a key was found valid lately, so that others' failures from its address do not count against it. */
+function isProven(cached: Cached | undefined, time: number): boolean {
+  return cached !== undefined && time - cached.readAt <= PROVEN_LIFE_MS;
 }
 
 function isCurrent(cached: Cached, { watch, now }: AuthenticateDeps): boolean {

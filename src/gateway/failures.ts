@@ -6,32 +6,44 @@
  */
 import { Problem } from "../problem.ts";
 import { toClientNetwork } from "../std/client_network.ts";
-import { makeBuckets, waitSeconds } from "./buckets.ts";
+import { waitSeconds } from "./buckets.ts";
+import type { SharedBucket, SharedBuckets } from "./shared_buckets.ts";
 
 export type Failures = {
-  /** @throws {Problem} rate_limited — too many failed from this address */
-  readonly check: (address: string) => void;
+  /**
+   * Counts an authentication as failed before its outcome is known, because others from the same address are under way.
+   *
+   * @throws {Problem} rate_limited — too many failed from this address
+   */
+  readonly count: (address: string) => Promise<void>;
+  /** Takes a count back: it did not fail. */
+  readonly giveBack: (address: string) => void;
+  /** Counts one that failed without having been counted before. */
   readonly note: (address: string) => void;
 };
 
 /** Generous for one misconfigured program behind a shared address, far too few for guessing. */
 export const FAILURES_PER_MINUTE = 600;
 
-export function makeFailures(now: () => number): Failures {
-  const buckets = makeBuckets({ now });
-  const look = (address: string) => buckets.look(toClientNetwork(address), FAILURES_PER_MINUTE);
+/** Counts failures in buckets that all processes share, one for each network of a client. */
+export function makeFailures(buckets: SharedBuckets): Failures {
+  const look = (address: string): SharedBucket =>
+    buckets.look(toName(toClientNetwork(address)), FAILURES_PER_MINUTE);
   return {
-    check: (address) => {
-      const bucket = look(address);
-      if (bucket.tokens >= 1) return;
+    count: async (address) => {
+      const empty = await buckets.take([look(address)]);
+      if (empty === undefined) return;
       throw new Problem("rate_limited", {
         message: "Too many requests from this address failed to authenticate",
-        retryAfterS: waitSeconds(bucket, FAILURES_PER_MINUTE),
+        retryAfterS: waitSeconds(empty, FAILURES_PER_MINUTE),
       });
     },
-    note: (address) => {
-      const bucket = look(address);
-      bucket.tokens = Math.max(0, bucket.tokens - 1);
-    },
+    giveBack: (address) => buckets.giveBack(look(address)),
+    note: (address) => buckets.note(look(address)),
   };
+}
+
+/** A digest: the database need not know the address. */
+function toName(network: string): string {
+  return `from ${Bun.CryptoHasher.hash("sha256", network, "hex")}`;
 }

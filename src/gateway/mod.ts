@@ -3,6 +3,7 @@ export { type Authenticate, makeAuthenticate } from "./authenticate.ts";
 export { isProxy, makeReadAddress, trustsEverybody } from "./client_address.ts";
 export { type Forward, makeForward } from "./forward.ts";
 export { toForwarded } from "./forwarded_routes.ts";
+export { makeLease, sweepLeases } from "./leases.ts";
 export { makeTakeQuota, type Quota, type TakeQuota } from "./quota.ts";
 export {
   makeOpenReceive,
@@ -11,5 +12,6 @@ export {
   type Receive,
   type Received,
 } from "./receive.ts";
+export { makeSharedBuckets } from "./shared_buckets.ts";
 export { AUDIENCES, type Audience, MIN_SECRET_BYTES } from "./signature.ts";
 export { makeVerify } from "./verify.ts";

@@ -5,52 +5,57 @@
  * @see https://www.ietf.org/archive/id/draft-ietf-httpapi-ratelimit-headers-10.html
  * @module
  */
-import type { Limits } from "../accounts/mod.ts";
+import type { Limit, Limits } from "../accounts/mod.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { type Bucket, makeBuckets, waitFor, waitSeconds } from "./buckets.ts";
+import { waitFor, waitSeconds } from "./buckets.ts";
+import type { SharedBucket, SharedBuckets } from "./shared_buckets.ts";
 
 /** Headers that tell a caller its quota. */
 export type Quota = { readonly "ratelimit-policy": string; readonly ratelimit: string };
 
-/** @throws {Problem} rate_limited — with `Retry-After` and the quota's headers */
-export type TakeQuota = (principal: Principal) => Quota;
+/**
+ * Takes what a request costs: at once where this process has it on lease.
+ *
+ * @throws {Problem} rate_limited — with `Retry-After` and the quota's headers
+ */
+export type TakeQuota = (principal: Principal) => Quota | Promise<Quota>;
 
-export function makeTakeQuota(deps: { limits: Limits; now: () => number }): TakeQuota {
-  const apps = makeBuckets(deps);
-  const keys = makeBuckets(deps);
+/** Takes a token of the app's bucket and one of the key's, by the limits of the app. */
+export function makeTakeQuota(deps: { limits: Limits; buckets: SharedBuckets }): TakeQuota {
+  const { limits, buckets } = deps;
   return ({ appId, keyId }) => {
-    const limit = deps.limits.of(appId);
-    const ofApp = { name: "app", perMinute: limit.app, bucket: apps.look(appId, limit.app) };
-    const ofKey = { name: "key", perMinute: limit.key, bucket: keys.look(keyId, limit.key) };
-    const nearest = ofKey.bucket.tokens < ofApp.bucket.tokens ? ofKey : ofApp;
-    // Both or neither: a request that the app's limit refuses does not use up the key's.
-    const isAllowed = nearest.bucket.tokens >= 1;
-    if (isAllowed) {
-      ofApp.bucket.tokens -= 1;
-      ofKey.bucket.tokens -= 1;
-    }
-    const quota = {
-      "ratelimit-policy": `"app";q=${limit.app};w=60, "key";q=${limit.key};w=60`,
-      ratelimit: toState(nearest),
+    const limit = limits.of(appId);
+    const ofApp = { name: "app", bucket: buckets.look(`app ${appId}`, limit.app) };
+    const ofKey = { name: "key", bucket: buckets.look(`key ${keyId}`, limit.key) };
+    const answer = (empty: SharedBucket | undefined): Quota => {
+      if (empty === ofApp.bucket) throw rateLimited(ofApp, limit);
+      if (empty === ofKey.bucket) throw rateLimited(ofKey, limit);
+      return toQuota(ofKey.bucket.tokens < ofApp.bucket.tokens ? ofKey : ofApp, limit);
     };
-    if (!isAllowed) throw rateLimited(nearest, quota);
-    return quota;
+    // Both or neither: a request that the app's limit refuses does not use up the key's.
+    const empty = buckets.take([ofApp.bucket, ofKey.bucket]);
+    return empty instanceof Promise ? empty.then(answer) : answer(empty);
   };
 }
 
-type Meter = { name: string; perMinute: number; bucket: Bucket };
+type Meter = { name: string; bucket: SharedBucket };
 
-/** What is left now, and after how many seconds it is full again. */
-function toState({ name, perMinute, bucket }: Meter): string {
-  const wait = Math.ceil(waitFor(bucket, perMinute, perMinute) / 1000);
-  return `"${name}";r=${Math.floor(bucket.tokens)};t=${wait}`;
+/** What is left of the nearest limit now, and after how many seconds it is full again. */
+function toQuota({ name, bucket }: Meter, limit: Limit, left = bucket.tokens): Quota {
+  const wait = Math.ceil(waitFor(bucket, bucket.perMinute, bucket.perMinute) / 1000);
+  return {
+    "ratelimit-policy": `"app";q=${limit.app};w=60, "key";q=${limit.key};w=60`,
+    ratelimit: `"${name}";r=${Math.max(0, Math.floor(left))};t=${wait}`,
+  };
 }
 
-function rateLimited({ name, perMinute, bucket }: Meter, quota: Quota): Problem {
+/** Nothing is left for a refused caller: what remains is leased to other processes. */
+function rateLimited(meter: Meter, limit: Limit): Problem {
+  const { name, bucket } = meter;
   return new Problem("rate_limited", {
-    message: `This ${name} may send ${perMinute} requests per minute`,
-    headers: quota,
-    retryAfterS: waitSeconds(bucket, perMinute),
+    message: `This ${name} may send ${bucket.perMinute} requests per minute`,
+    headers: toQuota(meter, limit, 0),
+    retryAfterS: waitSeconds(bucket, bucket.perMinute),
   });
 }

@@ -170,7 +170,7 @@ async function enter<Deps extends FetchDeps>(
   await deps.guard.check();
   const principal = state.principal ?? (await authenticate(deps, context));
   state.principal = principal;
-  state.quota = deps.callers?.takeQuota(principal);
+  state.quota = await deps.callers?.takeQuota(principal);
   if (route.access === "key" && !principal.scopes.includes(route.scope))
     throw new Problem("forbidden", {
       message: `This key lacks the scope ${route.scope}: use one that has it, because a key keeps the scopes that it was issued with`,

@@ -14,8 +14,10 @@ import { type Database, type Versions, type VersionWatch, watchVersions } from "
 import {
   type Audience,
   makeAuthenticate,
+  makeLease,
   makeOpenReceive,
   makeReadAddress,
+  makeSharedBuckets,
   makeSignedReceive,
   makeTakeQuota,
   makeVerify,
@@ -28,6 +30,7 @@ import {
   makeProviders,
   toVirtualHost,
 } from "../identity/mod.ts";
+import { noteFault } from "../observe.ts";
 import { makeDocuments } from "../openapi/mod.ts";
 import { makePlanning, PUSH_LIMITS, type PushLimits } from "../push/mod.ts";
 import type { Role } from "../role.ts";
@@ -165,8 +168,13 @@ function makeCallers({ options, identity, db, shared }: Parts, watch: VersionWat
     readAddress: makeReadAddress(options.trustedProxies ?? []),
     readVirtualHost: (host) => toVirtualHost(host, identity),
   });
-  const authenticate = makeAuthenticate({ db, watch, now, keyPrefix: options.keyPrefix });
-  const takeQuota = makeTakeQuota({ limits, now });
+  const buckets = makeSharedBuckets({
+    lease: makeLease(db, crypto.randomUUID()),
+    noteFault: noteFault(shared.log, "the limits"),
+  });
+  const { keyPrefix } = options;
+  const authenticate = makeAuthenticate({ db, watch, now, keyPrefix, buckets });
+  const takeQuota = makeTakeQuota({ limits, buckets });
   return {
     deps: {
       ...shared,

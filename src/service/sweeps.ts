@@ -1,6 +1,7 @@
 /** What each role sweeps, and how often. @module */
 import { AUDIT_RETENTION_S, sweepAudit, sweepThrottle } from "../accounts/mod.ts";
 import { type IdempotencySweepDeps, sweepIdempotency } from "../data/mod.ts";
+import { sweepLeases } from "../gateway/mod.ts";
 import type { Log } from "../observe.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { HOUR_S } from "../std/duration.ts";
@@ -38,6 +39,10 @@ function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
   if (servesRows(role)) {
     const step = () => sweepIdempotency(deps);
     sweeps.push({ what: "idempotency keys", intervalMs: COUNT_INTERVAL_MS, step });
+  }
+  if (role === "all" || role === "gateway") {
+    const step = () => sweepLeases(deps);
+    sweeps.push({ what: "leases", intervalMs: COUNT_INTERVAL_MS, step });
   }
   const step = () => sweepStatistics(deps);
   sweeps.push({ what: "statistics", intervalMs: HOURLY_MS, step });

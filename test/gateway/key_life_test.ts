@@ -107,9 +107,9 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
     const before = proxy.count("use_key");
     const storm = await Promise.all(Array.from({ length: STORM }, (_, index) => guess(index)));
     expect(new Set(storm.map(({ status }) => status))).toEqual(new Set([401]));
-    // One under way, one for all that came meanwhile.
-    expect(proxy.count("use_key") - before).toBeLessThanOrEqual(2);
+    // One under way, one for all that came meanwhile; the same again for those that waited to be counted with other processes.
+    expect(proxy.count("use_key") - before).toBeLessThanOrEqual(4);
     for (let index = 0; index < 10; index++) await guess(STORM + index);
-    expect(proxy.count("use_key") - before).toBeLessThanOrEqual(12);
+    expect(proxy.count("use_key") - before).toBeLessThanOrEqual(14);
   });
 });

@@ -48,11 +48,15 @@ export type SignedCall = {
   secret?: string;
 };
 
+type SignedAnswer = { status: number; text: string; headers: Headers };
+
 /** Sends a request that is signed for a service to wherever it is. */
-export async function sendSigned(
-  url: string,
-  call: SignedCall,
-): Promise<{ status: number; text: string; headers: Headers }> {
+export async function sendSigned(url: string, call: SignedCall): Promise<SignedAnswer> {
+  return await signCall(call)(url);
+}
+
+/** A request that is signed once, as somebody may have captured it: sends it, as often as it is called. */
+export function signCall(call: SignedCall): (url: string) => Promise<SignedAnswer> {
   const { audience, target, context, body, secret = TEST_SECRETS[audience] } = call;
   const isForm = typeof body === "string";
   const text = body === undefined ? "" : isForm ? body : JSON.stringify(body);
@@ -65,7 +69,7 @@ export async function sendSigned(
     body: new TextEncoder().encode(text),
     context,
   };
-  const response = await fetch(url + target, {
+  const init: RequestInit = {
     method: signed.method,
     redirect: "manual",
     headers: {
@@ -79,6 +83,9 @@ export async function sendSigned(
       ...call.headers,
     },
     ...(body === undefined ? {} : { body: text }),
-  });
-  return { status: response.status, text: await response.text(), headers: response.headers };
+  };
+  return async (url) => {
+    const response = await fetch(url + target, init);
+    return { status: response.status, text: await response.text(), headers: response.headers };
+  };
 }

@@ -19,6 +19,7 @@ import { CONSOLE_ROWS } from "./console_rows.ts";
 import { CONSOLE_TABLES } from "./console_tables.ts";
 import { IDEMPOTENCY } from "./idempotency.ts";
 import { KEYS } from "./keys.ts";
+import { LEASES } from "./leases.ts";
 import { MAILS } from "./mails.ts";
 import { OWN_ACCOUNT } from "./own_account.ts";
 import { PEOPLE } from "./people.ts";
@@ -51,6 +52,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       PEOPLE_ACTS,
       THROTTLE,
       STATISTICS,
+      LEASES,
       OWN_ACCOUNT,
       PROVIDERS,
       CONSOLE,

@@ -1,0 +1,192 @@
+/** Limits that hold for all processes together: two workers and two gateways are asked for more than they may allow. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { setLimit } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
+import { openService } from "../../src/service/open.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import {
+  callService,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+import { type Opened, serve, TEST_SECRETS } from "../support/shape.ts";
+
+const LIST = "/v1/data/db/todos?limit=1";
+const SCHEMA = defineSchema({ todos: { title: t.string() } });
+
+let proxy: PostgresProxy;
+let service: TestService;
+let opened: Opened[];
+beforeAll(async () => {
+  proxy = await openPostgresProxy();
+  service = await openTestService({ shape: "one" });
+  const data = await open("data");
+  const upstreams = { data: data.url, identity: data.url };
+  const gateways = [open("gateway", upstreams), open("gateway", upstreams)];
+  opened = await Promise.all([open("all"), open("all"), ...gateways, data]);
+});
+afterAll(async () => {
+  await Promise.all(opened.map((one) => one.close()));
+  await service.close();
+  await proxy.close();
+});
+
+function open(
+  role: "all" | "gateway" | "data",
+  upstreams?: { data: string; identity: string },
+): Promise<Opened> {
+  const { roleUrls, servingUrl, pushUrl, prepare } = service.database;
+  return serve(
+    openService({
+      ...{ adminDatabaseUrl: pushUrl, connections: 5, prepare, keyPrefix: "rh", role },
+      databaseUrl: proxy.toUrl(role === "all" ? servingUrl : roleUrls[role]),
+      identitySecrets: [TEST_IDENTITY_SECRET],
+      trustedProxies: ["127.0.0.1"],
+      secrets: { data: [TEST_SECRETS.data], identity: [TEST_SECRETS.identity] },
+      ...(upstreams === undefined ? {} : { upstreams }),
+      log: () => undefined,
+    }),
+  );
+}
+
+const PROCESSES = [0, 1, 2, 3];
+const urlOf = (at: number): string => opened[at]?.url ?? "";
+const list = (app: TestApp, at: number) => callService({ url: urlOf(at) }, app, LIST);
+
+/** An app with a limit that every process knows. */
+async function makeLimited(perMinute: number): Promise<TestApp> {
+  const app = await service.makeApp(SCHEMA);
+  const { admin } = service.service;
+  await setLimit({ admin }, { slug: app.slug, perMinute, perMinuteOfKey: undefined });
+  for (const at of PROCESSES)
+    await eventually(async () => {
+      const answer = await callService({ url: urlOf(at) }, app, "/v1/data/db/none");
+      return answer.headers.get("ratelimit-policy")?.includes(`q=${perMinute};`) === true;
+    });
+  return app;
+}
+
+/** What PostgreSQL's clock says, in seconds. */
+async function readClock(): Promise<number> {
+  const [row] = await service.service.admin.query<{ at: number }>(
+    "select extract(epoch from clock_timestamp())::float8 as at",
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.at ?? 0;
+}
+
+test("together they accept what the limit allows, from the first burst on", async () => {
+  const PER_MINUTE = 1200;
+  const app = await makeLimited(PER_MINUTE);
+  let accepted = 0;
+  let isRunning = true;
+  const flood = async (at: number): Promise<void> => {
+    while (isRunning) {
+      const { status, headers } = await list(app, at);
+      if (status === 200) {
+        accepted++;
+        continue;
+      }
+      expect([status, Number(headers.get("retry-after")) > 0]).toEqual([429, true]);
+      await Bun.sleep(5);
+    }
+  };
+  const startedAt = await readClock();
+  // One is asked for more than the others together.
+  const floods = [0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 2, 3].map(flood);
+  let allowed = 0;
+  const readAllowed = async () => {
+    allowed = PER_MINUTE + ((await readClock()) - startedAt) * (PER_MINUTE / 60);
+  };
+  await eventually(
+    async () => {
+      await readAllowed();
+      return accepted > PER_MINUTE;
+    },
+    { patienceMs: 30_000 },
+  );
+  await Bun.sleep(4000);
+  isRunning = false;
+  await Promise.all(floods);
+  await readAllowed();
+  expect(accepted / allowed).toBeGreaterThan(0.9);
+  expect(accepted / allowed).toBeLessThan(1.1);
+}, 60_000);
+
+test("one that is asked for much has all that the others leave", async () => {
+  const PER_MINUTE = 1000;
+  const app = await makeLimited(PER_MINUTE);
+  for (const at of PROCESSES) expect((await list(app, at)).status).toBe(200);
+  const statuses: number[] = [];
+  const burst = async () => {
+    while (statuses.length < PER_MINUTE * 0.8) statuses.push((await list(app, 0)).status);
+  };
+  await Promise.all(Array.from({ length: 16 }, burst));
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
+});
+
+test("a limit of a few requests is one for all, however they are spread", async () => {
+  const app = await makeLimited(6);
+  const statuses: number[] = [];
+  for (let count = 0; count < 24; count++) statuses.push((await list(app, count % 4)).status);
+  const accepted = statuses.filter((status) => status === 200).length;
+  // Each process has used one to learn of the limit, and may take another before it asks.
+  expect([accepted > 0, accepted <= 6]).toEqual([true, true]);
+});
+
+test("requests far below a limit ask nothing, and those near it a small part", async () => {
+  const far = await makeLimited(600_000);
+  const near = await makeLimited(600);
+  const before = proxy.count("lease_tokens");
+  for (let count = 0; count < 100; count++) await list(far, 0);
+  expect(proxy.count("lease_tokens")).toBe(before);
+  for (let count = 0; count < 100; count++) await list(near, 0);
+  expect(proxy.count("lease_tokens") - before).toBeLessThan(30);
+});
+
+test("failures of one address count together", async () => {
+  const guess = async (at: number): Promise<number> => {
+    const headers = { "x-forwarded-for": "192.0.2.77" };
+    const call = { key: "rh_guess", headers };
+    return (await callService({ url: urlOf(at) }, undefined, LIST, call)).status;
+  };
+  let failed = 0;
+  const startedAt = await readClock();
+  let isRunning = true;
+  const guessAll = async (at: number): Promise<void> => {
+    while (isRunning)
+      if ((await guess(at)) === 401) failed++;
+      else await Bun.sleep(5);
+  };
+  const guesses = [0, 0, 0, 1, 2, 3].map(guessAll);
+  await eventually(async () => failed >= FAILURES_PER_MINUTE, { patienceMs: 20_000 });
+  await Bun.sleep(2000);
+  isRunning = false;
+  await Promise.all(guesses);
+  const allowed = FAILURES_PER_MINUTE * (1 + ((await readClock()) - startedAt) / 60);
+  expect(failed / allowed).toBeGreaterThan(0.9);
+  expect(failed / allowed).toBeLessThan(1.1);
+});
+
+test("while the database answers nothing of limits, each process allows no more than one alone", async () => {
+  const app = await makeLimited(60);
+  for (const at of PROCESSES) await list(app, at);
+  proxy.onMessage(({ type, statement }) =>
+    type === "B" && statement?.includes("lease_tokens") === true ? { fault: "freeze" } : undefined,
+  );
+  const counts = await Promise.all(
+    [0, 1].map(async (at) => {
+      let accepted = 0;
+      for (let count = 0; count < 90; count++) if ((await list(app, at)).status === 200) accepted++;
+      return accepted;
+    }),
+  );
+  await proxy.heal();
+  for (const count of counts) expect([count > 30, count < 75]).toEqual([true, true]);
+});
