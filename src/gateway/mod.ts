@@ -3,6 +3,7 @@ export { type Authenticate, makeAuthenticate } from "./authenticate.ts";
 export { isProxy, makeReadAddress, trustsEverybody } from "./client_address.ts";
 export { type Forward, makeForward } from "./forward.ts";
 export { toForwarded } from "./forwarded_routes.ts";
+export { makeUseNonce, sweepNonces } from "./kept_nonces.ts";
 export { makeLease, sweepLeases } from "./leases.ts";
 export { makeTakeQuota, type Quota, type TakeQuota } from "./quota.ts";
 export {

@@ -1,4 +1,9 @@
-/** Used nonces: each is accepted once by this process, in bounded memory. @module */
+/**
+ * Used nonces: each is accepted once by this process, in bounded memory. What another process has accepted, only the database
+ * knows: see `kept_nonces.ts`.
+ *
+ * @module
+ */
 
 export type Nonces = {
   /** Notes a nonce of a request signed at `timestamp`; says whether it is new, and whether there was room for it. */

@@ -9,9 +9,11 @@ import type { Log } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { ReadAddress } from "./client_address.ts";
+import type { UseNonce } from "./kept_nonces.ts";
+import { SIGNED_HEADERS } from "./signature.ts";
 import type { SignedContext } from "./signed_context.ts";
 import { takeBody } from "./take_body.ts";
-import type { Verify } from "./verify.ts";
+import { type Verify, writes } from "./verify.ts";
 
 /** Where a request came from, according to the server. */
 export type Peer = {
@@ -27,6 +29,12 @@ export type Received = {
   readonly virtualHost: VirtualHost;
   /** The principal that the gateway found; `undefined` if this process checks the key itself. */
   readonly principal: Principal | undefined;
+  /**
+   * What is asked of the database before a request is handled that may write: the answer if it is refused.
+   *
+   * @throws {Problem} unavailable
+   */
+  readonly checkUnused?: (() => Promise<Response | undefined>) | undefined;
 };
 
 /** The request as the service continues with it, or the answer if it is refused here. */
@@ -56,6 +64,7 @@ export function makeOpenReceive(deps: OpenDeps): Receive {
 
 export type SignedDeps = {
   verify: Verify;
+  useNonce: UseNonce;
   log: Log;
   makeRequestId: () => string;
   /** Maximum size in bytes that any route accepts: the gateway has already measured the body. */
@@ -78,10 +87,14 @@ export function makeSignedReceive(deps: SignedDeps): Receive {
             headers: request.headers,
             body,
           });
-    if ("context" in verdict)
-      return { ...verdict.context, request: restore(request, body, verdict.context) };
-    deps.log("warn", "signature refused", { reason: verdict.reason, method: request.method });
-    return refuse(deps.makeRequestId());
+    if ("reason" in verdict) return refuse(deps, request, verdict.reason);
+    const nonce = writes(request.method) ? request.headers.get(SIGNED_HEADERS.nonce) : null;
+    const checkUnused = async () =>
+      nonce === null || (await deps.useNonce(nonce))
+        ? undefined
+        : refuse(deps, request, "nonce used at another process");
+    const { context } = verdict;
+    return { ...context, request: restore(request, body, context), checkUnused };
   };
 }
 
@@ -90,13 +103,14 @@ function toUnsigned(request: Request, requestId: string): Received {
 }
 
 /** The same for every failure: only the log says what was wrong. */
-function refuse(requestId: string): Response {
+function refuse({ log, makeRequestId }: SignedDeps, { method }: Request, reason: string): Response {
+  log("warn", "signature refused", { reason, method });
   return answerJson(
     { error: "invalid_signature" },
     {
       status: 401,
       headers: {
-        "x-request-id": requestId,
+        "x-request-id": makeRequestId(),
         "x-content-type-options": "nosniff",
         connection: "close",
       },

@@ -69,7 +69,7 @@ export function makeFetch<Deps extends FetchDeps>(
       const received = await deps.receive(incoming, peer);
       if (received instanceof Response) return received;
       const routed = toRouted(deps, received, routers[received.virtualHost]);
-      const response = await answer(deps, routed);
+      const response = await answer(deps, received, routed);
       const { context, state } = routed;
       addAnswerHeaders(deps.callers, { response, context, state });
       deps.onAnswer(toRecord(routed, { response, ms: deps.now() - startedAt }));
@@ -138,11 +138,14 @@ function checkHost({ headers }: Request): void {
 /** The answer to a request; never throws. */
 async function answer<Deps extends FetchDeps>(
   deps: Deps,
+  { checkUnused }: Received,
   { match, context, state }: RoutedRequest<Deps>,
 ): Promise<Response> {
   const { request, requestId } = context;
   try {
     checkHost(request);
+    const refused = await checkUnused?.();
+    if (refused !== undefined) return refused;
     if (match === undefined) return answerNoRoute(deps, { context, state });
     if (request.method === "OPTIONS")
       return answerPreflight(deps.callers?.origins, { request, allow: match.allow });

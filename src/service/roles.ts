@@ -20,6 +20,7 @@ import {
   makeSharedBuckets,
   makeSignedReceive,
   makeTakeQuota,
+  makeUseNonce,
   makeVerify,
   type Peer,
 } from "../gateway/mod.ts";
@@ -195,12 +196,13 @@ function makeCallers({ options, identity, db, shared }: Parts, watch: VersionWat
 }
 
 /** What a service behind a gateway has instead: it accepts what the gateway signed, and knows no keys. */
-function makeSignedDeps({ options, shared }: Parts, audience: Audience): FetchDeps {
+function makeSignedDeps({ options, db, shared }: Parts, audience: Audience): FetchDeps {
   const verify = makeVerify({ audience, secrets: readSecrets(options, audience), now: shared.now });
   return {
     ...shared,
     receive: makeSignedReceive({
       verify,
+      useNonce: makeUseNonce(db),
       log: shared.log,
       makeRequestId: makeId,
       maxBytes: MAX_REQUEST_BYTES,

@@ -1,7 +1,7 @@
 /** What each role sweeps, and how often. @module */
 import { AUDIT_RETENTION_S, sweepAudit, sweepThrottle } from "../accounts/mod.ts";
 import { type IdempotencySweepDeps, sweepIdempotency } from "../data/mod.ts";
-import { sweepLeases } from "../gateway/mod.ts";
+import { sweepLeases, sweepNonces } from "../gateway/mod.ts";
 import type { Log } from "../observe.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { HOUR_S } from "../std/duration.ts";
@@ -15,6 +15,7 @@ export type SweepDeps = IdempotencySweepDeps & {
 
 const HOURLY_MS = HOUR_S * 1000;
 const COUNT_INTERVAL_MS = 600_000;
+const NONCE_INTERVAL_MS = 60_000;
 
 /** Starts the sweeps of a role; the returned function stops them. */
 export function startSweeps(deps: SweepDeps, role: Role): () => void {
@@ -43,6 +44,10 @@ function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
   if (role === "all" || role === "gateway") {
     const step = () => sweepLeases(deps);
     sweeps.push({ what: "leases", intervalMs: COUNT_INTERVAL_MS, step });
+  }
+  if (role === "data" || role === "identity") {
+    const step = () => sweepNonces(deps);
+    sweeps.push({ what: "nonces", intervalMs: NONCE_INTERVAL_MS, step });
   }
   const step = () => sweepStatistics(deps);
   sweeps.push({ what: "statistics", intervalMs: HOURLY_MS, step });

@@ -21,6 +21,7 @@ import { IDEMPOTENCY } from "./idempotency.ts";
 import { KEYS } from "./keys.ts";
 import { LEASES } from "./leases.ts";
 import { MAILS } from "./mails.ts";
+import { NONCES } from "./nonces.ts";
 import { OWN_ACCOUNT } from "./own_account.ts";
 import { PEOPLE } from "./people.ts";
 import { PEOPLE_ACTS } from "./people_acts.ts";
@@ -52,6 +53,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       PEOPLE_ACTS,
       THROTTLE,
       STATISTICS,
+      NONCES,
       LEASES,
       OWN_ACCOUNT,
       PROVIDERS,

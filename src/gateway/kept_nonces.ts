@@ -1,0 +1,61 @@
+/**
+ * Nonces in the database, where each is used once by all processes of a service together: two processes that get the same
+ * signed write at once insert the same key, and one of them succeeds. The nonce counts before the request is handled and
+ * whatever becomes of it, so that a write that was refused cannot be sent again either. Requests that arrive while a
+ * statement is under way share the next one.
+ *
+ * @module
+ */
+import type { Database } from "../db/mod.ts";
+import { Problem } from "../problem.ts";
+import { makeBatch } from "./batch.ts";
+
+/** Whether a nonce is new to every process. @throws {Problem} unavailable; timeout; overloaded */
+export type UseNonce = (nonce: string) => Promise<boolean>;
+
+/** A queue of its own: pages and rows do not wait behind nonces, nor these behind them. */
+const NONCE_QUEUE = "nonces";
+
+/** A check that records each nonce in the database; concurrent ones share a statement. */
+export function makeUseNonce(db: Database): UseNonce {
+  const use = makeBatch<string, true>(async (nonces) => {
+    const byId = new Map(nonces.map((nonce) => [toId(nonce), nonce]));
+    const rows = await db.query<{ nonce: string }>(
+      "select nonce::text from rowhouse.use_nonces($1::text::uuid[]) as unused (nonce)",
+      [`{${[...byId.keys()].join(",")}}`],
+      { retry: "unsafe", queue: NONCE_QUEUE },
+    );
+    return new Map(rows.map((row) => [byId.get(row.nonce) ?? "", true]));
+  });
+  return async (nonce) => {
+    try {
+      return (await use(nonce)) === true;
+    } catch (error) {
+      throw toCertain(error);
+    }
+  };
+}
+
+/** Whatever became of the nonce, the write that it is for has not begun. */
+function toCertain(error: unknown): unknown {
+  if (!(error instanceof Problem && error.code === "unknown_outcome")) return error;
+  return new Problem("unavailable", { cause: error, retryAfterS: 1 });
+}
+
+/** The same 128 bits as PostgreSQL prints them. */
+function toId(nonce: string): string {
+  const digits = Buffer.from(nonce, "base64url").toString("hex");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+const SWEEP_STEP = 5000;
+
+/** Deletes some that no process would accept any more; returns whether there may be more. */
+export async function sweepNonces({ db }: { db: Database }): Promise<boolean> {
+  const [row] = await db.query<{ swept: number }>(
+    "select rowhouse.sweep_nonces($1) as swept",
+    [SWEEP_STEP],
+    { retry: "safe", queue: NONCE_QUEUE },
+  );
+  return (row?.swept ?? 0) >= SWEEP_STEP;
+}
