@@ -22,7 +22,8 @@ type Purpose =
   | "sign-in"
   | "device"
   | "provider link"
-  | "provider state";
+  | "provider state"
+  | "address";
 
 export type IdentitySecret = {
   /** Stored with each value that was made with the secret; reveals nothing about it. */

@@ -1,6 +1,7 @@
 /** The queue of mails: asked for, claimed by one process, settled. Links are derived from what is claimed, never stored. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import type { RandomBytes } from "../std/random_text.ts";
+import { isConfirmed, renewAddress, type StoredAddress } from "./addresses.ts";
 import { findIdentitySecret, type IdentitySecrets } from "./identity_secrets.ts";
 import { deriveLinkText, makeLink } from "./password_links.ts";
 import { type PasswordRecord, proveSignIn } from "./passwords.ts";
@@ -17,14 +18,18 @@ export type MailTemplate =
   | "password_changed"
   | "new_device"
   | "provider_linked"
-  | "console_role";
+  | "console_role"
+  | "address_changed";
 
 /** A mail whose turn it is. */
 export type ClaimedMail = {
   id: number;
   template: MailTemplate;
   userId: string;
+  /** Where it goes: the person's address, or the one before it. */
   email: string;
+  emailDigest: string | null;
+  emailSecretId: string | null;
   displayName: string | null;
   isDisabled: boolean;
   /** What the template says besides, such as the address of a sign-in. */
@@ -77,6 +82,7 @@ export async function claimMails(
 
 export type MailOutcome = "sent" | "refused" | "void";
 
+/** Records what became of a claimed mail, so that it is not sent again. */
 export async function settleMail(
   deps: { db: Database },
   id: number,
@@ -95,19 +101,23 @@ export type MailLinkDeps = {
   now: () => Date;
 };
 
-/** The text of the link that a mail is about; `undefined` if there is none any more. */
+/** The text of the link that a mail is about; `undefined` if there is none any more, or the address is not confirmed. */
 export async function findMailedLink(
   deps: MailLinkDeps,
   mail: ClaimedMail,
 ): Promise<string | undefined> {
+  const { userId, email, emailDigest: digest, emailSecretId: secretId } = mail;
+  const address = { userId, email, digest, secretId };
+  if (!isConfirmed(deps.identitySecrets, address)) return undefined;
+  await renewAddress(deps, address);
   if (mail.link !== null) return readMailedLink(deps, mail.link);
   if (mail.password === null) return undefined;
   const shown = proveSignIn(deps.identitySecrets, mail.userId, mail.password);
   if (shown === undefined) return undefined;
   const link = makeLink(deps, FORGOTTEN_LINK_LIFE_S);
   const [row] = await deps.db.query<{ is_done: boolean }>(
-    "select rowhouse.put_forgotten_link($1, decode($2, 'hex'), $3, decode($4, 'hex'), $5, to_timestamp($6)) as is_done",
-    [mail.id, shown, link.id, link.proof, link.secretId, link.expiresAtS],
+    "select rowhouse.put_forgotten_link($1, $7, decode($2, 'hex'), $3, decode($4, 'hex'), $5, to_timestamp($6)) as is_done",
+    [mail.id, shown, link.id, link.proof, link.secretId, link.expiresAtS, email],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   return row?.is_done === true ? link.text : undefined;
@@ -131,6 +141,7 @@ export type MailState = {
   givenUp: number;
 };
 
+/** The state of the queue, for operators and metrics. */
 export async function readMailState(deps: { db: Database }): Promise<MailState> {
   const [row] = await deps.db.query<{ state: string }>(
     "select rowhouse.mail_state()::text as state",
@@ -141,13 +152,23 @@ export async function readMailState(deps: { db: Database }): Promise<MailState> 
   return JSON.parse(row.state) as MailState;
 }
 
-/** Whether the mail about a link will be sent. */
-export async function isLinkMailed(deps: { admin: Database }, linkText: string): Promise<boolean> {
+/** What becomes of the mail about a link: "unconfirmed" if none is sent because the service did not set the address. */
+export type LinkMail = "mailed" | "unconfirmed" | "none";
+
+/** What becomes of the mail about a link that was just made. */
+export async function findLinkMail(
+  deps: { admin: Database; identitySecrets: IdentitySecrets },
+  linkText: string,
+): Promise<LinkMail> {
   const [id = ""] = linkText.split(".");
-  const [row] = await deps.admin.query<{ is_mailed: boolean }>(
-    "select exists (select from rowhouse.mails where link_id = $1) as is_mailed",
+  const [row] = await deps.admin.query<StoredAddress & { is_queued: boolean; has_sender: boolean }>(
+    `select user_id::text as "userId", email, encode(email_digest, 'hex') as digest, email_secret_id as "secretId",
+      exists (select from rowhouse.mails where link_id = $1) as is_queued, rowhouse.has_mail_sender() as has_sender
+    from rowhouse.password_links join rowhouse.users on users.id = user_id where password_links.id = $1`,
     [id],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
-  return row?.is_mailed === true;
+  if (row === undefined) return "none";
+  if (row.has_sender && !isConfirmed(deps.identitySecrets, row)) return "unconfirmed";
+  return row.is_queued ? "mailed" : "none";
 }

@@ -1,4 +1,11 @@
 /** Apps, keys and people: functions over the database, shared by the rooms above. @module */
+export { changeEmail } from "./address_change.ts";
+export {
+  type AddressState,
+  confirmAddresses,
+  isConfirmed,
+  readAddresses,
+} from "./addresses.ts";
 export { type AppContents, deleteApp, findAppContents } from "./app_deletion.ts";
 export { renameApp, setAppDisabled } from "./app_life.ts";
 export { moveApp } from "./app_node.ts";
@@ -143,8 +150,9 @@ export {
   askForPassword,
   type ClaimedMail,
   claimMails,
+  findLinkMail,
   findMailedLink,
-  isLinkMailed,
+  type LinkMail,
   type MailLinkDeps,
   type MailState,
   type MailTemplate,

@@ -5,6 +5,7 @@
  * @module
  */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { makeAddressDigest } from "./addresses.ts";
 import {
   findIdentitySecret,
   type IdentitySecret,
@@ -34,6 +35,8 @@ type PersonRow = {
   secret_id: string | null;
   is_disabled: boolean | null;
   mail_user: string | null;
+  mail_digest: string | null;
+  mail_secret_id: string | null;
   is_invited: boolean | null;
 };
 
@@ -46,6 +49,7 @@ export async function findProviderPerson(
   const [row] = await db.query<PersonRow>(
     `select link.user_id::text as link_user, encode(link.digest, 'hex') as digest, link.secret_id,
       owner.disabled_at is not null as is_disabled, mailed.id::text as mail_user,
+      encode(mailed.email_digest, 'hex') as mail_digest, mailed.email_secret_id as mail_secret_id,
       mailed.password_secret_id is null and mailed.disabled_at is null
         and not exists (select from rowhouse.provider_links where user_id = mailed.id) as is_invited
     from (values ($1::text, $2::text, $3::text)) as asked (issuer, subject, mail)
@@ -119,8 +123,18 @@ export async function createLinked(
   const userId = deps.makeId();
   const { digest, secretId, proof } = makeLinkRecord(deps, linked, userId);
   const [row] = await deps.db.query<{ is_done: boolean }>(
-    "select rowhouse.create_linked_person($1, $2, $3, $4, $5, decode($6, 'hex'), $7, $8) as is_done",
-    [userId, email, displayName ?? null, linked.issuer, linked.subject, digest, secretId, provider],
+    "select rowhouse.create_linked_person($1, $2, decode($9, 'hex'), $3, $4, $5, decode($6, 'hex'), $7, $8) as is_done",
+    [
+      userId,
+      email,
+      displayName ?? null,
+      linked.issuer,
+      linked.subject,
+      digest,
+      secretId,
+      provider,
+      makeAddressDigest(deps.identitySecrets, userId, email),
+    ],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   return row?.is_done === true ? { userId, proof, isDisabled: false } : undefined;

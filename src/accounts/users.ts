@@ -2,6 +2,7 @@
 import { type Database, SERVICE_QUEUE, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
+import { makeAddressDigest } from "./addresses.ts";
 import { OPERATOR } from "./audit.ts";
 import { checkDisplayName } from "./display_name.ts";
 import { readEmail } from "./email.ts";
@@ -44,6 +45,7 @@ export async function createUser(
         link.secretId,
         link.expiresAtS,
         OPERATOR,
+        makeAddressDigest(deps.identitySecrets, id, email),
       ],
       { retry: "unsafe", queue: SERVICE_QUEUE },
     );

@@ -2,8 +2,10 @@
 
 export const ACTION_WORDS: Readonly<Record<string, string>> = {
   add_origin: "added an origin",
+  change_email: "changed the address",
   change_password: "changed the password",
   change_profile: "changed the profile",
+  confirm_address: "confirmed the address",
   convert_to_citus: "distributed the database over several nodes",
   create_app: "created the app",
   create_user: "created the person",

@@ -88,6 +88,15 @@ const TEMPLATES: Readonly<Record<MailTemplate, Write>> = {
     link: { name: "Open your account", url: `${pagesUrl}/login` },
     after: ["If this surprises you, tell whoever runs these apps for you."],
   }),
+  address_changed: ({ when }, places) => ({
+    subject: "The address of your account was changed",
+    before: [
+      `Your account at ${hostOf(places)} has another email address, since ${when}. Sign in with the new one; your password stays as it is.`,
+    ],
+    link: { name: "Open your account", url: `${places.pagesUrl}/login` },
+    after: ["If this surprises you, tell whoever runs these apps for you."],
+  }),
+
 };
 
 /** `undefined` if the mail is about a link that there is no more. */

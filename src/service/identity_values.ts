@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { makeIdentitySecrets } from "../accounts/mod.ts";
+import { makeIdentitySecrets, readAddresses } from "../accounts/mod.ts";
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
 
@@ -22,8 +22,28 @@ export async function examineIdentitySecrets(
   admin: Database,
   texts: readonly string[],
 ): Promise<Finding[]> {
-  const ids = makeIdentitySecrets(texts).all.map(({ id }) => id);
-  return judgeIdentitySecrets(ids, await countValues(admin));
+  const secrets = makeIdentitySecrets(texts);
+  const ids = secrets.all.map(({ id }) => id);
+  const { unconfirmed } = await readAddresses({ db: admin }, secrets);
+  return [
+    ...judgeIdentitySecrets(ids, await countValues(admin)),
+    ...judgeAddresses(unconfirmed.length),
+  ];
+}
+
+/** How many people have an address that this service did not set. */
+function judgeAddresses(unconfirmed: number): Finding[] {
+  if (unconfirmed === 0) return [];
+  const says = unconfirmed === 1 ? "1 is" : `${unconfirmed} are`;
+  return [
+    {
+      about: "addresses",
+      level: "warn",
+      says: `${says} not confirmed by a secret in IDENTITY_SECRET: no link is mailed there, and nobody is linked to an account at a provider by it`,
+      remedy:
+        "if the database was restored and its IDENTITY_SECRET is lost, or somebody wrote into it: make sure that they are right, then run rowhouse admin confirm-addresses",
+    },
+  ];
 }
 
 /** `ids` are those of the settings, the one that makes new values first. */

@@ -60,6 +60,10 @@ test("a person is created, sets a password by the link, gets a role, loses it, a
   expect(await admin.run("revoke", email, "wiki")).toMatchObject({ code: 1, out: "" });
   expect(await json("set-role", email, "admin")).toEqual({ email, consoleRole: "admin" });
   expect(await status()).toBe(200);
+  const changed = { email: "ada.lovelace@example.org", before: email };
+  expect(await json("change-email", email, changed.email)).toEqual(changed);
+  expect((await admin.run("change-email", "ada", "bo")).err).toMatch(/"ada".*"bo"/s);
+  await json("change-email", changed.email, email);
   expect(await json("set-role", email, "none")).toEqual({ email, consoleRole: null });
   expect((await json("sessions", email))["sessions"]).toHaveLength(1);
   expect(await json("sessions", email, "--end")).toEqual({ email, ended: 1 });
@@ -206,4 +210,31 @@ test("export-user gives all that is stored of a person, without what proves anyt
   for (const key of Object.values(EXPORTED)) expect(stored[key]).not.toEqual([]);
   const lines = (await admin.run("export-user", person.email)).out;
   expect(JSON.parse(lines)).toEqual(stored);
+});
+
+test("confirm-addresses names what this service did not set, and confirms one or all of it", async () => {
+  const people = [await makePerson(admin.service), await makePerson(admin.service)];
+  const emails = people.map(({ email }) => email).sort();
+  for (const { email } of people)
+    await admin.service.service.admin.query(
+      "update rowhouse.users set email_digest = sha256('x') where email = $1",
+      [email],
+      { retry: "unsafe", queue: SERVICE_QUEUE },
+    );
+  await admin.service.service.admin.message(
+    "insert into rowhouse.mail_sender (seen_at) values (clock_timestamp()); select 1",
+  );
+  const unmailed = await admin.run("password-link", emails[0] ?? "");
+  expect(unmailed.out).toContain("No mail is sent: the address is not confirmed");
+  await admin.service.service.admin.message("delete from rowhouse.mail_sender; select 1");
+  const asked = await admin.run("confirm-addresses");
+  expect([asked.code, emails.every((email) => asked.err.includes(email))]).toEqual([1, true]);
+  const [first = ""] = emails;
+  const one = await json("confirm-addresses", "--only", first);
+  expect(one).toEqual({ renewed: 0, confirmed: [first] });
+  expect((await admin.run("confirm-addresses", "--only", first)).err).toContain("is confirmed");
+  expect((await json("confirm-addresses", "--yes"))["confirmed"]).toEqual(emails.slice(1));
+  expect(await json("confirm-addresses")).toEqual({ renewed: 0, confirmed: [] });
+  const { entries } = await json("audit", "--limit", "2");
+  expect(entries).toMatchObject([{ action: "confirm_address" }, { action: "confirm_address" }]);
 });

@@ -1,6 +1,7 @@
 /** Mails through a real SMTP server: what each says, to whom, how often, and what no database and no log has of it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
+  changeEmail,
   createUser,
   listAudit,
   makePasswordLink,
@@ -13,6 +14,7 @@ import { makeDeliver } from "../../src/mail/transport.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { type MailServer, openMailServer, type Received } from "../support/mail_server.ts";
+import { openMailService } from "../support/mail_service.ts";
 import {
   type Jar,
   makePerson,
@@ -23,31 +25,15 @@ import {
   submitSignIn,
   visit,
 } from "../support/people.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import type { TestService } from "../support/service.ts";
 
 let mails: MailServer;
 let service: TestService;
+let close: () => Promise<void>;
 beforeAll(async () => {
-  mails = await openMailServer();
-  service = await openTestService({
-    identity: (port) => ({ identityUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
-    service: {
-      mail: {
-        url: mails.url,
-        from: { name: "Rowhouse", address: "no-reply@example.org" },
-        pace: { intervalS: 0.05, leaseS: 0, retryS: 0.05 },
-      },
-    },
-  });
-  await eventually(async () => {
-    const [row] = await query<{ there: boolean }>("select rowhouse.has_mail_sender() as there");
-    return row?.there === true;
-  });
+  ({ mails, service, close } = await openMailService());
 });
-afterAll(async () => {
-  await service.close();
-  await mails.close();
-});
+afterAll(() => close());
 
 const NEW = "seven slow green boats";
 const deps = () => testDeps(service.service);
@@ -152,6 +138,30 @@ describe("a mail tells", () => {
   });
 });
 
+test("a changed address is told of at both, and at neither of whoever has not accepted an invitation", async () => {
+  const [person, email, later] = [await makePerson(service), newAddress(), newAddress()];
+  await settled(person.email);
+  const before = (await mails.waitFor(person.email, 0)).length;
+  await changeEmail(deps(), { email: person.email, newEmail: email });
+  for (const [to, count] of [
+    [person.email, before + 1],
+    [email, 1],
+  ] as const) {
+    const [mail] = (await mails.waitFor(to, count)).slice(-1);
+    expect(mail?.headers.get("subject")).toBe("The address of your account was changed");
+    expect(mail?.raw).not.toContain(to === email ? person.email : email);
+  }
+  const invited = newAddress();
+  await createUser(deps(), { email: invited, displayName: undefined, consoleRole: undefined });
+  await settled(invited);
+  await changeEmail(deps(), { email: invited, newEmail: later });
+  await settled(later);
+  expect([await mails.waitFor(invited, 0), await mails.waitFor(later, 0)]).toMatchObject([
+    [{ to: [invited] }],
+    [],
+  ]);
+});
+
 test("what the server cannot take now is tried again, what it refuses for good is given up", async () => {
   const [later, never] = [newAddress(), newAddress()];
   const invite = (email: string) =>
@@ -212,8 +222,12 @@ test("a server whose certificate nobody vouches for gets no mail", async () => {
 test("a name cannot add a header, a receiver or a line", async () => {
   const email = newAddress();
   const displayName = "Eve\r\nBcc: all@example.org\r\n\r\n\u202eHello";
-  await createUser(deps(), { email, displayName, consoleRole: undefined });
-  const [mail] = await mails.waitFor(email);
+  const { id } = await createUser(deps(), { email, displayName: "Eve", consoleRole: undefined });
+  await mails.waitFor(email);
+  // As a provider, or a hand, may have written it.
+  await query("update rowhouse.users set display_name = $1 where id = $2", [displayName, id]);
+  await makePasswordLink(deps(), email);
+  const [, mail] = await mails.waitFor(email, 2);
   expect([mail?.to, mail?.headers.get("to"), mail?.headers.has("bcc")]).toEqual([
     [email],
     email,

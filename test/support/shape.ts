@@ -71,6 +71,7 @@ async function openServices(
     prepare: options.prepare ?? database.prepare,
     keyPrefix: "rh",
     log,
+    identitySecrets: [TEST_IDENTITY_SECRET],
     // Laws and storms push more often than an app may.
     pushLimits: { ...PUSH_LIMITS, pushesPerHour: 1_000_000 },
     ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
@@ -85,7 +86,6 @@ async function openServices(
       databaseUrl: toUrl(role),
       identity: settings,
       role,
-      identitySecrets: [TEST_IDENTITY_SECRET],
       secrets: { data: [TEST_SECRETS.data], identity: [TEST_SECRETS.identity] },
       ...more,
     });

@@ -1,6 +1,7 @@
 /** `rowhouse admin …`: the table of operators' commands, one row per subcommand. @module */
 
 import type { Command } from "../cli/command.ts";
+import { adminAddressCommands } from "./addresses.ts";
 import { adminAppLifeCommands } from "./app_life.ts";
 import { adminAppCommands } from "./apps.ts";
 import { adminAuditCommands } from "./audit.ts";
@@ -20,6 +21,7 @@ export const adminCommands: readonly Command[] = [
   ...adminKeyCommands,
   ...adminPeopleCommands,
   ...adminPeopleListCommands,
+  ...adminAddressCommands,
   ...adminDeleteCommands,
   ...adminAuditCommands,
   ...adminTableCommands,

@@ -2,10 +2,11 @@
 import {
   CONSOLE_ROLES,
   type ConsoleRole,
+  changeEmail,
   createUser,
   endSessionsOf,
+  findLinkMail,
   grantRole,
-  isLinkMailed,
   LINK_LIFE_S,
   listSessions,
   makePasswordLink,
@@ -14,10 +15,10 @@ import {
   setConsoleRole,
   setDisabled,
 } from "../../accounts/mod.ts";
-import type { Config } from "../../config/mod.ts";
 import { DAY_S } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { RefusedError, UsageError } from "../cli/command.ts";
+import { describeLink, toLink } from "./links.ts";
 import { listNextSteps } from "./next_steps.ts";
 import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
 
@@ -35,15 +36,15 @@ const createUserTask: AdminTask = async (deps, args) => {
     },
   );
   const link = toLink(deps.config, user.linkText);
-  const isMailed = await isLinkMailed(deps, user.linkText);
+  const mail = await findLinkMail({ ...deps, identitySecrets }, user.linkText);
   return {
     document: {
       ...{ id: user.id, email: user.email, consoleRole: role ?? null },
-      ...{ passwordLink: link, isMailed },
+      ...{ passwordLink: link, isMailed: mail === "mailed" },
     },
     lines: [
       `Created user ${user.email} (${user.id})`,
-      ...describeLink(link, isMailed),
+      ...describeLink(link, mail),
       ...(role === "super_admin" ? await listNextSteps(deps) : []),
     ],
   };
@@ -54,10 +55,10 @@ const passwordLinkTask: AdminTask = async (deps, args) => {
   const who = args.positionals[0] ?? "";
   const { email, linkText } = await makePasswordLink({ ...deps, identitySecrets }, who);
   const link = toLink(deps.config, linkText);
-  const isMailed = await isLinkMailed(deps, linkText);
+  const mail = await findLinkMail({ ...deps, identitySecrets }, linkText);
   return {
-    document: { email, passwordLink: link, isMailed },
-    lines: describeLink(link, isMailed),
+    document: { email, passwordLink: link, isMailed: mail === "mailed" },
+    lines: describeLink(link, mail),
   };
 };
 
@@ -69,6 +70,19 @@ const setRoleTask: AdminTask = async (deps, args) => {
   return {
     document: { email, consoleRole: role ?? null },
     lines: [`${email} ${role === undefined ? "now has no Console role" : `is now ${role}`}`],
+  };
+};
+
+const changeEmailTask: AdminTask = async (deps, args) => {
+  const [email = "", newEmail = ""] = args.positionals;
+  const identitySecrets = readIdentitySecrets(
+    deps.config,
+    "Cannot confirm the new address: set IDENTITY_SECRET to that of the service that mails links there",
+  );
+  const changed = await changeEmail({ ...deps, identitySecrets }, { email, newEmail });
+  return {
+    document: changed,
+    lines: [`${changed.before} is now ${changed.email}; links that set the password have ended`],
   };
 };
 
@@ -128,7 +142,8 @@ export const adminPeopleCommands = [
       example: `rowhouse admin create-user ada@example.org --name 'Ada Lovelace'
 rowhouse admin create-user grace@example.org --role super_admin`,
       about: `A person without a role can sign in but open no app: see rowhouse admin grant.
-The link works once, for ${LINK_LIFE_S / DAY_S} days. Prints { id, email, consoleRole, passwordLink } with --json.`,
+The link works once, for ${LINK_LIFE_S / DAY_S} days. With MAIL_URL it is mailed, too.
+Prints { id, email, consoleRole, passwordLink, isMailed } with --json.`,
       positionals: ["email"],
       flags: {
         name: { value: "text", about: "the name that apps show" },
@@ -142,7 +157,8 @@ The link works once, for ${LINK_LIFE_S / DAY_S} days. Prints { id, email, consol
       name: "admin password-link",
       summary: "prints a new link that sets a person's password, and ends an older one",
       example: "rowhouse admin password-link ada@example.org",
-      about: "Sessions last until the link is used. Prints { email, passwordLink } with --json.",
+      about: `The link works once, for ${LINK_LIFE_S / DAY_S} days; with MAIL_URL it is mailed, too. Sessions last until it is used.
+Prints { email, passwordLink, isMailed } with --json.`,
       positionals: ["email"],
     },
     passwordLinkTask,
@@ -159,6 +175,17 @@ Prints { email, consoleRole } with --json.`,
       positionals: ["email", "role"],
     },
     setRoleTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin change-email",
+      summary: "gives a person another address to sign in with",
+      example: "rowhouse admin change-email ada@example.org ada.lovelace@example.org",
+      about: `Password, roles and sessions stay; links that set the password end, and an invitation has to be sent again. With
+MAIL_URL the person is told at both addresses. Prints { email, before } with --json.`,
+      positionals: ["email", "new-email"],
+    },
+    changeEmailTask,
   ),
   makeAdminCommand(
     {
@@ -220,18 +247,4 @@ function readConsoleRole(text: string, expected: readonly string[] = CONSOLE_ROL
   throw new UsageError(
     `Unknown Console role ${quote(text)}: expected one of ${expected.join(", ")}`,
   );
-}
-
-/** A link to the pages; without a setting only its path is known. */
-function toLink({ IDENTITY_URL, PUBLIC_URL }: Config, text: string): string {
-  return `${IDENTITY_URL ?? PUBLIC_URL ?? ""}/set-password?token=${text}`;
-}
-
-function describeLink(link: string, isMailed: boolean): string[] {
-  const remark = link.startsWith("/")
-    ? ["This path is on the identity pages' origin; set IDENTITY_URL to get the whole link"]
-    : [];
-  const mailed = isMailed ? ["It is on its way by mail, too"] : [];
-  const says = `This link sets the password once, within ${LINK_LIFE_S / DAY_S} days:`;
-  return [says, link, ...mailed, ...remark];
 }

@@ -105,12 +105,13 @@ function tellProgress(terminal: Terminal, text: string): void {
   if (text.startsWith(PROGRESS)) terminal.warn(text.slice(PROGRESS.length));
 }
 
-/** @throws {UsageError} there is no secret to create links with */
-export function readIdentitySecrets({ IDENTITY_SECRET }: Config): IdentitySecrets {
+/** @throws {UsageError} there is no secret to create links or confirm addresses with */
+export function readIdentitySecrets(
+  { IDENTITY_SECRET }: Config,
+  missing = "Cannot make a link that sets a password: set IDENTITY_SECRET to that of the service that will take the link",
+): IdentitySecrets {
   if (IDENTITY_SECRET !== undefined) return makeIdentitySecrets(IDENTITY_SECRET);
-  throw new UsageError(
-    "Cannot make a link that sets a password: set IDENTITY_SECRET to that of the service that will take the link",
-  );
+  throw new UsageError(missing);
 }
 
 /** In the database of `dev`, origins are registered under the domain that `dev` serves. */

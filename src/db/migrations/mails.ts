@@ -1,7 +1,7 @@
 /**
- * Mails that wait to be sent. A row has a template, whose mail it is and which link it is about; neither an address nor
- * anything that a link could be made of. So no dump holds a link that can be used: it is derived when it is sent, under a
- * secret that no table holds.
+ * Mails that wait to be sent. A row has a template, whose mail it is and which link it is about; no address but one that the
+ * person had before, nor anything that a link could be made of. So no dump holds a link that can be used: it is derived when
+ * it is sent, under a secret that no table holds.
  *
  * Whoever sends notes that they are there. Where nobody is, nothing is queued.
  *
@@ -105,7 +105,10 @@ begin
     from due where mails.id = due.id
     returning mails.id, template, user_id, link_id, details, mails.created_at, mails.tries, given_up_at
   )
-  select jsonb_agg(jsonb_build_object('id', taken.id, 'template', template, 'userId', users.id, 'email', email,
+  -- Only what has no link goes anywhere but to the person's address.
+  select jsonb_agg(jsonb_build_object('id', taken.id, 'template', template, 'userId', users.id,
+    'email', coalesce(case when template = 'address_changed' and link_id is null then details ->> 'to' end, email),
+    'emailDigest', encode(email_digest, 'hex'), 'emailSecretId', email_secret_id,
     'displayName', display_name, 'isDisabled', disabled_at is not null, 'details', details, 'createdAt', taken.created_at,
     'hasLink', link_id is not null,
     'link', case when links.id is not null then jsonb_build_object('id', links.id, 'secretId', links.secret_id,
@@ -132,13 +135,20 @@ $$;
 grant execute on function rowhouse.settle_mail(bigint, text) to rowhouse_service, rowhouse_identity;
 
 -- The link of a mail to somebody who forgot the password, for whoever can show what follows from the present one and the
--- service's secret: a serving login by itself makes no link. False where there is nothing to make it for.
+-- service's secret: a serving login by itself makes no link. False where there is nothing to make it for, or the person has
+-- another address by now than the mail goes to.
 create function rowhouse.put_forgotten_link(
-  mail_id bigint, shown bytea, new_id text, proof bytea, new_secret_id text, ends_at timestamptz
+  mail_id bigint, sent_to text, shown bytea, new_id text, proof bytea, new_secret_id text, ends_at timestamptz
 ) returns boolean language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   who uuid;
 begin
+  -- Whoever changes the address is waited for, or waits and then ends the link.
+  perform from rowhouse.users where id = (select user_id from rowhouse.mails where id = mail_id) and email = sent_to
+  for key share;
+  if not found then
+    return false;
+  end if;
   update rowhouse.mails set link_id = new_id from rowhouse.users
   where mails.id = mail_id and template = 'forgotten_password' and link_id is null and sent_at is null
     and users.id = user_id and disabled_at is null and password_digest = sha256(shown || uuid_send(users.id))
@@ -152,7 +162,7 @@ begin
   return true;
 end
 $$;
-grant execute on function rowhouse.put_forgotten_link(bigint, bytea, text, bytea, text, timestamptz)
+grant execute on function rowhouse.put_forgotten_link(bigint, text, bytea, text, bytea, text, timestamptz)
   to rowhouse_service, rowhouse_identity;
 
 -- For operators: whether anybody sends, and what has become of mails.

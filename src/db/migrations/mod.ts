@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { ADDRESSES } from "./addresses.ts";
 import { APP_DELETION } from "./app_deletion.ts";
 import { APP_LIFE } from "./app_life.ts";
 import { APPS } from "./apps.ts";
@@ -49,6 +50,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       KEYS,
       IDEMPOTENCY,
       PEOPLE,
+      ADDRESSES,
       MAILS,
       PEOPLE_ACTS,
       THROTTLE,

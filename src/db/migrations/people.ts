@@ -18,6 +18,9 @@ export const PEOPLE = `
 create table rowhouse.users (
   id uuid primary key,
   email text not null unique check (email = lower(email) and length(email) between 3 and ${EMAIL_MAX_CHARS}),
+  -- Of the address and the person, as of a session: without it no link is mailed there, and nobody is linked by it.
+  email_digest bytea check (length(email_digest) = 32),
+  email_secret_id text,
   display_name text check (length(display_name) between 1 and 200),
   avatar_url text check (length(avatar_url) <= 2048),
   console_role text check (console_role in ('admin', 'super_admin')),
@@ -26,9 +29,10 @@ create table rowhouse.users (
   password_secret_id text,
   disabled_at timestamptz,
   created_at timestamptz not null default now(),
-  check (num_nulls(password_hash, password_digest, password_secret_id) in (0, 3))
+  check (num_nulls(password_hash, password_digest, password_secret_id) in (0, 3)),
+  check (num_nulls(email_digest, email_secret_id) in (0, 2))
 );
-grant select (id, email, display_name, avatar_url, console_role, disabled_at, password_secret_id) on rowhouse.users
+grant select (id, email, email_digest, email_secret_id, display_name, avatar_url, console_role, disabled_at, password_secret_id) on rowhouse.users
   to rowhouse_service, rowhouse_identity;
 
 create table rowhouse.grants (

@@ -44,7 +44,7 @@ $$;
 
 -- A person without a password, and the link that sets one.
 create function rowhouse.create_user(
-  new_id uuid, mail text, new_name text, new_role text,
+  new_id uuid, mail text, mail_digest bytea, new_name text, new_role text,
   link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
 ) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -198,6 +198,29 @@ begin
   delete from rowhouse.sessions where user_id = person.id and disabled;
   insert into rowhouse.audit (actor, action, user_id)
   values (who, case when disabled then 'disable' else 'enable' end, person.id);
+end
+$$;
+-- Another address to sign in with; links end, which went to the one before: an invitation has to be sent again. Whoever has
+-- accepted theirs is told at both addresses. False where it is the address already. The digest is of this very person and
+-- the new address.
+create function rowhouse.change_email(
+  person_id uuid, new_mail text, mail_digest bytea, mail_secret_id text, who text
+) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(rowhouse.email_of(person_id));
+begin
+  if person.email = new_mail then
+    return false;
+  end if;
+  update rowhouse.users set email = new_mail, email_digest = mail_digest, email_secret_id = mail_secret_id
+  where id = person.id;
+  delete from rowhouse.password_links where user_id = person.id;
+  insert into rowhouse.audit (actor, action, user_id) values (who, 'change_email', person.id);
+  if rowhouse.invitation_state(person.id) is null then
+    perform rowhouse.queue_mail(person.id, 'address_changed', null, '{}');
+    perform rowhouse.queue_mail(person.id, 'address_changed', null, jsonb_build_object('to', person.email));
+  end if;
+  return true;
 end
 $$;
 -- With grants, sessions and link. The audit log keeps the id, and no longer anything that says whose it was.

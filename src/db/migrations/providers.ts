@@ -109,7 +109,7 @@ grant execute on function rowhouse.link_invited_person(uuid, text, text, text, b
 
 -- A person without any role, who can sign in by the link alone. False where somebody has the address, or the link.
 create function rowhouse.create_linked_person(
-  new_id uuid, mail text, new_name text, link_issuer text, link_subject text, new_digest bytea, new_secret_id text,
+  new_id uuid, mail text, mail_digest bytea, new_name text, link_issuer text, link_subject text, new_digest bytea, new_secret_id text,
   provider text
 ) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -117,7 +117,8 @@ begin
   if exists (select from rowhouse.provider_links where issuer = link_issuer and subject = link_subject) then
     return false;
   end if;
-  insert into rowhouse.users (id, email, display_name) values (new_id, mail, new_name) on conflict do nothing;
+  insert into rowhouse.users (id, email, email_digest, email_secret_id, display_name)
+  values (new_id, mail, mail_digest, new_secret_id, new_name) on conflict do nothing;
   if not found then
     return false;
   end if;
@@ -128,7 +129,7 @@ begin
   return true;
 end
 $$;
-grant execute on function rowhouse.create_linked_person(uuid, text, text, text, text, bytea, text, text)
+grant execute on function rowhouse.create_linked_person(uuid, text, bytea, text, text, text, bytea, text, text)
   to rowhouse_service, rowhouse_identity;
 
 -- Links the person to an account at the provider, after a sign-in of the last ten minutes: says what became of it. "expected"

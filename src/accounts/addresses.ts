@@ -1,0 +1,115 @@
+/**
+ * What confirms that a person's address was set by this service: a digest, stored with it, of a proof that follows from the
+ * service's secret and covers whose address it is. Whoever can write the table can change an address, but no link is mailed
+ * to it and nobody is linked by it: else they would get in as that person.
+ *
+ * @module
+ */
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { OPERATOR } from "./audit.ts";
+import {
+  findIdentitySecret,
+  type IdentitySecret,
+  type IdentitySecrets,
+  isDigestOf,
+  toStoredDigest,
+} from "./identity_secrets.ts";
+
+/** An address as it is stored. */
+export type StoredAddress = {
+  userId: string;
+  email: string;
+  digest: string | null;
+  secretId: string | null;
+};
+
+/** What is stored with an address, in hexadecimal. */
+export function makeAddressDigest(
+  { current }: IdentitySecrets,
+  userId: string,
+  email: string,
+): string {
+  return toStoredDigest(proveAddress(current, userId, email), userId);
+}
+
+/** The digest of a new address, and which secret made it, as the database takes them. */
+export function toAddressValues(
+  secrets: IdentitySecrets,
+  userId: string,
+  email: string,
+): [digest: string, secretId: string] {
+  return [makeAddressDigest(secrets, userId, email), secrets.current.id];
+}
+
+/** Whether this service has set the address, for this very person. */
+export function isConfirmed(secrets: IdentitySecrets, stored: StoredAddress): boolean {
+  const { userId, email, digest, secretId } = stored;
+  const by = findIdentitySecret(secrets, secretId ?? "");
+  return by !== undefined && isDigestOf(digest ?? "", proveAddress(by, userId, email), userId);
+}
+
+/** Confirms an address that is in use by the secret that makes new values. */
+export async function renewAddress(
+  { db, identitySecrets }: { db: Database; identitySecrets: IdentitySecrets },
+  { userId, email, secretId }: StoredAddress,
+): Promise<void> {
+  const by = findIdentitySecret(identitySecrets, secretId ?? "");
+  const { current } = identitySecrets;
+  if (by === undefined || by === current) return;
+  const shown = Buffer.from(proveAddress(by, userId, email)).toString("hex");
+  await db.query(
+    "select rowhouse.renew_address($1, $2, decode($3, 'hex'), decode($4, 'hex'), $5)",
+    [userId, email, shown, makeAddressDigest(identitySecrets, userId, email), current.id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+}
+
+function proveAddress(by: IdentitySecret, userId: string, email: string): Uint8Array {
+  return by.prove("address", userId, email);
+}
+
+const PAGE = 5000;
+
+/** The addresses that are not confirmed, and those that are by a secret that is no longer the first. */
+export type AddressState = { unconfirmed: StoredAddress[]; outdated: StoredAddress[] };
+
+/** Reads every address, in pages, and judges each by the secrets. */
+export async function readAddresses(
+  { db }: { db: Database },
+  secrets: IdentitySecrets,
+): Promise<AddressState> {
+  const state: AddressState = { unconfirmed: [], outdated: [] };
+  let page: StoredAddress[] = [];
+  do {
+    page = await db.query<StoredAddress>(
+      `select id::text as "userId", email, encode(email_digest, 'hex') as digest, email_secret_id as "secretId"
+      from rowhouse.users where email > $1 order by email limit $2`,
+      [page.at(-1)?.email ?? "", PAGE],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    state.unconfirmed.push(...page.filter((one) => !isConfirmed(secrets, one)));
+    state.outdated.push(
+      ...page.filter((one) => one.secretId !== secrets.current.id && isConfirmed(secrets, one)),
+    );
+  } while (page.length === PAGE);
+  return state;
+}
+
+/** Confirms addresses as they are now; one that has changed meanwhile is left out. Returns how many. */
+export async function confirmAddresses(
+  { admin, identitySecrets }: { admin: Database; identitySecrets: IdentitySecrets },
+  addresses: readonly StoredAddress[],
+  { isRenewal }: { isRenewal: boolean },
+): Promise<number> {
+  const records = addresses.map(({ userId, email }) => [
+    userId,
+    email,
+    makeAddressDigest(identitySecrets, userId, email),
+  ]);
+  const [row] = await admin.query<{ confirmed: number }>(
+    "select rowhouse.confirm_addresses($1::text::jsonb, $2, $3) as confirmed",
+    [JSON.stringify(records), identitySecrets.current.id, isRenewal ? null : OPERATOR],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.confirmed ?? 0;
+}

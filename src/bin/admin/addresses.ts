@@ -1,0 +1,64 @@
+/** `rowhouse admin confirm-addresses`: to which addresses links may be mailed. @module */
+import {
+  type AddressState,
+  confirmAddresses,
+  readAddresses,
+  readEmail,
+} from "../../accounts/mod.ts";
+import { quote } from "../../std/quote.ts";
+import { RefusedError } from "../cli/command.ts";
+import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
+
+/** How many addresses are named where there are more. */
+const MOST_NAMED = 20;
+
+const confirmTask: AdminTask = async ({ admin, config }, args) => {
+  const identitySecrets = readIdentitySecrets(config);
+  const deps = { admin, identitySecrets };
+  const only = args.text("only");
+  const email = only === undefined ? undefined : readEmail(only);
+  const found = await readAddresses({ db: admin }, identitySecrets);
+  const renewed = await confirmAddresses(deps, found.outdated, { isRenewal: true });
+  const chosen = found.unconfirmed.filter((one) => email === undefined || one.email === email);
+  if (email !== undefined && chosen.length === 0)
+    throw new RefusedError(`Nothing to confirm: ${email} is confirmed, or nobody has this address`);
+  if (chosen.length > 0 && email === undefined && !args.has("yes"))
+    throw new RefusedError(describeUnconfirmed(found));
+  const confirmed = await confirmAddresses(deps, chosen, { isRenewal: false });
+  return {
+    document: { renewed, confirmed: chosen.map((one) => one.email) },
+    lines: [
+      `Confirmed ${confirmed} ${confirmed === 1 ? "address" : "addresses"}`,
+      ...(renewed === 0
+        ? []
+        : [`Renewed ${renewed}, which an older IDENTITY_SECRET had confirmed`]),
+    ],
+  };
+};
+
+function describeUnconfirmed({ unconfirmed }: AddressState): string {
+  const named = unconfirmed.slice(0, MOST_NAMED).map(({ email }) => quote(email));
+  const more = unconfirmed.length - named.length;
+  return `These addresses were not set by this service with its IDENTITY_SECRET: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Make sure that they are right, then confirm one with --only, or all with --yes`;
+}
+
+export const adminAddressCommands = [
+  makeAdminCommand(
+    {
+      name: "admin confirm-addresses",
+      summary: "confirms people's addresses after a restore with another IDENTITY_SECRET",
+      example:
+        "rowhouse admin confirm-addresses --only ada@example.org\nrowhouse admin confirm-addresses --yes",
+      about: `Links are mailed, and people linked to an account at a provider, only by an address that the service has set itself: what else
+wrote it into the database could let somebody in as another person. Confirm only what you know to be right.
+What an older secret in IDENTITY_SECRET has confirmed is renewed without being asked.
+Prints { renewed, confirmed: [email] } with --json.`,
+      positionals: [],
+      flags: {
+        only: { value: "email", about: "confirms this one" },
+        yes: { about: "confirms all of them" },
+      },
+    },
+    confirmTask,
+  ),
+];

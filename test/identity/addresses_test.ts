@@ -1,0 +1,241 @@
+/** What an address lets somebody in by: nothing, unless this service has set it. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import {
+  changeEmail,
+  confirmAddresses,
+  createUser,
+  findMailedLink,
+  isConfirmed,
+  makeIdentitySecrets,
+  makePasswordLink,
+  readAddresses,
+} from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { examineIdentitySecrets } from "../../src/service/identity_values.ts";
+import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
+import { type MailServer, openMailServer } from "../support/mail_server.ts";
+import { textOf } from "../support/page_text.ts";
+import {
+  type Jar,
+  makePerson,
+  readToken,
+  signInAs,
+  submitForm,
+  submitSignIn,
+  visit,
+} from "../support/people.ts";
+import { startProvider, type TestProvider } from "../support/provider.ts";
+import { invite, signInWith } from "../support/provider_people.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+const NEXT = "another secret of the tests: 32 bytes or more";
+let mails: MailServer;
+let ours: TestProvider;
+let service: TestService;
+beforeAll(async () => {
+  mails = await openMailServer();
+  ours = await startProvider({ name: "ours", trustedDomains: ["example.org"], creates: true });
+  service = await openTestService({
+    identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, providers: [ours.settings] }),
+    service: {
+      identitySecrets: [NEXT, TEST_IDENTITY_SECRET],
+      mail: {
+        url: mails.url,
+        from: { name: "", address: "no-reply@example.org" },
+        pace: { intervalS: 0.05 },
+      },
+    },
+  });
+  service.secrets.add(NEXT);
+  ours.register(`${service.url}/oidc/ours/callback`);
+});
+afterAll(async () => {
+  await service.close();
+  await Promise.all([mails.close(), ours.stop()]);
+});
+
+const newEmail = () => `changed-${crypto.randomUUID().slice(-12)}@example.org`;
+const SECRETS = makeIdentitySecrets([NEXT, TEST_IDENTITY_SECRET]);
+
+/** As an administrator of the database, who does not have the secret. */
+function write(text: string, values: string[]) {
+  return service.service.admin.query<Record<string, unknown>>(text, values, {
+    retry: "unsafe",
+    queue: SERVICE_QUEUE,
+  });
+}
+
+async function ask(email: string): Promise<void> {
+  const jar: Jar = new Map();
+  const form_token = readToken((await visit(service, jar, "/forgot")).text);
+  expect((await visit(service, jar, "/forgot", { fields: { form_token, email } })).status).toBe(
+    303,
+  );
+}
+
+const isMailed = (email: string) => mails.received.some(({ to }) => to.includes(email));
+
+/** Once all mails are settled that were asked for before. */
+async function drain(): Promise<void> {
+  const waits = "select 1 from rowhouse.mails where sent_at is null and given_up_at is null";
+  await eventually(async () => (await write(waits, [])).length === 0);
+}
+
+async function readAddress(userId: string) {
+  const [row] = await write(
+    `select id::text as "userId", email, encode(email_digest, 'hex') as digest, email_secret_id as "secretId"
+    from rowhouse.users where id = $1::text::uuid`,
+    [userId],
+  );
+  return row as Parameters<typeof isConfirmed>[1];
+}
+
+test("the Console promises no mail to an address that this service did not set", async () => {
+  const jar = await signInAs(service, await makePerson(service, { consoleRole: "super_admin" }));
+  await eventually(async () => (await write("select from rowhouse.mail_sender", [])).length > 0);
+  const [invited, person] = [await invite(service), await makePerson(service)];
+  const acts = [
+    `/console/people/${invited.id}/resend-invitation`,
+    `/console/people/${person.id}/password-link`,
+  ];
+  const send = async (path: string) => {
+    const answer = await submitForm(service, jar, { path });
+    service.secrets.add(/token=([\w.-]+)/.exec(answer.text)?.[1] ?? "none");
+    return textOf(answer);
+  };
+  for (const path of acts) expect(await send(path)).toContain("It is on its way by mail");
+  for (const { id } of [invited, person])
+    await write("update rowhouse.users set email_digest = sha256('x') where id = $1", [id]);
+  expect(textOf(await visit(service, jar, acts[0] ?? ""))).toContain("gets a new link from you");
+  for (const path of acts) {
+    const says = await send(path);
+    expect(says).toContain("Copy this link now");
+    expect(says).toContain("No mail is sent: the address is not confirmed");
+  }
+  for (const { id } of [invited, person])
+    await write("delete from rowhouse.users where id = $1", [id]);
+});
+
+test("an address that is changed in the database gets no link; its owner signs in as before", async () => {
+  const [victim, thief] = [await makePerson(service), await makePerson(service)];
+  const email = newEmail();
+  for (const change of [
+    "email = $2",
+    "email = $2, email_digest = sha256('x'), email_secret_id = other.email_secret_id",
+    // With what confirms the thief's own address, or the person's before.
+    "email = $2, email_digest = other.email_digest, email_secret_id = other.email_secret_id",
+  ])
+    for (const from of [thief, victim]) {
+      await write(
+        `update rowhouse.users as users set ${change} from rowhouse.users as other
+        where users.id = $1::text::uuid and other.id = '${from.id}'`,
+        [victim.id, email],
+      );
+      await write("delete from rowhouse.mails", []);
+      await ask(email);
+      await drain();
+      expect([change, isMailed(email)]).toEqual([change, false]);
+    }
+  expect((await submitSignIn(service, new Map(), { ...victim, email })).status).toBe(303);
+  const { unconfirmed } = await readAddresses({ db: service.service.db }, SECRETS);
+  expect(unconfirmed.map((one) => one.email)).toEqual([email]);
+  const findings = await examineIdentitySecrets(service.service.db, [NEXT, TEST_IDENTITY_SECRET]);
+  expect(findings.map(({ says }) => says)).toContainEqual(
+    expect.stringContaining("1 is not confirmed by a secret in IDENTITY_SECRET"),
+  );
+  const deps = { admin: service.service.admin, identitySecrets: SECRETS };
+  expect(await confirmAddresses(deps, unconfirmed, { isRenewal: false })).toBe(1);
+  await write("delete from rowhouse.mails", []);
+  await ask(email);
+  await eventually(() => isMailed(email));
+});
+
+test("an invited address that is changed in the database links nobody, and gets no invitation", async () => {
+  const person = await invite(service);
+  const email = newEmail();
+  await write(
+    `with moved as (update rowhouse.users set email = $2 where id = $1::text::uuid)
+    insert into rowhouse.mails (user_id, template, link_id)
+    select user_id, 'invitation', id from rowhouse.password_links where user_id = $1::text::uuid`,
+    [person.id, email],
+  );
+  ours.accounts.set("changed", { email, email_verified: true });
+  expect((await signInWith(service, new Map(), { login: "changed" })).status).toBe(403);
+  await drain();
+  expect(isMailed(email)).toBe(false);
+});
+
+test("what is planted in a mail sends no link to another address", async () => {
+  const [victim, thief] = [await makePerson(service), newEmail()];
+  const link = await makePasswordLink(testDeps(service.service), victim.email);
+  service.secrets.add(link.linkText);
+  await drain();
+  await write(
+    `insert into rowhouse.mails (user_id, template, link_id, details)
+    select $1::text::uuid, template, case when template <> 'forgotten_password' then $3 end, jsonb_build_object('to', $2::text)
+    from unnest(array['forgotten_password', 'password_link', 'invitation', 'address_changed']) as template`,
+    [victim.id, thief, link.linkText.split(".")[0] ?? ""],
+  );
+  await drain();
+  expect(isMailed(thief)).toBe(false);
+});
+
+test("an address that is changed is confirmed; a link that was on its way to the one before is none", async () => {
+  const person = await makePerson(service);
+  const [email, before] = [newEmail(), await readAddress(person.id)];
+  const [mail] = await write(
+    `insert into rowhouse.mails (user_id, template, next_try_at) values ($1::text::uuid, 'forgotten_password', now() + interval '1 hour')
+    returning id::int4, (select to_jsonb(users) - 'id' from rowhouse.users where id = $1::text::uuid)::text as person`,
+    [person.id],
+  );
+  const { password_hash: hash, password_secret_id: secretId } = JSON.parse(
+    String(mail?.["person"]),
+  );
+  const deps = { ...testDeps(service.service), db: service.service.db, identitySecrets: SECRETS };
+  const claimedFor = (address: typeof before) => ({
+    ...{ id: Number(mail?.["id"]), template: "forgotten_password" as const, userId: person.id },
+    ...{ email: address.email, emailDigest: address.digest, emailSecretId: address.secretId },
+    ...{ displayName: null, isDisabled: false, details: {}, createdAt: "", hasLink: false },
+    ...{ link: null, password: { hash, secretId } },
+  });
+  await changeEmail(deps, { email: person.email, newEmail: email });
+  expect(isConfirmed(SECRETS, await readAddress(person.id))).toBe(true);
+  expect(await findMailedLink(deps, claimedFor(before))).toBeUndefined();
+  const text = await findMailedLink(deps, claimedFor(await readAddress(person.id)));
+  service.secrets.add(text ?? "none");
+  expect(text).toBeString();
+  await write("delete from rowhouse.mails where template = 'forgotten_password'", []);
+});
+
+test("an address is confirmed for whoever is invited, and for whom a provider brings", async () => {
+  const email = newEmail();
+  const made = { email, displayName: undefined, consoleRole: undefined };
+  const { id } = await createUser(testDeps(service.service), made);
+  expect(isConfirmed(IDENTITY_SECRETS, await readAddress(id))).toBe(true);
+  const login = newEmail();
+  ours.accounts.set(login, { email: login, email_verified: true });
+  expect((await signInWith(service, new Map(), { login })).status).toBe(303);
+  const [row] = await write("select id::text as id from rowhouse.users where email = $1", [login]);
+  const stored = await readAddress(String(row?.["id"]));
+  expect([stored.secretId, isConfirmed(SECRETS, stored)]).toEqual([SECRETS.current.id, true]);
+  // For nobody else, and nowhere else.
+  for (const other of [{ userId: id }, { email: newEmail() }, { secretId: null }, { digest: null }])
+    expect(isConfirmed(SECRETS, { ...stored, ...other })).toBe(false);
+});
+
+test("a link that is mailed renews what an older secret has confirmed", async () => {
+  const person = await makePerson(service);
+  await drain();
+  const older = { admin: service.service.admin, identitySecrets: IDENTITY_SECRETS };
+  await confirmAddresses(older, [await readAddress(person.id)], { isRenewal: true });
+  expect((await readAddress(person.id)).secretId).toBe(IDENTITY_SECRETS.current.id);
+  mails.received.length = 0;
+  await ask(person.email);
+  await eventually(() => isMailed(person.email));
+  const stored = await readAddress(person.id);
+  expect([stored.secretId, isConfirmed(makeIdentitySecrets([NEXT]), stored)]).toEqual([
+    SECRETS.current.id,
+    true,
+  ]);
+});

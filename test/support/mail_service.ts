@@ -1,0 +1,35 @@
+/** A service that sends its mails to a server in the test's process, soon and again. @module */
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { eventually } from "./eventually.ts";
+import { type MailServer, openMailServer } from "./mail_server.ts";
+import { openTestService, type TestService } from "./service.ts";
+
+export type MailService = { mails: MailServer; service: TestService; close: () => Promise<void> };
+
+/** Open once the database knows that mails are sent: only then does anything queue one. */
+export async function openMailService(): Promise<MailService> {
+  const mails = await openMailServer();
+  const service = await openTestService({
+    identity: (port) => ({ identityUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
+    service: {
+      mail: {
+        url: mails.url,
+        from: { name: "Rowhouse", address: "no-reply@example.org" },
+        pace: { intervalS: 0.05, leaseS: 0, retryS: 0.05 },
+      },
+    },
+  });
+  await eventually(async () => {
+    const [row] = await service.service.admin.query<{ is_there: boolean }>(
+      "select rowhouse.has_mail_sender() as is_there",
+      [],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    return row?.is_there === true;
+  });
+  const close = async () => {
+    await service.close();
+    await mails.close();
+  };
+  return { mails, service, close };
+}
