@@ -120,6 +120,15 @@ export {
   makeIdentitySecrets,
 } from "./identity_secrets.ts";
 export {
+  type Invitation,
+  type InvitationOutcome,
+  invite,
+  type ListedInvitation,
+  listInvitations,
+  resendInvitation,
+  withdrawInvitation,
+} from "./invitations.ts";
+export {
   GRACES,
   type Grace,
   type ListedKey,

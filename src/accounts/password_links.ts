@@ -65,6 +65,8 @@ export type PasswordLink = {
   email: string;
   displayName: string | undefined;
   appSlugs: string[];
+  /** Whether it is an invitation's: nobody has signed in with the account. */
+  isInvitation: boolean;
 };
 
 type LinkRow = {
@@ -75,6 +77,7 @@ type LinkRow = {
   email: string;
   display_name: string | null;
   slugs: string;
+  is_invitation: boolean;
 };
 
 /** Whom a link is for, while it can be used; looking does not use it up. */
@@ -87,9 +90,11 @@ export async function findPasswordLink(
   const [row] = await db.query<LinkRow>(
     `select user_id::text, encode(digest, 'hex') as digest, secret_id,
       extract(epoch from expires_at)::float8 as expires_at_s, users.email, users.display_name,
-      (select coalesce(json_agg(slug), '[]')::text
-        from rowhouse.apps join rowhouse.grants on grants.app_id = apps.id 
-        where grants.user_id = users.id and apps.disabled_at is null) as slugs
+      (select coalesce(json_agg(slug order by slug), '[]')::text
+        from rowhouse.apps join rowhouse.grants on grants.app_id = apps.id
+        where grants.user_id = users.id and apps.disabled_at is null) as slugs,
+      users.password_secret_id is null
+        and not exists (select from rowhouse.provider_links where user_id = users.id) as is_invitation
     from rowhouse.password_links join rowhouse.users on users.id = password_links.user_id
     where password_links.id = $1 and expires_at > now() and disabled_at is null`,
     [parts.id],
@@ -106,6 +111,7 @@ export async function findPasswordLink(
     email: row.email,
     displayName: row.display_name ?? undefined,
     appSlugs: JSON.parse(row.slugs) as string[],
+    isInvitation: row.is_invitation,
   };
 }
 

@@ -1,6 +1,7 @@
 /** Who there is, and who may open what: for operators to read. Shows neither passwords nor what proves a session. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { readEmail } from "./email.ts";
+import type { InvitationState } from "./invitations.ts";
 import { unknownApp } from "./keys.ts";
 import { type ConsoleRole, unknownUser } from "./users.ts";
 import { toUtcText } from "./utc_text.ts";
@@ -12,6 +13,8 @@ export type ListedUser = {
   consoleRole: ConsoleRole | null;
   hasPassword: boolean;
   hasProvider: boolean;
+  /** Of whoever was invited and cannot sign in yet. */
+  invitationState: InvitationState | null;
   createdAt: string;
   disabledAt: string | null;
 };
@@ -20,7 +23,7 @@ export type ListedUser = {
 const USER = `'id', users.id, 'email', users.email, 'displayName', users.display_name, 'consoleRole', users.console_role,
   'hasPassword', users.password_hash is not null,
   'hasProvider', exists (select from rowhouse.provider_links where user_id = users.id),
-  'createdAt', ${toUtcText("users.created_at")}, 'disabledAt', ${toUtcText("users.disabled_at")}`;
+  'invitationState', rowhouse.invitation_state(users.id), 'createdAt', ${toUtcText("users.created_at")}, 'disabledAt', ${toUtcText("users.disabled_at")}`;
 
 /** People by address: at most `limit`, those after an address if one is given. */
 export async function listUsers(

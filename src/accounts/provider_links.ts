@@ -5,7 +5,7 @@
  * @module
  */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
-import { makeAddressDigest } from "./addresses.ts";
+import { isConfirmed, makeAddressDigest } from "./addresses.ts";
 import {
   findIdentitySecret,
   type IdentitySecret,
@@ -26,7 +26,7 @@ export type ProviderPerson =
   | ({ kind: "linked" } & Linked)
   /** There is a row for it that this service has not made. */
   | { kind: "planted" }
-  /** Nobody is linked; `invited` is who has the address and no way to sign in yet. */
+  /** Nobody is linked; `invited` is who has the address, an invitation that lives, and no way to sign in yet. */
   | { kind: "unlinked"; invited: string | undefined; isEmailTaken: boolean };
 
 type PersonRow = {
@@ -51,7 +51,8 @@ export async function findProviderPerson(
       owner.disabled_at is not null as is_disabled, mailed.id::text as mail_user,
       encode(mailed.email_digest, 'hex') as mail_digest, mailed.email_secret_id as mail_secret_id,
       mailed.password_secret_id is null and mailed.disabled_at is null
-        and not exists (select from rowhouse.provider_links where user_id = mailed.id) as is_invited
+        and not exists (select from rowhouse.provider_links where user_id = mailed.id)
+        and exists (select from rowhouse.password_links where user_id = mailed.id and expires_at > now()) as is_invited
     from (values ($1::text, $2::text, $3::text)) as asked (issuer, subject, mail)
     left join rowhouse.provider_links as link on link.issuer = asked.issuer and link.subject = asked.subject
     left join rowhouse.users as owner on owner.id = link.user_id
@@ -62,7 +63,7 @@ export async function findProviderPerson(
   if (row?.link_user == null || row.digest === null || row.secret_id === null)
     return {
       kind: "unlinked",
-      invited: row?.is_invited === true ? (row.mail_user ?? undefined) : undefined,
+      invited: row === undefined ? undefined : findInvited(identitySecrets, row, email ?? ""),
       isEmailTaken: row?.mail_user != null,
     };
   const by = findIdentitySecret(identitySecrets, row.secret_id);
@@ -75,6 +76,16 @@ export async function findProviderPerson(
     proof: Buffer.from(proof).toString("hex"),
     isDisabled: row.is_disabled === true,
   };
+}
+
+/** The person invited under the address, if this service has set it. */
+function findInvited(
+  secrets: IdentitySecrets,
+  { is_invited, mail_user: userId, mail_digest: digest, mail_secret_id: secretId }: PersonRow,
+  email: string,
+): string | undefined {
+  if (is_invited !== true || userId === null) return undefined;
+  return isConfirmed(secrets, { userId, email, digest, secretId }) ? userId : undefined;
 }
 
 /** What is stored of a link, and the proof of it. */

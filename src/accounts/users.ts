@@ -34,7 +34,7 @@ export async function createUser(
   const [id, link] = [deps.makeId(), makeLink(deps)];
   try {
     await deps.admin.query(
-      "select rowhouse.create_user($1, $2, $3, $4, $5, decode($6, 'hex'), $7, to_timestamp($8), $9)",
+      "select rowhouse.create_user($1, $2, decode($10, 'hex'), $3, $4, $5, decode($6, 'hex'), $7, to_timestamp($8), $9)",
       [
         id,
         email,

@@ -25,6 +25,7 @@ export const ACTION_WORDS: Readonly<Record<string, string>> = {
   move_app: "moved the app to another node",
   open_rows: "opened rows",
   rename_app: "renamed the app",
+  resend_invitation: "sent an invitation again",
   revoke: "took a role",
   revoke_key: "revoked a key",
   roll_key: "rolled a key",
@@ -40,4 +41,5 @@ export const ACTION_WORDS: Readonly<Record<string, string>> = {
   sign_out_everywhere: "signed out everywhere",
   transfer_table: "handed over a table",
   unlink_provider: "unlinked an account elsewhere",
+  withdraw_invitation: "withdrew an invitation",
 };

@@ -103,6 +103,7 @@ test("people are listed, shown with roles and sessions, listed by app, and delet
     consoleRole: null,
     hasPassword: true,
     hasProvider: false,
+    invitationState: null,
   };
   const all = (await json("list-users"))["users"] as { email: string }[];
   expect(all).toContainEqual(listed);
@@ -167,6 +168,7 @@ test("create-user prints the link as text too, and a new link replaces it", asyn
 /** Where an export says what each table with people's ids has: a new table needs its row here, and there. */
 const EXPORTED: Readonly<Record<string, string>> = {
   grants: "grants",
+  invitations: "invitations",
   mails: "mails",
   sessions: "sessions",
   password_links: "passwordLinks",
@@ -183,6 +185,11 @@ test("export-user gives all that is stored of a person, without what proves anyt
   await service.service.admin.query(
     `insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id)
     values ('https://issuer.example.org', 'cy', $1::text::uuid, sha256('x'), 'x')`,
+    [person.id],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+  await service.service.admin.query(
+    "insert into rowhouse.invitations (user_id, invited_by) values ($1::text::uuid, 'operator')",
     [person.id],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );

@@ -91,6 +91,27 @@ const IMPOSSIBLE: readonly Case[] = [
   { words: ["grant", "bo@example.org", "wiki", "super_admin"], says: "Cannot grant the role" },
   { words: ["grant", "bo@example.org", "no-such-app", "editor"], says: "No app has the slug" },
   { words: ["grant", "nobody@example.org", "wiki", "editor"], says: "Nobody has the address" },
+  {
+    words: ["invite", "bo", "wiki", "No role"],
+    says: 'Nothing was changed\n  Cannot use the address "bo": must look like ada@example.org\n  Cannot grant the role',
+  },
+  {
+    words: ["invite", "bo", "nowhere", "No role", "--name", "a\u001b[31m"],
+    says: 'Nothing was changed\n  Cannot use the address "bo": must look like ada@example.org\n  The name must have at most 200 characters on one line, without control characters\n  Cannot grant the role',
+  },
+  {
+    words: ["create-user", "bo@example.org", "--name", "x".repeat(201)],
+    says: "Nothing was changed\n  The name must have at most 200 characters on one line, without control characters\n  Cannot create the user bo@example.org: the address is taken\n",
+  },
+  {
+    words: ["create-user", "cy@example.org", "--name", "a\nb"],
+    says: "The name must have at most",
+  },
+  {
+    words: ["grant", "bo", "nowhere", "No role"],
+    says: 'Nothing was changed\n  Cannot use the address "bo": must look like ada@example.org\n  No app has the slug "nowhere": rowhouse admin list-apps lists those there are\n  Cannot grant the role',
+  },
+  { words: ["grant", "bo", "wiki", "editor"], says: 'Cannot use the address "bo"' },
   { words: ["sessions", "nobody@example.org"], says: "Nobody has the address" },
 ];
 

@@ -131,6 +131,11 @@ describe("nobody is linked by an address", () => {
       person: "disabled",
       account: (email) => ({ email, email_verified: true }),
     },
+    {
+      name: "of somebody whose invitation has expired",
+      person: "expired",
+      account: (email) => ({ email, email_verified: true }),
+    },
   ])("$name", async ({ account, person: kind }) => {
     const person = kind === "password" ? await makePerson(service) : await invite(service);
     if (kind === "linked") {
@@ -138,6 +143,10 @@ describe("nobody is linked by an address", () => {
       await signInWith(service, new Map(), { login: `first-${person.id}` });
     }
     if (kind === "disabled") await setDisabled(service.service, person.email, true);
+    if (kind === "expired")
+      await run("update rowhouse.password_links set expires_at = now() where user_id = $1", [
+        person.id,
+      ]);
     const login = `sub-${person.id}`;
     ours.accounts.set(login, account(person.email));
     const jar: Jar = new Map();

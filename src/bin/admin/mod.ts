@@ -7,6 +7,7 @@ import { adminAppCommands } from "./apps.ts";
 import { adminAuditCommands } from "./audit.ts";
 import { adminConvertCommands } from "./convert_to_citus.ts";
 import { adminDeleteCommands } from "./delete.ts";
+import { adminInvitationCommands } from "./invitations.ts";
 import { adminKeyCommands } from "./keys.ts";
 import { adminMoveAppCommands } from "./move_app.ts";
 import { adminPeopleCommands } from "./people.ts";
@@ -20,6 +21,7 @@ export const adminCommands: readonly Command[] = [
   ...adminAppLifeCommands,
   ...adminKeyCommands,
   ...adminPeopleCommands,
+  ...adminInvitationCommands,
   ...adminPeopleListCommands,
   ...adminAddressCommands,
   ...adminDeleteCommands,

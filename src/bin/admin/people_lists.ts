@@ -97,7 +97,8 @@ export const adminPeopleListCommands = [
       summary: "lists people by address",
       example:
         "rowhouse admin list-users\nrowhouse admin list-users --after ada@example.org --json",
-      about: `Prints { users: [{ id, email, displayName, consoleRole, hasPassword, hasProvider, createdAt, disabledAt }], hasMore } with --json.`,
+      about: `Prints { users: [{ id, email, displayName, consoleRole, hasPassword, hasProvider, invitationState, createdAt,
+disabledAt }], hasMore } with --json.`,
       positionals: [],
       flags: {
         limit: { value: "count", about: `1 to ${MOST}; default ${DEFAULT_LIMIT}` },

@@ -38,6 +38,7 @@ $$;
 const PERSON = `id, email, display_name as "displayName", console_role as "consoleRole",
       password_hash is not null as "hasPassword",
       exists (select from rowhouse.provider_links where user_id = id) as "hasProvider",
+      rowhouse.invitation_state(id) as "invitationState",
       created_at as "createdAt", disabled_at as "disabledAt"`;
 const ME = "'me', rowhouse.console_visitor(who, session_shown)";
 /** Of a list that is searched by address and name; `search` is in lower case. */
@@ -49,7 +50,7 @@ const READS = [
     name: "console_list_people",
     takes: "search text, after_email text, most integer",
     returns: "jsonb",
-    body: `return jsonb_build_object(${ME}, 'people', (select coalesce(jsonb_agg(to_jsonb(listed) order by email), '[]') from (
+    body: `return jsonb_build_object(${ME}, 'invited', (select count(*) from rowhouse.invitations), 'people', (select coalesce(jsonb_agg(to_jsonb(listed) order by email), '[]') from (
     select ${PERSON}, (select count(*) from rowhouse.grants where user_id = found.id) as apps,
       (select max(last_seen_at) from rowhouse.sessions where user_id = found.id) as "lastSeenAt"
     from (select * from rowhouse.users where email > after_email and ${IS_FOUND} order by email limit most) as found
@@ -99,7 +100,7 @@ const READS = [
 const LINK = "link_id text, proof bytea, link_secret_id text, ends_at timestamptz";
 
 const ACTS = [
-  // A person without a password, with the link that sets one, and a role on an app at once where one is named.
+  // What became of it: see rowhouse.invite.
   defineConsoleFunction({
     name: "console_create_person",
     takes: `new_id uuid, mail text, new_name text, new_console_role text, ${LINK}, app_slug text, new_role text`,

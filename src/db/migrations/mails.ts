@@ -45,11 +45,16 @@ set search_path = pg_catalog, pg_temp as $$
   where user_id = person and template = kind and created_at > clock_timestamp() - interval '1 hour'
 $$;
 
--- Whether it will be sent.
+-- Whether it will be sent. Invitations are counted by address, too: one that is withdrawn and made again is another person's.
 create function rowhouse.queue_mail(person uuid, kind text, link text, more jsonb) returns boolean
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   if not rowhouse.has_mail_sender() or not rowhouse.may_mail(person, kind) then
+    return false;
+  end if;
+  if kind = 'invitation' and rowhouse.count_attempt(
+    (select array['invited address ' || encode(sha256(convert_to(email, 'UTF8')), 'hex')] from rowhouse.users where id = person),
+    array[5], null, 3600) is not null then
     return false;
   end if;
   insert into rowhouse.mails (user_id, template, link_id, details) values (person, kind, link, jsonb_strip_nulls(more));
@@ -128,6 +133,10 @@ grant execute on function rowhouse.claim_mails(integer, integer, float8) to rowh
 create function rowhouse.settle_mail(mail_id bigint, outcome text) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.mails where id = mail_id and outcome = 'void';
+  update rowhouse.invitations set mailed_at = clock_timestamp()
+  from rowhouse.mails join rowhouse.password_links as links on links.id = mails.link_id
+  where mails.id = mail_id and outcome = 'sent' and sent_at is null
+    and invitations.user_id = mails.user_id and links.user_id = mails.user_id;
   update rowhouse.mails set sent_at = case when outcome = 'sent' then clock_timestamp() end,
     given_up_at = case when outcome = 'refused' then clock_timestamp() end
   where id = mail_id and sent_at is null and outcome in ('sent', 'refused')

@@ -19,6 +19,7 @@ import { CONSOLE_READS } from "./console_reads.ts";
 import { CONSOLE_ROWS } from "./console_rows.ts";
 import { CONSOLE_TABLES } from "./console_tables.ts";
 import { IDEMPOTENCY } from "./idempotency.ts";
+import { INVITATIONS } from "./invitations.ts";
 import { KEYS } from "./keys.ts";
 import { LEASES } from "./leases.ts";
 import { MAILS } from "./mails.ts";
@@ -53,6 +54,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       ADDRESSES,
       MAILS,
       PEOPLE_ACTS,
+      INVITATIONS,
       THROTTLE,
       STATISTICS,
       NONCES,

@@ -1,5 +1,5 @@
 /**
- * People: users, their grants on apps, sessions, links that set a password, and the audit log.
+ * People: users, their grants on apps, invitations, sessions, links that set a password, and the audit log.
  *
  * A serving login reads users without their password hashes, and touches or ends sessions. Whatever reads a hash, or
  * keeps a rule across rows, is a function that locks first. The audit log
@@ -87,6 +87,16 @@ create table rowhouse.password_links (
   expires_at timestamptz not null
 );
 grant select on rowhouse.password_links to rowhouse_service, rowhouse_identity;
+
+-- Who was invited and cannot sign in yet. It can be accepted while the person's link lives, and ends when it is.
+create table rowhouse.invitations (
+  user_id uuid primary key references rowhouse.users (id) on delete cascade,
+  -- The actor of the audit log.
+  invited_by text not null,
+  invited_at timestamptz not null default now(),
+  -- When the mail with the present link went out.
+  mailed_at timestamptz
+);
 
 -- No references: an entry outlives what it speaks of.
 create table rowhouse.audit (
@@ -199,31 +209,34 @@ grant execute on function
   rowhouse.finish_sign_in(uuid, bytea, text, bytea, text, text, text, bytea, bytea, text, integer, text, text[], text, text, text)
   to rowhouse_service, rowhouse_identity;
 
--- A link sets a password once: of two uses at the same time the second finds no row. Earlier sessions end, and so does
--- the wait of a person who could not sign in: attempts at the old password say nothing about the new one.
+-- A link sets a password once: of two uses at the same time the second finds no row. An invitation is accepted by it.
+-- Earlier sessions end, and so does the wait of a person who could not sign in: attempts at the old password say nothing
+-- about the new one.
 create function rowhouse.use_password_link(
   link_id text, shown bytea, new_hash text, new_digest bytea, new_secret_id text
 ) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  who uuid;
+  who uuid := (select user_id from rowhouse.password_links where id = link_id);
   address_key text;
   had_password boolean;
 begin
-  delete from rowhouse.password_links
-  where id = link_id and digest = sha256(shown || uuid_send(user_id)) and expires_at > now()
-  returning user_id into who;
-  if who is null then
+  -- The person before the link, as do all who change both.
+  select password_hash is not null into had_password
+  from rowhouse.users where id = who and disabled_at is null for no key update;
+  if not found then
     return false;
   end if;
-  select password_hash is not null into had_password from rowhouse.users where id = who for no key update;
+  delete from rowhouse.password_links
+  where id = link_id and user_id = who and digest = sha256(shown || uuid_send(who)) and expires_at > now();
+  if not found then
+    return false;
+  end if;
   update rowhouse.users
   set password_hash = new_hash, password_digest = new_digest, password_secret_id = new_secret_id
   where id = who and disabled_at is null
   returning 'address ' || encode(sha256(convert_to(email, 'UTF8')), 'hex') into address_key;
-  if address_key is null then
-    return false;
-  end if;
+  delete from rowhouse.invitations where user_id = who;
   delete from rowhouse.sessions where user_id = who;
   delete from rowhouse.throttle where starts_with(key, rowhouse.pair_key(address_key, ''));
   delete from rowhouse.throttle where key = address_key;

@@ -42,29 +42,36 @@ create function rowhouse.put_password_link(
     secret_id = excluded.secret_id, created_at = now(), expires_at = excluded.expires_at
 $$;
 
--- A person without a password, and the link that sets one.
+-- Somebody who is invited: a person without a password, and the link that sets one. Whether it is mailed.
 create function rowhouse.create_user(
   new_id uuid, mail text, mail_digest bytea, new_name text, new_role text,
   link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
-) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  insert into rowhouse.users (id, email, display_name, console_role) values (new_id, mail, new_name, new_role);
+  insert into rowhouse.users (id, email, email_digest, email_secret_id, display_name, console_role)
+  values (new_id, mail, mail_digest, link_secret_id, new_name, new_role);
+  insert into rowhouse.invitations (user_id, invited_by) values (new_id, actor);
   perform rowhouse.put_password_link(new_id, link_id, proof, link_secret_id, ends_at);
   insert into rowhouse.audit (actor, action, user_id, details)
   values (actor, 'create_user', new_id, jsonb_build_object('consoleRole', new_role));
-  perform rowhouse.queue_mail(new_id, 'invitation', link_id, '{}');
+  return rowhouse.queue_mail(new_id, 'invitation', link_id, '{}');
 end
 $$;
 
+-- For whoever was invited it is the invitation's. Whether it is mailed.
 create function rowhouse.make_password_link(
   mail text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
-) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   person uuid := rowhouse.find_user(mail);
+  outcome text := rowhouse.resend_invitation(mail, link_id, proof, link_secret_id, ends_at, actor);
 begin
+  if outcome is not null then
+    return outcome = 'mailed';
+  end if;
   perform rowhouse.put_password_link(person, link_id, proof, link_secret_id, ends_at);
   insert into rowhouse.audit (actor, action, user_id) values (actor, 'make_password_link', person);
-  perform rowhouse.queue_mail(person, 'password_link', link_id, '{}');
+  return rowhouse.queue_mail(person, 'password_link', link_id, '{}');
 end
 $$;
 
@@ -153,14 +160,19 @@ begin
   return person;
 end
 $$;
+-- Whether nobody else is a super_admin. Whoever has not accepted an invitation is one to others like that alone.
+create function rowhouse.is_last_super_admin(person rowhouse.users) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(person.console_role = 'super_admin', false) and person.disabled_at is null and not exists (
+    select from rowhouse.users as other
+    where other.console_role = 'super_admin' and other.disabled_at is null and other.id <> person.id
+      and (not exists (select from rowhouse.invitations where user_id = other.id)
+        or exists (select from rowhouse.invitations where user_id = person.id)))
+$$;
 create function rowhouse.keep_super_admin(person rowhouse.users) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
-  if person.console_role is distinct from 'super_admin' or person.disabled_at is not null then
-    return;
-  end if;
-  if not exists (select from rowhouse.users
-    where console_role = 'super_admin' and disabled_at is null and id <> person.id) then
+  if rowhouse.is_last_super_admin(person) then
     raise exception 'the last super_admin stays' using errcode = '${SIGNALS.lastSuperAdmin}';
   end if;
 end

@@ -81,8 +81,8 @@ grant execute on function rowhouse.finish_provider_sign_in(
   uuid, text, text, bytea, bytea, text, text, text, bytea, bytea, text, integer, timestamptz, text[], text, text, text, boolean)
   to rowhouse_service, rowhouse_identity;
 
--- Links whoever was invited under this address and has no other way to sign in: no password, no other link. The
--- invitation's own link ends.
+-- Accepts an invitation: links whoever was invited under this address and has no other way to sign in, neither a password
+-- nor another link. One that has expired is none any more.
 create function rowhouse.link_invited_person(
   who uuid, mail text, link_issuer text, link_subject text, new_digest bytea, new_secret_id text, provider text
 ) returns boolean
@@ -90,7 +90,8 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 begin
   perform from rowhouse.users
   where id = who and email = mail and password_hash is null and disabled_at is null for no key update;
-  if not found or exists (select from rowhouse.provider_links where user_id = who) then
+  if not found or exists (select from rowhouse.provider_links where user_id = who)
+     or rowhouse.invitation_state(who) is distinct from 'pending' then
     return false;
   end if;
   insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id)
@@ -99,6 +100,7 @@ begin
     return false;
   end if;
   delete from rowhouse.password_links where user_id = who;
+  delete from rowhouse.invitations where user_id = who;
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'link_provider', who, jsonb_build_object('provider', provider));
   return true;

@@ -14,7 +14,8 @@ export function toDistance(ms: number): string | undefined {
   const seconds = Math.abs(ms) / 1000;
   const found = UNITS.find((one) => seconds >= one.seconds);
   if (found === undefined) return ms > 0 ? "in less than a minute" : "just now";
-  const count = Math.floor(seconds / found.seconds);
+  // What was given three days a moment ago ends in three days, not in two.
+  const count = (ms > 0 ? Math.round : Math.floor)(seconds / found.seconds);
   if (found.unit === "day" && count > MAX_DAYS) return undefined;
   const words = `${count} ${found.unit}${count === 1 ? "" : "s"}`;
   return ms > 0 ? `in ${words}` : `${words} ago`;

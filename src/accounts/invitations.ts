@@ -1,0 +1,167 @@
+/** Invitations, as operators make, list, send again and withdraw them. @module */
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { Problem } from "../problem.ts";
+import { makeAddressDigest } from "./addresses.ts";
+import { OPERATOR } from "./audit.ts";
+import { checkDisplayName } from "./display_name.ts";
+import { readEmail } from "./email.ts";
+import { findFaults, refuseFor } from "./faults.ts";
+import { checkRole, type GrantOptions } from "./grants.ts";
+import { refuseUnknownApp, unknownApp } from "./keys.ts";
+import { type LinkDeps, makeLink } from "./password_links.ts";
+import { runAct } from "./run_act.ts";
+import { type ConsoleRole, toUserRefusal } from "./users.ts";
+
+/** Until when it can be accepted; what has expired can be sent again. */
+export type InvitationState = "pending" | "expired";
+
+export type Invitation = {
+  state: InvitationState;
+  /** As in the audit log: a user's id, or `operator`. */
+  invitedBy: string;
+  /** Of somebody who is there still. */
+  invitedByEmail: string | null;
+  invitedAt: string;
+  /** Of the latest link; null if it was ended. */
+  linkMadeAt: string | null;
+  linkEndsAt: string | null;
+  /** What became of the mail with the latest link; null if none was to be sent. */
+  mail: "sent" | "waiting" | "failed" | null;
+  mailedAt: string | null;
+};
+
+export type ListedInvitation = Invitation & {
+  id: string;
+  email: string;
+  displayName: string | null;
+  consoleRole: ConsoleRole | null;
+  disabledAt: string | null;
+  /** The first ones, by app. */
+  roles: { app: string; role: string }[];
+  roleCount: number;
+};
+
+/**
+ * What became of it: a new invitation is `mailed`, or `made` where its link is passed on; somebody who was there got the role alone,
+ * `added` to an invitation or `granted`.
+ */
+export type InvitationOutcome = "mailed" | "made" | "added" | "granted";
+
+type MakeDeps = LinkDeps & { admin: Database; makeId: () => string };
+export type InviteOptions = GrantOptions & { displayName: string | undefined };
+export type MadeInvitation = {
+  email: string;
+  outcome: InvitationOutcome;
+  /** Of a new invitation: what its address is made of. */
+  linkText: string | undefined;
+};
+
+/**
+ * Invites somebody to an app in a role.
+ *
+ * @throws {Problem} invalid_request — what is malformed, all at once; unknown_app
+ */
+export async function invite(deps: MakeDeps, options: InviteOptions): Promise<MadeInvitation> {
+  const { slug, role, displayName } = options;
+  const email = await readInvitation(deps, options);
+  const [id, link] = [deps.makeId(), makeLink(deps)];
+  const [row] = await runAct<{ outcome: InvitationOutcome }>(
+    deps.admin,
+    {
+      text: "select rowhouse.invite($1, $2, decode($11, 'hex'), $3, null, $4, decode($5, 'hex'), $6, to_timestamp($7), $8, $9, $10) as outcome",
+      values: [
+        ...[id, email, displayName ?? null],
+        ...[link.id, link.proof, link.secretId, link.expiresAtS],
+        ...[slug, role, OPERATOR],
+        makeAddressDigest(deps.identitySecrets, id, email),
+      ],
+    },
+    (error) => refuseUnknownApp(toUserRefusal(error, email), slug),
+  );
+  if (row === undefined) throw new Error("An invitation gave no row");
+  return { email, outcome: row.outcome, linkText: isNew(row.outcome) ? link.text : undefined };
+}
+
+export function isNew(outcome: InvitationOutcome): boolean {
+  return outcome === "mailed" || outcome === "made";
+}
+
+/** The address. @throws {Problem} invalid_request — with every fault; of an app that alone is unknown the invitation says so */
+async function readInvitation(
+  { admin }: { admin: Database },
+  { email, slug, role, displayName = "" }: InviteOptions,
+): Promise<string> {
+  const checks = [
+    () => readEmail(email),
+    () => checkDisplayName(displayName),
+    () => checkRole(role),
+  ];
+  const faults = checks.flatMap((check) => findFaults(check, ""));
+  if (faults.length === 0) return readEmail(email);
+  const known = await admin.query("select from rowhouse.apps where slug = $1", [slug], {
+    retry: "safe",
+    queue: SERVICE_QUEUE,
+  });
+  const unknown = known.length > 0 ? [] : [{ path: "", message: unknownApp(slug).message }];
+  throw refuseFor([...faults, ...unknown]);
+}
+
+/** Those after an address, by address; at most `limit`. */
+export async function listInvitations(
+  deps: { admin: Database },
+  { after = "", limit }: { after?: string; limit: number },
+): Promise<{ invitations: ListedInvitation[]; hasMore: boolean }> {
+  const [row] = await deps.admin.query<{ found: string }>(
+    "select rowhouse.list_invitations('', $1, $2::int4 + 1)::text as found",
+    [after.toLowerCase(), limit],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  const found = JSON.parse(row?.found ?? "[]") as ListedInvitation[];
+  return { invitations: found.slice(0, limit), hasMore: found.length > limit };
+}
+
+/**
+ * The text of a new link; the one before ends.
+ *
+ * @throws {Problem} invalid_request — nobody has this address, or nobody waits for it
+ */
+export async function resendInvitation(
+  deps: LinkDeps & { admin: Database },
+  text: string,
+): Promise<{ email: string; isMailed: boolean; linkText: string }> {
+  const email = readEmail(text);
+  const link = makeLink(deps);
+  const [row] = await runAct<{ outcome: "mailed" | "made" | null }>(
+    deps.admin,
+    {
+      text: "select rowhouse.resend_invitation($1, $2, decode($3, 'hex'), $4, to_timestamp($5), $6) as outcome",
+      values: [email, link.id, link.proof, link.secretId, link.expiresAtS, OPERATOR],
+    },
+    (error) => toUserRefusal(error, email),
+  );
+  if (row == null || row.outcome === null) throw noInvitation(email);
+  return { email, isMailed: row.outcome === "mailed", linkText: link.text };
+}
+
+/**
+ * Removes whoever was invited and has not accepted it, with the roles; returns the address.
+ *
+ * @throws {Problem} invalid_request — nobody has this address, or nobody waits for it
+ */
+export async function withdrawInvitation(deps: { admin: Database }, text: string): Promise<string> {
+  const email = readEmail(text);
+  const [row] = await runAct<{ is_done: boolean }>(
+    deps.admin,
+    { text: "select rowhouse.withdraw_invitation($1, $2) as is_done", values: [email, OPERATOR] },
+    (error) => toUserRefusal(error, email),
+  );
+  if (row?.is_done !== true) throw noInvitation(email);
+  return email;
+}
+
+/** The refusal of sending again and of withdrawing. */
+export function noInvitation(email: string): Problem {
+  return new Problem("invalid_request", {
+    message: `No invitation of ${email} is open: it was accepted, or the account is disabled`,
+  });
+}

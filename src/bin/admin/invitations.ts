@@ -1,0 +1,165 @@
+/** `rowhouse admin` for invitations: made for an app, listed, sent again, withdrawn. @module */
+import {
+  findLinkMail,
+  type InvitationOutcome,
+  invite,
+  LINK_LIFE_S,
+  type ListedInvitation,
+  listInvitations,
+  resendInvitation,
+  withdrawInvitation,
+} from "../../accounts/mod.ts";
+import { DAY_S } from "../../std/duration.ts";
+import { readWhole } from "../cli/settings.ts";
+import { toPrintableLine } from "../cli/terminal.ts";
+import { describeLink, toLink } from "./links.ts";
+import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
+
+const DEFAULT_LIMIT = "100";
+const MOST = 10_000;
+
+const inviteTask: AdminTask = async (deps, args) => {
+  const [text = "", slug = "", role = ""] = args.positionals;
+  const identitySecrets = readIdentitySecrets(deps.config);
+  const options = { email: text, slug, role, displayName: args.text("name") };
+  const { email, outcome, linkText } = await invite({ ...deps, identitySecrets }, options);
+  const link = linkText === undefined ? null : toLink(deps.config, linkText);
+  return {
+    document: { email, app: slug, role, outcome, passwordLink: link },
+    lines: [
+      describeOutcome(outcome, { email, what: `${role} on ${slug}` }),
+      ...(link === null ? [] : describeLink(link, outcome === "mailed" ? "mailed" : "none")),
+    ],
+  };
+};
+
+function describeOutcome(
+  outcome: InvitationOutcome,
+  { email, what }: { email: string; what: string },
+): string {
+  if (outcome === "granted") return `${email} has an account already and is now ${what}`;
+  if (outcome === "added") return `Added to the open invitation of ${email}: ${what}`;
+  return `Invited ${email} as ${what}`;
+}
+
+const listTask: AdminTask = async (deps, args) => {
+  const limit = readWhole("--limit", args.text("limit") ?? DEFAULT_LIMIT, [1, MOST]);
+  const after = args.text("after");
+  const found = await listInvitations(deps, { limit, ...(after === undefined ? {} : { after }) });
+  const invitations = found.invitations.map((invitation) => ({
+    ...invitation,
+    invitedAt: toSecond(invitation.invitedAt),
+    linkMadeAt: toSecond(invitation.linkMadeAt),
+    linkEndsAt: toSecond(invitation.linkEndsAt),
+    mailedAt: toSecond(invitation.mailedAt),
+    disabledAt: toSecond(invitation.disabledAt),
+  }));
+  const last = invitations.at(-1)?.email;
+  return {
+    document: { invitations, hasMore: found.hasMore },
+    lines: [
+      ...invitations.map(toLine),
+      ...(invitations.length === 0 ? ["No invitation is open"] : []),
+      ...(found.hasMore ? [`There are more: rowhouse admin list-invitations --after ${last}`] : []),
+    ],
+  };
+};
+
+/** As every command prints times. */
+function toSecond(text: string): string;
+function toSecond(text: string | null): string | null;
+function toSecond(text: string | null): string | null {
+  return text === null ? null : new Date(text).toISOString().replace(/\.\d{3}Z$/, "Z");
+}
+
+const MAIL_WORDS = { sent: "mailed", waiting: "mail waits", failed: "mail failed" } as const;
+
+function toLine(invitation: ListedInvitation): string {
+  const { email, displayName, state, disabledAt, consoleRole, mail, mailedAt } = invitation;
+  const roles = invitation.roles.map(({ app, role }) => `${app}:${role}`);
+  const more = invitation.roleCount - roles.length;
+  const parts = [
+    email,
+    toPrintableLine(displayName ?? ""),
+    disabledAt === null ? state : "disabled",
+    consoleRole ?? "",
+    ...roles,
+    more > 0 ? `and ${more} more` : "",
+    `by ${invitation.invitedByEmail ?? invitation.invitedBy} ${invitation.invitedAt}`,
+    invitation.linkEndsAt === null ? "no link" : `link until ${invitation.linkEndsAt}`,
+    mail === null ? "not mailed" : `${MAIL_WORDS[mail]}${mailedAt === null ? "" : ` ${mailedAt}`}`,
+  ];
+  return parts.filter((part) => part !== "").join("  ");
+}
+
+const resendTask: AdminTask = async (deps, args) => {
+  const identitySecrets = readIdentitySecrets(deps.config);
+  const made = await resendInvitation({ ...deps, identitySecrets }, args.positionals[0] ?? "");
+  const { email, linkText } = made;
+  const mail = await findLinkMail({ ...deps, identitySecrets }, linkText);
+  const link = toLink(deps.config, linkText);
+  return {
+    document: { email, passwordLink: link, isMailed: mail === "mailed" },
+    lines: describeLink(link, mail),
+  };
+};
+
+const withdrawTask: AdminTask = async (deps, args) => {
+  const email = await withdrawInvitation(deps, args.positionals[0] ?? "");
+  return {
+    document: { email, withdrawn: true },
+    lines: [`Withdrew the invitation of ${email}: the link has ended, and the roles are gone`],
+  };
+};
+
+export const adminInvitationCommands = [
+  makeAdminCommand(
+    {
+      name: "admin invite",
+      summary: "invites a person to an app, in a role",
+      example: "rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'",
+      about: `Makes the account, gives the role, and prints the link that sets the password once, within ${LINK_LIFE_S / DAY_S} days; with
+MAIL_URL it is mailed, too. An invitation that is open gets the role besides; somebody who can sign in already gets the role alone.
+Prints { email, app, role, outcome, passwordLink } with --json; outcome is mailed, made, added or granted.`,
+      positionals: ["email", "app", "role"],
+      flags: { name: { value: "text", about: "the name that apps show" } },
+    },
+    inviteTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin list-invitations",
+      summary: "lists who was invited and cannot sign in yet",
+      example: "rowhouse admin list-invitations --json",
+      about: `Prints { invitations: [{ id, email, displayName, state, consoleRole, roles, roleCount, invitedBy, invitedByEmail, invitedAt,
+linkMadeAt, linkEndsAt, mail, mailedAt, disabledAt }], hasMore } with --json; state is pending or expired, mail is sent,
+waiting, failed or null, and roles are the first five.`,
+      positionals: [],
+      flags: {
+        limit: { value: "count", about: `1 to ${MOST}; default ${DEFAULT_LIMIT}` },
+        after: { value: "email", about: "those after this address" },
+      },
+    },
+    listTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin resend-invitation",
+      summary: "makes a new link for an open invitation, and ends the one before",
+      example: "rowhouse admin resend-invitation ada@example.org",
+      about: `Of an expired invitation, too. Prints { email, passwordLink, isMailed } with --json.`,
+      positionals: ["email"],
+    },
+    resendTask,
+  ),
+  makeAdminCommand(
+    {
+      name: "admin withdraw-invitation",
+      summary: "ends an open invitation, with the account and its roles",
+      example: "rowhouse admin withdraw-invitation ada@example.org",
+      about: `Refused once it was accepted: see rowhouse admin disable and delete-user. Prints { email, withdrawn } with --json.`,
+      positionals: ["email"],
+    },
+    withdrawTask,
+  ),
+];

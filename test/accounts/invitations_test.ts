@@ -1,0 +1,273 @@
+/** Invitations as commands make them, with mail: what each state of one allows, and whom none of it touches. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  findPasswordLink,
+  grantRole,
+  invite,
+  listAudit,
+  listInvitations,
+  makePasswordLink,
+  resendInvitation,
+  setConsoleRole,
+  setDisabled,
+  showUser,
+  usePasswordLink,
+  withdrawInvitation,
+} from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { makeHashing, setPasswordByLink } from "../../src/identity/mod.ts";
+import { makePasswordRecord } from "../../src/identity/password_record.ts";
+import { testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
+import type { MailServer } from "../support/mail_server.ts";
+import { openMailService } from "../support/mail_service.ts";
+import { makePerson, submitForm, visit } from "../support/people.ts";
+import type { TestApp, TestService } from "../support/service.ts";
+
+let mails: MailServer;
+let service: TestService;
+let close: () => Promise<void>;
+let app: TestApp;
+let other: TestApp;
+beforeAll(async () => {
+  ({ mails, service, close } = await openMailService());
+  [app, other] = [await service.makeApp(), await service.makeApp()];
+});
+afterAll(() => close());
+
+const OWN = "seven slow green boats";
+const deps = () => testDeps(service.service);
+const newEmail = () => `invited-${crypto.randomUUID().slice(-12)}@example.org`;
+
+function query<Row>(text: string, values: string[] = []): Promise<Row[]> {
+  return service.service.admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
+}
+
+async function inviteTo(
+  email = newEmail(),
+  { slug, role = "editor" } = { slug: app.slug, role: "editor" },
+) {
+  const made = await invite(deps(), { email, slug, role, displayName: undefined });
+  service.secrets.add(made.linkText ?? "none");
+  return { ...made, email, link: made.linkText ?? "" };
+}
+
+async function find(email: string) {
+  const { invitations } = await listInvitations(deps(), { limit: 10_000 });
+  return invitations.find((one) => one.email === email);
+}
+
+const open = async (link: string) =>
+  (await visit(service, new Map(), `/set-password?token=${link}`)).status;
+
+const accept = (link: string) =>
+  setPasswordByLink({ ...deps(), db: service.service.db, hashing: makeHashing() }, link, OWN);
+
+const expire = (email: string) =>
+  query(
+    "update rowhouse.password_links set expires_at = now() - interval '1 day' where user_id = (select id from rowhouse.users where email = $1)",
+    [email],
+  );
+
+const actsOn = async (id: string) =>
+  (await listAudit(deps(), 500)).filter(({ userId }) => userId === id).map(({ action }) => action);
+
+test("an invitation is open, with its app, its mail and its end, until it is accepted", async () => {
+  const { email, link, outcome } = await inviteTo();
+  expect(outcome).toBe("mailed");
+  expect(await mails.waitFor(email)).toHaveLength(1);
+  await eventually(async () => (await find(email))?.mail === "sent");
+  expect(await find(email)).toMatchObject({
+    state: "pending",
+    invitedBy: "operator",
+    roles: [{ app: app.slug, role: "editor" }],
+    roleCount: 1,
+    mailedAt: expect.any(String),
+  });
+  expect((await showUser(deps(), email)).invitationState).toBe("pending");
+  expect(await accept(link)).toBe(true);
+  expect(await find(email)).toBeUndefined();
+  expect((await showUser(deps(), email)).invitationState).toBeNull();
+});
+
+test("an invitation to a second app is added to it, and its link stays", async () => {
+  const { email, link } = await inviteTo();
+  const again = await inviteTo(email, { slug: other.slug, role: "reader" });
+  expect([again.outcome, again.linkText, await open(link)]).toEqual(["added", undefined, 200]);
+  expect((await find(email))?.roles).toContainEqual({ app: other.slug, role: "reader" });
+});
+
+test("whoever can sign in gets the role, and no link", async () => {
+  const person = await makePerson(service);
+  const made = await inviteTo(person.email);
+  expect([made.outcome, made.linkText]).toEqual(["granted", undefined]);
+  expect((await showUser(deps(), person.email)).grants).toMatchObject([{ app: app.slug }]);
+  expect(await find(person.email)).toBeUndefined();
+});
+
+test("sent again, the new link works and the old one does not, after the end as before it", async () => {
+  const { email, link } = await inviteTo();
+  const second = await resendInvitation(deps(), email);
+  await expire(email);
+  expect([await find(email), await open(second.linkText)]).toMatchObject([
+    { state: "expired" },
+    404,
+  ]);
+  // As another command for a link does.
+  const third = await makePasswordLink(deps(), email);
+  for (const { linkText } of [second, third]) service.secrets.add(linkText);
+  const states = [await open(link), await open(second.linkText), await open(third.linkText)];
+  expect([...states, (await find(email))?.state]).toEqual([404, 404, 200, "pending"]);
+  const sent = await mails.waitFor(email, 3);
+  expect(new Set(sent.map(({ headers }) => headers.get("subject")))).toEqual(
+    new Set(["Your account: choose a password"]),
+  );
+  const { id } = await showUser(deps(), email);
+  expect(await actsOn(id)).toEqual([
+    "resend_invitation",
+    "resend_invitation",
+    "grant",
+    "create_user",
+  ]);
+});
+
+test("an address gets five mails in an hour, however often it is invited anew", async () => {
+  const { email } = await inviteTo();
+  const outcomes: boolean[] = [];
+  for (let round = 0; round < 5; round++) {
+    await withdrawInvitation(deps(), email);
+    const { outcome, link } = await inviteTo(email);
+    outcomes.push(outcome === "mailed");
+    expect(await open(link)).toBe(200);
+  }
+  expect(outcomes).toEqual([true, true, true, true, false]);
+  expect((await find(email))?.mail).toBeNull();
+  expect((await resendInvitation(deps(), email)).isMailed).toBe(false);
+});
+
+test("withdrawn, the link ends and the person goes with the roles; the audit log keeps the id", async () => {
+  const { email, link } = await inviteTo();
+  const { id } = await showUser(deps(), email);
+  expect(await withdrawInvitation(deps(), email.toUpperCase())).toBe(email);
+  expect([await open(link), await find(email)]).toEqual([404, undefined]);
+  await expect(showUser(deps(), email)).rejects.toThrow("Nobody has the address");
+  expect((await actsOn(id))[0]).toBe("withdraw_invitation");
+  // The page of a link that was withdrawn is that of one that never was.
+  const [withdrawn, unknown] = await Promise.all(
+    [link, `aaaaaaaaaaaaaaaa.${"a".repeat(43)}`].map((text) =>
+      visit(service, new Map(), `/set-password?token=${text}`),
+    ),
+  );
+  expect(withdrawn?.text).toBe(unknown?.text ?? "");
+  expect(withdrawn?.text).toContain("was withdrawn");
+});
+
+describe("nothing is done to", () => {
+  const acts = [
+    { act: "resend", run: (email: string) => resendInvitation(deps(), email) },
+    { act: "withdraw", run: (email: string) => withdrawInvitation(deps(), email) },
+  ];
+  test.each(acts)("whoever has accepted: $act", async ({ run }) => {
+    const person = await makePerson(service);
+    const before = await showUser(deps(), person.email);
+    await expect(run(person.email)).rejects.toThrow("is open: it was accepted");
+    expect(await showUser(deps(), person.email)).toEqual(before);
+  });
+
+  test("an account that is disabled: resend, and enabled it has to be sent again", async () => {
+    const { email, link } = await inviteTo();
+    await setDisabled(deps(), email, true);
+    await expect(resendInvitation(deps(), email)).rejects.toThrow("the account is disabled");
+    await setDisabled(deps(), email, false);
+    expect([await open(link), (await find(email))?.state]).toEqual([404, "expired"]);
+  });
+
+  test("the only super_admin there will be: withdraw", async () => {
+    const { email } = await inviteTo();
+    await setConsoleRole(deps(), email, "super_admin");
+    await expect(withdrawInvitation(deps(), email)).rejects.toThrow("the last super_admin");
+    // Somebody who cannot sign in is no other one.
+    const boss = await makePerson(service, { consoleRole: "super_admin" });
+    await expect(setConsoleRole(deps(), boss.email, undefined)).rejects.toThrow(
+      "the last super_admin",
+    );
+    await withdrawInvitation(deps(), email);
+  });
+});
+
+test("of an invitation that is accepted and withdrawn at once, one comes true", async () => {
+  const both = { ...deps(), db: service.service.db, hashing: makeHashing() };
+  for (let round = 0; round < 8; round++) {
+    const { email, link } = await inviteTo();
+    const found = await findPasswordLink(both, link);
+    if (found === undefined) throw new Error("The link is not there");
+    // Hashing takes so long that whoever withdraws would always be first.
+    const record = await makePasswordRecord(both, found.userId, OWN);
+    const [isAccepted, isWithdrawn] = await Promise.all([
+      usePasswordLink(both, found, record),
+      withdrawInvitation(deps(), email).then(
+        () => true,
+        () => false,
+      ),
+    ]);
+    expect(isAccepted).toBe(!isWithdrawn);
+    const left = await query("select from rowhouse.users where email = $1", [email]);
+    expect(left.length).toBe(isAccepted ? 1 : 0);
+  }
+});
+
+test("whoever asks for a new password ends no invitation", async () => {
+  const { email, link } = await inviteTo();
+  const asked = await submitForm(service, new Map(), { path: "/forgot", typed: { email } });
+  expect(asked.status).toBe(303);
+  await eventually(async () => {
+    const left = await query("select from rowhouse.mails where template = 'forgotten_password'");
+    return left.length === 0;
+  });
+  expect([await open(link), (await mails.waitFor(email)).length]).toEqual([200, 1]);
+});
+
+test("a refused invitation names every fault at once", async () => {
+  const options = { email: "ada", slug: "no-such-app", role: "No role", displayName: undefined };
+  const error = await invite(deps(), options).catch((thrown) => thrown);
+  expect(error.details.map(({ message }: { message: string }) => message)).toEqual(
+    ["Cannot use the address", "Cannot grant the role", "No app has the slug"].map((fault) =>
+      expect.stringContaining(fault),
+    ),
+  );
+});
+
+describe("a refused role names every fault at once:", () => {
+  const email = "nobody@example.org";
+  test.each([
+    {
+      name: "an unknown address, an unknown app and no role",
+      options: { email, slug: "no-such-app", role: "No role" },
+      faults: ["Nobody has the address", "No app has the slug", "Cannot grant the role"],
+    },
+    {
+      name: "an unknown address and no role",
+      options: { email, role: "No role" },
+      faults: ["Nobody has the address", "Cannot grant the role"],
+    },
+    {
+      name: "no address and no role",
+      options: { email: "ada", role: "No role" },
+      faults: ["Cannot use the address", "Cannot grant the role"],
+    },
+    {
+      name: "no role, of somebody who is there",
+      options: { role: "No role" },
+      faults: ["Cannot grant the role"],
+    },
+  ])("$name", async ({ options, faults }) => {
+    const person = await makePerson(service);
+    const grant = { email: person.email, slug: app.slug, ...options };
+    const error = await grantRole(deps(), grant).catch((thrown) => thrown);
+    const said = error.details?.map(({ message }: { message: string }) => message) ?? [
+      error.message,
+    ];
+    expect(said).toEqual(faults.map((fault) => expect.stringContaining(fault)));
+    expect((await showUser(deps(), person.email)).grants).toEqual([]);
+  });
+});
