@@ -1,15 +1,15 @@
 /**
- * What administrators do with people from a browser, by the same rules and in the same words as the commands. A page names
- * the person before a form is sent, so that a form that is sent twice makes one.
+ * What administrators do with people from a browser, by the same rules and in the same words as the commands.
  *
  * @module
  */
 import { SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
+import { toAddressRefusal } from "./address_change.ts";
+import { toAddressValues } from "./addresses.ts";
 import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import { readEmail } from "./email.ts";
-import { findFaults } from "./faults.ts";
-import { checkRole } from "./grants.ts";
+import type { IdentitySecrets } from "./identity_secrets.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import { type LinkDeps, makeLink } from "./password_links.ts";
 import type { ShownCall, ShownCookies } from "./shown_call.ts";
@@ -24,93 +24,39 @@ export class SuperAdminNeeded extends Problem {
   }
 }
 
-type MakeDeps = ConsoleDeps & Omit<LinkDeps, "now"> & { now: () => number };
-
-export type NewPerson = {
-  id: string;
-  email: string;
-  /** Empty: none. */
-  displayName: string;
-  consoleRole: ConsoleRole | undefined;
-  /** A role on an app, given at once. */
-  grant: { slug: string; role: string } | undefined;
-};
-
-/**
- * A new person without a password; the text of the link that sets one.
- *
- * @throws {Problem} invalid_request — what is malformed, all at once; the address is taken, or the form was sent before;
- * forbidden — a Console role is for a super_admin to give; unknown_app
- */
-export async function createPersonByConsole(
-  deps: MakeDeps,
-  cookies: ShownCookies,
-  options: NewPerson,
-): Promise<string> {
-  const { id, displayName, consoleRole, grant } = options;
-  checkPerson(options);
-  const email = readEmail(options.email);
-  const { text, values } = toLinkValues(deps);
-  await run(deps, cookies, {
-    email,
-    slug: grant?.slug ?? "",
-    name: "console_create_person",
-    passed: `$5, $6, $7, $8, ${passLink(9)}, $13, $14`,
-    values: [
-      id,
-      email,
-      displayName === "" ? null : displayName,
-      consoleRole ?? null,
-      ...values,
-      grant?.slug ?? null,
-      grant?.role ?? null,
-    ],
-  });
-  return text;
-}
-
-/** @throws {Problem} invalid_request — with every fault */
-function checkPerson({ email, displayName, grant }: NewPerson): void {
-  const faults = [
-    () => readEmail(email),
-    () => checkName(displayName),
-    () => grant !== undefined && checkRole(grant.role),
-  ].flatMap((check) => findFaults(check, ""));
-  if (faults.length > 0) throw new Problem("invalid_request", { details: faults });
-}
-
-function checkName(name: string): void {
-  if (/^[^\p{Cc}\p{Cf}]{0,200}$/u.test(name)) return;
-  throw new Problem("invalid_request", {
-    message: "The name must have at most 200 characters on one line",
-  });
-}
+/** What a link is made with, on a page. */
+export type LinkMakeDeps = ConsoleDeps & Omit<LinkDeps, "now"> & { now: () => number };
 
 /** Somebody as a page shows them. */
 export type PersonRef = { id: string; email: string };
 
-/** The text of a new link that sets the password; an older one ends. @throws {Problem} forbidden — it is for a super_admin */
+/** The text of a new link, and whether it is mailed. */
+export type MadeLink = { text: string; isMailed: boolean };
+
+/** A new link that sets the password; an older one ends. @throws {Problem} forbidden — it is for a super_admin */
 export async function makePasswordLinkByConsole(
-  deps: MakeDeps,
+  deps: LinkMakeDeps,
   cookies: ShownCookies,
   { id, email }: PersonRef,
-): Promise<string> {
+): Promise<MadeLink> {
   const { text, values } = toLinkValues(deps);
-  await run(deps, cookies, {
+  const [row] = await runOnPerson<{ result: boolean }>(deps, cookies, {
     email,
     name: "console_make_password_link",
     passed: `$5, ${passLink(6)}`,
     values: [id, ...values],
   });
-  return text;
+  return { text, isMailed: row?.result === true };
 }
 
-function toLinkValues({ now, ...deps }: MakeDeps) {
+/** A new link, and what the database gets of it. */
+export function toLinkValues({ now, ...deps }: LinkMakeDeps) {
   const link = makeLink({ ...deps, now: () => new Date(now()) });
   return { text: link.text, values: [link.id, link.proof, link.secretId, link.expiresAtS] };
 }
 
-function passLink(first: number): string {
+/** The values of a link as SQL, from a place on. */
+export function passLink(first: number): string {
   return `$${first}, decode($${first + 1}, 'hex'), $${first + 2}, to_timestamp($${first + 3})`;
 }
 
@@ -120,7 +66,11 @@ export async function setConsoleRoleByConsole(
   cookies: ShownCookies,
   { id, email, role }: PersonRef & { role: ConsoleRole | undefined },
 ): Promise<void> {
-  await run(deps, cookies, { email, name: "console_set_console_role", values: [id, role ?? null] });
+  await runOnPerson(deps, cookies, {
+    email,
+    name: "console_set_console_role",
+    values: [id, role ?? null],
+  });
 }
 
 /** @throws {Problem} forbidden — it is for a super_admin; invalid_request — it is the last one */
@@ -129,7 +79,34 @@ export async function setPersonDisabledByConsole(
   cookies: ShownCookies,
   { id, email, disabled }: PersonRef & { disabled: boolean },
 ): Promise<void> {
-  await run(deps, cookies, { email, name: "console_set_person_disabled", values: [id, disabled] });
+  await runOnPerson(deps, cookies, {
+    email,
+    name: "console_set_person_disabled",
+    values: [id, disabled],
+  });
+}
+
+/**
+ * Gives a person another address; links that set the password end, an invitation's too.
+ *
+ * @throws {Problem} forbidden — it is for a super_admin; invalid_request — it is malformed, or somebody has it
+ */
+export async function changeEmailByConsole(
+  deps: ConsoleDeps & { identitySecrets: IdentitySecrets },
+  cookies: ShownCookies,
+  { id, email, newEmail: text }: PersonRef & { newEmail: string },
+): Promise<void> {
+  const newEmail = readEmail(text);
+  try {
+    await callConsole(deps, cookies, {
+      name: "console_change_email",
+      passed: "$5, $6, decode($7, 'hex'), $8",
+      values: [id, newEmail, ...toAddressValues(deps.identitySecrets, id, newEmail)],
+      retry: "unsafe",
+    });
+  } catch (error) {
+    throw toRefusal(toAddressRefusal(error, { email, newEmail }), { email, slug: "" });
+  }
 }
 
 /** Takes away the role on an app; nothing, if there is none. @throws {Problem} unknown_app */
@@ -138,7 +115,12 @@ export async function revokeRoleByConsole(
   cookies: ShownCookies,
   { id, email, slug }: PersonRef & { slug: string },
 ): Promise<void> {
-  await run(deps, cookies, { email, slug, name: "console_revoke_role", values: [id, slug] });
+  await runOnPerson(deps, cookies, {
+    email,
+    slug,
+    name: "console_revoke_role",
+    values: [id, slug],
+  });
 }
 
 /** Ends all sessions of a person, or one; how many there were. @throws {Problem} forbidden — it is for a super_admin */
@@ -147,7 +129,7 @@ export async function endSessionsByConsole(
   cookies: ShownCookies,
   { id, email, sessionId }: PersonRef & { sessionId?: string },
 ): Promise<number> {
-  const [row] = await run<{ result: number }>(deps, cookies, {
+  const [row] = await runOnPerson<{ result: number }>(deps, cookies, {
     email,
     name: "console_end_sessions",
     values: [id, sessionId ?? null],
@@ -161,12 +143,13 @@ export async function deletePersonByConsole(
   cookies: ShownCookies,
   { id, email }: PersonRef,
 ): Promise<void> {
-  await run(deps, cookies, { email, name: "console_delete_person", values: [id] });
+  await runOnPerson(deps, cookies, { email, name: "console_delete_person", values: [id] });
 }
 
 type PersonCall = Omit<ShownCall, "retry"> & { email: string; slug?: string };
 
-async function run<Row>(
+/** A call about somebody. @throws what a page says of it */
+export async function runOnPerson<Row>(
   deps: ConsoleDeps,
   cookies: ShownCookies,
   { email, slug = "", ...call }: PersonCall,
@@ -183,7 +166,7 @@ function toRefusal(error: unknown, { email, slug }: { email: string; slug: strin
     return new SuperAdminNeeded();
   if (error instanceof ViolationError && error.violation.constraint === "users_pkey")
     return new Problem("invalid_request", {
-      message: `This form was sent before: ${email} was created then, and the link is not shown again. Make a new link on their page`,
+      message: `This form was sent before: ${email} was invited then, and the link is not shown again. Send it again on their page`,
     });
   return refuseUnknownApp(toUserRefusal(error, email), slug);
 }

@@ -2,8 +2,11 @@
 import { SIGNALS, SignalError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
+import { isConfirmed } from "./addresses.ts";
 import { type ConsoleDeps, readConsole } from "./console_call.ts";
 import type { Shown } from "./console_reads.ts";
+import type { IdentitySecrets } from "./identity_secrets.ts";
+import type { Invitation } from "./invitations.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import type { ListedUser, SessionRecord } from "./people_lists.ts";
 import type { ShownCookies } from "./shown_call.ts";
@@ -22,11 +25,17 @@ export type ConsolePerson = AnyPerson & {
   lastSeenAt: string | null;
 };
 
+export type PeopleList = {
+  people: ConsolePerson[];
+  /** How many have not accepted an invitation, of all. */
+  invited: number;
+};
+
 export async function listConsolePeople(
   deps: ConsoleDeps,
   cookies: ShownCookies,
   { search, after, most }: PeopleFilter,
-): Promise<Shown<{ people: ConsolePerson[] }>> {
+): Promise<Shown<PeopleList>> {
   return await readConsole(deps, cookies, {
     name: "console_list_people",
     values: [search, after, most],
@@ -37,8 +46,12 @@ export type ShownPerson = Shown<{
   person: AnyPerson & {
     /** Until when an unused link sets the password. */
     linkEndsAt: string | null;
+    /** Which has not been accepted. */
+    invitation: Invitation | null;
     /** Whether nobody else is a super_admin who can sign in. */
     isLast: boolean;
+    /** Whether links are mailed to the address: this service set it. */
+    isConfirmed: boolean;
   };
   grants: { app: string; role: string; grantedAt: string; isDisabled: boolean }[];
   /** Those that can be used; the latest 100. */
@@ -49,19 +62,28 @@ export type ShownPerson = Shown<{
   })[];
 }>;
 
+type StoredPerson = Omit<ShownPerson["person"], "isConfirmed"> & {
+  addressDigest: string | null;
+  addressSecretId: string | null;
+};
+
 /** A person with at most so many roles on apps, after a slug, or on one app only. @throws {Problem} not_found */
 export async function showConsolePerson(
-  deps: ConsoleDeps,
+  deps: ConsoleDeps & { identitySecrets: IdentitySecrets },
   cookies: ShownCookies,
   { id, app, after = "", most }: { id: string; app?: string; after?: string; most: number },
 ): Promise<ShownPerson> {
   // What is no id is nobody's.
   if (!isUuid(id)) throw noSuchPerson();
   try {
-    return await readConsole<ShownPerson>(deps, cookies, {
+    const shown = await readConsole<ShownPerson & { person: StoredPerson }>(deps, cookies, {
       name: "console_show_person",
       values: [id, app ?? null, after, most],
     });
+    const { addressDigest: digest, addressSecretId: secretId, ...person } = shown.person;
+    const stored = { userId: person.id, email: person.email, digest, secretId };
+    const isAddressConfirmed = isConfirmed(deps.identitySecrets, stored);
+    return { ...shown, person: { ...person, isConfirmed: isAddressConfirmed } };
   } catch (error) {
     const isUnknown = error instanceof SignalError && error.signal === SIGNALS.unknownUser;
     throw isUnknown ? noSuchPerson() : error;

@@ -45,7 +45,13 @@ export {
   readConsoleHome,
 } from "./console_home.ts";
 export {
-  type IssuedByConsole,
+  inviteByConsole,
+  listConsoleInvitations,
+  type NewPerson,
+  resendInvitationByConsole,
+  withdrawInvitationByConsole,
+} from "./console_invitations.ts";
+export {
   issueKeyByConsole,
   makeKeyId,
   revokeKeyByConsole,
@@ -53,11 +59,11 @@ export {
 } from "./console_keys.ts";
 export { type Numbers, SPANS, type Span } from "./console_numbers.ts";
 export {
-  createPersonByConsole,
+  changeEmailByConsole,
   deletePersonByConsole,
   endSessionsByConsole,
+  type MadeLink,
   makePasswordLinkByConsole,
-  type NewPerson,
   type PersonRef,
   revokeRoleByConsole,
   SuperAdminNeeded,

@@ -3,58 +3,41 @@ import { type AppPerson, grantRoleByConsole, listAppPeople } from "../accounts/m
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAppAct, answerAppPage } from "./app_page.ts";
-import { answerToSignIn, type Visit } from "./enter.ts";
+import { answerToSignIn, type ConsolePageDeps, type Visit } from "./enter.ts";
 import {
   renderActForm,
   renderEmpty,
   renderFault,
   renderLink,
-  renderRemark,
   renderTable,
   renderTextField,
   renderTime,
 } from "./parts.ts";
-import { NEW_PERSON, toAppPath, toPersonPath, toRolePath } from "./paths.ts";
-import { renderPersonLink, renderState } from "./people.ts";
+import { NEW_PERSON, toAppPath, toRolePath } from "./paths.ts";
+import { renderState } from "./people.ts";
+import { readPeopleQuery, renderPeopleList, renderPersonLink } from "./people_list.ts";
 import { renderRoleActs } from "./person.ts";
-import { answerDone, readDone } from "./person_page.ts";
+import { answerDone } from "./person_page.ts";
 import { renderRoleField } from "./person_roles.ts";
 import { toMessages } from "./read.ts";
-import {
-  type ListQuery,
-  ROWS_READ,
-  readListQuery,
-  renderNext,
-  renderSearch,
-  SEARCHED_PEOPLE,
-  toPage,
-} from "./search.ts";
+import type { ListQuery } from "./search.ts";
 
-export async function answerAppPeople({ deps, cookies, context }: Visit): Promise<Response> {
+export async function answerAppPeople(visit: Visit): Promise<Response> {
+  const { deps, cookies, context } = visit;
   const slug = context.params["app"] ?? "";
-  const query = readListQuery(context.query, SEARCHED_PEOPLE);
-  const { me, isDisabled, administrators, people } = await listAppPeople(deps, cookies, {
-    slug,
-    ...query,
-    most: ROWS_READ,
+  const query = readPeopleQuery(visit);
+  const found = await listAppPeople(deps, cookies, { slug, ...query });
+  const { me, isDisabled, administrators, people } = found;
+  const list = renderPeopleList(visit, {
+    path: `${toAppPath(slug)}/people`,
+    query,
+    rows: people,
+    isSearched: people.length > 0 || query.search !== "" || query.after !== "",
+    none: renderNone(slug, query),
+    render: (shown) => renderAppPeople(slug, shown, deps),
   });
-  const path = `${toAppPath(slug)}/people`;
-  const { shown, last } = toPage(people);
-  const done = readDone(context.query);
-  const isSearched = query.search !== "" || query.after !== "";
-  return answerAppPage({
-    me,
-    slug,
-    isDisabled,
-    tab: "People",
-    body: [
-      done !== undefined && renderRemark(done),
-      (shown.length > 0 || isSearched) && renderSearch(path, query, SEARCHED_PEOPLE),
-      shown.length === 0 ? renderNone(slug, query) : renderAppPeople(slug, shown, deps.now()),
-      last !== undefined && renderNext(path, { q: query.search, after: last.email }),
-      html`<p class="quiet">${administrators === 1 ? "The one administrator of the Console is" : `The ${administrators} administrators of the Console are`} <code>admin</code> here, too.</p>`,
-    ],
-  });
+  const note = html`<p class="quiet">${administrators === 1 ? "The one administrator of the Console is" : `The ${administrators} administrators of the Console are`} <code>admin</code> here, too.</p>`;
+  return answerAppPage({ me, slug, isDisabled, tab: "People", body: [...list, note] });
 }
 
 function renderNone(slug: string, { search, after }: ListQuery): Html {
@@ -66,7 +49,7 @@ function renderNone(slug: string, { search, after }: ListQuery): Html {
   );
 }
 
-function renderAppPeople(slug: string, people: readonly AppPerson[], now: number): Html {
+function renderAppPeople(slug: string, people: readonly AppPerson[], deps: ConsolePageDeps): Html {
   return renderTable(
     "People",
     [
@@ -77,10 +60,10 @@ function renderAppPeople(slug: string, people: readonly AppPerson[], now: number
       { name: "Acts", isNumber: true, isHidden: true },
     ],
     people.map((person): Part[] => [
-      renderPersonLink(person, toPersonPath(person.id)),
+      renderPersonLink(person),
       html`<code class="act-name">${person.role}</code>`,
       renderState(person),
-      renderTime(person.grantedAt, now),
+      renderTime(person.grantedAt, deps.now()),
       renderRoleActs({ path: toRolePath(slug, person.id), what: person.email }),
     ]),
   );
@@ -114,7 +97,8 @@ async function answerForm(
   const slug = context.params["app"] ?? "";
   const { me } = await listAppPeople(deps, cookies, { slug, search: "", after: "", most: 0 });
   if (!me.isFresh) return answerToSignIn(context);
-  const invite = `${NEW_PERSON}?${new URLSearchParams({ app: slug, ...(email === "" ? {} : { email }) })}`;
+  const typed = email === "" ? {} : { email, role };
+  const invite = `${NEW_PERSON}?${new URLSearchParams({ app: slug, ...typed })}`;
   const form = renderActForm({
     action: `${toAppPath(slug)}/add-person`,
     token,
@@ -122,7 +106,7 @@ async function answerForm(
       renderTextField({
         name: "email",
         label: "Address",
-        hint: html`Of somebody who has an account. Otherwise <a href="${invite}">create the person</a> first.`,
+        hint: html`Of somebody who has an account. Anybody else is <a href="${invite}">invited</a>.`,
         value: email,
         maxLength: 254,
         isRequired: true,

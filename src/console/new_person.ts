@@ -1,10 +1,9 @@
-/** A new person: who it is, and perhaps a role on an app at once. The link that sets the password is shown once. @module */
+/** An invitation: of whom, and perhaps to an app in a role. The link that sets the password is shown once. @module */
 import {
   type ConsoleVisitor,
-  createPersonByConsole,
+  inviteByConsole,
   listConsoleApps,
   type NewPerson,
-  toCanonicalEmail,
 } from "../accounts/mod.ts";
 import { readParameters, splitTarget, toTarget } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
@@ -15,7 +14,7 @@ import { renderActForm, renderFault, renderSelect, renderTextField } from "./par
 import { renderPasswordLink } from "./password_link.ts";
 import { PEOPLE, toAppPath } from "./paths.ts";
 import { CONSOLE_ROLE_CHOICES, readConsoleRole } from "./person_acts.ts";
-import { isShown, toStatus } from "./person_page.ts";
+import { answerDone, isShown, toStatus } from "./person_page.ts";
 import { COMMON_ROLES, MOST_CHOICES } from "./person_roles.ts";
 import { readPersonId, toMessages } from "./read.ts";
 
@@ -24,7 +23,7 @@ type Typed = { email: string; name: string; consoleRole: string; app: string; ro
 export async function answerNewPerson(visit: Visit): Promise<Response> {
   const read = readQuery(visit);
   const app = read("app");
-  const role = app === "" ? "" : "member";
+  const role = app === "" ? "" : read("role") || "member";
   const typed = { email: read("email"), name: "", consoleRole: "none", app, role };
   return await answerForm(visit, typed);
 }
@@ -46,29 +45,35 @@ export async function answerNewPersonForm(visit: Visit): Promise<Response> {
   };
   const id = readPersonId(fields.get("person_id"));
   try {
-    const text = await createPersonByConsole(deps, cookies, toNewPerson(id, typed));
+    const { email, outcome, linkText } = await inviteByConsole(
+      deps,
+      cookies,
+      toNewPerson(id, typed),
+    );
+    // Whoever is there has no new link; where the role is shown is where this began.
+    if (linkText === undefined)
+      return answerDone(
+        `${toAppPath(typed.app)}/people`,
+        outcome === "added" ? "added" : "granted",
+      );
     const { me } = await listConsoleApps(deps, cookies, { search: "", after: "", most: 0 });
-    const person = { id, email: toCanonicalEmail(typed.email) };
-    const body = renderPasswordLink(visit, { text, person });
-    return answerPage(me, { title: "Copy this link now", body });
+    const link = { text: linkText, isMailed: outcome === "mailed" };
+    const body = renderPasswordLink(visit, { link, person: { id, email } });
+    return answerPage(me, { title: link.isMailed ? "Invited" : "Copy this link now", body });
   } catch (error) {
     if (!(error instanceof Problem) || !isShown(error)) throw error;
     return await answerForm(visit, typed, error);
   }
 }
 
-/** @throws {Problem} invalid_request — half of a role on an app */
+/** @throws {Problem} invalid_request — a hand made this form */
 function toNewPerson(id: string, { email, name, consoleRole, app, role }: Typed): NewPerson {
-  if ((app === "") !== (role === ""))
-    throw new Problem("invalid_request", {
-      message: "For a role on an app, name both the app and the role",
-    });
   return {
     id,
     email,
     displayName: name,
     consoleRole: readConsoleRole(consoleRole),
-    grant: app === "" ? undefined : { slug: app, role },
+    grant: app === "" && role === "" ? undefined : { slug: app, role },
   };
 }
 
@@ -86,28 +91,31 @@ async function answerForm(visit: Visit, typed: Typed, refused?: Problem): Promis
     token,
     fields: [
       html`<input type="hidden" name="person_id" value="${deps.makeId()}">`,
-      renderFields(me, typed),
+      renderFields(visit, me, typed),
       renderGrantFields(
         typed,
         apps.map(({ slug }) => slug),
       ),
     ],
-    button: "Create, and show the link",
+    button: deps.hasMail ? "Invite" : "Invite, and show the link",
     cancel: asked === "" ? PEOPLE : `${toAppPath(asked)}/people`,
   });
   const body = [
-    refused !== undefined && renderFault("Nobody was created.", toMessages(refused)),
+    refused !== undefined && renderFault("Nobody was invited.", toMessages(refused)),
     form,
   ];
-  return answerPage(me, { title: "New person", body, status: toStatus(refused) });
+  return answerPage(me, { title: "Invite a person", body, status: toStatus(refused) });
 }
 
-function renderFields(me: ConsoleVisitor, { email, name, consoleRole }: Typed): Part {
+function renderFields({ deps }: Visit, me: ConsoleVisitor, typed: Typed): Part {
+  const { email, name, consoleRole } = typed;
   return [
     renderTextField({
       name: "email",
       label: "Address",
-      hint: "People sign in with it. You get a link to pass on, which sets the password.",
+      hint: deps.hasMail
+        ? "People sign in with it. A mail goes there with a link that sets the password."
+        : "People sign in with it. You get a link to pass on, which sets the password.",
       value: email,
       maxLength: 254,
       isRequired: true,

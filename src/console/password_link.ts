@@ -1,21 +1,36 @@
 /** A new link that sets a password, shown this once. @module */
-import { LINK_LIFE_S, type PersonRef } from "../accounts/mod.ts";
+import { LINK_LIFE_S, type MadeLink, type PersonRef } from "../accounts/mod.ts";
 import { type Html, html, renderCopyButton } from "../pages/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import type { Visit } from "./enter.ts";
 import { renderLink, renderText } from "./parts.ts";
 import { toPersonPath } from "./paths.ts";
 
-export function renderPasswordLink(
-  visit: Visit,
-  { text, person }: { text: string; person: PersonRef },
-): Html {
+/** Of a new person the address is confirmed: it was just set. */
+type ShownLink = { link: MadeLink; person: PersonRef & { isConfirmed?: boolean } };
+
+/** A mail that waits is not sent where the service did not set the address. */
+export function isLinkMailed({ link, person: { isConfirmed = true } }: ShownLink): boolean {
+  return link.isMailed && isConfirmed;
+}
+
+export function renderPasswordLink(visit: Visit, { link, person }: ShownLink): Html {
   return html`<section class="sheet" aria-label="The new link">
-<p>${visit.deps.hasMail ? html`It is on its way by mail to <b>${renderText(person.email)}</b>; you may send it yourself, too. It` : html`Send it to <b>${renderText(person.email)}</b>: it`} sets the password once, within ${LINK_LIFE_S / DAY_S} days. It is shown this once and stored nowhere. A click selects all of it.</p>
-<p class="secret"><code id="link">${toPagesUrl(visit)}/set-password?token=${text}</code>${renderCopyButton("link", "the link")}</p>
-<div class="act-buttons">${renderLink("I have sent it", toPersonPath(person.id), "primary")}</div>
+<p>${renderWay(visit, { link, person })} It sets the password once, within ${LINK_LIFE_S / DAY_S} days. It is shown this once and stored nowhere. A click selects all of it.</p>
+<p class="secret"><code id="link">${toPagesUrl(visit)}/set-password?token=${link.text}</code>${renderCopyButton("link", "the link")}</p>
+<div class="act-buttons">${renderLink(isLinkMailed({ link, person }) ? "Done" : "I have sent it", toPersonPath(person.id), "primary")}</div>
 </section>`;
 }
+
+function renderWay({ deps }: Visit, { link, person }: ShownLink): Html {
+  const to = html`<b>${renderText(person.email)}</b>`;
+  if (isLinkMailed({ link, person }))
+    return html`It is on its way by mail to ${to}; you may pass it on, too.`;
+  const why = link.isMailed ? UNCONFIRMED : "No mail is sent: five go to a person within an hour. ";
+  return html`${deps.hasMail && why}Pass it on to ${to}.`;
+}
+
+const UNCONFIRMED = html`No mail is sent: the address is not confirmed by <code>IDENTITY_SECRET</code>, see <code>rowhouse admin confirm-addresses</code>. `;
 
 /** Where people find the identity pages, of which the Console is one. */
 function toPagesUrl({ deps, context }: Visit): string {

@@ -4,6 +4,7 @@ import { CONSOLE_PATH } from "../identity/mod.ts";
 export const APPS = `${CONSOLE_PATH}/apps`;
 export const NEW_APP = `${CONSOLE_PATH}/new-app`;
 export const PEOPLE = `${CONSOLE_PATH}/people`;
+export const INVITATIONS = `${CONSOLE_PATH}/invitations`;
 export const NEW_PERSON = `${CONSOLE_PATH}/new-person`;
 export const TABLES = `${CONSOLE_PATH}/tables`;
 export const REQUESTS = `${CONSOLE_PATH}/requests`;

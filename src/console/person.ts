@@ -3,6 +3,7 @@ import { type ShownPerson, showConsolePerson } from "../accounts/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
+import { renderInviter, renderLinkEnd, renderMail } from "./invitations.ts";
 import {
   renderEmpty,
   renderLink,
@@ -45,25 +46,22 @@ export async function answerPerson({ deps, cookies, context }: Visit): Promise<R
   });
 }
 
+type Fact = { name: string; text: Part; act?: Part };
+
 function renderFacts(shown: ShownPerson, now: number): Html {
   const { me, person } = shown;
   const path = toPersonPath(person.id);
-  const isFree = findHindrance(shown) === undefined;
-  const facts: { name: string; text: Part; act?: Part }[] = [
+  const facts: Fact[] = [
     {
       name: "Address",
-      text: html`<span id="address">${renderText(person.email)}</span>`,
+      text: html`<span id="address">${renderText(person.email)}</span>${findHindrance(shown) === undefined && html` <a href="${path}/address">change<span class="visually-hidden"> the address</span></a>`}`,
       act: renderCopyButton("address", "the address"),
     },
     {
       name: "State",
       text: html`${renderState(person)}${person.id === me.id && html` <span class="quiet">(this is you)</span>`}`,
     },
-    {
-      name: "Password",
-      text: renderPassword(shown, now),
-      act: isFree && person.disabledAt === null && renderSmall("New link", `${path}/password-link`),
-    },
+    ...renderWaysIn(shown, now),
     {
       name: "Console role",
       text:
@@ -82,8 +80,33 @@ function renderFacts(shown: ShownPerson, now: number): Html {
   return html`<section class="sheet" aria-label="Account"><dl class="facts">${facts.map(({ name, text, act }) => html`<div><dt>${name}</dt><dd>${text}</dd>${act !== undefined && act !== false && html`<dd class="facts-act">${act}</dd>`}</div>`)}</dl></section>`;
 }
 
-function renderSmall(name: string, path: string): Html {
-  return html`<a class="button button-quiet button-small" href="${path}">${name}</a>`;
+function renderSmall(name: string, path: string, look: "quiet" | "danger" = "quiet"): Html {
+  return html`<a class="button button-${look} button-small" href="${path}">${name}</a>`;
+}
+
+/** How the person signs in, or the invitation to do so. */
+function renderWaysIn(shown: ShownPerson, now: number): Fact[] {
+  const { person } = shown;
+  const path = toPersonPath(person.id);
+  const isFree = findHindrance(shown) === undefined;
+  const isEnabled = person.disabledAt === null;
+  const { invitation } = person;
+  if (invitation === null) {
+    const act = isFree && isEnabled && renderSmall("New link", `${path}/password-link`);
+    return [{ name: "Password", text: renderPassword(shown, now), act }];
+  }
+  return [
+    {
+      name: "Invited",
+      text: html`${renderTime(invitation.invitedAt, now)} ${renderInviter(invitation)}`,
+      act: isFree && renderSmall("Withdraw", `${path}/withdraw-invitation`, "danger"),
+    },
+    {
+      name: "Invitation",
+      text: html`${renderLinkEnd(invitation, now)}, ${renderMail(invitation, now)}`,
+      act: isFree && isEnabled && renderSmall("Resend", `${path}/resend-invitation`),
+    },
+  ];
 }
 
 function renderPassword({ person }: ShownPerson, now: number): Part {
@@ -101,8 +124,7 @@ function renderGrants({ person, grants }: ShownPerson, now: number): Part {
     person.consoleRole !== null &&
       html`<p class="quiet">With a Console role, this person is <code>admin</code> on every app, whatever is listed here.</p>`,
     shown.length === 0
-      ? person.consoleRole === null &&
-        renderEmpty("No role on any app: this person can sign in, and open none.")
+      ? person.consoleRole === null && renderEmpty("No role on any app: this person can open none.")
       : renderTable(
           "Apps",
           [

@@ -1,6 +1,7 @@
 /** What is done with an account: a new password link, the Console role, disabling, signing out, deletion. @module */
 import {
   CONSOLE_ROLES,
+  changeEmailByConsole,
   deletePersonByConsole,
   endSessionsByConsole,
   makePasswordLinkByConsole,
@@ -30,8 +31,8 @@ export const passwordLinkAct = makePersonAct({
     button: "Make the link",
   }),
   run: async (visit, { me, person }) => {
-    const text = await makePasswordLinkByConsole(visit.deps, visit.cookies, person);
-    const body = renderPasswordLink(visit, { text, person });
+    const link = await makePasswordLinkByConsole(visit.deps, visit.cookies, person);
+    const body = renderPasswordLink(visit, { link, person });
     return answerPersonPage({ me, person, title: "Copy this link now", body });
   },
 });
@@ -46,7 +47,7 @@ export const consoleRoleAct = makePersonAct({
     fields: [
       html`<p>With one, ${renderName(person.email)} opens this Console and is <code>admin</code> on every app. Only a super admin gives or takes it.</p>`,
       person.consoleRole === null &&
-        html`<p class="quiet">Whoever knows the password has the role, too. <a href="${toActsPath(person.id, "make_password_link")}">Who made links that set it</a></p>`,
+        html`<p class="quiet">Whoever knows the password has the role, too. <a href="${toActsPath(person.id, "make_password_link")}">Who made links that set it</a>, and <a href="${toActsPath(person.id, "resend_invitation")}">who sent the invitation again</a></p>`,
       person.consoleRole === null &&
         person.hasProvider &&
         html`<p class="quiet">So has whoever signs in with the account elsewhere that is linked. <a href="${toActsPath(person.id, "link_provider")}">When it was linked, and from where</a></p>`,
@@ -73,13 +74,38 @@ export const CONSOLE_ROLE_CHOICES = [
   ...CONSOLE_ROLES.map((value) => ({ value, label: toRoleWords(value) })),
 ];
 
-/** @throws {Problem} invalid_request — a hand made this form */
+/** @throws {Problem} invalid_request — the form was written by hand */
 export function readConsoleRole(text = "none") {
   const role = CONSOLE_ROLES.find((one) => one === text);
   if (role === undefined && text !== "none")
     throw new Problem("invalid_request", { message: "Choose one of the Console roles" });
   return role;
 }
+
+export const changeEmailAct = makePersonAct({
+  title: () => "Change the address",
+  hindrance: findHindrance,
+  form: ({ person }, { deps, fields }) => ({
+    fields: [
+      html`<p>${renderName(person.email)} signs in with the new address at once; password, roles and sessions stay. ${person.invitation === null ? "An unused password link ends." : "The invitation has to be sent again."}${person.invitation === null && deps.hasMail && " A mail tells of it at both addresses."}</p>`,
+      renderTextField({
+        name: "new_email",
+        label: "New address",
+        value: fields.get("new_email") ?? "",
+        maxLength: 254,
+        isRequired: true,
+        isFirst: true,
+        isEmail: true,
+      }),
+    ],
+    button: "Change the address",
+  }),
+  run: async ({ deps, cookies, fields }, { person: { id, email } }) => {
+    const newEmail = fields.get("new_email") ?? "";
+    await changeEmailByConsole(deps, cookies, { id, email, newEmail });
+    return answerDone(toPersonPath(id), "address");
+  },
+});
 
 export const personStateAct = makePersonAct({
   title: ({ person }) => (person.disabledAt === null ? "Disable" : "Enable"),

@@ -147,6 +147,10 @@ const DONE = {
   enabled: "Enabled: signing in works again.",
   ended: "Ended: whoever used it has to sign in again.",
   console: "Saved: in force at the next request.",
+  added: "Added to the invitation, which waits for the person still.",
+  granted: "This person had an account already, and has the role from the next request on.",
+  withdrawn: "Withdrawn: the link does not work any more, and the person is gone from the list.",
+  address: "The address is changed: it is the one to sign in with.",
   deleted: "The account is gone. The audit log keeps its id alone.",
 } as const;
 

@@ -11,6 +11,8 @@ import { answerDrop, answerDropForm } from "./drop_table.ts";
 import { answerEndUse, answerEndUseForm } from "./end_use.ts";
 import { type ConsolePageDeps, enter } from "./enter.ts";
 import { answerHome } from "./home.ts";
+import { resendInvitationAct, withdrawInvitationAct } from "./invitation_acts.ts";
+import { answerInvitations } from "./invitations.ts";
 import { answerKeys } from "./keys.ts";
 import { answerLimits, answerLimitsForm } from "./limits.ts";
 import { answerNewApp, answerNewAppForm } from "./new_app.ts";
@@ -19,6 +21,7 @@ import { answerNewPerson, answerNewPersonForm } from "./new_person.ts";
 import { answerPeople } from "./people.ts";
 import { answerPerson } from "./person.ts";
 import {
+  changeEmailAct,
   consoleRoleAct,
   deletePersonAct,
   endSessionAct,
@@ -64,9 +67,13 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(ROLE, changeRoleAct),
   ...page(`${ROLE}/revoke`, revokeRoleAct),
   ...page(`${CONSOLE_PATH}/people`, { show: answerPeople }),
+  ...page(`${CONSOLE_PATH}/invitations`, { show: answerInvitations }),
   ...page(`${CONSOLE_PATH}/new-person`, { show: answerNewPerson, take: answerNewPersonForm }),
   ...page(PERSON, { show: answerPerson }),
   ...page(`${PERSON}/password-link`, passwordLinkAct),
+  ...page(`${PERSON}/resend-invitation`, resendInvitationAct),
+  ...page(`${PERSON}/withdraw-invitation`, withdrawInvitationAct),
+  ...page(`${PERSON}/address`, changeEmailAct),
   ...page(`${PERSON}/console-role`, consoleRoleAct),
   ...page(`${PERSON}/state`, personStateAct),
   ...page(`${PERSON}/new-role`, newRoleAct),

@@ -5,9 +5,19 @@ import type { Providers } from "./providers.ts";
 
 /** One for each provider, with the query of the page's own form, which says where it returns to. */
 export function renderProviders({ list }: Providers, action: string): Html | false {
-  if (list.length === 0) return false;
   const at = action.indexOf("?");
-  const query = at === -1 ? "" : action.slice(at);
+  return renderButtons(list, at === -1 ? "" : action.slice(at));
+}
+
+/** The buttons of providers with which an invitation can be accepted: those that are trusted with the domain of its address. */
+export function renderInvitedProviders({ list }: Providers, email: string): Html | false {
+  const domain = email.slice(email.lastIndexOf("@") + 1);
+  const trusted = list.filter(({ settings }) => settings.trustedDomains.includes(domain));
+  return renderButtons(trusted, "");
+}
+
+function renderButtons(list: Providers["list"], query: string): Html | false {
+  if (list.length === 0) return false;
   return html`<ul class="providers">${list.map(
     ({ settings: { name, label } }) =>
       html`<li><a class="button button-quiet" href="${OIDC_PATH}/${name}${query}"><span>Sign in with <bdi>${label}</bdi></span></a></li>`,

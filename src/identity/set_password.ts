@@ -1,10 +1,10 @@
 /**
- * `/set-password`: a link from an operator sets a password once. Opening the page does not use it up, so that link previews
+ * `/set-password`: a link from an administrator sets a password once, by which an invitation is accepted. Opening the page does not use it up, so that link previews
  * do no harm. @module
  */
 import { findPasswordLink, type PasswordLink, usePasswordLink } from "../accounts/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
-import { answerPage, answerSeeOther, html, renderForm } from "../pages/mod.ts";
+import { answerPage, answerSeeOther, type Html, html, renderForm } from "../pages/mod.ts";
 import { renderEmailField } from "./account_fields.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import {
@@ -16,6 +16,7 @@ import {
 import type { PageDeps } from "./page_deps.ts";
 import { makePasswordRecord } from "./password_record.ts";
 import { LOGIN_PATH, PASSWORD_SET_PATH, SET_PASSWORD_PATH } from "./paths.ts";
+import { renderInvitedProviders } from "./provider_buttons.ts";
 
 const LINK_FIELD = "link";
 
@@ -78,9 +79,12 @@ function answerForm(
 ): Response {
   const { token, cookies } = makeFormToken(request, deps.randomBytes);
   const isRefused = faults.password.length + faults.again.length > 0;
+  const providers = link.isInvitation && renderInvitedProviders(deps.providers, link.email);
+  const title = providers === false ? "Choose a password" : "Accept your invitation";
   const body = html`
-<h1>Choose a password</h1>
-<p class="lead">for the account that signs you in to all your apps</p>
+<h1>${title}</h1>
+<p class="lead">${renderPurpose(link)}</p>
+${providers}
 ${renderForm({
   action: SET_PASSWORD_PATH,
   token: { name: TOKEN_FIELD, value: token },
@@ -95,17 +99,23 @@ ${renderForm({
   ],
   button: "Set password",
 })}`;
-  return answerPage(
-    { title: "Choose a password", body, scripts: ["page"] },
-    { status: isRefused ? 422 : 200, cookies },
-  );
+  return answerPage({ title, body, scripts: ["page"] }, { status: isRefused ? 422 : 200, cookies });
 }
 
+/** An invitation names the apps, as far as there is room for them. */
+function renderPurpose({ isInvitation, appSlugs }: PasswordLink): Html {
+  const [first, ...more] = appSlugs;
+  if (!isInvitation || first === undefined || more.length > 3)
+    return html`for the account that signs you in to all your apps`;
+  return html`You are invited to <b>${first}</b>${more.map((slug) => html`, <b>${slug}</b>`)}.`;
+}
+
+// The same for every link that is none: of whom it was, and why it ended, is not told.
 function answerUnusable(query: string): Response {
   const why =
     query === ""
       ? "It is incomplete: its end is missing."
-      : "It has been used already, was replaced by a newer one, or has expired. Each link works once.";
+      : "It has been used already, was replaced by a newer one, was withdrawn, or has expired. Each link works once.";
   const body = html`
 <h1>This link cannot be used</h1>
 <p>${why}</p>

@@ -14,6 +14,7 @@ import {
   type TestSite,
 } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
+import { invite } from "../support/provider_people.ts";
 
 declare const identity: IdentityClient;
 
@@ -24,10 +25,12 @@ let site: TestSite;
 let browser: Browser;
 let wiki: AppHost;
 let chief: Person;
+let invited: Person;
 beforeAll(async () => {
   [site, browser] = await Promise.all([openSite(), openBrowser()]);
   wiki = await openAppHost(site, "wiki");
   chief = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "super_admin" });
+  invited = await invite(site.service, "wiki");
   site.service.secrets.add(OWN_PASSWORD);
 }, 60_000);
 afterAll(async () => {
@@ -65,12 +68,12 @@ test("invited without JavaScript, somebody opens an app with a role, until it is
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
   await signIn(page, "/console/people");
-  await follow(page, "New person");
+  await follow(page, "Invite a person");
   await page.fill("#email", MAIL);
   await page.fill("#name", "Tim");
   await page.fill("#app", "wiki");
   await page.fill("#role", "editor");
-  await press(page, "Create, and show the link");
+  await press(page, "Invite, and show the link");
   const link = (await page.textContent("#link")) ?? "";
   site.service.secrets.add(link.split("token=")[1] ?? "");
 
@@ -95,6 +98,38 @@ test("invited without JavaScript, somebody opens an app with a role, until it is
   await Promise.all([context.close(), theirs.close()]);
 });
 
+test("an invitation is sent again by keyboard, accepted by its new link, and another one withdrawn", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const bo = await invite(site.service, "wiki");
+  const cy = await invite(site.service, "wiki");
+  await signIn(page, "/console/people");
+  await page.getByRole("link", { name: "Invitations" }).click();
+  const row = (email: string) => page.getByRole("row", { name: email });
+  await row(bo.email).getByText("wiki: member").waitFor();
+  await row(bo.email).getByRole("link", { name: "Resend" }).focus();
+  await page.keyboard.press("Enter");
+  await press(page, "Make the link");
+  const link = (await page.textContent("#link")) ?? "";
+  site.service.secrets.add(link.split("token=")[1] ?? "");
+  await page.goto(`${site.identityUrl}/set-password?token=${bo.linkText}`);
+  await page.getByRole("heading", { name: "This link cannot be used" }).waitFor();
+  await page.goto(link);
+  await page.getByText("You are invited to wiki").waitFor();
+  await page.fill("#password", OWN_PASSWORD);
+  await page.fill("#password_again", OWN_PASSWORD);
+  await page.click("button[type=submit]");
+  await page.waitForURL(`${site.identityUrl}/password-set**`);
+  await page.goto(`${site.identityUrl}/console/invitations`);
+  await row(cy.email).waitFor();
+  expect(await row(bo.email).count()).toBe(0);
+  await row(cy.email).getByRole("link", { name: "Withdraw" }).click();
+  await press(page, "Withdraw the invitation");
+  await page.getByText("Withdrawn:").waitFor();
+  expect(await row(cy.email).count()).toBe(0);
+  await context.close();
+});
+
 describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
   let context: BrowserContext;
   let page: Page;
@@ -114,6 +149,11 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
       "/console/people",
       "/console/people?q=nobody",
       "/console/new-person",
+      "/console/invitations",
+      "/console/invitations?q=nobody",
+      `/console/people/${invited.id}`,
+      `/console/people/${invited.id}/resend-invitation`,
+      `/console/people/${invited.id}/withdraw-invitation`,
       at,
       ...["password-link", "console-role", "state", "new-role", "delete", "end-sessions"].map(
         (act) => `${at}/${act}`,
@@ -132,7 +172,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
   test("a refused form and a link on screen have none either", async () => {
     await page.goto(`${site.identityUrl}/console/new-person`);
     await page.fill("#email", MAIL);
-    await press(page, "Create, and show the link");
+    await press(page, "Invite, and show the link");
     await page.getByRole("alert").waitFor();
     expect(await findFaults(page)).toEqual([]);
     await page.goto(`${site.identityUrl}/console/people/${id}/password-link`);

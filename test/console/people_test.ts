@@ -124,16 +124,26 @@ describe("a new person's form", () => {
     {
       name: "every fault at once",
       typed: { email: "no address", name: "a\u202eb", app: "x", role: "No role" },
-      faults: ["must look like ada@example.org", "on one line", "Cannot grant the role"],
+      faults: ["must look like", "on one line", "Cannot grant the role", "No app has the slug"],
     },
     {
       name: "an app without a role",
-      typed: { email: "x@example.org", app: "wiki" },
-      faults: ["name both the app and the role"],
+      typed: { email: "x@example.org", name: "a\nb".padEnd(201, "x"), app: "no-such-app" },
+      faults: ["name both the app and the role", "on one line", "No app has the slug"],
     },
     {
       name: "an app that is not there",
       typed: { email: "x@example.org", app: "no-such-app", role: "member" },
+      faults: ["No app has the slug"],
+    },
+    {
+      name: "an app that no database could name, beside other faults",
+      typed: { email: "x", app: "a\u0000", role: "member" },
+      faults: ["No app has the slug", "must look like"],
+    },
+    {
+      name: "an app that no database could name",
+      typed: { email: "x@example.org", app: "a\u0000", role: "member" },
       faults: ["No app has the slug"],
     },
     {
@@ -158,6 +168,7 @@ const ACCOUNT_ACTS = [
   { act: "end-sessions", typed: {} },
   { act: "sessions/0000000000000000", typed: {} },
   { act: "delete", typed: {} },
+  { act: "address", typed: { new_email: "taken-over@example.org" } },
 ];
 const send = async (jar: Jar, of: Person, act: string, typed: Record<string, string>) => {
   // The token of any form of this browser: a page without a form refuses nothing by itself.
@@ -286,6 +297,28 @@ describe("an account", () => {
     expect(await statuses()).toEqual([401, 401, 401]);
   });
 
+  test("gets another address, to sign in with from then on; its sessions stay, an unused link ends", async () => {
+    const jar = await signInAs(service, person);
+    const path = `${pathOf(person)}/address`;
+    const link = readLink(await submit(adminJar, `${pathOf(person)}/password-link`));
+    for (const [new_email, fault] of [
+      ["no address", "must look like ada@example.org"],
+      [admin.email, "somebody has it"],
+    ] as const) {
+      const refused = await submit(adminJar, path, { new_email });
+      expect([refused.status, refused.text.includes(fault)]).toEqual([422, true]);
+    }
+    const email = newEmail();
+    const changed = await submit(adminJar, path, { new_email: ` ${email.toUpperCase()}` });
+    expect([changed.status, (await me(jar)).status]).toEqual([303, 403]);
+    expect((await visit(service, new Map(), link)).status).toBe(404);
+    expect((await submitSignIn(service, new Map(), person)).status).toBe(422);
+    expect((await submitSignIn(service, new Map(), { email })).status).toBe(303);
+    const entries = await listAudit(service.service, 20);
+    const entry = entries.find(({ action }) => action === "change_email");
+    expect(entry).toMatchObject({ actor: admin.id, userId: person.id, details: {} });
+  });
+
   test("does not lose a session by the page of somebody else", async () => {
     const jar = await signInAs(service, person);
     const [session] = await listSessions(service.service, person.email);
@@ -378,11 +411,12 @@ test("who signs in with a provider waits for no password", async () => {
   service.secrets.add(linkText);
   const { id } = await showUser(service.service, email);
   const list = async () => (await visit(service, adminJar, `/console/people?q=${email}`)).text;
-  expect(await list()).toContain("no password yet");
+  expect(await list()).toContain('pill-plain">invited<');
   await write(
-    `insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id) values ('https://p.example', '${id}', '${id}', sha256('x'), 'x')`,
+    `insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id) values ('https://p.example', '${id}', '${id}', sha256('x'), 'x');
+    delete from rowhouse.invitations where user_id = '${id}'`,
   );
-  expect(await list()).not.toContain("no password yet");
+  expect(await list()).toContain("active</span>");
   expect((await visit(service, adminJar, `/console/people/${id}`)).text).toContain(
     "signs in with a provider",
   );
@@ -444,10 +478,15 @@ test("what people typed stays text, in its own direction, and does not fill the 
   const name = `<script>alert(1)</script>"'&\u202e${"x".repeat(150)}`;
   const { id, linkText } = await createUser(testDeps(service.service), {
     email: newEmail(),
-    displayName: name,
+    displayName: undefined,
     consoleRole: undefined,
   });
   service.secrets.add(linkText);
+  await service.service.admin.query(
+    "update rowhouse.users set display_name = $1 where id = $2",
+    [name, id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
   const at = `/console/people/${id}`;
   for (const path of ["/console/people?q=script", at, `${at}/password-link`, `${at}/delete`]) {
     const { text, status } = await visit(service, adminJar, path);

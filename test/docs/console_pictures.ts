@@ -7,13 +7,18 @@
 import { test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
 import { createUser, grantRole } from "../../src/accounts/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { DOMAIN, openBrowser, openSite, type TestSite } from "../support/browser.ts";
+import {
+  DOMAIN,
+  openBrowser,
+  openSite,
+  signInToConsole,
+  type TestSite,
+} from "../support/browser.ts";
 import { ROOT } from "../support/command.ts";
 import { testDeps } from "../support/deps.ts";
-import { makePerson, PASSWORD } from "../support/people.ts";
+import { makePerson } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
 
 const FOLDER = join(ROOT, "docs/console");
@@ -52,7 +57,8 @@ test("pictures of the Console", async () => {
   const email = await fill(site);
   mkdirSync(FOLDER, { recursive: true });
   const page = await browser.newPage();
-  await signIn(page, { url: site.identityUrl, email });
+  await page.goto(`${site.identityUrl}/console`);
+  await signInToConsole(page, email);
   for (const { name, path, scheme, width } of PICTURES) {
     await page.emulateMedia({ colorScheme: scheme });
     await page.setViewportSize({ width, height: 800 });
@@ -62,14 +68,6 @@ test("pictures of the Console", async () => {
   await browser.close();
   await site.close();
 }, 300_000);
-
-async function signIn(page: Page, { url, email }: { url: string; email: string }): Promise<void> {
-  await page.goto(`${url}/console`);
-  await page.fill("#email", email);
-  await page.fill("#password", PASSWORD);
-  await page.click("button[type=submit]");
-  await page.getByRole("navigation", { name: "Console" }).waitFor();
-}
 
 async function fill({ service, apiUrl }: TestSite): Promise<string> {
   const made = await Promise.all(

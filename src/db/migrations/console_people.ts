@@ -66,9 +66,8 @@ const READS = [
     'person', (select to_jsonb(shown) from (
       select ${PERSON},
         (select expires_at from rowhouse.password_links where user_id = person and expires_at > now()) as "linkEndsAt",
-        console_role = 'super_admin' and disabled_at is null and not exists (
-          select from rowhouse.users as other
-          where other.console_role = 'super_admin' and other.disabled_at is null and other.id <> person) as "isLast"
+        encode(email_digest, 'hex') as "addressDigest", email_secret_id as "addressSecretId",
+        rowhouse.is_last_super_admin(users) as "isLast", rowhouse.describe_invitation(person) as invitation
       from rowhouse.users where email = mail) as shown),
     'grants', (select coalesce(jsonb_agg(to_jsonb(given) order by app), '[]') from (
       select slug as app, role, granted_at as "grantedAt", apps.disabled_at is not null as "isDisabled"
@@ -80,6 +79,14 @@ const READS = [
       from rowhouse.sessions
       where user_id = person and expires_at > now() and last_seen_at > now() - make_interval(secs => idle_s)
       order by last_seen_at desc, id limit 100) as live));`,
+  }),
+  // Who was invited and cannot sign in yet, by address.
+  defineConsoleFunction({
+    name: "console_list_invitations",
+    takes: "search text, after_email text, most integer",
+    returns: "jsonb",
+    body: `return jsonb_build_object(${ME}, 'invited', (select count(*) from rowhouse.invitations),
+    'invitations', rowhouse.list_invitations(search, after_email, most));`,
   }),
   // Who has which role on an app, by address, and how many have one on every app.
   defineConsoleFunction({
@@ -102,22 +109,40 @@ const LINK = "link_id text, proof bytea, link_secret_id text, ends_at timestampt
 const ACTS = [
   // What became of it: see rowhouse.invite.
   defineConsoleFunction({
-    name: "console_create_person",
-    takes: `new_id uuid, mail text, new_name text, new_console_role text, ${LINK}, app_slug text, new_role text`,
+    name: "console_invite",
+    takes: `new_id uuid, mail text, mail_digest bytea, new_name text, new_console_role text, ${LINK}, app_slug text, new_role text`,
+    returns: "text",
     isSensitive: true,
     body: `if new_console_role is not null then
     perform rowhouse.check_super_admin(who);
   end if;
-  perform rowhouse.create_user(new_id, mail, new_name, new_console_role, link_id, proof, link_secret_id, ends_at, who::text);
-  if app_slug is not null then
-    perform rowhouse.grant_role(mail, app_slug, new_role, who::text);
-  end if;`,
+  return rowhouse.invite(new_id, mail, mail_digest, new_name, new_console_role, link_id, proof, link_secret_id, ends_at,
+    app_slug, new_role, who::text);`,
   }),
+  // "mailed" or "made"; null where nobody waits for it.
+  defineConsoleFunction({
+    name: "console_resend_invitation",
+    takes: `person uuid, ${LINK}`,
+    returns: "text",
+    isSensitive: true,
+    body: `return rowhouse.resend_invitation(
+    rowhouse.hold_account(who, person), link_id, proof, link_secret_id, ends_at, who::text);`,
+  }),
+  // Whether there was one.
+  defineConsoleFunction({
+    name: "console_withdraw_invitation",
+    takes: "person uuid",
+    returns: "boolean",
+    isSensitive: true,
+    body: "return rowhouse.withdraw_invitation(rowhouse.hold_account(who, person), who::text);",
+  }),
+  // Whether it is mailed.
   defineConsoleFunction({
     name: "console_make_password_link",
     takes: `person uuid, ${LINK}`,
+    returns: "boolean",
     isSensitive: true,
-    body: `perform rowhouse.make_password_link(
+    body: `return rowhouse.make_password_link(
     rowhouse.hold_account(who, person), link_id, proof, link_secret_id, ends_at, who::text);`,
   }),
   defineConsoleFunction({
@@ -132,6 +157,15 @@ const ACTS = [
     takes: "person uuid, disabled boolean",
     isSensitive: true,
     body: "perform rowhouse.set_disabled(rowhouse.hold_account(who, person), disabled, who::text);",
+  }),
+  // Whether it was another address before.
+  defineConsoleFunction({
+    name: "console_change_email",
+    takes: "person uuid, new_mail text, mail_digest bytea, mail_secret_id text",
+    returns: "boolean",
+    isSensitive: true,
+    body: `perform rowhouse.hold_account(who, person);
+  return rowhouse.change_email(person, new_mail, mail_digest, mail_secret_id, who::text);`,
   }),
   // Whether there was a role to take away.
   defineConsoleFunction({

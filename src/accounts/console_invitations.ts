@@ -1,0 +1,152 @@
+/** Invitations in the Console, by the same rules and in the same words as the commands. @module */
+import { type Detail, Problem } from "../problem.ts";
+import { makeAddressDigest } from "./addresses.ts";
+import { type ConsoleDeps, readConsole } from "./console_call.ts";
+import {
+  type LinkMakeDeps,
+  type MadeLink,
+  type PersonRef,
+  passLink,
+  runOnPerson,
+  toLinkValues,
+} from "./console_people.ts";
+import { listAppPeople, type PeopleFilter } from "./console_people_reads.ts";
+import type { Shown } from "./console_reads.ts";
+import { checkDisplayName } from "./display_name.ts";
+import { readEmail } from "./email.ts";
+import { findFaults, refuseFor } from "./faults.ts";
+import { checkRole } from "./grants.ts";
+import {
+  type InvitationOutcome,
+  isNew,
+  type ListedInvitation,
+  type MadeInvitation,
+  noInvitation,
+} from "./invitations.ts";
+import { toAskedSlug, unknownApp } from "./keys.ts";
+import type { ShownCookies } from "./shown_call.ts";
+import type { ConsoleRole } from "./users.ts";
+
+/** By address, as people are listed. */
+export async function listConsoleInvitations(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { search, after, most }: PeopleFilter,
+): Promise<Shown<{ invitations: ListedInvitation[]; invited: number }>> {
+  return await readConsole(deps, cookies, {
+    name: "console_list_invitations",
+    values: [search, after, most],
+  });
+}
+
+/** A page names the person before its form is sent, so that a form that is sent twice makes one. */
+export type NewPerson = {
+  id: string;
+  email: string;
+  /** Empty: none. */
+  displayName: string;
+  consoleRole: ConsoleRole | undefined;
+  /** A role on an app, given at once; an app without a role, or a role without an app, is refused. */
+  grant: { slug: string; role: string } | undefined;
+};
+
+/**
+ * Invites somebody; a person who is there already gets the role alone.
+ *
+ * @throws {Problem} invalid_request — what is malformed, all at once; the address is taken and no role is to be given, or the
+ * form was sent before; forbidden — a Console role is for a super_admin to give; unknown_app
+ */
+export async function inviteByConsole(
+  deps: LinkMakeDeps,
+  cookies: ShownCookies,
+  options: NewPerson,
+): Promise<MadeInvitation> {
+  const { id, displayName, consoleRole, grant } = options;
+  await checkPerson(deps, cookies, options);
+  const email = readEmail(options.email);
+  const { text, values } = toLinkValues(deps);
+  const [row] = await runOnPerson<{ result: InvitationOutcome }>(deps, cookies, {
+    email,
+    slug: grant?.slug ?? "",
+    name: "console_invite",
+    passed: `$5, $6, decode($15, 'hex'), $7, $8, ${passLink(9)}, $13, $14`,
+    values: [
+      ...[id, email, displayName === "" ? null : displayName, consoleRole ?? null],
+      ...values,
+      ...[grant === undefined ? null : toAskedSlug(grant.slug), grant?.role ?? null],
+      makeAddressDigest(deps.identitySecrets, id, email),
+    ],
+  });
+  if (row === undefined) throw new Error("An invitation gave no row");
+  return { email, outcome: row.result, linkText: isNew(row.result) ? text : undefined };
+}
+
+/** @throws {Problem} invalid_request — with every fault; of an app that alone is unknown the invitation says so */
+async function checkPerson(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { email, displayName, grant }: NewPerson,
+): Promise<void> {
+  const faults = [
+    () => readEmail(email),
+    () => checkDisplayName(displayName),
+    () => checkWhole(grant),
+    () => grant !== undefined && grant.role !== "" && checkRole(grant.role),
+  ].flatMap((check) => findFaults(check, ""));
+  if (faults.length === 0) return;
+  throw refuseFor([...faults, ...(await findAppFaults(deps, cookies, grant?.slug ?? ""))]);
+}
+
+function checkWhole(grant: NewPerson["grant"]): void {
+  if (grant === undefined || (grant.slug !== "" && grant.role !== "")) return;
+  throw new Problem("invalid_request", {
+    message: "For a role on an app, name both the app and the role",
+  });
+}
+
+async function findAppFaults(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  slug: string,
+): Promise<readonly Detail[]> {
+  if (slug === "") return [];
+  try {
+    const asked = { slug: toAskedSlug(slug), search: "", after: "", most: 0 };
+    await listAppPeople(deps, cookies, asked);
+    return [];
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== "unknown_app") throw error;
+    return [{ path: "", message: unknownApp(slug).message }];
+  }
+}
+
+/** A new link; the one before ends. @throws {Problem} forbidden — it is for a super_admin; invalid_request — nobody waits for it */
+export async function resendInvitationByConsole(
+  deps: LinkMakeDeps,
+  cookies: ShownCookies,
+  { id, email }: PersonRef,
+): Promise<MadeLink> {
+  const { text, values } = toLinkValues(deps);
+  const [row] = await runOnPerson<{ result: "mailed" | "made" | null }>(deps, cookies, {
+    email,
+    name: "console_resend_invitation",
+    passed: `$5, ${passLink(6)}`,
+    values: [id, ...values],
+  });
+  if (row == null || row.result === null) throw noInvitation(email);
+  return { text, isMailed: row.result === "mailed" };
+}
+
+/** With the person and the roles. @throws {Problem} forbidden — it is for a super_admin; invalid_request — nobody waits for it */
+export async function withdrawInvitationByConsole(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { id, email }: PersonRef,
+): Promise<void> {
+  const [row] = await runOnPerson<{ result: boolean }>(deps, cookies, {
+    email,
+    name: "console_withdraw_invitation",
+    values: [id],
+  });
+  if (row?.result !== true) throw noInvitation(email);
+}

@@ -1,0 +1,72 @@
+/** What is done with an open invitation: sent again, or withdrawn. Nobody who can sign in is changed by either. @module */
+import {
+  LINK_LIFE_S,
+  resendInvitationByConsole,
+  type ShownPerson,
+  withdrawInvitationByConsole,
+} from "../accounts/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import { type Html, html } from "../pages/mod.ts";
+import { DAY_S } from "../std/duration.ts";
+import type { Visit } from "./enter.ts";
+import { renderText } from "./parts.ts";
+import { isLinkMailed, renderPasswordLink } from "./password_link.ts";
+import { INVITATIONS, toPersonPath } from "./paths.ts";
+import {
+  answerDone,
+  answerPersonPage,
+  findHindrance,
+  findLastHindrance,
+  makePersonAct,
+} from "./person_page.ts";
+
+export const resendInvitationAct = makePersonAct({
+  title: () => "Resend the invitation",
+  hindrance: (shown) => findAccepted(shown) ?? findDisabled(shown) ?? findHindrance(shown),
+  form: ({ person }, { deps }) => ({
+    fields: html`<p>${renderName(person.email)} ${deps.hasMail && person.isConfirmed ? "is mailed a new link" : "gets a new link from you"}, which works for ${LINK_LIFE_S / DAY_S} days. The one from before ends now. The roles stay as they are.</p>`,
+    button: deps.hasMail && person.isConfirmed ? "Resend" : "Make the link",
+  }),
+  run: async (visit, { me, person }) => {
+    const link = await resendInvitationByConsole(visit.deps, visit.cookies, person);
+    const body = renderPasswordLink(visit, { link, person });
+    const title = isLinkMailed({ link, person }) ? "Sent again" : "Copy this link now";
+    return answerPersonPage({ me, person, title, body });
+  },
+  cancel: toOrigin,
+});
+
+export const withdrawInvitationAct = makePersonAct({
+  title: () => "Withdraw the invitation",
+  hindrance: (shown) => findAccepted(shown) ?? findLastHindrance(shown),
+  form: ({ person }) => ({
+    fields: html`<p>The link of ${renderName(person.email)} stops working at once, and the account is deleted with its roles. Nobody has signed in with it. You can invite the address again.</p>`,
+    button: "Withdraw the invitation",
+    look: "danger",
+  }),
+  run: async ({ deps, cookies }, { person }) => {
+    await withdrawInvitationByConsole(deps, cookies, person);
+    return answerDone(INVITATIONS, "withdrawn");
+  },
+  cancel: toOrigin,
+});
+
+function findAccepted({ person }: ShownPerson): Html | undefined {
+  if (person.invitation !== null) return undefined;
+  return html`No invitation of ${renderText(person.email)} is open: it was accepted.`;
+}
+
+function findDisabled({ person }: ShownPerson): Html | undefined {
+  if (person.disabledAt === null) return undefined;
+  return html`The account of ${renderText(person.email)} is disabled: enable it first.`;
+}
+
+/** The list of invitations, or the person's page. */
+function toOrigin({ context }: Visit): string {
+  const from = new Map(readParameters(context.query)).get("from");
+  return from === "list" ? INVITATIONS : toPersonPath(context.params["person"] ?? "");
+}
+
+function renderName(email: string): Html {
+  return html`<b>${renderText(email)}</b>`;
+}

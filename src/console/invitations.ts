@@ -1,0 +1,89 @@
+/** Who was invited and has not accepted it: by whom, to what, until when, and whether the mail went out. @module */
+import { type Invitation, type ListedInvitation, listConsoleInvitations } from "../accounts/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Visit } from "./enter.ts";
+import { renderEmpty, renderPill, renderTable, renderText, renderTime } from "./parts.ts";
+import { INVITATIONS, toPersonPath } from "./paths.ts";
+import { toRoleWords } from "./people.ts";
+import { answerPeopleList, readPeopleQuery, renderPersonLink } from "./people_list.ts";
+import type { ListQuery } from "./search.ts";
+
+export async function answerInvitations(visit: Visit): Promise<Response> {
+  const query = readPeopleQuery(visit);
+  const { invitations, ...page } = await listConsoleInvitations(visit.deps, visit.cookies, query);
+  return answerPeopleList(visit, {
+    ...page,
+    path: INVITATIONS,
+    query,
+    rows: invitations,
+    isSearched: page.invited > 0,
+    none: renderNone(query),
+    render: renderInvitations,
+  });
+}
+
+function renderNone({ search, after }: ListQuery): Html {
+  if (search !== "") return renderEmpty("Nobody who is invited has such an address or name.");
+  if (after !== "") return renderEmpty("There is nobody else.");
+  return renderEmpty(
+    "No invitation is open: everybody who was invited can sign in. By command: rowhouse admin list-invitations",
+  );
+}
+
+function renderInvitations(invitations: readonly ListedInvitation[], now: number): Html {
+  return renderTable(
+    "Invitations",
+    [
+      { name: "Person" },
+      { name: "To" },
+      { name: "Invited" },
+      { name: "State" },
+      { name: "Acts", isNumber: true, isHidden: true },
+    ],
+    invitations.map((invitation): Part[] => [
+      renderPersonLink(invitation),
+      renderRoles(invitation),
+      html`<span class="person">${renderTime(invitation.invitedAt, now)}<span class="quiet person-address">${renderInviter(invitation)}</span></span>`,
+      html`<span class="person"><span>${renderListedState(invitation)}</span><span class="quiet person-address">${renderLinkEnd(invitation, now)}</span><span class="quiet person-address">${renderMail(invitation, now)}</span></span>`,
+      renderInvitationActs(invitation),
+    ]),
+  );
+}
+
+function renderRoles({ roles, roleCount, consoleRole }: ListedInvitation): Part {
+  if (roles.length === 0 && consoleRole === null)
+    return html`<span class="quiet">no app yet</span>`;
+  const more = roleCount - roles.length;
+  return html`<span class="invited-to">${consoleRole !== null && html`<span>Console: ${toRoleWords(consoleRole)}</span>`}${roles.map(({ app, role }) => html`<span>${app}: <code>${role}</code></span>`)}${more > 0 && html`<span class="quiet">and ${more} more</span>`}</span>`;
+}
+
+function renderListedState({ disabledAt, state }: ListedInvitation): Html {
+  if (disabledAt !== null) return renderPill("disabled", "warn");
+  return renderPill(state, state === "pending" ? "plain" : "warn");
+}
+
+/** Who invited: an id is all that is left of somebody who was deleted. */
+export function renderInviter({ invitedBy, invitedByEmail }: Invitation): Html {
+  if (invitedByEmail !== null) return html`by ${renderText(invitedByEmail)}`;
+  return invitedBy === "operator" ? html`by command` : html`by <code>${invitedBy}</code>, deleted`;
+}
+
+/** Until when the link works. */
+export function renderLinkEnd({ state, linkEndsAt }: Invitation, now: number): Html {
+  if (linkEndsAt === null) return html`its link was ended`;
+  return html`link ${state === "expired" ? "ended" : "ends"} ${renderTime(linkEndsAt, now)}`;
+}
+
+/** What became of the mail with the link. */
+export function renderMail({ mail, mailedAt }: Invitation, now: number): Html {
+  if (mail === "sent") return html`mailed ${renderTime(mailedAt, now)}`;
+  if (mail === "failed") return renderPill("mail failed", "bad");
+  return html`${mail === "waiting" ? "its mail waits" : "not mailed"}`;
+}
+
+function renderInvitationActs({ id, email, disabledAt }: ListedInvitation): Html {
+  const path = toPersonPath(id);
+  const heard = html`<span class="visually-hidden"> the invitation of ${renderText(email)}</span>`;
+  return html`<span class="row-acts">${disabledAt === null && html`<a class="button button-quiet button-small" href="${path}/resend-invitation?from=list">Resend${heard}</a>`}
+<a class="button button-danger button-small" href="${path}/withdraw-invitation?from=list">Withdraw${heard}</a></span>`;
+}

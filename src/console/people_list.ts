@@ -1,0 +1,84 @@
+/** Lists of people by address that can be searched and paged: all, those who are invited, and those of an app. @module */
+import type { ConsoleVisitor, ListedUser } from "../accounts/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Visit } from "./enter.ts";
+import { answerConsolePage } from "./frame.ts";
+import { renderLink, renderRemark, renderText } from "./parts.ts";
+import { INVITATIONS, NEW_PERSON, PEOPLE, toPersonPath } from "./paths.ts";
+import { readDone } from "./person_page.ts";
+import {
+  type ListQuery,
+  ROWS_READ,
+  readListQuery,
+  renderNext,
+  renderSearch,
+  SEARCHED_PEOPLE,
+  toPage,
+} from "./search.ts";
+
+type PeopleQuery = ListQuery & { most: number };
+
+/** The search and page that an address of these lists asks for. */
+export function readPeopleQuery({ context }: Visit): PeopleQuery {
+  return { ...readListQuery(context.query, SEARCHED_PEOPLE), most: ROWS_READ };
+}
+
+type PeopleList<Row> = {
+  path: string;
+  query: ListQuery;
+  /** What was read for the query. */
+  rows: readonly Row[];
+  /** Whether there is anything to search. */
+  isSearched: boolean;
+  /** In place of the rows where there are none. */
+  none: Html;
+  render: (shown: readonly Row[], now: number) => Html;
+};
+
+/** What was just done, the search, a page of the rows, and the way to the next. */
+export function renderPeopleList<Row extends { email: string }>(
+  { deps, context }: Visit,
+  { path, query, rows, isSearched, none, render }: PeopleList<Row>,
+): Part[] {
+  const { shown, last } = toPage(rows);
+  const done = readDone(context.query);
+  return [
+    done !== undefined && renderRemark(done),
+    isSearched && renderSearch(path, query, SEARCHED_PEOPLE),
+    shown.length === 0 ? none : render(shown, deps.now()),
+    last !== undefined && renderNext(path, { q: query.search, after: last.email }),
+  ];
+}
+
+/** One of the lists of the entry People, with how many invitations there are. */
+export function answerPeopleList<Row extends { email: string }>(
+  visit: Visit,
+  { me, invited, ...list }: PeopleList<Row> & { me: ConsoleVisitor; invited: number },
+): Response {
+  return answerConsolePage({
+    me,
+    entry: "People",
+    title: "People",
+    actions: renderLink("Invite a person", NEW_PERSON, "primary", { keys: "n" }),
+    tabs: renderTabs(list.path, invited),
+    body: renderPeopleList(visit, list),
+  });
+}
+
+/** All people, and those who have not accepted an invitation. */
+function renderTabs(shown: string, invited: number): Html {
+  const tabs = [
+    { path: PEOPLE, name: "Everybody" },
+    { path: INVITATIONS, name: html`Invitations <span class="tab-count">${invited}</span>` },
+  ];
+  return html`<nav class="tabs tabs-few" aria-label="People">${tabs.map(({ path, name }) => html`<a href="${path}"${path === shown && html` aria-current="page"`}>${name}</a>`)}</nav>`;
+}
+
+/** The name and under it the address; the address alone where there is no name. */
+export function renderPersonLink({
+  id,
+  displayName,
+  email,
+}: Pick<ListedUser, "id" | "displayName" | "email">): Html {
+  return html`<span class="person"><a class="row-name" href="${toPersonPath(id)}">${renderText(displayName ?? email)}</a>${displayName !== null && html`<span class="quiet person-address">${renderText(email)}</span>`}</span>`;
+}

@@ -1,0 +1,151 @@
+/** Invitations in the Console through its front door: how they are shown, and who sends them again and withdraws them. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { listAudit, showUser } from "../../src/accounts/mod.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  readHidden,
+  signInAs,
+  submitForm,
+  visit,
+} from "../support/people.ts";
+import { invite } from "../support/provider_people.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+
+let service: TestService;
+let app: TestApp;
+let admin: Person;
+let adminJar: Jar;
+let chiefJar: Jar;
+beforeAll(async () => {
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  app = await service.makeApp();
+  admin = await makePerson(service, { name: "Grace", consoleRole: "admin" });
+  const chief = await makePerson(service, { name: "Ada", consoleRole: "super_admin" });
+  [adminJar, chiefJar] = [await signInAs(service, admin), await signInAs(service, chief)];
+});
+afterAll(() => service.close());
+
+const LIST = "/console/invitations";
+const pathOf = ({ id }: Person, act: string) => `/console/people/${id}/${act}-invitation`;
+const write = (text: string) => service.service.admin.message(`${text}; select 1`);
+const submit = (jar: Jar, path: string, typed?: Record<string, string>) =>
+  submitForm(service, jar, { path, typed });
+
+/** The row of a list that names an address. */
+async function rowOf(email: string, path = LIST): Promise<string> {
+  const { text } = await visit(service, adminJar, `${path}?q=${email}`);
+  const row = text.split("<tr>").find((one) => one.includes(email) && one.includes("<td"));
+  return (row ?? "").replace(/<[^>]+>/g, " ").replace(/\s+/g, " ");
+}
+
+function readLink({ text }: Answer): string {
+  const link = /<code id="link"[^>]*>([^<]+)<\/code>/.exec(text)?.[1] ?? "";
+  service.secrets.add(link.split("token=")[1] ?? "none");
+  return link === "" ? "" : new URL(link).pathname + new URL(link).search;
+}
+
+const isOpen = async (link: string) => (await visit(service, new Map(), link)).status === 200;
+
+test("the list says to what, by whom, until when, and that nobody was mailed; another app is added", async () => {
+  const email = `invited-${crypto.randomUUID().slice(-12)}@example.org`;
+  const typed = { email, app: app.slug, role: "editor" };
+  const link = readLink(await submit(adminJar, "/console/new-person", typed));
+  expect(await rowOf(email)).toMatch(
+    new RegExp(`${app.slug}: editor.*by ${admin.email}.*pending .*link ends in 3 days.*not mailed`),
+  );
+  const other = await service.makeApp();
+  const again = await submit(adminJar, "/console/new-person", {
+    email,
+    app: other.slug,
+    role: "reader",
+  });
+  const added = `/console/apps/${other.slug}/people?done=added`;
+  expect([again.status, again.headers.get("location"), await isOpen(link)]).toEqual([
+    303,
+    added,
+    true,
+  ]);
+  expect((await visit(service, adminJar, added)).text).toContain("Added to the invitation");
+  expect(await rowOf(email)).toContain(`${other.slug}: reader`);
+  expect(await rowOf(email, `/console/apps/${other.slug}/people`)).toContain("invited");
+  await write(
+    `update rowhouse.password_links set expires_at = now() - interval '2 days' where user_id = (select id from rowhouse.users where email = '${email}')`,
+  );
+  expect(await rowOf(email)).toContain("expired link ended 2 days ago");
+  expect(await rowOf(email, "/console/people")).toContain("invitation expired");
+});
+
+test("who has an account gets the role from an invitation, and no link", async () => {
+  const person = await makePerson(service);
+  const typed = { email: person.email, app: app.slug, role: "editor" };
+  const sent = await submit(adminJar, "/console/new-person", typed);
+  const to = `/console/apps/${app.slug}/people?done=granted`;
+  expect([sent.status, sent.headers.get("location")]).toEqual([303, to]);
+  expect((await showUser(service.service, person.email)).grants).toMatchObject([
+    { role: "editor" },
+  ]);
+  expect(await rowOf(person.email)).toBe("");
+});
+
+test("sent again from the list the old link ends; withdrawn the new one does, and the person is gone", async () => {
+  const person = await invite(service, app.slug);
+  const old = `/set-password?token=${person.linkText}`;
+  const link = readLink(await submit(adminJar, `${pathOf(person, "resend")}?from=list`));
+  expect([await isOpen(old), await isOpen(link)]).toEqual([false, true]);
+  const gone = await submit(adminJar, `${pathOf(person, "withdraw")}?from=list`);
+  expect([gone.status, gone.headers.get("location")]).toEqual([303, `${LIST}?done=withdrawn`]);
+  expect([await isOpen(link), await rowOf(person.email)]).toEqual([false, ""]);
+  const mine = (await listAudit(service.service, 100)).filter(({ userId }) => userId === person.id);
+  expect(mine.filter(({ actor }) => actor === admin.id).map(({ action }) => action)).toEqual([
+    "withdraw_invitation",
+    "resend_invitation",
+  ]);
+});
+
+describe.each(["resend", "withdraw"])("%s", (act) => {
+  const send = async (jar: Jar, person: Person) => {
+    const { text } = await visit(service, jar, "/console/new-person");
+    return await visit(service, jar, pathOf(person, act), { fields: readHidden(text) });
+  };
+
+  test("is not for an admin where a Console role is promised, but for a super_admin", async () => {
+    const person = await invite(service, undefined, "admin");
+    const page = await visit(service, adminJar, pathOf(person, act));
+    expect(page.text).toContain("only a super_admin changes the account");
+    const sent = await send(adminJar, person);
+    const isThere = await isOpen(`/set-password?token=${person.linkText}`);
+    expect([sent.status, readLink(sent), isThere]).toEqual([403, "", true]);
+    readLink(await submit(chiefJar, pathOf(person, act)));
+    expect(await isOpen(`/set-password?token=${person.linkText}`)).toBe(false);
+  });
+
+  test("does nothing to somebody who has accepted it meanwhile", async () => {
+    const person = await makePerson(service, { app });
+    const before = await showUser(service.service, person.email);
+    expect((await visit(service, adminJar, pathOf(person, act))).text).toContain("it was accepted");
+    const sent = await send(adminJar, person);
+    expect([sent.status, readLink(sent)]).toEqual([422, ""]);
+    expect(await showUser(service.service, person.email)).toEqual(before);
+  });
+});
+
+test("a role for an unknown address that is none is refused for both", async () => {
+  const typed = { email: "nobody@example.org", role: "No role" };
+  const refused = await submit(adminJar, `/console/apps/${app.slug}/add-person`, typed);
+  expect(refused.status).toBe(422);
+  for (const fault of ["Nobody has the address", "Cannot grant the role"])
+    expect(refused.text).toContain(fault);
+});
+
+test("the page of an invitation names the apps", async () => {
+  const person = await invite(service, app.slug);
+  const page = await visit(service, new Map(), `/set-password?token=${person.linkText}`);
+  expect(page.text).toContain(`You are invited to <b>${app.slug}</b>`);
+});
