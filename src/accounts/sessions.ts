@@ -47,7 +47,7 @@ export type PageSession = Presence & {
 };
 
 /** The `id` and `proof` of each presented session, from the text that `toPresented` made of them. */
-function presentedIn(parameter: "$1" | "$2" | "$3"): string {
+function presentedIn(parameter: "$1" | "$3"): string {
   return `(select distinct split_part(text, '.', 1) as id, decode(split_part(text, '.', 2), 'hex') as proof
     from unnest(string_to_array(${parameter}, ',')) as text)`;
 }
@@ -56,46 +56,6 @@ function presentedIn(parameter: "$1" | "$2" | "$3"): string {
 function digestOf(presented: string, session = "sessions"): string {
   return `sha256(${presented}.proof || uuid_send(${session}.user_id))`;
 }
-
-/**
- * `$1` the presented `<id>.<proof>` list, `$2` the idle limit in seconds. `live` are those that are proven, so that a row that
- * proves nothing does not count. `one` is the session that counts: the only live one. Its use is noted at most once a
- * minute; that two are live is noted in the audit log, once an hour for each pair.
- */
-const LIVE = `live as materialized (
-    select sessions.id, sessions.user_id, sessions.identity_digest
-    from ${presentedIn("$1")} as presented
-    join rowhouse.sessions on sessions.id = presented.id and sessions.session_digest = ${digestOf("presented")}
-    join rowhouse.users on users.id = sessions.user_id
-    where users.disabled_at is null and sessions.expires_at > now()
-      and sessions.last_seen_at > now() - make_interval(secs => $2::int4)
-  ), one as materialized (
-    select * from live where (select count(*) from live) = 1
-  ), touched as (
-    update rowhouse.sessions set last_seen_at = now() from one
-    where sessions.id = one.id and sessions.last_seen_at < now() - interval '1 minute'
-  ), pairs as (
-    select low.id as first_id, high.id as second_id from live as low join live as high on low.id < high.id
-  ), conflicts as (
-    insert into rowhouse.session_conflicts as seen (first_id, second_id)
-    select first_id, second_id from pairs where not exists (
-      select from rowhouse.session_conflicts as recent where recent.noted_at > now() - interval '1 hour'
-        and recent.first_id = pairs.first_id and recent.second_id = pairs.second_id)
-    order by first_id, second_id
-    on conflict (first_id, second_id) do update set noted_at = now() where seen.noted_at <= now() - interval '1 hour'
-    returning first_id
-  ), noted as (
-    insert into rowhouse.audit (actor, action, user_id, details)
-    select 'browser', 'session_conflict', case when count(distinct user_id) = 1 then min(user_id::text)::uuid end,
-      jsonb_build_object('sessions', count(*))
-    from live where exists (select from conflicts) having count(*) > 1
-  ), swept as (
-    delete from rowhouse.session_conflicts where (first_id, second_id) in (
-      select first_id, second_id from rowhouse.session_conflicts as old
-      where exists (select from conflicts) and noted_at <= now() - interval '1 hour'
-        and not exists (select from pairs where pairs.first_id = old.first_id and pairs.second_id = old.second_id)
-      order by noted_at limit 200 for update skip locked)
-  )`;
 
 /** A Console role makes a person admin on every app. */
 const ROLE_ON_APP =
@@ -123,13 +83,12 @@ export async function readMe(
   slug: string | undefined,
 ): Promise<Me> {
   const [row] = await deps.db.query<MeRow>(
-    `with ${LIVE}
-    select (select count(*)::int4 from live) as live, apps.id is not null as is_app_known,
-      (select id from one) as session, asked.slug as asked, (select json_build_object('id', users.id, 'email', users.email, 'displayName', users.display_name,
+    `select one.live, apps.id is not null as is_app_known, one.session_id as session, $3::text as asked,
+      (select json_build_object('id', users.id, 'email', users.email, 'displayName', users.display_name,
         'avatarUrl', users.avatar_url, 'role', case when apps.id is not null then ${ROLE_ON_APP} end)::text
-      from one join rowhouse.users on users.id = one.user_id) as person,
+      from rowhouse.users where users.id = one.person_id) as person,
       ${echoColumn(4)}
-    from (values ($3::text)) as asked (slug) left join rowhouse.apps on apps.slug = asked.slug and apps.disabled_at is null`,
+    from rowhouse.find_session($1, $2) as one left join rowhouse.apps on apps.slug = $3::text and apps.disabled_at is null`,
     [presented, deps.sessionIdleS, slug ?? null],
     {
       retry: "safe",
@@ -158,12 +117,14 @@ export async function readPageSession(
     app: string | null;
     apps: string;
   }>(
-    `with ${LIVE}, visitor as (
+    `with one as materialized (
+      select live, session_id, person_id as user_id, identity_digest from rowhouse.find_session($1, $2)
+    ), visitor as (
       select users.* from one
-      join ${presentedIn("$3")} as pair on pair.id = one.id and one.identity_digest = ${digestOf("pair", "one")}
+      join ${presentedIn("$3")} as pair on pair.id = one.session_id and one.identity_digest = ${digestOf("pair", "one")}
       join (select id, email, display_name, console_role from rowhouse.users) as users on users.id = one.user_id
     )
-    select (select count(*)::int4 from live) as live,
+    select (select live from one) as live,
       (select json_build_object('id', id, 'email', email, 'displayName', display_name,
         'isAdministrator', console_role is not null)::text from visitor) as visitor,
       (select json_build_object('id', apps.id, 'slug', apps.slug, 'targets', coalesce(
@@ -212,16 +173,7 @@ export async function endSessionsEverywhere(
   { session, identity, from }: PageCookies & { from: string },
 ): Promise<void> {
   await deps.db.query(
-    `with visitor as (
-      select sessions.user_id from rowhouse.sessions
-      join ${presentedIn("$1")} as shared on shared.id = sessions.id and sessions.session_digest = ${digestOf("shared")}
-      join ${presentedIn("$2")} as pair on pair.id = sessions.id and sessions.identity_digest = ${digestOf("pair")}
-    ), ended as (
-      delete from rowhouse.sessions where user_id in (select user_id from visitor) returning user_id
-    )
-    insert into rowhouse.audit (actor, action, user_id, details, client)
-    select user_id::text, 'sign_out_everywhere', user_id, jsonb_build_object('sessions', count(*)), nullif($3, '')
-    from ended group by user_id`,
+    "select from rowhouse.sign_out_everywhere($1, $2, $3)",
     [session, identity, from],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );

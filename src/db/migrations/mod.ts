@@ -31,6 +31,7 @@ import { PROVIDERS } from "./providers.ts";
 import { PUSH } from "./push.ts";
 import { ROLES } from "./roles.ts";
 import { ROWS } from "./rows.ts";
+import { SESSIONS } from "./sessions.ts";
 import { STATISTICS } from "./statistics.ts";
 import { TABLES } from "./tables.ts";
 import { THROTTLE } from "./throttle.ts";
@@ -51,6 +52,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       KEYS,
       IDEMPOTENCY,
       PEOPLE,
+      SESSIONS,
       ADDRESSES,
       MAILS,
       PEOPLE_ACTS,

@@ -10,7 +10,7 @@ import { defineShownFunction, SHOWN, SHOWN_SESSION, type ShownFunction } from ".
 /** `own` is the session, `who` its owner, whose row an act holds. */
 export function defineOwnFunction(definition: ShownFunction): string {
   const proves = `own text := ${SHOWN_SESSION};
-  who uuid := rowhouse.hold_visitor(own, shown_from);`;
+  who uuid := rowhouse.hold_visitor(own);`;
   return defineShownFunction(definition, { proves, logins: "rowhouse_service, rowhouse_identity" });
 }
 
@@ -20,31 +20,24 @@ export const OWN_ACCOUNT = `
 create function rowhouse.find_visitor_session(${SHOWN}) returns text
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-  live text[];
+  one record;
   own text;
 begin
-  select array_agg(sessions.id) into live
-  from (select distinct split_part(text, '.', 1) as id, decode(split_part(text, '.', 2), 'hex') as proof
-    from unnest(string_to_array(session_shown, ',')) as text) as shown
-  join rowhouse.sessions on sessions.id = shown.id
-    and sessions.session_digest = sha256(shown.proof || uuid_send(sessions.user_id))
-  where sessions.expires_at > clock_timestamp() and sessions.last_seen_at > clock_timestamp() - make_interval(secs => idle_s);
-  if cardinality(live) is distinct from 1 then
+  select * into one from rowhouse.find_session(session_shown, idle_s);
+  if one.session_id is null then
     return null;
   end if;
-  -- Its use is noted at most once a minute, before the row is shared: two that share it could not both change it.
-  update rowhouse.sessions set last_seen_at = now() where id in (
-    select id from rowhouse.sessions where id = live[1] and last_seen_at < now() - interval '1 minute' for update skip locked);
-  select sessions.id into own from rowhouse.sessions
-  where sessions.id = live[1] and exists (select from unnest(string_to_array(identity_shown, ',')) as text
-    where split_part(text, '.', 1) = sessions.id and sessions.identity_digest
-      = sha256(decode(split_part(text, '.', 2), 'hex') || uuid_send(sessions.user_id)));
+  select one.session_id into own where exists (select from unnest(string_to_array(identity_shown, ',')) as text
+    where split_part(text, '.', 1) = one.session_id
+      and one.identity_digest = sha256(decode(split_part(text, '.', 2), 'hex') || uuid_send(one.person_id)));
+  -- For the audit log, until this statement ends.
+  perform set_config('rowhouse.client', shown_from, true);
   return own;
 end
 $$;
 
 -- Whose session it is; raises where it is nobody's. Acts of one person on their account wait for each other here.
-create function rowhouse.hold_visitor(own text, shown_from text) returns uuid
+create function rowhouse.hold_visitor(own text) returns uuid
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   who uuid;
@@ -55,8 +48,6 @@ begin
   if who is null then
     raise exception 'nobody is signed in' using errcode = '${SIGNALS.notSignedIn}';
   end if;
-  -- For the audit log, until this statement ends.
-  perform set_config('rowhouse.client', shown_from, true);
   return who;
 end
 $$;
@@ -104,6 +95,32 @@ ${defineOwnFunction({
   end if;
   return ended;`,
 })}
+-- Ends all sessions of whoever proves one by both cookies. Other than the acts here it asks for no more: what another host has
+-- planted beside them keeps nobody signed in.
+create function rowhouse.sign_out_everywhere(session_shown text, identity_shown text, shown_from text) returns void
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  who uuid;
+  ended integer;
+begin
+  -- The person before the sessions, as do sign-ins: one at the same time is over, or waits.
+  select id into who from rowhouse.users where id = (
+    select sessions.user_id from rowhouse.sessions
+    join unnest(string_to_array(session_shown, ',')) as shared on split_part(shared, '.', 1) = sessions.id
+      and sessions.session_digest = sha256(decode(split_part(shared, '.', 2), 'hex') || uuid_send(sessions.user_id))
+    join unnest(string_to_array(identity_shown, ',')) as own on split_part(own, '.', 1) = sessions.id
+      and sessions.identity_digest = sha256(decode(split_part(own, '.', 2), 'hex') || uuid_send(sessions.user_id))
+    limit 1)
+  for no key update;
+  delete from rowhouse.sessions where user_id = who;
+  get diagnostics ended = row_count;
+  if ended > 0 then
+    insert into rowhouse.audit (actor, action, user_id, details, client)
+    values (who::text, 'sign_out_everywhere', who, jsonb_build_object('sessions', ended), nullif(shown_from, ''));
+  end if;
+end
+$$;
+grant execute on function rowhouse.sign_out_everywhere(text, text, text) to rowhouse_service, rowhouse_identity;
 -- After the current password was right: a new one, and a new session in place of all there are. Links that set a password
 -- end too. What is shown of the current password, and how a session is made, is that of a sign-in.
 ${defineOwnFunction({

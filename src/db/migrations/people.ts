@@ -64,7 +64,7 @@ create table rowhouse.sessions (
 );
 create index sessions__user_id__idx on rowhouse.sessions (user_id);
 create index sessions__expires_at__idx on rowhouse.sessions (expires_at);
-grant select, delete, update (last_seen_at) on rowhouse.sessions to rowhouse_service, rowhouse_identity;
+grant select, delete on rowhouse.sessions to rowhouse_service, rowhouse_identity;
 
 -- When two live sessions were last presented together: it is in the audit log once an hour. No references, which a
 -- sign-out at the same time would break.
@@ -75,7 +75,6 @@ create table rowhouse.session_conflicts (
   primary key (first_id, second_id)
 );
 create index session_conflicts__noted_at__idx on rowhouse.session_conflicts (noted_at);
-grant select, insert, update, delete on rowhouse.session_conflicts to rowhouse_service, rowhouse_identity;
 
 -- One link per person: a new one ends the one before.
 create table rowhouse.password_links (
