@@ -23,7 +23,14 @@ export class ConsoleRefused extends Problem {
   }
 }
 
-/** @throws {ConsoleRefused} @throws {SignInTooOld} */
+/** Somebody may, but has to add a second factor first. */
+export class SecondFactorNeeded extends Problem {
+  constructor() {
+    super("forbidden", { message: "Add a second factor first" });
+  }
+}
+
+/** @throws {ConsoleRefused} @throws {SecondFactorNeeded} @throws {SignInTooOld} */
 export async function callConsole<Row>(
   deps: ConsoleDeps,
   cookies: ShownCookies,
@@ -32,7 +39,7 @@ export async function callConsole<Row>(
   return await callShown<Row>(toShown(deps), cookies, call);
 }
 
-/** What a function of the Console shows as JSON. @throws {ConsoleRefused} @throws {SignInTooOld} */
+/** What a function of the Console shows as JSON. @throws {ConsoleRefused} @throws {SecondFactorNeeded} @throws {SignInTooOld} */
 export async function readConsole<Content>(
   deps: ConsoleDeps,
   cookies: ShownCookies,
@@ -44,6 +51,7 @@ export async function readConsole<Content>(
 const REFUSALS = {
   [SIGNALS.consoleRefused]: () => new ConsoleRefused(),
   [SIGNALS.signInTooOld]: () => new SignInTooOld(),
+  [SIGNALS.secondFactorNeeded]: () => new SecondFactorNeeded(),
 };
 
 function toShown({ consoleDb, sessionIdleS }: ConsoleDeps) {

@@ -137,6 +137,15 @@ export async function endSessionsByConsole(
   return row?.result ?? 0;
 }
 
+/** Takes away every second factor, and ends all sessions. @throws {Problem} forbidden — it is for a super_admin */
+export async function resetSecondFactorByConsole(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  { id, email }: PersonRef,
+): Promise<void> {
+  await runOnPerson(deps, cookies, { email, name: "console_reset_second_factor", values: [id] });
+}
+
 /** With roles, sessions and password. @throws {Problem} forbidden — it is for a super_admin; invalid_request — it is the last one */
 export async function deletePersonByConsole(
   deps: ConsoleDeps,

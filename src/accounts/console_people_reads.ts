@@ -48,6 +48,11 @@ export type ShownPerson = Shown<{
     linkEndsAt: string | null;
     /** Which has not been accepted. */
     invitation: Invitation | null;
+    /** Whether there is an authenticator app. */
+    hasTotp: boolean;
+    passkeys: number;
+    /** How many are left. */
+    recoveryCodes: number;
     /** Whether nobody else is a super_admin who can sign in. */
     isLast: boolean;
     /** Whether links are mailed to the address: this service set it. */

@@ -16,6 +16,8 @@ export type ConsoleVisitor = {
   role: ConsoleRole;
   /** Whether the sign-in is young enough for a sensitive act. */
   isFresh: boolean;
+  /** By when a second factor must be there; null: none is asked for, or there is one. */
+  factorDueAt: string | null;
 };
 /** What a page shows, and to whom. */
 export type Shown<Content> = Content & { me: ConsoleVisitor };

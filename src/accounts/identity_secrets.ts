@@ -13,7 +13,7 @@ import { isEqualText } from "../std/is_equal_text.ts";
 export const MIN_IDENTITY_SECRET_BYTES = 32;
 
 /** What a proof is for: the same text proves nothing for any other purpose. */
-type Purpose =
+export type Purpose =
   | "session cookie"
   | "identity cookie"
   | "set-password link"
@@ -23,7 +23,12 @@ type Purpose =
   | "device"
   | "provider link"
   | "provider state"
-  | "address";
+  | "address"
+  | "pending sign-in"
+  | "totp secret"
+  | "new totp secret"
+  | "totp factor"
+  | "recovery code";
 
 export type IdentitySecret = {
   /** Stored with each value that was made with the secret; reveals nothing about it. */

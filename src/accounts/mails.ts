@@ -19,7 +19,13 @@ export type MailTemplate =
   | "new_device"
   | "provider_linked"
   | "console_role"
-  | "address_changed";
+  | "address_changed"
+  | "second_factor_added"
+  | "second_factor_removed"
+  | "second_factor_reset"
+  | "second_factor_refused"
+  | "recovery_codes_made"
+  | "recovery_code_used";
 
 /** A mail whose turn it is. */
 export type ClaimedMail = {

@@ -37,6 +37,7 @@ export {
 export {
   type ConsoleDeps,
   ConsoleRefused,
+  SecondFactorNeeded,
 } from "./console_call.ts";
 export {
   type ConsoleHome,
@@ -65,6 +66,7 @@ export {
   type MadeLink,
   makePasswordLinkByConsole,
   type PersonRef,
+  resetSecondFactorByConsole,
   revokeRoleByConsole,
   SuperAdminNeeded,
   setConsoleRoleByConsole,
@@ -120,7 +122,6 @@ export { exportUser, type UserExport } from "./export_user.ts";
 export { type GrantOptions, grantRole, ROLE, revokeRole } from "./grants.ts";
 export {
   findIdentitySecret,
-  type IdentitySecret,
   type IdentitySecrets,
   MIN_IDENTITY_SECRET_BYTES,
   makeIdentitySecrets,
@@ -186,6 +187,13 @@ export {
   readOwnAccount,
 } from "./own_account.ts";
 export {
+  type OwnSecondFactor,
+  putOwnRecoveryCodes,
+  putOwnTotp,
+  readOwnSecondFactor,
+  removeOwnTotp,
+} from "./own_second_factor.ts";
+export {
   deriveLinkText,
   findPasswordLink,
   LINK_LIFE_S,
@@ -200,7 +208,14 @@ export {
   toPasswordRecord,
 } from "./passwords.ts";
 export {
-  type AppPeople,
+  findPendingSignIn,
+  makePending,
+  type NewPending,
+  PENDING_LIFE_S,
+  type PendingSignIn,
+  toPendingShown,
+} from "./pending_sign_ins.ts";
+export {
   type ListedUser,
   listGrants,
   listSessions,
@@ -223,9 +238,24 @@ export {
   finishProviderSignIn,
   noteRefusedSignIn,
 } from "./provider_sign_ins.ts";
-export { isIdText, isSecretText, makeSecret, toDigest } from "./secret_text.ts";
 export {
-  type CookieKind,
+  makeRecoveryCodes,
+  proveRecoveryCode,
+  type RecoveryCodes,
+  readRecoveryCode,
+} from "./recovery_codes.ts";
+export { seal, unseal } from "./sealed_text.ts";
+export {
+  beginSecondFactor,
+  type FactorAttempt,
+  type FactorFrom,
+  type FactorKind,
+  finishSecondFactor,
+  noteWrongFactor,
+  type RightFactor,
+} from "./second_factors.ts";
+export { isIdText, isSecretText, makeSecret } from "./secret_text.ts";
+export {
   makeSession,
   type NewSession,
   toPresented,
@@ -244,6 +274,7 @@ export { hasAdministrator, readSetup } from "./setup.ts";
 export { type ShownCookies, SignInTooOld } from "./shown_call.ts";
 export {
   beginSignIn,
+  type FactorRule,
   finishSignIn,
   type KnownUser,
   SIGN_IN_LIMITS,
@@ -258,12 +289,24 @@ export {
 } from "./tables.ts";
 export { readTarget, type Target } from "./target.ts";
 export {
+  findStep,
+  makeTotpKey,
+  makeTotpRecord,
+  type NewTotp,
+  openNewTotp,
+  openTotp,
+  sealNewTotp,
+  TOTP_CODE,
+  toTotpUri,
+} from "./totp.ts";
+export {
   CONSOLE_ROLES,
   type ConsoleRole,
   createUser,
   deleteUser,
   endSessionsOf,
   makePasswordLink,
+  resetSecondFactor,
   setConsoleRole,
   setDisabled,
 } from "./users.ts";

@@ -46,6 +46,8 @@ export type OwnAccount = {
   avatarUrl: string | null;
   isAdministrator: boolean;
   hasPassword: boolean;
+  /** Whether a second factor was put off for as long as is allowed. */
+  isFactorOverdue: boolean;
   /** Of the apps on which there is a role. */
   appSlugs: string[];
   /** The one that asks first, then the latest seen; at most 100. */

@@ -201,8 +201,7 @@ export async function readOwnLinks(
   const [row] = await db.query<{ links: string; is_fresh: boolean }>(
     `select (select coalesce(json_agg(json_build_array(issuer, linked_at) order by issuer), '[]')::text
         from rowhouse.provider_links where user_id = $1) as links,
-      exists (select from rowhouse.sessions where id = $2 and user_id = $1
-        and proven_at > clock_timestamp() - interval '10 minutes') as is_fresh`,
+      rowhouse.is_fresh($2) as is_fresh`,
     [id, own?.id ?? ""],
     { retry: "safe", queue: SERVICE_QUEUE },
   );

@@ -1,10 +1,16 @@
 /** The database's part of a sign-in by a provider: begun once for each answer of the provider, finished with a session. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import type { IdentitySecrets } from "./identity_secrets.ts";
+import type { NewPending } from "./pending_sign_ins.ts";
 import { type Linked, makeLinkRecord, type Subject } from "./provider_links.ts";
 import { toDigest } from "./secret_text.ts";
-import type { NewSession } from "./session_text.ts";
-import { SIGN_IN_LIMITS, toClientKeys } from "./sign_in_attempts.ts";
+import { type SessionStart, toSessionValues } from "./session_start.ts";
+import {
+  type Admission,
+  type FactorRule,
+  SIGN_IN_LIMITS,
+  toClientKeys,
+} from "./sign_in_attempts.ts";
 
 /** Counts an attempt; `isFirst` is false where this answer of a provider was tried before. */
 export async function beginProviderSignIn(
@@ -22,34 +28,30 @@ export async function beginProviderSignIn(
   return { waitS: row.wait_s, isFirst: row.is_first };
 }
 
-export type ProviderFinish = Subject & {
-  linked: Linked;
-  /** The provider's name. */
-  provider: string;
-  /** Sessions that the browser presented: they end. */
-  presented: string;
-  session: NewSession;
-  sessionMaxS: number;
-  /** When the person proved it to the provider, in seconds; unknown is long ago. */
-  provenAtS: number | undefined;
-  address: string;
-  /** What kind of browser it is, such as `Firefox on Linux`. */
-  deviceName: string;
-  /** Whether this very person has signed in on this device before. */
-  isKnownDevice: boolean;
-};
+export type ProviderFinish = SessionStart &
+  Subject & {
+    linked: Linked;
+    /** The provider's name. */
+    provider: string;
+    /** In place of the session, for whoever has a second factor. */
+    pending: NewPending;
+    factorRule: FactorRule;
+    /** When the person proved it to the provider, in seconds; unknown is long ago. */
+    provenAtS: number | undefined;
+    address: string;
+  };
 
-/** Makes the session, and the link's digest anew; false if the person was disabled or unlinked meanwhile. */
+/** Makes the session, or what waits, and the link's digest anew; `wrong` if the person was disabled or unlinked meanwhile. */
 export async function finishProviderSignIn(
   deps: { db: Database; identitySecrets: IdentitySecrets },
   finish: ProviderFinish,
-): Promise<boolean> {
-  const { linked, session, issuer, subject } = finish;
+): Promise<Admission> {
+  const { linked, pending, issuer, subject } = finish;
   const fresh = makeLinkRecord(deps, { issuer, subject }, linked.userId);
-  const [row] = await deps.db.query<{ is_done: boolean }>(
+  const [row] = await deps.db.query<{ outcome: Admission }>(
     `select rowhouse.finish_provider_sign_in($1, $2, $3, decode($4, 'hex'), decode($5, 'hex'), $6, $7,
       $8, decode($9, 'hex'), decode($10, 'hex'), $11, $12, coalesce(to_timestamp($13), '-infinity'),
-      string_to_array($14, ','), $15, $16, $17, $18) as is_done`,
+      string_to_array($14, ','), $15, $16, $17, $18, $19, decode($20, 'hex'), $21) as outcome`,
     [
       linked.userId,
       issuer,
@@ -58,21 +60,20 @@ export async function finishProviderSignIn(
       fresh.digest,
       fresh.secretId,
       finish.presented,
-      session.id,
-      session.sessionDigest,
-      session.identityDigest,
-      session.secretId,
-      finish.sessionMaxS,
+      ...toSessionValues(finish),
       finish.provenAtS ?? null,
       toClientKeys("provider client", finish.address).keys.join(","),
       finish.provider,
       finish.address,
       finish.deviceName,
       finish.isKnownDevice,
+      pending.id,
+      pending.digest,
+      finish.factorRule,
     ],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  return row?.is_done === true;
+  return row?.outcome ?? "wrong";
 }
 
 /** Notes that a provider's answer let nobody in, and why: a word for operators, never what was sent. */

@@ -32,6 +32,9 @@ export type Visitor = {
   email: string;
   displayName: string | null;
   isAdministrator: boolean;
+  /** By when a second factor must be there; null: none is asked for, or there is one. */
+  factorDueAt: string | null;
+  isFactorOverdue: boolean;
 };
 export type AppTargets = {
   id: string;
@@ -76,20 +79,24 @@ function isPresented(presented: string, session: string | null): boolean | undef
   return presented.split(",").some((text) => text.split(".")[0] === session);
 }
 
-/** Who presents these sessions, and the role on the app with this slug, if one is asked about. */
+/**
+ * Who presents these sessions, and the role on the app with this slug, if one is asked about. Where a second factor is
+ * demanded of everybody, whoever has put it off for too long is nobody.
+ */
 export async function readMe(
   deps: SessionDeps,
   presented: string,
-  slug: string | undefined,
+  { slug, demandsFactor }: { slug: string | undefined; demandsFactor: boolean },
 ): Promise<Me> {
   const [row] = await deps.db.query<MeRow>(
     `select one.live, apps.id is not null as is_app_known, one.session_id as session, $3::text as asked,
       (select json_build_object('id', users.id, 'email', users.email, 'displayName', users.display_name,
         'avatarUrl', users.avatar_url, 'role', case when apps.id is not null then ${ROLE_ON_APP} end)::text
-      from rowhouse.users where users.id = one.person_id) as person,
-      ${echoColumn(4)}
+      from rowhouse.users where users.id = one.person_id
+        and case when $4::bool then not rowhouse.is_factor_overdue(users.id) else true end) as person,
+      ${echoColumn(5)}
     from rowhouse.find_session($1, $2) as one left join rowhouse.apps on apps.slug = $3::text and apps.disabled_at is null`,
-    [presented, deps.sessionIdleS, slug ?? null],
+    [presented, deps.sessionIdleS, slug ?? null, demandsFactor],
     {
       retry: "safe",
       queue: SERVICE_QUEUE,
@@ -126,7 +133,9 @@ export async function readPageSession(
     )
     select (select live from one) as live,
       (select json_build_object('id', id, 'email', email, 'displayName', display_name,
-        'isAdministrator', console_role is not null)::text from visitor) as visitor,
+        'isAdministrator', console_role is not null,
+        'factorDueAt', rowhouse.factor_due_at(id),
+        'isFactorOverdue', rowhouse.is_factor_overdue(id))::text from visitor) as visitor,
       (select json_build_object('id', apps.id, 'slug', apps.slug, 'targets', coalesce(
           (select json_agg(json_build_object('kind', kind, 'url', url, 'origin', origin) order by kind, url)
           from rowhouse.targets where app_id = apps.id), '[]'))::text
@@ -167,7 +176,10 @@ export async function endSessions(
   );
 }
 
-/** Ends all sessions of the person whose session is presented with both its cookies. */
+/**
+ * Ends all sessions of the person whose session is presented with both its cookies, and the sign-ins that wait for a second
+ * factor.
+ */
 export async function endSessionsEverywhere(
   deps: { db: Database },
   { session, identity, from }: PageCookies & { from: string },

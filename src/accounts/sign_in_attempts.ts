@@ -3,8 +3,9 @@ import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { type PrefixLength, toClientNetwork } from "../std/client_network.ts";
 import type { Device } from "./device_text.ts";
 import type { PasswordRecord } from "./passwords.ts";
+import type { NewPending } from "./pending_sign_ins.ts";
 import { toDigest } from "./secret_text.ts";
-import type { NewSession } from "./session_text.ts";
+import { type SessionStart, toSessionValues } from "./session_start.ts";
 
 /**
  * How many attempts are allowed in a window, and how long it is: for a typed address by one client, for any address by one
@@ -88,29 +89,35 @@ export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Pr
   return { waitS: 0, known, isDisabled, isKnownDevice };
 }
 
-export type Finish = {
+/** Of whom a second factor is asked who has none; `default`: of whoever has a Console role, once anybody has one. */
+export type FactorRule = "none" | "console" | "all" | "default";
+
+/** What a sign-in has come to: a session; a session of somebody who should add a second factor; or it waits for that factor. */
+export type Admission = "done" | "asked" | "pending" | "wrong";
+
+export type SignInFinish = SessionStart & {
   userId: string;
   /** Shows that the service itself found the password right, by the stored hash. */
   proof: string;
   /** A newer hash of the same password, if the parameters or the secret have changed. */
   fresh: PasswordRecord | undefined;
-  /** Sessions that the browser presented: they end. */
-  presented: string;
-  session: NewSession;
-  sessionMaxS: number;
+  /** In place of the session, for whoever has a second factor. */
+  pending: NewPending;
+  factorRule: FactorRule;
   from: AttemptFrom;
-  isKnownDevice: boolean;
-  /** What kind of browser it is, such as `Firefox on Linux`. */
-  deviceName: string;
 };
 
-/** Makes the session; false if the person was disabled, or got another password, meanwhile. */
-export async function finishSignIn(deps: { db: Database }, finish: Finish): Promise<boolean> {
-  const { session, fresh } = finish;
+/** Makes the session, or what waits; `wrong` if the person was disabled, or got another password, meanwhile. */
+export async function finishSignIn(
+  deps: { db: Database },
+  finish: SignInFinish,
+): Promise<Admission> {
+  const { pending, fresh } = finish;
   const keys = toAttemptKeys(finish.from);
-  const [row] = await deps.db.query<{ is_done: boolean }>(
+  const [row] = await deps.db.query<{ outcome: Admission }>(
     `select rowhouse.finish_sign_in($1, decode($2, 'hex'), $3, decode($4, 'hex'), $5, $6,
-      $7, decode($8, 'hex'), decode($9, 'hex'), $10, $11, $12, string_to_array($13, ','), $14, $15, $16) as is_done`,
+      $7, decode($8, 'hex'), decode($9, 'hex'), $10, $11, $12, string_to_array($13, ','), $14, $15, $16,
+      $17, decode($18, 'hex'), $19) as outcome`,
     [
       finish.userId,
       finish.proof,
@@ -118,20 +125,19 @@ export async function finishSignIn(deps: { db: Database }, finish: Finish): Prom
       fresh?.digest ?? null,
       fresh?.secretId ?? null,
       finish.presented,
-      session.id,
-      session.sessionDigest,
-      session.identityDigest,
-      session.secretId,
-      finish.sessionMaxS,
+      ...toSessionValues(finish),
       keys.address,
       keys.clients.join(","),
       finish.isKnownDevice ? keys.device : null,
       finish.from.address,
       finish.deviceName,
+      pending.id,
+      pending.digest,
+      finish.factorRule,
     ],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  return row?.is_done === true;
+  return row?.outcome ?? "wrong";
 }
 
 export type AttemptKeys = {

@@ -154,6 +154,19 @@ export async function endSessionsOf(deps: { admin: Database }, text: string): Pr
   return row?.ended ?? 0;
 }
 
+/**
+ * Takes away every second factor of a person who has lost it, which ends all their sessions.
+ *
+ * @throws {Problem} invalid_request — nobody has this address
+ */
+export async function resetSecondFactor(deps: { admin: Database }, text: string): Promise<void> {
+  const email = readEmail(text);
+  await run(deps.admin, email, {
+    text: "select rowhouse.reset_second_factor($1, $2)",
+    values: [email, OPERATOR],
+  });
+}
+
 function run<Row>(admin: Database, email: string, act: Act): Promise<Row[]> {
   return runAct(admin, act, (error) => toUserRefusal(error, email));
 }

@@ -184,6 +184,11 @@ export const SETTINGS = {
     initial: `${DEFAULT_SETTINGS.sessionMaxS / DAY_S}d`,
     about: "How long a session lasts at most.",
   },
+  REQUIRE_SECOND_FACTOR: {
+    form: v.optional(v.picklist(["console", "all", "none"], "must be console, all or none")),
+    about:
+      "Of whom a second factor is asked who has none: console of whoever has a Console role, all of everybody. It can be put off for 7 days; after that the Console is closed without it, and with all every page and app is. Default: console once people sign in with a provider or anybody has a second factor, else none.",
+  },
   AUDIT_RETENTION: {
     form: Retention,
     initial: `${AUDIT_RETENTION_S / DAY_S}d`,

@@ -2,6 +2,7 @@
 
 export const ACTION_WORDS: Readonly<Record<string, string>> = {
   add_origin: "added an origin",
+  add_second_factor: "added a second factor",
   change_email: "changed the address",
   change_password: "changed the password",
   change_profile: "changed the profile",
@@ -22,13 +23,18 @@ export const ACTION_WORDS: Readonly<Record<string, string>> = {
   issue_key: "issued a key",
   link_provider: "linked an account elsewhere",
   make_password_link: "made a link for a password",
+  make_recovery_codes: "made recovery codes",
   move_app: "moved the app to another node",
   open_rows: "opened rows",
+  remove_second_factor: "removed a second factor",
   rename_app: "renamed the app",
+  reset_second_factor: "reset the second factor",
   resend_invitation: "sent an invitation again",
   revoke: "took a role",
   revoke_key: "revoked a key",
   roll_key: "rolled a key",
+  second_factor_refused: "entered a wrong second factor",
+  second_factor_throttled: "entered too many wrong codes",
   session_conflict: "presented two sessions at once",
   set_console_role: "set the Console role",
   set_limit: "set limits of requests",
@@ -41,5 +47,6 @@ export const ACTION_WORDS: Readonly<Record<string, string>> = {
   sign_out_everywhere: "signed out everywhere",
   transfer_table: "handed over a table",
   unlink_provider: "unlinked an account elsewhere",
+  use_recovery_code: "used a recovery code",
   withdraw_invitation: "withdrew an invitation",
 };

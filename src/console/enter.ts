@@ -9,14 +9,18 @@ import {
   type ConsoleDeps,
   ConsoleRefused,
   type RowsKey,
+  SecondFactorNeeded,
   type ShownCookies,
   SignInTooOld,
 } from "../accounts/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { type RequestContext, readForm, splitTarget, toTarget } from "../http/mod.ts";
 import {
+  ADD_FACTOR_PATH,
+  CONSOLE_PATH,
   CONSOLE_SIGN_IN_PATH,
   checkForm,
+  clearPlanted,
   LOGIN_PATH,
   type PageDeps,
   readPageCookies,
@@ -62,6 +66,7 @@ export function enter(
       return await handle(visit);
     } catch (error) {
       if (error instanceof SignInTooOld) return answerToSignIn(context);
+      if (error instanceof SecondFactorNeeded) return answerToFactor(context);
       if (error instanceof ConsoleRefused) return await answerRefused(deps, context);
       throw error;
     }
@@ -85,14 +90,24 @@ async function toVisit(deps: ConsolePageDeps, context: RequestContext): Promise<
 }
 
 /** To the password, and back to this page. */
-export function answerToSignIn({ request }: RequestContext): Response {
+export function answerToSignIn(
+  { request }: RequestContext,
+  cookies: readonly string[] = [],
+): Response {
   const to = toTarget(splitTarget(request.url));
-  return answerSeeOther(`${CONSOLE_SIGN_IN_PATH}?${new URLSearchParams({ to })}`);
+  return answerSeeOther(`${CONSOLE_SIGN_IN_PATH}?${new URLSearchParams({ to })}`, { cookies });
+}
+
+/** To the page that asks for a second factor, and back to this one. */
+function answerToFactor({ request }: RequestContext): Response {
+  const to = request.method === "GET" ? toTarget(splitTarget(request.url)) : CONSOLE_PATH;
+  return answerSeeOther(`${ADD_FACTOR_PATH}?${new URLSearchParams({ to })}`);
 }
 
 async function answerRefused(deps: ConsolePageDeps, context: RequestContext): Promise<Response> {
   const { visitor } = await readSessionOfPage(deps, context);
-  if (visitor === undefined) return answerToSignIn(context);
+  if (visitor === undefined)
+    return answerToSignIn(context, clearPlanted(context.request, deps.identity));
   const body = html`
 <h1>The Console is for administrators</h1>
 <p>You are signed in as <strong>${visitor.email}</strong>, who is not one. An administrator can change that; your apps are on your account page.</p>

@@ -1,6 +1,6 @@
 /** The frame of the Console's pages: where one is, what else there is, who one is. @module */
 import type { ConsoleVisitor } from "../accounts/mod.ts";
-import { CONSOLE_PATH, LOGIN_PATH } from "../identity/mod.ts";
+import { ACCOUNT_SECURITY_PATH, CONSOLE_PATH, LOGIN_PATH } from "../identity/mod.ts";
 import { answerPage, type Html, html, ICON, type Part } from "../pages/mod.ts";
 
 /** The entries of the navigation: a new page is a line here and one in routes.ts. */
@@ -69,6 +69,7 @@ ${crumbs.length > 0 && html`<p class="crumbs">${crumbs.map(({ name, path }) => h
 <h1>${title}</h1></div>
 ${actions !== undefined && html`<div class="head-actions">${actions}</div>`}</header>
 ${tabs}
+${me.factorDueAt !== null && html`<p class="notice notice-warn">Your account has no second factor, which the Console needs from ${me.factorDueAt.slice(0, 10)} on: <a href="${ACCOUNT_SECURITY_PATH}">add one</a>.</p>`}
 ${body}
 </main>
 </div>`;

@@ -15,7 +15,13 @@ import {
 } from "./parts.ts";
 import { ACTIVITY, PEOPLE, toAppPath, toPersonPath, toRolePath } from "./paths.ts";
 import { renderState, toRoleWords } from "./people.ts";
-import { findHindrance, findLastHindrance, readDone, toPersonName } from "./person_page.ts";
+import {
+  findHindrance,
+  findLastHindrance,
+  hasFactor,
+  readDone,
+  toPersonName,
+} from "./person_page.ts";
 import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
 
 const SLUG_MAX = 40;
@@ -62,6 +68,14 @@ function renderFacts(shown: ShownPerson, now: number): Html {
       text: html`${renderState(person)}${person.id === me.id && html` <span class="quiet">(this is you)</span>`}`,
     },
     ...renderWaysIn(shown, now),
+    {
+      name: "Second factor",
+      text: renderFactors(person),
+      act:
+        hasFactor(person) &&
+        findHindrance(shown) === undefined &&
+        renderSmall("Reset", `${path}/second-factor`, "danger"),
+    },
     {
       name: "Console role",
       text:
@@ -114,6 +128,14 @@ function renderPassword({ person }: ShownPerson, now: number): Part {
   const state = ways.filter((way) => way !== false).join("; ") || "none yet";
   if (person.linkEndsAt === null) return state;
   return html`${state}, <span class="quiet">an unused link ends ${renderTime(person.linkEndsAt, now)}</span>`;
+}
+
+function renderFactors({ hasTotp, recoveryCodes }: ShownPerson["person"]): Part {
+  const factors = [
+    hasTotp && "authenticator app",
+  ].filter((factor) => factor !== false);
+  if (factors.length === 0) return html`<span class="quiet">none</span>`;
+  return html`${factors.join(", ")} <span class="quiet">and ${recoveryCodes} recovery ${recoveryCodes === 1 ? "code" : "codes"}</span>`;
 }
 
 function renderGrants({ person, grants }: ShownPerson, now: number): Part {

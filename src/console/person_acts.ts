@@ -5,6 +5,7 @@ import {
   deletePersonByConsole,
   endSessionsByConsole,
   makePasswordLinkByConsole,
+  resetSecondFactorByConsole,
   setConsoleRoleByConsole,
   setPersonDisabledByConsole,
 } from "../accounts/mod.ts";
@@ -19,6 +20,7 @@ import {
   answerPersonPage,
   findHindrance,
   findLastHindrance,
+  hasFactor,
   makePersonAct,
 } from "./person_page.ts";
 
@@ -125,6 +127,23 @@ ${me.id === person.id && html`<p>This is you.</p>`}`,
     const disabled = fields.get("disabled") !== "no";
     await setPersonDisabledByConsole(deps, cookies, { id, email, disabled });
     return answerDone(toPersonPath(id), disabled ? "disabled" : "enabled");
+  },
+});
+
+export const resetFactorAct = makePersonAct({
+  title: () => "Reset the second factor",
+  hindrance: (shown) =>
+    hasFactor(shown.person) ? findHindrance(shown) : "There is no second factor to reset.",
+  form: ({ me, person }) => ({
+    fields: html`<p>For ${renderName(person.email)}, who has lost the phone and the recovery codes: be sure that it is this person who asks. Whoever knows the password gets in then without a second factor.</p>
+<p>The authenticator app, recovery codes and passkeys no longer work, and all sessions end at once. Where mails are set up, the person is told by mail.</p>
+${me.id === person.id && html`<p>This is you: you are signed out here, too.</p>`}`,
+    button: "Reset the second factor",
+    look: "danger",
+  }),
+  run: async ({ deps, cookies }, { person: { id, email } }) => {
+    await resetSecondFactorByConsole(deps, cookies, { id, email });
+    return answerDone(toPersonPath(id), "reset");
   },
 });
 

@@ -40,6 +40,11 @@ async function readPerson({ deps, cookies, context }: Visit): Promise<ShownPerso
   });
 }
 
+/** Whether there is a second factor that can be reset. */
+export function hasFactor({ hasTotp, passkeys }: ShownPerson["person"]): boolean {
+  return hasTotp || passkeys > 0;
+}
+
 /** Why an administrator cannot change an account, if so. */
 export function findHindrance({ me, person }: ShownPerson): Html | undefined {
   if (person.consoleRole === null || me.role === "super_admin") return undefined;
@@ -145,6 +150,7 @@ const DONE = {
   revoked: "The role is gone: in force at the next request.",
   disabled: "Disabled, and signed out everywhere.",
   enabled: "Enabled: signing in works again.",
+  reset: "The second factor is gone, and all sessions have ended.",
   ended: "Ended: whoever used it has to sign in again.",
   console: "Saved: in force at the next request.",
   added: "Added to the invitation, which waits for the person still.",

@@ -28,6 +28,7 @@ import {
   endSessionsAct,
   passwordLinkAct,
   personStateAct,
+  resetFactorAct,
 } from "./person_acts.ts";
 import { changeRoleAct, newRoleAct, revokeRoleAct } from "./person_roles.ts";
 import { answerPush } from "./push.ts";
@@ -75,6 +76,7 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${PERSON}/withdraw-invitation`, withdrawInvitationAct),
   ...page(`${PERSON}/address`, changeEmailAct),
   ...page(`${PERSON}/console-role`, consoleRoleAct),
+  ...page(`${PERSON}/second-factor`, resetFactorAct),
   ...page(`${PERSON}/state`, personStateAct),
   ...page(`${PERSON}/new-role`, newRoleAct),
   ...page(`${PERSON}/end-sessions`, endSessionsAct),

@@ -35,6 +35,8 @@ export const SIGNALS = {
   consoleRefused: "RH402",
   /** Somebody may, but signed in too long ago for such an act. */
   signInTooOld: "RH403",
+  /** Somebody may, but has put off a second factor for too long. */
+  secondFactorNeeded: "RH405",
   /** A row is larger than an answer may be; the detail is its id. */
   rowTooLarge: "RH413",
   /** A generated function was called without a live proof of its app with its scope. */

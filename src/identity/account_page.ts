@@ -4,17 +4,27 @@ import {
   type OwnAccount,
   readOwnAccount,
   type ShownCookies,
+  SignInTooOld,
 } from "../accounts/mod.ts";
-import { type RequestContext, readForm } from "../http/mod.ts";
-import { answerPage, answerSeeOther, type Html, html, type Part } from "../pages/mod.ts";
-import { readPageCookies } from "./cookies.ts";
+import { type RequestContext, readForm, splitTarget } from "../http/mod.ts";
+import {
+  answerPage,
+  answerSeeOther,
+  type Html,
+  html,
+  type Part,
+  type ScriptName,
+} from "../pages/mod.ts";
+import { clearPlanted, readPageCookies } from "./cookies.ts";
 import { checkForm, toSessionToken } from "./form_token.ts";
-import type { PageDeps } from "./page_deps.ts";
+import { isFactorDemanded, type PageDeps } from "./page_deps.ts";
 import {
   ACCOUNT_PASSWORD_PATH,
   ACCOUNT_PATH,
   ACCOUNT_PROVIDERS_PATH,
+  ACCOUNT_SECURITY_PATH,
   ACCOUNT_SESSIONS_PATH,
+  ADD_FACTOR_PATH,
   LOGIN_PATH,
 } from "./paths.ts";
 
@@ -23,6 +33,7 @@ const TABS = [
   { name: "Apps", path: LOGIN_PATH },
   { name: "Profile", path: ACCOUNT_PATH },
   { name: "Password", path: ACCOUNT_PASSWORD_PATH },
+  { name: "Security", path: ACCOUNT_SECURITY_PATH },
   { name: "Linked", path: ACCOUNT_PROVIDERS_PATH },
   { name: "Sessions", path: ACCOUNT_SESSIONS_PATH },
 ] as const;
@@ -54,12 +65,32 @@ export function enterAccount(
     const token = toSessionToken(request);
     try {
       const account = await readOwnAccount(deps, shown);
+      if (isFactorDemanded(deps, account) && !isSecurityPage(request))
+        return answerSeeOther(ADD_FACTOR_PATH);
       return await handle({ deps, shown, context, account, fields, token });
     } catch (error) {
-      if (error instanceof NotSignedIn) return answerSeeOther(LOGIN_PATH);
+      if (error instanceof NotSignedIn)
+        return answerSeeOther(
+          isSecurityPage(request) ? toFreshSignIn(ACCOUNT_SECURITY_PATH) : LOGIN_PATH,
+          { cookies: clearPlanted(request, deps.identity) },
+        );
+      if (error instanceof SignInTooOld)
+        return answerSeeOther(
+          toFreshSignIn(isSecurityPage(request) ? ACCOUNT_SECURITY_PATH : ACCOUNT_PROVIDERS_PATH),
+        );
       throw error;
     }
   };
+}
+
+/** The sign-in that returns to a page which asks for a fresh one. */
+export function toFreshSignIn(path: string): string {
+  return `${LOGIN_PATH}?${new URLSearchParams({ to: path })}`;
+}
+
+/** These are open to whoever has to add a second factor first. */
+function isSecurityPage({ url }: Request): boolean {
+  return splitTarget(url).path.startsWith(ACCOUNT_SECURITY_PATH);
 }
 
 export type AccountPage = {
@@ -68,16 +99,19 @@ export type AccountPage = {
   body: Part;
   status?: number;
   headers?: Record<string, string>;
+  cookies?: readonly string[];
+  /** Besides that of all these pages. */
+  scripts?: readonly ScriptName[];
 };
 
 export function answerAccountPage(
   deps: TabDeps,
-  { tab, title, body, ...options }: AccountPage,
+  { tab, title, body, scripts = [], ...options }: AccountPage,
 ): Response {
   const framed = html`${renderTabs(deps, tab)}
 <h1>${title}</h1>
 ${body}`;
-  return answerPage({ title, body: framed, width: "wide", scripts: ["page"] }, options);
+  return answerPage({ title, body: framed, width: "wide", scripts: ["page", ...scripts] }, options);
 }
 
 type TabDeps = Pick<PageDeps, "providers">;

@@ -50,7 +50,10 @@ async function answerToProvider(
 ): Promise<Response> {
   const { label } = provider.settings;
   try {
-    const purpose = { returnTo: { kind: "links" }, linkUserId: account.id } as const;
+    const purpose = {
+      returnTo: { kind: "own", path: ACCOUNT_PROVIDERS_PATH },
+      linkUserId: account.id,
+    } as const;
     const { href, cookie } = await startAtProvider(deps, provider, purpose);
     const body = html`
 <h1>Link your account at <bdi>${label}</bdi></h1>
@@ -92,7 +95,7 @@ ${list.length === 0 ? html`<p>Here people sign in with a password only.</p>` : h
 function renderStale(list: readonly Provider[], { linkedAt }: OwnLinks): Html {
   const again = list.filter(({ settings: { issuer } }) => linkedAt.has(issuer));
   const query = String(new URLSearchParams({ to: ACCOUNT_PROVIDERS_PATH }));
-  return html`<p class="notice notice-remark">To link an account, you must have signed in within the last 10 minutes: sign out and in again${again.map(
+  return html`<p class="notice notice-warn">To link an account, you must have signed in within the last 10 minutes: sign out and in again${again.map(
     ({ settings: { name, label } }) =>
       html`, or <a href="${OIDC_PATH}/${name}?${query}">sign in with <bdi>${label}</bdi> again</a>`,
   )}.</p>`;

@@ -51,11 +51,10 @@ async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Pro
   const presented = readSessionCookie(request, deps.identitySecrets);
   // Nobody, whatever the database would say: a request without a session costs no query.
   if (presented === "") throw new Problem("unauthenticated");
-  const me = await readMe(
-    { db: deps.db, sessionIdleS: deps.identity.sessionIdleS },
-    presented,
-    slug,
-  );
+  const { sessionIdleS, requireSecondFactor } = deps.identity;
+  const demandsFactor = requireSecondFactor === "all";
+  const reading = { ...deps, sessionIdleS };
+  const me = await readMe(reading, presented, { slug, demandsFactor });
   if (me.isConflict)
     return withCookies(
       answerAuthProblem(new Problem("unauthenticated")),

@@ -6,9 +6,10 @@
  */
 import { type RequestContext, readCookies, readForm, toSetCookie } from "../http/mod.ts";
 import { answerPage, answerSeeOther, html } from "../pages/mod.ts";
-import { checkAuthorizeQuery, readAuthorizeQuery } from "./authorize_query.ts";
-import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
+import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
+import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
 import { AUTHORIZE_PATH, LOGIN_PATH } from "./paths.ts";
+import { readReturnTo, toAddFactor } from "./return_to.ts";
 import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
 /** Counts how often an app has sent its visitor back here without a pause. */
@@ -21,6 +22,8 @@ export async function answerAuthorize(deps: PageDeps, context: RequestContext): 
   const authorizeQuery = readAuthorizeQuery(context.query);
   const session = await readSessionOfPage(deps, context, authorizeQuery.slug);
   const { app, href } = checkAuthorizeQuery(authorizeQuery, session.app);
+  if (session.visitor !== undefined && isFactorDemanded(deps, session.visitor))
+    return answerSeeOther(toAddFactor(readReturnTo(context.query)));
   if (session.visitor !== undefined) return answerReturn(context, { slug: app.slug, href });
   return answerSignInForm(deps, context, {
     ...toSignInTarget(deps, { query: context.query, slug: app.slug, href }),
@@ -47,20 +50,16 @@ function toSignInTarget(
   { identity }: PageDeps,
   { query, slug, href }: SignInTargetOptions,
 ): SignInTarget {
-  const { origin, protocol, host } = new URL(href);
   const parameters = new URLSearchParams(query);
   const action = new URLSearchParams({
     app: slug,
     redirect_uri: parameters.get("redirect_uri") ?? "",
   });
-  // Browsers apply form-action to redirects after a form, and an app may redirect its visitor to a sibling host.
-  const siblings =
-    identity.cookieDomain === undefined ? [] : [`${protocol}//*.${identity.cookieDomain}:*`];
   return {
     action: `${AUTHORIZE_PATH}?${action}`,
-    app: { slug, host },
+    app: { slug, host: new URL(href).host },
     location: href,
-    formTargets: [origin, ...siblings],
+    formTargets: toFormTargets(identity, href),
   };
 }
 

@@ -2,6 +2,7 @@
 import { APP_SLUG, type AppTargets } from "../accounts/mod.ts";
 import { Problem } from "../problem.ts";
 import { readRedirectUri } from "./redirect_uri.ts";
+import type { IdentitySettings } from "./settings.ts";
 
 export type AuthorizeQuery = { slug: string; redirectUri: string };
 
@@ -26,6 +27,16 @@ export function checkAuthorizeQuery(
   const href = readRedirectUri(redirectUri, app.targets);
   if (href === undefined) throw refuseReturn();
   return { app, href };
+}
+
+/** Browsers apply form-action to redirects after a form, and an app may redirect its visitor to a sibling host. */
+export function toFormTargets(
+  { cookieDomain }: Pick<IdentitySettings, "cookieDomain">,
+  href: string,
+): string[] {
+  const { origin, protocol } = new URL(href);
+  const siblings = cookieDomain === undefined ? [] : [`${protocol}//*.${cookieDomain}:*`];
+  return [origin, ...siblings];
 }
 
 function refuseReturn(): Problem {

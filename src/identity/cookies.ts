@@ -7,21 +7,32 @@
 import {
   type Device,
   type IdentitySecrets,
+  type NewPending,
   type NewSession,
+  PENDING_LIFE_S,
   readDevice,
+  toDeviceText,
+  toPendingShown,
   toPresented,
 } from "../accounts/mod.ts";
-import { readCookies, toSetCookie } from "../http/mod.ts";
+import { readCookies, splitTarget, toSetCookie } from "../http/mod.ts";
 import { DAY_S } from "../std/duration.ts";
+import type { RandomBytes } from "../std/random_text.ts";
 import {
   ACCOUNT_PASSWORD_PATH,
+  ACCOUNT_PROVIDERS_PATH,
   ACCOUNT_SESSIONS_PATH,
+  ACCOUNT_TOTP_PATH,
+  ADD_FACTOR_PATH,
   AUTHORIZE_PATH,
   CONSOLE_SIGN_IN_PATH,
+  FORGOT_PATH,
   LOGIN_PATH,
   LOGOUT_PATH,
   ME_PATH,
   OIDC_PATH,
+  PASSWORD_SET_PATH,
+  SECOND_FACTOR_PATH,
   SET_PASSWORD_PATH,
   SIGN_OUT_PATH,
   withParents,
@@ -34,6 +45,8 @@ export const SESSION_COOKIE = "__Secure-rowhouse_session";
 export const IDENTITY_COOKIE = "__Host-rowhouse_identity";
 /** Kept when a person signs out: it is not a session. */
 export const DEVICE_COOKIE = "__Host-rowhouse_device";
+/** Of a sign-in that waits for the second factor: not a session, either. */
+export const PENDING_COOKIE = "__Host-rowhouse_pending";
 /** The longest time that browsers keep a cookie. */
 const DEVICE_MAX_S = 400 * DAY_S;
 
@@ -43,11 +56,17 @@ const PAGE_PATHS = withParents([
   AUTHORIZE_PATH,
   LOGIN_PATH,
   ACCOUNT_PASSWORD_PATH,
+  ACCOUNT_PROVIDERS_PATH,
   ACCOUNT_SESSIONS_PATH,
+  ACCOUNT_TOTP_PATH,
+  ADD_FACTOR_PATH,
+  SECOND_FACTOR_PATH,
   SIGN_OUT_PATH,
+  FORGOT_PATH,
   SET_PASSWORD_PATH,
+  PASSWORD_SET_PATH,
   CONSOLE_SIGN_IN_PATH,
-  OIDC_PATH,
+  `${OIDC_PATH}/`,
 ]);
 
 /** The presented sessions of the shared cookie, as the database is asked about them. */
@@ -69,6 +88,12 @@ export function readPageCookies(
     session: toPresented(secrets, "session", readCookies(header, SESSION_COOKIE)),
     identity: toPresented(secrets, "identity", readCookies(header, IDENTITY_COOKIE)),
   };
+}
+
+/** What of both cookies is presented: sessions that a sign-in ends. */
+export function readPresented(request: Request, secrets: IdentitySecrets): string {
+  const { session, identity } = readPageCookies(request, secrets);
+  return [session, identity].filter((text) => text !== "").join(",");
 }
 
 /** The `Set-Cookie` headers of a sign-in. */
@@ -97,6 +122,20 @@ export function clearPages({ cookieDomain }: IdentitySettings): string[] {
   ];
 }
 
+/** The path of a request as a cookie may have it. */
+const COOKIE_PATH = /^[\w/.~%-]{1,200}$/;
+
+/**
+ * The same for a visitor whom a page takes for nobody while the browser sends more than one shared cookie: the sign-in page
+ * sees none that was planted on this page's own path, and would send the visitor back to it for ever.
+ */
+export function clearPlanted({ headers, url }: Request, settings: IdentitySettings): string[] {
+  if (readCookies(headers.get("cookie"), SESSION_COOKIE).length < 2) return [];
+  const { path } = splitTarget(url);
+  const own = COOKIE_PATH.test(path) ? withParents([path]) : [];
+  return [...new Set([...clear(own, settings.cookieDomain), ...clearPages(settings)])];
+}
+
 function clear(paths: readonly string[], domain: string | undefined): string[] {
   return paths.map((path) => toSetCookie(SESSION_COOKIE, "", { path, domain, maxAgeS: 0 }));
 }
@@ -110,4 +149,29 @@ export function readDeviceCookie(request: Request, secrets: IdentitySecrets): De
 /** The `Set-Cookie` header of a device on which somebody has just signed in. */
 export function toDeviceCookie(text: string): string {
   return toSetCookie(DEVICE_COOKIE, text, { path: "/", maxAgeS: DEVICE_MAX_S });
+}
+
+/** The same for a browser in which somebody has just shown, or added, a second factor. */
+export function markFactorDevice(
+  deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
+  request: Request,
+  userId: string,
+): string {
+  const device = readDeviceCookie(request, deps.identitySecrets);
+  return toDeviceCookie(toDeviceText(deps, device, { userId, hasFactor: true }));
+}
+
+/** The sign-in that waits in this browser, as the database is asked about it; empty: none. */
+export function readPendingCookie(request: Request, secrets: IdentitySecrets): string {
+  const [text = "", ...more] = readCookies(request.headers.get("cookie"), PENDING_COOKIE);
+  return more.length === 0 ? toPendingShown(secrets, text) : "";
+}
+
+/** The `Set-Cookie` header of a sign-in that waits for the second factor. */
+export function toPendingCookie({ text }: NewPending): string {
+  return toSetCookie(PENDING_COOKIE, text, { path: "/", maxAgeS: PENDING_LIFE_S });
+}
+
+export function clearPending(): string {
+  return toSetCookie(PENDING_COOKIE, "", { path: "/", maxAgeS: 0 });
 }

@@ -8,13 +8,13 @@ import {
 import { type RequestContext, readCookies, readForm } from "../http/mod.ts";
 import { answerPage, answerSeeOther, type Html, html, renderForm } from "../pages/mod.ts";
 import { renderTabs } from "./account_page.ts";
-import { clearPages, IDENTITY_COOKIE, readPageCookies } from "./cookies.ts";
+import { clearPages, clearPending, IDENTITY_COOKIE, readPageCookies } from "./cookies.ts";
 import { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
-import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
-import { CONSOLE_PATH, LOGIN_PATH, SIGN_OUT_PATH } from "./paths.ts";
+import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
+import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, SIGN_OUT_PATH } from "./paths.ts";
+import { readReturnTo, toReturnQuery } from "./return_to.ts";
 import { answerSignIn, answerSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
-const OWN_TARGET: SignInTarget = { action: LOGIN_PATH, location: LOGIN_PATH };
 const SIGNED_OUT = `${LOGIN_PATH}?signed-out=here`;
 const SIGNED_OUT_EVERYWHERE = `${LOGIN_PATH}?signed-out=everywhere`;
 /** What was done before the form is shown, by the value of `signed-out`. */
@@ -26,17 +26,28 @@ const REMARKS: ReadonlyMap<string | null, string> = new Map([
 /** The apps of whoever is signed in, otherwise the form. */
 export async function answerLogin(deps: PageDeps, context: RequestContext): Promise<Response> {
   const session = await readSessionOfPage(deps, context);
-  if (session.visitor !== undefined)
+  const target = toTarget(context.query);
+  const { visitor } = session;
+  if (visitor !== undefined && target.location !== LOGIN_PATH)
+    return answerSignInForm(deps, context, {
+      ...target,
+      email: visitor.email,
+      lead: AGAIN,
+      isConflict: false,
+    });
+  if (visitor !== undefined && isFactorDemanded(deps, visitor))
+    return answerSeeOther(ADD_FACTOR_PATH);
+  if (visitor !== undefined)
     return answerAccount(
       deps,
-      { visitor: session.visitor, apps: session.apps },
+      { visitor, apps: session.apps },
       {
         token: toSessionToken(context.request),
-        hasConsole: deps.hasConsole && session.visitor.isAdministrator,
+        hasConsole: deps.hasConsole && visitor.isAdministrator,
       },
     );
   return answerSignInForm(deps, context, {
-    ...OWN_TARGET,
+    ...target,
     isConflict: session.isConflict,
     remark: REMARKS.get(new URLSearchParams(context.query).get("signed-out")),
   });
@@ -45,7 +56,16 @@ export async function answerLogin(deps: PageDeps, context: RequestContext): Prom
 /** The form's answer. */
 export async function answerLoginForm(deps: PageDeps, context: RequestContext): Promise<Response> {
   const fields = await readForm(context.request);
-  return await answerSignIn(deps, context, { target: OWN_TARGET, fields });
+  return await answerSignIn(deps, context, { target: toTarget(context.query), fields });
+}
+
+const AGAIN = "again, please: this needs a sign-in of the last 10 minutes";
+
+/** The account, or a page of it that asks for a fresh sign-in. */
+function toTarget(query: string): SignInTarget {
+  const returnTo = readReturnTo(query);
+  if (returnTo.kind !== "own") return { action: LOGIN_PATH, location: LOGIN_PATH };
+  return { action: `${LOGIN_PATH}${toReturnQuery(returnTo)}`, location: returnTo.path };
 }
 
 /** Ends this session, or all of this person's. @throws {Problem} forbidden */
@@ -64,7 +84,7 @@ export async function answerSignOut(
   if (isEverywhere) await endSessionsEverywhere(deps, { ...cookies, from });
   else await endSessions(deps, { presented, from });
   return answerSeeOther(isEverywhere ? SIGNED_OUT_EVERYWHERE : SIGNED_OUT, {
-    cookies: clearPages(deps.identity),
+    cookies: [...clearPages(deps.identity), clearPending()],
   });
 }
 

@@ -6,15 +6,23 @@ export {
   authRoutes,
 } from "./auth_routes.ts";
 export { readConsoleReturn, toConsoleSignIn } from "./console_return.ts";
-export { DEVICE_COOKIE, IDENTITY_COOKIE, readPageCookies, SESSION_COOKIE } from "./cookies.ts";
+export {
+  clearPlanted,
+  DEVICE_COOKIE,
+  IDENTITY_COOKIE,
+  PENDING_COOKIE,
+  readPageCookies,
+  SESSION_COOKIE,
+} from "./cookies.ts";
 export { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
-export { type Hashing, makeHashing } from "./hashing.ts";
+export { makeHashing } from "./hashing.ts";
 export { type PageDeps, readSessionOfPage } from "./page_deps.ts";
 export { pageRoutes } from "./page_routes.ts";
-export { findPasswordFaults } from "./password.ts";
-export { type PasswordDeps, setPasswordByLink } from "./password_record.ts";
+export { setPasswordByLink } from "./password_record.ts";
 export {
   ACCOUNT_PATH,
+  ACCOUNT_SECURITY_PATH,
+  ADD_FACTOR_PATH,
   AUTH_PATH,
   CONSOLE_PATH,
   CONSOLE_SIGN_IN_PATH,

@@ -1,7 +1,14 @@
 /** What the identity pages need, and how they find out who visits. @module */
-import { type IdentitySecrets, type PageSession, readPageSession } from "../accounts/mod.ts";
+import {
+  type FactorRule,
+  type IdentitySecrets,
+  type PageSession,
+  readPageSession,
+  type Visitor,
+} from "../accounts/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
+import type { Log } from "../observe.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import { readPageCookies } from "./cookies.ts";
 import type { Hashing } from "./hashing.ts";
@@ -20,6 +27,7 @@ export type PageDeps = {
   randomBytes: RandomBytes;
   /** With whom people may sign in besides by a password. */
   providers: Providers;
+  log: Log;
   makeId: () => string;
   /** Milliseconds since 1970. */
   now: () => number;
@@ -36,4 +44,20 @@ export function readSessionOfPage(
     readPageCookies(request, identitySecrets),
     slug,
   );
+}
+
+/** Of whom a second factor is asked. */
+export function toFactorRule({
+  identity,
+  providers,
+}: Pick<PageDeps, "identity" | "providers">): FactorRule {
+  return identity.requireSecondFactor ?? (providers.list.length > 0 ? "console" : "default");
+}
+
+/** Whether this visitor gets to no page before adding a second factor. */
+export function isFactorDemanded(
+  deps: Pick<PageDeps, "identity" | "providers">,
+  { isFactorOverdue }: Pick<Visitor, "isFactorOverdue">,
+): boolean {
+  return isFactorOverdue && toFactorRule(deps) === "all";
 }

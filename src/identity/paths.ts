@@ -12,6 +12,14 @@ export const ACCOUNT_PASSWORD_PATH = `${ACCOUNT_PATH}/password`;
 /** The accounts at providers with which a person may sign in. */
 export const ACCOUNT_PROVIDERS_PATH = `${ACCOUNT_PATH}/linked`;
 export const ACCOUNT_SESSIONS_PATH = `${ACCOUNT_PATH}/sessions`;
+/** The second factor of a person. */
+export const ACCOUNT_SECURITY_PATH = `${ACCOUNT_PATH}/security`;
+/** How an authenticator app is added. */
+export const ACCOUNT_TOTP_PATH = `${ACCOUNT_SECURITY_PATH}/app`;
+/** Where a sign-in goes on that waits for the second factor. */
+export const SECOND_FACTOR_PATH = "/second-factor";
+/** Where people are asked to add a second factor. */
+export const ADD_FACTOR_PATH = "/add-second-factor";
 export const SIGN_OUT_PATH = "/sign-out";
 export const FORGOT_PATH = "/forgot";
 export const SET_PASSWORD_PATH = "/set-password";

@@ -9,17 +9,17 @@ import {
   finishProviderSignIn,
   type Linked,
   linkOwnProvider,
+  makePending,
   makeSession,
   NotSignedIn,
   noteRefusedSignIn,
-  toDeviceText,
 } from "../accounts/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { answerSeeOther } from "../pages/mod.ts";
 import { isEqualText } from "../std/is_equal_text.ts";
-import { readDeviceCookie, readPageCookies, toDeviceCookie, toSessionCookies } from "./cookies.ts";
+import { readDeviceCookie, readPageCookies, readPresented } from "./cookies.ts";
 import { toDeviceName } from "./device_name.ts";
-import type { PageDeps } from "./page_deps.ts";
+import { type PageDeps, toFactorRule } from "./page_deps.ts";
 import { LOGIN_PATH } from "./paths.ts";
 import { exchange, type Signed } from "./provider_exchange.ts";
 import {
@@ -29,10 +29,12 @@ import {
   type ProviderRefusal,
 } from "./provider_pages.ts";
 import { findPerson } from "./provider_person.ts";
-import { checkReturnTo, needsFresh } from "./provider_return.ts";
 import { findProvider, toCallback } from "./provider_start.ts";
 import { clearState, type ProviderState, readState } from "./provider_state.ts";
 import { CLOCK_TOLERANCE_S, type Provider } from "./providers.ts";
+import { checkReturnTo, needsFresh, toReturnQuery } from "./return_to.ts";
+import { type Admitted, toCookies } from "./sign_in.ts";
+import { answerAdmitted } from "./sign_in_page.ts";
 
 /** @throws {Problem} unknown_route; unknown_app; invalid_request — the app no longer has where to return to */
 export async function answerProviderCallback(
@@ -94,9 +96,11 @@ async function signInAs(
     return await refuse(deps, arrival, { refusal: "not_fresh" });
   const found = await findPerson(deps, provider.settings, signed);
   if ("refusal" in found) return await refuse(deps, arrival, found);
-  const cookies = await startSession(deps, context, { ...arrival, linked: found.linked });
-  if (cookies === undefined) return await refuse(deps, arrival, { refusal: "unlinked" });
-  return answerSeeOther(location, { cookies: [...cookies, clearState()] });
+  const admitted = await admit(deps, context, { ...arrival, linked: found.linked });
+  if (admitted === undefined) return await refuse(deps, arrival, { refusal: "unlinked" });
+  const cookies = [...admitted.cookies, clearState()];
+  const action = toReturnQuery(state.returnTo);
+  return answerAdmitted({ ...admitted, cookies }, { location, action });
 }
 
 /** Links the account to the person who started it, and who must still be signed in. */
@@ -125,31 +129,31 @@ function isFresh({ authTimeS }: Signed, { startedAtS }: ProviderState): boolean 
   return authTimeS !== undefined && authTimeS >= startedAtS - CLOCK_TOLERANCE_S;
 }
 
-async function startSession(
+async function admit(
   deps: PageDeps,
   { request, address }: RequestContext,
   { provider, signed, linked }: Arrival & { signed: Signed; linked: Linked },
-): Promise<string[] | undefined> {
+): Promise<Admitted | undefined> {
   const { userId } = linked;
-  const session = makeSession(deps, userId);
+  const [session, pending] = [makeSession(deps, userId), makePending(deps, userId)];
   const device = readDeviceCookie(request, deps.identitySecrets);
-  const presented = readPageCookies(request, deps.identitySecrets);
-  const isDone = await finishProviderSignIn(deps, {
+  const outcome = await finishProviderSignIn(deps, {
     issuer: signed.issuer,
     subject: signed.subject,
     linked,
     provider: provider.settings.name,
-    presented: [presented.session, presented.identity].filter((text) => text !== "").join(","),
+    presented: readPresented(request, deps.identitySecrets),
     session,
+    pending,
+    factorRule: toFactorRule(deps),
     sessionMaxS: deps.identity.sessionMaxS,
     provenAtS: signed.authTimeS,
     address,
     deviceName: toDeviceName(request.headers.get("user-agent")),
     isKnownDevice: device?.userIds.includes(userId) === true,
   });
-  if (!isDone) return undefined;
-  const deviceCookie = toDeviceCookie(toDeviceText(deps, device, userId));
-  return [...toSessionCookies(session, deps.identity), deviceCookie];
+  if (outcome === "wrong") return undefined;
+  return { kind: outcome, cookies: toCookies(deps, outcome, { userId, session, pending, device }) };
 }
 
 type Refusal = { refusal: ProviderRefusal; reason?: string; userId?: string | undefined };

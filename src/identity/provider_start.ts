@@ -18,9 +18,9 @@ import { Problem } from "../problem.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { OIDC_PATH } from "./paths.ts";
 import { answerProviderPage, PROVIDER_WORDS } from "./provider_pages.ts";
-import { checkReturnTo, needsFresh, readReturnTo } from "./provider_return.ts";
 import { type ReturnTo, toStateCookie } from "./provider_state.ts";
 import { type Provider, ProviderAway } from "./providers.ts";
+import { checkReturnTo, needsFresh, readReturnTo } from "./return_to.ts";
 
 /** Some providers say when a person signed in only if they are asked for it. */
 const FRESH = {

@@ -4,21 +4,20 @@
  *
  * @module
  */
-import { createCipheriv, createDecipheriv } from "node:crypto";
 import * as v from "valibot";
-import type { IdentitySecret, IdentitySecrets } from "../accounts/mod.ts";
+import { type IdentitySecrets, seal, unseal } from "../accounts/mod.ts";
 import { readCookies, toSetCookie } from "../http/mod.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 
 export const STATE_COOKIE = "__Host-rowhouse_oidc";
 /** How long a person may take at the provider. */
-export const STATE_LIFE_S = 600;
+const STATE_LIFE_S = 600;
 
 const ReturnTo = v.variant("kind", [
   v.object({ kind: v.literal("account") }),
   v.object({ kind: v.literal("app"), slug: v.string(), redirectUri: v.string() }),
   v.object({ kind: v.literal("console"), path: v.string() }),
-  v.object({ kind: v.literal("links") }),
+  v.object({ kind: v.literal("own"), path: v.string() }),
 ]);
 const ProviderState = v.object({
   provider: v.string(),
@@ -36,15 +35,16 @@ const ProviderState = v.object({
 export type ReturnTo = v.InferOutput<typeof ReturnTo>;
 export type ProviderState = v.InferOutput<typeof ProviderState>;
 
-const CIPHER = "aes-256-gcm";
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
+/** It is nobody's: who comes back is not known yet. */
+const SEALING = { purpose: "provider state", owner: "" } as const;
 
 type SealDeps = { identitySecrets: IdentitySecrets; randomBytes: RandomBytes };
 
 /** The `Set-Cookie` header that starts a sign-in; one under way in the same browser ends. */
 export function toStateCookie(deps: SealDeps, state: ProviderState): string {
-  return toSetCookie(STATE_COOKIE, seal(deps, state), { path: "/", maxAgeS: STATE_LIFE_S });
+  const sealing = { by: deps.identitySecrets.current, ...SEALING };
+  const text = seal(sealing, JSON.stringify(state), deps).toString("base64url");
+  return toSetCookie(STATE_COOKIE, text, { path: "/", maxAgeS: STATE_LIFE_S });
 }
 
 export function clearState(): string {
@@ -59,34 +59,16 @@ export function readState(
   const [text, ...more] = readCookies(request.headers.get("cookie"), STATE_COOKIE);
   if (text === undefined || more.length > 0) return undefined;
   for (const by of identitySecrets.all) {
-    const state = unseal(by, text);
+    const state = readJson(unseal({ by, ...SEALING }, Buffer.from(text, "base64url")));
     if (state === undefined) continue;
     return now() / 1000 - state.startedAtS < STATE_LIFE_S ? state : undefined;
   }
   return undefined;
 }
 
-function seal({ identitySecrets, randomBytes }: SealDeps, state: ProviderState): string {
-  const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv(CIPHER, toKey(identitySecrets.current), iv);
-  const sealed = [iv, cipher.update(JSON.stringify(state), "utf8"), cipher.final()];
-  return Buffer.concat([...sealed, cipher.getAuthTag()]).toString("base64url");
-}
-
-function unseal(by: IdentitySecret, text: string): ProviderState | undefined {
-  const bytes = Buffer.from(text, "base64url");
-  if (bytes.length <= IV_BYTES + TAG_BYTES) return undefined;
-  const decipher = createDecipheriv(CIPHER, toKey(by), bytes.subarray(0, IV_BYTES));
-  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-  try {
-    const opened = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
-    const json: unknown = JSON.parse(Buffer.concat([opened, decipher.final()]).toString("utf8"));
-    return v.parse(ProviderState, json);
-  } catch {
-    return undefined; // not made with this secret, or by another release
-  }
-}
-
-function toKey(by: IdentitySecret): Uint8Array {
-  return by.prove("provider state");
+/** `undefined` for what was not sealed here, or by another release. */
+function readJson(text: string | undefined): ProviderState | undefined {
+  if (text === undefined) return undefined;
+  const parsed = v.safeParse(ProviderState, JSON.parse(text));
+  return parsed.success ? parsed.output : undefined;
 }

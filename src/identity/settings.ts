@@ -1,4 +1,5 @@
 /** The settings of the identity room: hosts, the cookies' domain, how long a session lasts. @module */
+import type { FactorRule } from "../accounts/mod.ts";
 import type { VirtualHost } from "../http/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import type { ProviderSettings } from "./provider_settings.ts";
@@ -14,6 +15,8 @@ export type IdentitySettings = {
   sessionIdleS: number;
   /** After how many seconds it ends in any case. */
   sessionMaxS: number;
+  /** Of whom a second factor is asked; unset: of whoever has a Console role, once there is a provider, or a factor. */
+  requireSecondFactor: Exclude<FactorRule, "default"> | undefined;
   /** With whom people may sign in besides by a password. */
   providers: readonly ProviderSettings[];
   /** How long a provider may take for one answer. */
@@ -26,6 +29,7 @@ export const DEFAULT_SETTINGS: IdentitySettings = {
   cookieDomain: undefined,
   sessionIdleS: DAY_S,
   sessionMaxS: 7 * DAY_S,
+  requireSecondFactor: undefined,
   providers: [],
   providerTimeoutS: 5,
 };

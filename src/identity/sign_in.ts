@@ -6,24 +6,37 @@
  */
 import {
   beginSignIn,
+  type Device,
   finishSignIn,
+  makePending,
   makeSession,
+  type NewPending,
+  type NewSession,
   toCanonicalEmail,
   toDeviceText,
 } from "../accounts/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
-import { readDeviceCookie, readPageCookies, toDeviceCookie, toSessionCookies } from "./cookies.ts";
+import {
+  readDeviceCookie,
+  readPresented,
+  toDeviceCookie,
+  toPendingCookie,
+  toSessionCookies,
+} from "./cookies.ts";
 import { toDeviceName } from "./device_name.ts";
-import type { PageDeps } from "./page_deps.ts";
+import { type PageDeps, toFactorRule } from "./page_deps.ts";
 import { makePasswordRecord, verifyPassword } from "./password_record.ts";
 
 export type Typed = { email: string; password: string };
 export type SignIn =
-  | { kind: "done"; cookies: string[] }
+  | Admitted
   | { kind: "incomplete"; faults: { email: string[]; password: string[] } }
   | { kind: "wrong" }
   | { kind: "throttled"; waitS: number };
+
+/** A session; a session of somebody who should add a second factor; or no session yet, until that factor is shown. */
+export type Admitted = { kind: "done" | "asked" | "pending"; cookies: string[] };
 
 /** Signs in with what was typed, or says why not. */
 export async function signIn(
@@ -44,22 +57,40 @@ export async function signIn(
   if (right === undefined || attempt.known === undefined || attempt.isDisabled)
     return { kind: "wrong" };
   const { userId } = attempt.known;
-  const session = makeSession(deps, userId);
-  const cookies = readPageCookies(request, deps.identitySecrets);
-  const isDone = await finishSignIn(deps, {
+  const [session, pending] = [makeSession(deps, userId), makePending(deps, userId)];
+  const outcome = await finishSignIn(deps, {
     userId,
     proof: right.proof,
     fresh: right.isCurrent ? undefined : await makePasswordRecord(deps, userId, typed.password),
-    presented: [cookies.session, cookies.identity].filter((text) => text !== "").join(","),
+    presented: readPresented(request, deps.identitySecrets),
     session,
+    pending,
+    factorRule: toFactorRule(deps),
     sessionMaxS: deps.identity.sessionMaxS,
     from,
     isKnownDevice: attempt.isKnownDevice,
     deviceName: toDeviceName(request.headers.get("user-agent")),
   });
-  if (!isDone) return { kind: "wrong" };
-  const deviceCookie = toDeviceCookie(toDeviceText(deps, device, userId));
-  return { kind: "done", cookies: [...toSessionCookies(session, deps.identity), deviceCookie] };
+  if (outcome === "wrong") return { kind: "wrong" };
+  return { kind: outcome, cookies: toCookies(deps, outcome, { userId, session, pending, device }) };
+}
+
+type Made = {
+  userId: string;
+  session: NewSession;
+  pending: NewPending;
+  device: Device | undefined;
+};
+
+/** The cookies of a session; or of what waits in its place, and nothing that a session has. */
+export function toCookies(
+  deps: PageDeps,
+  kind: Admitted["kind"],
+  { userId, session, pending, device }: Made,
+): string[] {
+  if (kind === "pending") return [toPendingCookie(pending)];
+  const deviceCookie = toDeviceCookie(toDeviceText(deps, device, { userId, hasFactor: false }));
+  return [...toSessionCookies(session, deps.identity), deviceCookie];
 }
 
 function findGaps({ email, password }: Typed): { email: string[]; password: string[] } | undefined {

@@ -12,9 +12,14 @@ import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { clearPages } from "./cookies.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
-import { FORGOT_PATH } from "./paths.ts";
+import {
+  ACCOUNT_SECURITY_PATH,
+  ADD_FACTOR_PATH,
+  FORGOT_PATH,
+  SECOND_FACTOR_PATH,
+} from "./paths.ts";
 import { renderProviders } from "./provider_buttons.ts";
-import { type SignIn, signIn } from "./sign_in.ts";
+import { type Admitted, type SignIn, signIn } from "./sign_in.ts";
 
 export type SignInTarget = {
   /** Where the form is sent, with the query that names the app. */
@@ -37,12 +42,10 @@ export function answerSignInForm(
   { request }: RequestContext,
   target: SignInTarget & { isConflict: boolean; remark?: string | undefined },
 ): Response {
-  const { token, cookies } = makeFormToken(request, deps.randomBytes);
-  const cleared = target.isConflict ? clearPages(deps.identity) : [];
   const { email, remark } = target;
   return answerForm(deps, target, {
-    token,
-    cookies: [...cookies, ...cleared],
+    request,
+    cookies: target.isConflict ? clearPages(deps.identity) : [],
     status: 200,
     ...(email === undefined ? {} : { email }),
     ...(remark === undefined ? {} : { remark }),
@@ -58,9 +61,22 @@ export async function answerSignIn(
   checkForm(context.request, deps.identity, { fields, binding: "form" });
   const email = fields.get("email") ?? "";
   const result = await signIn(deps, context, { email, password: fields.get("password") ?? "" });
-  if (result.kind === "done") return answerSeeOther(target.location, { cookies: result.cookies });
-  const { token, cookies } = makeFormToken(context.request, deps.randomBytes);
-  return answerForm(deps, target, { token, cookies, email, ...toTrouble(result) });
+  if ("cookies" in result) return answerAdmitted(result, target);
+  const { request } = context;
+  return answerForm(deps, target, { request, email, ...toTrouble(result) });
+}
+
+/** On to where the person is going, or first to the second factor: the query says where that goes on. */
+export function answerAdmitted(
+  { kind, cookies }: Admitted,
+  { location, action }: Pick<SignInTarget, "location" | "action">,
+): Response {
+  const at = action.indexOf("?");
+  const query = at === -1 ? "" : action.slice(at);
+  if (kind === "pending") return answerSeeOther(`${SECOND_FACTOR_PATH}${query}`, { cookies });
+  if (kind === "asked" && location !== ACCOUNT_SECURITY_PATH)
+    return answerSeeOther(`${ADD_FACTOR_PATH}${query}`, { cookies });
+  return answerSeeOther(location, { cookies });
 }
 
 type Trouble = {
@@ -70,15 +86,14 @@ type Trouble = {
   faults?: { email: string[]; password: string[] };
 };
 
-function toTrouble(result: Exclude<SignIn, { kind: "done" }>): Trouble {
+const WORDS = {
+  wrong: "The email address or the password is not correct. Please check both and try again.",
+} as const;
+
+function toTrouble(result: Exclude<SignIn, { cookies: string[] }>): Trouble {
   if (result.kind === "incomplete") return { status: 422, faults: result.faults };
-  if (result.kind === "wrong") {
-    return {
-      status: 422,
-      notice: "The email address or the password is not correct. Please check both and try again.",
-    };
-  }
-  return describeThrottle(result.waitS);
+  if (result.kind === "throttled") return describeThrottle(result.waitS);
+  return { status: 422, notice: WORDS[result.kind] };
 }
 
 /** The answer to an attempt that comes too soon. */
@@ -94,29 +109,36 @@ export function describeThrottle(waitS: number): {
   };
 }
 
+const DAY_MINUTES = 1440;
+
 function toWait(seconds: number): string {
   const minutes = Math.ceil(seconds / 60);
+  if (minutes > DAY_MINUTES) return `${Math.ceil(minutes / DAY_MINUTES)} days`;
   return minutes === 1 ? "a minute" : `${minutes} minutes`;
 }
 
 type FormState = Trouble & {
-  token: string;
-  cookies: readonly string[];
+  /** To which this is the answer. */
+  request: Request;
+  cookies?: readonly string[];
   email?: string;
   /** What was done before, such as a sign-out. */
   remark?: string;
 };
 
 function answerForm(deps: PageDeps, target: SignInTarget, state: FormState): Response {
+  const { request, notice, cookies = [] } = state;
+  const { action } = target;
+  const { token, cookies: ofToken } = makeFormToken(request, deps.randomBytes);
   const body = html`
 <h1>Sign in</h1>
 ${renderLead(target)}
 ${state.remark !== undefined && renderNotice("remark", state.remark)}
-${state.notice !== undefined && renderNotice("fault", state.notice)}
-${renderProviders(deps.providers, target.action)}
+${notice !== undefined && renderNotice("fault", notice)}
+${renderProviders(deps.providers, action)}
 ${renderForm({
-  action: target.action,
-  token: { name: TOKEN_FIELD, value: state.token },
+  action,
+  token: { name: TOKEN_FIELD, value: token },
   fields: renderFields(state),
   button: "Sign in",
 })}
@@ -125,7 +147,7 @@ ${renderForm({
     { title: "Sign in", body, scripts: ["page"] },
     {
       status: state.status,
-      cookies: state.cookies,
+      cookies: [...ofToken, ...cookies],
       formTargets: target.formTargets ?? [],
       ...(state.headers === undefined ? {} : { headers: state.headers }),
     },

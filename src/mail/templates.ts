@@ -26,7 +26,14 @@ export type MailPlaces = {
 
 type Write = (mail: Said, places: MailPlaces) => MailWords;
 /** What a template says of an event. */
-type Said = { when: string; device: string; from: string; role: string };
+type Said = {
+  when: string;
+  device: string;
+  from: string;
+  role: string;
+  label: string;
+  left: string;
+};
 
 const IGNORE = "If you did not expect this, you need not do anything.";
 const NOT_YOU =
@@ -97,18 +104,66 @@ const TEMPLATES: Readonly<Record<MailTemplate, Write>> = {
     after: ["If this surprises you, tell whoever runs these apps for you."],
   }),
 
+  second_factor_added: ({ when, from }, places) => ({
+    subject: "A second factor was added to your account",
+    before: [
+      `From now on your account asks for a second factor when you sign in: it was added ${when}${from}.`,
+    ],
+    link: toSecurity(places),
+    after: ["Keep your recovery codes where you find them without your phone.", NOT_YOU],
+  }),
+  second_factor_removed: ({ when, from }, places) => ({
+    subject: "A second factor was removed from your account",
+    before: [`A second factor of your account was removed, ${when}${from}.`],
+    link: toSecurity(places),
+    after: [NOT_YOU],
+  }),
+  second_factor_reset: ({ when }, places) => ({
+    subject: "The second factor of your account was reset",
+    before: [
+      `An administrator took away the second factor of your account, ${when}. All your sessions have ended.`,
+    ],
+    link: { name: "Sign in and add a new one", url: `${places.pagesUrl}/account/security` },
+    after: ["If you did not ask for it, tell whoever runs these apps for you."],
+  }),
+  second_factor_refused: ({ when }, { pagesUrl }) => ({
+    subject: "Somebody knows your password",
+    before: [
+      `Somebody entered your password, or signed in with an account linked to yours, and then a wrong code many times; the last one ${when}. They did not get in.`,
+    ],
+    link: { name: "Set a new password", url: `${pagesUrl}/forgot` },
+    after: ["If this was not you, set a new password now. Codes are accepted again once you have."],
+  }),
+  recovery_codes_made: ({ when, from }, places) => ({
+    subject: "You have new recovery codes",
+    before: [
+      `New recovery codes were made for your account, ${when}${from}. The ones before no longer work.`,
+    ],
+    link: toSecurity(places),
+    after: [NOT_YOU],
+  }),
+  recovery_code_used: ({ when, from, left }, places) => ({
+    subject: "A recovery code was used",
+    before: [
+      `Your account was signed in to with a recovery code, ${when}${from}. You have ${left} left.`,
+    ],
+    link: toSecurity(places),
+    after: [NOT_YOU],
+  }),
 };
 
 /** `undefined` if the mail is about a link that there is no more. */
 export function writeMail(mail: ClaimedMail, places: MailPlaces): MailWords | undefined {
   const needsLink = mail.hasLink || mail.template === "forgotten_password";
   if (mail.isDisabled || (needsLink && places.linkText === undefined)) return undefined;
-  const { device, from, role } = mail.details;
+  const { device, from, role, label, left = "" } = mail.details;
   const said = {
     when: toMoment(mail.createdAt),
     device: device === undefined ? "" : `, with ${toPlainText(device)}`,
     from: from === undefined ? "" : `, from ${toPlainText(from)}`,
     role: role === undefined ? "" : toPlainText(role).replace("_", " "),
+    label: toPlainText(label ?? ""),
+    left: toPlainText(left),
   };
   const words = TEMPLATES[mail.template](said, places);
   const name = toPlainText(mail.displayName ?? "");
@@ -124,6 +179,10 @@ function toPlainText(text: string): string {
 
 function toMoment(text: string): string {
   return `on ${new Date(text).toUTCString().replace(/:\d\d GMT$/, " UTC")}`;
+}
+
+function toSecurity({ pagesUrl }: MailPlaces): MailWords["link"] {
+  return { name: "See your second factor", url: `${pagesUrl}/account/security` };
 }
 
 function hostOf({ pagesUrl }: MailPlaces): string {

@@ -5,7 +5,17 @@ export type Field = {
   name: string;
   label: string;
   type: "email" | "password" | "text" | "url";
-  autocomplete: "username" | "current-password" | "new-password" | "name" | "photo";
+  autocomplete:
+    | "username"
+    | "username webauthn"
+    | "current-password"
+    | "new-password"
+    | "name"
+    | "photo"
+    | "one-time-code"
+    | "off";
+  /** Which keys a telephone shows. */
+  inputMode?: "numeric";
   /** At most this many characters. */
   maxLength: number;
   value?: string | undefined;
@@ -30,7 +40,7 @@ export function renderField(field: Field): Html {
   ]
     .filter((id) => id !== "")
     .join(" ");
-  const input = html`<input id="${name}" name="${name}" type="${field.type}" autocomplete="${field.autocomplete}" value="${field.value ?? ""}" maxlength="${field.maxLength}" spellcheck="false" autocapitalize="none"${field.isOptional !== true && html` required`}${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}>`;
+  const input = html`<input id="${name}" name="${name}" type="${field.type}" autocomplete="${field.autocomplete}" value="${field.value ?? ""}" maxlength="${field.maxLength}" spellcheck="false" autocapitalize="none"${field.inputMode !== undefined && html` inputmode="${field.inputMode}"`}${field.isOptional !== true && html` required`}${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${faults.length > 0 && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}>`;
   return html`<div class="field">
 <label for="${name}">${field.label}</label>
 ${field.hint !== undefined && html`<p class="hint" id="${name}-hint">${field.hint}</p>`}

@@ -248,6 +248,7 @@ function makeIdentityDeps(
       options.mail !== undefined && (identity.identityUrl ?? identity.publicUrl) !== undefined,
     keyPrefix: options.keyPrefix,
     makeId,
+    log: shared.log,
     now: shared.now,
     identity,
     origins,

@@ -22,12 +22,14 @@ import {
   toCookieHeader,
   visit,
 } from "../support/people.ts";
+import { invite } from "../support/provider_people.ts";
+import { enrolPerson, passPassword } from "../support/second_factor.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const ROUTES = consoleRoutes.filter(({ path }) => path !== "/console/sign-in");
 const GETS = ROUTES.filter(({ method }) => method === "GET").map(({ path }) => path);
 /** What ends something comes last. */
-const LATE = ["revoke", "end", "state", "delete"];
+const LATE = ["revoke", "withdraw", "second-factor", "end", "state", "delete"];
 const POSTS = ROUTES.filter(({ method }) => method === "POST")
   .map(({ path }) => path)
   .sort((a, b) => toPlace(a) - toPlace(b));
@@ -38,6 +40,7 @@ const LASTING =
 let service: TestService;
 let app: TestApp;
 let person: Person;
+let invited: Person;
 let chief: Jar;
 let sessionId: string;
 let rowId: string;
@@ -52,6 +55,7 @@ beforeAll(async () => {
   person = await makePerson(service, { app });
   await signInAs(service, person);
   sessionId = (await listSessions(service.service, person.email))[0]?.id ?? "";
+  invited = await invite(service);
   chief = await signInAs(service, await makePerson(service, { consoleRole: "super_admin" }));
   for (const path of POSTS) {
     const { text } = await visit(service, chief, toPath(path));
@@ -68,7 +72,7 @@ function toPath(template: string): string {
   const values: Record<string, string> = {
     app: app.slug,
     key: app.key.slice(3, 19),
-    person: person.id,
+    person: (/(-invitation|\/address)$/.test(template) ? invited : person).id,
     session: sessionId,
     table: "secrets",
     seq: "1",
@@ -94,6 +98,7 @@ function makeTyped(path: string): Record<string, string> {
     title: "changed",
     typed_name: app.slug,
     typed_address: person.email,
+    new_email: "changed@example.org",
   };
 }
 
@@ -194,6 +199,25 @@ const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: n
     sent: 303,
   },
   {
+    name: "an administrator whose sign-in waits for the second factor",
+    make: async () =>
+      (await passPassword(service, (await enrolPerson(service, await administrator())).person)).jar,
+    shown: 303,
+    sent: 403,
+  },
+  {
+    name: "an administrator who has put off a second factor for too long",
+    make: async () => {
+      const own = await administrator();
+      const jar = await signInAs(service, own);
+      const asked = "factor_asked_at = now() - interval '7 days'";
+      await write(`update rowhouse.users set ${asked} where id = '${own.id}'`);
+      return jar;
+    },
+    shown: 303,
+    sent: 303,
+  },
+  {
     name: "an administrator's session past its end",
     make: async () => {
       const own = await administrator();
@@ -244,6 +268,20 @@ test("whoever signed in ten minutes ago is asked for the password before every s
   const jar = await signInAs(service, own);
   const old = "proven_at = now() - interval '10 minutes'";
   await write(`update rowhouse.sessions set ${old} where user_id = '${own.id}'`);
+  const before = await readState();
+  for (const path of POSTS.filter((one) => !LASTING.test(one))) {
+    const answer = await send(jar, path);
+    const [to] = (answer.headers.get("location") ?? "").split("?");
+    expect([path, answer.status, to]).toEqual([path, 303, "/console/sign-in"]);
+  }
+  expect(await readState()).toBe(before);
+});
+
+test("whoever has a second factor is asked for it before every sensitive act", async () => {
+  const { person: own, jar } = await enrolPerson(service, await administrator());
+  await write(
+    `update rowhouse.sessions set second_factor_at = now() - interval '10 minutes' where user_id = '${own.id}'`,
+  );
   const before = await readState();
   for (const path of POSTS.filter((one) => !LASTING.test(one))) {
     const answer = await send(jar, path);

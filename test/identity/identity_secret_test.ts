@@ -112,7 +112,7 @@ describe("copied to another person", () => {
 
 describe("the serving login by itself", () => {
   const FINISH = `select rowhouse.finish_sign_in($1::text::uuid, decode($2, 'hex'), $3, decode($4, 'hex'), 'secret', '',
-    'aaaaaaaaaaaaaaaa', decode($4, 'hex'), decode($4, 'hex'), 'secret', 600, 'address', array['client'], null, '', '') as is_done`;
+    'aaaaaaaaaaaaaaaa', decode($4, 'hex'), decode($4, 'hex'), 'secret', 600, 'address', array['client'], null, '', '', 'bbbbbbbbbbbbbbbb', decode($4, 'hex'), 'none') <> 'wrong' as is_done`;
   const zeros = "00".repeat(32);
 
   test("can read a password's hash, but neither sign in with it nor replace it", async () => {

@@ -5,12 +5,14 @@ import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { pages, routes } from "../../src/service/routes.ts";
 import { type Jar, makePerson, signInAs, toCookieHeader } from "../support/people.ts";
+import { enrolPerson, passPassword } from "../support/second_factor.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 /** Who may come, in the order of the columns below. */
 const VISITORS = [
   "anonymous",
   "expired",
+  "pending",
   "disabled",
   "no role",
   "role",
@@ -54,13 +56,13 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   "GET /ready": { want: all(200) },
   "GET /v1/auth/me": {
     path: "/v1/auth/me?app=matrix",
-    want: [401, 401, 401, 403, 200, 200, 200, 401],
+    want: [401, 401, 401, 401, 403, 200, 200, 200, 401],
   },
   "POST /v1/auth/logout": { want: all(204) },
   "GET /": { want: all(303) },
   "GET /authorize": {
     path: "/authorize?app=matrix&redirect_uri=https%3A%2F%2Fmatrix.example.org%2F",
-    want: [200, 200, 200, 303, 303, 303, 303, 200],
+    want: [200, 200, 200, 200, 303, 303, 303, 303, 200],
   },
   "POST /authorize": {
     path: "/authorize?app=matrix&redirect_uri=https%3A%2F%2Fmatrix.example.org%2F",
@@ -69,14 +71,26 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   "GET /login": { want: all(200) },
   "POST /login": { want: all(403) },
   ...Object.fromEntries(
-    ["", "/password", "/linked", "/sessions"].flatMap((page) => [
+    [
+      "",
+      "/password",
+      "/linked",
+      "/sessions",
+      "/security",
+      "/security/app",
+      "/security/passkeys",
+    ].flatMap((page) => [
       // Who is not signed in is sent to sign in.
-      [`GET /account${page}`, { want: [303, 303, 303, 200, 200, 200, 200, 303] }],
+      [`GET /account${page}`, { want: [303, 303, 303, 303, 200, 200, 200, 200, 303] }],
       [`POST /account${page}`, { want: all(403) }],
     ]),
   ),
+  // The page of the second factor is for whoever has proven the password, and for nobody else.
+  "GET /second-factor": { want: [303, 303, 200, 303, 303, 303, 303, 303, 303] },
+  "POST /second-factor": { want: all(403) },
+  "GET /add-second-factor": { want: all(303) },
   // Without the pages' cookie there is nothing to end; with it the form lacks its token.
-  "POST /sign-out": { want: [303, 403, 403, 403, 403, 403, 403, 303] },
+  "POST /sign-out": { want: [303, 403, 303, 403, 403, 403, 403, 403, 303] },
   "GET /forgot": { want: all(200) },
   "POST /forgot": { want: all(403) },
   "GET /set-password": { want: all(404) },
@@ -87,7 +101,7 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   "GET /oidc/:provider/callback": { path: "/oidc/away/callback?code=x&state=x", want: all(400) },
 };
 /** The Console sends who is not signed in to sign in, and tells who is no administrator that this is not for them. */
-const CONSOLE = [303, 303, 303, 403, 403, 200, 200, 303];
+const CONSOLE = [303, 303, 303, 303, 403, 403, 200, 200, 303];
 /** The app has no table and no push. */
 const NO_TABLE = CONSOLE.map((status) => (status === 200 ? 404 : status));
 /** What stands for a parameter; words in capitals are known once the service runs. */
@@ -118,7 +132,11 @@ let jars: Map<Visitor, Jar>;
 let personId: string;
 beforeAll(async () => {
   service = await openTestService({
-    identity: () => ({ cookieDomain: "example.org", providers: [AWAY] }),
+    identity: () => ({
+      cookieDomain: "example.org",
+      providers: [AWAY],
+      requireSecondFactor: "none",
+    }),
   });
   app = await service.makeApp(undefined, {
     slug: "matrix",
@@ -147,6 +165,11 @@ async function fillJars(): Promise<Map<Visitor, Jar>> {
     [made.get("expired")?.get(SESSION_COOKIE)?.slice(0, 16) ?? ""],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
+  const { person } = await enrolPerson(
+    service,
+    await makePerson(service, { app, consoleRole: "super_admin" }),
+  );
+  made.set("pending", (await passPassword(service, person)).jar);
   await setDisabled({ admin: service.service.admin }, people.disabled.email, true);
   return made;
 }

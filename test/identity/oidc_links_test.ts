@@ -3,7 +3,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { showUser } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { listEvents } from "../support/audit_events.ts";
-import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
+import {
+  type Jar,
+  makePerson,
+  readHidden,
+  signInAs,
+  submitSignIn,
+  visit,
+} from "../support/people.ts";
 import { passProvider, startProvider, type TestProvider } from "../support/provider.ts";
 import { invite, signInWith } from "../support/provider_people.ts";
 import { type Answer, openTestService, type TestService } from "../support/service.ts";
@@ -172,6 +179,19 @@ test("a mail tells of a linked account, and of a sign-in with it on a new device
     [person.id],
   );
   expect(rows.map(({ template }) => template)).toEqual(["provider_linked", "new_device"]);
+});
+
+test("whoever signed in long ago signs in again before a link is taken away", async () => {
+  const person = await makePerson(service);
+  const jar = await signInAs(service, person);
+  expect((await link(jar, "link-old")).status).toBe(303);
+  await age(person.id);
+  const again = `/login?${new URLSearchParams({ to: PAGE })}`;
+  expect((await send(jar, "unlink")).headers.get("location")).toBe(again);
+  expect((await visit(service, jar, PAGE)).text).toContain("Unlink");
+  const answer = await submitSignIn(service, jar, { email: person.email, path: again });
+  expect(answer.headers.get("location")).toBe(PAGE);
+  expect((await send(jar, "unlink")).headers.get("location")).toBe(`${PAGE}?done=unlink`);
 });
 
 test("the last way to sign in stays", async () => {

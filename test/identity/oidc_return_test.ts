@@ -26,6 +26,7 @@ beforeAll(async () => {
       publicUrl: `http://127.0.0.1:${port}`,
       cookieDomain: "example.org",
       providers: [ours.settings],
+      requireSecondFactor: "none",
     }),
   });
   ours.register(`${service.url}/oidc/ours/callback`);

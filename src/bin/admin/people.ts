@@ -11,6 +11,7 @@ import {
   listSessions,
   makePasswordLink,
   readEmail,
+  resetSecondFactor,
   revokeRole,
   setConsoleRole,
   setDisabled,
@@ -113,6 +114,15 @@ function makeDisableTask(disabled: boolean): AdminTask {
     return { document: { email, disabled }, lines: [`${email} ${state}`] };
   };
 }
+
+const resetFactorTask: AdminTask = async (deps, args) => {
+  const email = readEmail(args.positionals[0] ?? "");
+  await resetSecondFactor(deps, email);
+  return {
+    document: { email, secondFactor: null },
+    lines: [`${email} has no second factor any more, and is signed out everywhere`],
+  };
+};
 
 const sessionsTask: AdminTask = async (deps, args) => {
   const email = readEmail(args.positionals[0] ?? "");
@@ -226,6 +236,18 @@ MAIL_URL the person is told at both addresses. Prints { email, before } with --j
       positionals: ["email"],
     },
     makeDisableTask(false),
+  ),
+  makeAdminCommand(
+    {
+      name: "admin reset-second-factor",
+      summary: "takes away the second factor of a person who has lost it",
+      example: "rowhouse admin reset-second-factor ada@example.org",
+      about: `Removes the authenticator app, recovery codes and passkeys, and signs the person out everywhere. Be sure who asks:
+whoever knows the password gets in then without a second factor.
+Whoever must have a second factor has 7 days again to add one. Prints { email, secondFactor: null } with --json.`,
+      positionals: ["email"],
+    },
+    resetFactorTask,
   ),
   makeAdminCommand(
     {

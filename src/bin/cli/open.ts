@@ -24,6 +24,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
       cookieDomain: config.COOKIE_DOMAIN,
       sessionIdleS: config.SESSION_IDLE,
       sessionMaxS: config.SESSION_MAX,
+      requireSecondFactor: config.REQUIRE_SECOND_FACTOR,
       providers: config.providers,
     },
     mail: readMail(config),

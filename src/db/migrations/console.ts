@@ -1,7 +1,7 @@
 /**
  * Acts of administrators from a browser. They run on a login of their own, which may execute these functions and nothing
  * else. Each act proves in the call that acts who asks for it: both cookies of one live session, by what no table holds,
- * the Console role, and where it is sensitive a sign-in of the last ten minutes. So neither this login nor a serving
+ * the Console role, and where it is sensitive a sign-in of the last ten minutes, with the second factor of whoever has one. So neither this login nor a serving
  * login acts by itself.
  *
  * @module
@@ -21,14 +21,18 @@ declare
   who uuid;
   shown_at timestamptz;
 begin
-  select users.id, sessions.proven_at into who, signed_in_at
+  select users.id, second_factor_at into who, shown_at
   from rowhouse.sessions join rowhouse.users on users.id = sessions.user_id
   where sessions.id = own and users.disabled_at is null and users.console_role in (needed, 'super_admin')
   for share;
   if who is null then
     raise exception 'nobody who may do this' using errcode = '${SIGNALS.consoleRefused}';
   end if;
-  if is_sensitive and signed_in_at <= clock_timestamp() - interval '10 minutes' then
+  if rowhouse.is_factor_overdue(who) then
+    raise exception 'a second factor is overdue' using errcode = '${SIGNALS.secondFactorNeeded}';
+  end if;
+  -- A session may be from before there was a second factor, by whoever knew the password.
+  if shown_at is null and rowhouse.has_second_factor(who) or is_sensitive and not rowhouse.is_fresh(own) then
     raise exception 'signed in too long ago' using errcode = '${SIGNALS.signInTooOld}';
   end if;
   return who;

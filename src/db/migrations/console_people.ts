@@ -66,6 +66,8 @@ const READS = [
     'person', (select to_jsonb(shown) from (
       select ${PERSON},
         (select expires_at from rowhouse.password_links where user_id = person and expires_at > now()) as "linkEndsAt",
+        exists (select from rowhouse.totp_factors where user_id = person) as "hasTotp",
+        (select count(*) from rowhouse.recovery_codes where user_id = person) as "recoveryCodes",
         encode(email_digest, 'hex') as "addressDigest", email_secret_id as "addressSecretId",
         rowhouse.is_last_super_admin(users) as "isLast", rowhouse.describe_invitation(person) as invitation
       from rowhouse.users where email = mail) as shown),
@@ -184,6 +186,12 @@ const ACTS = [
     declares: "mail text := rowhouse.hold_account(who, person);",
     body: `return case when session_id is null then rowhouse.end_sessions(mail, who::text)
     else rowhouse.end_session(mail, session_id, who::text)::integer end;`,
+  }),
+  defineConsoleFunction({
+    name: "console_reset_second_factor",
+    takes: "person uuid",
+    isSensitive: true,
+    body: "perform rowhouse.reset_second_factor(rowhouse.hold_account(who, person), who::text);",
   }),
   defineConsoleFunction({
     name: "console_delete_person",

@@ -12,9 +12,10 @@ export const CONSOLE_READS = `
 create function rowhouse.console_visitor(who uuid, session_shown text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('id', id, 'email', email, 'displayName', display_name, 'role', console_role,
+    'factorDueAt', rowhouse.factor_due_at(id),
     'isFresh', exists (select from rowhouse.sessions where user_id = who
       and id in (select split_part(text, '.', 1) from unnest(string_to_array(session_shown, ',')) as text)
-      and proven_at > clock_timestamp() - interval '10 minutes'))
+      and rowhouse.is_fresh(id)))
   from rowhouse.users where id = who
 $$;
 

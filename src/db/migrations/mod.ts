@@ -18,6 +18,7 @@ import { CONSOLE_PEOPLE } from "./console_people.ts";
 import { CONSOLE_READS } from "./console_reads.ts";
 import { CONSOLE_ROWS } from "./console_rows.ts";
 import { CONSOLE_TABLES } from "./console_tables.ts";
+import { FACTOR_USE } from "./factor_use.ts";
 import { IDEMPOTENCY } from "./idempotency.ts";
 import { INVITATIONS } from "./invitations.ts";
 import { KEYS } from "./keys.ts";
@@ -25,12 +26,15 @@ import { LEASES } from "./leases.ts";
 import { MAILS } from "./mails.ts";
 import { NONCES } from "./nonces.ts";
 import { OWN_ACCOUNT } from "./own_account.ts";
+import { OWN_SECOND_FACTOR } from "./own_second_factor.ts";
+import { PENDING_SIGN_INS } from "./pending_sign_ins.ts";
 import { PEOPLE } from "./people.ts";
 import { PEOPLE_ACTS } from "./people_acts.ts";
 import { PROVIDERS } from "./providers.ts";
 import { PUSH } from "./push.ts";
 import { ROLES } from "./roles.ts";
 import { ROWS } from "./rows.ts";
+import { SECOND_FACTORS } from "./second_factors.ts";
 import { SESSIONS } from "./sessions.ts";
 import { STATISTICS } from "./statistics.ts";
 import { TABLES } from "./tables.ts";
@@ -62,6 +66,10 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       NONCES,
       LEASES,
       OWN_ACCOUNT,
+      SECOND_FACTORS,
+      PENDING_SIGN_INS,
+      FACTOR_USE,
+      OWN_SECOND_FACTOR,
       PROVIDERS,
       CONSOLE,
       PUSH,

@@ -55,7 +55,7 @@ ${defineOwnFunction({
   name: "read_own_account",
   returns: "jsonb",
   body: `return (select jsonb_build_object('id', users.id, 'email', email, 'displayName', display_name, 'avatarUrl', avatar_url,
-      'isAdministrator', console_role is not null, 'hasPassword', password_hash is not null,
+      'isAdministrator', console_role is not null, 'hasPassword', password_hash is not null, 'isFactorOverdue', rowhouse.is_factor_overdue(who),
       'appSlugs', (select coalesce(jsonb_agg(slug), '[]') from rowhouse.grants join rowhouse.apps on apps.id = app_id
         where grants.user_id = who and apps.disabled_at is null),
       'sessions', (select coalesce(jsonb_agg(to_jsonb(listed) order by listed."isOwn" desc, listed."lastSeenAt" desc), '[]') from (
@@ -89,14 +89,15 @@ ${defineOwnFunction({
   declares: "ended integer;",
   body: `delete from rowhouse.sessions where user_id = who and id <> own and (wanted is null or id = wanted);
   get diagnostics ended = row_count;
+  delete from rowhouse.pending_sign_ins where user_id = who and wanted is null;
   if ended > 0 then
     insert into rowhouse.audit (actor, action, user_id, details)
     values (who::text, 'end_sessions', who, jsonb_build_object('sessions', ended));
   end if;
   return ended;`,
 })}
--- Ends all sessions of whoever proves one by both cookies. Other than the acts here it asks for no more: what another host has
--- planted beside them keeps nobody signed in.
+-- Ends all sessions of whoever proves one by both cookies, and the sign-ins that wait for a second factor. Other than the acts
+-- here it asks for no more: what another host has planted beside them keeps nobody signed in.
 create function rowhouse.sign_out_everywhere(session_shown text, identity_shown text, shown_from text) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -112,6 +113,7 @@ begin
       and sessions.identity_digest = sha256(decode(split_part(own, '.', 2), 'hex') || uuid_send(sessions.user_id))
     limit 1)
   for no key update;
+  delete from rowhouse.pending_sign_ins where user_id = who;
   delete from rowhouse.sessions where user_id = who;
   get diagnostics ended = row_count;
   if ended > 0 then
@@ -130,14 +132,18 @@ ${defineOwnFunction({
     device_name text`,
   returns: "boolean",
   declares: "ended integer;",
-  body: `if not rowhouse.finish_sign_in(who, shown, new_hash, new_digest, new_hash_secret_id, '', new_id, new_session_digest,
-    new_identity_digest, new_secret_id, most_s, address_key, client_keys, device_key, shown_from, device_name) then
+  body: `if not rowhouse.prove_password(
+    who, shown, new_hash, new_digest, new_hash_secret_id, address_key, client_keys, device_key) then
     return false;
   end if;
+  perform rowhouse.start_session(who, '', new_id, new_session_digest, new_identity_digest, new_secret_id, most_s, now(),
+    (select second_factor_at from rowhouse.sessions where id = own), shown_from, device_name, device_key is not null);
+  perform rowhouse.end_pending_sign_ins(who);
   delete from rowhouse.password_links where user_id = who;
   delete from rowhouse.sessions where user_id = who and id not in (own, new_id);
   get diagnostics ended = row_count;
   delete from rowhouse.sessions where id = own;
+  insert into rowhouse.audit (actor, action, user_id) values (who::text, 'sign_in', who);
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'change_password', who, jsonb_build_object('sessions', ended));
   perform rowhouse.queue_mail(who, 'password_changed', null, jsonb_build_object('device', device_name, 'from', shown_from));

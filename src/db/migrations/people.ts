@@ -28,6 +28,8 @@ create table rowhouse.users (
   password_digest bytea,
   password_secret_id text,
   disabled_at timestamptz,
+  -- Since when the person is asked to add a second factor.
+  factor_asked_at timestamptz,
   created_at timestamptz not null default now(),
   check (num_nulls(password_hash, password_digest, password_secret_id) in (0, 3)),
   check (num_nulls(email_digest, email_secret_id) in (0, 2))
@@ -60,6 +62,8 @@ create table rowhouse.sessions (
   last_seen_at timestamptz not null default now(),
   -- When the person last proved who it is: now, for a password; for a provider when it says so, which may be long ago.
   proven_at timestamptz not null default now(),
+  -- When by a second factor, too.
+  second_factor_at timestamptz,
   expires_at timestamptz not null
 );
 create index sessions__user_id__idx on rowhouse.sessions (user_id);
@@ -145,7 +149,7 @@ grant execute on function rowhouse.sweep_audit(integer) to rowhouse_service, row
 -- A new session in place of those presented. A mail tells of one on a device that the person has not signed in on.
 create function rowhouse.start_session(
   who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
-  most_s integer, proven timestamptz, shown_from text, device_name text, is_known_device boolean
+  most_s integer, proven timestamptz, second_factor timestamptz, shown_from text, device_name text, is_known_device boolean
 ) returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   delete from rowhouse.sessions as old using unnest(string_to_array(presented, ',')) as pair
@@ -154,9 +158,11 @@ begin
   delete from rowhouse.sessions where id in (
     select id from rowhouse.sessions where expires_at < now() order by expires_at limit 20 for update skip locked);
   insert into rowhouse.sessions (
-    id, session_digest, identity_digest, secret_id, user_id, device, address, proven_at, expires_at)
+    id, session_digest, identity_digest, secret_id, user_id, device, address, proven_at, second_factor_at, expires_at)
   values (new_id, new_session_digest, new_identity_digest, new_secret_id, who, left(device_name, 80), left(shown_from, 64),
-    proven, now() + make_interval(secs => most_s));
+    proven, second_factor, now() + make_interval(secs => most_s));
+  -- For the audit log, until this statement ends.
+  perform set_config('rowhouse.client', shown_from, true);
   -- Not the first time, which follows an invitation.
   if not is_known_device and exists (select from rowhouse.audit where user_id = who and action = 'sign_in') then
     perform rowhouse.queue_mail(who, 'new_device', null, jsonb_build_object('device', device_name, 'from', shown_from));
@@ -164,15 +170,13 @@ begin
 end
 $$;
 
--- After the password was right: a new session in place of those presented. False where the person was disabled, or
--- was given another password, in between; and for whoever cannot show what follows from the hash and the service's
--- secret: a serving login by itself makes no session, and puts no hash in place of another.
-create function rowhouse.finish_sign_in(
-  who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text, presented text,
-  new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text, most_s integer,
-  address_key text, client_keys text[], device_key text, shown_from text, device_name text
-) returns boolean
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+-- Whether the password was right. False where the person was disabled, or was given another password, in between; and for
+-- whoever cannot show what follows from the hash and the service's secret: a serving login by itself makes no session, and
+-- puts no hash in place of another. What was counted is given back.
+create function rowhouse.prove_password(
+  who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
+  address_key text, client_keys text[], device_key text
+) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users;
   client_key text;
@@ -186,10 +190,7 @@ begin
     update rowhouse.users
     set password_hash = fresh_hash, password_digest = fresh_digest, password_secret_id = fresh_secret_id where id = who;
   end if;
-  perform rowhouse.start_session(
-    who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id, most_s, now(),
-    shown_from, device_name, device_key is not null);
-  -- What was counted is given back, in the order in which it was counted. A known device was counted by itself.
+  -- In the order in which it was counted. A known device was counted by itself.
   if device_key is not null then
     delete from rowhouse.throttle where key = device_key;
   else
@@ -199,13 +200,30 @@ begin
       update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
     end loop;
   end if;
-  perform set_config('rowhouse.client', shown_from, true);
-  insert into rowhouse.audit (actor, action, user_id) values (who::text, 'sign_in', who);
   return true;
 end
 $$;
-grant execute on function
-  rowhouse.finish_sign_in(uuid, bytea, text, bytea, text, text, text, bytea, bytea, text, integer, text, text[], text, text, text)
+
+-- After the password was right: a new session in place of those presented, or what waits for the second factor. Says which;
+-- "wrong" for whoever does not prove the password.
+create function rowhouse.finish_sign_in(
+  who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text, presented text,
+  new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text, most_s integer,
+  address_key text, client_keys text[], device_key text, shown_from text, device_name text,
+  pending_id text, pending_digest bytea, factor_rule text
+) returns text
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if not rowhouse.prove_password(
+    who, shown, fresh_hash, fresh_digest, fresh_secret_id, address_key, client_keys, device_key) then
+    return 'wrong';
+  end if;
+  return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id, most_s, now(),
+    shown_from, device_name, device_key is not null, null, pending_id, pending_digest, factor_rule);
+end
+$$;
+grant execute on function rowhouse.finish_sign_in(
+  uuid, bytea, text, bytea, text, text, text, bytea, bytea, text, integer, text, text[], text, text, text, text, bytea, text)
   to rowhouse_service, rowhouse_identity;
 
 -- A link sets a password once: of two uses at the same time the second finds no row. An invitation is accepted by it.
@@ -233,10 +251,11 @@ begin
   end if;
   update rowhouse.users
   set password_hash = new_hash, password_digest = new_digest, password_secret_id = new_secret_id
-  where id = who and disabled_at is null
+  where id = who
   returning 'address ' || encode(sha256(convert_to(email, 'UTF8')), 'hex') into address_key;
   delete from rowhouse.invitations where user_id = who;
   delete from rowhouse.sessions where user_id = who;
+  perform rowhouse.end_pending_sign_ins(who);
   delete from rowhouse.throttle where starts_with(key, rowhouse.pair_key(address_key, ''));
   delete from rowhouse.throttle where key = address_key;
   insert into rowhouse.audit (actor, action, user_id) values (who::text, 'set_password', who);

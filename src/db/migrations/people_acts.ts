@@ -121,6 +121,7 @@ declare
   person uuid := rowhouse.find_user(mail);
   ended integer;
 begin
+  delete from rowhouse.pending_sign_ins where user_id = person;
   delete from rowhouse.sessions where user_id = person;
   get diagnostics ended = row_count;
   insert into rowhouse.audit (actor, action, user_id, details)
@@ -208,8 +209,27 @@ begin
   end if;
   update rowhouse.users set disabled_at = case when disabled then coalesce(disabled_at, now()) end where id = person.id;
   delete from rowhouse.sessions where user_id = person.id and disabled;
+  delete from rowhouse.pending_sign_ins where user_id = person.id and disabled;
   insert into rowhouse.audit (actor, action, user_id)
   values (who, case when disabled then 'disable' else 'enable' end, person.id);
+end
+$$;
+-- Takes away every second factor of somebody who has lost it. Whoever is signed in, or about to be, has to begin again, and
+-- whoever must have one has the whole grace anew.
+create function rowhouse.reset_second_factor(mail text, who text) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(mail);
+begin
+  delete from rowhouse.totp_factors where user_id = person.id;
+  delete from rowhouse.recovery_codes where user_id = person.id;
+  delete from rowhouse.sessions where user_id = person.id;
+  perform rowhouse.end_pending_sign_ins(person.id);
+  -- What was guessed at is gone.
+  delete from rowhouse.throttle where starts_with(key, person.id || ' ');
+  update rowhouse.users set factor_asked_at = null where id = person.id;
+  insert into rowhouse.audit (actor, action, user_id) values (who, 'reset_second_factor', person.id);
+  perform rowhouse.queue_mail(person.id, 'second_factor_reset', null, '{}');
 end
 $$;
 -- Another address to sign in with; links end, which went to the one before: an invitation has to be sent again. Whoever has
@@ -242,6 +262,7 @@ declare
   person rowhouse.users := rowhouse.lock_user(mail);
 begin
   perform rowhouse.keep_super_admin(person);
+  delete from rowhouse.throttle where starts_with(key, person.id || ' ');
   delete from rowhouse.users where id = person.id;
   insert into rowhouse.audit (actor, action, user_id) values (who, 'delete_user', person.id);
   return person.id;

@@ -8,6 +8,7 @@
  * @module
  */
 import { defineOwnFunction } from "./own_account.ts";
+import { WINDOW_END } from "./throttle.ts";
 
 export const PROVIDERS = `
 create table rowhouse.provider_links (
@@ -36,50 +37,46 @@ begin
   end if;
   -- It is kept as long as attempts are counted, which is longer than it may be used.
   insert into rowhouse.throttle (key, attempts, ends_at)
-  values (state_key, 1, clock_timestamp() + make_interval(secs => window_s)) on conflict (key) do nothing;
+  values (state_key, 1, ${WINDOW_END}) on conflict (key) do nothing;
   return query select 0, found;
 end
 $$;
 grant execute on function rowhouse.begin_provider_sign_in(text, text[], integer[], integer)
   to rowhouse_service, rowhouse_identity;
 
--- After the provider's answer was right: a new session in place of those presented. False where the person was disabled or
--- unlinked in between, and for whoever cannot show what follows from the link and the service's secret.
+-- After the provider's answer was right: a new session in place of those presented, or what waits for the second factor. Says
+-- which; "wrong" where the person was disabled or unlinked in between, and for whoever cannot show what follows from the link
+-- and the service's secret.
 create function rowhouse.finish_provider_sign_in(
   who uuid, link_issuer text, link_subject text, shown bytea, fresh_digest bytea, fresh_secret_id text, presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text, most_s integer,
   proven timestamptz, client_keys text[], provider text, shown_from text, device_name text,
-  is_known_device boolean
-) returns boolean
+  is_known_device boolean, pending_id text, pending_digest bytea, factor_rule text
+) returns text
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   client_key text;
 begin
   perform from rowhouse.users where id = who and disabled_at is null for no key update;
   if not found then
-    return false;
+    return 'wrong';
   end if;
   update rowhouse.provider_links set digest = fresh_digest, secret_id = fresh_secret_id
   where issuer = link_issuer and subject = link_subject and user_id = who
     and digest = sha256(shown || uuid_send(who));
   if not found then
-    return false;
+    return 'wrong';
   end if;
-  perform rowhouse.start_session(
-    who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id, most_s, least(proven, now()),
-    shown_from, device_name, is_known_device);
   foreach client_key in array client_keys loop
     update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
   end loop;
-  perform set_config('rowhouse.client', shown_from, true);
-  insert into rowhouse.audit (actor, action, user_id, details)
-  values (who::text, 'sign_in', who, jsonb_build_object('provider', provider));
-  return true;
+  return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id, most_s,
+    least(proven, now()), shown_from, device_name, is_known_device, provider, pending_id, pending_digest, factor_rule);
 end
 $$;
 grant execute on function rowhouse.finish_provider_sign_in(
-  uuid, text, text, bytea, bytea, text, text, text, bytea, bytea, text, integer, timestamptz, text[], text, text, text, boolean)
-  to rowhouse_service, rowhouse_identity;
+  uuid, text, text, bytea, bytea, text, text, text, bytea, bytea, text, integer, timestamptz, text[], text, text, text, boolean,
+  text, bytea, text) to rowhouse_service, rowhouse_identity;
 
 -- Accepts an invitation: links whoever was invited under this address and has no other way to sign in, neither a password
 -- nor another link. One that has expired is none any more.
@@ -144,7 +141,7 @@ ${defineOwnFunction({
   body: `if who <> expected then
     return 'nobody';
   end if;
-  if (select proven_at from rowhouse.sessions where id = own) <= clock_timestamp() - interval '10 minutes' then
+  if not rowhouse.is_fresh(own) then
     return 'too_old';
   end if;
   if exists (select from rowhouse.provider_links
@@ -163,7 +160,8 @@ ${defineOwnFunction({
   perform rowhouse.queue_mail(who, 'provider_linked', null, jsonb_build_object('from', shown_from));
   return 'done';`,
 })}
--- Takes a link away from the person, unless nothing else would let them sign in.
+-- Takes a link away from the person, unless nothing else would let them sign in; with it go the roles by the claims of the
+-- provider, which it could no longer take.
 ${defineOwnFunction({
   name: "unlink_provider",
   takes: "link_issuer text, provider text",
@@ -172,8 +170,10 @@ ${defineOwnFunction({
      and not exists (select from rowhouse.provider_links where user_id = who and issuer <> link_issuer) then
     return 'last';
   end if;
+  perform rowhouse.check_fresh(own);
   delete from rowhouse.provider_links where user_id = who and issuer = link_issuer;
   if found then
+    delete from rowhouse.pending_sign_ins where user_id = who;
     insert into rowhouse.audit (actor, action, user_id, details)
     values (who::text, 'unlink_provider', who, jsonb_build_object('provider', provider));
   end if;

@@ -10,6 +10,11 @@
  */
 import { SIGNALS } from "../signals.ts";
 
+/** Thirty days, the longest that anything is counted for: nobody who steals a login keeps people out for longer. */
+const MOST_S = 2_592_000;
+/** Until when something is counted, by the argument "window_s". */
+export const WINDOW_END = `clock_timestamp() + make_interval(secs => least(window_s, ${MOST_S}))`;
+
 export const THROTTLE = `
 -- Keys are digests: what was typed into a sign-in form is not kept.
 create table rowhouse.throttle (
@@ -44,7 +49,7 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
   having count(*) > 0
 $$;
 
--- Deletes some of the counters whose time is over: how many.
+-- Deletes some of the counters whose time is over: how many. So do sign-ins that waited in vain.
 create function rowhouse.sweep_throttle(most integer) returns integer
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -53,6 +58,7 @@ begin
   delete from rowhouse.throttle where key in (
     select key from rowhouse.throttle where ends_at < clock_timestamp() order by ends_at limit most for update skip locked);
   get diagnostics swept = row_count;
+  perform rowhouse.sweep_pending_sign_ins(most);
   return swept;
 end
 $$;
@@ -70,7 +76,7 @@ begin
     begin
       -- One order of classes for everybody, so that two attempts never wait for each other.
       insert into rowhouse.throttle as counter (key, attempts, ends_at)
-      select key, 1, clock_timestamp() + make_interval(secs => case when key = 'all' then 60 else window_s end)
+      select key, 1, case when key = 'all' then clock_timestamp() + interval '1 minute' else ${WINDOW_END} end
       from unnest(keys) with ordinality as wanted (key, place) order by place
       on conflict (key) do update set
         attempts = case when counter.ends_at <= clock_timestamp() then 1 else counter.attempts + 1 end,

@@ -14,6 +14,7 @@ import { PASSWORD, readToken, sharedCookie, submitSignIn } from "../../support/p
 import { TEST_SECRETS } from "../../support/shape.ts";
 import { contextOf, sendSigned } from "../../support/signed.ts";
 import { lockOut } from "./console.ts";
+import { opensApps } from "./factors.ts";
 import { finishCall, guesses, hashOf, LIST, me, type Page, type World } from "./world.ts";
 
 export const SECRETS: Page = {
@@ -108,6 +109,7 @@ export const SECRETS: Page = {
         const [{ id, at } = {}] = rows;
         expect(deriveLinkText(IDENTITY_SECRETS.current, String(id), Number(at))).toBe(linkText);
       },
+      "with a dump, make the codes of authenticator apps.": async (world) => opensApps(world),
       "with the serving login of one process or of the identity service, sign in as anybody.":
         async (world) => {
           for (const login of ["all", "identity"] as const) {
@@ -153,7 +155,7 @@ export const SECRETS: Page = {
 /** The cookie of a device on which a person has never signed in. */
 function makeDevice(userId: string): string {
   const deps = { identitySecrets: IDENTITY_SECRETS, randomBytes: systemRandomBytes };
-  return toDeviceText(deps, undefined, userId);
+  return toDeviceText(deps, undefined, { userId, hasFactor: true });
 }
 
 async function countClients(world: World): Promise<number> {

@@ -1,0 +1,132 @@
+/** The database's part of the second step of a sign-in: counted before a factor is looked at, finished after it. @module */
+import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { DAY_S } from "../std/duration.ts";
+import type { Device } from "./device_text.ts";
+import { type SessionStart, toSessionValues } from "./session_start.ts";
+import { SIGN_IN_LIMITS, toClientKeys } from "./sign_in_attempts.ts";
+import type { TotpRecord } from "./totp.ts";
+
+export type FactorKind = "totp" | "recovery" | "passkey";
+
+/**
+ * How many attempts are allowed with a kind of factor: in a window for a person by one client, or on a device on which that
+ * person has shown a factor before; by all clients; and with codes of an app for as long as `lastingS`. Each attempt is right with
+ * three codes in a million.
+ */
+export const FACTOR_LIMITS = { pair: 5, person: 15, lasting: 100, lastingS: 30 * DAY_S } as const;
+
+/** Where an attempt comes from. */
+export type FactorFrom = {
+  /** The sign-in that waits, as the browser shows it. */
+  shown: string;
+  kind: FactorKind;
+  /** The client's IP address. */
+  address: string;
+  /** Attempts on it are counted apart if the person has shown a second factor there. */
+  device: Device | undefined;
+};
+
+export type FactorAttempt =
+  | { waitS: number }
+  | {
+      waitS: 0;
+      userId: string;
+      isKnownDevice: boolean;
+      /** What is stored of the authenticator app, and the time step of the code that was used last. */
+      totp: (Pick<TotpRecord, "sealed" | "secretId"> & { lastStep: number }) | null;
+      /** What verifies the passkeys of the person: the id and the key in hexadecimal. */
+      passkeys: { id: string; publicKey: string; secretId: string }[] | null;
+    };
+
+/** Counts an attempt; `undefined` if no sign-in waits. */
+export async function beginSecondFactor(
+  { db }: { db: Database },
+  from: FactorFrom,
+): Promise<FactorAttempt | undefined> {
+  const keys = toFactorKeys(from);
+  const [row] = await db.query<{ attempt: string | null }>(
+    `select rowhouse.begin_second_factor($1, $2, $3, $4, string_to_array($5, ',')::uuid[], $6, $7, $8, $9, $10)::text
+      as attempt`,
+    [
+      from.shown,
+      from.kind,
+      keys.client,
+      keys.device,
+      (from.device?.factorUserIds ?? []).join(","),
+      FACTOR_LIMITS.pair,
+      FACTOR_LIMITS.person,
+      FACTOR_LIMITS.lasting,
+      SIGN_IN_LIMITS.windowS,
+      FACTOR_LIMITS.lastingS,
+    ],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+  return row?.attempt == null ? undefined : (JSON.parse(row.attempt) as FactorAttempt);
+}
+
+/** A factor that the service has found right. */
+export type RightFactor = {
+  /** Proofs of what is stored, one of which is its own; in hexadecimal, with commas between. */
+  proofs: string;
+  /** The id of a passkey, in hexadecimal. */
+  key?: string;
+  /** The time step of a code; what a passkey counts. */
+  count: number;
+  /** What it is stored as from now on, where the secret has changed. */
+  fresh?: (Partial<TotpRecord> & Pick<TotpRecord, "digest" | "secretId">) | undefined;
+};
+
+export type FactorFinish = SessionStart & {
+  from: FactorFrom;
+  factor: RightFactor;
+};
+
+/** Makes the session; `wrong` if the factor was used meanwhile, `gone` if no sign-in waits any more. */
+export async function finishSecondFactor(
+  { db }: { db: Database },
+  { from, factor, ...finish }: FactorFinish,
+): Promise<"done" | "wrong" | "gone"> {
+  const keys = toFactorKeys(from);
+  const [row] = await db.query<{ outcome: "done" | "wrong" | "gone" }>(
+    `select rowhouse.finish_second_factor($1, $2, decode($3, 'hex'),
+      (select array_agg(decode(proof, 'hex')) from unnest(string_to_array($4, ',')) as proof), $5,
+      decode($6, 'hex'), decode($7, 'hex'), $8, $9, $10, decode($11, 'hex'), decode($12, 'hex'), $13, $14,
+      $15, $16, $17, $18) as outcome`,
+    [
+      from.shown,
+      from.kind,
+      factor.key ?? null,
+      factor.proofs,
+      factor.count,
+      factor.fresh?.sealed ?? null,
+      factor.fresh?.digest ?? null,
+      factor.fresh?.secretId ?? null,
+      finish.presented,
+      ...toSessionValues(finish),
+      keys.client,
+      finish.isKnownDevice ? keys.device : null,
+      from.address,
+      finish.deviceName,
+    ],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+  return row?.outcome ?? "gone";
+}
+
+function toFactorKeys({ address, device }: FactorFrom): { client: string; device: string } {
+  const [client = ""] = toClientKeys("client", address).keys;
+  return { client, device: `device ${device?.id ?? ""}` };
+}
+
+/** Notes that a second factor was wrong: somebody knows the password. */
+export async function noteWrongFactor(
+  { db }: { db: Database },
+  { userId, kind, from }: { userId: string; kind: FactorKind; from: string },
+): Promise<void> {
+  await db.query(
+    `insert into rowhouse.audit (actor, action, user_id, details, client)
+    values ('sign-in', 'second_factor_refused', $1, jsonb_build_object('kind', $2::text), nullif($3, ''))`,
+    [userId, kind, from],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+}

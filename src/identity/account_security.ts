@@ -1,0 +1,112 @@
+/**
+ * `/account/security`: a person's second factor, and the recovery codes that stand in for it. Whatever changes it asks for a
+ * sign-in of the last ten minutes.
+ *
+ * @module
+ */
+import {
+  makeRecoveryCodes,
+  type OwnSecondFactor,
+  putOwnRecoveryCodes,
+  readOwnSecondFactor,
+  removeOwnTotp,
+} from "../accounts/mod.ts";
+import {
+  answerSeeOther,
+  type Html,
+  html,
+  renderForm,
+  renderNotice,
+  renderTime,
+} from "../pages/mod.ts";
+import { answerAccountPage, type OwnVisit, toFreshSignIn } from "./account_page.ts";
+import { answerRemoval, readRemoved } from "./account_removal.ts";
+import { TOKEN_FIELD } from "./form_token.ts";
+import { ACCOUNT_SECURITY_PATH, ACCOUNT_TOTP_PATH } from "./paths.ts";
+import { answerRecoveryCodes, CODES_SHOWN, REPLACED_FIELD } from "./recovery_codes_page.ts";
+import { readReturnTo, toReturnQuery } from "./return_to.ts";
+
+const REMOVE = "remove";
+const REMOVED = `${ACCOUNT_SECURITY_PATH}?done=removed`;
+/** What was done before the page is shown, by its query. */
+const REMARKS: ReadonlyMap<string, string> = new Map([
+  ["done=removed", "The authenticator app is removed. Signing in no longer asks for its codes."],
+  [
+    "done=shown",
+    "Your recovery codes were shown already, and are not shown again. If you did not keep them, make new ones.",
+  ],
+]);
+
+export async function answerSecurity(visit: OwnVisit): Promise<Response> {
+  const { deps, shown, context, token } = visit;
+  const own = await readOwnSecondFactor(deps, shown);
+  if (readRemoved(context.query) === "app" && own.totpSince !== null)
+    return answerRemoval(visit, own, {
+      action: ACCOUNT_SECURITY_PATH,
+      title: "Remove the authenticator app",
+      text: "Signing in no longer asks for its codes.",
+    });
+  const next = `${ACCOUNT_TOTP_PATH}${toReturnQuery(readReturnTo(context.query))}`;
+  const remark = REMARKS.get(context.query);
+  return answerAccountPage(deps, {
+    tab: "Security",
+    title: "Security",
+    body: html`<p class="lead">What signing in asks for besides the password</p>
+${remark !== undefined && renderNotice("remark", remark)}
+${!own.isFresh && renderStale()}
+<ul class="sessions">${renderApp(own, { next, now: deps.now() })}${renderCodes(own, token)}</ul>
+${own.totpSince === null && html`<p class="more">An app such as Google Authenticator, Microsoft Authenticator, Aegis or 1Password shows a new code every 30 seconds. Whoever learns your password cannot sign in without it.</p>`}
+${own.totpSince === null && own.passkeys === 0 && html`<p class="more">With the first one, an app or a passkey, you get recovery codes, and are signed out everywhere else.</p>`}`,
+  });
+}
+
+/** New recovery codes, or no authenticator app any more. @throws {SignInTooOld} */
+export async function answerSecurityForm(visit: OwnVisit): Promise<Response> {
+  const { deps, shown, fields, account } = visit;
+  if (fields.get("act") === REMOVE) {
+    await removeOwnTotp(deps, shown);
+    return answerSeeOther(REMOVED);
+  }
+  const codes = makeRecoveryCodes(deps, account.id);
+  const replaced = fields.get(REPLACED_FIELD) ?? "";
+  const outcome = await putOwnRecoveryCodes(deps, shown, { userId: account.id, codes, replaced });
+  if (outcome === "repeated") return answerSeeOther(CODES_SHOWN);
+  if (outcome === "nobody") return answerSeeOther(ACCOUNT_SECURITY_PATH);
+  return answerRecoveryCodes(visit, { codes: codes.texts, next: ACCOUNT_SECURITY_PATH });
+}
+
+function renderStale(): Html {
+  return html`<p class="notice notice-warn">To change anything here, you must have signed in within the last 10 minutes: <a href="${toFreshSignIn(ACCOUNT_SECURITY_PATH)}">sign in again</a>.</p>`;
+}
+
+type RowOptions = { next: string; now: number };
+
+function renderApp({ totpSince, isFresh }: OwnSecondFactor, options: RowOptions): Html {
+  const { next, now } = options;
+  const setUp = html`<a class="button button-${totpSince === null ? "primary" : "quiet"}" href="${next}">${totpSince === null ? "Set up" : "Replace"}<span class="visually-hidden"> the authenticator app</span></a>`;
+  return html`<li class="session"><div class="session-text">
+<span class="session-name">Authenticator app</span>${totpSince !== null && html` <span class="pill pill-good">on</span>`}
+<span class="session-more">${totpSince === null ? "not set up" : html`added ${renderTime(totpSince, now)}`}</span>
+</div>${isFresh && html`<div class="session-acts">${setUp}${totpSince !== null && html`<a class="button button-quiet" href="${ACCOUNT_SECURITY_PATH}?remove=app">Remove<span class="visually-hidden"> the authenticator app</span></a>`}</div>`}</li>`;
+}
+
+function renderCodes(
+  { totpSince, passkeys, recoveryCodes, codesVersion, isFresh }: OwnSecondFactor,
+  token: string,
+): Html | false {
+  if (totpSince === null && passkeys === 0) return false;
+  return html`<li class="session"><div class="session-text">
+<span class="session-name">Recovery codes</span>${recoveryCodes < 3 && html` <span class="pill pill-warn">${recoveryCodes === 0 ? "none" : "few left"}</span>`}
+<span class="session-more">${recoveryCodes > 0 && `${recoveryCodes} left, `}for when your phone is not at hand</span>
+</div>${isFresh && html`<div class="session-acts">${renderMakeCodes(token, codesVersion)}</div>`}</li>`;
+}
+
+function renderMakeCodes(token: string, replaced: string): Html {
+  return renderForm({
+    action: ACCOUNT_SECURITY_PATH,
+    token: { name: TOKEN_FIELD, value: token },
+    fields: html`<input type="hidden" name="act" value="codes"><input type="hidden" name="${REPLACED_FIELD}" value="${replaced}">`,
+    button: html`Make new ones<span class="visually-hidden"> in place of these recovery codes</span>`,
+    look: "quiet",
+  });
+}

@@ -1,0 +1,118 @@
+/**
+ * `/account/security/app`: shows the secret of a new authenticator app as a QR code, and stores it once a code of the app
+ * confirms it. Until then it is nowhere but in the page, sealed for this person.
+ *
+ * @module
+ */
+import {
+  findStep,
+  makeRecoveryCodes,
+  makeTotpKey,
+  makeTotpRecord,
+  type NewTotp,
+  NotSignedIn,
+  openNewTotp,
+  putOwnTotp,
+  readOwnSecondFactor,
+  SignInTooOld,
+  sealNewTotp,
+  toTotpUri,
+} from "../accounts/mod.ts";
+import { splitTarget, toTarget } from "../http/mod.ts";
+import {
+  answerSeeOther,
+  type Html,
+  html,
+  renderField,
+  renderForm,
+  renderNotice,
+} from "../pages/mod.ts";
+import { answerAccountPage, type OwnVisit } from "./account_page.ts";
+import { TOKEN_FIELD } from "./form_token.ts";
+import { ACCOUNT_SECURITY_PATH } from "./paths.ts";
+import { renderQrCode } from "./qr_code.ts";
+import { answerRecoveryCodes, CODES_SHOWN, REPLACED_FIELD } from "./recovery_codes_page.ts";
+import { findWayOn } from "./return_to.ts";
+
+const SEALED_FIELD = "sealed";
+/** How long a person may take to add it to an app: about as long as the sign-in is fresh. */
+const LIFE_MS = 600_000;
+const CODE_CHARS = 16;
+
+/** @throws {SignInTooOld} */
+export async function answerTotp(visit: OwnVisit): Promise<Response> {
+  const { isFresh, totpVersion } = await readOwnSecondFactor(visit.deps, visit.shown);
+  if (!isFresh) throw new SignInTooOld();
+  return answerForm(visit, { totp: makeNew(visit), replaced: totpVersion });
+}
+
+/** @throws {NotSignedIn} @throws {SignInTooOld} */
+export async function answerTotpForm(visit: OwnVisit): Promise<Response> {
+  const { deps, shown, account, fields } = visit;
+  const replaced = fields.get(REPLACED_FIELD) ?? "";
+  const totp = openNewTotp(deps, account.id, fields.get(SEALED_FIELD) ?? "");
+  if (totp === undefined)
+    return answerForm(visit, { totp: makeNew(visit), replaced, notice: EXPIRED });
+  const code = (fields.get("code") ?? "").replaceAll(/\s/g, "");
+  const step = findStep(totp.key, code, deps.now());
+  if (step === undefined) return answerForm(visit, { totp, replaced, fault: WRONG });
+  const next = (await findWayOn(deps, visit.context)) ?? ACCOUNT_SECURITY_PATH;
+  const codes = makeRecoveryCodes(deps, account.id);
+  const record = makeTotpRecord(deps, account.id, totp.key);
+  const options = { userId: account.id, totp: record, step, codes, replaced };
+  const outcome = await putOwnTotp(deps, shown, options);
+  if (outcome === "nobody") throw new NotSignedIn();
+  if (outcome === "repeated") return answerSeeOther(CODES_SHOWN);
+  return answerRecoveryCodes(visit, { codes: codes.texts, next, added: outcome });
+}
+
+const EXPIRED =
+  "This page was open for too long. Scan the new code below, and remove what you added to the app before.";
+const WRONG = "This is not the code that the app shows now. Is the clock of your phone right?";
+
+function makeNew({ deps }: OwnVisit): NewTotp {
+  return { key: makeTotpKey(deps), endsAtMs: deps.now() + LIFE_MS };
+}
+
+type State = { totp: NewTotp; replaced: string; notice?: string; fault?: string };
+
+function answerForm(visit: OwnVisit, { totp, replaced, notice, fault }: State): Response {
+  const { deps, context, account, token } = visit;
+  const sealed = sealNewTotp(deps, account.id, totp);
+  const code = renderField({
+    name: "code",
+    label: "Code",
+    hint: "The six digits that the app shows for this account.",
+    type: "text",
+    inputMode: "numeric",
+    autocomplete: "one-time-code",
+    maxLength: CODE_CHARS,
+    faults: fault === undefined ? [] : [fault],
+    isFirst: fault !== undefined,
+  });
+  const body = html`${notice !== undefined && renderNotice("fault", notice)}
+${renderKey(totp.key, toUri(visit, totp.key))}
+${renderForm({
+  action: toTarget(splitTarget(context.request.url)),
+  token: { name: TOKEN_FIELD, value: token },
+  fields: html`<input type="hidden" name="${SEALED_FIELD}" value="${sealed}"><input type="hidden" name="${REPLACED_FIELD}" value="${replaced}">${code}`,
+  button: "Turn it on",
+})}
+<p class="more"><a href="${ACCOUNT_SECURITY_PATH}">Cancel</a></p>`;
+  const status = notice === undefined && fault === undefined ? 200 : 422;
+  return answerAccountPage(deps, { tab: "Security", title: "Authenticator app", body, status });
+}
+
+function renderKey(key: string, uri: string): Html {
+  return html`<p class="lead">Scan this with the app, then enter the code that it shows</p>
+<div class="qr">${renderQrCode(uri, "QR code for your authenticator app")}
+<div class="qr-text"><p>Cannot scan it? <a href="${uri}">Open it in an app on this device</a>, or enter this key by hand:</p>
+<p><code class="key">${key.match(/.{1,4}/g)?.join(" ") ?? key}</code></p>
+<p class="quiet">Show it to nobody: whoever has it can make your codes.</p></div></div>`;
+}
+
+function toUri({ deps: { identity }, account }: OwnVisit, key: string): string {
+  const origin = identity.identityUrl ?? identity.publicUrl;
+  const issuer = origin === undefined ? "Rowhouse" : new URL(origin).hostname;
+  return toTotpUri(key, { issuer, label: account.email });
+}

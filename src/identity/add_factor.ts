@@ -1,0 +1,50 @@
+/**
+ * `/add-second-factor`: asks whoever should have a second factor to add one, after a sign-in, and in place of pages that are
+ * closed without it. Where the person was going is in the query, and is checked again.
+ *
+ * @module
+ */
+import type { Visitor } from "../accounts/mod.ts";
+import type { RequestContext } from "../http/mod.ts";
+import { answerPage, answerSeeOther, type Html, html, renderTime } from "../pages/mod.ts";
+import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
+import { ACCOUNT_SECURITY_PATH, LOGIN_PATH } from "./paths.ts";
+import type { ReturnTo } from "./provider_state.ts";
+import { checkReturnTo, readReturnTo, toReturnQuery } from "./return_to.ts";
+
+/** @throws {Problem} unknown_app; invalid_request — what checks the way on */
+export async function answerAddFactor(deps: PageDeps, context: RequestContext): Promise<Response> {
+  const returnTo = readReturnTo(context.query);
+  const { location, back } = await checkReturnTo(deps, context, returnTo);
+  const { visitor } = await readSessionOfPage(deps, context);
+  if (visitor === undefined) return answerSeeOther(back);
+  if (visitor.factorDueAt === null) return answerSeeOther(location);
+  const isDemanded =
+    visitor.isFactorOverdue && (returnTo.kind === "console" || isFactorDemanded(deps, visitor));
+  const later = isDemanded ? undefined : location;
+  return answerAsk(visitor, { returnTo, later, now: deps.now() });
+}
+
+type Ask = { returnTo: ReturnTo; later: string | undefined; now: number };
+
+function answerAsk(visitor: Visitor, { returnTo, later, now }: Ask): Response {
+  const title = later === undefined ? "Add a second factor first" : "Add a second factor";
+  const body = html`
+<h1>${title}</h1>
+<p class="lead">Signed in as <strong>${visitor.email}</strong></p>
+<p>With one, your password alone lets nobody in: signing in also asks for a code that an app on your phone shows, or for a passkey. It takes a minute.</p>
+<p><a class="button button-primary" href="${ACCOUNT_SECURITY_PATH}${toReturnQuery(returnTo)}">Add it now</a></p>
+${later === undefined ? renderDemanded(returnTo) : html`<p><a class="button button-quiet" href="${later}">Later</a></p>${renderDue(visitor, now)}`}`;
+  return answerPage({ title, body });
+}
+
+function renderDue({ factorDueAt, isFactorOverdue }: Visitor, now: number): Html | false {
+  if (factorDueAt === null || isFactorOverdue) return false;
+  return html`<p class="aside">It will be needed ${renderTime(factorDueAt, now)}.</p>`;
+}
+
+function renderDemanded({ kind }: ReturnTo): Html {
+  return kind === "console"
+    ? html`<p class="aside">The Console is closed without it; <a href="${LOGIN_PATH}">your account</a> is not.</p>`
+    : html`<p class="aside">Nothing else is open without it.</p>`;
+}

@@ -1,0 +1,101 @@
+/**
+ * Where a sign-in of several steps returns to, at a provider or with a second factor: read when it starts, and checked by the
+ * same rules again when it ends.
+ *
+ * @module
+ */
+import { type RequestContext, readParameters } from "../http/mod.ts";
+import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
+import { isConsolePage, readConsoleReturn, toConsoleSignIn } from "./console_return.ts";
+import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
+import {
+  ACCOUNT_PROVIDERS_PATH,
+  ACCOUNT_SECURITY_PATH,
+  ADD_FACTOR_PATH,
+  AUTHORIZE_PATH,
+  CONSOLE_PATH,
+  LOGIN_PATH,
+} from "./paths.ts";
+import type { ReturnTo } from "./provider_state.ts";
+
+/** Longer addresses of the Console would not fit into a cookie. */
+const MAX_CONSOLE_PATH = 1024;
+/** Pages of a person's own that ask for a fresh sign-in. */
+const OWN_PAGES: readonly string[] = [ACCOUNT_PROVIDERS_PATH, ACCOUNT_SECURITY_PATH];
+
+/** From the query of a sign-in page. @throws {Problem} invalid_request — it names an app, and that unclearly */
+export function readReturnTo(query: string): ReturnTo {
+  const parameters = [...readParameters(query)];
+  const names = parameters.map(([name]) => name);
+  if (names.includes("app") || names.includes("redirect_uri"))
+    return { kind: "app", ...readAuthorizeQuery(query) };
+  const [, to] = parameters.find(([name]) => name === "to") ?? [];
+  if (to === undefined) return { kind: "account" };
+  if (OWN_PAGES.includes(to)) return { kind: "own", path: to };
+  const path = readConsoleReturn(query);
+  return { kind: "console", path: path.length > MAX_CONSOLE_PATH ? CONSOLE_PATH : path };
+}
+
+/** The query that names it, with its question mark; empty for the account. */
+export function toReturnQuery(returnTo: ReturnTo): string {
+  if (returnTo.kind === "account") return "";
+  const query =
+    returnTo.kind === "app"
+      ? { app: returnTo.slug, redirect_uri: returnTo.redirectUri }
+      : { to: returnTo.path };
+  return `?${new URLSearchParams(query)}`;
+}
+
+/** The page that asks for a second factor to be added, on the way there. */
+export function toAddFactor(returnTo: ReturnTo): string {
+  return `${ADD_FACTOR_PATH}${toReturnQuery(returnTo)}`;
+}
+
+/** Whether the person must prove it anew: the Console and some own pages ask who is there now, not who once was. */
+export function needsFresh({ kind }: ReturnTo): boolean {
+  return kind === "console" || kind === "own";
+}
+
+export type CheckedReturn = {
+  /** Where the browser is sent. */
+  location: string;
+  /** The page on which a person may start again. */
+  back: string;
+  /** Origins that a form may lead to that ends there. */
+  formTargets: string[];
+};
+
+/** @throws {Problem} unknown_app; invalid_request — the app has not registered it */
+export async function checkReturnTo(
+  deps: PageDeps,
+  context: RequestContext,
+  returnTo: ReturnTo,
+): Promise<CheckedReturn> {
+  if (returnTo.kind !== "app") return { ...checkOwn(returnTo), formTargets: [] };
+  const session = await readSessionOfPage(deps, context, returnTo.slug);
+  const { href } = checkAuthorizeQuery(returnTo, session.app);
+  const back = `${AUTHORIZE_PATH}${toReturnQuery(returnTo)}`;
+  return { location: href, back, formTargets: toFormTargets(deps.identity, href) };
+}
+
+/** Where whoever was asked for a second factor goes on after adding one; `undefined`: nowhere. @throws {Problem} as above */
+export async function findWayOn(
+  deps: PageDeps,
+  context: RequestContext,
+): Promise<string | undefined> {
+  const returnTo = readReturnTo(context.query);
+  if (returnTo.kind === "account") return undefined;
+  return (await checkReturnTo(deps, context, returnTo)).location;
+}
+
+function checkOwn(
+  returnTo: Exclude<ReturnTo, { kind: "app" }>,
+): Pick<CheckedReturn, "location" | "back"> {
+  if (returnTo.kind === "account") return { location: LOGIN_PATH, back: LOGIN_PATH };
+  if (returnTo.kind === "own") {
+    const path = OWN_PAGES.find((page) => page === returnTo.path) ?? LOGIN_PATH;
+    return { location: path, back: path };
+  }
+  const location = isConsolePage(returnTo.path) ? returnTo.path : CONSOLE_PATH;
+  return { location, back: toConsoleSignIn(location) };
+}

@@ -1,0 +1,187 @@
+/**
+ * `/second-factor`: the second step of a sign-in, for whoever has a second factor and has just proven the password, or a
+ * provider's answer. Where the sign-in was going is in the query, as on the page before, and is checked again.
+ *
+ * @module
+ */
+import {
+  beginSecondFactor,
+  type FactorAttempt,
+  type FactorFrom,
+  type FactorKind,
+  findPendingSignIn,
+  findStep,
+  finishSecondFactor,
+  makeSession,
+  makeTotpRecord,
+  noteWrongFactor,
+  openTotp,
+  proveRecoveryCode,
+  type RightFactor,
+  readRecoveryCode,
+  TOTP_CODE,
+} from "../accounts/mod.ts";
+import { type RequestContext, readForm } from "../http/mod.ts";
+import { answerPage, answerSeeOther, html } from "../pages/mod.ts";
+import {
+  clearPending,
+  markFactorDevice,
+  readDeviceCookie,
+  readPendingCookie,
+  readPresented,
+  toSessionCookies,
+} from "./cookies.ts";
+import { toDeviceName } from "./device_name.ts";
+import { checkForm } from "./form_token.ts";
+import type { PageDeps } from "./page_deps.ts";
+import { type CheckedReturn, checkReturnTo, readReturnTo } from "./return_to.ts";
+import { answerFactorForm, type FactorTrouble } from "./second_factor_page.ts";
+import { describeThrottle } from "./sign_in_page.ts";
+
+/** The form; whoever has no sign-in that waits is sent to begin one. */
+export async function answerSecondFactor(
+  deps: PageDeps,
+  context: RequestContext,
+): Promise<Response> {
+  const target = await checkReturnTo(deps, context, readReturnTo(context.query));
+  return await answerForm(deps, context, { target, trouble: { status: 200 } });
+}
+
+/** The session, or the form again with what is wrong. @throws {Problem} forbidden */
+export async function answerSecondFactorForm(
+  deps: PageDeps,
+  context: RequestContext,
+): Promise<Response> {
+  const fields = await readForm(context.request);
+  checkForm(context.request, deps.identity, { fields, binding: "form" });
+  const target = await checkReturnTo(deps, context, readReturnTo(context.query));
+  const typed = readTyped(fields);
+  if ("fault" in typed) {
+    const trouble = { status: 422, fault: typed.fault, kind: typed.kind };
+    return await answerForm(deps, context, { target, trouble });
+  }
+  return await answerTyped(deps, context, { target, typed });
+}
+
+type Typed = { kind: FactorKind; code: string };
+type FormState = { target: CheckedReturn; trouble: FactorTrouble };
+
+function readTyped(
+  fields: ReadonlyMap<string, string>,
+): Typed | { kind: FactorKind; fault: string } {
+  const recovery = fields.get("recovery");
+  if (recovery !== undefined) {
+    const code = readRecoveryCode(recovery);
+    return code === undefined
+      ? { kind: "recovery", fault: "A recovery code has 12 letters and digits." }
+      : { kind: "recovery", code };
+  }
+  const code = (fields.get("code") ?? "").replaceAll(/\s/g, "");
+  return TOTP_CODE.test(code)
+    ? { kind: "totp", code }
+    : { kind: "totp", fault: "Enter the six digits that the app shows." };
+}
+
+async function answerTyped(
+  deps: PageDeps,
+  context: RequestContext,
+  { target, typed }: { target: CheckedReturn; typed: Typed },
+): Promise<Response> {
+  const from = readFrom(deps, context, typed.kind);
+  const attempt = await beginSecondFactor(deps, from);
+  if (attempt === undefined) return answerGone(target);
+  if (!("userId" in attempt))
+    return await answerForm(deps, context, {
+      target,
+      trouble: { ...describeThrottle(attempt.waitS), kind: typed.kind },
+    });
+  const factor = await findFactor(deps, { attempt, typed });
+  const finished =
+    factor === undefined ? "wrong" : await finish(deps, context, { from, attempt, factor });
+  if (finished === "gone") return answerGone(target);
+  if (finished === "wrong") {
+    const { userId } = attempt;
+    await noteWrongFactor(deps, { userId, kind: typed.kind, from: context.address });
+    const trouble = { status: 422, kind: typed.kind, fault: WRONG[typed.kind] };
+    return await answerForm(deps, context, { target, trouble });
+  }
+  return answerSeeOther(target.location, { cookies: finished });
+}
+
+/** The same whether it is wrong, was used before, or is none at all. */
+const WRONG: Readonly<Record<FactorKind, string>> = {
+  totp: "This code is not right, or was used already. Wait for the next one, and try again.",
+  recovery: "This code is not right, or was used already.",
+  passkey: "This passkey was not accepted. Please try again.",
+};
+
+function readFrom(
+  { identitySecrets }: PageDeps,
+  { request, address }: RequestContext,
+  kind: FactorKind,
+): FactorFrom {
+  const shown = readPendingCookie(request, identitySecrets);
+  return { shown, kind, address, device: readDeviceCookie(request, identitySecrets) };
+}
+
+type Counted = Extract<FactorAttempt, { userId: string }>;
+
+/** What proves to the database that a factor is right; `undefined` for one that is not. */
+async function findFactor(
+  deps: PageDeps,
+  { attempt, typed: { kind, code } }: { attempt: Counted; typed: Typed },
+): Promise<RightFactor | undefined> {
+  const { userId, totp } = attempt;
+  if (kind === "recovery")
+    return { proofs: proveRecoveryCode(deps.identitySecrets, userId, code), count: 0 };
+  const opened = totp === null ? undefined : openTotp(deps, userId, totp);
+  const step = opened && findStep(opened.key, code, deps.now());
+  if (opened === undefined || step === undefined) return undefined;
+  const fresh = opened.isCurrent ? undefined : makeTotpRecord(deps, userId, opened.key);
+  return { proofs: opened.proof, count: step, fresh };
+}
+
+type FinishOptions = { from: FactorFrom; attempt: Counted; factor: RightFactor };
+
+/** The cookies of the session, or why there is none. */
+async function finish(
+  deps: PageDeps,
+  { request }: RequestContext,
+  { from, attempt: { userId, isKnownDevice }, factor }: FinishOptions,
+): Promise<string[] | "wrong" | "gone"> {
+  const session = makeSession(deps, userId);
+  const outcome = await finishSecondFactor(deps, {
+    from,
+    factor,
+    isKnownDevice,
+    presented: readPresented(request, deps.identitySecrets),
+    session,
+    sessionMaxS: deps.identity.sessionMaxS,
+    deviceName: toDeviceName(request.headers.get("user-agent")),
+  });
+  if (outcome !== "done") return outcome;
+  const device = markFactorDevice(deps, request, userId);
+  return [...toSessionCookies(session, deps.identity), device, clearPending()];
+}
+
+async function answerForm(
+  deps: PageDeps,
+  context: RequestContext,
+  { target, trouble }: FormState,
+): Promise<Response> {
+  const shown = readPendingCookie(context.request, deps.identitySecrets);
+  const pending = await findPendingSignIn(deps, shown);
+  if (pending !== undefined) return answerFactorForm(deps, context, { pending, target, trouble });
+  return trouble.status === 200 ? answerSeeOther(target.back) : answerGone(target);
+}
+
+function answerGone({ back }: CheckedReturn): Response {
+  const body = html`
+<h1>Please start again</h1>
+<p>This sign-in has waited for more than 10 minutes, was finished already, or was ended. Your browser must allow cookies.</p>
+<p><a class="button button-primary" href="${back}">Sign in again</a></p>`;
+  return answerPage(
+    { title: "Please start again", body },
+    { status: 400, cookies: [clearPending()] },
+  );
+}

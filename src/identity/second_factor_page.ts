@@ -1,0 +1,89 @@
+/** The page that asks for a second factor: the code of an authenticator app, or a recovery code. @module */
+import type { FactorKind, PendingSignIn } from "../accounts/mod.ts";
+import { type RequestContext, splitTarget, toTarget } from "../http/mod.ts";
+import {
+  answerPage,
+  type Html,
+  html,
+  renderField,
+  renderForm,
+  renderNotice,
+} from "../pages/mod.ts";
+import { makeFormToken, TOKEN_FIELD } from "./form_token.ts";
+import type { PageDeps } from "./page_deps.ts";
+import type { CheckedReturn } from "./return_to.ts";
+
+export type FactorTrouble = {
+  status: number;
+  headers?: Record<string, string>;
+  /** Which form was sent. */
+  kind?: FactorKind;
+  notice?: string;
+  fault?: string;
+};
+
+const CODE_CHARS = 16;
+const RESET = "An administrator can reset your second factor.";
+
+export function answerFactorForm(
+  deps: PageDeps,
+  { request }: RequestContext,
+  state: { pending: PendingSignIn; target: CheckedReturn; trouble: FactorTrouble },
+): Response {
+  const { pending, target, trouble } = state;
+  const { token, cookies } = makeFormToken(request, deps.randomBytes);
+  const action = toTarget(splitTarget(request.url));
+  const form = { action, token: { name: TOKEN_FIELD, value: token } };
+  const body = html`
+<h1>Confirm that it is you</h1>
+<p class="lead">Signing in as <strong>${pending.email}</strong></p>
+${trouble.notice !== undefined && renderNotice("fault", trouble.notice)}
+${pending.hasTotp && renderForm({ ...form, fields: renderCode(trouble), button: "Continue" })}
+${pending.recoveryCodes > 0 && renderRecovery(form, { pending, trouble })}
+<p class="aside">${pending.recoveryCodes === 0 && `Lost it? ${RESET} `}<a href="${target.back}">Sign in as somebody else</a></p>`;
+  return answerPage(
+    { title: "Confirm that it is you", body, scripts: ["page"] },
+    {
+      status: trouble.status,
+      cookies,
+      formTargets: target.formTargets,
+      ...(trouble.headers === undefined ? {} : { headers: trouble.headers }),
+    },
+  );
+}
+
+function renderCode({ kind, fault }: FactorTrouble): Html {
+  return renderField({
+    name: "code",
+    label: "Code",
+    hint: "The six digits that your authenticator app shows now.",
+    type: "text",
+    inputMode: "numeric",
+    autocomplete: "one-time-code",
+    maxLength: CODE_CHARS,
+    faults: kind !== "recovery" && fault !== undefined ? [fault] : [],
+    isFirst: kind !== "recovery",
+  });
+}
+
+type Form = Pick<Parameters<typeof renderForm>[0], "action" | "token">;
+
+function renderRecovery(
+  form: Form,
+  { pending, trouble }: { pending: PendingSignIn; trouble: FactorTrouble },
+): Html {
+  const isOpen = trouble.kind === "recovery" || !pending.hasTotp;
+  const field = renderField({
+    name: "recovery",
+    label: "Recovery code",
+    hint: `One of those that you kept: ${pending.recoveryCodes} ${pending.recoveryCodes === 1 ? "is" : "are"} left. Each works once.`,
+    type: "text",
+    autocomplete: "off",
+    maxLength: 2 * CODE_CHARS,
+    faults: trouble.kind === "recovery" && trouble.fault !== undefined ? [trouble.fault] : [],
+    isFirst: trouble.kind === "recovery",
+  });
+  return html`<details class="other-way"${isOpen && html` open`}><summary>Use a recovery code</summary>
+${renderForm({ ...form, fields: field, button: "Use this code", look: "quiet" })}
+<p class="aside">Lost these, too? ${RESET}</p></details>`;
+}

@@ -1,0 +1,140 @@
+/** A second factor in a real browser: added by what the page shows, asked for at the sign-in, and replaced by a recovery code. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import {
+  type AppHost,
+  findAxeViolations,
+  LOOKS,
+  openAppHost,
+  openBrowser,
+  openSite,
+  type TestSite,
+} from "../support/browser.ts";
+import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+import { makeAuthenticator } from "../support/second_factor.ts";
+
+let site: TestSite;
+let browser: Browser;
+let wiki: AppHost;
+beforeAll(async () => {
+  const settings = { requireSecondFactor: "console" } as const;
+  [site, browser] = await Promise.all([openSite(settings), openBrowser()]);
+  wiki = await openAppHost(site, "wiki");
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await wiki.stop();
+  await site.close();
+});
+
+const open = (options: Parameters<Browser["newContext"]>[0] = {}): Promise<BrowserContext> =>
+  browser.newContext({ bypassCSP: true, ...options });
+
+async function typePassword(page: Page, { email }: Person): Promise<void> {
+  await page.fill("#email", email);
+  await page.fill("#password", PASSWORD);
+  await page.click("button[type=submit]");
+}
+
+/** What is wrong with a page in each theme and width: accessibility, and whatever is wider than the screen. */
+async function findFaults(page: Page, shot: string): Promise<unknown[]> {
+  const faults: unknown[] = [];
+  for (const { colorScheme, width } of LOOKS) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme });
+    faults.push(...(await findAxeViolations(page)));
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (wide > 0) faults.push(`${shot} is ${wide} pixels too wide at ${width}`);
+    const folder = process.env["SHOTS"];
+    if (folder !== undefined)
+      await page.screenshot({
+        path: `${folder}/${shot}_${width}_${colorScheme}.png`,
+        fullPage: true,
+      });
+  }
+  return faults;
+}
+
+/** Adds an authenticator app by the key that the page shows. */
+async function addApp(page: Page) {
+  const key = ((await page.locator("code.key").textContent()) ?? "").replaceAll(/\s/g, "");
+  const app = makeAuthenticator(key);
+  await page.fill("#code", app.code({ steps: -1 }));
+  await page.getByRole("button", { name: "Turn it on" }).click();
+  const codes = ((await page.locator("#codes").textContent()) ?? "").split("\n");
+  for (const secret of [key, ...codes]) site.service.secrets.add(secret);
+  return { app, codes };
+}
+
+test.each([true, false])(
+  "whoever is asked for one adds it, signs in with it, and without the phone by a recovery code; scripts: %p",
+  async (javaScriptEnabled) => {
+    const person = await makePerson(site.service, { consoleRole: "super_admin" });
+    const context = await open({ javaScriptEnabled });
+    const page = await context.newPage();
+    await page.goto(`${site.identityUrl}/console`);
+    await typePassword(page, person);
+    await page.getByRole("link", { name: "Add it now" }).click();
+    await page.getByRole("link", { name: "Set up the authenticator app" }).click();
+    const { app, codes } = await addApp(page);
+    expect(codes).toHaveLength(10);
+    await page.getByRole("link", { name: "I have kept them" }).click();
+    // On to where the sign-in was going.
+    expect(new URL(page.url()).pathname).toBe("/console");
+    await context.clearCookies();
+    await page.goto(
+      `${site.identityUrl}/authorize?app=wiki&redirect_uri=${encodeURIComponent(wiki.url)}/`,
+    );
+    await typePassword(page, person);
+    expect(await page.locator("h1").textContent()).toBe("Confirm that it is you");
+    await page.fill("#code", "000000");
+    await page.getByRole("button", { name: "Continue", exact: true }).click();
+    expect(await page.locator("#code-fault").textContent()).toContain("not right");
+    await page.fill("#code", app.code());
+    await page.getByRole("button", { name: "Continue", exact: true }).click();
+    await page.waitForURL(`${wiki.url}/`);
+    await context.clearCookies();
+    await page.goto(`${site.identityUrl}/login`);
+    await typePassword(page, person);
+    await page.getByText("Use a recovery code").click();
+    await page.fill("#recovery", codes[3] ?? "");
+    await page.getByRole("button", { name: "Use this code" }).click();
+    await page.goto(`${site.identityUrl}/account/security`);
+    expect(await page.locator("main").textContent()).toContain("9 left");
+    await context.close();
+  },
+  60_000,
+);
+
+test("its pages are accessible in both themes, and fit a telephone", async () => {
+  const person = await makePerson(site.service, { consoleRole: "super_admin", name: "Ada" });
+  const context = await open();
+  const page = await context.newPage();
+  const faults: unknown[] = [];
+  const look = async (shot: string) => faults.push(...(await findFaults(page, shot)));
+  await page.goto(`${site.identityUrl}/login`);
+  await typePassword(page, person);
+  await look("ask");
+  await page.goto(`${site.identityUrl}/console`);
+  await look("banner");
+  await page.goto(`${site.identityUrl}/account/security`);
+  await look("none");
+  await page.goto(`${site.identityUrl}/account/security/app`);
+  await look("scan");
+  await addApp(page);
+  await look("codes");
+  await page.goto(`${site.identityUrl}/account/security`);
+  await look("has");
+  await page.goto(`${site.identityUrl}/console/people/${person.id}`);
+  await look("person");
+  await context.clearCookies();
+  await page.goto(`${site.identityUrl}/login`);
+  await typePassword(page, person);
+  await look("code");
+  await page.fill("#code", "000000");
+  await page.getByRole("button", { name: "Continue", exact: true }).click();
+  await page.getByText("Use a recovery code").click();
+  await look("wrong");
+  expect(faults).toEqual([]);
+  await context.close();
+}, 60_000);

@@ -1,0 +1,191 @@
+/** Who is asked for a second factor, what is closed without one, how a lost one is reset, and sign-in by a provider with one. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { resetSecondFactor } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { openService } from "../../src/service/open.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { type Jar, makePerson, signInAs, submitSignIn, visit } from "../support/people.ts";
+import { startProvider, type TestProvider } from "../support/provider.ts";
+import { invite, signInWith } from "../support/provider_people.ts";
+import {
+  enrol,
+  enrolPerson,
+  enterFactor,
+  passPassword,
+  SECURITY,
+} from "../support/second_factor.ts";
+import {
+  callService,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+import { serve } from "../support/shape.ts";
+
+let ours: TestProvider;
+/** With a provider and no setting; and with a setting that asks everybody. */
+let usual: TestService;
+let strict: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  ours = await startProvider({ name: "ours", trustedDomains: ["example.org"] });
+  [usual, strict] = await Promise.all([
+    openTestService({
+      identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, providers: [ours.settings] }),
+    }),
+    openTestService({
+      identity: () => ({ cookieDomain: "example.org", requireSecondFactor: "all" as const }),
+    }),
+  ]);
+  ours.register(`${usual.url}/oidc/ours/callback`);
+  app = await strict.makeApp(undefined, { origins: ["https://app.example.org"] });
+});
+afterAll(async () => {
+  await Promise.all([usual.close(), strict.close()]);
+  await ours.stop();
+});
+
+async function write<Row>({ service }: TestService, text: string, id: string): Promise<Row[]> {
+  return await service.admin.query<Row>(text, [id], { retry: "unsafe", queue: SERVICE_QUEUE });
+}
+const putOff = (service: TestService, id: string) =>
+  write(
+    service,
+    "update rowhouse.users set factor_asked_at = now() - interval '7 days' where id = $1::text::uuid",
+    id,
+  );
+const toLocation = async (service: TestService, jar: Jar, path: string) =>
+  (await visit(service, jar, path)).headers.get("location");
+
+test("administrators are asked where there is a provider, can put it off for a week, and no longer", async () => {
+  const person = await makePerson(usual, { consoleRole: "admin" });
+  const jar: Jar = new Map();
+  const path = "/console/sign-in?to=%2Fconsole%2Fapps";
+  const ask = "/add-second-factor?to=%2Fconsole%2Fapps";
+  const answer = await submitSignIn(usual, jar, { email: person.email, path });
+  expect([answer.status, answer.headers.get("location")]).toEqual([303, ask]);
+  expect((await visit(usual, jar, ask)).text).toContain('href="/console/apps">Later</a>');
+  expect((await visit(usual, jar, "/console/apps")).text).toContain("has no second factor");
+  await putOff(usual, person.id);
+  expect(await toLocation(usual, jar, "/console/apps")).toBe(ask);
+  expect((await visit(usual, jar, ask)).text).not.toContain("Later");
+  expect((await visit(usual, jar, "/account")).status).toBe(200);
+  const { answer: added } = await enrol(usual, jar, { query: "?to=%2Fconsole%2Fapps" });
+  expect(added.text).toContain('href="/console/apps">I have kept them</a>');
+  const { status, text } = await visit(usual, jar, "/console/apps");
+  expect([status, text.includes("has no second factor")]).toEqual([200, false]);
+});
+
+test("nobody else is asked; who was and no longer is, is free at the next sign-in", async () => {
+  const person = await makePerson(usual);
+  await putOff(usual, person.id);
+  const answer = await submitSignIn(usual, new Map(), { email: person.email });
+  expect(answer.headers.get("location")).toBe("/login");
+  const read = "select factor_asked_at as at from rowhouse.users where id = $1::text::uuid";
+  expect(await write(usual, read, person.id)).toEqual([{ at: null }]);
+});
+
+test("where everybody is asked, a week later no page is open but the one that adds it", async () => {
+  const person = await makePerson(strict, { app });
+  const jar = await signInAs(strict, person);
+  const target = `?app=${app.slug}&redirect_uri=https%3A%2F%2Fapp.example.org%2F`;
+  expect(await toLocation(strict, jar, `/authorize${target}`)).toBe("https://app.example.org/");
+  const me = `/v1/auth/me?app=${app.slug}`;
+  expect((await visit(strict, jar, me)).status).toBe(200);
+  await putOff(strict, person.id);
+  expect((await visit(strict, jar, me)).status).toBe(401);
+  for (const path of ["/login", "/account", "/account/password", "/account/sessions"])
+    expect([path, await toLocation(strict, jar, path)]).toEqual([path, "/add-second-factor"]);
+  expect(await toLocation(strict, jar, `/authorize${target}`)).toBe(`/add-second-factor${target}`);
+  expect((await visit(strict, jar, `/add-second-factor${target}`)).text).not.toContain("Later");
+  expect((await visit(strict, jar, SECURITY)).status).toBe(200);
+  await enrol(strict, jar);
+  expect(await toLocation(strict, jar, `/authorize${target}`)).toBe("https://app.example.org/");
+  expect((await visit(strict, jar, me)).status).toBe(200);
+});
+
+test("a provider's right answer waits for the second factor, too", async () => {
+  const person = await invite(usual);
+  ours.accounts.set("factored", { email: person.email, email_verified: true });
+  const jar: Jar = new Map();
+  // What the page of the second factor asks for: the provider has just asked, too.
+  const path = `/oidc/ours?${new URLSearchParams({ to: SECURITY })}`;
+  const first = await signInWith(usual, jar, { login: "factored", path });
+  expect(first.headers.get("location")).toBe(SECURITY);
+  const { app: authenticator } = await enrol(usual, jar);
+  const other: Jar = new Map();
+  const waits = await signInWith(usual, other, { login: "factored" });
+  expect([waits.headers.get("location"), other.has(SESSION_COOKIE)]).toEqual([
+    "/second-factor",
+    false,
+  ]);
+  await enterFactor(usual, other, { code: authenticator.code() });
+  expect((await visit(usual, other, "/account")).status).toBe(200);
+});
+
+test("a lost one is reset: sessions end, the password suffices, and mails tell", async () => {
+  const person = await makePerson(strict);
+  await strict.service.admin.message(
+    "insert into rowhouse.mail_sender (seen_at) values (now()) on conflict do nothing; select 1",
+  );
+  const { jar, codes } = await enrolPerson(strict, person);
+  const { jar: recovered } = await passPassword(strict, person);
+  await enterFactor(strict, recovered, { recovery: codes[0] ?? "" });
+  const { jar: waiting } = await passPassword(strict, person);
+  await resetSecondFactor(strict.service, person.email);
+  for (const one of [jar, recovered]) expect((await visit(strict, one, SECURITY)).status).toBe(303);
+  expect((await visit(strict, waiting, "/second-factor")).status).toBe(303);
+  const free = await signInAs(strict, person);
+  expect((await visit(strict, free, SECURITY)).text).toContain("not set up");
+  const mails =
+    "select template from rowhouse.mails where user_id = $1::text::uuid and template ~ 'second|recovery' order by id";
+  expect(
+    (await write<{ template: string }>(strict, mails, person.id)).map(({ template }) => template),
+  ).toEqual(["second_factor_added", "recovery_code_used", "second_factor_reset"]);
+  await strict.service.admin.message("delete from rowhouse.mail_sender; select 1");
+});
+
+test("a secret that replaces another seals anew as codes are used, and knows the recovery codes of before", async () => {
+  const { person, app: authenticator, codes } = await enrolPerson(strict, await makePerson(strict));
+  const next = "another secret of the tests: 32 bytes or more";
+  const open = (...identitySecrets: string[]) =>
+    serve(
+      openService({
+        databaseUrl: strict.database.servingUrl,
+        adminDatabaseUrl: strict.database.pushUrl,
+        connections: 2,
+        prepare: strict.database.prepare,
+        keyPrefix: "rh",
+        identitySecrets,
+        log: () => undefined,
+      }),
+    );
+  const both = await open(next, TEST_IDENTITY_SECRET);
+  const over = {
+    ...strict,
+    url: both.url,
+    call: (of, path, call) =>
+      callService({ url: both.url, secrets: strict.secrets }, of, path, call),
+  } satisfies TestService as TestService;
+  const secretIds = async () =>
+    await write(
+      strict,
+      "select secret_id from rowhouse.totp_factors where user_id = $1::text::uuid",
+      person.id,
+    );
+  try {
+    const before = await secretIds();
+    for (const typed of [
+      { code: authenticator.code() },
+      { code: authenticator.code({ steps: 1 }) },
+      { recovery: codes[0] ?? "" },
+    ]) {
+      const { jar } = await passPassword(over, person);
+      expect((await enterFactor(over, jar, typed)).status).toBe(303);
+    }
+    expect(await secretIds()).not.toEqual(before);
+  } finally {
+    await both.close();
+  }
+});

@@ -1,0 +1,477 @@
+/** The second step of a sign-in, through the pages: codes of an authenticator app and recovery codes. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  endSessionsOf,
+  makePasswordLink,
+  resetSecondFactor,
+  setDisabled,
+} from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import {
+  DEVICE_COOKIE,
+  IDENTITY_COOKIE,
+  makeHashing,
+  PENDING_COOKIE,
+  SESSION_COOKIE,
+  setPasswordByLink,
+} from "../../src/identity/mod.ts";
+import { testDeps } from "../support/deps.ts";
+import { textOf } from "../support/page_text.ts";
+import {
+  type Jar,
+  makePerson,
+  PASSWORD,
+  type Person,
+  readHidden,
+  readToken,
+  sharedCookie,
+  signInAs,
+  submitSignIn,
+  visit,
+} from "../support/people.ts";
+import {
+  enrol,
+  enrolPerson,
+  enterFactor,
+  passPassword,
+  readCodes,
+  SECURITY,
+} from "../support/second_factor.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+});
+afterAll(() => service.close());
+
+const write = (text: string) => service.service.admin.message(`${text}; select 1`);
+/** Attempts of other tests come from the same address. */
+const forget = () => write("delete from rowhouse.throttle");
+
+async function read<Row>(text: string, values: string[] = []): Promise<Row[]> {
+  return await service.service.admin.query<Row>(text, values, {
+    retry: "safe",
+    queue: SERVICE_QUEUE,
+  });
+}
+
+async function listEvents({ id }: Person): Promise<string[]> {
+  const rows = await read<{ action: string }>(
+    "select action from rowhouse.audit where user_id = $1::text::uuid order by id",
+    [id],
+  );
+  return rows.map(({ action }) => action);
+}
+
+/** By a link that an administrator has made. */
+async function setPassword(email: string): Promise<void> {
+  const deps = { ...testDeps(service.service), db: service.service.db, hashing: makeHashing() };
+  const { linkText } = await makePasswordLink(deps, email);
+  expect(await setPasswordByLink(deps, linkText, PASSWORD)).toBe(true);
+}
+
+const isSignedIn = (jar: Jar) => jar.has(SESSION_COOKIE) && jar.has(IDENTITY_COOKIE);
+
+describe("whoever has a second factor", () => {
+  test("gets no session for the password, and one for a code of the app", async () => {
+    const { person, app } = await enrolPerson(service, await makePerson(service));
+    const { jar, location } = await passPassword(service, person);
+    expect([location, [...jar.keys()].sort()]).toEqual([
+      "/second-factor",
+      ["__Host-rowhouse_form", PENDING_COOKIE],
+    ]);
+    expect((await visit(service, jar, "/account")).status).toBe(303);
+    const page = await visit(service, jar, location);
+    expect(page.text).toContain(person.email);
+    const answer = await enterFactor(service, jar, {
+      code: ` ${app.code().slice(0, 3)} ${app.code().slice(3)}`,
+    });
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/login"]);
+    expect([isSignedIn(jar), jar.has(PENDING_COOKIE), jar.has(DEVICE_COOKIE)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect((await visit(service, jar, "/account")).status).toBe(200);
+    expect(await listEvents(person)).toEqual([
+      "create_user",
+      "set_password",
+      "sign_in",
+      "add_second_factor",
+      "sign_in",
+    ]);
+    const [row] = await read<{ kind: string }>(
+      "select details ->> 'secondFactor' as kind from rowhouse.audit where user_id = $1::text::uuid order by id desc limit 1",
+      [person.id],
+    );
+    expect(row).toEqual({ kind: "totp" });
+  });
+
+  test("goes on to the app, or to the page of the Console, and nowhere else", async () => {
+    const target = await service.makeApp(undefined, { origins: ["https://next.example.org"] });
+    const { person, app } = await enrolPerson(service, await makePerson(service));
+    const path = `/authorize?app=${target.slug}&redirect_uri=https%3A%2F%2Fnext.example.org%2Fx`;
+    const { jar, location } = await passPassword(service, person, { path });
+    expect(location).toStartWith("/second-factor?app=");
+    const elsewhere = location.replace("next.example", "evil.example");
+    expect((await visit(service, jar, elsewhere)).status).toBe(400);
+    const page = await visit(service, jar, location);
+    expect(page.headers.get("content-security-policy")).toContain("https://next.example.org");
+    const answer = await enterFactor(service, jar, { path: location, code: app.code() });
+    expect(answer.headers.get("location")).toBe("https://next.example.org/x");
+  });
+
+  test.each([
+    { name: "wrong", make: () => "000000" },
+    {
+      name: "of long ago",
+      make: (app: { code: (at: object) => string }) => app.code({ steps: -4 }),
+    },
+    {
+      name: "of the future",
+      make: (app: { code: (at: object) => string }) => app.code({ steps: 4 }),
+    },
+    {
+      name: "used already",
+      make: (app: { code: (at: object) => string }) => app.code({ steps: -1 }),
+    },
+  ])("is not let in by a code that is $name", async ({ make }) => {
+    const { person, app } = await enrolPerson(service, await makePerson(service));
+    const { jar } = await passPassword(service, person);
+    const answer = await enterFactor(service, jar, { code: make(app) });
+    expect([answer.status, isSignedIn(jar)]).toEqual([422, false]);
+    expect(answer.text).toContain("This code is not right, or was used already");
+    expect(await listEvents(person)).toContain("second_factor_refused");
+    // The sign-in goes on waiting.
+    await enterFactor(service, jar, { code: app.code() });
+    expect(isSignedIn(jar)).toBe(true);
+  });
+
+  test("makes one session of one code that is sent several times at once", async () => {
+    const { person, app } = await enrolPerson(service, await makePerson(service));
+    const jars = [];
+    for (let i = 0; i < 4; i++) jars.push((await passPassword(service, person)).jar);
+    const code = app.code();
+    await Promise.all(jars.map((jar) => enterFactor(service, jar, { code })));
+    expect(jars.filter(isSignedIn)).toHaveLength(1);
+    await forget();
+  });
+
+  test("uses a recovery code once, and is told how many are left", async () => {
+    const { person, codes } = await enrolPerson(service, await makePerson(service));
+    expect(new Set(codes).size).toBe(10);
+    const [recovery = ""] = codes;
+    const first = await passPassword(service, person);
+    const used = await enterFactor(service, first.jar, {
+      recovery: recovery.toUpperCase().replaceAll("-", " "),
+    });
+    expect([used.status, isSignedIn(first.jar)]).toEqual([303, true]);
+    expect((await visit(service, first.jar, SECURITY)).text).toContain("9 left");
+    const second = await passPassword(service, person);
+    const again = await enterFactor(service, second.jar, { recovery });
+    expect([again.status, isSignedIn(second.jar)]).toEqual([422, false]);
+    expect(again.text).toContain("An administrator can reset your second factor");
+    expect(await listEvents(person)).toContain("use_recovery_code");
+  });
+
+  test("has five attempts, however right the sixth is, and a recovery code besides", async () => {
+    const { person, app, codes } = await enrolPerson(service, await makePerson(service));
+    const { jar } = await passPassword(service, person);
+    for (let i = 0; i < 5; i++)
+      expect((await enterFactor(service, jar, { code: "000000" })).status).toBe(422);
+    const sixth = await enterFactor(service, jar, { code: app.code() });
+    expect([sixth.status, sixth.headers.has("retry-after"), isSignedIn(jar)]).toEqual([
+      429,
+      true,
+      false,
+    ]);
+    await enterFactor(service, jar, { recovery: codes[0] ?? "" });
+    expect(isSignedIn(jar)).toBe(true);
+  });
+
+  test("is kept from guessing for good by a bound that outlasts the minutes", async () => {
+    const { person, app } = await enrolPerson(service, await makePerson(service));
+    const { jar } = await passPassword(service, person);
+    await enterFactor(service, jar, { code: "000000" });
+    await write(
+      `update rowhouse.throttle set attempts = 99 where key like '${person.id} lasting totp'`,
+    );
+    await write(`delete from rowhouse.throttle where key not like '% lasting %'`);
+    expect((await enterFactor(service, jar, { code: "000000" })).status).toBe(422);
+    expect((await enterFactor(service, jar, { code: app.code() })).status).toBe(429);
+    expect(await listEvents(person)).toContain("second_factor_throttled");
+  });
+});
+
+describe("a sign-in that waits", () => {
+  test.each([
+    {
+      name: "is over",
+      spoil: (id: string) =>
+        `update rowhouse.pending_sign_ins set expires_at = now() where user_id = '${id}'`,
+    },
+    {
+      name: "is another person's",
+      spoil: (id: string) =>
+        `update rowhouse.pending_sign_ins set user_id = (select id from rowhouse.users where id <> '${id}' limit 1) where user_id = '${id}'`,
+    },
+    {
+      name: "is ended",
+      spoil: (id: string) => `delete from rowhouse.pending_sign_ins where user_id = '${id}'`,
+    },
+  ])("lets nobody in once it $name", async ({ spoil }) => {
+    const { person, app } = await enrolPerson(service, await makePerson(service));
+    const { jar, location } = await passPassword(service, person);
+    const page = await visit(service, jar, location);
+    await write(spoil(person.id));
+    const fields = {
+      form_token: /name="form_token" value="([^"]+)"/.exec(page.text)?.[1] ?? "",
+      code: app.code(),
+    };
+    const answer = await visit(service, jar, location, { fields });
+    expect([answer.status, isSignedIn(jar)]).toEqual([400, false]);
+    expect((await visit(service, jar, location)).status).toBe(303);
+  });
+
+  test.each<{ name: string; end: (person: Person, jar: Jar) => Promise<unknown> }>([
+    {
+      name: "disabling the person",
+      end: async ({ email }) => {
+        await setDisabled(service.service, email, true);
+        await setDisabled(service.service, email, false);
+      },
+    },
+    {
+      name: "an administrator who ends all sessions",
+      end: ({ email }) => endSessionsOf(service.service, email),
+    },
+    {
+      name: "a reset of the second factor",
+      end: ({ email }) => resetSecondFactor(service.service, email),
+    },
+    { name: "a link that sets a new password", end: ({ email }) => setPassword(email) },
+    { name: "a new password", end: (_, jar) => send(jar, "/account/password", CHANGED) },
+    { name: "signing out everywhere", end: (_, jar) => send(jar, "/sign-out", EVERYWHERE) },
+    {
+      name: "ending all other sessions",
+      end: (_, jar) => send(jar, "/account/sessions", { session: "others" }),
+    },
+  ])("ends by $name", async ({ end }) => {
+    await forget();
+    const { person, app, jar: signedIn } = await enrolPerson(service, await makePerson(service));
+    const { jar } = await passPassword(service, person);
+    const page = await visit(service, jar, "/second-factor");
+    expect(page.status).toBe(200);
+    await end(person, signedIn);
+    const fields = { ...readHidden(page.text), code: app.code() };
+    const answer = await visit(service, jar, "/second-factor", { fields });
+    expect([answer.status, isSignedIn(jar)]).toEqual([400, false]);
+  });
+
+  const EVERYWHERE = { everywhere: "yes" };
+  const NEW = "seven quiet boats at noon";
+  const CHANGED = { present: PASSWORD, password: NEW, password_again: NEW };
+  async function send(jar: Jar, path: string, typed: Record<string, string>): Promise<void> {
+    const form_token = readToken((await visit(service, jar, "/account")).text);
+    const { status } = await visit(service, jar, path, { fields: { form_token, ...typed } });
+    expect(status).toBe(303);
+  }
+
+  test("is no other's: its cookie and the code of somebody else make no session", async () => {
+    const one = await enrolPerson(service, await makePerson(service));
+    const other = await enrolPerson(service, await makePerson(service));
+    const { jar } = await passPassword(service, one.person);
+    expect((await enterFactor(service, jar, { code: other.app.code() })).status).toBe(422);
+    expect((await enterFactor(service, jar, { recovery: other.codes[0] ?? "" })).status).toBe(422);
+    expect(isSignedIn(jar)).toBe(false);
+  });
+});
+
+test("a wrong password is answered alike, with a second factor and without", async () => {
+  const { person } = await enrolPerson(service, await makePerson(service));
+  const plain = await makePerson(service);
+  const answers = [];
+  for (const { email } of [person, plain]) {
+    const { status, text } = await submitSignIn(service, new Map(), {
+      email,
+      password: "not the password at all",
+    });
+    answers.push([status, text.replaceAll(email, "").replace(/value="[^"]*"/g, "")]);
+  }
+  expect(answers[0]).toEqual(answers[1]);
+});
+
+test("the first authenticator app ends all other sessions, in apps too; the next one ends none", async () => {
+  const person = await makePerson(service);
+  const [stolen, jar] = [await signInAs(service, person), await signInAs(service, person)];
+  const whoAmI = async (one: Jar) =>
+    (await service.call(undefined, "/v1/auth/me", { headers: { cookie: sharedCookie(one) } }))
+      .status;
+  expect((await visit(service, jar, SECURITY)).text).toContain("signed out everywhere else");
+  const { app, answer } = await enrol(service, jar);
+  expect(answer.text).toContain("Wherever else you were signed in, you no longer are.");
+  expect([await whoAmI(stolen), await whoAmI(jar)]).toEqual([401, 200]);
+  const { jar: second } = await passPassword(service, person);
+  await enterFactor(service, second, { code: app.code() });
+  const next = await enrol(service, jar);
+  expect(next.answer.text).not.toContain("Wherever else");
+  expect([await whoAmI(second), await whoAmI(jar)]).toEqual([200, 200]);
+});
+
+test("whoever signed in ten minutes ago signs in again before anything about the factor is changed", async () => {
+  const { jar, person } = await enrolPerson(service, await makePerson(service));
+  await write(
+    `update rowhouse.sessions set proven_at = now() - interval '10 minutes' where user_id = '${person.id}'`,
+  );
+  const page = await visit(service, jar, SECURITY);
+  expect(page.text).toContain("sign in again");
+  const token =
+    /name="form_token" value="([^"]+)"/.exec((await visit(service, jar, "/account")).text)?.[1] ??
+    "";
+  for (const act of ["remove", "codes"]) {
+    const answer = await visit(service, jar, SECURITY, { fields: { form_token: token, act } });
+    expect([answer.status, answer.headers.get("location")]).toEqual([
+      303,
+      "/login?to=%2Faccount%2Fsecurity",
+    ]);
+  }
+  expect((await visit(service, jar, `${SECURITY}/app`)).headers.get("location")).toStartWith(
+    "/login?to=",
+  );
+  expect(
+    await read("select from rowhouse.totp_factors where user_id = $1::text::uuid", [person.id]),
+  ).toHaveLength(1);
+  // The password alone is not fresh enough, either.
+  await write(
+    `update rowhouse.sessions set proven_at = now(), second_factor_at = null where user_id = '${person.id}'`,
+  );
+  expect((await visit(service, jar, SECURITY)).text).toContain("sign in again");
+});
+
+test("new recovery codes end the old ones; without the app there are none", async () => {
+  const { jar, person, codes } = await enrolPerson(service, await makePerson(service));
+  const fields = readHidden((await visit(service, jar, SECURITY)).text);
+  const made = readCodes((await visit(service, jar, SECURITY, { fields })).text);
+  expect([made.length, made.some((code) => codes.includes(code))]).toEqual([10, false]);
+  const { jar: other } = await passPassword(service, person);
+  expect((await enterFactor(service, other, { recovery: codes[0] ?? "" })).status).toBe(422);
+  const asked = await visit(service, jar, `${SECURITY}?remove=app`);
+  expect(textOf(asked)).toContain("It is your only second factor.");
+  const removed = await visit(service, jar, SECURITY, { fields: readHidden(asked.text) });
+  expect(removed.status).toBe(303);
+  expect(
+    await read("select from rowhouse.recovery_codes where user_id = $1::text::uuid", [person.id]),
+  ).toEqual([]);
+  const free: Jar = new Map();
+  await submitSignIn(service, free, { email: person.email });
+  expect(isSignedIn(free)).toBe(true);
+});
+
+test("a page of recovery codes that is loaded again makes no other ones, and says so", async () => {
+  const { jar, person, codes, sent } = await enrolPerson(service, await makePerson(service));
+  const SHOWN = `${SECURITY}?done=shown`;
+  const again = await visit(service, jar, `${SECURITY}/app`, { fields: sent });
+  expect([again.status, again.headers.get("location")]).toEqual([303, SHOWN]);
+  const page = await visit(service, jar, SHOWN);
+  expect(textOf(page)).toContain("make new ones");
+  const fields = readHidden(page.text);
+  const made = readCodes((await visit(service, jar, SECURITY, { fields })).text);
+  for (const code of made) service.secrets.add(code);
+  const remade = await visit(service, jar, SECURITY, { fields });
+  expect([made.length, remade.headers.get("location")]).toEqual([10, SHOWN]);
+  for (const [recovery = "", want] of [
+    [codes[0], 422],
+    [made[0], 303],
+  ] as const) {
+    const { jar: other } = await passPassword(service, person);
+    expect((await enterFactor(service, other, { recovery })).status).toBe(want);
+  }
+});
+
+test("a second factor is removed after a page has asked, which says when it is the last", async () => {
+  const { jar } = await enrolPerson(service, await makePerson(service));
+  const page = await visit(service, jar, SECURITY);
+  expect(readHidden(page.text)["act"]).toBe("codes");
+  expect(page.text).toContain(`href="${SECURITY}?remove=app"`);
+  await write(`update rowhouse.sessions set proven_at = now() - interval '10 minutes'`);
+  const late = await visit(service, jar, `${SECURITY}?remove=app`);
+  expect(late.headers.get("location")).toStartWith("/login?to=");
+});
+
+test("an app is on only once a code confirms it", async () => {
+  const person = await makePerson(service);
+  const jar: Jar = new Map();
+  await submitSignIn(service, jar, { email: person.email });
+  const page = await visit(service, jar, `${SECURITY}/app`);
+  const hidden = Object.fromEntries(
+    [...page.text.matchAll(/name="(form_token|sealed)" value="([^"]+)"/g)].map(
+      ([, name, value]) => [name, value],
+    ),
+  );
+  const wrong = await visit(service, jar, `${SECURITY}/app`, {
+    fields: { ...hidden, code: "000000" },
+  });
+  expect(wrong.status).toBe(422);
+  const other: Jar = new Map();
+  await submitSignIn(service, other, { email: (await makePerson(service)).email });
+  const theirs = await enrol(service, other);
+  expect(theirs.codes).toHaveLength(10);
+  expect(
+    await read("select from rowhouse.totp_factors where user_id = $1::text::uuid", [person.id]),
+  ).toEqual([]);
+});
+
+describe("the bounds on codes", () => {
+  test("hold on all devices together that knew the person before there was a factor", async () => {
+    await forget();
+    const person = await makePerson(service);
+    const thief = [await signInAs(service, person), await signInAs(service, person)];
+    await enrolPerson(service, person);
+    const statuses = [];
+    for (const signedIn of thief) {
+      const device = signedIn.get(DEVICE_COOKIE) ?? "";
+      const { jar } = await passPassword(service, person, {
+        jar: new Map([[DEVICE_COOKIE, device]]),
+      });
+      for (let i = 0; i < 3; i++)
+        statuses.push((await enterFactor(service, jar, { code: "000000" })).status);
+    }
+    expect(statuses).toEqual([422, 422, 422, 422, 422, 429]);
+  });
+
+  test("are a device's own once it has shown or added the factor", async () => {
+    const { person, app, jar: adding } = await enrolPerson(service, await makePerson(service));
+    const shown = await passPassword(service, person);
+    await enterFactor(service, shown.jar, { code: app.code() });
+    await write(
+      `insert into rowhouse.throttle values ('${person.id} totp', 1000, now() + interval '1 day')`,
+    );
+    const stranger = await passPassword(service, person);
+    expect((await enterFactor(service, stranger.jar, { code: "000000" })).status).toBe(429);
+    for (const known of [adding, shown.jar]) {
+      const device = new Map([[DEVICE_COOKIE, known.get(DEVICE_COOKIE) ?? ""]]);
+      const { jar } = await passPassword(service, person, { jar: device });
+      expect((await enterFactor(service, jar, { code: "000000" })).status).toBe(422);
+    }
+  });
+
+  test("that last are given back by one new password in their time, and with the factor", async () => {
+    const { person } = await enrolPerson(service, await makePerson(service));
+    const key = `${person.id} lasting totp`;
+    const useUp = () =>
+      write(
+        `insert into rowhouse.throttle values ('${key}', 100, now() + interval '20 days') on conflict (key) do nothing`,
+      );
+    const isUsedUp = async () =>
+      (await read("select from rowhouse.throttle where key = $1", [key])).length === 1;
+    const seen = [];
+    for (let i = 0; i < 3; i++) {
+      await useUp();
+      await setPassword(person.email);
+      seen.push(await isUsedUp());
+    }
+    await resetSecondFactor(service.service, person.email);
+    expect([...seen, await isUsedUp()]).toEqual([false, true, true, false]);
+  });
+});
