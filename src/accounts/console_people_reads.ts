@@ -58,7 +58,14 @@ export type ShownPerson = Shown<{
     /** Whether links are mailed to the address: this service set it. */
     isConfirmed: boolean;
   };
-  grants: { app: string; role: string; grantedAt: string; isDisabled: boolean }[];
+  grants: {
+    app: string;
+    role: string;
+    grantedAt: string;
+    /** Whose claim gave the role; null: a person did. */
+    provider: string | null;
+    isDisabled: boolean;
+  }[];
   /** Those that can be used; the latest 100. */
   sessions: (SessionRecord & {
     device: string | null;
@@ -99,7 +106,12 @@ function noSuchPerson(): Problem {
   return new Problem("not_found", { message: "There is no such person, or no longer" });
 }
 
-export type AppPerson = AnyPerson & { role: string; grantedAt: string };
+export type AppPerson = AnyPerson & {
+  role: string;
+  grantedAt: string;
+  /** Whose claim gave the role; null: a person did. */
+  provider: string | null;
+};
 
 /** Who has which role on an app. @throws {Problem} unknown_app */
 export async function listAppPeople(

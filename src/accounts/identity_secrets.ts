@@ -23,6 +23,7 @@ export type Purpose =
   | "device"
   | "provider link"
   | "provider state"
+  | "claimed role"
   | "address"
   | "pending sign-in"
   | "totp secret"

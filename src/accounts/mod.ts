@@ -18,6 +18,12 @@ export {
   OPERATOR,
   sweepAudit,
 } from "./audit.ts";
+export {
+  type ClaimedRole,
+  countClaimedRoles,
+  findClaimedApps,
+  makeClaimedRecords,
+} from "./claimed_roles.ts";
 export { grantRoleByConsole } from "./console_acts.ts";
 export {
   type AppEnd,
@@ -118,8 +124,8 @@ export {
 export { type Device, readDevice, toDeviceText } from "./device_text.ts";
 export { NAME_MAX_CHARS } from "./display_name.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
-export { exportUser, type UserExport } from "./export_user.ts";
-export { type GrantOptions, grantRole, ROLE, revokeRole } from "./grants.ts";
+export { exportUser } from "./export_user.ts";
+export { checkRole, type GrantOptions, grantRole, revokeRole } from "./grants.ts";
 export {
   findIdentitySecret,
   type IdentitySecrets,

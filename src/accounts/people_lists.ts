@@ -70,7 +70,8 @@ export async function listSessions(
 }
 
 export type ShownUser = ListedUser & {
-  grants: { app: string; role: string; grantedAt: string }[];
+  /** `provider` is whose claim gave the role; null: a person did. */
+  grants: { app: string; role: string; grantedAt: string; provider: string | null }[];
   sessions: SessionRecord[];
 };
 
@@ -84,7 +85,7 @@ export async function showUser(deps: { admin: Database }, text: string): Promise
   const [row] = await deps.admin.query<{ person: string }>(
     `select json_build_object(${USER},
       'grants', (select coalesce(json_agg(json_build_object('app', slug, 'role', role,
-          'grantedAt', ${toUtcText("granted_at")}) order by slug), '[]')
+          'grantedAt', ${toUtcText("granted_at")}, 'provider', provider) order by slug), '[]')
         from rowhouse.grants join rowhouse.apps on apps.id = app_id where user_id = users.id),
       'sessions', (select coalesce(json_agg(json_build_object('id', sessions.id,
           'createdAt', ${toUtcText("sessions.created_at")}, 'lastSeenAt', ${toUtcText("last_seen_at")},
@@ -104,6 +105,8 @@ export type AppPeople = {
     email: string;
     role: string;
     grantedAt: string;
+    /** Whose claim gave the role; null: a person did. */
+    provider: string | null;
     disabledAt: string | null;
   }[];
   /** Whom a Console role makes admin on every app. */
@@ -124,7 +127,7 @@ export async function listGrants(deps: { admin: Database }, slug: string): Promi
   const [row] = await deps.admin.query<{ people: string }>(
     `select json_build_object(
       'grants', (select coalesce(json_agg(json_build_object('userId', users.id, 'email', email, 'role', role,
-          'grantedAt', ${toUtcText("granted_at")}, 'disabledAt', ${toUtcText("users.disabled_at")}) order by email), '[]')
+          'grantedAt', ${toUtcText("granted_at")}, 'provider', provider, 'disabledAt', ${toUtcText("users.disabled_at")}) order by email), '[]')
         from rowhouse.grants join rowhouse.users on users.id = user_id where app_id = apps.id),
       'administrators', (select coalesce(json_agg(json_build_object('userId', users.id, 'email', email,
           'consoleRole', console_role, 'disabledAt', ${toUtcText("users.disabled_at")}) order by email), '[]')

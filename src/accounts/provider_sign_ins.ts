@@ -1,5 +1,6 @@
 /** The database's part of a sign-in by a provider: begun once for each answer of the provider, finished with a session. @module */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import type { ClaimedRecord } from "./claimed_roles.ts";
 import type { IdentitySecrets } from "./identity_secrets.ts";
 import type { NewPending } from "./pending_sign_ins.ts";
 import { type Linked, makeLinkRecord, type Subject } from "./provider_links.ts";
@@ -39,6 +40,8 @@ export type ProviderFinish = SessionStart &
     /** When the person proved it to the provider, in seconds; unknown is long ago. */
     provenAtS: number | undefined;
     address: string;
+    /** The roles that the provider's claims give now: others that it gave are taken. */
+    claimed: readonly ClaimedRecord[];
   };
 
 /** Makes the session, or what waits, and the link's digest anew; `wrong` if the person was disabled or unlinked meanwhile. */
@@ -51,7 +54,7 @@ export async function finishProviderSignIn(
   const [row] = await deps.db.query<{ outcome: Admission }>(
     `select rowhouse.finish_provider_sign_in($1, $2, $3, decode($4, 'hex'), decode($5, 'hex'), $6, $7,
       $8, decode($9, 'hex'), decode($10, 'hex'), $11, $12, coalesce(to_timestamp($13), '-infinity'),
-      string_to_array($14, ','), $15, $16, $17, $18, $19, decode($20, 'hex'), $21) as outcome`,
+      string_to_array($14, ','), $15, $16, $17, $18, $19::text::jsonb, $20, decode($21, 'hex'), $22) as outcome`,
     [
       linked.userId,
       issuer,
@@ -67,6 +70,7 @@ export async function finishProviderSignIn(
       finish.address,
       finish.deviceName,
       finish.isKnownDevice,
+      JSON.stringify(finish.claimed),
       pending.id,
       pending.digest,
       finish.factorRule,

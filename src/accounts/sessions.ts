@@ -5,8 +5,16 @@
  * @module
  */
 import { type Database, echoColumn, SERVICE_QUEUE } from "../db/mod.ts";
+import { STORED_GRANT, type StoredGrant, toGrantedRole } from "./claimed_roles.ts";
+import type { IdentitySecrets } from "./identity_secrets.ts";
 
-type SessionDeps = { db: Database; sessionIdleS: number };
+type SessionDeps = {
+  db: Database;
+  sessionIdleS: number;
+  identitySecrets: IdentitySecrets;
+  /** Whether people can sign in with the provider of this name. */
+  hasProvider: (name: string) => boolean;
+};
 
 /** What the database found for the presented sessions: two live ones count as none. */
 export type Presence = { isConflict: boolean };
@@ -60,9 +68,27 @@ function digestOf(presented: string, session = "sessions"): string {
   return `sha256(${presented}.proof || uuid_send(${session}.user_id))`;
 }
 
-/** A Console role makes a person admin on every app. */
-const ROLE_ON_APP =
-  "case when users.console_role is not null then 'admin' else (select role from rowhouse.grants where grants.user_id = users.id and grants.app_id = apps.id) end";
+const GRANT_ON_APP = `(select ${STORED_GRANT} from rowhouse.grants
+    where grants.user_id = users.id and grants.app_id = apps.id)`;
+
+/** What says which role somebody has on an app. */
+type RoleSource = { isAdministrator: boolean; appId: string; grant: StoredGrant | null };
+
+/**
+ * A Console role makes a person admin on every app. What a provider's claim gave counts while there is that provider: without
+ * its settings no sign-in could take the role again.
+ */
+function toRole(
+  { identitySecrets, hasProvider }: SessionDeps,
+  userId: string,
+  { isAdministrator, appId, grant }: RoleSource,
+): string | undefined {
+  if (isAdministrator) return "admin";
+  if (grant === null) return undefined;
+  const [, provider] = grant;
+  if (provider !== null && !hasProvider(provider)) return undefined;
+  return toGrantedRole(identitySecrets, { userId, appId }, grant);
+}
 
 type MeRow = {
   live: number;
@@ -91,7 +117,8 @@ export async function readMe(
   const [row] = await deps.db.query<MeRow>(
     `select one.live, apps.id is not null as is_app_known, one.session_id as session, $3::text as asked,
       (select json_build_object('id', users.id, 'email', users.email, 'displayName', users.display_name,
-        'avatarUrl', users.avatar_url, 'role', case when apps.id is not null then ${ROLE_ON_APP} end)::text
+        'avatarUrl', users.avatar_url, 'on', case when apps.id is not null then json_build_object('appId', apps.id,
+          'isAdministrator', users.console_role is not null, 'grant', ${GRANT_ON_APP}) end)::text
       from rowhouse.users where users.id = one.person_id
         and case when $4::bool then not rowhouse.is_factor_overdue(users.id) else true end) as person,
       ${echoColumn(5)}
@@ -106,8 +133,15 @@ export async function readMe(
   return {
     isConflict: (row?.live ?? 0) > 1,
     isAppKnown: row?.is_app_known === true,
-    user: row?.person == null ? undefined : (JSON.parse(row.person) as IdentityUser),
+    user: row?.person == null ? undefined : toUser(deps, row.person),
   };
+}
+
+type MePerson = Omit<IdentityUser, "role"> & { on: RoleSource | null };
+
+function toUser(deps: SessionDeps, text: string): IdentityUser {
+  const { on, ...person } = JSON.parse(text) as MePerson;
+  return { ...person, role: (on && toRole(deps, person.id, on)) ?? null };
 }
 
 export type PageCookies = { session: string; identity: string };
@@ -141,19 +175,25 @@ export async function readPageSession(
           from rowhouse.targets where app_id = apps.id), '[]'))::text
         from rowhouse.apps where slug = $4 and disabled_at is null) as app,
       (select coalesce(json_agg(open_apps order by slug), '[]')::text from (
-        select apps.slug, ${ROLE_ON_APP} as role,
+        select apps.slug, apps.id as "appId", users.console_role is not null as "isAdministrator", ${GRANT_ON_APP} as "grant",
           (select min(origin) from rowhouse.targets where app_id = apps.id) as url
         from visitor as users cross join rowhouse.apps
-        where $4 is null and apps.disabled_at is null and ${ROLE_ON_APP} is not null
+        where $4 is null and apps.disabled_at is null and (users.console_role is not null
+          or exists (select from rowhouse.grants where grants.user_id = users.id and grants.app_id = apps.id))
       ) as open_apps) as apps`,
     [cookies.session, deps.sessionIdleS, cookies.identity, slug ?? null],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
+  const visitor = row?.visitor == null ? undefined : (JSON.parse(row.visitor) as Visitor);
+  const listed = JSON.parse(row?.apps ?? "[]") as (Omit<VisitorApp, "role"> & RoleSource)[];
   return {
     isConflict: (row?.live ?? 0) > 1,
-    visitor: row?.visitor == null ? undefined : (JSON.parse(row.visitor) as Visitor),
+    visitor,
     app: row?.app == null ? undefined : (JSON.parse(row.app) as AppTargets),
-    apps: JSON.parse(row?.apps ?? "[]") as VisitorApp[],
+    apps: listed.flatMap(({ slug, url, ...on }) => {
+      const role = visitor && toRole(deps, visitor.id, on);
+      return role === undefined ? [] : [{ slug, role, url }];
+    }),
   };
 }
 

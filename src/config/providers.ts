@@ -3,6 +3,7 @@ import * as v from "valibot";
 import type { ProviderSettings } from "../identity/mod.ts";
 import { type Environment, readVariable } from "./environment.ts";
 import { list, type Setting } from "./forms.ts";
+import { RoleRules } from "./role_rules.ts";
 
 const DOMAIN =
   /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -50,7 +51,22 @@ export const PROVIDER_SETTINGS = {
     ),
     initial: "false",
     about:
-      "Whether people of the trusted domains get an account at their first sign-in without an invitation. They have no role on any app.",
+      "Whether people of the trusted domains get an account at their first sign-in without an invitation. They have no role on any app, unless a claim gives it.",
+  },
+  SCOPES: {
+    form: list(
+      (text) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text),
+      "must be scopes such as groups, with commas between",
+    ),
+    initial: "",
+    about:
+      "What is asked of the provider besides openid, email and profile, such as groups, with commas between.",
+  },
+  ROLES: {
+    form: RoleRules,
+    initial: "",
+    about:
+      "Roles on apps by the provider's claims, given and taken at each sign-in: rules such as groups:wiki-editors=wiki:editor (claim:value=app:role) with commas between, the first of an app counts.",
   },
 } as const satisfies Record<string, Setting>;
 
@@ -101,7 +117,8 @@ function readProvider(env: Environment, name: string): ProviderSettings | { faul
     faults.push(`OIDC_${name}_${key} ${parsed.issues[0].message}`);
     return undefined;
   };
-  const { ISSUER, CLIENT_ID, CLIENT_SECRET, LABEL, TRUSTED_DOMAINS, CREATE } = PROVIDER_SETTINGS;
+  const { ISSUER, CLIENT_ID, CLIENT_SECRET, LABEL, TRUSTED_DOMAINS, CREATE, SCOPES, ROLES } =
+    PROVIDER_SETTINGS;
   const settings = {
     name: name.toLowerCase().replaceAll("_", "-"),
     issuer: read("ISSUER", ISSUER) ?? "",
@@ -110,6 +127,8 @@ function readProvider(env: Environment, name: string): ProviderSettings | { faul
     label: read("LABEL", LABEL) ?? name.charAt(0) + name.slice(1).toLowerCase(),
     trustedDomains: read("TRUSTED_DOMAINS", TRUSTED_DOMAINS) ?? [],
     creates: read("CREATE", CREATE) ?? false,
+    scopes: read("SCOPES", SCOPES) ?? [],
+    roles: read("ROLES", ROLES) ?? [],
   };
   if (settings.creates && settings.trustedDomains.length === 0)
     faults.push(

@@ -16,7 +16,7 @@ import {
 import { NEW_PERSON, toAppPath, toRolePath } from "./paths.ts";
 import { renderState } from "./people.ts";
 import { readPeopleQuery, renderPeopleList, renderPersonLink } from "./people_list.ts";
-import { renderRoleActs } from "./person.ts";
+import { renderRole, renderRoleActs } from "./person.ts";
 import { answerDone } from "./person_page.ts";
 import { renderRoleField } from "./person_roles.ts";
 import { toMessages } from "./read.ts";
@@ -61,7 +61,7 @@ function renderAppPeople(slug: string, people: readonly AppPerson[], deps: Conso
     ],
     people.map((person): Part[] => [
       renderPersonLink(person),
-      html`<code class="act-name">${person.role}</code>`,
+      renderRole(person, deps),
       renderState(person),
       renderTime(person.grantedAt, deps.now()),
       renderRoleActs({ path: toRolePath(slug, person.id), what: person.email }),

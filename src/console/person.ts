@@ -1,7 +1,7 @@
 /** A person: who it is, which apps the person may open, where the person is signed in, and what can be done about it. @module */
 import { type ShownPerson, showConsolePerson } from "../accounts/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
-import type { Visit } from "./enter.ts";
+import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
 import { renderInviter, renderLinkEnd, renderMail } from "./invitations.ts";
 import {
@@ -45,7 +45,7 @@ export async function answerPerson({ deps, cookies, context }: Visit): Promise<R
     body: [
       done !== undefined && renderRemark(done),
       renderFacts(shown, now),
-      renderGrants(shown, now),
+      renderGrants(shown, deps),
       renderSessions(shown, now),
       renderEnd(shown),
     ],
@@ -138,7 +138,8 @@ function renderFactors({ hasTotp, recoveryCodes }: ShownPerson["person"]): Part 
   return html`${factors.join(", ")} <span class="quiet">and ${recoveryCodes} recovery ${recoveryCodes === 1 ? "code" : "codes"}</span>`;
 }
 
-function renderGrants({ person, grants }: ShownPerson, now: number): Part {
+function renderGrants({ person, grants }: ShownPerson, deps: ConsolePageDeps): Part {
+  const now = deps.now();
   const path = toPersonPath(person.id);
   const { shown, last } = toPage(grants);
   return [
@@ -157,7 +158,7 @@ function renderGrants({ person, grants }: ShownPerson, now: number): Part {
           ],
           shown.map((grant): Part[] => [
             html`<a class="row-name" href="${toAppPath(grant.app)}/people">${grant.app}</a>${grant.isDisabled && html` ${renderPill("disabled", "warn")}`}`,
-            html`<code class="act-name">${grant.role}</code>`,
+            renderRole(grant, deps),
             renderTime(grant.grantedAt, now),
             renderRoleActs({
               path: toRolePath(grant.app, person.id),
@@ -168,6 +169,22 @@ function renderGrants({ person, grants }: ShownPerson, now: number): Part {
         ),
     last !== undefined && renderNext(path, { after: last.app }),
   ];
+}
+
+/** A role, and whose claim gave it. */
+export function renderRole(
+  { role, provider }: { role: string; provider: string | null },
+  { providers }: Pick<ConsolePageDeps, "providers">,
+): Html {
+  const by =
+    provider !== null &&
+    html` <span class="quiet">by ${renderText(toLabel(provider, providers))}</span>${providers.find(provider) === undefined && html` ${renderPill("not set up: does not count", "warn")}`}`;
+  return html`<code class="act-name">${role}</code>${by}`;
+}
+
+/** What a provider is called, also when its settings are gone. */
+export function toLabel(name: string, providers: ConsolePageDeps["providers"]): string {
+  return providers.find(name)?.settings.label ?? name;
 }
 
 /** What can be done with a role; `what` names it to those who hear the page. */

@@ -6,10 +6,11 @@ import {
   type ShownPerson,
 } from "../accounts/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { html } from "../pages/mod.ts";
+import { html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { renderText, renderTextField } from "./parts.ts";
 import { toAppPath, toPersonPath } from "./paths.ts";
+import { toLabel } from "./person.ts";
 import { answerDone, makePersonAct, toPersonName } from "./person_page.ts";
 
 /** Offered where a role is typed; apps name their own. */
@@ -52,9 +53,14 @@ export const newRoleAct = makePersonAct({
 export const changeRoleAct = makePersonAct({
   title: ({ person }) => `Role of ${toPersonName(person)}`,
   hindrance: () => undefined,
-  form: ({ grants }, { context, fields }) => ({
+  form: ({ grants }, { deps, context, fields }) => ({
     fields: [
       html`<p>On <b>${renderText(context.params["app"] ?? "")}</b>, in force at the next request.</p>`,
+      renderClaim(
+        grants,
+        deps,
+        "gave the present role. What you save here stays, whatever it says from then on.",
+      ),
       renderRoleField(fields.get("role") ?? grants[0]?.role ?? "member"),
     ],
     button: "Save",
@@ -70,9 +76,16 @@ export const revokeRoleAct = makePersonAct({
   title: () => "Revoke a role",
   hindrance: ({ person, grants }) =>
     grants.length > 0 ? undefined : html`${renderText(person.email)} has no role on this app.`,
-  form: ({ person, grants }, { context }) => ({
-    fields: html`<p><b>${renderText(person.email)}</b> will no longer be <code>${grants[0]?.role}</code> on <b>${renderText(context.params["app"] ?? "")}</b>, from the next request on.</p>
+  form: ({ person, grants }, { deps, context }) => ({
+    fields: [
+      html`<p><b>${renderText(person.email)}</b> will no longer be <code>${grants[0]?.role}</code> on <b>${renderText(context.params["app"] ?? "")}</b>, from the next request on.</p>
 <p class="quiet">${person.consoleRole === null ? "The account and its other roles stay." : "With a Console role, this person stays admin on every app."}</p>`,
+      renderClaim(
+        grants,
+        deps,
+        "gave this role, and gives it again at the next sign-in unless it is taken there, too.",
+      ),
+    ],
     button: "Revoke the role",
     look: "danger",
   }),
@@ -83,6 +96,17 @@ export const revokeRoleAct = makePersonAct({
   },
   cancel: toOrigin,
 });
+
+/** What becomes of a role that a provider's claim gave. */
+function renderClaim(
+  [grant]: ShownPerson["grants"],
+  { providers }: Visit["deps"],
+  says: string,
+): Part {
+  if (grant === undefined || grant.provider === null) return false;
+  const isGone = providers.find(grant.provider) === undefined;
+  return html`<p>A claim of <b>${renderText(toLabel(grant.provider, providers))}</b> ${says}${isGone && " That provider is not set up here, so until then the role does not count."}</p>`;
+}
 
 async function grant({ deps, cookies, fields }: Visit, { person }: ShownPerson, slug: string) {
   const role = (fields.get("role") ?? "").trim();

@@ -24,6 +24,7 @@ import { Problem } from "../problem.ts";
 import { clearSession, readSessionCookie } from "./cookies.ts";
 import { OPERATIONS } from "./operations.ts";
 import { LOGOUT_PATH, ME_PATH } from "./paths.ts";
+import type { Providers } from "./providers.ts";
 import type { IdentitySettings } from "./settings.ts";
 
 export type AuthDeps = {
@@ -31,6 +32,7 @@ export type AuthDeps = {
   origins: Origins;
   identity: IdentitySettings;
   identitySecrets: IdentitySecrets;
+  providers: Pick<Providers, "find">;
 };
 
 const NO_STORE = { "cache-control": "no-store" };
@@ -53,7 +55,8 @@ async function answerMe(deps: AuthDeps, { request, query }: RequestContext): Pro
   if (presented === "") throw new Problem("unauthenticated");
   const { sessionIdleS, requireSecondFactor } = deps.identity;
   const demandsFactor = requireSecondFactor === "all";
-  const reading = { ...deps, sessionIdleS };
+  const hasProvider = (name: string) => deps.providers.find(name) !== undefined;
+  const reading = { ...deps, sessionIdleS, hasProvider };
   const me = await readMe(reading, presented, { slug, demandsFactor });
   if (me.isConflict)
     return withCookies(

@@ -29,7 +29,7 @@ export {
   LOGIN_PATH,
 } from "./paths.ts";
 export { answerProblemPage } from "./problem_page.ts";
-export type { ProviderSettings } from "./provider_settings.ts";
+export type { ProviderSettings, RoleRule } from "./provider_settings.ts";
 export { makeProviders } from "./providers.ts";
 export {
   DEFAULT_SETTINGS,

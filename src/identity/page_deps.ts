@@ -35,12 +35,17 @@ export type PageDeps = {
 
 /** Who visits, by both cookies; and the app with this slug, if one is named. One statement. */
 export function readSessionOfPage(
-  { db, identity, identitySecrets }: PageDeps,
+  { db, identity, identitySecrets, providers }: PageDeps,
   { request }: RequestContext,
   slug?: string,
 ): Promise<PageSession> {
   return readPageSession(
-    { db, sessionIdleS: identity.sessionIdleS },
+    {
+      db,
+      identitySecrets,
+      sessionIdleS: identity.sessionIdleS,
+      hasProvider: (name) => providers.find(name) !== undefined,
+    },
     readPageCookies(request, identitySecrets),
     slug,
   );

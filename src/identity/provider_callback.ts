@@ -6,9 +6,11 @@
  */
 import {
   beginProviderSignIn,
+  type ClaimedRole,
   finishProviderSignIn,
   type Linked,
   linkOwnProvider,
+  makeClaimedRecords,
   makePending,
   makeSession,
   NotSignedIn,
@@ -29,6 +31,7 @@ import {
   type ProviderRefusal,
 } from "./provider_pages.ts";
 import { findPerson } from "./provider_person.ts";
+import { readClaimedRoles } from "./provider_roles.ts";
 import { findProvider, toCallback } from "./provider_start.ts";
 import { clearState, type ProviderState, readState } from "./provider_state.ts";
 import { CLOCK_TOLERANCE_S, type Provider } from "./providers.ts";
@@ -96,7 +99,11 @@ async function signInAs(
     return await refuse(deps, arrival, { refusal: "not_fresh" });
   const found = await findPerson(deps, provider.settings, signed);
   if ("refusal" in found) return await refuse(deps, arrival, found);
-  const admitted = await admit(deps, context, { ...arrival, linked: found.linked });
+  const claimed = await readClaimedRoles(provider.settings, signed).catch(() => undefined);
+  // Nobody is signed in on half of what the provider says: roles could be left that it no longer gives.
+  if (claimed === undefined)
+    return await refuse(deps, arrival, { refusal: "away", reason: "userinfo" });
+  const admitted = await admit(deps, context, { ...arrival, linked: found.linked, claimed });
   if (admitted === undefined) return await refuse(deps, arrival, { refusal: "unlinked" });
   const cookies = [...admitted.cookies, clearState()];
   const action = toReturnQuery(state.returnTo);
@@ -129,12 +136,15 @@ function isFresh({ authTimeS }: Signed, { startedAtS }: ProviderState): boolean 
   return authTimeS !== undefined && authTimeS >= startedAtS - CLOCK_TOLERANCE_S;
 }
 
+type SessionOf = { signed: Signed; linked: Linked; claimed: readonly ClaimedRole[] };
+
 async function admit(
   deps: PageDeps,
   { request, address }: RequestContext,
-  { provider, signed, linked }: Arrival & { signed: Signed; linked: Linked },
+  { provider, signed, linked, claimed }: Arrival & SessionOf,
 ): Promise<Admitted | undefined> {
   const { userId } = linked;
+  const records = await toRecords(deps, { provider: provider.settings.name, userId, claimed });
   const [session, pending] = [makeSession(deps, userId), makePending(deps, userId)];
   const device = readDeviceCookie(request, deps.identitySecrets);
   const outcome = await finishProviderSignIn(deps, {
@@ -151,9 +161,26 @@ async function admit(
     address,
     deviceName: toDeviceName(request.headers.get("user-agent")),
     isKnownDevice: device?.userIds.includes(userId) === true,
+    claimed: records,
   });
   if (outcome === "wrong") return undefined;
   return { kind: outcome, cookies: toCookies(deps, outcome, { userId, session, pending, device }) };
+}
+
+type Claimed = { provider: string; userId: string; claimed: readonly ClaimedRole[] };
+
+/** What is stored of the roles; an app that cannot be used is for operators to know, and nobody else's fault. */
+async function toRecords(deps: PageDeps, { provider, userId, claimed }: Claimed) {
+  const found = await makeClaimedRecords(deps, { userId, provider, claimed });
+  const faults = [
+    ...found.unknown.map((slug) => `${slug} does not exist`),
+    ...found.disabled.map((slug) => `${slug} is disabled`),
+  ];
+  if (faults.length > 0)
+    deps.log("warn", "roles in vain", {
+      message: `By claims of ${provider}: ${faults.join(", ")}`,
+    });
+  return found.records;
 }
 
 type Refusal = { refusal: ProviderRefusal; reason?: string; userId?: string | undefined };

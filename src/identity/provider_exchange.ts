@@ -27,11 +27,16 @@ const Profile = v.object({
 });
 export type Profile = v.InferOutput<typeof Profile>;
 
+/** What a provider says of a person, by name. */
+export type Claims = Readonly<Record<string, unknown>>;
+
 export type Signed = Subject & {
   /** When the person last proved it to the provider, in seconds, if the provider says so. */
   authTimeS: number | undefined;
-  /** What the provider says of the person: asked for where the token does not hold it. */
-  readProfile: () => Promise<Profile>;
+  /** Those of the token. */
+  claims: Claims;
+  /** What the provider says of the person beyond its token, asked for once; nothing, if it says no more. @throws its failure */
+  readUserInfo: () => Promise<Claims>;
 };
 export type Exchange =
   | { kind: "right"; signed: Signed }
@@ -64,7 +69,8 @@ export async function exchange(
         issuer: claims.iss,
         subject: claims.sub,
         authTimeS: typeof claims.auth_time === "number" ? claims.auth_time : undefined,
-        readProfile: () => readProfile(configuration, claims, tokens.access_token),
+        claims,
+        readUserInfo: makeUserInfo(configuration, claims, tokens.access_token),
       },
     };
   } catch (error) {
@@ -72,16 +78,25 @@ export async function exchange(
   }
 }
 
-async function readProfile(
+function makeUserInfo(
   configuration: Configuration,
-  claims: IDToken,
+  { sub }: IDToken,
   accessToken: string,
-): Promise<Profile> {
+): () => Promise<Claims> {
+  let info: Promise<Claims> | undefined;
+  return () => {
+    const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
+    info ??= hasMore ? fetchUserInfo(configuration, accessToken, sub) : Promise.resolve({});
+    return info;
+  };
+}
+
+/** What the provider says of the person: asked for where the token does not hold it. */
+export async function readProfile({ claims, readUserInfo }: Signed): Promise<Profile> {
   const held = v.safeParse(Profile, claims);
   if (held.success && held.output.email !== undefined) return held.output;
-  if (configuration.serverMetadata().userinfo_endpoint === undefined) return {};
   try {
-    const info = v.safeParse(Profile, await fetchUserInfo(configuration, accessToken, claims.sub));
+    const info = v.safeParse(Profile, await readUserInfo());
     return info.success ? info.output : {};
   } catch {
     return {}; // without an address nobody is linked by it

@@ -14,7 +14,7 @@ import {
 import { Problem } from "../problem.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import type { PageDeps } from "./page_deps.ts";
-import type { Profile, Signed } from "./provider_exchange.ts";
+import { type Profile, readProfile, type Signed } from "./provider_exchange.ts";
 import type { ProviderSettings } from "./provider_settings.ts";
 
 export type FoundPerson =
@@ -32,7 +32,7 @@ export async function findPerson(
   if (known.kind === "planted") return { refusal: "unlinked" };
   if (known.kind === "linked")
     return known.isDisabled ? { refusal: "disabled", userId: known.userId } : { linked: known };
-  const profile = await signed.readProfile();
+  const profile = await readProfile(signed);
   const email = readTrustedEmail(profile, settings);
   if (email === undefined) return { refusal: "unlinked" };
   const linked = await linkByEmail(deps, { settings, signed, profile, email });

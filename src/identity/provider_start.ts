@@ -70,7 +70,7 @@ export async function startAtProvider(
   const [state, nonce, verifier] = [randomState(), randomNonce(), randomPKCECodeVerifier()];
   const url = buildAuthorizationUrl(configuration, {
     redirect_uri: toCallback(deps, provider),
-    scope: "openid email profile",
+    scope: ["openid email profile", ...provider.settings.scopes].join(" "),
     code_challenge: await calculatePKCECodeChallenge(verifier),
     code_challenge_method: "S256",
     state,

@@ -12,8 +12,10 @@ import {
   isDriverPatched,
   SERVICE_QUEUE,
 } from "../db/mod.ts";
+import type { ProviderSettings } from "../identity/mod.ts";
 import { type DatabaseVariable, toAway } from "./away.ts";
 import { examineCookieDomain, readsPeople } from "./callers.ts";
+import { examineClaimedApps, examineClaimedRoles } from "./claimed_apps.ts";
 import { judgeDriver } from "./configuration.ts";
 import { type Connections, examineConnections } from "./connections.ts";
 import type { Finding } from "./finding.ts";
@@ -39,6 +41,7 @@ export type DoctorDeps = {
   /** Where people sign in. */
   identitySecrets?: readonly string[] | undefined;
   cookieDomain?: string | undefined;
+  providers?: readonly ProviderSettings[] | undefined;
   /** How many the examined process and those beside it open. */
   connections?: Connections;
   now: () => number;
@@ -65,7 +68,13 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
 /** `db` is the serving login's, if there is one: a login that pushes cannot read people. */
 type AdminOptions = Pick<
   DoctorDeps,
-  "pushes" | "adminUrl" | "adminVariable" | "prepare" | "identitySecrets" | "cookieDomain"
+  | "pushes"
+  | "adminUrl"
+  | "adminVariable"
+  | "prepare"
+  | "identitySecrets"
+  | "cookieDomain"
+  | "providers"
 > & { db?: Database };
 
 /** What can be found out without the serving login. */
@@ -88,12 +97,14 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   if (pushes || variable === "ADMIN_DATABASE_URL") findings.push(await examineFunctions(admin));
   const { faults, away } = await makeIsolationLook(admin)();
   findings.push(...judgeIsolation(faults), ...judgeNodes(away));
-  const { identitySecrets, cookieDomain } = options;
+  const { identitySecrets, cookieDomain, providers = [] } = options;
   // Where DATABASE_URL cannot be used, there may be only a login that pushes.
   if (identitySecrets !== undefined && (await readsPeople(db))) {
     findings.push(...(await examineIdentitySecrets(db, identitySecrets)));
     findings.push(...(await examineCookieDomain(db, cookieDomain)));
     findings.push(...(await examineMails(db)));
+    findings.push(...(await examineClaimedApps(db, providers)));
+    findings.push(...(await examineClaimedRoles(db, providers)));
   }
   return findings;
 }

@@ -15,6 +15,10 @@ export type IdentityValues = {
   sessions: number;
   links: number;
   providerLinks: number;
+  /** Authenticator apps, recovery codes and passkeys. */
+  secondFactors: number;
+  claimedRoles: number;
+  addresses: number;
 };
 
 /** What the secrets in the settings are still needed for, and what was made with others. */
@@ -74,7 +78,7 @@ function toNeeded(values: IdentityValues): Finding {
     level: "warn",
     says: `${values.secretId} is still needed for ${describe(values)}`,
     remedy:
-      "keep it in IDENTITY_SECRET after the first: a password is made anew when its owner signs in, or sets it by a link of rowhouse admin password-link",
+      "keep it in IDENTITY_SECRET after the first: a password is made anew when its owner signs in, or sets it by a link of rowhouse admin password-link; addresses are by rowhouse admin confirm-addresses",
   };
 }
 
@@ -88,30 +92,75 @@ function toLost(values: IdentityValues): Finding {
   };
 }
 
-function describe({ passwords, sessions, links, providerLinks }: IdentityValues): string {
-  const parts = [
-    [passwords, "password"],
-    [sessions, "session"],
-    [links, "link"],
-    [providerLinks, "provider link"],
-  ] as const;
-  return parts
-    .filter(([count]) => count > 0)
-    .map(([count, word]) => `${count} ${word}${count === 1 ? "" : "s"}`)
+function describe(values: IdentityValues): string {
+  return KINDS.map(([kind, one, many]) => ({ count: values[kind], one, many }))
+    .filter(({ count }) => count > 0)
+    .map(({ count, one, many }) => `${count} ${count === 1 ? one : many}`)
     .join(", ");
 }
 
+/** Each kind of stored value: its names, and a query of the secret that each value depends on, one row per value. */
+const KINDS = [
+  [
+    "passwords",
+    "password",
+    "passwords",
+    "select password_secret_id from rowhouse.users where password_secret_id is not null",
+  ],
+  [
+    "sessions",
+    "session",
+    "sessions",
+    "select secret_id from rowhouse.sessions where expires_at > now()",
+  ],
+  [
+    "links",
+    "link",
+    "links",
+    "select secret_id from rowhouse.password_links where expires_at > now()",
+  ],
+  [
+    "providerLinks",
+    "provider link",
+    "provider links",
+    "select secret_id from rowhouse.provider_links",
+  ],
+  [
+    "claimedRoles",
+    "claimed role",
+    "claimed roles",
+    "select secret_id from rowhouse.grants where secret_id is not null",
+  ],
+  [
+    "secondFactors",
+    "second factor",
+    "second factors",
+    "select secret_id from rowhouse.secrets_of_factors() as secret_id",
+  ],
+  [
+    "addresses",
+    "address",
+    "addresses",
+    "select email_secret_id from rowhouse.users where email_secret_id is not null",
+  ],
+] as const satisfies readonly (readonly [
+  kind: keyof IdentityValues,
+  one: string,
+  many: string,
+  query: string,
+])[];
+
 async function countValues(admin: Database): Promise<IdentityValues[]> {
+  const counts = KINDS.map(
+    ([kind]) => `count(*) filter (where kind = '${kind}')::int4 as "${kind}"`,
+  );
+  const kinds = KINDS.map(
+    ([kind, , , query]) =>
+      `select secret_id, '${kind}' as kind from (${query}) as stored (secret_id)`,
+  );
   return await admin.query<IdentityValues>(
-    `select secret_id as "secretId", sum(passwords)::int4 as passwords, sum(sessions)::int4 as sessions,
-      sum(links)::int4 as links, sum(provider_links)::int4 as "providerLinks"
-    from (
-      select password_secret_id as secret_id, 1 as passwords, 0 as sessions, 0 as links, 0 as provider_links
-      from rowhouse.users where password_secret_id is not null
-      union all select secret_id, 0, 1, 0, 0 from rowhouse.sessions where expires_at > now()
-      union all select secret_id, 0, 0, 1, 0 from rowhouse.password_links where expires_at > now()
-      union all select secret_id, 0, 0, 0, 1 from rowhouse.provider_links
-    ) as made group by secret_id order by secret_id`,
+    `select secret_id as "secretId", ${counts.join(", ")}
+    from (${kinds.join(" union all ")}) as made group by secret_id order by secret_id`,
     [],
     { retry: "safe", queue: SERVICE_QUEUE },
   );

@@ -19,6 +19,9 @@ test("readConfig() reads every provider by its name", () => {
     OIDC_OUR_OWN_LABEL: "Our “Own”",
     OIDC_OUR_OWN_TRUSTED_DOMAINS: "example.org, example.com",
     OIDC_OUR_OWN_CREATE: "true",
+    OIDC_OUR_OWN_SCOPES: "groups, https://example.org/roles",
+    OIDC_OUR_OWN_ROLES:
+      "groups:wiki editors=wiki:editor, realm_access.roles:CN%3DStaff%2COU%3AAll%25=todo:viewer,https%3A//a%2Eb/c:x=my-app:a_1",
     OIDC_EMPTY_ISSUER: "",
   });
   if ("faults" in read) throw new Error(read.faults.join("\n"));
@@ -31,6 +34,8 @@ test("readConfig() reads every provider by its name", () => {
       label: "Google",
       trustedDomains: [],
       creates: false,
+      scopes: [],
+      roles: [],
     },
     {
       name: "our-own",
@@ -40,6 +45,17 @@ test("readConfig() reads every provider by its name", () => {
       label: "Our “Own”",
       trustedDomains: ["example.org", "example.com"],
       creates: true,
+      scopes: ["groups", "https://example.org/roles"],
+      roles: [
+        { claim: ["groups"], value: "wiki editors", slug: "wiki", role: "editor" },
+        {
+          claim: ["realm_access", "roles"],
+          value: "CN=Staff,OU:All%",
+          slug: "todo",
+          role: "viewer",
+        },
+        { claim: ["https://a.b/c"], value: "x", slug: "my-app", role: "a_1" },
+      ],
     },
   ]);
 });
@@ -91,6 +107,18 @@ describe("readConfig() refuses a provider", () => {
         "OIDC_GOOGLE_CREATE must be true or false",
       ],
     },
+    ...[
+      ...["groups", "groups:=wiki:editor", "groups:a=wiki", "groups:a=wiki:super_admin"],
+      ...["groups:a=Wiki:editor", "groups:a=wiki:Editor", "groups:%=wiki:editor"],
+      ...["a..b:a=wiki:editor", "groups:CN=x=wiki:editor", "groups:b=wiki:editor, groups:a=wiki"],
+    ].map((rules) => ({
+      name: `with the rules ${rules}, and a scope with a space`,
+      env: { ...GOOGLE, OIDC_GOOGLE_ROLES: rules, OIDC_GOOGLE_SCOPES: "groups roles" },
+      faults: [
+        "OIDC_GOOGLE_SCOPES must be scopes such as groups, with commas between",
+        `OIDC_GOOGLE_ROLES must be rules such as groups:wiki-editors=wiki:editor (claim:value=app:role) with commas between, which "${rules.split(", ").at(-1)}" is not; in a claim or a value write , : = % as %2C %3A %3D %25; no claim gives super_admin`,
+      ],
+    })),
     {
       name: "of another provider's issuer",
       env: {

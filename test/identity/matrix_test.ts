@@ -30,6 +30,8 @@ const AWAY = {
   label: "Away",
   trustedDomains: ["example.org"],
   creates: true,
+  scopes: [],
+  roles: [],
 };
 
 const all = (status: number) => VISITORS.map(() => status);

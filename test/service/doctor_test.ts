@@ -68,6 +68,9 @@ const made = (secretId: string) => ({
   sessions: 1,
   links: 0,
   providerLinks: 0,
+  secondFactors: 0,
+  claimedRoles: 0,
+  addresses: 0,
 });
 
 describe("judge", () => {

@@ -6,7 +6,7 @@ import type { ProviderSettings } from "../../src/identity/mod.ts";
 import { type Jar, toCookieHeader } from "./people.ts";
 
 /** What the provider says of an account, by the name that is typed into its sign-in form. */
-export type Account = { email?: string; email_verified?: unknown; name?: string };
+export type Account = { email?: string; email_verified?: unknown; name?: string; groups?: unknown };
 export type Claims = Record<string, unknown>;
 type Key = { kid: string; jwk: JsonWebKey; key: CryptoKey };
 
@@ -48,6 +48,8 @@ export async function startProvider(
     label: options.name,
     trustedDomains: [],
     creates: false,
+    scopes: [],
+    roles: [],
     ...options,
   };
   let current = await makeKey();
@@ -111,7 +113,13 @@ function makeProvider(
         response_types: ["code"],
       },
     ],
-    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
+    claims: {
+      openid: ["sub"],
+      email: ["email", "email_verified"],
+      profile: ["name"],
+      groups: ["groups"],
+    },
+    scopes: ["openid", "groups"],
     findAccount: (_, sub) => ({
       accountId: sub,
       claims: () => ({ sub, ...(accounts.get(sub) as Record<string, string>) }),

@@ -36,7 +36,10 @@ const showUserTask: AdminTask = async (deps, args) => {
     lines: [
       toLine(user),
       ...(grants.length === 0 ? ["No role on any app of its own"] : []),
-      ...grants.map(({ app, role, grantedAt }) => `role  ${app}  ${role}  since ${grantedAt}`),
+      ...grants.map(
+        ({ app, role, grantedAt, provider }) =>
+          `role  ${app}  ${role}  since ${grantedAt}${toGiver(provider)}`,
+      ),
       ...(sessions.length === 0 ? ["Not signed in anywhere"] : []),
       ...sessions.map(
         ({ id, createdAt, lastSeenAt, expiresAt }) =>
@@ -57,8 +60,8 @@ const listGrantsTask: AdminTask = async (deps, args) => {
   const state = (disabledAt: string | null) => (disabledAt === null ? "" : "  disabled");
   const lines = [
     ...grants.map(
-      ({ email, role, grantedAt, disabledAt }) =>
-        `${email}  ${role}  since ${grantedAt}${state(disabledAt)}`,
+      ({ email, role, grantedAt, provider, disabledAt }) =>
+        `${email}  ${role}  since ${grantedAt}${toGiver(provider)}${state(disabledAt)}`,
     ),
     ...administrators.map(
       ({ email, consoleRole, disabledAt }) =>
@@ -71,7 +74,13 @@ const listGrantsTask: AdminTask = async (deps, args) => {
   };
 };
 
-function toSignIn({ hasPassword, hasProvider }: ListedUser): string {
+/** Whose claim gave a role; nothing, if a person did. */
+function toGiver(provider: string | null): string {
+  return provider === null ? "" : `  by ${provider}`;
+}
+
+function toSignIn({ hasPassword, hasProvider, invitationState }: ListedUser): string {
+  if (invitationState !== null) return `invitation ${invitationState}`;
   if (hasProvider) return "signs in with a provider";
   return hasPassword ? "" : "no password yet";
 }
@@ -113,7 +122,8 @@ disabledAt }], hasMore } with --json.`,
       summary: "shows a person with roles and sessions",
       example: "rowhouse admin show-user ada@example.org --json",
       about: `Prints what list-users does of a person with --json, and
-grants: [{ app, role, grantedAt }], sessions: [{ id, createdAt, lastSeenAt, expiresAt }].`,
+grants: [{ app, role, grantedAt, provider }], sessions: [{ id, createdAt, lastSeenAt, expiresAt }].
+A provider is named where its claims gave the role.`,
       positionals: ["email"],
     },
     showUserTask,
@@ -134,7 +144,7 @@ says of or by this person; never what proves a session, a link or a password. Wh
       name: "admin list-grants",
       summary: "lists who may open an app, and in which role",
       example: "rowhouse admin list-grants wiki --json",
-      about: `Prints { app, grants: [{ userId, email, role, grantedAt, disabledAt }],
+      about: `Prints { app, grants: [{ userId, email, role, grantedAt, provider, disabledAt }],
 administrators: [{ userId, email, consoleRole, disabledAt }] } with --json: who has a Console role is admin on every app.`,
       positionals: ["slug"],
     },

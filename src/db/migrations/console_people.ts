@@ -72,7 +72,7 @@ const READS = [
         rowhouse.is_last_super_admin(users) as "isLast", rowhouse.describe_invitation(person) as invitation
       from rowhouse.users where email = mail) as shown),
     'grants', (select coalesce(jsonb_agg(to_jsonb(given) order by app), '[]') from (
-      select slug as app, role, granted_at as "grantedAt", apps.disabled_at is not null as "isDisabled"
+      select slug as app, role, granted_at as "grantedAt", provider, apps.disabled_at is not null as "isDisabled"
       from rowhouse.grants join rowhouse.apps on apps.id = app_id
       where user_id = person and slug > after_slug and (of_app is null or slug = of_app) order by slug limit most) as given),
     'sessions', (select coalesce(jsonb_agg(to_jsonb(live) order by live."lastSeenAt" desc, live.id), '[]') from (
@@ -100,7 +100,7 @@ const READS = [
     'isDisabled', (select disabled_at is not null from rowhouse.apps where id = app),
     'administrators', (select count(*) from rowhouse.users where console_role is not null and disabled_at is null),
     'people', (select coalesce(jsonb_agg(to_jsonb(listed) order by email), '[]') from (
-      select ${PERSON}, role, granted_at as "grantedAt"
+      select ${PERSON}, role, granted_at as "grantedAt", provider
       from rowhouse.grants join rowhouse.users on id = user_id
       where app_id = app and email > after_email and ${IS_FOUND} order by email limit most) as listed));`,
   }),

@@ -37,12 +37,18 @@ create table rowhouse.users (
 grant select (id, email, email_digest, email_secret_id, display_name, avatar_url, console_role, disabled_at, password_secret_id) on rowhouse.users
   to rowhouse_service, rowhouse_identity;
 
+-- A role that a provider's claim gave has the provider's name, and a digest as a session has: the login that applies claims
+-- cannot give a role by itself. One that a person gave has none of them.
 create table rowhouse.grants (
   user_id uuid not null references rowhouse.users (id) on delete cascade,
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
   role text not null check (role ~ '${ROLE_PATTERN}' and role <> 'super_admin'),
   granted_at timestamptz not null default now(),
-  primary key (user_id, app_id)
+  provider text check (length(provider) between 1 and 40),
+  digest bytea check (length(digest) = 32),
+  secret_id text,
+  primary key (user_id, app_id),
+  check (num_nulls(provider, digest, secret_id) in (0, 3))
 );
 create index grants__app_id__idx on rowhouse.grants (app_id);
 grant select on rowhouse.grants to rowhouse_service, rowhouse_identity;

@@ -75,7 +75,7 @@ begin
 end
 $$;
 
--- Gives a role on an app, in place of the one before.
+-- Gives a role on an app, in place of the one before: from then on no claim changes it.
 create function rowhouse.grant_role(mail text, app_slug text, new_role text, actor text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -90,7 +90,8 @@ begin
   end if;
   app := rowhouse.find_app(app_slug);
   insert into rowhouse.grants (user_id, app_id, role) values (person, app, new_role)
-  on conflict (user_id, app_id) do update set role = excluded.role, granted_at = now();
+  on conflict (user_id, app_id) do update
+  set role = excluded.role, granted_at = now(), provider = null, digest = null, secret_id = null;
   insert into rowhouse.audit (actor, action, user_id, app, details)
   values (actor, 'grant', person, app_slug, jsonb_build_object('role', new_role));
 end

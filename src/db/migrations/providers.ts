@@ -44,18 +44,57 @@ $$;
 grant execute on function rowhouse.begin_provider_sign_in(text, text[], integer[], integer)
   to rowhouse_service, rowhouse_identity;
 
+-- The roles that a person has by the claims of a provider, in place of those that the same provider gave before. What a person
+-- or another provider gave is neither changed nor taken. Each is [app, role, digest in hexadecimal]; nobody calls it but the
+-- functions here.
+create function rowhouse.apply_claimed_roles(who uuid, by_provider text, claimed jsonb, claimed_secret_id text) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  changed record;
+  old_role text;
+begin
+  for changed in
+    delete from rowhouse.grants using rowhouse.apps
+    where user_id = who and provider = by_provider and apps.id = app_id
+      and not exists (select from jsonb_array_elements(claimed) as one where (one ->> 0)::uuid = app_id)
+    returning slug, role
+  loop
+    insert into rowhouse.audit (actor, action, user_id, app, details)
+    values ('sign-in', 'revoke', who, changed.slug, jsonb_build_object('role', changed.role, 'provider', by_provider));
+  end loop;
+  for changed in
+    select apps.id, slug, one ->> 1 as role, decode(one ->> 2, 'hex') as digest
+    from jsonb_array_elements(claimed) as one join rowhouse.apps on apps.id = (one ->> 0)::uuid
+    order by apps.id for key share of apps
+  loop
+    select role into old_role from rowhouse.grants where user_id = who and app_id = changed.id;
+    insert into rowhouse.grants (user_id, app_id, role, provider, digest, secret_id)
+    values (who, changed.id, changed.role, by_provider, changed.digest, claimed_secret_id)
+    on conflict (user_id, app_id) do update set role = excluded.role, digest = excluded.digest, secret_id = excluded.secret_id,
+      granted_at = case when grants.role = excluded.role then grants.granted_at else now() end
+    where grants.provider = by_provider;
+    if found and old_role is distinct from changed.role then
+      insert into rowhouse.audit (actor, action, user_id, app, details)
+      values ('sign-in', 'grant', who, changed.slug, jsonb_build_object('role', changed.role, 'provider', by_provider));
+    end if;
+  end loop;
+end
+$$;
+
 -- After the provider's answer was right: a new session in place of those presented, or what waits for the second factor. Says
 -- which; "wrong" where the person was disabled or unlinked in between, and for whoever cannot show what follows from the link
--- and the service's secret.
+-- and the service's secret. That alone is not enough for a role by a claim, because people can link their own account to what
+-- they like: a role counts by its own digest.
 create function rowhouse.finish_provider_sign_in(
   who uuid, link_issuer text, link_subject text, shown bytea, fresh_digest bytea, fresh_secret_id text, presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text, most_s integer,
   proven timestamptz, client_keys text[], provider text, shown_from text, device_name text,
-  is_known_device boolean, pending_id text, pending_digest bytea, factor_rule text
+  is_known_device boolean, claimed jsonb, pending_id text, pending_digest bytea, factor_rule text
 ) returns text
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   client_key text;
+  outcome text;
 begin
   perform from rowhouse.users where id = who and disabled_at is null for no key update;
   if not found then
@@ -70,13 +109,16 @@ begin
   foreach client_key in array client_keys loop
     update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
   end loop;
-  return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id, most_s,
+  outcome := rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id, most_s,
     least(proven, now()), shown_from, device_name, is_known_device, provider, pending_id, pending_digest, factor_rule);
+  -- The provider says them, whatever the second factor comes to.
+  perform rowhouse.apply_claimed_roles(who, provider, claimed, fresh_secret_id);
+  return outcome;
 end
 $$;
 grant execute on function rowhouse.finish_provider_sign_in(
   uuid, text, text, bytea, bytea, text, text, text, bytea, bytea, text, integer, timestamptz, text[], text, text, text, boolean,
-  text, bytea, text) to rowhouse_service, rowhouse_identity;
+  jsonb, text, bytea, text) to rowhouse_service, rowhouse_identity;
 
 -- Accepts an invitation: links whoever was invited under this address and has no other way to sign in, neither a password
 -- nor another link. One that has expired is none any more.
@@ -176,6 +218,7 @@ ${defineOwnFunction({
     delete from rowhouse.pending_sign_ins where user_id = who;
     insert into rowhouse.audit (actor, action, user_id, details)
     values (who::text, 'unlink_provider', who, jsonb_build_object('provider', provider));
+    perform rowhouse.apply_claimed_roles(who, provider, '[]', null);
   end if;
   return 'done';`,
 })}`;

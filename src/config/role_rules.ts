@@ -1,0 +1,64 @@
+/**
+ * The text of `OIDC_<NAME>_ROLES`: which value of a claim gives which role on which app, as
+ * `groups:wiki-editors=wiki:editor`, with commas between. A claim inside another is `realm_access.roles`. What a claim or a
+ * value has of `, : = %`, and a dot in a claim's own name, is percent-encoded: no value can be taken for another rule.
+ *
+ * @module
+ */
+import * as v from "valibot";
+import { checkRole } from "../accounts/mod.ts";
+import type { RoleRule } from "../identity/mod.ts";
+import { Problem } from "../problem.ts";
+import { quote } from "../std/quote.ts";
+import { SLUG_PATTERN } from "../std/stored_text.ts";
+
+const RULE = /^([^:=]+):([^:=]+)=([^:=]+):([^:=]+)$/;
+const SLUG = new RegExp(SLUG_PATTERN);
+
+export const RoleRules = v.pipe(
+  v.string(),
+  v.transform((text) => (text === "" ? [] : text.split(",").map((rule) => rule.trim()))),
+  v.check(
+    (rules) => findFaulty(rules).length === 0,
+    ({ input }) =>
+      `must be rules such as groups:wiki-editors=wiki:editor (claim:value=app:role) with commas between, which ${listFaulty(input)} not; in a claim or a value write , : = % as %2C %3A %3D %25; no claim gives super_admin`,
+  ),
+  v.transform((rules) => rules.map(readRule).filter((rule) => rule !== undefined)),
+);
+
+function findFaulty(rules: readonly string[]): string[] {
+  return rules.filter((rule) => readRule(rule) === undefined);
+}
+
+function listFaulty(rules: readonly string[]): string {
+  const faulty = findFaulty(rules);
+  return `${faulty.map(quote).join(", ")} ${faulty.length === 1 ? "is" : "are"}`;
+}
+
+function readRule(text: string): RoleRule | undefined {
+  const [, claim = "", encoded = "", slug = "", role = ""] = RULE.exec(text) ?? [];
+  const path = claim.split(".").map(decode);
+  const value = decode(encoded);
+  if (value === undefined || !SLUG.test(slug) || !isRole(role)) return undefined;
+  const steps = path.filter((step) => step !== undefined);
+  return steps.length === path.length ? { claim: steps, value, slug, role } : undefined;
+}
+
+/** Empty is none. */
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRole(role: string): boolean {
+  try {
+    checkRole(role);
+    return true;
+  } catch (error) {
+    if (error instanceof Problem) return false;
+    throw error;
+  }
+}

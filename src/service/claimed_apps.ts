@@ -1,0 +1,50 @@
+/** Roles by providers' claims: the rules compared with the apps that there are, and what was given with the providers. @module */
+import { countClaimedRoles, findClaimedApps } from "../accounts/mod.ts";
+import type { Database } from "../db/mod.ts";
+import type { ProviderSettings } from "../identity/mod.ts";
+import type { Finding } from "./finding.ts";
+
+/** What rules name in vain, by provider. `db` is a login that reads apps. */
+export async function examineClaimedApps(
+  db: Database,
+  providers: readonly ProviderSettings[],
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { name, roles } of providers) {
+    const apps = await findClaimedApps(
+      { db },
+      roles.map(({ slug }) => slug),
+    );
+    const faults = [
+      ...apps.unknown.map((slug) => `${slug}, which does not exist`),
+      ...apps.disabled.map((slug) => `${slug}, which is disabled`),
+    ];
+    if (faults.length > 0)
+      findings.push({
+        about: `roles by claims of ${name}`,
+        level: "warn",
+        says: `name ${faults.join(", and ")}: nobody can use these roles`,
+        remedy: `correct OIDC_${toVariable(name)}_ROLES, or create or enable the app`,
+      });
+  }
+  return findings;
+}
+
+/** Roles that claims of providers gave which are not set up any more. `db` is a login that reads roles. */
+export async function examineClaimedRoles(
+  db: Database,
+  providers: readonly ProviderSettings[],
+): Promise<Finding[]> {
+  const given = await countClaimedRoles({ db });
+  const left = given.filter(({ provider }) => providers.every(({ name }) => name !== provider));
+  return left.map(({ provider, roles }) => ({
+    about: `roles by claims of ${provider}`,
+    level: "warn",
+    says: `do not count, ${roles} in all: no provider of this name is set up`,
+    remedy: `set OIDC_${toVariable(provider)}_… again, or take them with rowhouse admin revoke`,
+  }));
+}
+
+function toVariable(provider: string): string {
+  return provider.toUpperCase().replaceAll("-", "_");
+}

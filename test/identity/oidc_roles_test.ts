@@ -1,0 +1,299 @@
+/** Roles on apps by the claims of a provider: given and taken at each sign-in, and never in place of what a person gave. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import {
+  createUser,
+  finishProviderSignIn,
+  grantRole,
+  linkInvited,
+  listGrants,
+  makeClaimedRecords,
+  makeIdentitySecrets,
+  makePasswordLink,
+  makePending,
+  makeSession,
+  revokeRole,
+  setAppDisabled,
+  showUser,
+} from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { makeHashing, type RoleRule } from "../../src/identity/mod.ts";
+import { setPasswordByLink } from "../../src/identity/password_record.ts";
+import { examineClaimedApps, examineClaimedRoles } from "../../src/service/claimed_apps.ts";
+import { systemRandomBytes } from "../../src/std/random_text.ts";
+import { testDeps } from "../support/deps.ts";
+import { textOf } from "../support/page_text.ts";
+import {
+  type Jar,
+  makePerson,
+  PASSWORD,
+  readHidden,
+  sharedCookie,
+  signInAs,
+  visit,
+} from "../support/people.ts";
+import { startProvider, type TestProvider } from "../support/provider.ts";
+import { invite, signInWith } from "../support/provider_people.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+const rule = (claim: string, value: string, slug: string, role: string): RoleRule => ({
+  claim: claim.split("."),
+  value,
+  slug,
+  role,
+});
+const RULES = [
+  rule("groups", "wiki editors", "wiki", "editor"),
+  rule("groups", "staff", "wiki", "viewer"),
+  rule("realm_access.roles", "CN=Staff,OU:All%", "todo", "member"),
+];
+
+let ours: TestProvider;
+let service: TestService;
+beforeAll(async () => {
+  ours = await startProvider({
+    name: "ours",
+    label: "<Ours>",
+    trustedDomains: ["example.org"],
+    scopes: ["groups"],
+  });
+  service = await openTestService({
+    identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, providers: [ours.settings] }),
+  });
+  ours.register(`${service.url}/oidc/ours/callback`);
+  for (const slug of ["wiki", "todo"])
+    await service.makeApp(undefined, { slug, origins: [`https://${slug}.example.org`] });
+});
+beforeEach(() => {
+  ours.wrong = undefined;
+  ours.settings.roles = RULES;
+});
+afterAll(async () => {
+  await service.close();
+  await ours.stop();
+});
+
+type Held = { groups?: unknown; claims?: Record<string, unknown> };
+
+/** A sign-in of somebody about whom the provider says this. */
+async function signIn(email: string, { groups, claims }: Held = {}, jar: Jar = new Map()) {
+  ours.accounts.set(email, { email, email_verified: true, groups });
+  ours.wrong = { claims: (held) => ({ ...held, ...claims }) };
+  const answer = await signInWith(service, jar, { login: email });
+  return { answer, jar };
+}
+
+/** The role by `/me`: a number is the status of a refusal. */
+async function roleOn(jar: Jar, slug: string): Promise<unknown> {
+  const headers = { cookie: sharedCookie(jar) };
+  const answer = await service.call(undefined, `/v1/auth/me?app=${slug}`, { headers });
+  return answer.status === 200 ? (answer.json as { role: string }).role : answer.status;
+}
+
+async function listRoles(email: string): Promise<string[]> {
+  const { grants } = await showUser(service.service, email);
+  return grants.map(({ app, role, provider }) => `${app} ${role} ${provider}`);
+}
+
+test("a role is given by a claim, changed and taken with it, and marked as the provider's", async () => {
+  const { email, id } = await invite(service);
+  const first = await signIn(email, { groups: ["wiki editors", "staff", 7] });
+  expect(await roleOn(first.jar, "wiki")).toBe("editor");
+  expect(await roleOn(first.jar, "todo")).toBe(403);
+  expect((await visit(service, first.jar, "/login")).text).toContain("https://wiki.example.org");
+  expect(await listRoles(email)).toEqual(["wiki editor ours"]);
+  expect((await listGrants(service.service, "wiki")).grants).toMatchObject([
+    { email, role: "editor", provider: "ours" },
+  ]);
+  const second = await signIn(email, { groups: "staff" });
+  expect(await roleOn(second.jar, "wiki")).toBe("viewer");
+  // The session before knows, too: a role is a row.
+  expect(await roleOn(first.jar, "wiki")).toBe("viewer");
+  const roles = ["CN=Staff,OU:All%"];
+  await signIn(email, { groups: "staff", claims: { realm_access: { roles } } });
+  expect(await listRoles(email)).toEqual(["todo member ours", "wiki viewer ours"]);
+  await signIn(email);
+  expect(await listRoles(email)).toEqual([]);
+  expect([await roleOn(second.jar, "wiki"), await roleOn(second.jar, "todo")]).toEqual([403, 403]);
+  const events = await service.service.admin.query<{ event: string }>(
+    `select concat_ws(' ', actor, action, app, details ->> 'role', details ->> 'provider') as event
+    from rowhouse.audit where user_id = $1 and action in ('grant', 'revoke') order by id`,
+    [id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  expect(events.map(({ event }) => event)).toEqual([
+    "sign-in grant wiki editor ours",
+    "sign-in grant wiki viewer ours",
+    "sign-in grant todo member ours",
+    expect.stringMatching(/^sign-in revoke /),
+    expect.stringMatching(/^sign-in revoke /),
+  ]);
+});
+
+describe("no role is given", () => {
+  test.each<Held & { name: string }>([
+    { name: "by a value that only begins so", groups: ["staff2", "Staff", " staff"] },
+    { name: "by a text with several words", groups: "staff and others" },
+    { name: "by an object, a number, or what is nested", groups: [{ staff: true }, ["staff"], 1] },
+    { name: "by an object of that name", groups: { staff: "staff" } },
+    { name: "by what objects inherit", claims: { realm_access: "x" } },
+  ])("$name", async (held) => {
+    ours.settings.roles = [
+      ...RULES,
+      rule("constructor.name", "Object", "wiki", "viewer"),
+      rule("realm_access.length", "1", "wiki", "viewer"),
+    ];
+    const { email } = await invite(service);
+    expect((await signIn(email, held)).answer.status).toBe(303);
+    expect(await listRoles(email)).toEqual([]);
+  });
+});
+
+test("what a person gave is neither changed nor taken by a claim, and takes the place of what a claim gave", async () => {
+  const { email } = await invite(service);
+  const { admin } = service.service;
+  await grantRole({ admin }, { email, slug: "wiki", role: "owner" });
+  const { answer } = await signIn(email, { groups: "staff" });
+  expect([answer.status, await listRoles(email)]).toEqual([303, ["wiki owner null"]]);
+  await signIn(email);
+  expect(await listRoles(email)).toEqual(["wiki owner null"]);
+  await revokeRole({ admin }, { email, slug: "wiki" });
+  await signIn(email, { groups: "staff" });
+  expect(await listRoles(email)).toEqual(["wiki viewer ours"]);
+  await grantRole({ admin }, { email, slug: "wiki", role: "viewer" });
+  const { jar } = await signIn(email);
+  expect(await listRoles(email)).toEqual(["wiki viewer null"]);
+  expect(await roleOn(jar, "wiki")).toBe("viewer");
+});
+
+test("without its rule, or once the provider is unlinked, a role is gone", async () => {
+  const { email } = await invite(service);
+  await signIn(email, { groups: "staff" });
+  ours.settings.roles = [];
+  await signIn(email, { groups: "staff" });
+  expect(await listRoles(email)).toEqual([]);
+  ours.settings.roles = RULES;
+  await signIn(email, { groups: "staff" });
+  await service.service.admin.query(
+    `update rowhouse.users set password_hash = 'x', password_digest = sha256('x'), password_secret_id = 'x'
+    where email = $1`,
+    [email],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+  const { jar } = await signIn(email, { groups: "staff" });
+  expect(await listRoles(email)).toEqual(["wiki viewer ours"]);
+  // A provider that does not ask again proves nothing; whoever unlinks has just been asked.
+  await service.service.admin.query("update rowhouse.sessions set proven_at = now()", [], {
+    retry: "unsafe",
+    queue: SERVICE_QUEUE,
+  });
+  const { form_token = "" } = readHidden((await visit(service, jar, "/account/linked")).text);
+  const fields = { form_token, act: "unlink", provider: "ours" };
+  expect((await visit(service, jar, "/account/linked", { fields })).status).toBe(303);
+  expect(await listRoles(email)).toEqual([]);
+});
+
+test("a rule for an app that is not there or disabled is told in the log, and signs in all the same", async () => {
+  await service.makeApp(undefined, { slug: "closed" });
+  await setAppDisabled(service.service, "closed", true);
+  ours.settings.roles = [
+    rule("groups", "staff", "no-app", "member"),
+    rule("groups", "staff", "closed", "member"),
+    ...RULES,
+  ];
+  const { email } = await invite(service);
+  const { answer, jar } = await signIn(email, { groups: "staff" });
+  expect([answer.status, await roleOn(jar, "wiki"), await roleOn(jar, "closed")]).toEqual([
+    303,
+    "viewer",
+    404,
+  ]);
+  expect(service.log.join("\n")).toContain(
+    "By claims of ours: no-app does not exist, closed is disabled",
+  );
+  expect(await examineClaimedApps(service.service.db, [ours.settings])).toMatchObject([
+    {
+      about: "roles by claims of ours",
+      level: "warn",
+      says: "name no-app, which does not exist, and closed, which is disabled: nobody can use these roles",
+    },
+  ]);
+});
+
+test("a role by a claim counts no longer once the provider is not set up", async () => {
+  const { email } = await invite(service);
+  const { jar } = await signIn(email, { groups: "staff" });
+  expect(await roleOn(jar, "wiki")).toBe("viewer");
+  const { name } = ours.settings;
+  const admin = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+  const readPeople = async () =>
+    textOf(await visit(service, admin, `/console/apps/wiki/people?q=${email}`));
+  expect(await readPeople()).not.toContain("does not count");
+  ours.settings.name = "renamed";
+  try {
+    expect([await roleOn(jar, "wiki"), await roleOn(jar, "todo")]).toEqual([403, 403]);
+    expect((await visit(service, jar, "/login")).text).not.toContain("https://wiki.example.org");
+    expect(await readPeople()).toContain("by ours not set up: does not count");
+    expect(await examineClaimedRoles(service.service.db, [ours.settings])).toMatchObject([
+      { about: "roles by claims of ours", level: "warn" },
+    ]);
+  } finally {
+    ours.settings.name = name;
+  }
+  expect(await roleOn(jar, "wiki")).toBe("viewer");
+  expect(await examineClaimedRoles(service.service.db, [ours.settings])).toEqual([]);
+});
+
+test("nobody is signed in while the provider keeps back what it says of the person", async () => {
+  const { email } = await invite(service);
+  await signIn(email, { groups: "staff" });
+  const jar: Jar = new Map();
+  ours.wrong = { endpoint: { path: "me", status: 500 } };
+  const answer = await signInWith(service, jar, { login: email });
+  expect([answer.status, jar.size]).toEqual([503, 0]);
+  expect(await listRoles(email)).toEqual(["wiki viewer ours"]);
+});
+
+test("a role that a stolen serving login writes counts nowhere", async () => {
+  const { db, admin } = service.service;
+  const deps = {
+    db,
+    identitySecrets: makeIdentitySecrets(["another secret, of whoever stole it."]),
+  };
+  const random = { ...deps, randomBytes: systemRandomBytes };
+  const email = "accomplice@example.org";
+  const made = { email, displayName: undefined, consoleRole: undefined };
+  const { id } = await createUser(testDeps({ admin }), made);
+  const link = { issuer: ours.settings.issuer, subject: "planted" };
+  const linked = await linkInvited(deps, id, { ...link, email, provider: "ours" });
+  if (linked === undefined) throw new Error("The link was not taken");
+  const claimed = [{ slug: "wiki", role: "admin" }];
+  const { records } = await makeClaimedRecords(deps, { userId: id, provider: "ours", claimed });
+  const outcome = await finishProviderSignIn(deps, {
+    ...link,
+    ...{ linked, provider: "ours", presented: "", session: makeSession(random, id) },
+    ...{ pending: makePending(random, id), factorRule: "none" },
+    ...{ sessionMaxS: 600, provenAtS: undefined, address: "::1", deviceName: "x" },
+    ...{ isKnownDevice: true, claimed: records },
+  });
+  expect([outcome, await listRoles(email)]).toEqual(["done", ["wiki admin ours"]]);
+  const by = { ...testDeps({ admin }), db, hashing: makeHashing() };
+  const { linkText } = await makePasswordLink(by, email);
+  service.secrets.add(linkText);
+  expect(await setPasswordByLink(by, linkText, PASSWORD)).toBe(true);
+  const jar = await signInAs(service, { id, email });
+  expect(await roleOn(jar, "wiki")).toBe(403);
+  expect((await visit(service, jar, "/login")).text).not.toContain("https://wiki.example.org");
+});
+
+test("the Console says whose claim gave a role, and what becomes of it", async () => {
+  const { email, id } = await invite(service);
+  await signIn(email, { groups: "staff" });
+  const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+  const see = async (path: string) => (await visit(service, jar, `/console/${path}`)).text;
+  const by = "by <bdi>&lt;Ours&gt;</bdi>";
+  expect(await see(`people/${id}`)).toContain(by);
+  expect(await see("apps/wiki/people")).toContain(by);
+  const act = `apps/wiki/people/${id}`;
+  expect(await see(act)).toContain("gave the present role");
+  expect(await see(`${act}/revoke`)).toContain("gives it again at the next sign-in");
+});
