@@ -60,7 +60,7 @@ test("README.md fits on 200 lines", () => {
 
 test("README.md says why each runtime dependency is there", () => {
   const { dependencies } = JSON.parse(read("package.json")) as { dependencies: object };
-  const named = [...read("README.md").matchAll(/^- `([\w-]+)`: /gm)].map(([, name]) => name);
+  const named = [...read("README.md").matchAll(/^- `([\w@/-]+)`: /gm)].map(([, name]) => name);
   expect(named.sort()).toEqual(Object.keys(dependencies).sort());
 });
 

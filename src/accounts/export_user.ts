@@ -10,7 +10,7 @@ import { unknownUser } from "./users.ts";
 
 /** Columns that nobody is shown, in any table. */
 const HIDDEN =
-  "'{password_hash,password_digest,password_secret_id,session_digest,identity_digest,digest,secret_id,user_id}'::text[]";
+  "'{password_hash,password_digest,password_secret_id,email_digest,email_secret_id,session_digest,identity_digest,digest,secret_id,sealed_secret,last_step,user_id,credential_id,public_key,sign_count}'::text[]";
 
 /** Rows of a table that has the person's id, as they are stored. */
 function rowsOf(table: string, order: string): string {
@@ -23,8 +23,17 @@ export type UserExport = {
   user: Record<string, unknown>;
   grants: Record<string, unknown>[];
   sessions: Record<string, unknown>[];
+  /** One, until it is accepted. */
+  invitations: Record<string, unknown>[];
   passwordLinks: Record<string, unknown>[];
   providerLinks: Record<string, unknown>[];
+  /** That there is an authenticator app, and since when. */
+  totpFactors: Record<string, unknown>[];
+  recoveryCodes: Record<string, unknown>[];
+  /** What they are called and when they were used, without what verifies them. */
+  passkeys: Record<string, unknown>[];
+  /** Sign-ins that wait for the second factor. */
+  pendingSignIns: Record<string, unknown>[];
   /** That wait, or were sent in the last hour. */
   mails: Record<string, unknown>[];
   /** What was done by this person, or to them. */
@@ -40,8 +49,13 @@ export async function exportUser(deps: { admin: Database }, text: string): Promi
       'grants', (select coalesce(json_agg(to_jsonb(stored) - ${HIDDEN} || jsonb_build_object('app', slug) order by slug), '[]')
         from rowhouse.grants as stored join rowhouse.apps on apps.id = app_id where stored.user_id = users.id),
       'sessions', ${rowsOf("sessions", "created_at")},
+      'invitations', ${rowsOf("invitations", "invited_at")},
       'passwordLinks', ${rowsOf("password_links", "created_at")},
       'providerLinks', ${rowsOf("provider_links", "issuer, subject")},
+      'totpFactors', ${rowsOf("totp_factors", "confirmed_at")},
+      'recoveryCodes', ${rowsOf("recovery_codes", "created_at")},
+      'passkeys', ${rowsOf("passkeys", "created_at")},
+      'pendingSignIns', ${rowsOf("pending_sign_ins", "expires_at")},
       'mails', ${rowsOf("mails", "id")},
       'audit', (select coalesce(json_agg(to_jsonb(audit) order by audit.id), '[]')
         from rowhouse.audit where audit.user_id = users.id or actor = users.id::text))::text as stored

@@ -29,7 +29,9 @@ export type Purpose =
   | "totp secret"
   | "new totp secret"
   | "totp factor"
-  | "recovery code";
+  | "recovery code"
+  | "passkey"
+  | "passkey challenge";
 
 export type IdentitySecret = {
   /** Stored with each value that was made with the secret; reveals nothing about it. */

@@ -18,6 +18,8 @@ export type MailTemplate =
   | "password_changed"
   | "new_device"
   | "provider_linked"
+  | "passkey_added"
+  | "passkey_removed"
   | "console_role"
   | "address_changed"
   | "second_factor_added"

@@ -193,12 +193,24 @@ export {
   readOwnAccount,
 } from "./own_account.ts";
 export {
+  type AddOutcome,
+  addOwnPasskey,
+  type OwnPasskey,
+  type OwnPasskeys,
+  PASSKEY_LABEL_MAX_CHARS,
+  readOwnPasskeys,
+  removeOwnPasskey,
+  renameOwnPasskey,
+} from "./own_passkeys.ts";
+export {
   type OwnSecondFactor,
   putOwnRecoveryCodes,
   putOwnTotp,
   readOwnSecondFactor,
   removeOwnTotp,
 } from "./own_second_factor.ts";
+export { finishPasskeySignIn } from "./passkey_sign_ins.ts";
+export { beginPasskey, toPasskeyFactor } from "./passkeys.ts";
 export {
   deriveLinkText,
   findPasswordLink,

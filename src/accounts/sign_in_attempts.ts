@@ -160,7 +160,7 @@ export function toAttemptKeys({ email, address, device }: AttemptFrom): AttemptK
 
 /** The counters of a client as itself and as the networks that it is part of, and how many attempts each allows. */
 export function toClientKeys(
-  kind: "client" | "provider client" | "forgotten client",
+  kind: "client" | "provider client" | "forgotten client" | "passkey client",
   address: string,
 ): { keys: string[]; bounds: number[] } {
   const networks = CLIENTS.map(([prefixLength, bound]) => ({

@@ -2,6 +2,7 @@
 
 export const ACTION_WORDS: Readonly<Record<string, string>> = {
   add_origin: "added an origin",
+  add_passkey: "added a passkey",
   add_second_factor: "added a second factor",
   change_email: "changed the address",
   change_password: "changed the password",
@@ -26,6 +27,7 @@ export const ACTION_WORDS: Readonly<Record<string, string>> = {
   make_recovery_codes: "made recovery codes",
   move_app: "moved the app to another node",
   open_rows: "opened rows",
+  remove_passkey: "removed a passkey",
   remove_second_factor: "removed a second factor",
   rename_app: "renamed the app",
   reset_second_factor: "reset the second factor",

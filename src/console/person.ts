@@ -130,9 +130,10 @@ function renderPassword({ person }: ShownPerson, now: number): Part {
   return html`${state}, <span class="quiet">an unused link ends ${renderTime(person.linkEndsAt, now)}</span>`;
 }
 
-function renderFactors({ hasTotp, recoveryCodes }: ShownPerson["person"]): Part {
+function renderFactors({ hasTotp, passkeys, recoveryCodes }: ShownPerson["person"]): Part {
   const factors = [
     hasTotp && "authenticator app",
+    passkeys > 0 && `${passkeys} ${passkeys === 1 ? "passkey" : "passkeys"}`,
   ].filter((factor) => factor !== false);
   if (factors.length === 0) return html`<span class="quiet">none</span>`;
   return html`${factors.join(", ")} <span class="quiet">and ${recoveryCodes} recovery ${recoveryCodes === 1 ? "code" : "codes"}</span>`;

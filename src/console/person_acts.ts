@@ -53,6 +53,9 @@ export const consoleRoleAct = makePersonAct({
       person.consoleRole === null &&
         person.hasProvider &&
         html`<p class="quiet">So has whoever signs in with the account elsewhere that is linked. <a href="${toActsPath(person.id, "link_provider")}">When it was linked, and from where</a></p>`,
+      person.consoleRole === null &&
+        person.passkeys > 0 &&
+        html`<p class="quiet">So has whoever holds a passkey of this account, whatever the password is. <a href="${toActsPath(person.id, "add_passkey")}">When it was added, and from where</a></p>`,
       person.linkEndsAt !== null &&
         html`<p class="quiet">The unused password link ends with it: it was made for somebody with fewer rights. Make a new one then.</p>`,
       renderSelect({

@@ -3,14 +3,16 @@ import { type Field, type Html, renderField } from "../pages/mod.ts";
 import { EMAIL_MAX_CHARS } from "../std/stored_text.ts";
 import { MAX_BYTES } from "./password.ts";
 
-export function renderEmailField(
-  field: Pick<Field, "value" | "faults" | "isFirst" | "isFixed">,
-): Html {
+/** With `hasPasskeys` a browser offers those in the field, too. */
+export function renderEmailField({
+  hasPasskeys = false,
+  ...field
+}: Pick<Field, "value" | "faults" | "isFirst" | "isFixed"> & { hasPasskeys?: boolean }): Html {
   return renderField({
     name: "email",
     label: "Email address",
     type: "email",
-    autocomplete: "username",
+    autocomplete: hasPasskeys ? "username webauthn" : "username",
     maxLength: EMAIL_MAX_CHARS,
     ...field,
   });

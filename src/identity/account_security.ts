@@ -22,8 +22,9 @@ import {
 import { answerAccountPage, type OwnVisit, toFreshSignIn } from "./account_page.ts";
 import { answerRemoval, readRemoved } from "./account_removal.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
-import { ACCOUNT_SECURITY_PATH, ACCOUNT_TOTP_PATH } from "./paths.ts";
+import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH, ACCOUNT_TOTP_PATH } from "./paths.ts";
 import { answerRecoveryCodes, CODES_SHOWN, REPLACED_FIELD } from "./recovery_codes_page.ts";
+import { findRelyingParty } from "./relying_party.ts";
 import { readReturnTo, toReturnQuery } from "./return_to.ts";
 
 const REMOVE = "remove";
@@ -46,7 +47,8 @@ export async function answerSecurity(visit: OwnVisit): Promise<Response> {
       title: "Remove the authenticator app",
       text: "Signing in no longer asks for its codes.",
     });
-  const next = `${ACCOUNT_TOTP_PATH}${toReturnQuery(readReturnTo(context.query))}`;
+  const query = toReturnQuery(readReturnTo(context.query));
+  const next = `${ACCOUNT_TOTP_PATH}${query}`;
   const remark = REMARKS.get(context.query);
   return answerAccountPage(deps, {
     tab: "Security",
@@ -54,7 +56,7 @@ export async function answerSecurity(visit: OwnVisit): Promise<Response> {
     body: html`<p class="lead">What signing in asks for besides the password</p>
 ${remark !== undefined && renderNotice("remark", remark)}
 ${!own.isFresh && renderStale()}
-<ul class="sessions">${renderApp(own, { next, now: deps.now() })}${renderCodes(own, token)}</ul>
+<ul class="sessions">${renderApp(own, { next, now: deps.now() })}${findRelyingParty(deps.identity) !== undefined && renderPasskeys(own, query)}${renderCodes(own, token)}</ul>
 ${own.totpSince === null && html`<p class="more">An app such as Google Authenticator, Microsoft Authenticator, Aegis or 1Password shows a new code every 30 seconds. Whoever learns your password cannot sign in without it.</p>`}
 ${own.totpSince === null && own.passkeys === 0 && html`<p class="more">With the first one, an app or a passkey, you get recovery codes, and are signed out everywhere else.</p>`}`,
   });
@@ -88,6 +90,13 @@ function renderApp({ totpSince, isFresh }: OwnSecondFactor, options: RowOptions)
 <span class="session-name">Authenticator app</span>${totpSince !== null && html` <span class="pill pill-good">on</span>`}
 <span class="session-more">${totpSince === null ? "not set up" : html`added ${renderTime(totpSince, now)}`}</span>
 </div>${isFresh && html`<div class="session-acts">${setUp}${totpSince !== null && html`<a class="button button-quiet" href="${ACCOUNT_SECURITY_PATH}?remove=app">Remove<span class="visually-hidden"> the authenticator app</span></a>`}</div>`}</li>`;
+}
+
+function renderPasskeys({ passkeys }: OwnSecondFactor, query: string): Html {
+  return html`<li class="session"><div class="session-text">
+<span class="session-name">Passkeys</span>${passkeys > 0 && html` <span class="pill pill-good">on</span>`}
+<span class="session-more">${passkeys === 0 ? "none yet: a fingerprint, a face or a PIN in place of a code, or of the password too" : `${passkeys} added`}</span>
+</div><div class="session-acts"><a class="button button-quiet" href="${ACCOUNT_PASSKEYS_PATH}${query}">${passkeys === 0 ? "Add" : "Manage"}<span class="visually-hidden"> passkeys</span></a></div></li>`;
 }
 
 function renderCodes(

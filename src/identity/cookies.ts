@@ -19,6 +19,7 @@ import { readCookies, splitTarget, toSetCookie } from "../http/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import {
+  ACCOUNT_PASSKEYS_PATH,
   ACCOUNT_PASSWORD_PATH,
   ACCOUNT_PROVIDERS_PATH,
   ACCOUNT_SESSIONS_PATH,
@@ -55,6 +56,7 @@ const PATHS = withParents([ME_PATH, LOGOUT_PATH]);
 const PAGE_PATHS = withParents([
   AUTHORIZE_PATH,
   LOGIN_PATH,
+  ACCOUNT_PASSKEYS_PATH,
   ACCOUNT_PASSWORD_PATH,
   ACCOUNT_PROVIDERS_PATH,
   ACCOUNT_SESSIONS_PATH,

@@ -2,6 +2,7 @@
 import type { Route } from "../http/mod.ts";
 import { answerSeeOther, assetRoutes } from "../pages/mod.ts";
 import { enterAccount } from "./account_page.ts";
+import { answerPasskeys, answerPasskeysForm } from "./account_passkeys.ts";
 import { answerPassword, answerPasswordForm } from "./account_password.ts";
 import { answerProfile, answerProfileForm } from "./account_profile.ts";
 import { answerLinks, answerLinksForm } from "./account_providers.ts";
@@ -14,6 +15,7 @@ import { answerForgot, answerForgotForm } from "./forgot.ts";
 import { answerLogin, answerLoginForm, answerSignOut } from "./login.ts";
 import type { PageDeps } from "./page_deps.ts";
 import {
+  ACCOUNT_PASSKEYS_PATH,
   ACCOUNT_PASSWORD_PATH,
   ACCOUNT_PATH,
   ACCOUNT_PROVIDERS_PATH,
@@ -46,6 +48,7 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
   { method: "GET", path: ADD_FACTOR_PATH, access: "open", handle: answerAddFactor },
   ...own(ACCOUNT_PATH, { show: answerProfile, take: answerProfileForm }),
   ...own(ACCOUNT_PASSWORD_PATH, { show: answerPassword, take: answerPasswordForm }),
+  ...own(ACCOUNT_PASSKEYS_PATH, { show: answerPasskeys, take: answerPasskeysForm }),
   ...own(ACCOUNT_PROVIDERS_PATH, { show: answerLinks, take: answerLinksForm }),
   ...own(ACCOUNT_SECURITY_PATH, { show: answerSecurity, take: answerSecurityForm }),
   ...own(ACCOUNT_TOTP_PATH, { show: answerTotp, take: answerTotpForm }),

@@ -16,6 +16,7 @@ export const ACCOUNT_SESSIONS_PATH = `${ACCOUNT_PATH}/sessions`;
 export const ACCOUNT_SECURITY_PATH = `${ACCOUNT_PATH}/security`;
 /** How an authenticator app is added. */
 export const ACCOUNT_TOTP_PATH = `${ACCOUNT_SECURITY_PATH}/app`;
+export const ACCOUNT_PASSKEYS_PATH = `${ACCOUNT_SECURITY_PATH}/passkeys`;
 /** Where a sign-in goes on that waits for the second factor. */
 export const SECOND_FACTOR_PATH = "/second-factor";
 /** Where people are asked to add a second factor. */

@@ -9,6 +9,7 @@ import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./author
 import { isConsolePage, readConsoleReturn, toConsoleSignIn } from "./console_return.ts";
 import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
 import {
+  ACCOUNT_PASSKEYS_PATH,
   ACCOUNT_PROVIDERS_PATH,
   ACCOUNT_SECURITY_PATH,
   ADD_FACTOR_PATH,
@@ -21,7 +22,11 @@ import type { ReturnTo } from "./provider_state.ts";
 /** Longer addresses of the Console would not fit into a cookie. */
 const MAX_CONSOLE_PATH = 1024;
 /** Pages of a person's own that ask for a fresh sign-in. */
-const OWN_PAGES: readonly string[] = [ACCOUNT_PROVIDERS_PATH, ACCOUNT_SECURITY_PATH];
+const OWN_PAGES: readonly string[] = [
+  ACCOUNT_PROVIDERS_PATH,
+  ACCOUNT_SECURITY_PATH,
+  ACCOUNT_PASSKEYS_PATH,
+];
 
 /** From the query of a sign-in page. @throws {Problem} invalid_request — it names an app, and that unclearly */
 export function readReturnTo(query: string): ReturnTo {

@@ -34,6 +34,9 @@ import {
 import { toDeviceName } from "./device_name.ts";
 import { checkForm } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
+import { clearChallenge } from "./passkey_challenge.ts";
+import { findPasskeyFactor } from "./passkey_factor.ts";
+import { PASSKEY_FIELD } from "./passkey_form.ts";
 import { type CheckedReturn, checkReturnTo, readReturnTo } from "./return_to.ts";
 import { answerFactorForm, type FactorTrouble } from "./second_factor_page.ts";
 import { describeThrottle } from "./sign_in_page.ts";
@@ -69,6 +72,9 @@ type FormState = { target: CheckedReturn; trouble: FactorTrouble };
 function readTyped(
   fields: ReadonlyMap<string, string>,
 ): Typed | { kind: FactorKind; fault: string } {
+  const passkey = fields.get(PASSKEY_FIELD);
+  const isTyped = fields.has("code") || fields.has("recovery");
+  if (passkey !== undefined && !isTyped) return { kind: "passkey", code: passkey };
   const recovery = fields.get("recovery");
   if (recovery !== undefined) {
     const code = readRecoveryCode(recovery);
@@ -95,14 +101,19 @@ async function answerTyped(
       target,
       trouble: { ...describeThrottle(attempt.waitS), kind: typed.kind },
     });
-  const factor = await findFactor(deps, { attempt, typed });
+  const factor = await findFactor(deps, context, { attempt, typed });
   const finished =
     factor === undefined ? "wrong" : await finish(deps, context, { from, attempt, factor });
   if (finished === "gone") return answerGone(target);
   if (finished === "wrong") {
     const { userId } = attempt;
     await noteWrongFactor(deps, { userId, kind: typed.kind, from: context.address });
-    const trouble = { status: 422, kind: typed.kind, fault: WRONG[typed.kind] };
+    const words = WRONG[typed.kind];
+    const trouble = {
+      status: 422,
+      kind: typed.kind,
+      ...(typed.kind === "passkey" ? { notice: words } : { fault: words }),
+    };
     return await answerForm(deps, context, { target, trouble });
   }
   return answerSeeOther(target.location, { cookies: finished });
@@ -129,9 +140,11 @@ type Counted = Extract<FactorAttempt, { userId: string }>;
 /** What proves to the database that a factor is right; `undefined` for one that is not. */
 async function findFactor(
   deps: PageDeps,
+  { request }: RequestContext,
   { attempt, typed: { kind, code } }: { attempt: Counted; typed: Typed },
 ): Promise<RightFactor | undefined> {
   const { userId, totp } = attempt;
+  if (kind === "passkey") return await findPasskeyFactor(deps, request, { attempt, text: code });
   if (kind === "recovery")
     return { proofs: proveRecoveryCode(deps.identitySecrets, userId, code), count: 0 };
   const opened = totp === null ? undefined : openTotp(deps, userId, totp);
@@ -161,7 +174,7 @@ async function finish(
   });
   if (outcome !== "done") return outcome;
   const device = markFactorDevice(deps, request, userId);
-  return [...toSessionCookies(session, deps.identity), device, clearPending()];
+  return [...toSessionCookies(session, deps.identity), device, clearPending(), clearChallenge()];
 }
 
 async function answerForm(

@@ -1,4 +1,4 @@
-/** The page that asks for a second factor: the code of an authenticator app, or a recovery code. @module */
+/** The page that asks for a second factor: the code of an authenticator app, a passkey, or a recovery code. @module */
 import type { FactorKind, PendingSignIn } from "../accounts/mod.ts";
 import { type RequestContext, splitTarget, toTarget } from "../http/mod.ts";
 import {
@@ -11,6 +11,7 @@ import {
 } from "../pages/mod.ts";
 import { makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
+import { offerPasskeyFactor } from "./passkey_factor.ts";
 import type { CheckedReturn } from "./return_to.ts";
 
 export type FactorTrouble = {
@@ -34,18 +35,25 @@ export function answerFactorForm(
   const { token, cookies } = makeFormToken(request, deps.randomBytes);
   const action = toTarget(splitTarget(request.url));
   const form = { action, token: { name: TOKEN_FIELD, value: token } };
+  const isAgain = trouble.status !== 200;
+  const passkey = offerPasskeyFactor(deps, request, { action, token, pending, isAgain });
   const body = html`
 <h1>Confirm that it is you</h1>
 <p class="lead">Signing in as <strong>${pending.email}</strong></p>
 ${trouble.notice !== undefined && renderNotice("fault", trouble.notice)}
 ${pending.hasTotp && renderForm({ ...form, fields: renderCode(trouble), button: "Continue" })}
+${passkey.part}
 ${pending.recoveryCodes > 0 && renderRecovery(form, { pending, trouble })}
 <p class="aside">${pending.recoveryCodes === 0 && `Lost it? ${RESET} `}<a href="${target.back}">Sign in as somebody else</a></p>`;
   return answerPage(
-    { title: "Confirm that it is you", body, scripts: ["page"] },
+    {
+      title: "Confirm that it is you",
+      body,
+      scripts: passkey.part === undefined ? ["page"] : ["page", "passkey"],
+    },
     {
       status: trouble.status,
-      cookies,
+      cookies: [...cookies, ...passkey.cookies],
       formTargets: target.formTargets,
       ...(trouble.headers === undefined ? {} : { headers: trouble.headers }),
     },
@@ -72,7 +80,7 @@ function renderRecovery(
   form: Form,
   { pending, trouble }: { pending: PendingSignIn; trouble: FactorTrouble },
 ): Html {
-  const isOpen = trouble.kind === "recovery" || !pending.hasTotp;
+  const isOpen = trouble.kind === "recovery" || (!pending.hasTotp && pending.passkeys.length === 0);
   const field = renderField({
     name: "recovery",
     label: "Recovery code",

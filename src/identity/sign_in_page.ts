@@ -12,6 +12,8 @@ import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { clearPages } from "./cookies.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
+import { PASSKEY_FIELD } from "./passkey_form.ts";
+import { offerPasskey, type PasskeySignIn, signInWithPasskey } from "./passkey_sign_in.ts";
 import {
   ACCOUNT_SECURITY_PATH,
   ADD_FACTOR_PATH,
@@ -60,7 +62,12 @@ export async function answerSignIn(
 ): Promise<Response> {
   checkForm(context.request, deps.identity, { fields, binding: "form" });
   const email = fields.get("email") ?? "";
-  const result = await signIn(deps, context, { email, password: fields.get("password") ?? "" });
+  // A program may send the hidden fields of both forms with what it has typed.
+  const passkey = fields.has("password") ? undefined : fields.get(PASSKEY_FIELD);
+  const result =
+    passkey === undefined
+      ? await signIn(deps, context, { email, password: fields.get("password") ?? "" })
+      : await signInWithPasskey(deps, context, passkey);
   if ("cookies" in result) return answerAdmitted(result, target);
   const { request } = context;
   return answerForm(deps, target, { request, email, ...toTrouble(result) });
@@ -88,9 +95,11 @@ type Trouble = {
 
 const WORDS = {
   wrong: "The email address or the password is not correct. Please check both and try again.",
+  stale: "That took too long. Please try again.",
+  refused: "This passkey does not sign you in. Try another one, or sign in another way.",
 } as const;
 
-function toTrouble(result: Exclude<SignIn, { cookies: string[] }>): Trouble {
+function toTrouble(result: Exclude<SignIn | PasskeySignIn, { cookies: string[] }>): Trouble {
   if (result.kind === "incomplete") return { status: 422, faults: result.faults };
   if (result.kind === "throttled") return describeThrottle(result.waitS);
   return { status: 422, notice: WORDS[result.kind] };
@@ -130,6 +139,9 @@ function answerForm(deps: PageDeps, target: SignInTarget, state: FormState): Res
   const { request, notice, cookies = [] } = state;
   const { action } = target;
   const { token, cookies: ofToken } = makeFormToken(request, deps.randomBytes);
+  const isAgain = notice !== undefined;
+  const passkey = offerPasskey(deps, request, { action, token, isAgain });
+  const hasPasskeys = passkey.part !== undefined;
   const body = html`
 <h1>Sign in</h1>
 ${renderLead(target)}
@@ -139,15 +151,16 @@ ${renderProviders(deps.providers, action)}
 ${renderForm({
   action,
   token: { name: TOKEN_FIELD, value: token },
-  fields: renderFields(state),
+  fields: renderFields(state, { hasPasskeys }),
   button: "Sign in",
 })}
+${passkey.part}
 <p class="aside">${deps.hasMail ? html`<a href="${FORGOT_PATH}">Forgotten your password?</a>` : "Forgotten your password? Ask an administrator for a link that sets a new one."}</p>`;
   return answerPage(
-    { title: "Sign in", body, scripts: ["page"] },
+    { title: "Sign in", body, scripts: hasPasskeys ? ["page", "passkey"] : ["page"] },
     {
       status: state.status,
-      cookies: [...ofToken, ...cookies],
+      cookies: [...ofToken, ...passkey.cookies, ...cookies],
       formTargets: target.formTargets ?? [],
       ...(state.headers === undefined ? {} : { headers: state.headers }),
     },
@@ -160,13 +173,17 @@ function renderLead({ app, lead }: SignInTarget): Html {
   return html`<p class="lead">to continue to <strong>${app.slug}</strong> at ${app.host}</p>`;
 }
 
-function renderFields({ email, faults }: FormState): Html[] {
+function renderFields(
+  { email, faults }: FormState,
+  { hasPasskeys }: { hasPasskeys: boolean },
+): Html[] {
   const isEmailGiven = email !== undefined && email !== "";
   return [
     renderEmailField({
       value: email,
       faults: faults?.email ?? [],
       isFirst: !isEmailGiven,
+      hasPasskeys,
     }),
     renderPasswordField({
       name: "password",

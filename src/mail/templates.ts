@@ -85,6 +85,18 @@ const TEMPLATES: Readonly<Record<MailTemplate, Write>> = {
     link: { name: "See what is linked", url: `${pagesUrl}/account/linked` },
     after: [NOT_YOU],
   }),
+  passkey_added: ({ when, label, from }, { pagesUrl }) => ({
+    subject: "A passkey was added to your account",
+    before: [`The passkey "${label}" was added, ${when}${from}: whoever holds it is you here.`],
+    link: { name: "See your passkeys", url: `${pagesUrl}/account/security/passkeys` },
+    after: [NOT_YOU],
+  }),
+  passkey_removed: ({ when, label, from }, { pagesUrl }) => ({
+    subject: "A passkey was removed from your account",
+    before: [`The passkey "${label}" was removed, ${when}${from}. It no longer signs you in.`],
+    link: { name: "See your passkeys", url: `${pagesUrl}/account/security/passkeys` },
+    after: [NOT_YOU],
+  }),
   console_role: ({ when, role }, { pagesUrl }) => ({
     subject: "Your role in the Console was changed",
     before: [

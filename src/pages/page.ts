@@ -63,13 +63,23 @@ function toPageHeaders(
     "content-security-policy": `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'${toScriptPolicy(scripts)}`,
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": toPermissions(scripts),
     // Not no-referrer: with that, a browser sends `Origin: null` with its own forms.
     "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
   };
 }
 
-/** No text ever becomes markup or a program, not even by a script of ours; only the grid calls the service. */
+/** Passkeys where a page asks for them, and nowhere in a frame of it. */
+function toPermissions(scripts: readonly ScriptName[]): string {
+  const who = scripts.includes("passkey") ? "(self)" : "()";
+  return `publickey-credentials-create=${who}, publickey-credentials-get=${who}`;
+}
+
+/** These call the service; no other script has a reason to. */
+const CALLERS: readonly ScriptName[] = ["grid", "reference"];
+
+/** No text ever becomes markup or a program, not even by a script of ours. */
 function toScriptPolicy(scripts: readonly ScriptName[]): string {
   if (scripts.length === 0) return "";
   const connect = scripts.includes("grid") ? "; connect-src 'self'" : "";

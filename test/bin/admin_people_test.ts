@@ -173,6 +173,10 @@ const EXPORTED: Readonly<Record<string, string>> = {
   sessions: "sessions",
   password_links: "passwordLinks",
   provider_links: "providerLinks",
+  totp_factors: "totpFactors",
+  recovery_codes: "recoveryCodes",
+  passkeys: "passkeys",
+  pending_sign_ins: "pendingSignIns",
   audit: "audit",
 };
 
@@ -198,6 +202,16 @@ test("export-user gives all that is stored of a person, without what proves anyt
     [person.id],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
+  for (const text of [
+    "totp_factors (user_id, sealed_secret, digest, secret_id, last_step) values ($1::text::uuid, sha256('x'), sha256('x'), 'x', 0)",
+    "recovery_codes (user_id, digest, secret_id) values ($1::text::uuid, sha256('x'), 'x')",
+    "passkeys (credential_id, user_id, public_key, label, digest, secret_id) values ('x', $1::text::uuid, 'x', 'key', sha256('x'), 'x')",
+    "pending_sign_ins (id, digest, secret_id, user_id, proven_at, expires_at) values ('aaaaaaaaaaaaaaaa', sha256('x'), 'x', $1::text::uuid, now(), now())",
+  ])
+    await service.service.admin.query(`insert into rowhouse.${text}`, [person.id], {
+      retry: "unsafe",
+      queue: SERVICE_QUEUE,
+    });
   const stored = await json("export-user", person.email);
   expect(stored).toMatchObject({
     user: { id: person.id, email: person.email, display_name: "Cy", has_password: true },

@@ -420,9 +420,14 @@ test("who signs in with a provider waits for no password", async () => {
   expect((await visit(service, adminJar, `/console/people/${id}`)).text).toContain(
     "signs in with a provider",
   );
-  // Whoever linked it would have the role as well, whatever password is set since.
+  // Whoever linked it would have the role as well, whatever password is set since; so would whoever added a passkey.
+  await write(
+    `insert into rowhouse.passkeys (credential_id, user_id, public_key, label, digest, secret_id)
+    values (sha256('${id}'), '${id}', 'x', 'x', sha256('x'), 'x')`,
+  );
   const giving = await visit(service, chiefJar, `/console/people/${id}/console-role`);
-  expect(giving.text).toContain(`/console/activity?action=link_provider&amp;person=${id}`);
+  for (const action of ["link_provider", "add_passkey"])
+    expect(giving.text).toContain(`/console/activity?action=${action}&amp;person=${id}`);
 });
 
 test("people are found by address and by name, and paged", async () => {

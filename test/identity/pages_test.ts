@@ -8,7 +8,14 @@ import {
   toPasswordRecord,
 } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import {
+  DEVICE_COOKIE,
+  IDENTITY_COOKIE,
+  pageRoutes,
+  SESSION_COOKIE,
+} from "../../src/identity/mod.ts";
+import { withParents } from "../../src/identity/paths.ts";
+import { assetRoutes } from "../../src/pages/mod.ts";
 import { IDENTITY_SECRETS, testDeps } from "../support/deps.ts";
 import {
   type Jar,
@@ -23,7 +30,12 @@ import {
   visit,
 } from "../support/people.ts";
 import { REDIRECT_CASES, REDIRECT_TARGETS } from "../support/redirect_cases.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import {
+  type Answer,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
 
 let service: TestService;
 let app: TestApp;
@@ -166,12 +178,44 @@ describe("both cookies", () => {
       },
     });
     expect([answer.status, answer.text.includes("<h1>Sign in</h1>")]).toEqual([200, true]);
-    const cleared = answer.headers
-      .getSetCookie()
-      .filter((line) => line.startsWith(`${SESSION_COOKIE}=;`));
-    for (const path of ["/", "/v1", "/v1/auth", "/v1/auth/me", "/authorize", "/login"])
-      expect(cleared.some((line) => line.includes(`Path=${path};`))).toBe(true);
+    const assets = new Set(assetRoutes.map(({ path }) => path));
+    const pages = pageRoutes.map(({ path }) => path).filter((path) => !assets.has(path));
+    const wanted = pages
+      .flatMap((path) => withParents([path]))
+      .filter((path) => !path.includes(":"));
+    expect(wanted).toContain("/oidc/");
+    for (const path of ["/v1", "/v1/auth", "/v1/auth/me", ...wanted])
+      expect({ path, isCleared: readCleared(answer).includes(path) }).toEqual({
+        path,
+        isCleared: true,
+      });
   });
+
+  test.each(["/account/sessions", "/account/security/passkeys", "/console/apps"])(
+    "a second live shared cookie that only %s is sent is cleared by that page",
+    async (path) => {
+      const [mine, theirs] = await Promise.all([
+        signInAs(service, person),
+        signInAs(service, await makePerson(service)),
+      ]);
+      const answer = await service.call(undefined, path, {
+        headers: {
+          cookie: `${sharedCookie(theirs)}; ${sharedCookie(mine)}; ${IDENTITY_COOKIE}=${mine.get(IDENTITY_COOKIE)}`,
+        },
+      });
+      expect([answer.status, readCleared(answer).includes(path)]).toEqual([303, true]);
+    },
+  );
+
+  /** The paths on which an answer clears the shared cookie. */
+  function readCleared({ headers }: Answer): string[] {
+    return headers.getSetCookie().flatMap((line) => {
+      const [, path] = line.startsWith(`${SESSION_COOKIE}=;`)
+        ? (/; Path=([^;]*)/.exec(line) ?? [])
+        : [];
+      return path === undefined ? [] : [path];
+    });
+  }
 
   test("signing in ends the sessions whose cookies were sent", async () => {
     const jar = await signInAs(service, person);

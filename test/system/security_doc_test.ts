@@ -5,12 +5,22 @@ import { join } from "node:path";
 import { ROOT } from "../support/command.ts";
 import { CONSOLE } from "./security/console.ts";
 import { CREDENTIALS } from "./security/credentials.ts";
+import { FACTORS } from "./security/factors.ts";
 import { SERVING_LOGINS } from "./security/logins.ts";
 import { OWNING_LOGINS } from "./security/owners.ts";
+import { PASSKEY } from "./security/passkeys.ts";
 import { SECRETS } from "./security/secrets.ts";
 import { openWorld, type Page, type World } from "./security/world.ts";
 
-const PAGE: Page = { ...SERVING_LOGINS, ...OWNING_LOGINS, ...SECRETS, ...CREDENTIALS, ...CONSOLE };
+const PAGE: Page = {
+  ...SERVING_LOGINS,
+  ...OWNING_LOGINS,
+  ...SECRETS,
+  ...CREDENTIALS,
+  ...FACTORS,
+  ...PASSKEY,
+  ...CONSOLE,
+};
 
 let world: World;
 beforeAll(async () => {

@@ -7,6 +7,7 @@ import { createUser } from "../../src/accounts/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { pages, routes } from "../../src/service/routes.ts";
+import { makeAuthenticator } from "../support/authenticator.ts";
 import {
   CONSOLE_LOGIN,
   LOGIN,
@@ -23,10 +24,13 @@ import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
 import { type MailServer, openMailServer } from "../support/mail_server.ts";
+import { addPasskey, toNamed } from "../support/passkeys.ts";
 import {
   type Jar,
+  makePerson,
   readHidden,
   readToken,
+  signInAs,
   submitSignIn,
   toCookieHeader,
   visit,
@@ -35,6 +39,7 @@ import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
 import { startProvider, type TestProvider } from "../support/provider.ts";
 import { signInWith } from "../support/provider_people.ts";
 import { postSchema } from "../support/push.ts";
+import { enrol, enrolPerson, enterFactor, SECURITY } from "../support/second_factor.ts";
 import {
   type Answer,
   openTestService,
@@ -162,18 +167,19 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
     const trustedDomains = ["example.org"];
     mails = await openMailServer();
     provider = await startProvider({ name: "ours", trustedDomains, creates: true });
-    service = await openTestService({
+    const opened = await openTestService({
       shape: "one",
       cluster: { admin: admin.href, serving: admin.href, prepare: false },
       toServingUrl: pooler.toUrl,
       toAdminUrl: pooler.toUrl,
       identity: (port) => ({
         cookieDomain: "example.org",
-        publicUrl: `http://127.0.0.1:${port}`,
+        publicUrl: `http://localhost:${port}`,
         providers: [provider.settings],
       }),
       service: { mail: { url: mails.url, from: { name: "", address: "x@example.org" } } },
     });
+    service = toNamed(opened);
     provider.register(`${service.url}/oidc/ours/callback`);
     provider.accounts.set("provided", { email: "provided@example.org", email_verified: true });
     service.secrets.add(provider.settings.clientSecret);
@@ -295,6 +301,18 @@ async function tour(): Promise<Answer[]> {
   await ask(() => submitSignIn(service, jar, { path: consoleSignIn, email, password }));
   await tourConsole(page);
   await tourAccount(page, password);
+  const { app: authenticator } = await enrol(service, jar);
+  const ofSecurity = async (act: string) =>
+    await page(SECURITY, { ...readHidden((await page(SECURITY)).text), act });
+  await ofSecurity("codes");
+  const held = await signInAs(service, await makePerson(service));
+  const passkey = { authenticator: makeAuthenticator(service.url) };
+  await ask(() => addPasskey(service, held, passkey));
+  const waiting: Jar = new Map();
+  await ask(() => submitSignIn(service, waiting, { email, password }));
+  await ask(() => enterFactor(service, waiting, { code: authenticator.code() }));
+  await page("/add-second-factor");
+  await ofSecurity("remove");
   const provided: Jar = new Map();
   await ask(() => visit(service, provided, "/oidc/ours"));
   await ask(() => signInWith(service, provided, { login: "provided" }));
@@ -387,6 +405,8 @@ async function tourPeople(page: Page, submit: Page): Promise<void> {
   const person = /href="(\/console\/people\/[^"]+)"/.exec(text)?.[1] ?? "";
   await page(person);
   linked(await submit(`${person}/password-link`));
+  await page("/console/invitations");
+  linked(await submit(`${person}/resend-invitation`));
   await submit(`${person}/console-role`, { console_role: "admin" });
   await submit(`${person}/new-role`, { app: "toured", role: "reader" });
   await submit(`${app}/add-person`, { email, role: "editor" });
@@ -394,10 +414,18 @@ async function tourPeople(page: Page, submit: Page): Promise<void> {
   const role = `${app}/people/${person.split("/").at(-1)}`;
   await submit(role, { role: "reader" });
   await submit(`${role}/revoke`);
+  await submit(`${person}/address`, { new_email: email });
   await submit(`${person}/sessions/0000000000000000`);
   await submit(`${person}/end-sessions`);
   await submit(`${person}/state`);
   await submit(`${person}/delete`, { typed_address: email });
+  const factored = await makePerson(service);
+  await enrolPerson(service, factored);
+  await submit(`/console/people/${factored.id}/second-factor`);
+  linked(await submit("/console/new-person", { email }));
+  const again = await page("/console/invitations");
+  const [, path = ""] = /href="([^"]+\/withdraw-invitation)/.exec(again.text) ?? [];
+  await submit(path);
 }
 
 /** Somebody who may open the app, and the link by which a password is set. */

@@ -133,8 +133,9 @@ A provider is named where its claims gave the role.`,
       name: "admin export-user",
       summary: "prints all that is stored of a person, as JSON",
       example: "rowhouse admin export-user ada@example.org > ada.json",
-      about: `Prints { user, grants, sessions, passwordLinks, providerLinks, mails, audit } with the columns as they are stored, and what the audit log
-says of or by this person; never what proves a session, a link or a password. What apps store of people is in their rows.`,
+      about: `Prints { user, grants, sessions, invitations, passwordLinks, providerLinks, totpFactors, recoveryCodes, passkeys,
+pendingSignIns, mails, audit }, with or without --json: the columns as they are stored, and what the audit log says of or
+by this person; never what proves a session, a link or a password. What apps store of people is in their rows.`,
       positionals: ["email"],
     },
     exportUserTask,

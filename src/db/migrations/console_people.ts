@@ -67,6 +67,7 @@ const READS = [
       select ${PERSON},
         (select expires_at from rowhouse.password_links where user_id = person and expires_at > now()) as "linkEndsAt",
         exists (select from rowhouse.totp_factors where user_id = person) as "hasTotp",
+        (select count(*) from rowhouse.passkeys where user_id = person) as passkeys,
         (select count(*) from rowhouse.recovery_codes where user_id = person) as "recoveryCodes",
         encode(email_digest, 'hex') as "addressDigest", email_secret_id as "addressSecretId",
         rowhouse.is_last_super_admin(users) as "isLast", rowhouse.describe_invitation(person) as invitation

@@ -27,6 +27,7 @@ import { MAILS } from "./mails.ts";
 import { NONCES } from "./nonces.ts";
 import { OWN_ACCOUNT } from "./own_account.ts";
 import { OWN_SECOND_FACTOR } from "./own_second_factor.ts";
+import { PASSKEYS } from "./passkeys.ts";
 import { PENDING_SIGN_INS } from "./pending_sign_ins.ts";
 import { PEOPLE } from "./people.ts";
 import { PEOPLE_ACTS } from "./people_acts.ts";
@@ -71,6 +72,7 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
       FACTOR_USE,
       OWN_SECOND_FACTOR,
       PROVIDERS,
+      PASSKEYS,
       CONSOLE,
       PUSH,
       ROWS,

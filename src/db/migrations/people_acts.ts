@@ -224,6 +224,7 @@ declare
 begin
   delete from rowhouse.totp_factors where user_id = person.id;
   delete from rowhouse.recovery_codes where user_id = person.id;
+  delete from rowhouse.passkeys where user_id = person.id;
   delete from rowhouse.sessions where user_id = person.id;
   perform rowhouse.end_pending_sign_ins(person.id);
   -- What was guessed at is gone.

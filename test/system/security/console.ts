@@ -7,6 +7,7 @@ import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../../src/ide
 import { IDENTITY_SECRETS } from "../../support/deps.ts";
 import { type Jar, makePerson, signInAs, submitSignIn, visit } from "../../support/people.ts";
 import type { TestApp } from "../../support/service.ts";
+import { asksForFactor } from "./factors.ts";
 import { KEYS, me, type Page, PEOPLE, ROWS, type World } from "./world.ts";
 
 export const CONSOLE: Page = {
@@ -52,16 +53,22 @@ export const CONSOLE: Page = {
           const own = await makePerson(world.service, { consoleRole: "admin" });
           const jar = await signInAs(world.service, own);
           const refused = SENSITIVE.filter((call) => ACCOUNT.test(call));
-          expect(refused.length).toBe(5);
+          expect(refused.length).toBe(9);
           await world.refuses(
             "console",
             [
               ...refused,
-              "console_create_person(WHO, gen_random_uuid(), 'x@example.org', null, 'admin', LINK, null, null)",
+              "console_invite(WHO, gen_random_uuid(), 'x@example.org', null, null, 'admin', LINK, null, null)",
             ].map((call) => callOf(world, jar, call)),
             SIGNALS.superAdminNeeded,
           );
         },
+      "act on what is sensitive for whoever has a second factor, ten minutes after it was shown; or at all in a session that has not shown it, or for whoever has put one off for longer than a week.":
+        (world) =>
+          asksForFactor(world, {
+            lasting: (jar) => LASTING.slice(0, 4).map((call) => callOf(world, jar, call)),
+            sensitive: (jar) => SENSITIVE.map((call) => callOf(world, jar, call)),
+          }),
       "read or change a table, or call anything but these reads and acts.": (world) =>
         world.refuses("console", [
           ...PEOPLE,
@@ -121,6 +128,7 @@ const LASTING = [
   "console_set_limit(WHO, 'APP', null, null)",
   "console_set_app_disabled(WHO, 'APP', true)",
   "console_list_people(WHO, '', '', 9)",
+  "console_list_invitations(WHO, '', '', 9)",
   "console_show_person(WHO, 'PERSON', null, '', 9)",
   "console_list_app_people(WHO, 'APP', '', '', 9)",
   "console_list_tables(WHO, '', '', 9)",
@@ -134,12 +142,16 @@ const SENSITIVE = [
   "console_issue_key(WHO, 'APP', '0000000000000000', 'x', sha256('x'), '{}', null)",
   "console_roll_key(WHO, 'APP', 'KEY', '0000000000000001', sha256('y'), 0)",
   "console_revoke_key(WHO, 'APP', 'KEY')",
-  "console_create_person(WHO, gen_random_uuid(), 'x' || gen_random_uuid() || '@example.org', null, null, LINK, null, null)",
+  "console_invite(WHO, gen_random_uuid(), 'x' || gen_random_uuid() || '@example.org', sha256('x'), null, null, LINK, null, null)",
   "console_make_password_link(WHO, 'PERSON', LINK)",
+  "console_resend_invitation(WHO, 'PERSON', LINK)",
+  "console_withdraw_invitation(WHO, 'PERSON')",
   "console_set_console_role(WHO, 'PERSON', 'super_admin')",
+  "console_change_email(WHO, 'PERSON', 'y' || gen_random_uuid() || '@example.org', sha256('x'), 'x')",
   "console_set_person_disabled(WHO, 'PERSON', false)",
   "console_revoke_role(WHO, 'PERSON', 'APP')",
   "console_end_sessions(WHO, 'PERSON', '0000000000000000')",
+  "console_reset_second_factor(WHO, 'PERSON')",
   "console_delete_person(WHO, 'PERSON')",
   "console_delete_app_step(WHO, 'APP', 1, 0)",
   "console_transfer_table(WHO, 'TABLE', 'APP')",
@@ -147,7 +159,8 @@ const SENSITIVE = [
   "console_drop_table(WHO, 'TABLE_unused', 'TABLE_unused')",
 ] as const;
 
-const ACCOUNT = /_(link|console_role|disabled|sessions|person)\(WHO, 'PERSON'/;
+const ACCOUNT =
+  /_(link|invitation|email|console_role|disabled|sessions|second_factor|person)\(WHO, 'PERSON'/;
 
 /** A call as a browser with these cookies would ask for it. */
 function callOf({ mine, victim }: Pick<World, "mine" | "victim">, jar: Jar, call: string): string {

@@ -7,6 +7,8 @@ import { testDeps } from "../../support/deps.ts";
 import { makeHistory, postMigrations } from "../../support/history.ts";
 import { type Jar, PASSWORD, sharedCookie, signInAs, visit } from "../../support/people.ts";
 import { freshName } from "../../support/push.ts";
+import { keepsCodes } from "./factors.ts";
+import { dumpsNoPasskey } from "./passkeys.ts";
 import { digestOf, guesses, LIST, makeKey, me, type Page, type World } from "./world.ts";
 
 export const CREDENTIALS: Page = {
@@ -137,6 +139,9 @@ export const CREDENTIALS: Page = {
           (await world.service.call(world.other, LIST, { key: `${id}.${digest}` })).status,
         ).toBe(401);
       },
+      "make a code of an authenticator app, or use a recovery code.": (world) =>
+        keepsCodes(world, () => dumpAll(world)),
+      "sign in with a passkey: what is in it is a public key.": dumpsNoPasskey,
       "check a guess at a password, without `IDENTITY_SECRET`.": async (world) => {
         expect(await guesses(world, PASSWORD)).toEqual({ withSecret: true, without: false });
         expect(await guesses(world, "not the password")).toEqual({

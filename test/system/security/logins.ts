@@ -1,6 +1,12 @@
 /** What the logins of processes that serve can and cannot do. Each sentence stands in docs/security.md. @module */
+
 import { expect } from "bun:test";
 import postgres from "postgres";
+import {
+  STORED_GRANT,
+  type StoredGrant,
+  toGrantedRole,
+} from "../../../src/accounts/claimed_roles.ts";
 import {
   createUser,
   deleteUser,
@@ -14,8 +20,10 @@ import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { IDENTITY_SECRETS, testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";
+import { makeHolder } from "../../support/passkeys.ts";
 import { proofOf } from "../../support/proof.ts";
 import { actOf } from "./console.ts";
+import { keepsFactors } from "./factors.ts";
 import {
   DEFINITIONS,
   digestOf,
@@ -109,10 +117,21 @@ export const SERVING_LOGINS: Page = {
           ]),
       "read the digests of sessions and links, from which address and browser each session was signed in, and the hash of a password by its owner's address.":
         (world) => reachesPeople(world, "all"),
-      "end sessions, keep an unused one alive, and add entries to the audit log about things that never happened.":
-        (world) => reachesPeople(world, "all"),
-      "count attempts to sign in that nobody made, so that people have to wait.": (world) =>
+      "end sessions, and add entries to the audit log about things that never happened.": (world) =>
         reachesPeople(world, "all"),
+      "tell who has a second factor.": (world) =>
+        world.allows("all", [`select rowhouse.has_second_factor('${world.victim.id}')`]),
+      "read the owner and the public key of a passkey by its id.": async (world) => {
+        const { person, authenticator } = await makeHolder(world.service);
+        const id = `decode('${toHex(authenticator.credentialId)}', 'hex')`;
+        const { rows } = await world.tryAs("all", `select * from ${beginPasskey(id)}`);
+        expect(rows).toEqual([expect.objectContaining({ user_id: person.id })]);
+      },
+      "count attempts to sign in that nobody made, so that people have to wait, for thirty days at most.":
+        async (world) => {
+          await reachesPeople(world, "all");
+          await countsForDays(world, "all");
+        },
       "make people without a role, and links to accounts at providers, that sign nobody in; and end an invitation by one.":
         (world) => plantsLinks(world, "all"),
       "have people mailed links that set a password, five in an hour, and lose mails that wait.": (
@@ -123,6 +142,8 @@ export const SERVING_LOGINS: Page = {
           "select rowhouse.claim_mails(10, 60, 60)",
           "select rowhouse.settle_mail(1, 'void')",
         ]),
+      "use up the limits of an app, a key or an address that it can name, so that requests are answered 429 until a minute after it stops; raise no limit beyond what each process allows by itself.":
+        (world) => usesUpLimits(world, "all"),
       "add counts and failures of requests that nobody made to what the Console shows, and read none.":
         (world) => addsStatistics(world, "all"),
     },
@@ -151,6 +172,16 @@ export const SERVING_LOGINS: Page = {
       "read, make, roll or revoke a key.": (world) => world.refuses("all", KEYS),
       "sign in as anybody, or put another password in the place of one.": (world) =>
         signsInAsNobody(world, "all"),
+      "keep a session alive that it cannot prove, or hide that a browser showed two.": (world) =>
+        world.refuses("all", [
+          "update rowhouse.sessions set last_seen_at = now()",
+          "update rowhouse.sessions set expires_at = expires_at + interval '1 day'",
+          "select rowhouse.note_session_conflict(array['x', 'y'])",
+          "insert into rowhouse.session_conflicts (first_id, second_id) values ('x', 'y')",
+          "delete from rowhouse.session_conflicts",
+        ]),
+      "read or change a second factor, or finish a sign-in that waits for one.": (world) =>
+        keepsFactors(world, "all"),
       "read or change an account as its owner does, without both cookies of a live session.":
         async (world) => {
           const session = toPresented(IDENTITY_SECRETS, "session", [
@@ -163,14 +194,19 @@ export const SERVING_LOGINS: Page = {
               `select rowhouse.read_own_account(${from})`,
               `select rowhouse.change_own_profile(${from}, 'Eve', null)`,
               `select rowhouse.end_own_sessions(${from}, null)`,
+              `select rowhouse.read_own_passkeys(${from})`,
+              `select rowhouse.add_own_passkey(${from}, '${world.victim.id}', 'x', 'x', 900, 'x', 'x', 0, '', 'x', false,
+                sha256('x'), 'x', '')`,
+              `select rowhouse.remove_own_passkey(${from}, 'x')`,
               `select rowhouse.change_own_password(${from}, sha256('x'), 'h', sha256('h'), 's', 'aaaaaaaaaaaaaaaa',
                 sha256('s'), sha256('i'), 's', 600, 'address x', array['client x'], null, '')`,
             ],
             SIGNALS.notSignedIn,
           );
         },
-      "make a person who can sign in, give a role or set a limit.": (world) =>
-        world.refuses("all", [
+      "make a person who can sign in, give a role that counts, or set a limit.": async (world) => {
+        await plantsRole(world);
+        await world.refuses("all", [
           "insert into rowhouse.users (id, email) values (gen_random_uuid(), 'x@example.org')",
           "update rowhouse.users set email = 'x@example.org'",
           "update rowhouse.users set console_role = 'super_admin'",
@@ -183,7 +219,8 @@ export const SERVING_LOGINS: Page = {
           "select rowhouse.delete_user('x@example.org', 'me')",
           "select * from rowhouse.delete_app_step('x', 1, 0, 'me')",
           "select * from rowhouse.delete_some_rows('{}', gen_random_uuid(), 1)",
-        ]),
+        ]);
+      },
       "change an entry of the audit log, date one back, or delete one that is younger than thirty days.":
         async (world) => {
           await world.refuses("all", [
@@ -231,6 +268,8 @@ export const SERVING_LOGINS: Page = {
             ).rows,
           ).toEqual([]);
         },
+      "use up the limits of an app, a key or an address that it can name, so that requests are answered 429 until a minute after it stops; raise no limit beyond what each process allows by itself.":
+        (world) => usesUpLimits(world, "gateway"),
       "add counts and failures of requests that nobody made to what the Console shows, and read none.":
         (world) => addsStatistics(world, "gateway"),
     },
@@ -253,6 +292,8 @@ export const SERVING_LOGINS: Page = {
         ).toContain("theirs"),
       "read on with a proof that is revoked meanwhile, in a transaction that keeps an older snapshot.":
         readsOnInSnapshot,
+      "mark nonces as used, so that a signed write whose nonce it has seen is refused, and list none.":
+        (world) => usesNonces(world, "data"),
       "add counts and failures of requests that nobody made to what the Console shows, and read none.":
         (world) => addsStatistics(world, "data"),
     },
@@ -280,6 +321,8 @@ export const SERVING_LOGINS: Page = {
     Can: {
       "do with people and sessions what that of one process can.": (world) =>
         reachesPeople(world, "identity"),
+      "mark nonces as used, so that a signed write whose nonce it has seen is refused, and list none.":
+        (world) => usesNonces(world, "identity"),
       "add counts and failures of requests that nobody made to what the Console shows, and read none.":
         (world) => addsStatistics(world, "identity"),
     },
@@ -301,7 +344,7 @@ async function forgottenCall({ service, victim }: World, shown: string): Promise
     [victim.id],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  return `select rowhouse.put_forgotten_link(${mail?.id}, decode('${shown}', 'hex'), 'aaaaaaaaaaaaaaaa', sha256('x'), 'x',
+  return `select rowhouse.put_forgotten_link(${mail?.id}, '${victim.email}', decode('${shown}', 'hex'), 'aaaaaaaaaaaaaaaa', sha256('x'), 'x',
     now() + interval '30 minutes') as is_done`;
 }
 
@@ -316,7 +359,7 @@ async function invite({ service }: World["service"]): Promise<{ id: string; emai
 async function plantsLinks({ service, victim, tryAs }: World, login: Login): Promise<void> {
   const subject = { issuer: "https://planted.example.org", subject: crypto.randomUUID() };
   const link = `'${subject.issuer}', '${subject.subject}', sha256('x'), 'x', 'planted'`;
-  const person = `rowhouse.create_linked_person(gen_random_uuid(), '${subject.subject}@example.org', null, ${link})`;
+  const person = `rowhouse.create_linked_person(gen_random_uuid(), '${subject.subject}@example.org', sha256('x'), null, ${link})`;
   expect((await tryAs(login, `select ${person} as is_done`)).rows).toEqual([{ is_done: true }]);
   // A person with a password is not linked, whoever asks.
   const linked = `rowhouse.link_invited_person('${victim.id}', '${victim.email}', ${link})`;
@@ -328,6 +371,34 @@ async function plantsLinks({ service, victim, tryAs }: World, login: Login): Pro
   await service.service.db.query(`select ${person}`, [], { retry: "unsafe", queue: SERVICE_QUEUE });
   const deps = { db: service.service.db, identitySecrets: IDENTITY_SECRETS };
   expect(await findProviderPerson(deps, subject, undefined)).toEqual({ kind: "planted" });
+}
+
+/** By a link of its own to somebody invited it may note a role, with a digest that the service does not believe. */
+async function plantsRole({ service, mine, tryAs }: World): Promise<void> {
+  const { id, email } = await invite(service);
+  const link = `'https://x', '${id}', sha256('x' || uuid_send('${id}')), 'x', 'x'`;
+  const planted = `rowhouse.link_invited_person('${id}', '${email}', ${link})`;
+  await service.service.db.query(`select ${planted}`, [], {
+    retry: "unsafe",
+    queue: SERVICE_QUEUE,
+  });
+  const claimed = JSON.stringify([[mine.id, "admin", "07".repeat(32)]]);
+  const finished = `rowhouse.finish_provider_sign_in('${id}', 'https://x', '${id}', 'x', sha256('x'), '${IDENTITY_SECRETS.current.id}', '',
+    'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, now(), array['client x'], 'x', '', '', false, '${claimed}',
+    'bbbbbbbbbbbbbbbb', sha256('p'), 'none')`;
+  expect((await tryAs("all", `select ${finished} as outcome`)).rows).toEqual([{ outcome: "done" }]);
+  await service.service.db.query(`select ${finished}`, [], {
+    retry: "unsafe",
+    queue: SERVICE_QUEUE,
+  });
+  const { rows } = await tryAs(
+    "all",
+    `select ${STORED_GRANT}::text as stored from rowhouse.grants where user_id = '${id}'`,
+  );
+  const stored = JSON.parse(String(rows[0]?.["stored"])) as StoredGrant;
+  expect(stored.slice(0, 2)).toEqual(["admin", "x"]);
+  expect(toGrantedRole(IDENTITY_SECRETS, { userId: id, appId: mine.id }, stored)).toBeUndefined();
+  await deleteUser(service.service, email);
 }
 
 /** What a serving login that reaches people cannot make of what it reads and writes. */
@@ -359,8 +430,10 @@ async function signsInAsNobody(world: World, login: Login): Promise<void> {
     "insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at) select id, 'aaaaaaaaaaaaaaaa', sha256('x'), 'x', now() from rowhouse.users",
   ]);
   const finished = `select rowhouse.finish_provider_sign_in('${world.victim.id}', 'https://x', 's', 'x', sha256('x'), 'x', '',
-    'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, now(), array['client x'], 'x', '', '', false) as is_done`;
+    'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, now(), array['client x'], 'x', '', '', false, '[]',
+    'bbbbbbbbbbbbbbbb', sha256('p'), 'none') <> 'wrong' as is_done`;
   expect((await world.tryAs(login, finished)).rows).toEqual([{ is_done: false }]);
+  await signsInByNoPasskey(world, login);
   const { rows } = await world.tryAs(
     login,
     "select id, encode(session_digest, 'hex') as digest from rowhouse.sessions",
@@ -387,6 +460,43 @@ async function signsInAsNobody(world: World, login: Login): Promise<void> {
 }
 
 /** What a serving login that reaches people can do. */
+const toHex = (base64url: string) => Buffer.from(base64url, "base64url").toString("hex");
+const beginPasskey = (id: string) =>
+  `rowhouse.begin_passkey(${id}, array['passkey client x'], array[60], 900)`;
+
+/** Whatever it shows in place of the proof of a passkey that there is. */
+async function signsInByNoPasskey(world: World, login: Login): Promise<void> {
+  const { person, authenticator } = await makeHolder(world.service);
+  const id = `decode('${toHex(authenticator.credentialId)}', 'hex')`;
+  for (const shown of ["null", "''", `(select public_key from ${beginPasskey(id)})`]) {
+    const call = `rowhouse.finish_passkey_sign_in(${id}, '${person.id}', ${shown}, 1, sha256('x'), 'x', 'passkey x', 900,
+      array['x'], '', 'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, '', '', false)`;
+    expect((await world.tryAs(login, `select ${call} as outcome`)).rows).toEqual([
+      { outcome: "planted" },
+    ]);
+  }
+  await world.refuses(login, [
+    "select * from rowhouse.passkeys",
+    "update rowhouse.passkeys set user_id = gen_random_uuid()",
+    `select rowhouse.use_passkey(${id}, '${person.id}', 'x', 1, sha256('x'), 'x')`,
+  ]);
+}
+
+/** Whatever it says how long attempts count. */
+async function countsForDays({ tryAs }: World, login: Login): Promise<void> {
+  const window = 2_147_483_647;
+  const count = (keys: string) =>
+    `select (rowhouse.begin_passkey('', array[${keys}], array[1], ${window})).wait_s`;
+  const use = `select (rowhouse.begin_provider_sign_in('one', array['another'], array[9], ${window})).wait_s`;
+  for (const text of [
+    `${count("'one'")} union all ${count("'one'")}`,
+    `${use} union all ${count("'one'")}`,
+  ]) {
+    const { rows } = await tryAs(login, text);
+    expect(rows).toEqual([{ wait_s: 0 }, { wait_s: 2_592_000 }]);
+  }
+}
+
 async function reachesPeople(world: World, login: Login): Promise<void> {
   await world.allows(login, [
     "select email, display_name from rowhouse.users",
@@ -396,7 +506,6 @@ async function reachesPeople(world: World, login: Login): Promise<void> {
     "select session_digest, identity_digest, device, address from rowhouse.sessions",
     "select digest from rowhouse.password_links",
     "delete from rowhouse.sessions",
-    "update rowhouse.sessions set last_seen_at = now()",
     "insert into rowhouse.audit (actor, action, user_id) values ('operator', 'nothing', null)",
     "select rowhouse.begin_sign_in('x@example.org', 'address x', array['client x'], 'device x', null, 10, array[60], 600, 900)",
   ]);
@@ -414,6 +523,36 @@ async function addsStatistics(world: World, login: Login): Promise<void> {
     "select * from rowhouse.kept_requests",
     "select * from rowhouse.processes",
   ]);
+}
+
+async function usesUpLimits(world: World, login: Login): Promise<void> {
+  /** What is left after each of these was told: a limit, and what was taken of it. */
+  const tell = async (told: string) => {
+    const name = `app ${crypto.randomUUID()}`;
+    const { rows } = await world.tryAs(
+      login,
+      `select left_over::int4 from (values ${told}) as told (per_minute, taken), lateral rowhouse.lease_tokens(
+        gen_random_uuid(), array['${name}'], array[per_minute], array[taken], array[1])`,
+    );
+    return rows.map((row) => row["left_over"]);
+  };
+  // However much it claims, the debt is a minute's; what it claims to give back counts for nothing.
+  expect(await tell("(60, 1e9), (60, 1e9), (60, -1e9)")).toEqual([0, -60, -60]);
+  expect(await tell("(1e9, 0), (60, 0)")).toEqual([1_000_000_000, 60]);
+  await world.allows(login, ["select rowhouse.sweep_leases()"]);
+  await world.refuses(login, [
+    "select * from rowhouse.buckets",
+    "update rowhouse.buckets set tokens = 1",
+    "delete from rowhouse.leases",
+  ]);
+}
+
+async function usesNonces(world: World, login: Login): Promise<void> {
+  await world.allows(login, [
+    "select rowhouse.use_nonces(array[gen_random_uuid()])",
+    "select rowhouse.sweep_nonces(1)",
+  ]);
+  await world.refuses(login, ["select * from rowhouse.nonces", "delete from rowhouse.nonces"]);
 }
 
 async function readsOnInSnapshot(world: World): Promise<void> {

@@ -1,10 +1,17 @@
 /** What the pushing and the administrator's login can and cannot do. Each sentence stands in docs/security.md. @module */
 import { expect } from "bun:test";
 import postgres from "postgres";
-import { toProof } from "../../../src/accounts/mod.ts";
+import {
+  askForPassword,
+  claimMails,
+  findMailedLink,
+  findProviderPerson,
+  toProof,
+} from "../../../src/accounts/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
 import { makeHashing, SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { writeMigrationText } from "../../../src/push/migration_text.ts";
+import { testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";
 import {
   type Jar,
@@ -14,6 +21,7 @@ import {
   submitSignIn,
 } from "../../support/people.ts";
 import { openTestService, type TestApp, type TestService } from "../../support/service.ts";
+import { plantsNoPasskey } from "./passkeys.ts";
 import { DEFINITIONS, KEYS, LIST, listCall, type Page, PEOPLE, ROWS, SCHEMA } from "./world.ts";
 
 export const OWNING_LOGINS: Page = {
@@ -152,6 +160,36 @@ export const OWNING_LOGINS: Page = {
               password: "a new password of mine",
             });
             expect(status).toBe(422);
+          }),
+      "make a passkey that the service believes, or change whose one is, without `IDENTITY_SECRET`.":
+        plantsNoPasskey,
+      "have a link mailed to an address that it has changed, or somebody linked by it, without `IDENTITY_SECRET`.":
+        () =>
+          inSpareDatabase(async (spare) => {
+            const { admin, db } = spare.service;
+            const [person, own] = [await makePerson(spare), await makePerson(spare)];
+            const deps = { ...testDeps({ admin }), db };
+            const mailed = async (email: string) => {
+              await askForPassword(deps, { email, address: "::1" });
+              const [mail] = await claimMails(deps, { most: 1, leaseS: 0, retryS: 0 });
+              return mail && (await findMailedLink(deps, mail));
+            };
+            expect(await mailed(person.email)).toBeString();
+            await admin.message(`
+            update rowhouse.users as users set email = 'changed@example.org', email_digest = own.email_digest
+            from rowhouse.users as own where users.id = '${person.id}' and own.id = '${own.id}'; select 1`);
+            expect(await mailed("changed@example.org")).toBeUndefined();
+            await admin.message(`
+            update rowhouse.users set password_hash = null, password_digest = null, password_secret_id = null;
+            insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at)
+            values ('${person.id}', 'aaaaaaaaaaaaaaaa', sha256('x'), 'x', now() + interval '1 hour')
+            on conflict (user_id) do nothing; select 1`);
+            const found = await findProviderPerson(
+              deps,
+              { issuer: "https://x", subject: "s" },
+              "changed@example.org",
+            );
+            expect(found).toEqual({ kind: "unlinked", invited: undefined, isEmailTaken: true });
           }),
     },
   },

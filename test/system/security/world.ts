@@ -8,6 +8,7 @@ import { makeHashing } from "../../../src/identity/mod.ts";
 import { openService } from "../../../src/service/open.ts";
 import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET, testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";
+import { toNamed } from "../../support/passkeys.ts";
 import { type Jar, makePerson, type Person, signInAs } from "../../support/people.ts";
 import {
   type Answer,
@@ -52,11 +53,13 @@ export type World = {
 };
 
 export async function openWorld(): Promise<World> {
-  const service = await openTestService({ shape: "one" });
+  // Of a host without a name browsers keep no passkeys.
+  const identity = (port: number) => ({ publicUrl: `http://localhost:${port}` });
+  const service = toNamed(await openTestService({ shape: "one", identity }));
   const [mine, other] = [await service.makeApp(SCHEMA), await service.makeApp(SCHEMA)];
   const created = await service.call(other, LIST, { method: "POST", json: { title: "theirs" } });
   const victim = await makePerson(service, { consoleRole: "super_admin" });
-  const [data, identity] = [await openPart(service, "data"), await openPart(service, "identity")];
+  const [data, people] = [await openPart(service, "data"), await openPart(service, "identity")];
   const { tryAs, close } = openLogins(service);
   const expectCodes = async (login: Login, texts: readonly string[], code: string) => {
     for (const text of texts)
@@ -70,12 +73,12 @@ export async function openWorld(): Promise<World> {
     victim,
     jar: await signInAs(service, victim),
     data,
-    identity,
+    identity: people,
     tryAs,
     refuses: (login, texts, code = "42501") => expectCodes(login, texts, code),
     allows: (login, texts) => expectCodes(login, texts, ""),
     close: async () => {
-      await Promise.all([close(), data.close(), identity.close()]);
+      await Promise.all([close(), data.close(), people.close()]);
       await service.close();
     },
   };
@@ -179,7 +182,7 @@ export async function hashOf(
 /** A call that ends a sign-in with what is shown, and puts a fresh hash in place of the person's. */
 export const finishCall = (who: Person, shown: string, fresh = "null, null, null"): string =>
   `select rowhouse.finish_sign_in('${who.id}', decode('${shown}', 'hex'), ${fresh}, '', 'aaaaaaaaaaaaaaaa', sha256('s'),
-    sha256('i'), 'secret', 600, 'address x', array['client x'], null, '', '') as is_done`;
+    sha256('i'), 'secret', 600, 'address x', array['client x'], null, '', '', 'bbbbbbbbbbbbbbbb', sha256('p'), 'none') <> 'wrong' as is_done`;
 
 export const digestOf = (text: string | Uint8Array): string =>
   new Bun.CryptoHasher("sha256").update(text).digest("hex");

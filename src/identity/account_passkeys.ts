@@ -1,0 +1,253 @@
+/** `/account/security/passkeys`: a person's own passkeys, and how to add, rename or remove one. @module */
+import {
+  type AddOutcome,
+  addOwnPasskey,
+  beginPasskey,
+  makeRecoveryCodes,
+  type OwnPasskey,
+  type OwnPasskeys,
+  PASSKEY_LABEL_MAX_CHARS,
+  type RecoveryCodes,
+  readOwnPasskeys,
+  readOwnSecondFactor,
+  removeOwnPasskey,
+  renameOwnPasskey,
+} from "../accounts/mod.ts";
+import {
+  answerSeeOther,
+  type Html,
+  html,
+  renderField,
+  renderForm,
+  renderNotice,
+  renderTime,
+} from "../pages/mod.ts";
+import { isStorableText } from "../std/is_storable_text.ts";
+import { answerAccountPage, type OwnVisit, toFreshSignIn } from "./account_page.ts";
+import { answerRemoval, readRemoved } from "./account_removal.ts";
+import { markFactorDevice } from "./cookies.ts";
+import { toDeviceName } from "./device_name.ts";
+import { TOKEN_FIELD } from "./form_token.ts";
+import { readAttestation, verifyAttestation } from "./passkey_answer.ts";
+import { clearChallenge, makeChallenge, readChallenge } from "./passkey_challenge.ts";
+import { PASSKEY_FIELD, renderPasskeyForm } from "./passkey_form.ts";
+import { toCreationOptions } from "./passkey_options.ts";
+import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH } from "./paths.ts";
+import { answerRecoveryCodes } from "./recovery_codes_page.ts";
+import { findRelyingParty, type RelyingParty } from "./relying_party.ts";
+import { findWayOn, readReturnTo, toReturnQuery } from "./return_to.ts";
+import { describeThrottle } from "./sign_in_page.ts";
+
+const MOST = 10;
+const LABEL = "label";
+/** What was done before the page is shown, by its query. */
+const REMARKS: ReadonlyMap<string, string> = new Map([
+  [
+    "done=add",
+    "The passkey is added: you can sign in with it from now on. Keep another one, or recovery codes, in case you lose it.",
+  ],
+  ["done=rename", "The passkey has its new name."],
+  ["done=remove", "The passkey is removed. You may delete it on your device, too."],
+]);
+
+type Trouble = { status: number; fault: string; headers?: Record<string, string> };
+const STALE = "That took too long. Please try again.";
+const REPEATED =
+  "This passkey is added already. If recovery codes were shown with it and you did not keep them, make new ones under Security.";
+const FAULTS: Readonly<Record<Exclude<AddOutcome, "first" | "done">, string>> = {
+  nobody: STALE,
+  replayed: STALE,
+  full: `You have ${MOST} passkeys already. Remove one that you do not use first.`,
+  taken: "This passkey is known here already.",
+};
+const WRONG = "Your browser's answer could not be verified. Please try again.";
+const UNNAMED = `Give the passkey a name of at most ${PASSKEY_LABEL_MAX_CHARS} characters.`;
+
+export async function answerPasskeys(visit: OwnVisit): Promise<Response> {
+  return (await answerRemove(visit)) ?? (await answerWith(visit, undefined));
+}
+
+/** Asks before one is removed. @throws {SignInTooOld} */
+async function answerRemove(visit: OwnVisit): Promise<Response | undefined> {
+  const { deps, shown, context } = visit;
+  const wanted = readRemoved(context.query);
+  if (wanted === undefined) return undefined;
+  const passkey = (await readOwnPasskeys(deps, shown)).list.find(({ ref }) => ref === wanted);
+  if (passkey === undefined) return undefined;
+  return answerRemoval(visit, await readOwnSecondFactor(deps, shown), {
+    action: ACCOUNT_PASSKEYS_PATH,
+    title: "Remove the passkey",
+    text: html`<strong><bdi>${passkey.label}</bdi></strong> no longer signs you in.`,
+    fields: html`<input type="hidden" name="ref" value="${passkey.ref}">`,
+  });
+}
+
+/** Adds, renames or removes one. @throws {SignInTooOld} */
+export async function answerPasskeysForm(visit: OwnVisit): Promise<Response> {
+  const act = visit.fields.get("act") ?? "add";
+  const change = CHANGES.get(act);
+  if (change === undefined) return await answerAdd(visit);
+  const trouble = await change(visit);
+  return trouble === undefined
+    ? answerSeeOther(`${ACCOUNT_PASSKEYS_PATH}?done=${act}`)
+    : await answerWith(visit, trouble);
+}
+
+/** With the first second factor: recovery codes, and then on to where the person was going. */
+async function answerAdd(visit: OwnVisit): Promise<Response> {
+  const { deps, context, account } = visit;
+  const home = `${ACCOUNT_PASSKEYS_PATH}?done=add`;
+  const next = (await findWayOn(deps, context)) ?? home;
+  const codes = makeRecoveryCodes(deps, account.id);
+  const outcome = await add(visit, codes);
+  if (typeof outcome === "object") return await answerWith(visit, outcome);
+  const cookies = [clearChallenge()];
+  if (outcome === "first")
+    return answerRecoveryCodes(visit, { codes: codes.texts, next, added: outcome, cookies });
+  return answerSeeOther(home, {
+    cookies: [...cookies, markFactorDevice(deps, context.request, account.id)],
+  });
+}
+
+type Change = (visit: OwnVisit) => Promise<Trouble | undefined>;
+const CHANGES: ReadonlyMap<string, Change> = new Map([
+  ["rename", rename],
+  ["remove", remove],
+]);
+
+async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Trouble | "first" | "done"> {
+  const { deps, shown, account, context, fields } = visit;
+  const party = findRelyingParty(deps.identity);
+  const answer = readAttestation(fields.get(PASSKEY_FIELD) ?? "");
+  const label = readLabel(fields.get(LABEL) ?? "") ?? toDefaultLabel(visit);
+  if (party === undefined || answer === undefined) return refuse(WRONG);
+  const { sessionId, list } = await readOwnPasskeys(deps, shown);
+  const purpose = { kind: "register", userId: account.id, sessionId } as const;
+  const challenge = readChallenge(deps, context.request, purpose);
+  if (challenge === undefined)
+    return refuse(list.some(({ credentialId }) => credentialId === answer.id) ? REPEATED : STALE);
+  const { waitS } = await beginPasskey(deps, { credentialId: answer.id, address: context.address });
+  if (waitS > 0) return toThrottled(waitS);
+  const made = await verifyAttestation(answer, { party, challenge });
+  if (made === undefined) return refuse(WRONG);
+  const added = { ...made, userId: account.id, sessionId, challenge, label, codes };
+  const outcome = await addOwnPasskey(deps, shown, added);
+  return outcome === "first" || outcome === "done" ? outcome : refuse(FAULTS[outcome]);
+}
+
+async function rename({ deps, shown, fields }: OwnVisit): Promise<Trouble | undefined> {
+  const label = readLabel(fields.get(LABEL) ?? "");
+  if (label === undefined) return refuse(UNNAMED);
+  // One that is gone meanwhile needs no name.
+  await renameOwnPasskey(deps, shown, { ref: fields.get("ref") ?? "", label });
+  return undefined;
+}
+
+async function remove({ deps, shown, fields }: OwnVisit): Promise<Trouble | undefined> {
+  await removeOwnPasskey(deps, shown, fields.get("ref") ?? "");
+  return undefined;
+}
+
+function refuse(fault: string): Trouble {
+  return { status: 422, fault };
+}
+
+function toThrottled(waitS: number): Trouble {
+  const { notice: fault, ...rest } = describeThrottle(waitS);
+  return { ...rest, fault };
+}
+
+function readLabel(text: string): string | undefined {
+  const label = text.trim();
+  const isUsable = label !== "" && label.length <= PASSKEY_LABEL_MAX_CHARS && isStorableText(label);
+  return isUsable ? label : undefined;
+}
+
+function toDefaultLabel({ context }: OwnVisit): string {
+  return toDeviceName(context.request.headers.get("user-agent"));
+}
+
+async function answerWith(visit: OwnVisit, trouble: Trouble | undefined): Promise<Response> {
+  const { deps, shown, context } = visit;
+  const passkeys = await readOwnPasskeys(deps, shown);
+  const remark = trouble === undefined ? REMARKS.get(context.query) : undefined;
+  const party = findRelyingParty(deps.identity);
+  const { part, cookies } = renderAdd(visit, { passkeys, party, isNew: trouble !== undefined });
+  const body = html`<p class="lead">Sign in with your fingerprint, face, screen lock or security key</p>
+${remark !== undefined && renderNotice("remark", remark)}
+${trouble !== undefined && renderNotice("fault", trouble.fault)}
+${!passkeys.isFresh && renderStale()}
+${passkeys.list.length === 0 ? html`<p class="empty">You have no passkey yet.</p>` : html`<ul class="sessions">${passkeys.list.map((one) => renderPasskey(one, visit, passkeys))}</ul>`}
+${part}
+<p class="more"><a href="${ACCOUNT_SECURITY_PATH}${toReturnQuery(readReturnTo(context.query))}">Back to security</a></p>`;
+  return answerAccountPage(deps, {
+    tab: "Security",
+    title: "Passkeys",
+    body,
+    scripts: ["passkey"],
+    cookies,
+    status: trouble?.status ?? 200,
+    ...(trouble?.headers === undefined ? {} : { headers: trouble.headers }),
+  });
+}
+
+function renderStale(): Html {
+  return html`<p class="notice notice-warn">To add or remove one, you must have signed in within the last 10 minutes: <a href="${toFreshSignIn(ACCOUNT_PASSKEYS_PATH)}">sign in again</a>.</p>`;
+}
+
+type AddOptions = { passkeys: OwnPasskeys; party: RelyingParty | undefined; isNew: boolean };
+
+/** What adds one, for whoever may. */
+function renderAdd(
+  visit: OwnVisit,
+  { passkeys: { list, sessionId, isFresh }, party, isNew }: AddOptions,
+): { part: Html | undefined; cookies: string[] } {
+  if (party === undefined || !isFresh || list.length >= MOST)
+    return { part: undefined, cookies: [] };
+  const { deps, account, context, token } = visit;
+  const purpose = { kind: "register", userId: account.id, sessionId } as const;
+  const { challenge, cookies } = makeChallenge(deps, context.request, { purpose, isNew });
+  const field = renderField({
+    name: LABEL,
+    label: "Name of the new passkey",
+    type: "text",
+    autocomplete: "off",
+    maxLength: PASSKEY_LABEL_MAX_CHARS,
+    value: toDefaultLabel(visit),
+  });
+  const part = html`<div class="part" data-passkey-part hidden>
+<h2>Add a passkey</h2>
+${renderPasskeyForm({
+  action: `${ACCOUNT_PASSKEYS_PATH}${toReturnQuery(readReturnTo(context.query))}`,
+  token,
+  kind: "new",
+  options: toCreationOptions(party, { challenge, person: account, known: list }),
+  fields: field,
+  button: "Add a passkey",
+  look: "primary",
+})}
+</div>`;
+  return { part, cookies };
+}
+
+function renderPasskey(
+  { ref, label, createdAt, lastUsedAt, isBackedUp }: OwnPasskey,
+  { deps, token }: OwnVisit,
+  { isFresh }: OwnPasskeys,
+): Html {
+  const now = deps.now();
+  const of = html`<span class="visually-hidden"> ${label}</span>`;
+  const newName = html`<label class="visually-hidden" for="label-${ref}">New name</label><input id="label-${ref}" name="${LABEL}" type="text" value="${label}" maxlength="${PASSKEY_LABEL_MAX_CHARS}" autocomplete="off" required>`;
+  const rename = renderForm({
+    action: ACCOUNT_PASSKEYS_PATH,
+    token: { name: TOKEN_FIELD, value: token },
+    fields: html`<input type="hidden" name="act" value="rename"><input type="hidden" name="ref" value="${ref}">${newName}`,
+    button: "Save",
+    look: "quiet",
+  });
+  return html`<li class="session"><div class="session-text">
+<span class="session-name"><bdi>${label}</bdi></span>${isBackedUp && html` <span class="pill">on several devices</span>`}
+<span class="session-more">added ${renderTime(createdAt, now)} · ${lastUsedAt === null ? "not used yet" : html`last used ${renderTime(lastUsedAt, now)}`}</span>
+<details class="rename"><summary>Rename${of}</summary>${rename}</details>
+</div>${isFresh && html`<a class="button button-quiet" href="${ACCOUNT_PASSKEYS_PATH}?remove=${ref}">Remove${of}</a>`}</li>`;
+}

@@ -1,0 +1,79 @@
+/**
+ * What a page tells the browser about the passkey that it asks for: a new one, or one that there is.
+ *
+ * @see https://www.w3.org/TR/webauthn-3/
+ * @module
+ */
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+} from "@simplewebauthn/server";
+import { CHALLENGE_LIFE_S } from "./passkey_challenge.ts";
+import type { RelyingParty } from "./relying_party.ts";
+
+/** EdDSA, ES256 and RS256, which all authenticators and Bun know. @see https://www.iana.org/assignments/cose */
+export const ALGORITHMS: readonly number[] = [-8, -7, -257];
+
+const TIMEOUT_MS = CHALLENGE_LIFE_S * 1000;
+
+/** A passkey that a person has already. */
+export type KnownPasskey = { credentialId: string; transports: readonly string[] };
+type Transports = NonNullable<
+  NonNullable<PublicKeyCredentialRequestOptionsJSON["allowCredentials"]>[number]["transports"]
+>;
+
+/** For a new passkey, which no authenticator makes that holds one of `known`. */
+export function toCreationOptions(
+  { id }: RelyingParty,
+  {
+    challenge,
+    person,
+    known,
+  }: {
+    challenge: string;
+    person: { id: string; email: string; displayName: string | null };
+    known: readonly KnownPasskey[];
+  },
+): PublicKeyCredentialCreationOptionsJSON {
+  return {
+    challenge,
+    rp: { id, name: id },
+    user: {
+      id: toUserHandle(person.id),
+      name: person.email,
+      displayName: person.displayName ?? person.email,
+    },
+    pubKeyCredParams: ALGORITHMS.map((alg) => ({ alg, type: "public-key" })),
+    timeout: TIMEOUT_MS,
+    excludeCredentials: known.map(toDescriptor),
+    authenticatorSelection: { residentKey: "preferred", userVerification: "preferred" },
+    attestation: "none",
+  };
+}
+
+/** For one of `known`; without them for any of this host that can say itself whose it is. */
+export function toRequestOptions(
+  { id: rpId }: RelyingParty,
+  { challenge, known = [] }: { challenge: string; known?: readonly KnownPasskey[] },
+): PublicKeyCredentialRequestOptionsJSON {
+  return {
+    challenge,
+    rpId,
+    timeout: TIMEOUT_MS,
+    allowCredentials: known.map(toDescriptor),
+    userVerification: known.length === 0 ? "required" : "preferred",
+  };
+}
+
+/** What an authenticator keeps of the person: the id, which says nothing about anybody. */
+export function toUserHandle(userId: string): string {
+  return Buffer.from(userId.replaceAll("-", ""), "hex").toString("base64url");
+}
+
+function toDescriptor({ credentialId: id, transports }: KnownPasskey): {
+  id: string;
+  type: "public-key";
+  transports: Transports;
+} {
+  return { id, type: "public-key", transports: transports as Transports };
+}

@@ -1,0 +1,103 @@
+/**
+ * Signing in with a passkey alone, which has proven both that it is there and who holds it. Whose it is, the passkey says
+ * itself: the page that asks knows nothing of anybody.
+ *
+ * @module
+ */
+import { beginPasskey, finishPasskeySignIn, makeSession } from "../accounts/mod.ts";
+import type { RequestContext } from "../http/mod.ts";
+import { type Html, html } from "../pages/mod.ts";
+import {
+  markFactorDevice,
+  readDeviceCookie,
+  readPageCookies,
+  toSessionCookies,
+} from "./cookies.ts";
+import { toDeviceName } from "./device_name.ts";
+import type { PageDeps } from "./page_deps.ts";
+import { readAssertion, verifyAssertion } from "./passkey_answer.ts";
+import { clearChallenge, makeChallenge, readChallenge } from "./passkey_challenge.ts";
+import { renderPasskeyForm } from "./passkey_form.ts";
+import { toRequestOptions } from "./passkey_options.ts";
+import { findRelyingParty } from "./relying_party.ts";
+
+const PURPOSE = { kind: "sign-in" } as const;
+
+/** The button of a sign-in page, and the cookies that it needs; nothing where browsers know no passkeys. */
+export function offerPasskey(
+  deps: PageDeps,
+  request: Request,
+  form: { action: string; token: string; isAgain: boolean },
+): { part: Html | undefined; cookies: string[] } {
+  const party = findRelyingParty(deps.identity);
+  if (party === undefined) return { part: undefined, cookies: [] };
+  const { challenge, cookies } = makeChallenge(deps, request, {
+    purpose: PURPOSE,
+    isNew: form.isAgain,
+  });
+  const part = html`<div data-passkey-part hidden>
+<p class="or">or</p>
+${renderPasskeyForm({ ...form, kind: "sign-in", options: toRequestOptions(party, { challenge }), button: "Sign in with a passkey" })}
+</div>`;
+  return { part, cookies };
+}
+
+export type PasskeySignIn =
+  | { kind: "done"; cookies: string[] }
+  | { kind: "throttled"; waitS: number }
+  /** The page was open for too long, or was used before. */
+  | { kind: "stale" }
+  /** The same for every fault of the answer. */
+  | { kind: "refused" };
+
+/** Signs in with what a browser's passkey answered, or says why not. */
+export async function signInWithPasskey(
+  deps: PageDeps,
+  context: RequestContext,
+  text: string,
+): Promise<PasskeySignIn> {
+  const answer = readAssertion(text);
+  const party = findRelyingParty(deps.identity);
+  const challenge = readChallenge(deps, context.request, PURPOSE);
+  if (answer === undefined || party === undefined) return { kind: "refused" };
+  if (challenge === undefined) return { kind: "stale" };
+  const { address } = context;
+  const attempt = await beginPasskey(deps, { credentialId: answer.id, address });
+  if (!("stored" in attempt)) return { kind: "throttled", waitS: attempt.waitS };
+  const { stored } = attempt;
+  if (stored === undefined) return { kind: "refused" };
+  const verified = await verifyAssertion(answer, { party, challenge }, { stored, isAlone: true });
+  if (verified === undefined) return { kind: "refused" };
+  return await startSession(deps, context, { stored, challenge, ...verified });
+}
+
+type Verified = Pick<
+  Parameters<typeof finishPasskeySignIn>[1],
+  "stored" | "challenge" | "signCount"
+>;
+
+async function startSession(
+  deps: PageDeps,
+  { request, address }: RequestContext,
+  verified: Verified,
+): Promise<PasskeySignIn> {
+  const { userId } = verified.stored;
+  const session = makeSession(deps, userId);
+  const device = readDeviceCookie(request, deps.identitySecrets);
+  const presented = readPageCookies(request, deps.identitySecrets);
+  const outcome = await finishPasskeySignIn(deps, {
+    ...verified,
+    presented: [presented.session, presented.identity].filter((text) => text !== "").join(","),
+    session,
+    sessionMaxS: deps.identity.sessionMaxS,
+    address,
+    deviceName: toDeviceName(request.headers.get("user-agent")),
+    isKnownDevice: device?.userIds.includes(userId) === true,
+  });
+  if (outcome !== "done") return { kind: outcome === "replayed" ? "stale" : "refused" };
+  const known = markFactorDevice(deps, request, userId);
+  return {
+    kind: "done",
+    cookies: [...toSessionCookies(session, deps.identity), known, clearChallenge()],
+  };
+}

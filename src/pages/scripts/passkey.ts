@@ -1,0 +1,70 @@
+/**
+ * Forms that are answered with a passkey: shown where the browser knows passkeys, and sent once its own dialogue has an
+ * answer. Where a field offers passkeys as it offers passwords, that answers too.
+ *
+ * @module
+ */
+import { element } from "./element.ts";
+import { askForPasskey, makePasskey } from "./passkey_json.ts";
+
+/** What browsers say, by the name of their error. @see https://www.w3.org/TR/webauthn-3/#sctn-op-create */
+const WORDS: Readonly<Record<string, string>> = {
+  NotAllowedError: "It was cancelled, or took too long. Please try again.",
+  InvalidStateError: "This device has a passkey of yours for this service already.",
+  NotSupportedError: "This device cannot make a passkey for this service.",
+};
+const OTHER_WORDS = "Your browser could not use a passkey here.";
+
+/** Ends the offer in a field before the dialogue opens: a browser does one at a time. */
+let offered: AbortController | undefined;
+
+if ("PublicKeyCredential" in globalThis)
+  for (const form of document.querySelectorAll<HTMLFormElement>("form[data-passkey]")) start(form);
+
+function start(form: HTMLFormElement): void {
+  const shown = form.closest<HTMLElement>("[data-passkey-part]") ?? form;
+  shown.hidden = false;
+  // Before the listener of all forms, which sends each of them once.
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    // A second press while the dialogue is open.
+    if (form.ariaBusy === "true") return;
+    offered?.abort();
+    void answer(form);
+  });
+  if (form.dataset["passkey"] === "sign-in") void offer(form);
+}
+
+/** The browser's dialogue, and the form with what came of it. */
+async function answer(form: HTMLFormElement): Promise<void> {
+  form.querySelector("[role=alert]")?.remove();
+  form.ariaBusy = "true";
+  const options: unknown = JSON.parse(form.dataset["options"] ?? "{}");
+  const isNew = form.dataset["passkey"] === "new";
+  try {
+    send(form, await (isNew ? makePasskey(options) : askForPasskey(options)));
+  } catch (error) {
+    const name = error instanceof Error || error instanceof DOMException ? error.name : "";
+    const words = WORDS[name] ?? OTHER_WORDS;
+    form.ariaBusy = null;
+    form.prepend(element("p", { class: "notice notice-fault", role: "alert" }, words));
+  }
+}
+
+/** A passkey among what the browser fills in, until one is chosen or another way is taken. */
+async function offer(form: HTMLFormElement): Promise<void> {
+  if (!(await PublicKeyCredential.isConditionalMediationAvailable?.())) return;
+  offered = new AbortController();
+  const options: unknown = JSON.parse(form.dataset["options"] ?? "{}");
+  try {
+    send(form, await askForPasskey(options, offered.signal));
+  } catch {
+    // Nobody chose one.
+  }
+}
+
+function send(form: HTMLFormElement, text: string): void {
+  const field = form.elements.namedItem("passkey");
+  if (field instanceof HTMLInputElement) field.value = text;
+  form.submit();
+}

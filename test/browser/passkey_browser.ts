@@ -1,0 +1,200 @@
+/** Passkeys in a real browser with a virtual authenticator: added, used alone and as a second factor, and removed. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type {
+  Browser,
+  BrowserContext,
+  BrowserContextOptions,
+  CDPSession,
+  Page,
+} from "playwright-core";
+import {
+  findAxeViolations,
+  LOOKS,
+  openBrowser,
+  openSite,
+  type TestSite,
+  withPage,
+} from "../support/browser.ts";
+import { makePerson, PASSWORD, type Person } from "../support/people.ts";
+
+let site: TestSite;
+let browser: Browser;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+type Visit = { page: Page; context: BrowserContext; device: CDPSession };
+
+/** A browser on a device with a fingerprint reader. */
+async function onDevice(
+  run: (visit: Visit) => Promise<void>,
+  options: BrowserContextOptions = {},
+): Promise<void> {
+  const listenFirst = async (page: Page) => {
+    const context = page.context();
+    const device = await context.newCDPSession(page);
+    await device.send("WebAuthn.enable", { enableUI: false });
+    await run({ page, context, device });
+  };
+  await withPage(browser, listenFirst, options);
+}
+
+async function plugIn(device: CDPSession): Promise<string> {
+  const { authenticatorId } = await device.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return authenticatorId;
+}
+
+async function signIn(page: Page, { email }: Person): Promise<void> {
+  await page.goto(`${site.identityUrl}/login`);
+  await page.fill("#email", email);
+  await page.fill("#password", PASSWORD);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+}
+
+const press = (page: Page, name: string) => page.getByRole("button", { name }).click();
+
+async function signOut(page: Page): Promise<void> {
+  await page.goto(`${site.identityUrl}/login`);
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await page.getByText("You are signed out.").waitFor();
+}
+
+async function addPasskey(page: Page, name: string): Promise<void> {
+  await page.goto(`${site.identityUrl}/account/security/passkeys`);
+  await page.fill("#label", name);
+  await press(page, "Add a passkey");
+  await page.getByRole("link", { name: "I have kept them" }).click();
+  await page.getByText("The passkey is added").waitFor();
+}
+
+test("a passkey is added, signs in alone, and is removed", async () => {
+  const person = await makePerson(site.service);
+  await onDevice(async ({ page, device }) => {
+    await signIn(page, person);
+    const authenticatorId = await plugIn(device);
+    await addPasskey(page, "My laptop");
+    expect(await page.textContent(".session-name")).toBe("My laptop");
+    // The device has one already: the browser says so, and nothing is sent.
+    await press(page, "Add a passkey");
+    await page.getByRole("alert").filter({ hasText: "has a passkey of yours" }).waitFor();
+    // Without the authenticator plugged in no field offers it, and the page stays as it is.
+    await device.send("WebAuthn.setAutomaticPresenceSimulation", {
+      authenticatorId,
+      enabled: false,
+    });
+    await signOut(page);
+    await device.send("WebAuthn.setAutomaticPresenceSimulation", {
+      authenticatorId,
+      enabled: true,
+    });
+    await press(page, "Sign in with a passkey");
+    await page.getByText(`Signed in as ${person.email}`).waitFor();
+    await page.goto(`${site.identityUrl}/account/security/passkeys`);
+    await page.getByRole("link", { name: "Remove My laptop" }).click();
+    await press(page, "Remove the passkey");
+    await page.getByText("The passkey is removed").waitFor();
+  });
+});
+
+test("a passkey is the second factor beside the password, and offered in the field of the address", async () => {
+  const person = await makePerson(site.service);
+  await onDevice(async ({ page, device }) => {
+    await signIn(page, person);
+    const authenticatorId = await plugIn(device);
+    await addPasskey(page, "Phone");
+    const simulate = (enabled: boolean) =>
+      device.send("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled });
+    await simulate(false);
+    await signOut(page);
+    await page.fill("#email", person.email);
+    await page.fill("#password", PASSWORD);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByText("Confirm that it is you").waitFor();
+    await simulate(true);
+    await press(page, "Use a passkey");
+    await page.getByText(`Signed in as ${person.email}`).waitFor();
+    // As if the person chose it in what the browser fills in: without any press.
+    await page.context().clearCookies();
+    await page.goto(`${site.identityUrl}/login`);
+    await page.getByText(`Signed in as ${person.email}`).waitFor();
+  });
+});
+
+test("without an answer of the device the page says so, and stays as it is", async () => {
+  await onDevice(async ({ page, device }) => {
+    await device.send("WebAuthn.addVirtualAuthenticator", {
+      options: { protocol: "ctap2", transport: "internal", hasUserVerification: true },
+    });
+    await page.goto(`${site.identityUrl}/login`);
+    await page.fill("#email", "typed@example.org");
+    await press(page, "Sign in with a passkey");
+    await page.getByRole("alert").waitFor();
+    expect(await page.inputValue("#email")).toBe("typed@example.org");
+  });
+});
+
+test("without JavaScript there is no passkey part, and the password signs in", async () => {
+  const person = await makePerson(site.service);
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${site.identityUrl}/login`);
+  expect(await page.getByRole("button", { name: "passkey" }).count()).toBe(0);
+  await signIn(page, person);
+  await page.goto(`${site.identityUrl}/account/security/passkeys`);
+  expect(await page.getByText("You have no passkey yet").isVisible()).toBe(true);
+  expect(await page.getByRole("button", { name: "Add a passkey" }).count()).toBe(0);
+  await context.close();
+});
+
+test("every page of it is accessible, in both themes", async () => {
+  for (const { colorScheme, width } of LOOKS.slice(0, 2))
+    await onDevice(
+      async ({ page, device }) => {
+        const person = await makePerson(site.service, { name: "Ada Lovelace" });
+        const look = async (name: string) => {
+          expect({ name, faults: await findAxeViolations(page) }).toEqual({ name, faults: [] });
+          const wide = await page.evaluate("document.documentElement.scrollWidth");
+          expect(Number(wide)).toBeLessThanOrEqual(width);
+          const folder = process.env["SCREENSHOTS"];
+          if (folder !== undefined)
+            await page.screenshot({ path: `${folder}/${name}-${colorScheme}.png`, fullPage: true });
+        };
+        await signIn(page, person);
+        const authenticatorId = await plugIn(device);
+        await page.goto(`${site.identityUrl}/account/security`);
+        await look("security");
+        await page.goto(`${site.identityUrl}/account/security/passkeys`);
+        await look("no-passkey");
+        await addPasskey(page, "My laptop with quite a long name of sixty characters, or so");
+        await page.click("summary:has-text('Rename')");
+        await look("one-passkey");
+        await page.getByRole("link", { name: "Remove My laptop" }).click();
+        await look("remove");
+        await device.send("WebAuthn.setAutomaticPresenceSimulation", {
+          authenticatorId,
+          enabled: false,
+        });
+        await signOut(page);
+        await look("sign-in");
+        await page.fill("#email", person.email);
+        await page.fill("#password", PASSWORD);
+        await page.getByRole("button", { name: "Sign in", exact: true }).click();
+        await page.getByText("Confirm that it is you").waitFor();
+        await look("second-factor");
+      },
+      { bypassCSP: true, colorScheme, viewport: { width, height: 800 } },
+    );
+});

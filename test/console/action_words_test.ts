@@ -1,0 +1,16 @@
+/** Whatever the database writes into the audit log has words in the Console, where it is filtered by them. */
+import { expect, test } from "bun:test";
+import { ACTION_WORDS } from "../../src/console/action_words.ts";
+
+const WRITES =
+  /insert into rowhouse\.audit \(actor, action[^)]*\)\s+(?:values \(|select )[^,']+, '([a-z_]+)'/g;
+
+test("every action of the audit log has words", async () => {
+  const files = [...new Bun.Glob("src/db/migrations/*.ts").scanSync()];
+  const texts = await Promise.all(files.map((file) => Bun.file(file).text()));
+  const actions = texts.flatMap((text) =>
+    [...text.matchAll(WRITES)].map(([, action = ""]) => action),
+  );
+  expect(actions).toContain("add_passkey");
+  expect(actions.filter((action) => !(action in ACTION_WORDS))).toEqual([]);
+});

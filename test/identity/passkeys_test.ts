@@ -1,0 +1,595 @@
+/** Passkeys on the account's page, and a sign-in with one alone: right answers, and every wrong one. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { SettingsService } from "@simplewebauthn/server";
+import { exportUser } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { CHALLENGE_COOKIE } from "../../src/identity/passkey_challenge.ts";
+import { findRelyingParty } from "../../src/identity/relying_party.ts";
+import { openService } from "../../src/service/open.ts";
+import { listEvents } from "../support/audit_events.ts";
+import { type Lies, makeAuthenticator } from "../support/authenticator.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { textOf } from "../support/page_text.ts";
+import {
+  addPasskey,
+  answerPage,
+  type Holder,
+  makeHolder,
+  PASSKEYS,
+  readAsked,
+  sendPasskey,
+  toNamed,
+} from "../support/passkeys.ts";
+import {
+  type Jar,
+  makePerson,
+  PASSWORD,
+  readHidden,
+  signInAs,
+  submitSignIn,
+  visit,
+} from "../support/people.ts";
+import { enrol, enterFactor, passPassword, readCodes } from "../support/second_factor.ts";
+import { callService, openTestService, type TestService } from "../support/service.ts";
+import { serve } from "../support/shape.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  const opened = await openTestService({
+    identity: (port) => ({
+      publicUrl: `http://localhost:${port}`,
+      identityUrl: `http://localhost:${port}`,
+    }),
+  });
+  service = toNamed(opened);
+});
+afterAll(() => service.close());
+// All tests come from one address.
+beforeEach(() => query("delete from rowhouse.throttle").then(() => undefined));
+
+function query<Row>(text: string, values: (string | number)[] = []): Promise<Row[]> {
+  return service.service.admin.query<Row>(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
+}
+
+const isSignedIn = async (jar: Jar, email: string) =>
+  (await visit(service, jar, "/login")).text.includes(email);
+
+test("a person adds a passkey and signs in with it alone, with both factors proven now", async () => {
+  const { person, authenticator } = await makeHolder(service);
+  authenticator.count = 7;
+  const jar: Jar = new Map();
+  const page = await visit(service, jar, "/login");
+  // Nothing in it depends on who has which passkey.
+  expect(readAsked(page)).toEqual({
+    challenge: expect.stringMatching(/^[\w-]{43}$/),
+    rpId: "localhost",
+    timeout: 600_000,
+    allowCredentials: [],
+    userVerification: "required",
+  });
+  const done = await answerPage(service, jar, { authenticator });
+  expect([done.status, done.headers.get("location")]).toEqual([303, "/login"]);
+  expect(jar.has(CHALLENGE_COOKIE)).toBe(false);
+  expect(await isSignedIn(jar, person.email)).toBe(true);
+  const [row] = await query(
+    `select sign_count::int as count, last_used_at is not null as is_used, transports::text from rowhouse.passkeys
+    where user_id = $1`,
+    [person.id],
+  );
+  expect(row).toEqual({ count: 8, is_used: true, transports: "{internal,hybrid}" });
+  expect(await listEvents(service, person.id)).toEqual(
+    expect.arrayContaining(["add_passkey", "sign_in passkey"]),
+  );
+});
+
+const LIES: (Lies & { name: string })[] = [
+  { name: "another origin", origin: "http://localhost.example.org" },
+  { name: "the origin of another port", origin: "http://localhost:1" },
+  { name: "another host", rpId: "example.org" },
+  { name: "a challenge that nobody was given", challenge: "c2hvcnQ" },
+  { name: "the answer of a new passkey", type: "webauthn.create" },
+  { name: "a frame of another page", client: { crossOrigin: true } },
+  { name: "a frame that says where it is", client: { topOrigin: "http://localhost.example.org" } },
+  { name: "nobody there", isPresent: false },
+  { name: "nobody verified", isVerified: false },
+  { name: "a changed signature", isTampered: true },
+  { name: "nobody's passkey", credentialId: "AAAA" },
+  { name: "another person", userHandle: Buffer.alloc(16, 7).toString("base64url") },
+  { name: "no person", userHandle: null },
+];
+
+describe("alone, no passkey signs anybody in", () => {
+  let holder: Holder;
+  beforeAll(async () => {
+    holder = await makeHolder(service);
+  });
+
+  test.each(LIES)("with $name", async ({ name: _, ...lies }) => {
+    const jar: Jar = new Map();
+    const { authenticator, person } = holder;
+    const refused = await answerPage(service, jar, { authenticator, lies });
+    expect([refused.status, textOf(refused).includes("does not sign you in")]).toEqual([422, true]);
+    expect(await isSignedIn(jar, person.email)).toBe(false);
+    // The same browser's next answer is right.
+    expect((await answerPage(service, jar, { authenticator })).status).toBe(303);
+  });
+
+  test("with the key of one person under the name of another's", async () => {
+    const other = await makeHolder(service);
+    const lies = { credentialId: other.authenticator.credentialId };
+    const jar: Jar = new Map();
+    const { authenticator } = holder;
+    expect((await answerPage(service, jar, { authenticator, lies })).status).toBe(422);
+  });
+
+  test.each(["", "{}", "[]", "null", '{"id":1}', "{", `{"id":"${"a".repeat(9000)}"}`])(
+    "with %p in place of an answer",
+    async (passkey) => {
+      const jar: Jar = new Map();
+      const page = await visit(service, jar, "/login");
+      expect((await sendPasskey(service, jar, { page, passkey })).status).toBe(422);
+    },
+  );
+
+  test("twice with one answer, in whichever browser", async () => {
+    const jar: Jar = new Map();
+    const page = await visit(service, jar, "/login");
+    const before = new Map(jar);
+    const passkey = holder.authenticator.get(readAsked(page) ?? { challenge: "" });
+    expect((await sendPasskey(service, jar, { page, passkey })).status).toBe(303);
+    const again = await sendPasskey(service, before, { page, passkey });
+    expect([again.status, textOf(again).includes("took too long")]).toEqual([422, true]);
+    const other: Jar = new Map();
+    const own = await visit(service, other, "/login");
+    expect((await sendPasskey(service, other, { page: own, passkey })).status).toBe(422);
+  });
+
+  test("without the cookie that its challenge came with, or with that of another purpose", async () => {
+    const jar: Jar = new Map();
+    const page = await visit(service, jar, "/login");
+    const passkey = holder.authenticator.get(readAsked(page) ?? { challenge: "" });
+    const own = new Map(jar);
+    own.delete(CHALLENGE_COOKIE);
+    expect((await sendPasskey(service, own, { page, passkey })).status).toBe(422);
+    const adding = await visit(service, holder.jar, PASSKEYS);
+    const asked = readAsked(adding) ?? { challenge: "" };
+    jar.set(CHALLENGE_COOKIE, holder.jar.get(CHALLENGE_COOKIE) ?? "");
+    const wrong = holder.authenticator.get({ ...asked, rpId: "localhost" });
+    expect((await sendPasskey(service, jar, { page, passkey: wrong })).status).toBe(422);
+  });
+
+  test("from a form of another site", async () => {
+    const jar: Jar = new Map();
+    const page = await visit(service, jar, "/login");
+    const passkey = holder.authenticator.get(readAsked(page) ?? { challenge: "" });
+    const { form_token = "" } = readHidden(page.text);
+    const fields = { form_token, passkey };
+    const sent = await visit(service, jar, "/login", { fields, origin: "http://example.org" });
+    expect(sent.status).toBe(403);
+  });
+});
+
+test("a passkey whose count does not rise is refused as a copy, and that is in the audit log", async () => {
+  const { person, authenticator } = await makeHolder(service);
+  const tryWith = async (count: number) =>
+    (await answerPage(service, new Map(), { authenticator, lies: { count } })).status;
+  expect(await tryWith(5)).toBe(303);
+  for (const count of [5, 4, 0]) expect(await tryWith(count)).toBe(422);
+  expect(await tryWith(6)).toBe(303);
+  const events = await listEvents(service, person.id);
+  expect(events.filter((event) => event.includes("counter"))).toEqual(
+    Array(3).fill("sign_in_refused passkey counter"),
+  );
+});
+
+describe("a row that this service has not made signs nobody in", () => {
+  test.each([
+    { name: "of another person", change: "user_id = $2" },
+    {
+      name: "with another key",
+      change:
+        "public_key = (select public_key from rowhouse.passkeys where user_id = $2), user_id = $1",
+    },
+    {
+      name: "with the digest of another",
+      change: "digest = (select digest from rowhouse.passkeys where user_id = $2), user_id = $1",
+    },
+    {
+      name: "under another secret's name",
+      change: "secret_id = 'none', user_id = coalesce($1, $2)",
+    },
+  ])("$name", async ({ change }) => {
+    const [one, two] = [await makeHolder(service), await makeHolder(service)];
+    await query(
+      `update rowhouse.passkeys set ${change.replaceAll("$1", "$1::uuid").replaceAll("$2", "$2::uuid")} where user_id = $1::uuid`,
+      [one.person.id, two.person.id],
+    );
+    const handle = Buffer.from(two.person.id.replaceAll("-", ""), "hex").toString("base64url");
+    for (const { authenticator, lies } of [
+      { authenticator: one.authenticator, lies: {} },
+      { authenticator: one.authenticator, lies: { userHandle: handle } },
+      {
+        authenticator: two.authenticator,
+        lies: { credentialId: one.authenticator.credentialId },
+      },
+    ]) {
+      const jar: Jar = new Map();
+      expect((await answerPage(service, jar, { authenticator, lies })).status).toBe(422);
+      expect(await isSignedIn(jar, "@example.org")).toBe(false);
+    }
+  });
+});
+
+test("whoever is disabled, or has removed the passkey, meanwhile stays out", async () => {
+  const { person, jar, authenticator } = await makeHolder(service);
+  await query("update rowhouse.users set disabled_at = now() where id = $1", [person.id]);
+  expect((await answerPage(service, new Map(), { authenticator })).status).toBe(422);
+  await query("update rowhouse.users set disabled_at = null where id = $1", [person.id]);
+  expect((await answerPage(service, new Map(), { authenticator })).status).toBe(303);
+  const page = await visit(service, jar, PASSKEYS);
+  const [, path = ""] = /href="([^"]*[?]remove=[0-9a-f]+)"/.exec(page.text) ?? [];
+  const asked = await visit(service, jar, path);
+  expect(textOf(asked)).toContain("laptop no longer signs you in. It is your only second factor.");
+  const removed = await visit(service, jar, PASSKEYS, { fields: readHidden(asked.text) });
+  expect(removed.headers.get("location")).toBe(`${PASSKEYS}?done=remove`);
+  expect((await answerPage(service, new Map(), { authenticator })).status).toBe(422);
+  expect(await listEvents(service, person.id)).toContain("remove_passkey");
+});
+
+test("whoever has a passkey and no recovery codes is told that there are none", async () => {
+  const { jar, person } = await makeHolder(service);
+  const counted = textOf(await visit(service, jar, "/account/security"));
+  expect(counted).toMatch(/Recovery codes\s+10 left/);
+  await query("delete from rowhouse.recovery_codes where user_id = $1", [person.id]);
+  const page = await visit(service, jar, "/account/security");
+  expect(textOf(page)).toMatch(/Recovery codes\s+none\s+for when your phone/);
+});
+
+describe("with the first second factor, a passkey,", () => {
+  test("come recovery codes, one of which signs in once, and the way on", async () => {
+    const { slug } = await service.makeApp(undefined, { origins: ["https://next.example.org"] });
+    const target = `?${new URLSearchParams({ app: slug, redirect_uri: "https://next.example.org/x" })}`;
+    const person = await makePerson(service);
+    const jar = await signInAs(service, person);
+    const security = await visit(service, jar, `/account/security${target}`);
+    const [, path = ""] =
+      /href="(\/account\/security\/passkeys[^"]*)"/.exec(security.text.replaceAll("&amp;", "&")) ??
+      [];
+    const authenticator = makeAuthenticator(service.url);
+    const page = await visit(service, jar, path);
+    const added = await addPasskey(service, jar, { authenticator, path });
+    expect(added.text).toContain('href="https://next.example.org/x">I have kept them</a>');
+    const codes = readCodes(added.text);
+    expect([added.status, codes.length, jar.has(CHALLENGE_COOKIE)]).toEqual([200, 10, false]);
+    const passkey = authenticator.create({ challenge: "" });
+    const again = await sendPasskey(service, jar, { page, path, passkey });
+    expect([again.status, textOf(again).includes("added already")]).toEqual([422, true]);
+    const { jar: other } = await passPassword(service, person);
+    const used = await enterFactor(service, other, { recovery: codes[0] ?? "" });
+    expect(used.status).toBe(303);
+    const further = await addPasskey(service, jar, {
+      authenticator: makeAuthenticator(service.url),
+    });
+    expect([further.status, readCodes(further.text)]).toEqual([303, []]);
+    expect(textOf(await visit(service, jar, "/account/security"))).toContain("9 left");
+  });
+
+  test("end all sessions that were begun without one; with a further one none", async () => {
+    const person = await makePerson(service);
+    const [stolen, jar] = [await signInAs(service, person), await signInAs(service, person)];
+    const authenticator = makeAuthenticator(service.url);
+    const added = await addPasskey(service, jar, { authenticator });
+    expect(textOf(added)).toContain("Wherever else you were signed in, you no longer are.");
+    expect(await isSignedIn(stolen, person.email)).toBe(false);
+    const second: Jar = new Map();
+    await answerPage(service, second, { authenticator });
+    await addPasskey(service, jar, { authenticator: makeAuthenticator(service.url) });
+    await enrol(service, jar);
+    for (const browser of [jar, second]) expect(await isSignedIn(browser, person.email)).toBe(true);
+  });
+});
+
+describe("a passkey is added", () => {
+  test("once, named by its owner, who may rename it", async () => {
+    const { jar, authenticator } = await makeHolder(service);
+    const other = await signInAs(service, await makePerson(service));
+    for (const browser of [jar, other]) {
+      const again = await addPasskey(service, browser, { authenticator });
+      expect([again.status, textOf(again).includes("known here already")]).toEqual([422, true]);
+    }
+    const page = await visit(service, jar, PASSKEYS);
+    expect(readAsked(page)).toMatchObject({
+      excludeCredentials: [{ id: authenticator.credentialId, type: "public-key" }],
+      attestation: "none",
+    });
+    const [, ref = ""] = /name="ref" value="([0-9a-f]+)"/.exec(page.text) ?? [];
+    const { form_token = "" } = readHidden(page.text);
+    const label = "<b>key</b> \u202e";
+    const fields = { form_token, act: "rename", ref, label };
+    expect((await visit(service, jar, PASSKEYS, { fields })).status).toBe(303);
+    expect((await visit(service, jar, PASSKEYS)).text).toContain("&lt;b&gt;key");
+    const tooLong = { ...fields, label: "x".repeat(61) };
+    expect((await visit(service, jar, PASSKEYS, { fields: tooLong })).status).toBe(422);
+    // Of somebody else there is none.
+    const theirs = readHidden((await visit(service, other, PASSKEYS)).text);
+    for (const act of ["rename", "remove"])
+      await visit(service, other, PASSKEYS, {
+        fields: { ...fields, form_token: theirs["form_token"] ?? "", act, label: "theirs" },
+      });
+    expect((await visit(service, jar, PASSKEYS)).text).toContain("&lt;b&gt;key");
+  });
+
+  test("but not with a wrong answer; whoever it is for need not be verified to add one", async () => {
+    const jar = await signInAs(service, await makePerson(service));
+    const authenticator = makeAuthenticator(service.url);
+    for (const { name, ...lies } of LIES.slice(0, 8)) {
+      const told = lies.type === undefined ? lies : { ...lies, type: "webauthn.get" };
+      const refused = await addPasskey(service, jar, { authenticator, lies: told });
+      expect([name, refused.status, textOf(refused).includes("could not be verified")]).toEqual([
+        name,
+        422,
+        true,
+      ]);
+    }
+    const lies = { isVerified: false };
+    expect((await addPasskey(service, jar, { authenticator, lies })).status).toBe(200);
+  });
+
+  test("but not in another session than it was begun in, nor later than 10 minutes after the sign-in", async () => {
+    const person = await makePerson(service);
+    const jar = await signInAs(service, person);
+    const authenticator = makeAuthenticator(service.url);
+    const page = await visit(service, jar, PASSKEYS);
+    const passkey = authenticator.create(readAsked(page) ?? { challenge: "" });
+    const elsewhere = await signInAs(service, person);
+    elsewhere.set(CHALLENGE_COOKIE, jar.get(CHALLENGE_COOKIE) ?? "");
+    const { form_token = "" } = readHidden(
+      (await visit(service, new Map(elsewhere), PASSKEYS)).text,
+    );
+    const fields = { form_token, label: "x", passkey };
+    expect((await visit(service, elsewhere, PASSKEYS, { fields })).status).toBe(422);
+    await query(
+      "update rowhouse.sessions set proven_at = now() - interval '10 minutes' where user_id = $1",
+      [person.id],
+    );
+    const sent = await visit(service, jar, PASSKEYS, {
+      fields: { ...fields, form_token: readHidden(page.text)["form_token"] ?? "" },
+    });
+    expect(sent.headers.get("location")).toBe("/login?to=%2Faccount%2Fsecurity");
+    expect(readAsked(await visit(service, jar, PASSKEYS))).toBeUndefined();
+  });
+
+  test("ten times at most", async () => {
+    const { person, jar, authenticator } = await makeHolder(service);
+    const page = await visit(service, jar, PASSKEYS);
+    await query(
+      `insert into rowhouse.passkeys (credential_id, user_id, public_key, label, digest, secret_id)
+      select decode(lpad(n::text, 4, '0'), 'hex') || uuid_send($1::uuid), $1::uuid, '\\x00', 'filler', decode(repeat('00', 32), 'hex'), 'none'
+      from generate_series(1, 9) as n`,
+      [person.id],
+    );
+    const other = makeAuthenticator(service.url);
+    const { form_token = "" } = readHidden(page.text);
+    const passkey = other.create(readAsked(page) ?? { challenge: "" });
+    const full = await visit(service, jar, PASSKEYS, {
+      fields: { form_token, label: "x", passkey },
+    });
+    expect([full.status, textOf(full).includes("You have 10 passkeys already")]).toEqual([
+      422,
+      true,
+    ]);
+    expect((await answerPage(service, new Map(), { authenticator })).status).toBe(303);
+  });
+});
+
+describe("as the second factor", () => {
+  let holder: Holder;
+  let waiting: Jar;
+  beforeAll(async () => {
+    holder = await makeHolder(service);
+    waiting = (await passPassword(service, holder.person)).jar;
+  });
+
+  test("a passkey ends the sign-in that waits, verified or not, and goes on where that was going", async () => {
+    const { person, authenticator } = holder;
+    const { jar } = await passPassword(service, person);
+    expect(await isSignedIn(jar, person.email)).toBe(false);
+    const path = "/second-factor?to=%2Faccount%2Fsecurity";
+    const page = await visit(service, jar, path);
+    expect(readAsked(page)).toMatchObject({
+      allowCredentials: [{ id: authenticator.credentialId, transports: ["internal", "hybrid"] }],
+      userVerification: "preferred",
+    });
+    const lies = { isVerified: false, userHandle: null };
+    const done = await answerPage(service, jar, { authenticator, path, lies });
+    expect([done.status, done.headers.get("location")]).toEqual([303, "/account/security"]);
+    // With both factors proven now it may change them.
+    expect((await visit(service, jar, PASSKEYS)).text).toContain("Remove");
+    expect(await listEvents(service, person.id)).toContain("sign_in");
+  });
+
+  test.each([
+    ...LIES.filter(({ name }) => !["nobody verified", "no person"].includes(name)),
+    { name: "a count that does not rise", count: 0 },
+  ])("no passkey with $name", async ({ name: _, ...lies }) => {
+    const { person, authenticator } = holder;
+    await query("update rowhouse.passkeys set sign_count = $2 where user_id = $1::uuid", [
+      person.id,
+      Object.hasOwn(lies, "count") ? 5 : 0,
+    ]);
+    const jar = new Map(waiting);
+    const act = { authenticator, path: "/second-factor", lies };
+    const refused = await answerPage(service, jar, act);
+    expect([refused.status, textOf(refused).includes("was not accepted")]).toEqual([422, true]);
+    expect(await isSignedIn(jar, person.email)).toBe(false);
+  });
+
+  test("no passkey of somebody else, and none by an answer for another sign-in", async () => {
+    const [one, two] = [await makeHolder(service), await makeHolder(service)];
+    const jar: Jar = new Map();
+    const { location } = await passPassword(service, one.person, { jar });
+    const theirs = await answerPage(service, jar, {
+      authenticator: two.authenticator,
+      path: location,
+    });
+    expect(theirs.status).toBe(422);
+    const page = await visit(service, jar, location);
+    const passkey = one.authenticator.get(readAsked(page) ?? { challenge: "" });
+    const other: Jar = new Map();
+    await passPassword(service, one.person, { jar: other });
+    other.set(CHALLENGE_COOKIE, jar.get(CHALLENGE_COOKIE) ?? "");
+    const own = await visit(service, new Map(other), location);
+    const sent = await visit(service, other, location, {
+      fields: { form_token: readHidden(own.text)["form_token"] ?? "", passkey },
+    });
+    expect(sent.status).toBe(422);
+    // The first sign-in waits still, once.
+    const path = location;
+    const [first, second] = [new Map(jar), new Map(jar)];
+    expect((await sendPasskey(service, first, { page, path, passkey })).status).toBe(303);
+    expect((await sendPasskey(service, second, { page, path, passkey })).status).toBe(400);
+  });
+
+  test("an administrator's reset takes passkeys, and nothing of them is in an export", async () => {
+    const { person, authenticator } = await makeHolder(service);
+    const exported = JSON.stringify(await exportUser(service.service, person.email));
+    expect(exported).toContain('"label":"laptop"');
+    const [row] = await query<{ key: string; id: string }>(
+      `select encode(public_key, 'hex') as key, encode(credential_id, 'hex') as id from rowhouse.passkeys
+      where user_id = $1`,
+      [person.id],
+    );
+    for (const hidden of [row?.key ?? "", row?.id ?? ""])
+      expect([hidden.length > 20, exported.includes(hidden)]).toEqual([true, false]);
+    await query("select rowhouse.reset_second_factor($1, 'test')", [person.email]);
+    expect((await answerPage(service, new Map(), { authenticator })).status).toBe(422);
+    expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
+  });
+});
+
+test("a passkey proves an administrator anew, where a sensitive act asks for it", async () => {
+  const { person, jar, authenticator } = await makeHolder(service, { consoleRole: "super_admin" });
+  await query(
+    `update rowhouse.sessions set proven_at = now() - interval '1 hour', second_factor_at = now() - interval '1 hour'
+    where user_id = $1`,
+    [person.id],
+  );
+  const page = "/console/new-person";
+  const path = (await visit(service, jar, page)).headers.get("location") ?? "";
+  expect(path).toBe("/console/sign-in?to=%2Fconsole%2Fnew-person");
+  const proven = await answerPage(service, jar, { authenticator, path });
+  expect([proven.status, proven.headers.get("location")]).toEqual([303, page]);
+  expect((await visit(service, jar, page)).status).toBe(200);
+});
+
+test("adding and removing a passkey is mailed, by its name", async () => {
+  await query("insert into rowhouse.mail_sender (seen_at) values (now())");
+  const { person, jar } = await makeHolder(service);
+  const page = await visit(service, jar, PASSKEYS);
+  const [, ref = ""] = /name="ref" value="([0-9a-f]+)"/.exec(page.text) ?? [];
+  const { form_token = "" } = readHidden(page.text);
+  await visit(service, jar, PASSKEYS, { fields: { form_token, act: "remove", ref } });
+  const mails = await query(
+    "select template, details ->> 'label' as label from rowhouse.mails where user_id = $1 and template like 'passkey%' order by id",
+    [person.id],
+  );
+  expect(mails).toEqual([
+    { template: "passkey_added", label: "laptop" },
+    { template: "passkey_removed", label: "laptop" },
+  ]);
+});
+
+test("whoever tries too often waits, before anything is looked at", async () => {
+  const { authenticator } = await makeHolder(service);
+  const jar: Jar = new Map();
+  await answerPage(service, jar, { authenticator, lies: { isTampered: true } });
+  await query("update rowhouse.throttle set attempts = 60 where key like 'passkey client %'");
+  const { status, headers, text } = await answerPage(service, jar, { authenticator });
+  expect([status, Number(headers.get("retry-after")) > 0, textOf({ text })]).toEqual([
+    429,
+    true,
+    expect.stringContaining("too many attempts"),
+  ]);
+});
+
+test("a passkey of a secret that is no longer set signs nobody in, and one in use moves to the new one", async () => {
+  const { person, authenticator } = await makeHolder(service);
+  const NEXT = "another secret of the tests: 32 bytes or more";
+  const tryWith = async (...identitySecrets: string[]) => {
+    const opened = await serve(
+      openService({
+        databaseUrl: service.database.servingUrl,
+        adminDatabaseUrl: service.database.pushUrl,
+        connections: 2,
+        prepare: service.database.prepare,
+        keyPrefix: "rh",
+        identitySecrets,
+        identity: { publicUrl: service.url, identityUrl: service.url },
+        log: () => undefined,
+      }),
+    );
+    const { url } = opened;
+    const call: TestService["call"] = (app, path, sent) =>
+      callService({ url, secrets: service.secrets }, app, path, sent);
+    const answer = await answerPage({ ...service, call }, new Map(), { authenticator });
+    await opened.close();
+    return answer.status;
+  };
+  expect(await tryWith(NEXT)).toBe(422);
+  expect(await tryWith(NEXT, TEST_IDENTITY_SECRET)).toBe(303);
+  expect(await tryWith(NEXT)).toBe(303);
+  expect(await tryWith(TEST_IDENTITY_SECRET)).toBe(422);
+  expect(await listEvents(service, person.id)).not.toContain("sign_in_refused passkey planted");
+});
+
+test("no passkeys where browsers know none: by an address, and on pages whose origin is not set", async () => {
+  for (const publicUrl of ["http://127.0.0.1:1", "http://intranet.example.org", "https://[::1]"])
+    expect(findRelyingParty({ publicUrl, identityUrl: undefined })).toBeUndefined();
+  expect(findRelyingParty({ publicUrl: undefined, identityUrl: undefined })).toBeUndefined();
+  const page = await visit(service, new Map(), "/login");
+  expect(page.headers.get("permissions-policy")).toBe(
+    "publickey-credentials-create=(self), publickey-credentials-get=(self)",
+  );
+  expect((await visit(service, new Map(), "/forgot")).headers.get("permissions-policy")).toBe(
+    "publickey-credentials-create=(), publickey-credentials-get=()",
+  );
+});
+
+test("no certificate that an authenticator sends is followed to an address", async () => {
+  await makeHolder(service);
+  const formats = [
+    "android-key",
+    "android-safetynet",
+    "apple",
+    "fido-u2f",
+    "packed",
+    "tpm",
+  ] as const;
+  const roots = formats.flatMap((identifier) =>
+    SettingsService.getRootCertificates({ identifier }),
+  );
+  expect(roots).toEqual([]);
+});
+
+test("a new passkey whose id is longer than one may be, or not what is said, is refused", async () => {
+  const jar = await signInAs(service, await makePerson(service));
+  const authenticator = makeAuthenticator(service.url);
+  for (const bytes of [1024, 33]) {
+    const page = await visit(service, jar, PASSKEYS);
+    const lies = { credentialId: Buffer.alloc(bytes, 7).toString("base64url") };
+    const made = JSON.parse(authenticator.create(readAsked(page) ?? { challenge: "" }, lies));
+    const id = authenticator.credentialId;
+    const passkey = JSON.stringify({ ...made, id, rawId: id });
+    const answer = await sendPasskey(service, jar, { page, path: PASSKEYS, passkey });
+    expect([answer.status, textOf(answer).includes("could not be verified")]).toEqual([422, true]);
+  }
+});
+
+test("a program that sends the hidden fields of every form signs in with what it typed", async () => {
+  const person = await makePerson(service);
+  const jar: Jar = new Map();
+  const hidden = readHidden((await visit(service, jar, "/login")).text);
+  expect(hidden["passkey"]).toBe("");
+  const fields = { ...hidden, email: person.email, password: PASSWORD };
+  expect((await visit(service, jar, "/login", { fields })).status).toBe(303);
+});

@@ -1,0 +1,86 @@
+/** Passkeys through the pages: what a page asks for, an authenticator's answer to it, and the form with that. @module */
+import { type Authenticator, type Lies, makeAuthenticator } from "./authenticator.ts";
+import { type Jar, makePerson, type Person, readHidden, signInAs, visit } from "./people.ts";
+import { readCodes } from "./second_factor.ts";
+import type { Answer, TestService } from "./service.ts";
+
+export const PASSKEYS = "/account/security/passkeys";
+
+/** A service by the name that browsers accept without https. */
+export function toNamed(service: TestService): TestService {
+  return { ...service, url: service.url.replace("127.0.0.1", "localhost") };
+}
+
+export type Asked = Parameters<Authenticator["get"]>[0];
+
+/** What the page asks the browser for; `undefined` if it asks for no passkey. */
+export function readAsked({ text }: Answer): Asked | undefined {
+  const [, json] = /data-options="([^"]*)"/.exec(text) ?? [];
+  return json === undefined ? undefined : (JSON.parse(json.replaceAll("&quot;", '"')) as Asked);
+}
+
+export type PasskeyAct = { authenticator: Authenticator; path?: string; lies?: Lies };
+
+/** Opens a page and answers it with a passkey. */
+export async function answerPage(
+  service: TestService,
+  jar: Jar,
+  { authenticator, path = "/login", lies }: PasskeyAct,
+): Promise<Answer> {
+  const page = await visit(service, jar, path);
+  const asked = readAsked(page);
+  if (asked === undefined) throw new Error(`No passkey is asked for: ${page.status} ${page.text}`);
+  return await sendPasskey(service, jar, { page, path, passkey: authenticator.get(asked, lies) });
+}
+
+export async function sendPasskey(
+  service: TestService,
+  jar: Jar,
+  { page, path = "/login", passkey }: { page: Answer; path?: string; passkey: string },
+): Promise<Answer> {
+  const { form_token = "" } = readHidden(page.text);
+  return await visit(service, jar, path, { fields: { form_token, passkey } });
+}
+
+/** Adds a passkey on the account's page. */
+export async function addPasskey(
+  service: TestService,
+  jar: Jar,
+  {
+    authenticator,
+    lies,
+    label = "laptop",
+    path = PASSKEYS,
+  }: { authenticator: Authenticator; lies?: Lies; label?: string; path?: string },
+): Promise<Answer> {
+  const page = await visit(service, jar, path);
+  const asked = readAsked(page);
+  if (asked === undefined) throw new Error(`No passkey is asked for: ${page.status} ${page.text}`);
+  const { form_token = "" } = readHidden(page.text);
+  const passkey = authenticator.create(asked, lies);
+  const answer = await visit(service, jar, path, { fields: { form_token, label, passkey } });
+  for (const code of readCodes(answer.text)) service.secrets.add(code);
+  return answer;
+}
+
+export type Holder = {
+  person: Person;
+  jar: Jar;
+  authenticator: Authenticator;
+  /** The recovery codes that were shown with it. */
+  codes: string[];
+};
+
+/** A person with a passkey, who is signed in. */
+export async function makeHolder(
+  service: TestService,
+  options: Parameters<typeof makePerson>[1] = {},
+): Promise<Holder> {
+  const person = await makePerson(service, options);
+  const jar = await signInAs(service, person);
+  const authenticator = makeAuthenticator(service.url);
+  const added = await addPasskey(service, jar, { authenticator });
+  const codes = readCodes(added.text);
+  if (codes.length === 0) throw new Error(`No passkey was added: ${added.status} ${added.text}`);
+  return { person, jar, authenticator, codes };
+}
