@@ -9,7 +9,7 @@ import { REQUESTS } from "./paths.ts";
 const STEPS: Readonly<Record<Span, { steps: number; stepS: number }>> = {
   hour: { steps: 60, stepS: 60 },
   day: { steps: 24, stepS: 3600 },
-  week: { steps: 168, stepS: 3600 },
+  week: { steps: 56, stepS: 10_800 },
 };
 const POINTS = 60;
 const POINTS_IN_LIST = 30;

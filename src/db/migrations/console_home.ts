@@ -14,11 +14,12 @@ const SUMMED_LATENCIES = Array.from(
 ).join(", ");
 
 export const CONSOLE_HOME = `
--- A span that is shown: from when on, in which steps, and how many of them. The hour is in minutes, a day and a week in hours.
+-- A span that is shown: from when on, in which steps, and how many of them. The hour is in minutes, a day in hours and a
+-- week in three of them: no chart shows more, and all of it is sent.
 create function rowhouse.span_of(shown_span text, out since timestamptz, out step text, out step_s integer, out steps integer)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select date_bin(make_interval(secs => size), now(), 'epoch') - make_interval(secs => size * (count - past)), unit, size, count
-  from (values ('hour', 'minute', 60, 60, 0), ('day', 'hour', 3600, 24, 1), ('week', 'hour', 3600, 168, 1))
+  from (values ('hour', 'minute', 60, 60, 0), ('day', 'hour', 3600, 24, 1), ('week', 'hour', 10800, 56, 1))
     as known (span, unit, size, count, past)
   where span = shown_span
 $$;
@@ -26,11 +27,16 @@ $$;
 -- What was asked of an app within a span: sums, and by the number of each step what was counted in it.
 create function rowhouse.numbers_of(app uuid, shown_span text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
+  with within as materialized (
+    select (extract(epoch from at)::bigint - extract(epoch from since)::bigint) / step_s as place,
+      requests, errors, refusals, latencies
+    from rowhouse.span_of(shown_span), rowhouse.statistics where app_id = app and span = step and at >= since)
   select jsonb_build_object('requests', coalesce(sum(requests), 0), 'errors', coalesce(sum(errors), 0),
     'refusals', coalesce(sum(refusals), 0), 'latencies', jsonb_build_array(${SUMMED_LATENCIES}),
-    'counted', coalesce(jsonb_agg(jsonb_build_array(extract(epoch from at - since)::integer / step_s, requests, errors, refusals)
-      order by at), '[]'))
-  from rowhouse.span_of(shown_span), rowhouse.statistics where app_id = app and span = step and at >= since
+    'counted', (select coalesce(jsonb_agg(to_jsonb(counted) order by counted[1]), '[]') from (
+      select array[place, sum(requests)::bigint, sum(errors)::bigint, sum(refusals)::bigint] as counted from within group by place)
+      as steps))
+  from within
 $$;
 
 -- What the processes that run say of isolation, and since when one says nothing any more: one that was replaced is not
@@ -50,8 +56,9 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Apps with their numbers, those first that need a look: with errors, then with requests. Ordered by hours, which are few.
+-- By itself: the planner takes the hours for many more than they are, and to start helpers takes longer than to read them.
 create function rowhouse.busy_apps(shown_span text, most integer) returns jsonb language sql stable
-set search_path = pg_catalog, pg_temp as $$
+set search_path = pg_catalog, pg_temp set max_parallel_workers_per_gather = 0 as $$
   select coalesce(jsonb_agg(to_jsonb(listed) - array['id', 'place']
     || jsonb_build_object('numbers', rowhouse.numbers_of(listed.id, shown_span)) order by place), '[]') from (
     select id, slug, created_at as "createdAt", disabled_at as "disabledAt", place,
