@@ -6,7 +6,7 @@
  */
 
 const EXPOSED =
-  "ETag, Idempotency-Replayed, Location, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id";
+  "Deprecation, ETag, Idempotency-Replayed, Location, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, Sunset, X-Request-Id";
 
 /** Headers that let `origin` read an answer; only `Vary` if it is not allowed to. */
 export function corsHeaders(

@@ -11,6 +11,7 @@ export {
 export { compressAnswer } from "./compress.ts";
 export { readCookies, toSetCookie, withCookies } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
+export { deprecationHeaders } from "./deprecation.ts";
 export {
   type EncodedBody,
   type Encoding,
@@ -21,6 +22,7 @@ export { readForm } from "./form_body.ts";
 export { keyRefused } from "./key_refused.ts";
 export {
   ANSWER_HEADERS,
+  type Deprecation,
   IF_NONE_MATCH,
   type JsonSchema,
   OPERATION_GROUPS,

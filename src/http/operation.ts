@@ -16,11 +16,15 @@ export type TableShape = "row" | "insert" | "update" | "page" | "inserts" | "row
 
 export type Shape = JsonSchema | { readonly table: TableShape };
 
+/** Days in UTC, such as `2027-01-31`, from whose first moment something is deprecated, and is gone. */
+export type Deprecation = { readonly since: string; readonly until?: string };
+
 export type OperationParameter = {
   readonly in: "path" | "query" | "header";
   readonly name: string;
   readonly description: string;
   readonly schema: JsonSchema;
+  readonly deprecated?: Deprecation;
 };
 
 /** The texts of entity tags, or `*`: what {@linkcode OperationParameter} says of `If-Match` and `If-None-Match`. */
@@ -60,6 +64,7 @@ export type Operation = {
   readonly id: string;
   readonly group: keyof typeof OPERATION_GROUPS;
   readonly summary: string;
+  readonly deprecated?: Deprecation;
   readonly parameters?: readonly OperationParameter[];
   /** Of the request; of several it is one. */
   readonly bodies?: readonly Shape[];

@@ -9,10 +9,12 @@ import { JSON_VALUE } from "../data/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
   ANSWER_HEADERS,
+  type Deprecation,
   type JsonSchema,
   OPERATION_GROUPS,
   type Operation,
   type OperationAnswer,
+  type OperationParameter,
   type Shape,
 } from "../http/mod.ts";
 import { SESSION_COOKIE } from "../identity/mod.ts";
@@ -133,11 +135,12 @@ function toOperation(route: TableRoute): JsonSchema {
   const isOfTables = operation.group === "rows";
   const parameters = [
     ...(path.includes(TABLE) ? [TABLE_PARAMETER] : []),
-    ...(operation.parameters ?? []).map((one) => ({ ...one, required: one.in === "path" })),
+    ...(operation.parameters ?? []).map(toParameter),
   ];
   return {
     operationId: isOfTables ? `${operation.id}_${table ?? "rows"}` : operation.id,
     summary: table === undefined ? operation.summary : `${operation.summary} (${table})`,
+    ...toDeprecated(operation),
     tags: [operation.group],
     ...toSecurity(route),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -145,6 +148,32 @@ function toOperation(route: TableRoute): JsonSchema {
       ? {}
       : { requestBody: { required: true, ...toContent(operation.bodies, table) } }),
     responses: toResponsesOf(route),
+  };
+}
+
+function toParameter({ deprecated, ...parameter }: OperationParameter): JsonSchema {
+  const { description } = parameter;
+  return {
+    ...parameter,
+    required: parameter.in === "path",
+    ...toDeprecated({ deprecated, description }),
+  };
+}
+
+/** Tools read the flag, people the days. */
+function toDeprecated({
+  deprecated,
+  description,
+}: {
+  deprecated?: Deprecation | undefined;
+  description?: string;
+}): JsonSchema {
+  if (deprecated === undefined) return {};
+  const { since, until } = deprecated;
+  const days = `Deprecated since ${since}${until === undefined ? "" : `, gone from ${until}`}.`;
+  return {
+    deprecated: true,
+    description: description === undefined ? days : `${description} ${days}`,
   };
 }
 

@@ -4,7 +4,9 @@ import type { Quota } from "../gateway/mod.ts";
 import {
   answerEmpty,
   corsHeaders,
+  deprecationHeaders,
   hasUnreadBody,
+  type Operation,
   preflightHeaders,
   type RequestContext,
   type VirtualHost,
@@ -17,6 +19,8 @@ import type { ErrorFormat } from "./error_format.ts";
 export type AnsweredRequest = {
   response: Response;
   context: RequestContext;
+  /** What the endpoint says of itself; `undefined` for what is none. */
+  operation: Operation | undefined;
   state: {
     virtualHost: VirtualHost;
     errorFormat: ErrorFormat;
@@ -34,12 +38,14 @@ const STRICT_TRANSPORT = "max-age=31536000";
 /** Adds them; `callers` is absent in a service behind a gateway, which decides who may read. */
 export function addAnswerHeaders(
   callers: FacingDeps | undefined,
-  { response, context, state }: AnsweredRequest,
+  { response, context, operation, state }: AnsweredRequest,
 ): void {
   response.headers.set("x-request-id", context.requestId);
   response.headers.set("x-content-type-options", "nosniff");
   if (hasUnreadBody(context.request)) response.headers.set("connection", "close");
   addHeaders(response, state.quota);
+  const { request, query } = context;
+  addHeaders(response, deprecationHeaders(operation, { headers: request.headers, query }));
   if (callers === undefined) return;
   if (callers.isHttps(state.virtualHost))
     response.headers.set("strict-transport-security", STRICT_TRANSPORT);
@@ -67,7 +73,7 @@ function addHeaders({ headers }: Response, more: Readonly<Record<string, string>
 /** Which other origins may read an answer; for pages, none. */
 function toCorsHeaders(
   origins: Origins,
-  { context, state }: Omit<AnsweredRequest, "response">,
+  { context, state }: Pick<AnsweredRequest, "context" | "state">,
 ): Record<string, string> {
   const origin = context.request.headers.get("origin");
   if (state.errorFormat === "page" || state.errorFormat === "console") return {};

@@ -70,8 +70,9 @@ export function makeFetch<Deps extends FetchDeps>(
       if (received instanceof Response) return received;
       const routed = toRouted(deps, received, routers[received.virtualHost]);
       const response = await answer(deps, received, routed);
-      const { context, state } = routed;
-      addAnswerHeaders(deps.callers, { response, context, state });
+      const { context, state, match } = routed;
+      const operation = match?.route?.operation;
+      addAnswerHeaders(deps.callers, { response, context, operation, state });
       deps.onAnswer(toRecord(routed, { response, ms: deps.now() - startedAt }));
       return response;
     } finally {

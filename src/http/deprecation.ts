@@ -1,0 +1,40 @@
+/**
+ * What of the API will end, and how each answer tells its caller: `Deprecation` and `Sunset`.
+ * @see https://www.rfc-editor.org/rfc/rfc9745
+ * @see https://www.rfc-editor.org/rfc/rfc8594
+ *
+ * @module
+ */
+import type { Operation, OperationParameter } from "./operation.ts";
+
+/** Where the rule is written down. */
+const RULE = '</docs/versioning.md>; rel="deprecation"; type="text/markdown"';
+
+/** The headers of an answer to a caller who uses something that will end; none for all others. */
+export function deprecationHeaders(
+  operation: Operation | undefined,
+  sent: { headers: Headers; query: string },
+): Record<string, string> {
+  const { deprecated, parameters = [] } = operation ?? {};
+  const used = parameters.filter((one) => one.deprecated !== undefined && isSent(one, sent));
+  const found = [deprecated, ...used.map((one) => one.deprecated)].filter(
+    (one) => one !== undefined,
+  );
+  const [since] = found.map((one) => one.since).sort();
+  if (since === undefined) return {};
+  const [until] = found.flatMap((one) => one.until ?? []).sort();
+  return {
+    deprecation: `@${Date.parse(since) / 1000}`,
+    ...(until === undefined ? {} : { sunset: new Date(until).toUTCString() }),
+    link: RULE,
+  };
+}
+
+/** A parameter in the path is always sent. */
+function isSent(
+  parameter: OperationParameter,
+  { headers, query }: { headers: Headers; query: string },
+): boolean {
+  if (parameter.in === "query") return new URLSearchParams(query).has(parameter.name);
+  return parameter.in === "path" || headers.has(parameter.name);
+}

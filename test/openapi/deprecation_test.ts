@@ -1,0 +1,123 @@
+/** What will end is said in every answer and in the description; nothing of ours is deprecated yet. */
+import { describe, expect, test } from "bun:test";
+import { makeOpenReceive } from "../../src/gateway/mod.ts";
+import { answerJson, type Operation, type Route } from "../../src/http/mod.ts";
+import { makeDocument } from "../../src/openapi/mod.ts";
+import { type FetchDeps, makeFetch } from "../../src/service/fetch.ts";
+import { routes } from "../../src/service/routes.ts";
+
+const LINK = '</docs/versioning.md>; rel="deprecation"; type="text/markdown"';
+const WHOLE = { since: "2027-01-31", until: "2028-02-01" };
+const PARTS = {
+  first: { since: "2026-12-01" },
+  second: { since: "2027-03-01", until: "2027-12-24" },
+};
+
+const operation: Operation = {
+  id: "old",
+  group: "service",
+  summary: "Do it the old way",
+  answers: [{ status: 200, when: "Done." }],
+  problems: [],
+};
+const makeRoute = (path: string, more: Partial<Operation>): Route<FetchDeps> => ({
+  ...{ method: "GET", path, access: "open", operation: { ...operation, id: path, ...more } },
+  handle: () => answerJson({}),
+});
+const parameter = { description: "Some.", schema: { type: "string" } } as const;
+const own = [
+  makeRoute("/old", { deprecated: WHOLE }),
+  makeRoute("/parts", {
+    parameters: [
+      { in: "query", name: "first", ...parameter, deprecated: PARTS.first },
+      { in: "header", name: "Second", ...parameter, deprecated: PARTS.second },
+      { in: "query", name: "third", ...parameter },
+    ],
+  }),
+];
+
+const deps: FetchDeps = {
+  receive: makeOpenReceive({
+    makeRequestId: () => "an id",
+    readAddress: () => "",
+    readVirtualHost: () => "both",
+  }),
+  callers: undefined,
+  guard: { check: async () => {} },
+  traffic: { inFlight: 0 },
+  log: () => {},
+  onAnswer: () => {},
+  makeSpanId: () => "0".repeat(16),
+  now: () => 0,
+};
+const fetch = makeFetch(deps, { gateway: own, identity: [], both: own });
+const ask = (path: string, init?: RequestInit) =>
+  fetch(new Request(`http://localhost${path}`, init), { requestIP: () => null });
+
+describe("an answer", () => {
+  const SECOND = { headers: { second: "x" } };
+  const NONE = [null, null, null];
+  test.each<{ name: string; path: string; init?: RequestInit; want: (string | null)[] }>([
+    {
+      name: "of a deprecated endpoint",
+      path: "/old",
+      want: ["@1801353600", "Tue, 01 Feb 2028 00:00:00 GMT", LINK],
+    },
+    {
+      name: "to HEAD",
+      path: "/old",
+      init: { method: "HEAD" },
+      want: ["@1801353600", "Tue, 01 Feb 2028 00:00:00 GMT", LINK],
+    },
+    {
+      name: "that refuses the method",
+      path: "/old",
+      init: { method: "POST" },
+      want: NONE,
+    },
+    { name: "without the deprecated parameters", path: "/parts?third=1", want: NONE },
+    { name: "to one in the query", path: "/parts?first=1", want: ["@1796083200", null, LINK] },
+    {
+      name: "to one in a header",
+      path: "/parts",
+      init: SECOND,
+      want: ["@1803859200", "Fri, 24 Dec 2027 00:00:00 GMT", LINK],
+    },
+    {
+      name: "to both, whose first days count",
+      path: "/parts?first=",
+      init: SECOND,
+      want: ["@1796083200", "Fri, 24 Dec 2027 00:00:00 GMT", LINK],
+    },
+  ])("$name", async ({ path, init, want }) => {
+    const { headers } = await ask(path, init);
+    const names = ["deprecation", "sunset", "link"];
+    expect(names.map((one) => headers.get(one))).toEqual(want);
+  });
+});
+
+test("the description marks what is deprecated, and says since when", () => {
+  const { paths } = makeDocument(own, { tables: undefined });
+  expect(paths["/old"]?.["get"]).toMatchObject({
+    deprecated: true,
+    description: "Deprecated since 2027-01-31, gone from 2028-02-01.",
+  });
+  const parts = paths["/parts"]?.["get"];
+  expect(parts).not.toHaveProperty("deprecated");
+  expect(parts?.["parameters"]).toEqual([
+    {
+      ...{ in: "query", name: "first", required: false, schema: parameter.schema },
+      ...{ deprecated: true, description: "Some. Deprecated since 2026-12-01." },
+    },
+    {
+      ...{ in: "header", name: "Second", required: false, schema: parameter.schema },
+      deprecated: true,
+      description: "Some. Deprecated since 2027-03-01, gone from 2027-12-24.",
+    },
+    { in: "query", name: "third", required: false, ...parameter },
+  ]);
+});
+
+test("nothing of v1 is deprecated", () => {
+  expect(JSON.stringify(makeDocument(routes, { tables: undefined }))).not.toContain('"deprecated"');
+});
