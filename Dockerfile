@@ -13,6 +13,8 @@ ENV NODE_ENV=production
 COPY --from=install /app/node_modules ./node_modules
 COPY package.json bunfig.toml tsconfig.json ./
 COPY src ./src
+# What the service hands out about itself.
+COPY docs ./docs
 # The image's own account, by number, so that an orchestrator can tell that it is not root.
 USER 1000:1000
 EXPOSE 8787

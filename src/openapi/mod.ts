@@ -1,4 +1,6 @@
 /** OpenAPI: the description of the API for machines, made of the tables that serve it. @module */
 export { findBreaks } from "./breaks.ts";
 export { type Document, makeDocument } from "./document.ts";
+export { guideRoutes } from "./guide_routes.ts";
+export { referenceRoutes } from "./reference/routes.ts";
 export { makeDocuments, type OpenapiDeps, openapiRoutes } from "./routes.ts";

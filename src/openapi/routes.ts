@@ -99,7 +99,7 @@ async function answerDocument(
  * The database believes keys, not processes: what an app declares is told to a proven key only. The same statement says
  * whether the catalog is current: another process may have just pushed.
  */
-async function proveKey({ db, catalog }: OpenapiDeps, principal: Principal): Promise<void> {
+export async function proveKey({ db, catalog }: OpenapiDeps, principal: Principal): Promise<void> {
   const { appId, proof } = principal;
   try {
     const [row] = await db.query<{ version: string }>(

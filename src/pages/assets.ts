@@ -1,4 +1,4 @@
-/** The stylesheet, the icon and the scripts, served under names with their digest, so that browsers can keep them forever. @module */
+/** The stylesheets, the icon and the scripts, served under names with their digest, so that browsers can keep them forever. @module */
 import { readFileSync } from "node:fs";
 import { type Encoding, type Route, readEncoding } from "../http/mod.ts";
 import { bundleScript, SCRIPT_NAMES, SCRIPTS_DIGEST, type ScriptName } from "./scripts.ts";
@@ -6,6 +6,12 @@ import { bundleScript, SCRIPT_NAMES, SCRIPTS_DIGEST, type ScriptName } from "./s
 type Asset = { path: string; type: string; read: () => string | Promise<string> };
 
 export const STYLESHEET = readAsset("style.css", "text/css; charset=utf-8");
+/** What few pages need beside it. */
+export const STYLES = {
+  reference: readAsset("reference.css", "text/css; charset=utf-8"),
+  guide: readAsset("guide.css", "text/css; charset=utf-8"),
+} as const;
+export type StyleName = keyof typeof STYLES;
 export const ICON = readAsset("icon.svg", "image/svg+xml");
 
 export function toScriptPath(name: ScriptName): string {
@@ -16,6 +22,7 @@ const KEPT_FOR_GOOD = "public, max-age=31536000, immutable";
 
 export const assetRoutes: readonly Route<unknown>[] = [
   STYLESHEET,
+  ...Object.values(STYLES),
   ICON,
   ...SCRIPT_NAMES.map((name) => ({
     path: toScriptPath(name),

@@ -6,7 +6,7 @@
  */
 
 import { toBody, withCookies } from "../http/mod.ts";
-import { ICON, STYLESHEET, toScriptPath } from "./assets.ts";
+import { ICON, STYLES, STYLESHEET, type StyleName, toScriptPath } from "./assets.ts";
 import { type Html, html } from "./html.ts";
 import type { ScriptName } from "./scripts.ts";
 
@@ -15,6 +15,8 @@ export type Page = {
   body: Html;
   /** Wide pages are for lists, narrow ones for forms; `own` ones bring their frame. */
   width?: "narrow" | "wide" | "own";
+  /** Beside the stylesheet of all pages; default: none. */
+  styles?: readonly StyleName[];
   /** What adds to it where scripts run; default: none. */
   scripts?: readonly ScriptName[];
 };
@@ -82,11 +84,11 @@ const CALLERS: readonly ScriptName[] = ["grid", "reference"];
 /** No text ever becomes markup or a program, not even by a script of ours. */
 function toScriptPolicy(scripts: readonly ScriptName[]): string {
   if (scripts.length === 0) return "";
-  const connect = scripts.includes("grid") ? "; connect-src 'self'" : "";
+  const connect = scripts.some((name) => CALLERS.includes(name)) ? "; connect-src 'self'" : "";
   return `; script-src 'self'${connect}; require-trusted-types-for 'script'; trusted-types 'none'`;
 }
 
-function renderPage({ title, body, width = "narrow", scripts = [] }: Page): Html {
+function renderPage({ title, body, width = "narrow", styles = [], scripts = [] }: Page): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -97,7 +99,10 @@ function renderPage({ title, body, width = "narrow", scripts = [] }: Page): Html
 <title>${title} · Rowhouse</title>
 <link rel="icon" href="${ICON.path}" type="image/svg+xml">
 <link rel="stylesheet" href="${STYLESHEET.path}">
-${scripts.map((name) => html`<script type="module" src="${toScriptPath(name)}"></script>\n`)}</head>
+${styles.map(
+  (name) => html`<link rel="stylesheet" href="${STYLES[name].path}">
+`,
+)}${scripts.map((name) => html`<script type="module" src="${toScriptPath(name)}"></script>\n`)}</head>
 <body class="page page-${width}">
 ${width === "own" ? body : renderFrame(body, width)}
 </body>

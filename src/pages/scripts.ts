@@ -9,8 +9,8 @@ import { fileURLToPath } from "node:url";
 
 const FOLDER = new URL("scripts/", import.meta.url);
 
-/** Every page has at most one of the first two; the pages of an app's rows have the third as well. */
-export const SCRIPT_NAMES = ["page", "console", "grid"] as const;
+/** Every page has at most one of these; those of an app's rows have `grid` as well, those that ask for a passkey `passkey`. */
+export const SCRIPT_NAMES = ["page", "console", "reference", "guide", "grid", "passkey"] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 
 /** Of all sources and of the bundler: the same sources make the same script, and nothing need be bundled to name it. */

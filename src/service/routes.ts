@@ -8,7 +8,7 @@ import { type DataDeps, dataRoutes, MAX_BODY } from "../data/mod.ts";
 import { type Audience, type Forward, toForwarded } from "../gateway/mod.ts";
 import type { Route, VirtualHost } from "../http/mod.ts";
 import { type AuthDeps, authRoutes, pageRoutes } from "../identity/mod.ts";
-import { type OpenapiDeps, openapiRoutes } from "../openapi/mod.ts";
+import { guideRoutes, type OpenapiDeps, openapiRoutes, referenceRoutes } from "../openapi/mod.ts";
 import { assetRoutes } from "../pages/mod.ts";
 import {
   MAX_BYTES,
@@ -33,6 +33,9 @@ export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
   ...authRoutes,
 ];
 
+/** Documentation for people and tools: served on the API's host, but not described as part of the API. */
+export const docs: readonly Route<DataServiceDeps>[] = [...referenceRoutes, ...guideRoutes];
+
 /** The pages and the Console, which have a host of their own if `IDENTITY_URL` names one. */
 export const pages: readonly Route<IdentityServiceDeps>[] = [...pageRoutes, ...consoleRoutes];
 export const PAGE_PATHS: ReadonlySet<string> = new Set(pages.map((page) => page.path));
@@ -44,7 +47,7 @@ export const MAX_REQUEST_BYTES = Math.max(MAX_BODY, MAX_BYTES, MAX_REPLAY_BYTES)
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
 
 export const DATA_TABLES: RouteTables<DataServiceDeps> = toRouteTables<DataServiceDeps>({
-  api: [...dataRoutes, ...pushRoutes, ...replayRoutes, ...openapiRoutes],
+  api: [...dataRoutes, ...pushRoutes, ...replayRoutes, ...openapiRoutes, ...docs],
   pages: [],
 });
 
@@ -55,7 +58,10 @@ export const IDENTITY_TABLES: RouteTables<IdentityServiceDeps> = toRouteTables<I
 /** For a process that does everything. */
 export const ALL_TABLES: RouteTables<DataServiceDeps & IdentityServiceDeps> = toRouteTables<
   DataServiceDeps & IdentityServiceDeps
->({ api: [...dataRoutes, ...pushRoutes, ...replayRoutes, ...openapiRoutes, ...authRoutes], pages });
+>({
+  api: [...dataRoutes, ...pushRoutes, ...replayRoutes, ...openapiRoutes, ...docs, ...authRoutes],
+  pages,
+});
 
 /** The tables of a gateway in front of services: the same paths and checks, forwarded. */
 export function toForwardedTables({
@@ -69,6 +75,7 @@ export function toForwardedTables({
       ...toForwarded(pushRoutes, { ...api, forward: data, maxBytes: MAX_BYTES }),
       ...toForwarded(replayRoutes, { ...api, forward: data, maxBytes: MAX_REPLAY_BYTES }),
       ...toForwarded(openapiRoutes, { ...api, forward: data }),
+      ...toForwarded(docs, { ...api, forward: data }),
       ...toForwarded(authRoutes, { ...api, forward: identity }),
     ],
     pages: toForwarded(pages, { ...api, forward: identity, virtualHost: "identity" }),

@@ -3,7 +3,7 @@ import { setDisabled } from "../../src/accounts/mod.ts";
 import { consoleRoutes } from "../../src/console/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
-import { pages, routes } from "../../src/service/routes.ts";
+import { docs, pages, routes } from "../../src/service/routes.ts";
 import { type Jar, makePerson, signInAs, toCookieHeader } from "../support/people.ts";
 import { enrolPerson, passPassword } from "../support/second_factor.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -54,6 +54,11 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   "POST /v1/data/schema": { want: keyOnly(415) },
   "POST /v1/data/schema/migrations": { want: keyOnly(415) },
   "GET /v1/openapi.json": { want: all(200) },
+  // The app has no table; without a key there is nothing to tell.
+  "GET /docs/tables/:table": {
+    path: "/docs/tables/todos",
+    want: VISITORS.map((visitor) => (visitor === "API key" ? 404 : 200)),
+  },
   "GET /live": { want: all(200) },
   "GET /ready": { want: all(200) },
   "GET /v1/auth/me": {
@@ -124,7 +129,9 @@ for (const { method, path } of consoleRoutes)
   };
 WANT["GET /console/sign-in"] = { want: all(200) };
 
-const everyRoute = [...routes, ...pages]
+for (const { path } of docs) WANT[`GET ${path}`] ??= { want: all(200) };
+
+const everyRoute = [...routes, ...docs, ...pages]
   .map(({ method, path }) => `${method} ${path}`)
   .filter((endpoint) => !endpoint.startsWith("GET /assets/"));
 

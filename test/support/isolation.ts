@@ -9,7 +9,7 @@
 import { expect } from "bun:test";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { routes } from "../../src/service/routes.ts";
+import { docs, routes } from "../../src/service/routes.ts";
 import { makeHistory } from "./history.ts";
 import type { Answer, Call, TestApp, TestService } from "./service.ts";
 
@@ -58,6 +58,8 @@ const PLAIN: Readonly<Record<string, () => Ask>> = {
     method: "DELETE",
   }),
   "GET /v1/openapi.json": () => ({ path: "/v1/openapi.json" }),
+  "GET /docs": () => ({ path: "/docs" }),
+  "GET /docs/tables/:table": () => ({ path: "/docs/tables/todos" }),
   "GET /v1/data/schema": () => ({ path: "/v1/data/schema" }),
   "GET /v1/data/schema/migrations/:seq": () => ({ path: "/v1/data/schema/migrations/1" }),
   "POST /v1/data/schema": () => ({
@@ -88,7 +90,7 @@ type Attack = {
 };
 
 const hasRow = ({ path }: Ask) => /\/db\/[^/]+\/[^/]+$/.test(path);
-const hasTable = ({ path }: Ask) => path.includes("/db/");
+const hasTable = ({ path }: Ask) => /\/(db|tables)\//.test(path);
 const hasFields = (ask: Ask) => hasTable(ask) && ask.json !== undefined;
 
 function inPath(name: string, from: string | RegExp, to: string, suits = hasTable): Attack {
@@ -281,7 +283,7 @@ function toComparable(answer: Answer, app: TestApp): unknown {
 const VARYING = ["date", "x-request-id", "content-length", "ratelimit"];
 
 /** Every endpoint that a key opens, by its route. */
-export const endpoints: readonly string[] = routes
+export const endpoints: readonly string[] = [...routes, ...docs]
   .filter((route) => route.access === "key" || route.access === "optional-key")
   .map((route) => `${route.method} ${route.path}`);
 

@@ -323,7 +323,7 @@ describe("the package", () => {
   test("contains its sources, what is built from them, the example, and nothing else", async () => {
     const files = (await run(["tar", "-tzf", tarball], folder)).trim().split("\n");
     const own = (await listOwnFiles()).filter((file) =>
-      /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|schema\/mod\.ts|patches\/.+|src\/.+|examples\/todo\/(package\.json|index\.html|vite\.config\.ts|(src|server)\/.+))$/.test(
+      /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|schema\/mod\.ts|docs\/\w+\.md|patches\/.+|src\/.+|examples\/todo\/(package\.json|index\.html|vite\.config\.ts|(src|server)\/.+))$/.test(
         file,
       ),
     );

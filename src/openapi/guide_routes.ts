@@ -1,0 +1,121 @@
+/**
+ * The pages of `docs/`: each for people at `/docs/<page>`, and for tools as Markdown at `/docs/<page>.md`, as it was shipped,
+ * with an index at `/llms.txt`. @see https://llmstxt.org
+ *
+ * @module
+ */
+import { readFileSync } from "node:fs";
+import {
+  answerBytes,
+  answerEmpty,
+  compressAnswer,
+  type Encoding,
+  encodeBody,
+  isNamed,
+  type RequestContext,
+  type Route,
+  readEncoding,
+  readIfNoneMatch,
+  tagHeader,
+} from "../http/mod.ts";
+import { answerPage, type Page } from "../pages/mod.ts";
+import { toGuidePage } from "./guide_view.ts";
+import {
+  GUIDES,
+  type Guide,
+  LLMS_PATH,
+  OPERATORS_GUIDES,
+  toGuidePath,
+  toMarkdownPath,
+} from "./guides.ts";
+
+const FOLDER = new URL("../../docs/", import.meta.url);
+
+const INDEX = `# Rowhouse
+
+> A data service and sign-in for many small apps that share one PostgreSQL. An app declares typed tables in TypeScript, pushes
+> them with a command, and reads and writes rows over REST with an API key; browser apps learn who is signed in.
+
+The API is described in [OpenAPI 3.1](/v1/openapi.json); with \`Authorization: Bearer <API key>\` the description has exactly the
+tables of that key's app. People read the same at [/docs](/docs).
+
+## Docs
+
+${GUIDES.map(toLine).join("")}
+## Optional
+
+${OPERATORS_GUIDES.map(toLine).join("")}`;
+
+function toLine({ page, title, about }: Guide): string {
+  return `- [${title}](${toMarkdownPath(page)}): ${about}\n`;
+}
+
+const MARKDOWN = "text/markdown; charset=utf-8";
+
+export const guideRoutes: readonly Route<unknown>[] = [
+  // Its form is Markdown, but programs and browsers know what to do with plain text.
+  toRoute({ path: LLMS_PATH, type: "text/plain; charset=utf-8", read: () => INDEX }),
+  ...[...GUIDES, ...OPERATORS_GUIDES].flatMap((guide) => {
+    const read = () => readFileSync(new URL(`${guide.page}.md`, FOLDER), "utf8");
+    return [
+      toRoute({ path: toMarkdownPath(guide.page), type: MARKDOWN, read }),
+      toPageRoute(toGuidePath(guide.page), () => toGuidePage(guide, read())),
+    ];
+  }),
+];
+
+/** Nothing on the page is secret: it may be compressed. */
+function toPageRoute(path: string, make: () => Page): Route<unknown> {
+  let kept: Page | undefined;
+  return {
+    method: "GET",
+    path,
+    access: "open",
+    handle: async (_deps, { request }) => {
+      kept ??= make();
+      return await compressAnswer(answerPage(kept), request);
+    },
+  };
+}
+
+type Source = { path: string; type: string; read: () => string };
+type Text = { bytes: Uint8Array<ArrayBuffer>; tag: string };
+
+function toRoute({ path, type, read }: Source): Route<unknown> {
+  let kept: Text | undefined;
+  return {
+    method: "GET",
+    path,
+    access: "open",
+    handle: async (_deps, context) => {
+      kept ??= toText(read());
+      return await answerText(kept, type, context);
+    },
+  };
+}
+
+function toText(text: string): Text {
+  const bytes = new TextEncoder().encode(text);
+  return { bytes, tag: new Bun.CryptoHasher("sha256").update(bytes).digest("base64url") };
+}
+
+async function answerText(
+  { bytes, tag }: Text,
+  type: string,
+  { request }: RequestContext,
+): Promise<Response> {
+  const headers = { "cache-control": "no-cache", vary: "Accept-Encoding, Origin" };
+  const known = readIfNoneMatch(request);
+  if (isNamed(known, tag))
+    return answerEmpty({ status: 304, headers: { ...headers, etag: tagHeader(tag, known) } });
+  const accepted = readEncoding(request.headers.get("accept-encoding"));
+  const { body, encoding } = await encodeBody(bytes, accepted);
+  return answerBytes(body, {
+    headers: { ...headers, "content-type": type, ...toFormHeaders(tag, encoding) },
+  });
+}
+
+function toFormHeaders(tag: string, encoding: Encoding | undefined): Record<string, string> {
+  if (encoding === undefined) return { etag: `"${tag}"` };
+  return { etag: `"${tag}-${encoding}"`, "content-encoding": encoding };
+}

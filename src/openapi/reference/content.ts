@@ -1,0 +1,92 @@
+/** What stands on the pages of the reference: the start page, and one for each table of an app. @module */
+import { OPERATION_GROUPS } from "../../http/mod.ts";
+import { type Html, html, renderCopyButton } from "../../pages/mod.ts";
+import { PROBLEMS, type ProblemCode, toSentence } from "../../problem.ts";
+import type { Document } from "../document.ts";
+import { toGuidePath } from "../guides.ts";
+import { renderEndpoint } from "./endpoint_view.ts";
+import { type Endpoint, listEndpoints } from "./endpoints.ts";
+import { REFERENCE_PATH } from "./frame.ts";
+import { GROUP_NAMES, toTablePath } from "./page_view.ts";
+import { renderProse } from "./text_view.ts";
+
+export type Groups = ReadonlyMap<string, readonly Endpoint[]>;
+
+/** The endpoints by group, in the order of the groups. */
+export function groupEndpoints(document: Document): Groups {
+  const groups = Map.groupBy(listEndpoints(document), ({ group }) => group);
+  const order = Object.keys(OPERATION_GROUPS);
+  return new Map([...groups].toSorted(([a], [b]) => order.indexOf(a) - order.indexOf(b)));
+}
+
+type Start = { endpoints: Html; tables: readonly string[] | undefined };
+
+export function renderStart({ endpoints, tables }: Start): Html {
+  return html`<h1 id="introduction">API reference</h1>
+${renderIntroduction(tables !== undefined)}
+${tables !== undefined && renderTables(tables)}
+${endpoints}`;
+}
+
+/** Endpoints under the headings of their groups. */
+export function renderGroups(groups: Groups): Html {
+  const about: Readonly<Record<string, string>> = OPERATION_GROUPS;
+  return html`${[...groups].map(
+    ([group, endpoints]) => html`<h2 id="${group}">${GROUP_NAMES[group] ?? group}</h2>
+<p class="lead">${renderProse(about[group] ?? "")}</p>
+${endpoints.map((one) => renderEndpoint(one, REFERENCE_PATH))}`,
+  )}`;
+}
+
+function renderIntroduction(hasKey: boolean): Html {
+  return html`<p class="lead">Rows of an app's tables over REST, and who is signed in. The same as an <a href="/v1/openapi.json">OpenAPI 3.1 document</a>, for programs.</p>
+<div class="beside">
+<div class="endpoint-text">
+<p>Every request for rows has an API key, in the header <code>Authorization: Bearer</code>. The key says which app asks: each app sees its own rows and nothing else. ${!hasKey && "An administrator issues keys in the Console."}</p>
+<p>Bodies are JSON. Every error has a <a href="#errors">code</a> that stays; the message is for people and may change. What else may change is in <a href="${toGuidePath("versioning")}">Versions</a>, the rules for values in <a href="${toGuidePath("data")}">Data</a>, and in TypeScript the <a href="${toGuidePath("sdk")}">client</a> does it for you.</p>
+</div>
+<div class="endpoint-code"><figure class="sample"><figcaption>Before the examples ${renderCopyButton("set-up", "what the examples need")}</figcaption>
+<pre><code id="set-up">export ROWHOUSE_URL=<span data-origin>https://api.example.org</span>
+export ROWHOUSE_API_KEY=rh_…</code></pre></figure></div>
+</div>`;
+}
+
+function renderTables(tables: readonly string[]): Html {
+  if (tables.length === 0)
+    return html`<h2 id="tables">Tables</h2>
+<p>This app has no tables yet: <a href="${toGuidePath("push")}">push a schema</a>.</p>`;
+  return html`<h2 id="tables">Tables</h2>
+<ul class="table-list">${tables.map((name) => html`<li><a href="${toTablePath(name)}"><bdi>${name}</bdi></a></li>`)}</ul>`;
+}
+
+/** Every code that one of the endpoints may answer, once. */
+export function renderCodes(groups: Groups): Html {
+  const endpoints = [...groups.values()].flat();
+  const codes = new Set(endpoints.flatMap(({ refusals }) => refusals.flatMap((one) => one.codes)));
+  const known = Object.entries(PROBLEMS).filter(([code]) => codes.has(code));
+  return html`<h2 id="errors">Errors</h2>
+<p class="lead">The body is <code>{"error", "message", "requestId"}</code>, with <code>details</code> where fields are at fault. Identity endpoints answer the code alone.</p>
+<dl class="codes">${known.map(
+    ([
+      code,
+      { status, when },
+    ]) => html`<div id="code-${code}"><dt><code>${code as ProblemCode}</code> <span class="status">${status}</span></dt>
+<dd>${renderProse(toSentence(when))}</dd></div>`,
+  )}</dl>`;
+}
+
+export function renderTable(table: string, endpoints: readonly Endpoint[]): Html {
+  const suffix = ` (${table})`;
+  return html`<h1><bdi>${table}</bdi></h1>
+<p class="lead">The rows of this table, as your key's app has declared it.</p>
+<h2 class="visually-hidden">Endpoints</h2>
+${endpoints.map((one) =>
+  renderEndpoint({ ...one, summary: one.summary.replace(suffix, "") }, REFERENCE_PATH),
+)}`;
+}
+
+/** What stands where a table's page was asked for without a key. */
+export function renderKeyless(): Html {
+  return html`<h1>A table of your app</h1>
+<p class="lead">Enter an API key above: its app's tables are shown to nobody else.</p>`;
+}

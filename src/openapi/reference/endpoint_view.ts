@@ -1,0 +1,115 @@
+/** One endpoint on a page: what it takes and answers, an example, and a form that tries it where scripts run. @module */
+import { type Html, html, renderCopyButton } from "../../pages/mod.ts";
+import type { Body, Endpoint, Parameter } from "./endpoints.ts";
+import type { Field } from "./fields.ts";
+import { printCurl, printJson } from "./sample.ts";
+import { renderJson, renderProse } from "./text_view.ts";
+import { renderTryIt } from "./try_view.ts";
+
+const ACCESS: Readonly<Record<Endpoint["access"], string>> = {
+  key: "API key",
+  "optional-key": "API key, optional",
+  session: "Session cookie",
+  open: "Open to all",
+};
+
+/** Links to the codes lead to the page that explains them. */
+export function renderEndpoint(endpoint: Endpoint, codesPath: string): Html {
+  const { id, method, path, summary, about, access, scope, isDeprecated } = endpoint;
+  return html`<section class="endpoint" id="${id}" aria-labelledby="${id}-name">
+<div class="endpoint-text">
+<h3 id="${id}-name"><a class="anchor" href="#${id}">${renderProse(summary)}</a></h3>
+<p class="endpoint-line"><span class="method method-${method.toLowerCase()}">${method}</span> <code>${renderPath(path)}</code></p>
+<p class="endpoint-tags"><span class="pill">${ACCESS[access]}</span>${scope !== undefined && html` <span class="pill"><code>${scope}</code></span>`}${isDeprecated && html` <span class="pill pill-warn">Deprecated</span>`}</p>
+${about !== "" && html`<p>${renderProse(about)}</p>`}
+${renderParameters(endpoint.parameters)}
+${endpoint.body !== undefined && renderBody(endpoint.body)}
+${renderAnswers(endpoint, codesPath)}
+</div>
+<div class="endpoint-code">${renderRequest(endpoint)}
+${access !== "session" && renderTryIt(endpoint)}
+${renderAnswer(endpoint)}</div>
+</section>`;
+}
+
+/** A long path may break after each of its segments. */
+function renderPath(path: string): Html {
+  return html`${path
+    .split("/")
+    .slice(1)
+    .map((segment) => html`<wbr>/${segment}`)}`;
+}
+
+function renderParameters(parameters: readonly Parameter[]): Html | undefined {
+  if (parameters.length === 0) return undefined;
+  return html`<h4>Parameters</h4>
+<ul class="fields">${parameters.map((one) => renderField(one, one.in))}</ul>`;
+}
+
+function renderBody({ fields, maxItems }: Body): Html {
+  return html`<h4>Body</h4>
+${maxItems !== undefined && html`<p class="quiet">One of these, or a list of 1 to ${maxItems.toLocaleString("en")}.</p>`}
+<ul class="fields">${fields.map((one) => renderField(one))}</ul>
+${fields.length === 0 && html`<p class="quiet">The columns of the table.</p>`}`;
+}
+
+/** More values than these are one click away. */
+const SHOWN_VALUES = 8;
+
+function renderField(field: Field, where?: string): Html {
+  const { values } = field;
+  return html`<li><p class="field-line"><code class="field-name">${field.name}</code> <span class="field-type">${field.type}</span>${where !== undefined && html` <span class="field-type">in ${where}</span>`}${field.isRequired && html` <span class="field-required">required</span>`}${field.isDeprecated && html` <span class="pill pill-warn">Deprecated</span>`}</p>
+${field.about !== "" && html`<p>${renderProse(field.about)}</p>`}
+${values.length > 0 && html`<p class="values">${values.slice(0, SHOWN_VALUES).map(renderValue)}</p>`}
+${values.length > SHOWN_VALUES && html`<details><summary>${values.length - SHOWN_VALUES} more values</summary><p class="values">${values.slice(SHOWN_VALUES).map(renderValue)}</p></details>`}
+${field.default !== undefined && html`<p>Default ${renderValue(field.default)}</p>`}</li>`;
+}
+
+function renderValue(value: unknown): Html {
+  return html`<code>${printJson(value)}</code> `;
+}
+
+function renderAnswers({ answers, refusals }: Endpoint, codesPath: string): Html {
+  return html`<h4>Answers</h4>
+<ul class="fields">${answers.map(({ status, when }) => html`<li><p class="field-line"><span class="status status-good">${status}</span> ${renderProse(when)}</p></li>`)}</ul>
+${answers.map(
+  ({ status, fields }) =>
+    fields.length > 0 &&
+    html`<details class="refusals"><summary>Fields <span class="quiet">${status}</span></summary>
+<ul class="fields">${fields.map((one) => renderField(one))}</ul></details>`,
+)}
+<details class="refusals"><summary>Errors <span class="quiet">${[...new Set(refusals.map(({ status }) => status))].join(" ")}</span></summary>
+<ul class="fields">${refusals.map(({ status, codes }) => html`<li><p class="field-line"><span class="status">${status}</span> ${codes.map((code) => html`<a href="${codesPath}#code-${code}"><code>${code}</code></a> `)}</p></li>`)}</ul></details>`;
+}
+
+function renderRequest(endpoint: Endpoint): Html {
+  const { id, method, access, body } = endpoint;
+  const curl = printCurl({
+    ...{ method, path: toSamplePath(endpoint), query: toSampleQuery(endpoint) },
+    isKeyed: access === "key",
+    body: body?.sample,
+  });
+  return html`<figure class="sample"><figcaption>Request ${renderCopyButton(`${id}-curl`, `the request: ${endpoint.summary}`)}</figcaption>
+<pre><code id="${id}-curl">${curl}</code></pre></figure>`;
+}
+
+function renderAnswer({ answers }: Endpoint): Html | undefined {
+  const answer = answers.find(({ sample }) => sample !== undefined);
+  if (answer === undefined) return undefined;
+  return html`<figure class="sample"><figcaption>Answer <span class="status status-good">${answer.status}</span></figcaption>
+<pre><code>${renderJson(answer.sample)}</code></pre></figure>`;
+}
+
+function toSamplePath({ path, parameters }: Endpoint): string {
+  return path.replace(/\{(\w+)\}/g, (_, name) => {
+    const found = parameters.find((one) => one.in === "path" && one.name === name);
+    return encodeURIComponent(String(found?.sample ?? name));
+  });
+}
+
+/** What has no default is asked for. */
+function toSampleQuery({ parameters }: Endpoint): string {
+  const asked = parameters.filter((one) => one.in === "query" && one.default === undefined);
+  if (asked.length === 0) return "";
+  return `?${asked.map(({ name, sample }) => `${name}=${encodeURIComponent(String(sample))}`).join("&")}`;
+}

@@ -1,0 +1,131 @@
+/** The endpoints of a description, as a page shows them: what a reader asks of each, with references followed. Pure. @module */
+import type { JsonSchema } from "../../http/mod.ts";
+import type { Document } from "../document.ts";
+import { type Field, list, listFields, text, toField } from "./fields.ts";
+import { followReference } from "./follow.ts";
+import { makeSample } from "./sample.ts";
+
+export type Parameter = Field & { readonly in: string; readonly sample: unknown };
+
+export type Endpoint = {
+  readonly id: string;
+  readonly group: string;
+  readonly method: string;
+  readonly path: string;
+  readonly summary: string;
+  readonly about: string;
+  readonly isDeprecated: boolean;
+  readonly access: "key" | "optional-key" | "session" | "open";
+  readonly scope: string | undefined;
+  readonly parameters: readonly Parameter[];
+  readonly body: Body | undefined;
+  readonly answers: readonly Answer[];
+  readonly refusals: readonly { readonly status: string; readonly codes: readonly string[] }[];
+};
+export type Body = {
+  readonly fields: readonly Field[];
+  readonly sample: unknown;
+  /** Whether a list of these is taken as well. */
+  readonly maxItems: number | undefined;
+};
+export type Answer = {
+  readonly status: string;
+  readonly when: string;
+  /** What the body has, with what is inside of it. */
+  readonly fields: readonly Field[];
+  readonly sample: unknown;
+};
+
+/** All endpoints of a document, in its order. */
+export function listEndpoints(document: Document): Endpoint[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) =>
+      toEndpoint(document, { path, method: method.toUpperCase(), operation }),
+    ),
+  );
+}
+
+type Found = { path: string; method: string; operation: JsonSchema };
+
+function toEndpoint(document: Document, { path, method, operation }: Found): Endpoint {
+  const responses = Object.entries(Object(operation["responses"])).map(([status, response]) => ({
+    status,
+    response: Object(followReference(document, Object(response))),
+  }));
+  return {
+    id: text(operation["operationId"]),
+    group: text(list(operation["tags"])[0]),
+    ...{ method, path },
+    summary: text(operation["summary"]),
+    about: text(operation["description"]),
+    isDeprecated: operation["deprecated"] === true,
+    ...readAccess(list(operation["security"])),
+    parameters: list(operation["parameters"]).map((one) => toParameter(document, Object(one))),
+    body: readBody(document, schemasOf(operation["requestBody"])),
+    answers: responses
+      .filter(({ status }) => status < "400")
+      .map(({ status, response }) => toAnswer(document, status, response)),
+    refusals: responses
+      .filter(({ status }) => status >= "400")
+      .map(({ status, response }) => ({ status, codes: codesOf(response) })),
+  };
+}
+
+/** What its `security` says: alternatives, each of a way to prove who asks with its scopes. */
+function readAccess(security: readonly unknown[]): Pick<Endpoint, "access" | "scope"> {
+  const ways = security.flatMap((one) => Object.entries(Object(one)));
+  const [[way, scopes] = ["", []]] = ways;
+  const [scope] = list(scopes).map(text);
+  if (way === "session") return { access: "session", scope };
+  if (way === "") return { access: "open", scope };
+  return { access: security.length > 1 ? "optional-key" : "key", scope };
+}
+
+function toParameter(document: Document, parameter: JsonSchema): Parameter {
+  const { name, description, deprecated, required } = parameter;
+  return {
+    ...toField(document, text(name), Object(parameter["schema"])),
+    in: text(parameter["in"]),
+    sample: makeSample(document, Object(parameter["schema"])),
+    about: text(description),
+    isRequired: required === true,
+    isDeprecated: deprecated === true,
+  };
+}
+
+/** Fields of the first shape that is taken; of rows the others are lists of it. */
+function readBody(document: Document, schemas: readonly JsonSchema[]): Body | undefined {
+  const [first, ...others] = schemas.map((one) => followReference(document, one));
+  if (first === undefined) return undefined;
+  const [maxItems] = others.map((one) => one["maxItems"]).filter((one) => typeof one === "number");
+  return {
+    fields: listFields(document, first, { isSent: true }),
+    sample: makeSample(document, first, { isSent: true }),
+    maxItems,
+  };
+}
+
+function toAnswer(document: Document, status: string, response: JsonSchema): Answer {
+  const [schema] = schemasOf(response);
+  const isTold = schema !== undefined && Object.keys(followReference(document, schema)).length > 1;
+  return {
+    status,
+    when: text(response["description"]),
+    fields: schema === undefined ? [] : listFields(document, schema),
+    sample: isTold ? makeSample(document, schema) : undefined,
+  };
+}
+
+function codesOf(response: JsonSchema): string[] {
+  const [schema] = schemasOf(response);
+  return list(Object(Object(schema?.["properties"])["error"])["enum"]).map(text);
+}
+
+/** The schemas of a body's content: of `oneOf` each. */
+function schemasOf(content: unknown): JsonSchema[] {
+  const json = Object(Object(Object(content)["content"])["application/json"]);
+  const schema: unknown = json["schema"];
+  if (schema === undefined) return [];
+  const choices = list(Object(schema)["oneOf"]);
+  return (choices.length === 0 ? [schema] : choices).map((one) => Object(one));
+}

@@ -1,0 +1,104 @@
+/** Columns, parameters and the fields of bodies, as a page shows them. Pure. @module */
+import type { JsonSchema } from "../../http/mod.ts";
+import type { Document } from "../document.ts";
+import { followReference } from "./follow.ts";
+import { printJson } from "./sample.ts";
+
+/** A column, a field or a parameter. */
+export type Field = {
+  readonly name: string;
+  readonly type: string;
+  readonly isRequired: boolean;
+  readonly isDeprecated: boolean;
+  readonly about: string;
+  /** What it is one of. */
+  readonly values: readonly unknown[];
+  readonly default: unknown;
+};
+
+export function toField(document: Document, name: string, schema: JsonSchema): Field {
+  return {
+    name,
+    type: toTypeWords(document, schema),
+    isRequired: false,
+    isDeprecated: schema["deprecated"] === true,
+    about: text(schema["description"]),
+    values: list(schema["enum"]).filter((value) => value !== null),
+    default: schema["default"],
+  };
+}
+
+type ListOptions = {
+  /** Whether it is for a request: then some fields are required. */
+  isSent?: boolean;
+  /** What stands before each name. */
+  prefix?: string;
+};
+
+/** The fields of an object, each followed by those inside of it as `outer.inner`, or `outer[].inner` in a list. */
+export function listFields(
+  document: Document,
+  given: JsonSchema,
+  { isSent = false, prefix = "" }: ListOptions = {},
+): Field[] {
+  const schema = followReference(document, given);
+  const required = list(schema["required"]);
+  return Object.entries(Object(schema["properties"])).flatMap(([name, value]) => {
+    const one: JsonSchema = Object(value);
+    const field = toField(document, `${prefix}${name}`, one);
+    return [
+      { ...field, isRequired: isSent && required.includes(name) },
+      ...listInner(document, one, { isSent, prefix: field.name }),
+    ];
+  });
+}
+
+/** What has a name of its own, such as a row, is shown where it is answered alone. */
+function listInner(document: Document, schema: JsonSchema, options: ListOptions): Field[] {
+  const items: JsonSchema = Object(schema["items"]);
+  if (items["properties"] !== undefined)
+    return listFields(document, items, { ...options, prefix: `${options.prefix}[].` });
+  const object: JsonSchema = Object(list(schema["anyOf"])[0] ?? schema);
+  if (object["properties"] === undefined) return [];
+  return listFields(document, object, { ...options, prefix: `${options.prefix}.` });
+}
+
+/** The type in the words of the docs. */
+function toTypeWords(document: Document, given: JsonSchema): string {
+  const schema = followReference(document, given);
+  if (schema["const"] !== undefined) return `always ${printJson(schema["const"])}`;
+  const choices = list(schema["anyOf"]).map((one) => Object(one));
+  const [choice] = choices;
+  if (choice !== undefined) {
+    const isNull = choices.some((one) => one["type"] === "null");
+    return `${toTypeWords(document, choice)}${isNull ? " or null" : ""}`;
+  }
+  const types = [schema["type"]].flat().filter((one) => one !== undefined);
+  const named = types.filter((one) => one !== "null").map(text);
+  const orNull = types.length > named.length ? " or null" : "";
+  if (list(schema["enum"]).length > 0) return `one of${orNull === "" ? "" : ", or null"}`;
+  if (named[0] === "array")
+    return `list of ${toPlural(toTypeWords(document, Object(schema["items"])))}${orNull}`;
+  const format = FORMATS[text(schema["format"])];
+  if (named.length === 0) return Object(schema["not"])["type"] === "null" ? "JSON" : "any JSON";
+  return `${format ?? named.join(" or ")}${orNull}`;
+}
+
+function toPlural(words: string): string {
+  return /^(string|object|integer|number|boolean)$/.test(words) ? `${words}s` : words;
+}
+
+const FORMATS: Readonly<Record<string, string>> = {
+  uuid: "UUID",
+  "date-time": "timestamp",
+  decimal: "decimal, as a string",
+  double: "number",
+};
+
+export function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+export function list(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,45 @@
+/** The frame of the reference and of the guides: navigation beside what is read. @module */
+import { type Html, html, ICON, type Part } from "../../pages/mod.ts";
+
+export const REFERENCE_PATH = "/docs";
+
+type Frame = {
+  /** What the navigation is of. */
+  name: string;
+  menu: Part;
+  content: Part;
+};
+
+export function renderFrame({ name, menu, content }: Frame): Html {
+  return html`<a class="skip" href="#main">Skip to the content</a>
+<div class="reference-page">
+<header class="top"><a class="top-brand" href="${REFERENCE_PATH}"><img src="${ICON.path}" alt="" width="24" height="24"><span>Rowhouse</span> <span class="quiet">API</span></a>
+<button class="button button-quiet menu-button" type="button" popovertarget="menu">Menu</button></header>
+<nav class="menu" id="menu" aria-label="${name}" popover>${menu}</nav>
+<main class="reference-main" id="main" tabindex="-1">
+${content}
+</main>
+</div>`;
+}
+
+export type Entry = {
+  name: string;
+  path: string;
+  isCurrent?: boolean;
+  method?: string;
+  /** What is on its page. */
+  parts?: readonly Entry[];
+};
+
+export function renderMenuGroup(name: string, entries: readonly Entry[]): Html {
+  return html`<h2>${name}</h2>
+${renderEntries(entries)}`;
+}
+
+function renderEntries(entries: readonly Entry[]): Html {
+  return html`<ul>${entries.map(renderEntry)}</ul>`;
+}
+
+function renderEntry({ name, path, isCurrent = false, method, parts = [] }: Entry): Html {
+  return html`<li><a href="${path}"${isCurrent && html` aria-current="page"`}><span class="menu-name">${name}</span>${method !== undefined && html`<span class="method method-${method.toLowerCase()}">${method}</span>`}</a>${parts.length > 0 && renderEntries(parts)}</li>`;
+}

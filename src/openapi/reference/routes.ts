@@ -1,0 +1,87 @@
+/**
+ * The reference for people, `GET /docs`: the description of the API as pages; with a key, of exactly the tables that its app has
+ * declared, each on a page of its own. Nothing is sent to anybody else, and nothing runs but this service's own script.
+ *
+ * @module
+ */
+import { compressAnswer, type OptionalKeyContext, type Route } from "../../http/mod.ts";
+import { answerPage, type Html, html } from "../../pages/mod.ts";
+import { Problem } from "../../problem.ts";
+import { makeDocument } from "../document.ts";
+import { type Documents, type OpenapiDeps, proveKey } from "../routes.ts";
+import {
+  type Groups,
+  groupEndpoints,
+  renderCodes,
+  renderGroups,
+  renderKeyless,
+  renderStart,
+  renderTable,
+} from "./content.ts";
+import { REFERENCE_PATH } from "./frame.ts";
+import { type ReferencePage, TABLE_PATH, toReferencePage } from "./page_view.ts";
+
+export const referenceRoutes: readonly Route<OpenapiDeps>[] = [
+  { method: "GET", path: REFERENCE_PATH, access: "optional-key", handle: answerStart },
+  { method: "GET", path: TABLE_PATH, access: "optional-key", handle: answerTable },
+];
+
+async function answerStart(deps: OpenapiDeps, context: OptionalKeyContext): Promise<Response> {
+  const tables = (await listTables(deps, context))?.map(({ name }) => name);
+  const { groups, endpoints } = findShared(deps.documents, tables);
+  const content = renderStart({ endpoints, tables });
+  return await answer(context, { title: "API reference", tables, groups, content });
+}
+
+async function answerTable(deps: OpenapiDeps, context: OptionalKeyContext): Promise<Response> {
+  const tables = await listTables(deps, context);
+  const { groups } = findShared(deps.documents, tables);
+  const page = { tables: tables?.map(({ name }) => name), groups };
+  if (tables === undefined)
+    return await answer(context, { ...page, title: "API reference", content: renderKeyless() });
+  const table = tables.find(({ name }) => name === context.params["table"]);
+  if (table === undefined) throw new Problem("unknown_table");
+  const { name } = table;
+  const document = makeDocument(deps.documents.routes, { tables: [table] });
+  const endpoints = groupEndpoints(document).get("rows") ?? [];
+  return await answer(context, {
+    ...page,
+    title: `${name} · API reference`,
+    table: { name, endpoints },
+    content: renderTable(name, endpoints),
+  });
+}
+
+type Shared = { readonly groups: Groups; readonly endpoints: Html };
+
+const made = new WeakMap<Documents, Readonly<Record<"keyless" | "keyed", Shared>>>();
+
+/** What is the same for everybody, and made once: with a key, each table has its endpoints on a page of its own. */
+function findShared(documents: Documents, tables: readonly unknown[] | undefined): Shared {
+  const found = made.get(documents) ?? makeShared(documents);
+  made.set(documents, found);
+  return tables === undefined ? found.keyless : found.keyed;
+}
+
+function makeShared({ routes }: Documents): Readonly<Record<"keyless" | "keyed", Shared>> {
+  const all = groupEndpoints(makeDocument(routes, { tables: undefined }));
+  const others = groupEndpoints(makeDocument(routes, { tables: [] }));
+  const codes = renderCodes(all);
+  const toShared = (groups: Groups) => ({
+    groups,
+    endpoints: html`${renderGroups(groups)}\n${codes}`,
+  });
+  return { keyless: toShared(all), keyed: toShared(others) };
+}
+
+/** The tables of the key's app; `undefined` without a key. */
+async function listTables(deps: OpenapiDeps, { principal }: OptionalKeyContext) {
+  if (principal === undefined) return undefined;
+  await proveKey(deps, principal);
+  return deps.catalog.tablesOf(principal.appId);
+}
+
+/** Nothing on the page is secret beside what a stranger chooses: it may be compressed. */
+async function answer({ request }: OptionalKeyContext, page: ReferencePage): Promise<Response> {
+  return await compressAnswer(answerPage(toReferencePage(page)), request);
+}

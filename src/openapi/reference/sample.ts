@@ -1,0 +1,114 @@
+/** Examples made of schemas: a value that fits, and the request that sends it. Pure. @module */
+import type { JsonSchema } from "../../http/mod.ts";
+import type { Document } from "../document.ts";
+import { followReference } from "./follow.ts";
+
+const BY_FORMAT: Readonly<Record<string, unknown>> = {
+  email: "ada@example.org",
+  uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
+  "date-time": "2026-01-02T03:04:05.123456+00:00",
+  decimal: "12.50",
+  double: 1.5,
+};
+const BY_TYPE: Readonly<Record<string, unknown>> = { boolean: true, number: 1.5, null: null };
+
+type SampleOptions = {
+  /** Whether it is for a request: then an object has what it must have, and no more than that needs. */
+  isSent?: boolean;
+};
+
+/** A value that fits a schema. */
+export function makeSample(
+  document: Document,
+  given: JsonSchema,
+  options: SampleOptions = {},
+): unknown {
+  const schema = followReference(document, given);
+  if (schema["const"] !== undefined) return schema["const"];
+  const [value] = [schema["default"], ...list(schema["enum"]), ...list(schema["examples"])].filter(
+    (one) => one !== undefined && one !== null,
+  );
+  if (value !== undefined) return value;
+  const [choice] = list(schema["anyOf"]);
+  if (choice !== undefined) return makeSample(document, Object(choice), options);
+  const type = [schema["type"]].flat().find((one) => one !== "null");
+  if (type === "object") return sampleObject(document, schema, options);
+  if (type === "array") return sampleArray(document, schema, options);
+  if (type === "integer") return schema["minimum"] ?? 1;
+  if (type === undefined) return {};
+  return BY_FORMAT[String(schema["format"])] ?? BY_TYPE[String(type)] ?? sampleText(schema);
+}
+
+function sampleObject(
+  document: Document,
+  schema: JsonSchema,
+  { isSent = false }: SampleOptions,
+): Record<string, unknown> {
+  const all = Object.entries(Object(schema["properties"])).map(
+    ([name, one]) => [name, Object(one)] as const,
+  );
+  const required = list(schema["required"]);
+  const needed = all.filter(([name]) => required.includes(name));
+  // A body without any field would show nothing; what refers to another row needs one.
+  const some = all.filter(([, one]) => one["format"] !== "uuid").slice(0, 1);
+  const shown = isSent ? (needed.length > 0 ? needed : some) : all;
+  return Object.fromEntries(
+    shown.map(([name, one]) => [name, makeSample(document, one, { isSent })]),
+  );
+}
+
+function sampleArray(
+  document: Document,
+  schema: JsonSchema,
+  options: SampleOptions,
+): readonly unknown[] {
+  const items = Object(schema["items"]);
+  const isTold = Object.keys(followReference(document, items)).length > 1;
+  return isTold || items["type"] !== "object" ? [makeSample(document, items, options)] : [];
+}
+
+/** Few texts have a pattern of their own. */
+function sampleText({ pattern }: JsonSchema): string {
+  const texts = ["Example", "example", `sha256:${"0".repeat(64)}`];
+  return texts.find((one) => new RegExp(String(pattern ?? "")).test(one)) ?? "";
+}
+
+/**
+ * A value as JSON that shows what it is: what would turn the direction of the line is escaped.
+ *
+ * @see https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters
+ */
+export function printJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replace(
+    /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+export type SampleRequest = {
+  method: string;
+  path: string;
+  isKeyed: boolean;
+  /** With its first question mark. */
+  query: string;
+  body: unknown;
+};
+
+/** A request as a line of shell, with what is secret in the environment. */
+export function printCurl({ method, path, query, isKeyed, body }: SampleRequest): string {
+  const lines = [
+    `curl${method === "GET" ? "" : ` -X ${method}`} "$ROWHOUSE_URL${path}${query}"`,
+    ...(isKeyed ? ['-H "Authorization: Bearer $ROWHOUSE_API_KEY"'] : []),
+    ...(body === undefined
+      ? []
+      : [
+          '-H "Content-Type: application/json"',
+          `-d '${printJson(body).replaceAll("'", `'\\''`)}'`,
+        ]),
+  ];
+  return lines.join(" \\\n  ");
+}
+
+function list(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,20 @@
+/** The form that sends a request; it is there where a script can make it work. @module */
+import { type Html, html } from "../../pages/mod.ts";
+import type { Endpoint, Parameter } from "./endpoints.ts";
+import { printJson } from "./sample.ts";
+
+export function renderTryIt({ id, method, path, access, parameters, body }: Endpoint): Html {
+  const isKeyed = access === "key" || access === "optional-key";
+  return html`<details class="try" hidden data-try><summary>Try it</summary>
+<form method="post" data-method="${method}" data-path="${path}"${access === "key" && html` data-needs-key`}${isKeyed && html` data-sends-key`}>
+${parameters.map((one) => renderInput(id, one))}
+${body !== undefined && html`<div class="try-field"><label for="${id}-body">Body</label><textarea id="${id}-body" data-in="body" rows="${printJson(body.sample, 2).split("\n").length}" spellcheck="false" autocapitalize="none" autocomplete="off">${printJson(body.sample, 2)}</textarea></div>`}
+<button class="button button-primary" type="submit">Send</button>
+</form>
+<div class="try-answer" data-answer></div></details>`;
+}
+
+function renderInput(id: string, parameter: Parameter): Html {
+  const field = `${id}-${parameter.in}-${parameter.name}`;
+  return html`<div class="try-field"><label for="${field}">${parameter.name} <span class="field-type">${parameter.isRequired ? "required" : parameter.in}</span></label><input type="text" id="${field}" data-in="${parameter.in}" data-name="${parameter.name}"${parameter.isRequired && html` required`} spellcheck="false" autocapitalize="none" autocomplete="off"></div>`;
+}

@@ -1,0 +1,84 @@
+/**
+ * The API key of this tab. It is in the tab's session storage alone: never in an address, a cookie or another tab, and gone
+ * with this one.
+ *
+ * @module
+ */
+import { announce } from "./announce.ts";
+
+const STORED = "rowhouse.apiKey";
+/** Anything else is no header. */
+const KEY = /^[\x21-\x7e]+$/;
+
+export function readKey(): string | undefined {
+  return sessionStorage.getItem(STORED) ?? undefined;
+}
+
+/** The header that shows the key; none without one. */
+export function keyHeaders(): Record<string, string> {
+  const key = readKey();
+  return key === undefined ? {} : { Authorization: `Bearer ${key}` };
+}
+
+/** Whether the page for the key is there; `status` says why not, 0 without an answer. */
+export type Opened = { isOpen: boolean; status: number };
+
+/** `open` shows the page anew, with the key as it is by then. */
+export function startKeyField(open: () => Promise<Opened>): void {
+  const section = find("[data-key]");
+  const form = find<HTMLFormElement>("[data-key-form]");
+  const input = find<HTMLInputElement>("#api-key");
+  section.hidden = false;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void takeKey(input.value.trim(), open);
+    input.value = "";
+  });
+  find("[data-key-forget]").addEventListener("click", () => {
+    sessionStorage.removeItem(STORED);
+    showState();
+    announce("The key is forgotten");
+    input.focus();
+    void open();
+  });
+  if (readKey() === undefined) showState();
+  else void takeKey(readKey() ?? "", open);
+}
+
+/** A key that is good stays where only its page is missing. */
+async function takeKey(key: string, open: () => Promise<Opened>): Promise<void> {
+  if (!KEY.test(key)) {
+    showState(toFault(401));
+    return;
+  }
+  sessionStorage.setItem(STORED, key);
+  const { isOpen, status } = await open();
+  if (status === 401) sessionStorage.removeItem(STORED);
+  showState(isOpen ? "" : toFault(status));
+}
+
+function toFault(status: number): string {
+  if (status === 401) return "This key is not accepted: it is mistyped, revoked or expired.";
+  if (status === 404) return "The app of this key has no such table.";
+  if (status === 429) return "Too many requests: try again in a minute.";
+  return "There is no answer: try again.";
+}
+
+/** The secret half of a key is shown nowhere. */
+function showState(fault = ""): void {
+  const key = readKey();
+  find("[data-key-form]").hidden = key !== undefined;
+  find("[data-key-used]").hidden = key === undefined;
+  find("[data-key-name]").textContent = `${key?.split(".")[0] ?? ""}…`;
+  find("[data-key-fault]").textContent = fault;
+}
+
+export function focusKeyField(): void {
+  find("#api-key").focus();
+}
+
+function find<Found extends HTMLElement>(selector: string): Found {
+  const found = document.querySelector<Found>(selector);
+  if (found === null) throw new Error(`There is no ${selector} on this page`);
+  return found;
+}

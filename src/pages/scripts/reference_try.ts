@@ -1,0 +1,125 @@
+/** Forms that send the request that they describe, with the tab's key, and show the answer as it came. @module */
+import { announce } from "./announce.ts";
+import { element } from "./element.ts";
+import { splitJson } from "./json_tokens.ts";
+import { focusKeyField, keyHeaders, readKey } from "./reference_key.ts";
+
+/** More of an answer is not shown. */
+const MAX_SHOWN_CHARS = 50_000;
+/** What a program reads beside the body. */
+const SHOWN_HEADERS = ["location", "etag", "x-request-id", "retry-after", "idempotency-replayed"];
+
+export function startTrying(): void {
+  for (const details of document.querySelectorAll<HTMLDetailsElement>("[data-try]")) {
+    if (!details.hidden) continue;
+    details.hidden = false;
+    const form = details.querySelector("form");
+    const place = details.querySelector<HTMLElement>("[data-answer]");
+    if (form !== null && place !== null)
+      form.addEventListener("submit", (event) => {
+        event.preventDefault();
+        void send(form, place);
+      });
+  }
+}
+
+async function send(form: HTMLFormElement, place: HTMLElement): Promise<void> {
+  if (form.dataset["needsKey"] !== undefined && readKey() === undefined) {
+    place.replaceChildren(element("p", {}, "Enter an API key at the top of this page first."));
+    announce("Enter an API key first");
+    focusKeyField();
+    return;
+  }
+  const button = form.querySelector("button");
+  if (button?.getAttribute("aria-disabled") === "true") return;
+  button?.setAttribute("aria-disabled", "true");
+  try {
+    const { url, init } = toRequest(form);
+    const startedAt = performance.now();
+    const answer = await fetch(url, init);
+    const text = await answer.text();
+    show(place, answer, { text, ms: performance.now() - startedAt });
+  } catch {
+    place.replaceChildren(element("p", {}, "There is no answer: try again."));
+    announce("There is no answer");
+  } finally {
+    button?.removeAttribute("aria-disabled");
+  }
+}
+
+type Field = HTMLInputElement | HTMLTextAreaElement;
+
+function toRequest(form: HTMLFormElement): { url: string; init: RequestInit } {
+  const fields = [...form.querySelectorAll<Field>("[data-in]")].filter(({ value }) => value !== "");
+  const namesIn = (place: string) =>
+    fields
+      .filter((field) => field.dataset["in"] === place)
+      .map((field) => [field.dataset["name"] ?? "", field.value] as const);
+  const path = namesIn("path").reduce(
+    (made, [name, value]) => made.replace(`{${name}}`, encodeURIComponent(value)),
+    form.dataset["path"] ?? "",
+  );
+  const query = new URLSearchParams(namesIn("query").map(([name, value]) => [name, value]));
+  const [body] = namesIn("body");
+  const headers = {
+    ...Object.fromEntries(namesIn("header")),
+    ...(form.dataset["sendsKey"] === undefined ? {} : keyHeaders()),
+    ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+  };
+  return {
+    url: query.size === 0 ? path : `${path}?${query}`,
+    init: {
+      method: form.dataset["method"] ?? "GET",
+      headers,
+      credentials: "omit",
+      cache: "no-store",
+      ...(body === undefined ? {} : { body: body[1] }),
+    },
+  };
+}
+
+type Taken = { text: string; ms: number };
+
+function show(place: HTMLElement, { ok, status, headers }: Response, { text, ms }: Taken): void {
+  const said = `${status}, ${Math.round(ms)} ms`;
+  const lines = SHOWN_HEADERS.flatMap((name) => {
+    const value = headers.get(name);
+    return value === null ? [] : [`${name}: ${value}`];
+  });
+  const printed = printBody(text);
+  const body =
+    printed.length > MAX_SHOWN_CHARS ? `${printed.slice(0, MAX_SHOWN_CHARS)}\n…` : printed;
+  place.replaceChildren(
+    element(
+      "p",
+      { class: "try-status" },
+      element("span", { class: ok ? "status status-good" : "status status-bad" }, String(status)),
+      ` in ${Math.round(ms)} ms`,
+    ),
+    element("pre", { class: "try-headers" }, lines.join("\n")),
+    ...(body === "" ? [] : [element("pre", { "data-body": "" }, ...colour(body))]),
+  );
+  announce(`Answered ${said}`);
+}
+
+function colour(json: string): (Node | string)[] {
+  return splitJson(json).map(({ kind, text }) =>
+    kind === undefined || kind === "name" ? text : element("span", { class: `json-${kind}` }, text),
+  );
+}
+
+/** JSON with room; nothing in it turns the direction of a line. */
+function printBody(text: string): string {
+  return print(text).replace(
+    /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function print(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

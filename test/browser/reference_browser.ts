@@ -1,0 +1,268 @@
+/** The API reference and the guides in a browser: a key that stays in its tab, requests that are tried, themes, keyboard, hostile values. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  findAxeViolations,
+  LOOKS,
+  openBrowser,
+  openSite,
+  type TestSite,
+  withPage,
+} from "../support/browser.ts";
+import type { TestApp } from "../support/service.ts";
+
+const HOSTILE = '<img src=x onerror=alert(1)><script>alert("x")</script>';
+const TURNED = "\u202eturned";
+
+let site: TestSite;
+let browser: Browser;
+let app: TestApp;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([openSite(), openBrowser()]);
+  app = await site.service.makeApp(
+    defineSchema({
+      todos: {
+        title: t.string().required(),
+        kind: t.enum(["plain", HOSTILE, TURNED]).required().default("plain"),
+      },
+      projects: { [`a_name_${"so_long".repeat(5)}`]: t.string() },
+    }),
+  );
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await site.close();
+});
+
+/** Fails the test by whatever the browser says, and by what leaves the service. */
+async function open(
+  path: string,
+  run: (page: Page, context: BrowserContext) => Promise<void>,
+  options: BrowserContextOptions = {},
+): Promise<void> {
+  const goThere = async (page: Page, faults: string[]) => {
+    page.on("dialog", (dialog) => faults.push(dialog.message()));
+    page.on("console", (message) => {
+      // Browsers note each answer that is a refusal.
+      if (!message.text().startsWith("Failed to load resource")) faults.push(message.text());
+    });
+    page.on("request", (request) => {
+      const url = request.url();
+      if (!url.startsWith(`${site.apiUrl}/`) || url.includes(app.key.slice(20))) faults.push(url);
+    });
+    await page.goto(site.apiUrl + path);
+    await run(page, page.context());
+  };
+  await withPage(browser, goThere, options);
+}
+
+async function enterKey(page: Page, key = app.key): Promise<void> {
+  await page.getByLabel("API key", { exact: true }).fill(key);
+  await page.getByRole("button", { name: "Use this key" }).click();
+}
+
+async function openTable(page: Page, table: string): Promise<void> {
+  await page.locator("#content").getByRole("link", { name: table, exact: true }).click();
+  await page.getByRole("heading", { name: table, exact: true, level: 1 }).waitFor();
+}
+
+/** The page is accessible, and no wider than the screen. */
+async function checkLook(page: Page): Promise<void> {
+  expect(await findAxeViolations(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
+}
+
+test.each(LOOKS)("pages are accessible and fit, $colorScheme at $width px", async (look) => {
+  const { colorScheme, width } = look;
+  const viewport = { width, height: 800 };
+  await open(
+    "/docs",
+    async (page) => {
+      await checkLook(page);
+      await enterKey(page);
+      await openTable(page, "todos");
+      for (const each of await page.locator("details").all())
+        await each.evaluate((details) => details.setAttribute("open", ""));
+      await checkLook(page);
+      const menu = page.getByRole("button", { name: "Menu" });
+      if (!(await menu.isVisible())) return;
+      await menu.click();
+      await checkLook(page);
+      await page.locator("#menu").getByRole("link", { name: "Delete a row" }).click();
+      expect(await page.locator("#menu").isVisible()).toBe(false);
+      expect(new URL(page.url()).hash).toBe("#delete_todos");
+    },
+    { colorScheme, viewport, bypassCSP: true },
+  );
+});
+
+test.each(LOOKS)("guides are accessible and fit, $colorScheme at $width px", async (look) => {
+  const { colorScheme, width } = look;
+  const viewport = { width, height: 800 };
+  await open(
+    "/docs/operating",
+    async (page) => {
+      await checkLook(page);
+      const menu = page.getByRole("button", { name: "Menu" });
+      if (await menu.isVisible()) await menu.click();
+      await page.locator("#menu").getByRole("link", { name: "Keys", exact: true }).click();
+      expect(new URL(page.url()).hash).toBe("#keys");
+      expect(await page.locator("#menu:popover-open").count()).toBe(0);
+      if (await menu.isVisible()) await menu.click();
+      await page.locator("#menu").getByRole("link", { name: "Data", exact: true }).click();
+      await page.getByRole("heading", { name: "Data", level: 1 }).waitFor();
+      await checkLook(page);
+    },
+    { colorScheme, viewport, bypassCSP: true },
+  );
+});
+
+test("an example of a guide is copied with the keyboard, and a guide is whole without scripts", async () => {
+  await open(
+    "/docs/data#values",
+    async (page, context) => {
+      const copy = page.locator(".copyable").first().getByRole("button");
+      await copy.focus();
+      await page.keyboard.press("Enter");
+      await copy.getByText("Copied").waitFor();
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toStartWith(
+        "export ROWHOUSE",
+      );
+      await context.clearPermissions();
+    },
+    { permissions: ["clipboard-read", "clipboard-write"] },
+  );
+  const still = { javaScriptEnabled: false };
+  const read = async (page: Page) => {
+    expect(await page.getByRole("button", { name: "Copy" }).count()).toBe(0);
+    await page.getByRole("link", { name: "This page as Markdown" }).click();
+    expect(page.url()).toEndWith("/docs/data.md");
+  };
+  await open("/docs/data", read, still);
+});
+
+test("a row is created by trying, and got by trying, with the keyboard alone", async () => {
+  await open("/docs", async (page) => {
+    const isAt = (selector: string) =>
+      page.evaluate((wanted) => document.activeElement?.matches(wanted) === true, selector);
+    const tabTo = async (selector: string) => {
+      for (let presses = 0; presses < 60 && !(await isAt(selector)); presses++)
+        await page.keyboard.press("Tab");
+      expect([selector, await isAt(selector)]).toEqual([selector, true]);
+    };
+    await tabTo("#api-key");
+    await page.keyboard.type(app.key);
+    await page.keyboard.press("Enter");
+    await page.locator("#tables").waitFor();
+    await tabTo('#content [href="/docs/tables/todos"]');
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "todos", level: 1 }).waitFor();
+    const create = page.locator("#create_todos");
+    await tabTo("#create_todos .try summary");
+    await page.keyboard.press("Enter");
+    await tabTo("#create_todos-body");
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type('{"title":"by hand <b>&"}');
+    await tabTo("#create_todos .try button");
+    await page.keyboard.press("Enter");
+    await create.locator(".status", { hasText: "201" }).last().waitFor();
+    const row = JSON.parse((await create.locator("[data-body]").textContent()) ?? "");
+    expect(row).toMatchObject({ title: "by hand <b>&", app_id: app.id });
+
+    const get = page.locator("#get_todos");
+    await get.locator("summary", { hasText: "Try it" }).click();
+    await get.getByLabel("id required").fill(row.id);
+    await get.getByRole("button", { name: "Send" }).click();
+    await get.locator("[data-body]").waitFor();
+    expect(JSON.parse((await get.locator("[data-body]").textContent()) ?? "")).toEqual(row);
+  });
+});
+
+test("everything that can be used is reached by the keyboard", async () => {
+  await open("/docs", async (page) => {
+    const count = await page.evaluate(() => {
+      const all = document.querySelectorAll<HTMLElement>("a, button, input, summary, textarea");
+      for (const each of all) if (each.checkVisibility()) each.dataset["unseen"] = "";
+      return all.length;
+    });
+    for (let presses = 0; presses < count; presses++) {
+      await page.keyboard.press("Tab");
+      await page.evaluate(() => document.activeElement?.removeAttribute("data-unseen"));
+    }
+    expect(await page.locator("[data-unseen]").allTextContents()).toEqual([]);
+  });
+});
+
+test("the key stays in its tab: not in the address, a cookie or another tab, and is forgotten", async () => {
+  await open("/docs", async (page, context) => {
+    await enterKey(page);
+    await openTable(page, "todos");
+    await page.reload();
+    await page.getByRole("heading", { name: "todos", level: 1 }).waitFor();
+    expect(page.url()).toBe(`${site.apiUrl}/docs/tables/todos`);
+    expect(await context.cookies()).toEqual([]);
+    expect(await page.evaluate(() => localStorage.length)).toBe(0);
+    expect(await page.evaluate(() => document.documentElement.outerHTML)).not.toContain(
+      app.key.split(".")[1],
+    );
+    const second = await context.newPage();
+    await second.goto(page.url());
+    await second.getByRole("heading", { name: "A table of your app" }).waitFor();
+    expect(await second.evaluate(() => sessionStorage.length)).toBe(0);
+    await page.getByRole("button", { name: "Forget the key" }).click();
+    await page.getByRole("heading", { name: "A table of your app" }).waitFor();
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+    await page.goBack();
+    await page.getByRole("heading", { name: "API reference" }).waitFor();
+    expect(await page.locator("#tables").count()).toBe(0);
+  });
+});
+
+test.each([
+  { what: "a key that is none", key: "rh_none.at-all" },
+  { what: "a text that is no header", key: "ключ" },
+])("$what is refused and not kept; requests ask for one", async ({ key }) => {
+  await open("/docs", async (page) => {
+    await enterKey(page, key);
+    await page.getByRole("alert").filter({ hasText: "not accepted" }).waitFor();
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+    const status = page.locator("#get_schema");
+    await status.locator("summary", { hasText: "Try it" }).click();
+    await status.getByRole("button", { name: "Send" }).click();
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe("api-key");
+  });
+});
+
+test("hostile values are text, in examples and in answers", async () => {
+  const made = await site.service.call(app, "/v1/data/db/todos", {
+    method: "POST",
+    json: { title: TURNED, kind: HOSTILE },
+  });
+  await open("/docs", async (page) => {
+    await enterKey(page);
+    await openTable(page, "todos");
+    const list = page.locator("#list_todos");
+    await list.locator("summary", { hasText: "Try it" }).click();
+    await list.getByRole("button", { name: "Send" }).click();
+    const body = (await list.locator("[data-body]").textContent()) ?? "";
+    expect(body).toContain("\\u202eturned");
+    expect(JSON.parse(body).rows).toContainEqual(made.json);
+    expect(await page.locator("#content img, #content script").count()).toBe(0);
+    expect(await page.locator(".values", { hasText: "<script>" }).count()).toBeGreaterThan(0);
+  });
+});
+
+test("without JavaScript it is a page to read, with nothing that does not work", async () => {
+  await open(
+    "/docs",
+    async (page) => {
+      expect(await page.getByRole("heading", { name: "Create a row" }).isVisible()).toBe(true);
+      expect(await page.getByLabel("API key", { exact: true }).isVisible()).toBe(false);
+      expect(await page.getByText("Try it").first().isVisible()).toBe(false);
+      await page.getByRole("link", { name: "Versions" }).first().click();
+      await page.getByRole("heading", { name: "Versions", level: 1 }).waitFor();
+    },
+    { javaScriptEnabled: false },
+  );
+});

@@ -1,0 +1,108 @@
+/** The pages of docs/: for tools an index and each as it was shipped, for people each as a page whose links lead somewhere. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { docs } from "../../src/service/routes.ts";
+import { ROOT } from "../support/command.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+import { SHAPES } from "../support/shape.ts";
+
+const pages = readdirSync(join(ROOT, "docs")).filter((name) => name.endsWith(".md"));
+const paths = docs.map(({ path }) => path).filter((path) => /\.(md|txt)$/.test(path));
+
+const guides = pages.map((page) => `/docs/${page.slice(0, -3)}`);
+
+test("every page of docs/ is served, and nothing else of it", () => {
+  expect(paths.toSorted()).toEqual(["/llms.txt", ...pages.map((page) => `/docs/${page}`)].sort());
+  expect(docs.map(({ path }) => path)).toEqual(expect.arrayContaining(guides));
+});
+
+for (const shape of SHAPES) {
+  describe(`a service of the shape "${shape}"`, () => {
+    let service: TestService;
+    beforeAll(async () => {
+      service = await openTestService({ shape });
+    });
+    afterAll(() => service.close());
+    const ask = (path: string, init?: RequestInit) => fetch(service.url + path, init);
+
+    test("lists all of them in /llms.txt, under addresses that answer", async () => {
+      const answer = await ask("/llms.txt");
+      expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+      const text = await answer.text();
+      expect(text).toMatch(/^# Rowhouse\n\n> /);
+      const lines = [...text.matchAll(/^- \[[\w ]+\]\((\/docs\/\w+\.md)\): \S.+$/gm)];
+      const listed = lines.map(([, path]) => path ?? "");
+      expect(listed.toSorted()).toEqual(pages.map((page) => `/docs/${page}`).sort());
+      for (const page of listed) {
+        const { status, headers } = await ask(page, { method: "HEAD" });
+        expect([status, headers.get("content-type")]).toEqual([
+          200,
+          "text/markdown; charset=utf-8",
+        ]);
+      }
+    });
+
+    test("hands a page out as it is, and again only when it has changed", async () => {
+      const answer = await ask("/docs/data.md", { headers: { "accept-encoding": "identity" } });
+      expect(await answer.text()).toBe(readFileSync(join(ROOT, "docs/data.md"), "utf8"));
+      expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+      const etag = answer.headers.get("etag") ?? "";
+      const zipped = await ask("/docs/data.md", { headers: { "accept-encoding": "gzip" } });
+      expect(zipped.headers.get("content-encoding")).toBe("gzip");
+      for (const tag of [etag, zipped.headers.get("etag") ?? ""]) {
+        const same = await ask("/docs/data.md", { headers: { "if-none-match": tag } });
+        expect([same.status, await same.text(), same.headers.get("etag")]).toEqual([304, "", tag]);
+      }
+    });
+
+    test("shows each to people, with links that lead to a page and a heading of it", async () => {
+      const texts = new Map<string, string>();
+      for (const path of guides) {
+        const answer = await ask(path);
+        expect([path, answer.status, answer.headers.get("content-type")]).toEqual([
+          ...[path, 200],
+          "text/html; charset=utf-8",
+        ]);
+        expect(answer.headers.get("content-security-policy")).not.toMatch(
+          /unsafe|\*|https?:|data:/,
+        );
+        texts.set(path, await answer.text());
+      }
+      const others = new Set(["/docs", "/llms.txt", ...paths]);
+      for (const [path, text] of texts) {
+        const hrefs = [...text.matchAll(/<a[^>]* href="([^"]*)"/g)].map(([, href = ""]) => href);
+        const lost = hrefs.filter((href) => {
+          const { pathname, hash, protocol } = new URL(href, `http://x${path}`);
+          if (protocol === "https:" || others.has(pathname)) return false;
+          const target = texts.get(pathname);
+          return target === undefined || !target.includes(hash && ` id="${hash.slice(1)}"`);
+        });
+        expect([path, lost]).toEqual([path, []]);
+        expect(hrefs.filter((href) => href.endsWith(".md"))).toEqual([`${path}.md`]);
+        expect(text).not.toMatch(/&lt;!--|<img[^>]+src="(?!\/assets\/)/);
+      }
+    });
+
+    test.each(["/llms.txt", "/docs/push.md", "/docs/push"])(
+      "refuses to change %s",
+      async (path) => {
+        const answer = await ask(path, { method: "POST", body: "x" });
+        expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+        expect(await answer.json()).toMatchObject({ error: "method_not_allowed" });
+      },
+    );
+
+    test.each([
+      "/docs/none.md",
+      "/docs/none",
+      "/docs/data/",
+      "/docs/..%2fpackage.json",
+      "/docs/data.md/",
+      "/docs/console/rows.png",
+    ])("has nothing at %s", async (path) => {
+      const answer = await ask(path);
+      expect([answer.status, await answer.json()]).toMatchObject([404, { error: "unknown_route" }]);
+    });
+  });
+}

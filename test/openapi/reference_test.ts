@@ -1,0 +1,173 @@
+/** The API reference over HTTP: what it shows to whom, under which policy, and how much there is to load. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { type Document, makeDocument } from "../../src/openapi/mod.ts";
+import { listEndpoints } from "../../src/openapi/reference/endpoints.ts";
+import { routes } from "../../src/service/routes.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { SHAPES } from "../support/shape.ts";
+
+/** As browsers load it, compressed: the page, its stylesheets, its script and the icon. The lightest viewer takes 218 KB. */
+const MAX_BYTES = 32_000;
+
+const HOSTILE = '</code><script>alert("x")</script>';
+const TURNED = "\u202eturned\u2066";
+const schema = defineSchema({
+  projects: { name: t.string().required() },
+  todos: {
+    title: t.string().required(),
+    kind: t.enum([TURNED, HOSTILE, "it's"]).required(),
+    project: t.ref("projects"),
+  },
+});
+
+for (const shape of SHAPES) {
+  describe(`a service of the shape "${shape}"`, () => {
+    let service: TestService;
+    let app: TestApp;
+    let other: TestApp;
+    beforeAll(async () => {
+      service = await openTestService({ shape });
+      app = await service.makeApp(schema);
+      other = await service.makeApp(defineSchema({ secrets: { word: t.string() } }));
+    });
+    afterAll(() => service.close());
+
+    const listTables = (text: string) =>
+      [...text.matchAll(/href="\/docs\/tables\/(\w+)"/g)].map(([, name]) => name ?? "");
+
+    test("shows everybody each endpoint, and no app's tables", async () => {
+      const { status, text, headers } = await service.call(undefined, "/docs");
+      expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+      for (const { method, path } of routes) {
+        const shown = path.replace(/:(\w+)/g, "{$1}").replaceAll("/", "<wbr>/");
+        expect(text).toMatch(new RegExp(`>${method}</span> <code>${RegExp.escape(shown)}</code>`));
+      }
+      expect(listTables(text)).toEqual([]);
+    });
+
+    test("shows a key exactly the tables of its app that the document has", async () => {
+      const document = (await service.call(app, "/v1/openapi.json")).json as Document;
+      const paths = Object.keys(document.paths).flatMap(
+        (path) => /^\/v1\/data\/db\/(\w+)$/.exec(path)?.[1] ?? [],
+      );
+      const start = await service.call(app, "/docs");
+      expect([...new Set(listTables(start.text))]).toEqual(paths);
+      const page = await service.call(app, "/docs/tables/todos");
+      const shown = [...page.text.matchAll(/<section class="endpoint" id="(\w+)"/g)];
+      const wanted = listEndpoints(document).filter(({ path }) => path.includes("/db/todos"));
+      expect(shown.map(([, id]) => id)).toEqual(wanted.map(({ id }) => id));
+      const codes = [...page.text.matchAll(/href="\/docs#(code-\w+)"/g)].map(([, id]) => id);
+      expect(codes).toContain("code-unique_violation");
+      expect(codes.filter((id) => !start.text.includes(`id="${id}"`))).toEqual([]);
+    });
+
+    test.each([
+      { what: "another app's table", ask: () => service.call(app, "/docs/tables/secrets") },
+      { what: "no table", ask: () => service.call(other, "/docs/tables/nothing") },
+    ])("has nothing for $what", async ({ ask }) => {
+      const { status, json } = await ask();
+      expect([status, json]).toMatchObject([404, { error: "unknown_table" }]);
+    });
+
+    test("refuses a bad key, and another method", async () => {
+      expect((await service.call(undefined, "/docs", { key: "rh_x.y" })).status).toBe(401);
+      const { status, headers } = await service.call(app, "/docs/tables/todos", { method: "PUT" });
+      expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+    });
+
+    test("tells who has no key the same of every table", async () => {
+      const pages = ["todos", "secrets", "nothing"].map(async (table) => {
+        const { status, text } = await service.call(undefined, `/docs/tables/${table}`);
+        return [status, text];
+      });
+      const [first, ...rest] = await Promise.all(pages);
+      expect(first?.[0]).toBe(200);
+      for (const one of rest) expect(one).toEqual(first ?? []);
+    });
+
+    test("runs the service's own script and nothing else", async () => {
+      const { headers } = await service.call(app, "/docs");
+      const policy = headers.get("content-security-policy") ?? "";
+      expect(policy).toContain("default-src 'none'; style-src 'self'");
+      expect(policy).toContain("script-src 'self'; connect-src 'self'");
+      expect(policy).not.toMatch(/unsafe|\*|https?:|data:/);
+      expect(headers.get("cache-control")).toBe("no-store");
+    });
+
+    test("leaves hostile values as text", async () => {
+      const { text } = await service.call(app, "/docs/tables/todos");
+      expect(text).not.toMatch(/<script>alert|[\u202a-\u202e\u2066-\u2069]/);
+      expect(text).toContain("&quot;&lt;/code&gt;&lt;script&gt;alert(\\&quot;x\\&quot;)");
+      expect(text).toContain("\\u202eturned\\u2066");
+    });
+
+    test(`takes less than ${MAX_BYTES / 1000} KB to load`, async () => {
+      const sizes = new Map<string, number>();
+      const load = async (path: string) => {
+        const headers = { "accept-encoding": "gzip" };
+        const answer = await fetch(service.url + path, { headers, decompress: false });
+        expect(answer.status).toBe(200);
+        const bytes = await answer.bytes();
+        sizes.set(path, bytes.length);
+        return answer.headers.get("content-encoding") === "gzip" ? Bun.gunzipSync(bytes) : bytes;
+      };
+      const text = new TextDecoder().decode(await load("/docs"));
+      const named = [...text.matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g)];
+      for (const [, path = ""] of named) await load(path);
+      expect(sizes.size).toBe(5);
+      expect([...sizes.values()].reduce((sum, size) => sum + size)).toBeLessThan(MAX_BYTES);
+    });
+  });
+}
+
+test("a request of the examples has what it needs, quoted for a shell", async () => {
+  const service = await openTestService();
+  const app = await service.makeApp(
+    defineSchema({ todos: { kind: t.enum(["it's", "b"]).required(), note: t.string() } }),
+  );
+  const { text } = await service.call(app, "/docs/tables/todos");
+  const [, curl = ""] = /<code id="create_todos-curl">([^<]+)</.exec(text) ?? [];
+  const command = curl.replaceAll("&quot;", '"').replaceAll("&#39;", "'");
+  const { stdout } = Bun.spawn(["sh", "-c", `${command} -sS`], {
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      ROWHOUSE_URL: service.url,
+      ROWHOUSE_API_KEY: app.key,
+    },
+  });
+  const answer = await new Response(stdout).json();
+  await service.close();
+  expect(answer).toMatchObject({ kind: "it's", note: null });
+});
+
+test("the fields of a body and of an answer are told, with those inside of them", () => {
+  const endpoints = listEndpoints(makeDocument(routes, { tables: undefined }));
+  const [answer] = endpoints.find(({ id }) => id === "push_schema")?.answers ?? [];
+  expect(answer?.fields.map(({ name }) => name)).toEqual([
+    "status",
+    "migration",
+    ...["seq", "name", "parent", "checksum", "text", "sql"].map((name) => `migration.${name}`),
+    "steps",
+    "notes",
+  ]);
+  const { body } = endpoints.find(({ id }) => id === "push_schema") ?? {};
+  expect(body?.fields.map(({ name, isRequired }) => (isRequired ? `${name}!` : name))).toEqual([
+    ...["definition!", "definition.version!", "definition.tables!"],
+    ...["journal", "journal[].seq!", "journal[].checksum!", "dryRun"],
+  ]);
+  expect(body?.fields[1]?.type).toBe("always 1");
+  expect(answer?.fields[1]?.type).toBe("object or null");
+  const [page] = endpoints.find(({ id }) => id === "list_rows")?.answers ?? [];
+  expect(page?.fields.map(({ name }) => name)).toEqual(["rows", "limit", "offset", "hasMore"]);
+  const [status] = endpoints.find(({ id }) => id === "get_schema")?.answers ?? [];
+  expect(status?.fields.map(({ name }) => name)).toContain("tables[].owned");
+});
+
+test("what is deprecated is marked", () => {
+  const [first] = routes;
+  if (first?.operation === undefined) throw new Error("The first route has no operation");
+  const operation = { ...first.operation, deprecated: { since: "2027-01-31" } };
+  const [endpoint] = listEndpoints(makeDocument([{ ...first, operation }], { tables: undefined }));
+  expect(endpoint).toMatchObject({ isDeprecated: true, about: "Deprecated since 2027-01-31." });
+});
