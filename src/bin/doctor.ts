@@ -1,12 +1,14 @@
 /** `rowhouse doctor`: what is fine, what is not, and what to do about it. @module */
 import { type Environment, readConfig } from "../config/mod.ts";
-import { isDriverPatched, openDatabase } from "../db/mod.ts";
+import { type Database, isDriverPatched, openDatabase } from "../db/mod.ts";
 import { servesRows } from "../role.ts";
 import {
   ADMIN_CONNECTIONS,
   examine,
   examineAdmin,
   examineConsole,
+  examineMailServer,
+  examineProviders,
   type Finding,
   judgeDriver,
   judgeProxies,
@@ -26,10 +28,13 @@ const MARKS = { ok: "ok  ", warn: "warn", fail: "FAIL" } as const;
 
 export const doctorCommand: Command = {
   name: "doctor",
-  summary: "checks settings, database, roles and clock, and says what to fix",
-  example: "rowhouse doctor --json",
+  summary:
+    "checks settings, database, logins, clock, sign-in providers and mail server, and says what to fix",
+  example: "rowhouse doctor\nrowhouse doctor --json",
   about: `Changes nothing. Exits with 1 if something fails; warnings do not count. Settings with faults are
-listed, and everything else is checked with those that have none. Without DATABASE_URL and ADMIN_DATABASE_URL the database
+listed, and everything else is checked with those that have none. Each provider (OIDC_<NAME>_ISSUER) is asked for its
+configuration, and the server of MAIL_URL whether it lets us in; no mail is sent, and one that does not answer is a warning.
+With CONSOLE_DATABASE_URL the Console's login is checked, too. Without DATABASE_URL and ADMIN_DATABASE_URL the database
 of a running rowhouse dev in this folder is checked (${DEV_FILE}), as its administrator.
 Prints { findings: [{ about, level, says, remedy }] } with --json.`,
   positionals: [],
@@ -46,6 +51,7 @@ async function runDoctor(setting: Setting): Promise<ExitCode> {
     ...judgeProxies(settings.TRUSTED_PROXIES ?? []),
     ...(await examineOver(settings, pushes)),
     ...(await examineConsoleOver(settings)),
+    ...(await examineOthers(settings)),
   ];
   if (args.has("json")) terminal.say(toDocument({ findings }));
   else for (const line of findings.flatMap(toLines)) terminal.say(line);
@@ -94,64 +100,63 @@ async function readSound({ env, folder, terminal }: Setting): Promise<Sound> {
 
 /** What can be found out with the connection strings that are set. */
 async function examineOver(config: SoundSettings, pushes: boolean): Promise<Finding[]> {
-  const { DATABASE_PREPARE: prepare = true } = config;
-  const open = (url: string) =>
-    openDatabase({ url, connections: CONNECTIONS, prepare, name: "rowhouse doctor" });
   const { DATABASE_URL: databaseUrl, ADMIN_DATABASE_URL: adminUrl = databaseUrl } = config;
-  const { IDENTITY_SECRET: identitySecrets, COOKIE_DOMAIN: cookieDomain } = config;
   if (adminUrl === undefined) return [judgeDriver(isDriverPatched())];
-  const adminVariable =
-    config.ADMIN_DATABASE_URL === undefined ? "DATABASE_URL" : "ADMIN_DATABASE_URL";
-  const admin = open(adminUrl);
-  const db = databaseUrl === undefined ? undefined : open(databaseUrl);
+  const asked = { ...toAsked(config), adminUrl, pushes };
+  const admin = open(config, adminUrl, CONNECTIONS);
+  const db = databaseUrl === undefined ? undefined : open(config, databaseUrl, CONNECTIONS);
   try {
     if (db === undefined || databaseUrl === undefined)
-      return [
-        judgeDriver(isDriverPatched()),
-        ...(await examineAdmin(admin, {
-          pushes,
-          adminUrl,
-          adminVariable,
-          prepare,
-          identitySecrets,
-          cookieDomain,
-        })),
-      ];
-    return await examine({
-      db,
-      admin,
-      adminUrl,
-      adminVariable,
-      databaseUrl,
-      prepare,
-      pushes,
-      identitySecrets,
-      cookieDomain,
-      connections: {
-        pool: config.DATABASE_POOL ?? 0,
-        pushing: pushes ? ADMIN_CONNECTIONS : 0,
-        workers: config.WORKERS ?? 1,
-      },
-      now: Date.now,
-    });
+      return [judgeDriver(isDriverPatched()), ...(await examineAdmin(admin, asked))];
+    const connections = {
+      pool: config.DATABASE_POOL ?? 0,
+      pushing: pushes ? ADMIN_CONNECTIONS : 0,
+      workers: config.WORKERS ?? 1,
+    };
+    return await examine({ ...asked, db, admin, databaseUrl, connections, now: Date.now });
   } finally {
     await Promise.all([db?.close(), admin.close()]);
   }
 }
 
+function open(
+  { DATABASE_PREPARE: prepare = true }: SoundSettings,
+  url: string,
+  connections: number,
+): Database {
+  return openDatabase({ url, connections, prepare, name: "rowhouse doctor" });
+}
+
+/** The settings that a database is compared with. */
+function toAsked(config: SoundSettings) {
+  const adminVariable: "DATABASE_URL" | "ADMIN_DATABASE_URL" =
+    config.ADMIN_DATABASE_URL === undefined ? "DATABASE_URL" : "ADMIN_DATABASE_URL";
+  return {
+    adminVariable,
+    prepare: config.DATABASE_PREPARE ?? true,
+    identitySecrets: config.IDENTITY_SECRET,
+    cookieDomain: config.COOKIE_DOMAIN,
+    providers: config.providers,
+  };
+}
+
 /** The Console's login, where there is one, beside the one that serves. */
 async function examineConsoleOver(config: SoundSettings): Promise<Finding[]> {
-  const { DATABASE_PREPARE: prepare = true, CONSOLE_DATABASE_URL: consoleUrl } = config;
+  const { CONSOLE_DATABASE_URL: consoleUrl } = config;
   const url = config.DATABASE_URL ?? config.ADMIN_DATABASE_URL;
   if (consoleUrl === undefined || url === undefined) return [];
-  const open = (one: string) =>
-    openDatabase({ url: one, connections: 1, prepare, name: "rowhouse doctor" });
-  const [consoleDb, db] = [open(consoleUrl), open(url)];
+  const [consoleDb, db] = [open(config, consoleUrl, 1), open(config, url, 1)];
   try {
     return [await examineConsole(consoleDb, db)];
   } finally {
     await Promise.all([consoleDb.close(), db.close()]);
   }
+}
+
+/** The servers of others on which signing in depends. */
+async function examineOthers({ providers = [], MAIL_URL }: SoundSettings): Promise<Finding[]> {
+  const mailServer = MAIL_URL === undefined ? [] : [await examineMailServer(MAIL_URL)];
+  return [...(await examineProviders(providers)), ...mailServer];
 }
 
 function toLines({ about, level, says, remedy }: Finding): string[] {

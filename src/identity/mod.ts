@@ -30,7 +30,7 @@ export {
 } from "./paths.ts";
 export { answerProblemPage } from "./problem_page.ts";
 export type { ProviderSettings, RoleRule } from "./provider_settings.ts";
-export { makeProviders } from "./providers.ts";
+export { discover, makeProviders } from "./providers.ts";
 export {
   DEFAULT_SETTINGS,
   type IdentitySettings,

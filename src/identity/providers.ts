@@ -123,9 +123,10 @@ function makeMetadata(
   };
 }
 
-async function discover(
+/** What the provider publishes about itself. @throws {Error} it does not answer, or not as what it is set up as */
+export async function discover(
   settings: ProviderSettings,
-  { timeoutS }: ProviderDeps,
+  { timeoutS }: Pick<ProviderDeps, "timeoutS">,
 ): Promise<ServerMetadata> {
   const isLocal = isInsecure(settings);
   const configuration = await discovery(

@@ -2,3 +2,4 @@
 
 export { type MailNote, makeMailSender } from "./sender.ts";
 export { type MailSettings, readMailFrom } from "./settings.ts";
+export { tryServer } from "./transport.ts";

@@ -29,6 +29,19 @@ export function makeDeliver({ url, from }: MailSettings): Deliver {
   };
 }
 
+/** Whether the server lets us in; without sending anything. The reason is a code, never the server's words. */
+export async function tryServer(url: string): Promise<{ reason: string } | undefined> {
+  const transport = await openTransport(url);
+  try {
+    await transport.verify();
+    return undefined;
+  } catch (error) {
+    return { reason: readFailure(error).reason };
+  } finally {
+    transport.close();
+  }
+}
+
 async function openTransport(url: string): Promise<Transporter> {
   const { createTransport } = await import("nodemailer");
   const { protocol, hostname, port, username, password } = new URL(url);

@@ -9,6 +9,7 @@ export {
   openService,
   type Service,
 } from "./open.ts";
+export { examineMailServer, examineProviders } from "./outward.ts";
 export { examinePooler } from "./pooler.ts";
 export { examineConsole, examineLogins } from "./pushing.ts";
 export { routes } from "./routes.ts";

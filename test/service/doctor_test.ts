@@ -27,6 +27,8 @@ import {
 } from "../support/cluster.ts";
 import { makeProject, type Outcome, ROOT, runCommand, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { openMailServer } from "../support/mail_server.ts";
+import { startProvider } from "../support/provider.ts";
 
 const WELL: Session = {
   version: 18,
@@ -410,6 +412,37 @@ describe("rowhouse doctor", () => {
         "warn identity secret: 0a1b2c3d is not in IDENTITY_SECRET, and 1 password can be used only with it",
       );
       expect(out).not.toContain(TEST_IDENTITY_SECRET);
+    });
+
+    test("asks the providers and the mail server whether they would do", async () => {
+      const provider = await startProvider({ name: "corp", label: "the Corporation" });
+      const mail = await openMailServer();
+      const settings = {
+        ...env(),
+        COOKIE_DOMAIN: "example.org",
+        OIDC_CORP_ISSUER: provider.settings.issuer,
+        OIDC_CORP_CLIENT_ID: "rowhouse",
+        OIDC_CORP_CLIENT_SECRET: "not to be shown",
+        OIDC_CORP_LABEL: "the Corporation",
+        MAIL_URL: mail.url,
+        MAIL_FROM: "no-reply@example.org",
+        IDENTITY_URL: "https://id.example.org",
+      };
+      provider.register("http://id.example.org/oidc/corp/callback");
+      const { out } = await runCommand(["doctor"], { ...project, env: settings });
+      expect(out).toContain(
+        `ok   sign-in with the Corporation: ${provider.settings.issuer} answers\n`,
+      );
+      expect(out).toContain("ok   mail server: lets us in\n");
+      provider.wrong = { metadata: { issuer: "https://elsewhere.example.org" } };
+      await mail.close();
+      const later = await runCommand(["doctor"], { ...project, env: settings });
+      expect(later.out).toContain(
+        `warn sign-in with the Corporation: ${provider.settings.issuer} does not answer as an OpenID Connect provider: `,
+      );
+      expect(later.out).toContain("warn mail server: does not let us in: E");
+      expect(out + later.out).not.toContain("not to be shown");
+      await provider.stop();
     });
 
     test("fails without COOKIE_DOMAIN, and serve refuses", async () => {

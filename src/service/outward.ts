@@ -1,0 +1,40 @@
+/** The servers of others on which signing in and mail depend, asked as the service would ask them. @module */
+import { discover, type ProviderSettings } from "../identity/mod.ts";
+import { tryServer } from "../mail/mod.ts";
+import { toLogFields } from "../observe.ts";
+import type { Finding } from "./finding.ts";
+
+const TIMEOUT_S = 5;
+
+/** All at once: one that does not answer takes seconds. */
+export function examineProviders(list: readonly ProviderSettings[]): Promise<Finding[]> {
+  return Promise.all(list.map(examineProvider));
+}
+
+async function examineProvider(settings: ProviderSettings): Promise<Finding> {
+  const about = `sign-in with ${settings.label}`;
+  try {
+    await discover(settings, { timeoutS: TIMEOUT_S });
+    return { about, level: "ok", says: `${settings.issuer} answers` };
+  } catch (error) {
+    return {
+      about,
+      level: "warn",
+      says: `${settings.issuer} does not answer as an OpenID Connect provider: ${String(toLogFields(error)["message"])}`,
+      remedy: `nobody can sign in by it until it does: fetch ${settings.issuer.replace(/\/$/, "")}/.well-known/openid-configuration from this machine, and compare its "issuer" with OIDC_${settings.name.toUpperCase()}_ISSUER`,
+    };
+  }
+}
+
+/** The mail server that `MAIL_URL` names. */
+export async function examineMailServer(url: string): Promise<Finding> {
+  const about = "mail server";
+  const refusal = await tryServer(url);
+  if (refusal === undefined) return { about, level: "ok", says: "lets us in" };
+  return {
+    about,
+    level: "warn",
+    says: `does not let us in: ${refusal.reason}`,
+    remedy: "mails wait until it does: compare MAIL_URL with what its operator gave you",
+  };
+}
