@@ -1,0 +1,67 @@
+/** The tools that are written in Python, in an environment of their own that later runs find again. @module */
+import { rmSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+const REQUIREMENTS = join(import.meta.dirname, "requirements.txt");
+const IS_ABLE = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))";
+
+/** Where its programs are; or why there are none. */
+export type Python = { programs: string } | { missing: string };
+
+/** Installs what requirements.txt names, unless it is there. */
+export async function findPython(): Promise<Python> {
+  const python = Bun.which("python3");
+  if (python === null || (await exitCodeOf([python, "-c", IS_ABLE])) !== 0)
+    return { missing: "needs Python 3.11 or later with venv: apt install python3-venv" };
+  const folder = join(cacheFolder(), `contract-${await toVersion(python)}`);
+  const mark = Bun.file(join(folder, "installed"));
+  const programs = join(folder, "bin");
+  if (await mark.exists()) return { programs };
+  rmSync(folder, { recursive: true, force: true });
+  await run([python, "-m", "venv", folder]);
+  const pip = [join(programs, "python"), "-m", "pip", "--disable-pip-version-check"];
+  await run([...pip, "install", "--quiet", "--no-deps", "--requirement", REQUIREMENTS]);
+  await Bun.write(mark, "");
+  return { programs };
+}
+
+function cacheFolder(): string {
+  return join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "rowhouse");
+}
+
+/** Another list, or another Python, is another environment. */
+async function toVersion(python: string): Promise<string> {
+  const { out } = await run([python, "-c", "import sys; print(sys.version, sys.prefix)"]);
+  const hasher = new Bun.CryptoHasher("sha256");
+  return hasher
+    .update(await Bun.file(REQUIREMENTS).text())
+    .update(out)
+    .digest("hex")
+    .slice(0, 16);
+}
+
+async function exitCodeOf(command: string[]): Promise<number> {
+  return await Bun.spawn(command, { stdio: ["ignore", "ignore", "ignore"] }).exited;
+}
+
+type RunOptions = { folder?: string; env?: Readonly<Record<string, string>> };
+
+/** @throws {Error} with all that it printed, where it fails */
+export async function run(
+  command: string[],
+  { folder = process.cwd(), env = {} }: RunOptions = {},
+): Promise<{ out: string }> {
+  const child = Bun.spawn(command, {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (code !== 0) throw new Error(`${command.join(" ")} exited with ${code}:\n${out}${err}`);
+  return { out };
+}

@@ -1,0 +1,65 @@
+"""What a description cannot say: keys are for one request, references are to rows that are there, numbers are doubles."""
+
+import os
+import re
+import uuid
+
+import schemathesis
+from hypothesis import strategies as st
+
+REFERRED = {"plain": os.environ["CONTRACT_STRING_ID"], "parent": os.environ["CONTRACT_REF_ID"]}
+IDEMPOTENCY_KEY = re.compile(r"[\x20-\x7e]{1,255}")
+UUID = re.compile(r"[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+LARGEST_EXACT = 2**53
+
+TAG = st.from_regex(r'(W/)?"[!#-~]{0,40}"', fullmatch=True)
+TAGS = st.lists(TAG, min_size=1, max_size=3).map(", ".join)
+# Most writes shall happen: a tag that was made up names no state.
+schemathesis.openapi.format("entity-tags", st.one_of(st.just("*"), st.just("*"), TAGS))
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    key = (case.headers or {}).get("Idempotency-Key")
+    if isinstance(key, str) and IDEMPOTENCY_KEY.fullmatch(key):
+        case.headers["Idempotency-Key"] = make_key(len(key))
+    if case.path.startswith("/v1/data/db/refs"):
+        keep_parent(case)
+        case.body = map_rows(point, case.body)
+    case.body = to_doubles(case.body)
+
+
+def make_key(length):
+    """A key that nobody has used, as long as the generated one; but not so short that it could not be new."""
+    fresh = uuid.uuid4().hex
+    return fresh if length < len(fresh) else fresh.ljust(length, "~")
+
+
+def keep_parent(case):
+    """The row that all others refer to is not deleted."""
+    if case.method == "DELETE" and case.path_parameters.get("id") == REFERRED["parent"]:
+        case.path_parameters["id"] = str(uuid.uuid4())
+
+
+def map_rows(change, body):
+    if isinstance(body, list):
+        return [map_rows(change, row) for row in body]
+    if isinstance(body, dict):
+        return {name: change(name, value) for name, value in body.items()}
+    return body
+
+
+def point(name, value):
+    is_id = isinstance(value, str) and UUID.fullmatch(value)
+    return REFERRED[name] if is_id and name in REFERRED else value
+
+
+def to_doubles(value):
+    """JSON Schema knows integers of any length, and none that a double would change."""
+    if isinstance(value, int) and abs(value) > LARGEST_EXACT and abs(value) < 10**300:
+        return float(value)
+    if isinstance(value, list):
+        return [to_doubles(one) for one in value]
+    if isinstance(value, dict):
+        return {name: to_doubles(one) for name, one in value.items()}
+    return value
