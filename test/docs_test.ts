@@ -75,6 +75,7 @@ const REASONS: readonly string[] = [
   "a drawing",
   "an example of style",
   "needs Docker",
+  "needs a Citus cluster",
   "needs systemd",
   "needs a domain of one's own",
   "takes minutes",

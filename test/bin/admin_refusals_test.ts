@@ -33,6 +33,14 @@ type Case = { words: readonly string[]; says: string };
 
 /** Asked for in the right way, and not to be had. */
 const IMPOSSIBLE: readonly Case[] = [
+  {
+    words: ["move-app", "nobody", "--to", "10.0.0.3:5432"],
+    says: '  /database: is not distributed over a Citus cluster (docs/scaling.md)\n  /slug: no app has the slug "nobody"\n',
+  },
+  {
+    words: ["convert-to-citus", "--yes"],
+    says: "Cannot distribute this database:\n  The extension citus is missing: run create extension citus in this database on every node",
+  },
   { words: ["create-app", "Wiki"], says: 'Cannot name an app "Wiki"' },
   { words: ["create-app", "a"], says: "must be 2 to 40 lower-case letters" },
   { words: ["create-app", "wiki"], says: 'Cannot create app "wiki": it already exists\n' },

@@ -17,3 +17,18 @@ export async function readReport(path: string, exitCode: number): Promise<Counts
   const failed = failures === 0 && exitCode !== 0 ? 1 : failures;
   return { passed: tests - failures - skipped, failed, skipped };
 }
+
+/** The names of the tests that were skipped. */
+export async function readSkipped(path: string): Promise<string[]> {
+  const file = Bun.file(path);
+  const text = (await file.exists()) ? await file.text() : "";
+  const skipped = text.matchAll(/<testcase name="([^"]*)"[^>]*>\s*<skipped\b/g);
+  return [...skipped].map(([, name = ""]) =>
+    name.replace(
+      /&(apos|quot|lt|gt|amp);/g,
+      (_, entity: keyof typeof ENTITIES) => ENTITIES[entity],
+    ),
+  );
+}
+
+const ENTITIES = { apos: "'", quot: '"', lt: "<", gt: ">", amp: "&" } as const;

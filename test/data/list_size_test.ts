@@ -29,8 +29,6 @@ const schema = defineSchema({
 /** Rows made in the database, because this is about reading them. */
 async function makeRows(app: TestApp, count: number, text: string): Promise<void> {
   await service.service.admin.message(`
-    set local role rowhouse_tenant;
-    select set_config('rowhouse.app_id', '${app.id}', true);
     insert into data.notes (app_id, id, text)
     select '${app.id}', ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${text}
     from generate_series(1, ${count}) as n;

@@ -1,6 +1,7 @@
 /** The tag of a page: another for whatever changes the page, the same for whatever does not. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { citusUrl } from "../support/citus.ts";
 import { postDefinition } from "../support/push.ts";
 import {
   type Answer,
@@ -112,8 +113,7 @@ describe("changes with", () => {
   });
 
   test("the database: what another answered says nothing here", async () => {
-    const seed =
-      "update rowhouse.tag_seed set value = uuid_send(gen_random_uuid()) returning 1 as id";
+    const seed = `update rowhouse.tag_seed set value = uuid_send('${crypto.randomUUID()}') returning 1 as id`;
     const tag = await tagOf();
     await service.service.admin.message(seed);
     expect(await isSame(tag)).toBe(false);
@@ -159,7 +159,8 @@ describe("stays with", () => {
 test("two apps with the same rows have different tags, and neither's is known to the other", async () => {
   const [one, other] = [await service.makeApp(schema), await service.makeApp(schema)];
   const [tag, theirs] = [await tagOf("", one), await tagOf("", other)];
-  expect(theirs).toBe(tag); // two empty pages
+  // Two empty pages; on a cluster each may come from a node of its own, which has started at a time of its own.
+  if (citusUrl() === undefined) expect(theirs).toBe(tag);
   await make(one, { title: "x" });
   await make(other, { title: "x" });
   expect(await tagOf("", one)).not.toBe(await tagOf("", other));

@@ -83,11 +83,9 @@ describe.each([
   beforeAll(async () => {
     app = await service.makeApp(SCHEMA);
     await service.service.admin.message(`
-      set local role rowhouse_tenant;
-      select set_config('rowhouse.app_id', '${app.id}', true);
       insert into data.notes (app_id, id, title) select '${app.id}', id::uuid, 'small'
         from unnest(array['${[1, 2, 4, 5].map(idOf).join("', '")}']) as id;
-      insert into data.notes (app_id, id, title, body, meta) values ('${app.id}', '${idOf(3)}', ${value});
+      insert into data.notes (app_id, id, title, body, meta) select '${app.id}'::uuid, '${idOf(3)}'::uuid, ${value};
       select 1`);
   });
 

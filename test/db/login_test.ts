@@ -6,7 +6,7 @@ import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 import { sqlstateOf } from "../support/sqlstate.ts";
 
 const schema = defineSchema({
@@ -27,7 +27,7 @@ let mine: TestApp;
 let other: TestApp;
 let login: postgres.Sql;
 beforeAll(async () => {
-  service = await openTestService();
+  service = await openTestService({ service: UNGUARDED });
   mine = await service.makeApp(schema);
   other = await service.makeApp(schema);
   for (const [app, title] of [

@@ -4,6 +4,7 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { renewLease } from "../../src/push/deferred.ts";
 import { push, readDrift } from "../../src/push/mod.ts";
 import { systemRandomBytes } from "../../src/std/random_text.ts";
+import { byHand } from "../support/citus.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";
@@ -45,8 +46,8 @@ async function makeTable(rows: number) {
   return { name, app };
 }
 
-function run(text: string): Promise<unknown[]> {
-  return service.service.admin.message(`${text}; select 1`);
+function run(...statements: string[]): Promise<unknown[]> {
+  return service.service.admin.message(byHand(...statements));
 }
 
 test("an index and a reference on a large table are built after the push, as its status says", async () => {
@@ -211,7 +212,8 @@ test("a step that another process is working on is left to it by pushes of every
   await pushLarge(app, schema);
   const where = `where name = '${name}__title__idx'`;
   await run(
-    `drop index data.${name}__title__idx; update rowhouse.deferred_steps set state = 'running', lease_until = now() + interval '1 minute' ${where}`,
+    `drop index data.${name}__title__idx`,
+    `update rowhouse.deferred_steps set state = 'running', lease_until = now() + interval '1 minute' ${where}`,
   );
 
   await pushLarge(app, schema);

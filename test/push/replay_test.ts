@@ -1,10 +1,9 @@
 /** A project's migrations applied one by one where they are missing: in order, from the definition in the text, and as hostile input. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { checksumOf, type Migration } from "../../src/push/migration_text.ts";
 import { eventually } from "../support/eventually.ts";
-import { whileDone } from "../support/held_lock.ts";
+import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -239,10 +238,7 @@ test("an app has one dry run at a time, which holds up no other app's, and count
   };
   const first = await whileDone(service.database.adminUrl, held, async () => {
     const waiting = dryRun(app);
-    await eventually(async () => {
-      const [found] = await sqlWaits();
-      return found?.n === 1;
-    });
+    await eventually(async () => (await countLockWaits(service.service.admin)) === 1);
     const second = await dryRun(app);
     expect([second.status, second.json]).toMatchObject([409, { error: "push_busy" }]);
     expect((await dryRun(other)).status).toBe(200);
@@ -255,13 +251,6 @@ test("an app has one dry run at a time, which holds up no other app's, and count
     statuses.push((await postMigrations({ service, app }, ["x"], now, { dryRun: true })).status);
   expect(statuses).toEqual([...Array(PUSHES_PER_HOUR - 2).fill(422), ...Array(2).fill(429)]);
 });
-
-const sqlWaits = () =>
-  service.service.admin.query<{ n: number }>(
-    "select count(*)::int4 as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
 
 const table = freshName();
 const [valid = ""] = makeHistory([defineSchema({ [table]: { title: t.string().default("x") } })]);

@@ -8,8 +8,18 @@ import {
   openDatabase,
 } from "../../src/db/mod.ts";
 
+import { citusUrl, copyTemplate, makeCitusDatabase, TEST_TEMPLATE } from "./citus.ts";
+
 /** The cluster's administrator, and where the service connects: the same, or a pooler in front of it. */
-export type ClusterUrls = { admin: string; serving: string; prepare: boolean };
+export type ClusterUrls = {
+  admin: string;
+  serving: string;
+  prepare: boolean;
+  /** Not distributed, at the coordinator of a Citus cluster, too. */
+  isPlain?: boolean;
+  /** Over how many of the cluster's workers; default: all. */
+  workers?: number;
+};
 
 /** Set by the environment, or by preload.ts once the embedded cluster runs. */
 export function clusterUrls(): ClusterUrls | undefined {
@@ -49,11 +59,6 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
   if (urls === undefined)
     throw new Error("No PostgreSQL: run bun test from the project, so that bunfig.toml applies");
   const name = `rowhouse_test_${crypto.randomUUID().replaceAll("-", "")}`;
-  await withDatabase(urls.admin, async (root) => {
-    await root.message(`create database ${name}`);
-    for (const login of [LOGIN, PUSH_LOGIN, CONSOLE_LOGIN, ...SPLIT_ROLES.map(toLogin)])
-      await makeLogin(root, login);
-  });
   const adminUrl = withParts(urls.admin, { database: name });
   const servingUrl = withParts(urls.serving, {
     database: name,
@@ -75,20 +80,59 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
     data: toRoleUrl("data"),
     identity: toRoleUrl("identity"),
   };
+  const { prepare } = urls;
+  const named = {
+    name,
+    adminUrl,
+    servingUrl,
+    roleUrls,
+    pushUrl,
+    consoleUrl,
+    superuserUrl,
+    prepare,
+  };
+  const template =
+    isDistributed(urls) && urls.workers === undefined ? process.env[TEST_TEMPLATE] : undefined;
+  const { drop } =
+    template === undefined
+      ? await setUp(named, urls)
+      : await copyTemplate(urls.admin, { template, name }, withDatabase);
+  return { ...named, drop };
+}
+
+function isDistributed({ admin, isPlain = false }: ClusterUrls): boolean {
+  return admin === citusUrl() && !isPlain;
+}
+
+async function setUp(
+  named: Omit<TestDatabase, "drop">,
+  urls: ClusterUrls,
+): Promise<Pick<TestDatabase, "drop">> {
+  const { name, adminUrl, servingUrl, pushUrl, consoleUrl, roleUrls } = named;
+  const citus = isDistributed(urls) ? await makeCitusDatabase(urls, name, withDatabase) : undefined;
+  await withDatabase(urls.admin, async (root) => {
+    if (citus === undefined) await root.message(`create database ${name}`);
+    for (const login of [LOGIN, PUSH_LOGIN, CONSOLE_LOGIN, ...SPLIT_ROLES.map(toLogin)])
+      await makeLogin(root, login);
+  });
   await withDatabase(adminUrl, async (admin) => {
     await migrate(admin);
+    await citus?.distribute(admin);
     await grantLogin(admin, servingUrl);
     await grantPush(admin, pushUrl);
     await grantConsole(admin, consoleUrl);
     for (const role of SPLIT_ROLES) await grantLogin(admin, roleUrls[role], role);
+    await citus?.spread(admin);
   });
-  const drop = () =>
-    withDatabase(
-      urls.admin,
-      async (root) => void (await root.message(`drop database ${name} with (force)`)),
-    );
-  const { prepare } = urls;
-  return { name, adminUrl, servingUrl, roleUrls, pushUrl, consoleUrl, superuserUrl, prepare, drop };
+  return (
+    citus ?? {
+      drop: () =>
+        withDatabase(
+          urls.admin,
+          async (root) => void (await root.message(`drop database ${name} with (force)`)),
+        ),
+    }
+  );
 }
 
 /** A database with nothing in it: its administrator's URL, and how to drop it. */

@@ -1,6 +1,7 @@
 /** Another session that holds a table or a row, as an operator's forgotten transaction would. @module */
 import postgres from "postgres";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { askNodes, type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { citusUrl } from "./citus.ts";
 import { withDatabase } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 
@@ -47,8 +48,14 @@ export async function whileRowLocked<Result>(
   id: string,
   use: (session: postgres.TransactionSql) => Promise<Result>,
 ): Promise<Result> {
-  const text = "select id from data.todos where id = $1 for update";
-  return await whileDone(adminUrl, { text, values: [id] }, use);
+  const [row] = await withDatabase(adminUrl, (admin) =>
+    admin.query<{ app: string }>("select app_id as app from data.todos where id = $1", [id], {
+      retry: "safe",
+      queue: SERVICE_QUEUE,
+    }),
+  );
+  const text = "select id from data.todos where app_id = $1 and id = $2 for update";
+  return await whileDone(adminUrl, { text, values: [row?.app ?? "", id] }, use);
 }
 
 /** Runs `use` while another session has run a statement and not ended its transaction, which it does then. */
@@ -69,4 +76,15 @@ export async function whileDone<Result>(
   } finally {
     await sql.end();
   }
+}
+
+/** How many sessions wait for a lock, on every node of a distributed database. */
+export async function countLockWaits(admin: Database): Promise<number> {
+  const count = `select count(*)::int4 as result from pg_stat_activity
+    where wait_event_type = 'Lock' and datname = current_database()`;
+  const answers =
+    citusUrl() === undefined
+      ? await admin.query<{ result: number }>(count, [], { retry: "safe", queue: SERVICE_QUEUE })
+      : await askNodes(admin, count);
+  return answers.reduce((sum, { result }) => sum + Number(result), 0);
 }

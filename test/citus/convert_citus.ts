@@ -1,0 +1,295 @@
+/** A database with rows that is distributed while it is read and written: what is refused, what fails, and what is after it. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { makeIsolationLook } from "../../src/catalog/mod.ts";
+import { askNodes, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { readDrift } from "../../src/push/mod.ts";
+import { addWorkers, citusUrl, dropOnNodes } from "../support/citus.ts";
+import { clusterUrls, withDatabase } from "../support/cluster.ts";
+import { makeProject, type Outcome, runCommand, startCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+/** A parent, a child, one that refers to itself, and two that refer to each other. */
+const TABLES = {
+  notes: t.model({ text: t.string(), todo: t.ref("todos", { onDelete: "cascade" }) }),
+  projects: t.model({
+    name: t.string().required().unique(),
+    kind: t.enum(["plan", "work"]).required().default("plan"),
+    parent: t.ref("projects"),
+  }),
+  todos: t.model({
+    title: t.string().required(),
+    project: t.ref("projects", { onDelete: "cascade" }).required(),
+    note: t.ref("notes"),
+  }),
+};
+/** Pushed while the others are being distributed. */
+const LATE = { late: t.model({ label: t.string(), note: t.ref("notes") }) };
+const ROWS = 10;
+const TOLD =
+  /distributed table todos \(3 of 3\)\n.*counted all rows again.*\nnotes: \d+ rows of 2 apps\nprojects: 20 rows of 2 apps\nrowhouse.idempotency_keys: 20 rows of 2 apps\nrowhouse.proofs: 2 rows of 2 apps\ntodos: 20 rows of 2 apps\n/s;
+
+let service: TestService;
+let apps: TestApp[];
+const firsts: string[] = [];
+const project = makeProject();
+beforeAll(async () => {
+  const urls = clusterUrls();
+  if (urls === undefined) throw new Error("Run by bun run test:citus, which says what it needs");
+  service = await openTestService({ cluster: { ...urls, isPlain: true } });
+  apps = [await service.makeApp(defineSchema(TABLES)), await service.makeApp(defineSchema(TABLES))];
+  for (const app of apps) firsts.push(await fill(app));
+  await addWorkers(citusUrl() ?? "", service.database.name, withDatabase);
+});
+afterAll(async () => {
+  project.remove();
+  await service.close();
+  await dropOnNodes(citusUrl() ?? "", service.database.name, withDatabase);
+});
+
+async function create(app: TestApp, table: string, json: unknown, key?: string): Promise<string> {
+  const headers: Record<string, string> = key === undefined ? {} : { "idempotency-key": key };
+  const made = await service.call(app, `/v1/data/db/${table}`, { method: "POST", json, headers });
+  if (made.status !== 201) throw new Error(made.text);
+  return (made.json as { id: string }).id;
+}
+
+/** The first project's id. */
+async function fill(app: TestApp): Promise<string> {
+  let parent: string | null = null;
+  let firstId = "";
+  for (let number = 0; number < ROWS; number++) {
+    parent = await create(app, "projects", { name: `p ${number}`, parent }, `key ${number}`);
+    const todo = await create(app, "todos", { title: `t ${number}`, project: parent });
+    const note = await create(app, "notes", { text: "$rowhouse$", todo });
+    await service.call(app, `/v1/data/db/todos/${todo}`, { method: "PATCH", json: { note } });
+    firstId ||= parent;
+  }
+  await create(app, "notes", { text: "nobody refers to it" });
+  return firstId;
+}
+
+const env = () => ({ ADMIN_DATABASE_URL: service.database.adminUrl });
+const convertWords = (...words: string[]) => [
+  "admin",
+  "convert-to-citus",
+  "--shards",
+  "4",
+  ...words,
+];
+const convert = (...words: string[]): Promise<Outcome> =>
+  runCommand(convertWords(...words), { ...project, env: env() });
+
+async function ask<Row>(text: string): Promise<Row[]> {
+  return await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
+}
+
+const isDistributed = async () =>
+  (await ask<{ found: boolean }>("select to_regclass('rowhouse.shards') is not null as found"))[0]
+    ?.found;
+
+/** What an app reads of every table. */
+async function readAll(app: TestApp): Promise<unknown[]> {
+  const pages = Object.keys(TABLES).map((table) =>
+    service.call(app, `/v1/data/db/${table}?limit=1000`),
+  );
+  return (await Promise.all(pages)).map(({ json }) => json);
+}
+
+test("every fault of the nodes and of the tables is told at once, and nothing is changed", async () => {
+  const hurt = `alter table data.todos add constraint spy check (title <> 'x');
+    create index spy on data.notes ((pg_catalog.length(text)));
+    update pg_dist_node set isactive = false where groupid = 1; select 1`;
+  const mend = `alter table data.todos drop constraint spy; drop index data.spy;
+    update pg_dist_node set isactive = true where groupid = 1; select 1`;
+  await service.service.admin.message(hurt);
+  const { code, out, err } = await convert("--yes");
+  await service.service.admin.message(mend);
+  expect([code, out]).toEqual([1, ""]);
+  expect(err.trim().split("\n")).toEqual([
+    "Cannot distribute this database:",
+    expect.stringMatching(/^ {2}Node \S+ is not active: run select citus_activate_node/),
+    "  Drift of table notes / index spy: expected nothing, found btree (length(text))",
+    "  Drift of table todos / constraint spy: expected nothing, found check (title <> 'x'::text)",
+  ]);
+  expect(await isDistributed()).toBe(false);
+});
+
+test("without --yes it says what would happen, and changes nothing", async () => {
+  const { code, err } = await convert();
+  expect(code).toBe(1);
+  expect(err).toMatch(/1 process served a moment ago.* 3 tables, in 4 shards.*add --yes\n$/s);
+  expect(await isDistributed()).toBe(false);
+});
+
+/** What a node does when a shard of notes is made on it. */
+const FAILURES = [
+  {
+    name: "a node that refuses a table",
+    act: "raise exception 'not here' using errcode = 'P0001'",
+    says: "with SQLSTATE P0001: the log of the coordinator says why. Nothing was changed",
+  },
+  {
+    name: "a node that loses rows",
+    act: "execute format('create trigger lose after insert on %s for each row execute function public.lose()', one)",
+    says: "The nodes have other rows than there were. Nothing was changed",
+  },
+];
+
+test.each(FAILURES)("$name leaves the database as it was", async ({ act, says }) => {
+  const before = await Promise.all(apps.map(readAll));
+  await onWorkers(`create function public.lose() returns trigger language plpgsql
+    set citus.enable_manual_changes_to_shards = on as $$ begin
+      execute format('delete from %s where text = %L', tg_relid::regclass, 'nobody refers to it');
+      return null;
+    end $$;
+    create function public.act() returns event_trigger language plpgsql as $$ declare one text; begin
+      for one in select object_identity from pg_event_trigger_ddl_commands()
+        where object_identity ~ '^data.notes_[0-9]+$' and command_tag = 'CREATE TABLE' loop
+        ${act};
+      end loop;
+    end $$;
+    create event trigger act on ddl_command_end execute function public.act()`);
+  const { code, out, err } = await convert("--yes");
+  await onWorkers("drop event trigger act; drop function public.act(), public.lose()");
+  expect([code, out]).toEqual([1, ""]);
+  expect(err).toContain("distributed table projects (1 of 3)\n");
+  expect(err).toContain(says);
+  expect(await isDistributed()).toBe(false);
+  expect(await Promise.all(apps.map(readAll))).toEqual(before);
+  expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+/** Runs statements on every node but the coordinator, at each as if it were alone. */
+async function onWorkers(statements: string): Promise<void> {
+  const nodes = await ask<{ host: string; port: number }>(
+    "select nodename as host, nodeport as port from pg_dist_node where groupid <> 0",
+  );
+  for (const { host, port } of nodes) {
+    const url = new URL(service.database.adminUrl);
+    [url.hostname, url.port] = [host, String(port)];
+    await withDatabase(url.href, (admin) =>
+      admin.message(`set local citus.enable_ddl_propagation = 'off'; ${statements}; select 1`),
+    );
+  }
+}
+
+test("it is converted under reads and writes: no row is lost, doubled or seen by another app", async () => {
+  const before = await Promise.all(apps.map(readAll));
+  const ends = new Set<string>();
+  const note = (end: string, text: string) =>
+    ends.add([end, ...(/"error":"(\w+)"/.exec(text)?.slice(1) ?? [])].join(" "));
+  const written: string[] = [];
+  let isRunning = true;
+  const [app, other] = apps as [TestApp, TestApp];
+  const write = async (writer: number) => {
+    for (let number = 0; isRunning; number++) {
+      const json = { text: `${writer} ${number}` };
+      const { status, text } = await service.call(app, "/v1/data/db/notes", {
+        method: "POST",
+        json,
+      });
+      if (status === 201) written.push(json.text);
+      note(`create ${status}`, text);
+      await Bun.sleep(20);
+    }
+  };
+  const read = async () => {
+    while (isRunning) {
+      const { status, text } = await service.call(other, "/v1/data/db/todos?limit=1000");
+      note(`list ${status}`, text);
+    }
+  };
+  const work = [write(1), write(2), read(), read()];
+  const running = startCommand(convertWords("--yes"), { ...project, env: env() });
+  await running.until(/locked all tables/);
+  const pushed = service.pushSchema(other, defineSchema({ ...TABLES, ...LATE }));
+  expect([await running.ended, running.output()]).toEqual([0, expect.stringMatching(TOLD)]);
+  await pushed;
+  // Until every caller has been served by the nodes.
+  const counted = written.length;
+  await eventually(() => written.length > counted + 4);
+  isRunning = false;
+  await Promise.all(work);
+
+  // Processes look once a second whether the database is distributed: until then they read in the old way.
+  const known = ["create 201", "list 200", "list 503 unavailable"];
+  expect([...ends].filter((end) => !known.includes(end))).toEqual([]);
+  const [[notes, ...mine], theirs] = (await Promise.all(apps.map(readAll))) as [
+    unknown[],
+    unknown[],
+  ];
+  expect([mine, theirs]).toEqual([before[0]?.slice(1) ?? [], before[1] ?? []]);
+  const texts = (notes as { rows: { text: string }[] }).rows.map(({ text }) => text);
+  expect(texts.filter((text) => /^\d/.test(text)).sort()).toEqual(written.sort());
+});
+
+test("the coordinator keeps no row, every node is as it must be, and the audit log tells", async () => {
+  const local = await ask<{ name: string }>(
+    `select oid::regclass::text as name from pg_class where relkind = 'r' and pg_relation_size(oid) > 0
+      and (relnamespace = 'data'::regnamespace or oid in ('rowhouse.proofs'::regclass, 'rowhouse.idempotency_keys'::regclass))`,
+  );
+  expect(local).toEqual([]);
+  expect(await makeIsolationLook(service.service.db)()).toEqual({ faults: [], away: [] });
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  const open = await askNodes(
+    service.service.admin,
+    `select json_agg(oid::regprocedure::text) from pg_proc
+    where pronamespace in ('rowhouse'::regnamespace, 'api'::regnamespace)
+      and has_function_privilege('public', oid, 'execute')`,
+  );
+  expect(open.map(({ result }) => result)).toEqual(open.map(() => ""));
+  const [entry] = await ask<{ details: unknown }>(
+    "select details::text from rowhouse.audit where action = 'convert_to_citus'",
+  );
+  expect(JSON.parse(String(entry?.details))).toMatchObject({ shards: 4, tables: 3 });
+  // Who is distributed refuses to be again, and says what it is.
+  expect(await convert("--yes")).toEqual({
+    code: 1,
+    out: "",
+    err: expect.stringContaining("It is distributed already, over 4 shards"),
+  });
+});
+
+type Exchange = { method?: string; json?: unknown; status: number; has?: unknown };
+
+test("every endpoint, every rule and a push go on as before", async () => {
+  const [app, other] = apps as [TestApp, TestApp];
+  const call = async (of: TestApp, path: string, { status, has, ...sent }: Exchange) => {
+    const { status: found, json } = await service.call(of, `/v1/data/db/${path}`, sent);
+    expect([path, found, json]).toEqual([path, status, has ?? json]);
+    return Object(json) as { id: string };
+  };
+  const json = { name: "p 0", parent: null };
+  // What was answered before is answered again.
+  const headers = { "idempotency-key": "key 0" };
+  const again = await service.call(app, "/v1/data/db/projects", { method: "POST", json, headers });
+  const { id } = again.json as { id: string };
+  expect([again.status, id]).toEqual([201, firsts[0] ?? ""]);
+
+  await call(app, "projects", { method: "POST", json, status: 409, has: refuses("name") });
+  const orphan = { title: "x", project: crypto.randomUUID() };
+  await call(app, "todos", { method: "POST", json: orphan, status: 422, has: refuses("project") });
+  await call(other, `projects/${id}`, { status: 404 });
+  await call(app, `projects/${id}`, {
+    status: 200,
+    has: expect.objectContaining({ kind: "plan" }),
+  });
+  await call(app, `projects/${id}`, { method: "PATCH", json: { kind: "work" }, status: 200 });
+  const made = await call(app, "projects", { method: "POST", json: { name: "new" }, status: 201 });
+  await call(app, "todos", { method: "POST", json: { title: "x", project: made.id }, status: 201 });
+  await call(app, `projects/${made.id}`, { method: "DELETE", status: 204 });
+  const todos = (await service.call(app, "/v1/data/db/todos?limit=1000")).json;
+  expect(todos).toMatchObject({ rows: { length: ROWS } });
+
+  await call(other, "late", { method: "POST", json: { label: "x" }, status: 201 });
+  const tags = t.model({ label: t.string(), note: t.ref("notes") });
+  await service.pushSchema(app, defineSchema({ ...TABLES, tags }));
+  const many = [{ label: "x" }, { label: "y" }];
+  await call(app, "tags", { method: "POST", json: many, status: 201 });
+});
+
+function refuses(column: string): unknown {
+  return expect.objectContaining({ details: [expect.objectContaining({ path: `/${column}` })] });
+}

@@ -1,0 +1,215 @@
+/**
+ * Nodes fail under load: killed and started, frozen, restarted; and apps are moved. Nobody gets a wrong answer, nothing
+ * acknowledged is lost or doubled, and only callers of the node's own apps wait or are refused.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { Problem } from "../../src/problem.ts";
+import { citusUrl } from "../support/citus.ts";
+import { withDatabase } from "../support/cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { type Book, isExpected, type Load, startLoad, TABLE } from "./failure_load.ts";
+import { findWorkers, freeze, kill, type Node, restart, thaw } from "./node_control.ts";
+
+const COLUMNS = { title: t.string().required(), count: t.number().required() };
+const SCHEMA = defineSchema({ [TABLE]: COLUMNS });
+const CONNECTIONS = 10;
+const CALLERS_PER_APP = 3;
+/** On the node that is hurt, and on the others: together they want all connections of the pool. */
+const APPS_EACH = 4;
+/** The node goes on just after the calls that it held up were cancelled, which it has not been told. */
+const FROZEN_MS = EXECUTION_LIMIT_MS + 600;
+
+const found = await withDatabase(citusUrl() ?? "", findWorkers);
+const refusal = "refusal" in found ? `not run: ${found.refusal}` : undefined;
+const storm = test.skipIf(refusal !== undefined);
+const named = (name: string) => (refusal === undefined ? name : `${name} (${refusal})`);
+
+let service: TestService;
+let node: Node;
+let its: TestApp[];
+let others: TestApp[];
+const totals = { calls: 0, acknowledged: 0, wrong: 0, lost: 0, doubled: 0 };
+
+beforeAll(async () => {
+  if ("refusal" in found) return;
+  service = await openTestService({ connections: CONNECTIONS });
+  ({ node, its, others } = await spreadApps(found.nodes));
+}, 120_000);
+afterAll(async () => {
+  if ("refusal" in found) return;
+  await service.close();
+  const { calls, acknowledged, wrong, lost, doubled } = totals;
+  console.log(
+    `${calls} calls, ${acknowledged} rows acknowledged: ${wrong} wrong answers, ${lost} acknowledged writes lost, ${doubled} rows doubled`,
+  );
+});
+
+/** Apps until one node has as many as are wanted, and the others have, too. */
+async function spreadApps(nodes: readonly Node[]) {
+  const byNode = new Map<string, TestApp[]>();
+  for (let made = 0; made < 40; made++) {
+    const app = await service.makeApp(SCHEMA);
+    const name = await findNode(app);
+    byNode.set(name, [...(byNode.get(name) ?? []), app]);
+    const hurt = nodes.find((one) => (byNode.get(one.name)?.length ?? 0) >= APPS_EACH);
+    const rest = [...byNode].flatMap(([name, apps]) => (name === hurt?.name ? [] : apps));
+    if (hurt !== undefined && rest.length >= APPS_EACH) {
+      const own = byNode.get(hurt.name) ?? [];
+      return { node: hurt, its: own.slice(0, APPS_EACH), others: rest.slice(0, APPS_EACH) };
+    }
+  }
+  throw new Error("No node has enough apps");
+}
+
+async function ask<Row>(text: string, values: (string | number)[] = []): Promise<Row[]> {
+  const options = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
+  return await service.service.admin.query<Row>(text, values, options);
+}
+
+async function findNode(app: TestApp): Promise<string> {
+  const [row] = await ask<{ name: string }>(
+    `select nodename || ':' || nodeport as name from citus_shards where table_name = 'data.${TABLE}'::regclass
+      and shardid = get_shard_id_for_distribution_column('data.${TABLE}', $1::text::uuid)`,
+    [app.id],
+  );
+  return row?.name ?? "";
+}
+
+storm(
+  named("a node is killed and started again"),
+  async () => {
+    await rage("killed", its, async () => {
+      const { start } = kill(node);
+      try {
+        await Bun.sleep(3000);
+        await expectPushRefused();
+      } finally {
+        await start();
+      }
+    });
+  },
+  180_000,
+);
+
+storm(
+  named("a node is restarted"),
+  async () => {
+    await rage("restarted", its, () => restart(node));
+  },
+  180_000,
+);
+
+storm(
+  named("a node is frozen for longer than a call may take"),
+  async () => {
+    await rage("frozen", its, async () => {
+      freeze(node);
+      try {
+        await Bun.sleep(FROZEN_MS / 2);
+        const rest = Bun.sleep(FROZEN_MS / 2).then(() => "the push waits");
+        expect(await Promise.race([rest, expectPushRefused()])).toBeUndefined();
+        await rest;
+      } finally {
+        thaw(node);
+      }
+    });
+  },
+  240_000,
+);
+
+storm(
+  named("apps are moved to one node, and spread again"),
+  async () => {
+    await rage("moved", [], async () => {
+      const [there] = its;
+      for (const app of others.slice(0, 2)) await move(app, node.name);
+      expect(await findNode(others[0] as TestApp)).toBe(await findNode(there as TestApp));
+      await ask("select rebalance_table_shards(shard_transfer_mode := 'block_writes')");
+    });
+  },
+  180_000,
+);
+
+async function move(app: TestApp, to: string): Promise<void> {
+  await ask(
+    `select citus_move_shard_placement(shardid, nodename, nodeport, split_part($2, ':', 1), split_part($2, ':', 2)::int4, 'block_writes')
+    from citus_shards where table_name = 'data.${TABLE}'::regclass and nodename || ':' || nodeport <> $2
+      and shardid = get_shard_id_for_distribution_column('data.${TABLE}', $1::text::uuid)`,
+    [app.id, to],
+  );
+}
+
+async function expectPushRefused(): Promise<void> {
+  const [app] = others;
+  if (app === undefined) throw new Error("There is no app");
+  const schema = defineSchema({ [TABLE]: { ...COLUMNS, more: t.string() } });
+  const error = await service.pushSchema(app, schema).catch((refused: unknown) => refused);
+  expect(error).toBeInstanceOf(Problem);
+  expect(error).toMatchObject({ code: "unavailable", message: expect.stringContaining(node.name) });
+}
+
+/** Load before, during and after `hurt`; then the books are checked. `slow` are the apps that may wait and be refused. */
+async function rage(name: string, slow: readonly TestApp[], hurt: () => Promise<void>) {
+  const apps = [...its, ...others];
+  const load = startLoad(service.url, apps, CALLERS_PER_APP);
+  try {
+    await Bun.sleep(2000);
+    await hurt();
+    await eventually(async () => (await Promise.all(apps.map(isServed))).every(Boolean));
+    await Bun.sleep(2000);
+  } finally {
+    await load.stop();
+  }
+  const slowIds = new Set(slow.map(({ id }) => id));
+  const isSlow = ({ app }: { app: string }) => slowIds.has(app);
+  const { ends } = load.book;
+  const [hurtEnds, spared] = [ends.filter(isSlow), ends.filter((end) => !isSlow(end))];
+  if (slow.length > 0) console.log(`${name}: apps of the node: ${describe(hurtEnds)}`);
+  console.log(`${name}: ${slow.length > 0 ? "other" : "all"} apps: ${describe(spared)}`);
+  await checkBook(load);
+  expect([...new Set(spared.map(({ end }) => end))]).toEqual(["ok"]);
+  const allowed = ["ok", "unavailable", "unknown_outcome", "timeout", "overloaded", "rate_limited"];
+  expect(hurtEnds.filter(({ end }) => !allowed.includes(end))).toEqual([]);
+}
+
+async function isServed(app: TestApp): Promise<boolean> {
+  return (await service.call(app, `/v1/data/db/${TABLE}?limit=1`)).status === 200;
+}
+
+function describe(ends: Book["ends"]): string {
+  const counts = new Map<string, number>();
+  for (const { end } of ends) if (end !== "ok") counts.set(end, (counts.get(end) ?? 0) + 1);
+  const errors = [...counts].map(([end, count]) => `${count} ${end}`);
+  const waits = ends.map(({ startedAt, endedAt }) => endedAt - startedAt);
+  const longest = waits.reduce((most, ms) => Math.max(most, ms), 0);
+  return `${ends.length} calls, ${errors.length === 0 ? "0 errors" : errors.join(", ")}, longest wait ${(longest / 1000).toFixed(2)} s`;
+}
+
+async function checkBook({ book }: Load): Promise<void> {
+  const rows = await readRows();
+  const counted = new Map<string, number>();
+  for (const { title } of rows) counted.set(title, (counted.get(title) ?? 0) + 1);
+  const isThere = (title: string) => counted.has(title);
+  const lost = [...book.done].filter((title) => !isThere(title));
+  const doubled = [...counted].filter(([, count]) => count > 1);
+  const untrue = [...book.notDone].filter(isThere);
+  const torn = book.batches.filter((batch) => new Set(batch.map(isThere)).size > 1);
+  const counters = new Map(rows.map(({ title, count }) => [title, count]));
+  const stale = [...book.counters].filter(
+    ([title, counter]) => !isExpected(counter, counters.get(title)),
+  );
+  totals.calls += book.ends.length;
+  totals.acknowledged += book.done.size;
+  totals.wrong += book.wrong.length + untrue.length + torn.length;
+  totals.lost += lost.length + stale.length;
+  totals.doubled += doubled.length;
+  expect({ wrong: book.wrong, untrue, torn }).toEqual({ wrong: [], untrue: [], torn: [] });
+  expect({ lost, stale, doubled }).toEqual({ lost: [], stale: [], doubled: [] });
+}
+
+async function readRows(): Promise<{ title: string; count: number }[]> {
+  return await ask(`select title, count::float8 as count from data.${TABLE}`);
+}

@@ -1,0 +1,111 @@
+/** Isolation over the nodes of a cluster: what is broken on one of them stops the service, and a node that is away does not. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import schema from "../../schema/mod.ts";
+import { makeIsolationLook } from "../../src/catalog/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { functionOf, signatureOf } from "../support/functions.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService({ service: { lookIntervalMs: 50 } });
+  app = await service.makeApp(schema);
+});
+afterAll(() => service.close());
+
+type Node = { name: string; host: string; port: number };
+
+async function findNode(): Promise<Node> {
+  const [node] = await service.service.admin.query<Node>(
+    `select nodename || ':' || nodeport as name, nodename as host, nodeport as port from pg_dist_node
+    where groupid <> 0 order by groupid limit 1`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  if (node === undefined) throw new Error("The cluster has no worker");
+  return node;
+}
+
+/** Runs a statement on one node, as its superuser; its value. */
+async function runOn({ host, port }: Node, statement: string): Promise<string> {
+  const [row] = await service.service.admin.query<{ success: boolean; result: string }>(
+    "select success, result from master_run_on_worker(array[$1::text], array[$2::int4], array[$3::text], false)",
+    [host, port, statement],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+  if (row?.success !== true) throw new Error(row?.result ?? "no answer");
+  return row.result;
+}
+
+/** Changes something on one node alone. */
+async function changeOn(node: Node, statement: string): Promise<void> {
+  await runOn(
+    node,
+    `do $block$ begin
+      perform set_config('citus.enable_ddl_propagation', 'off', true);
+      perform set_config('citus.enable_manual_changes_to_shards', 'on', true);
+      ${statement};
+    end $block$`,
+  );
+}
+
+const readShard = `select relname from pg_class where relnamespace = 'data'::regnamespace and relname ~ '^todos_[0-9]+$' order by 1 limit 1`;
+const SIGNATURE = signatureOf(schema, "todos", "get");
+
+/** Each on one worker alone; SHARD is a table of its. */
+const BREAKS = [
+  {
+    name: "row security that is off on one shard",
+    hurt: "alter table data.SHARD disable row level security",
+    mend: "alter table data.SHARD enable row level security",
+    says: "Table data.SHARD must have row security enabled and forced",
+  },
+  {
+    name: "rows of a shard granted to everybody",
+    hurt: "grant select on data.SHARD to public",
+    mend: "revoke select on data.SHARD from public",
+    says: "Relation data.SHARD must be granted to nobody but rowhouse_tenant, and only its rows",
+  },
+  {
+    name: "another policy on one shard",
+    hurt: "alter policy tenant on data.SHARD using (true)",
+    mend: `alter policy tenant on data.SHARD using
+      (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid)`,
+    says: "Table data.SHARD must have the policy of the tenant and no other",
+  },
+  {
+    name: "a trigger of somebody's on one shard",
+    hurt: "create trigger spy before delete on data.SHARD for each row execute function pg_catalog.suppress_redundant_updates_trigger()",
+    mend: "drop trigger spy on data.SHARD",
+    says: "Table data.SHARD must have no trigger and no rule of anybody's",
+  },
+  {
+    name: "a function that everybody may execute on one node",
+    hurt: `grant execute on function api.${SIGNATURE} to public`,
+    mend: `revoke execute on function api.${SIGNATURE} from public`,
+    says: `Function api.${functionOf(schema, "todos", "get")} must be granted to the serving roles only`,
+  },
+  {
+    name: "a tenant that may log in to one node",
+    hurt: "alter role rowhouse_tenant login",
+    mend: "alter role rowhouse_tenant nologin",
+    says: "Role rowhouse_tenant must be there, without SUPERUSER, BYPASSRLS and LOGIN",
+  },
+];
+
+test.each(BREAKS)("$name stops the service until it is mended", async ({ hurt, mend, says }) => {
+  const node = await findNode();
+  const shard = await runOn(node, readShard);
+  const statement = (text: string) => text.replaceAll("SHARD", shard);
+  const list = async () => (await service.call(app, "/v1/data/db/todos")).status;
+  const look = makeIsolationLook(service.service.db);
+  expect(await list()).toBe(200);
+  await changeOn(node, statement(hurt));
+  expect(await look()).toEqual({ faults: [`Node ${node.name}: ${statement(says)}`], away: [] });
+  await eventually(async () => (await list()) === 503);
+  await changeOn(node, statement(mend));
+  expect(await look()).toEqual({ faults: [], away: [] });
+  await eventually(async () => (await list()) === 200);
+});

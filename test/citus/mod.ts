@@ -1,0 +1,66 @@
+/**
+ * `bun run test:citus`: suites of plain PostgreSQL on a Citus cluster, each test database on all of its nodes. Needs the
+ * cluster; without one it says so, and runs nothing.
+ *
+ * @module
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readReport, readSkipped } from "../ci/report.ts";
+import { citusUrl, closeDatabase, TEST_TEMPLATE } from "../support/citus.ts";
+import { makeDatabase, withDatabase } from "../support/cluster.ts";
+
+const SUITES = [
+  "./test/citus/nodes_citus.ts",
+  "./test/citus/isolation_citus.ts",
+  "./test/citus/move_citus.ts",
+  "./test/citus/new_node_citus.ts",
+  "./test/citus/convert_citus.ts",
+  "./test/citus/failure_citus.ts",
+  "./test/citus/passwords_citus.ts",
+  "test/data/",
+  "test/push/",
+  "test/service/isolation_guard_test.ts",
+  "test/gateway/",
+  "test/accounts/",
+];
+
+const url = citusUrl();
+if (url === undefined) {
+  console.error(
+    `CITUS_ADMIN_URL is not set: nothing was run. It names a superuser at the coordinator of a Citus cluster, in a database
+that has the extension and every node registered (docs/scaling.md), such as postgres://postgres@127.0.0.1:9700/postgres`,
+  );
+  process.exit(1);
+}
+const template = await makeDatabase({ admin: url, serving: url, prepare: true });
+await closeDatabase(url, template.name, withDatabase);
+const named = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), "rowhouse-citus-"));
+const report = join(folder, "report.xml");
+const run = Bun.spawn(
+  [
+    ...[process.execPath, "test", "--timeout", "300000", "--max-concurrency", "1"],
+    ...["--reporter=junit", `--reporter-outfile=${report}`],
+    ...(named.length > 0 ? named : SUITES),
+  ],
+  {
+    stdio: ["ignore", "inherit", "inherit"],
+    env: {
+      ...process.env,
+      ADMIN_DATABASE_URL: url,
+      DATABASE_URL: "",
+      [TEST_TEMPLATE]: template.name,
+    },
+  },
+);
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.on(signal, () => run.kill(signal));
+const exitCode = await run.exited;
+await template.drop();
+const { passed, failed, skipped } = await readReport(report, exitCode);
+for (const name of await readSkipped(report)) console.log(`skipped: ${name}`);
+console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+rmSync(folder, { recursive: true, force: true });
+process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,158 @@
+/** An app that is moved from node to node while it is read and written: its callers notice nothing. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { makeIsolationLook } from "../../src/catalog/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { makeProject, runCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const SCHEMA = defineSchema({
+  moves: { title: t.string().required(), count: t.number().required() },
+});
+const PATH = "/v1/data/db/moves";
+const MOVES = 6;
+const WRITERS = 4;
+const READERS = 2;
+
+let service: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService();
+  app = await service.makeApp(SCHEMA);
+});
+afterAll(() => service.close());
+
+/** Moves the app's shards to another node than they are on; the node's name. */
+async function move(): Promise<string> {
+  const [row] = await service.service.admin.query<{ name: string; moved: string }>(
+    `select there.nodename || ':' || there.nodeport as name, citus_move_shard_placement(
+      placement.shardid, placement.nodename, placement.nodeport::int, there.nodename, there.nodeport, 'block_writes')::text as moved
+    from citus_shards as placement join lateral (
+      select nodename, nodeport from pg_dist_node
+      where groupid <> 0 and (nodename, nodeport) <> (placement.nodename, placement.nodeport)
+      order by random() limit 1) as there on true
+    where table_name = 'data.moves'::regclass
+      and placement.shardid = get_shard_id_for_distribution_column('data.moves', $1::text::uuid)`,
+    [app.id],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+  if (row === undefined) throw new Error("The app's shard was not found");
+  return row.name;
+}
+
+test("an app is moved to and fro under writes and reads: no error, no row lost or doubled", async () => {
+  const ends = new Map<string, number>();
+  const note = (end: string) => ends.set(end, (ends.get(end) ?? 0) + 1);
+  const titles: string[] = [];
+  const first = await service.call(app, PATH, {
+    method: "POST",
+    json: { title: "first", count: 0 },
+  });
+  const { id } = first.json as { id: string };
+  let counted = 0;
+  let isMoving = true;
+
+  const write = async (writer: number) => {
+    for (let number = 0; isMoving; number++) {
+      const json = { title: `${writer} ${number}`, count: number };
+      const made = await service.call(app, PATH, { method: "POST", json });
+      note(`create ${made.status}${made.status === 201 ? "" : made.text}`);
+      if (made.status === 201) titles.push(json.title);
+    }
+  };
+  const count = async () => {
+    while (isMoving) {
+      const json = { count: ++counted };
+      const changed = await service.call(app, `${PATH}/${id}`, { method: "PATCH", json });
+      note(`update ${changed.status}`);
+    }
+  };
+  const read = async () => {
+    while (isMoving) {
+      const found = await service.call(app, `${PATH}/${id}`);
+      note(`get ${found.status} ${Object(found.json).id === id}`);
+    }
+  };
+  const work = [
+    ...Array.from({ length: WRITERS }, (_, writer) => write(writer)),
+    ...Array.from({ length: READERS }, read),
+    count(),
+  ];
+  const nodes: string[] = [];
+  for (let done = 0; done < MOVES; done++) {
+    nodes.push(await move());
+    // Until every caller has been to the new node.
+    const [written, changed] = [titles.length, counted];
+    await eventually(() => titles.length > written + WRITERS * 3 && counted > changed + 3);
+  }
+  isMoving = false;
+  await Promise.all(work);
+
+  expect(nodes).toHaveLength(MOVES);
+  expect([...ends.keys()].sort()).toEqual(["create 201", "get 200 true", "update 200"]);
+  expect(await readTitles()).toEqual(["first", ...titles].sort());
+  expect((await service.call(app, `${PATH}/${id}`)).json).toMatchObject({ count: counted });
+});
+
+async function readTitles(): Promise<string[]> {
+  const titles: string[] = [];
+  for (let offset = 0, hasMore = true; hasMore; offset += 1000) {
+    const page = await service.call(app, `${PATH}?limit=1000&offset=${offset}`);
+    const { rows, ...rest } = page.json as { rows: { title: string }[]; hasMore: boolean };
+    titles.push(...rows.map(({ title }) => title));
+    hasMore = rest.hasMore;
+  }
+  return titles.sort();
+}
+
+type Node = { name: string };
+
+async function readNodes(): Promise<string[]> {
+  const rows = await service.service.admin.query<Node>(
+    "select nodename || ':' || nodeport as name from pg_dist_node where groupid <> 0 order by groupid",
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return rows.map(({ name }) => name);
+}
+
+test("admin move-app moves one app alone, and says every reason not to", async () => {
+  // More apps than shards: some share one.
+  const apps = [app];
+  for (let made = 0; made < 4; made++) apps.push(await service.makeApp(SCHEMA));
+  for (const one of apps)
+    await service.call(one, PATH, { method: "POST", json: { title: one.slug, count: 1 } });
+  const project = makeProject();
+  const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
+  const moveApp = (slug: string, to: string) =>
+    runCommand(["admin", "move-app", slug, "--to", to, "--json"], { ...project, env });
+  const nodes = await readNodes();
+
+  const moves: { app: string; from: string; to: string; isIsolated: boolean }[] = [];
+  for (const { slug } of apps)
+    for (const to of nodes) {
+      const { code, out } = await moveApp(slug, to);
+      if (code === 0) moves.push(JSON.parse(out));
+      else expect(JSON.parse(out).details[0].message).toBe(`the app is on ${to} already`);
+      if (code === 0) break;
+    }
+  expect(moves).toHaveLength(apps.length);
+  expect(moves.some(({ isIsolated }) => isIsolated)).toBe(true);
+  for (const one of apps) {
+    const { text } = await service.call(one, `${PATH}?limit=1000`);
+    expect(text.split(one.slug)).toHaveLength(2);
+  }
+  expect(await makeIsolationLook(service.service.db)()).toEqual({ faults: [], away: [] });
+  const { out } = await runCommand(["admin", "audit", "--json"], { ...project, env });
+  const [entry] = JSON.parse(out).entries;
+  const { isIsolated: _, app: moved, ...details } = moves.at(-1) ?? {};
+  expect(entry).toMatchObject({ action: "move_app", app: moved, details });
+
+  const refused = await moveApp("nobody", "127.0.0.1:1");
+  expect(JSON.parse(refused.out).details).toEqual([
+    { path: "/slug", message: 'no app has the slug "nobody"' },
+    { path: "/to", message: `must be a node of the cluster: ${nodes.join(", ")}` },
+  ]);
+  project.remove();
+}, 120_000);

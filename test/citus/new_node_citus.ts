@@ -1,0 +1,83 @@
+/** A node that is added to a cluster: it stops nobody, and has rows only after `migrate` and a move. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { makeIsolationLook } from "../../src/catalog/mod.ts";
+import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { makeProject, runCommand } from "../support/command.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const PATH = "/v1/data/db/grown";
+
+let service: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService({ service: { lookIntervalMs: 50 } });
+  app = await service.makeApp(defineSchema({ grown: { title: t.string() } }));
+});
+afterAll(() => service.close());
+
+type Node = { host: string; port: number };
+
+async function ask<Row>(text: string, values: (string | number)[] = []): Promise<Row[]> {
+  return await service.service.admin.query<Row>(text, values, {
+    retry: "unsafe",
+    queue: SERVICE_QUEUE,
+  });
+}
+
+/** Takes the last node out of the cluster, and gives it an empty database again. */
+async function renewNode(): Promise<Node> {
+  const [node] = await ask<Node>(
+    "select nodename as host, nodeport as port from pg_dist_node where groupid <> 0 order by groupid desc limit 1",
+  );
+  if (node === undefined) throw new Error("The cluster has no worker");
+  await ask("select citus_drain_node($1, $2, 'block_writes')", [node.host, node.port]);
+  await ask("call citus_cleanup_orphaned_resources()");
+  await ask("select citus_remove_node($1, $2)", [node.host, node.port]);
+  const { name } = service.database;
+  await runAt(node, "postgres", `drop database ${name} with (force)`);
+  await runAt(node, "postgres", `create database ${name}`);
+  await runAt(node, name, "create extension citus");
+  return node;
+}
+
+async function runAt({ host, port }: Node, database: string, text: string): Promise<void> {
+  const url = new URL(service.database.adminUrl);
+  [url.hostname, url.port, url.pathname] = [host, String(port), `/${database}`];
+  const root = openDatabase({ url: url.href, connections: 1, prepare: false, name: "test" });
+  await root.message(text);
+  await root.close();
+}
+
+test("a node that is added stops nobody; after migrate, an app can be moved to it", async () => {
+  await service.call(app, PATH, { method: "POST", json: { title: "kept" } });
+  const project = makeProject();
+  const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
+  const look = makeIsolationLook(service.service.db);
+  const { host, port } = await renewNode();
+
+  await ask("select citus_add_node($1, $2)", [host, port]);
+  expect(await look()).toEqual({ faults: [], away: [] });
+  const words = ["admin", "move-app", app.slug, "--to", `${host}:${port}`];
+  const early = await runCommand([...words, "--json"], { ...project, env });
+  expect([early.code, JSON.parse(early.out).details]).toEqual([
+    1,
+    [
+      {
+        path: "/to",
+        message: expect.stringMatching(
+          /^is not set up for rows: run rowhouse migrate first \(.*everybody may execute functions there; everybody may make temporary tables there/,
+        ),
+      },
+    ],
+  ]);
+
+  expect(await runCommand(["migrate"], { ...project, env })).toMatchObject({ code: 0 });
+  expect(await runCommand(words, { ...project, env })).toMatchObject({ code: 0 });
+  expect(await look()).toEqual({ faults: [], away: [] });
+  expect(await service.call(app, PATH)).toMatchObject({
+    status: 200,
+    json: { rows: [{ title: "kept" }] },
+  });
+  project.remove();
+});

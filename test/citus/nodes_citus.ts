@@ -1,0 +1,208 @@
+/** What only a Citus cluster shows: where rows are, that setting up again changes nothing, and that calls fail closed. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import postgres from "postgres";
+import { askNodes, checkCluster, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { readDrift } from "../../src/push/mod.ts";
+import { citusUrl } from "../support/citus.ts";
+import { makeProject, runCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { functionOf } from "../support/functions.ts";
+import { proofOf } from "../support/proof.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+if (citusUrl() === undefined)
+  throw new Error("Run by bun run test:citus, which says what it needs");
+
+const SCHEMA = defineSchema({ notes: { title: t.string().required().unique() } });
+const ROW = "00000000-0000-7000-8000-000000000001";
+
+let service: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService();
+  app = await service.makeApp(SCHEMA);
+});
+afterAll(() => service.close());
+
+const admin = () => service.service.admin;
+
+test("migrate again does nothing on any node, and the number of shards is for ever", async () => {
+  const project = makeProject();
+  const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
+  const migrate = (...words: string[]) => runCommand(["migrate", ...words], { ...project, env });
+  const before = await readNodes();
+
+  expect(await migrate("--citus")).toMatchObject({ code: 0 });
+  expect(await migrate()).toMatchObject({ code: 0, out: "Nothing to apply\n" });
+  expect(await migrate("--citus", "--shards", "5")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("which cannot be changed"),
+  });
+
+  expect(await readNodes()).toEqual(before);
+  expect(await readDrift(admin())).toEqual([]);
+  project.remove();
+});
+
+/** Roles, and who may execute what, as every node has them. */
+async function readNodes(): Promise<unknown[]> {
+  const answers = await askNodes(
+    admin(),
+    `select json_build_array(
+      (select json_agg(array[rolname::text, rolcanlogin::text] order by rolname) from pg_roles where rolname like 'rowhouse\\_%'),
+      (select json_agg(array[oid::regprocedure::text, proacl::text] order by oid::regprocedure::text) from pg_proc
+        where pronamespace in ('rowhouse'::regnamespace, 'api'::regnamespace)))`,
+  );
+  expect(answers.every(({ success }) => success)).toBe(true);
+  return answers.map(({ node, result }) => [node, JSON.parse(result)]);
+}
+
+test("a login's password is on every node what it is at the coordinator, after it was changed, too", async () => {
+  const { database } = service;
+  const login = `rowhouse_test_renewed_${crypto.randomUUID().slice(-12)}`;
+  const url = new URL(database.servingUrl);
+  url.username = login;
+  const project = makeProject();
+  const env = { ADMIN_DATABASE_URL: database.adminUrl, DATABASE_URL: url.href };
+  const readPasswords = async () => {
+    const answers = await askNodes(
+      admin(),
+      `select coalesce((select rolpassword from pg_authid where rolname = '${login}'), 'none')`,
+    );
+    return [...new Set(answers.map(({ result }) => result))];
+  };
+  const found: string[] = [];
+  for (const statement of ["create role", "alter role"]) {
+    await admin().message(
+      `set local citus.enable_ddl_propagation = 'off'; do $$ begin ${statement} ${login} login password '${crypto.randomUUID()}'; end $$; select 1`,
+    );
+    expect(await readPasswords()).toHaveLength(2);
+    expect(await runCommand(["migrate"], { ...project, env })).toMatchObject({ code: 0 });
+    found.push(...(await readPasswords()));
+  }
+  expect(found).toEqual([expect.stringContaining("SCRAM"), expect.stringContaining("SCRAM")]);
+  expect(new Set(found).size).toBe(2);
+  project.remove();
+  await askNodes(admin(), `do $$ begin drop owned by ${login}; drop role ${login}; end $$`);
+});
+
+test("nobody but who may executes a function, on any node", async () => {
+  const answers = await askNodes(
+    admin(),
+    `select json_agg(oid::regprocedure::text) from pg_proc
+    where pronamespace in ('rowhouse'::regnamespace, 'api'::regnamespace)
+      and has_function_privilege('public', oid, 'execute')`,
+  );
+  expect(answers.map(({ result }) => result)).toEqual(answers.map(() => ""));
+});
+
+test("a call that is not handed over to the node of its app fails, and reads nothing", async () => {
+  await service.call(app, "/v1/data/db/notes", { method: "POST", json: { title: "kept" } });
+  const call = `select api.${functionOf(SCHEMA, "notes", "get")}('${app.id}', ${proofOf(app.key)}, '${ROW}', 1000)`;
+  const login = postgres(service.database.servingUrl, { max: 1 });
+
+  expect(await login.unsafe(call)).toHaveLength(1);
+  await expect(login.begin((session) => session.unsafe(call))).rejects.toMatchObject({
+    code: "08006",
+    message: expect.stringContaining('role "rowhouse_tenant" is not permitted to log in'),
+  });
+
+  await login.end();
+});
+
+test("an app's rows are on one node, and nowhere else", async () => {
+  const [{ name, shard } = { name: "", shard: "" }] = await admin().query<{
+    name: string;
+    shard: string;
+  }>(
+    `select nodename || ':' || nodeport as name, 'data.notes_' || shardid as shard from citus_shards
+    where table_name = 'data.notes'::regclass and shardid = get_shard_id_for_distribution_column('data.notes', $1::text::uuid)`,
+    [app.id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  const counted = await askNodes(
+    admin(),
+    `select coalesce((xpath('/row/n/text()', query_to_xml('select count(*) as n from ' || to_regclass('${shard}'), false, true, '')))[1]::text, 'none')`,
+  );
+  expect(counted.filter(({ result }) => result === "1").map(({ node }) => node)).toEqual([name]);
+  expect(counted.filter(({ result }) => result === "none")).toHaveLength(counted.length - 1);
+});
+
+test("requests find rows and proofs by index on the node of their app, and read no table whole", async () => {
+  const busy = await service.makeApp(SCHEMA);
+  const path = "/v1/data/db/notes";
+  await admin().message(
+    `insert into data.notes (app_id, id, title) select '${busy.id}'::uuid, gen_random_uuid(), n::text from generate_series(1, 2000) n; select 1`,
+  );
+  const made = await service.call(busy, path, { method: "POST", json: { title: "one" } });
+  const row = made.headers.get("location") ?? "";
+  const before = await readScans(busy);
+
+  for (let round = 0; round < 20; round++) {
+    await service.call(busy, row);
+    await service.call(busy, `${path}?limit=5&offset=${round}`);
+    const headers = { "if-match": "*" };
+    await service.call(busy, row, { method: "PATCH", json: { title: `again ${round}` }, headers });
+  }
+  await service.call(busy, row, { method: "DELETE" });
+
+  await eventually(async () => {
+    const after = await readScans(busy);
+    return after.every(({ byIndex }, index) => byIndex >= (before[index]?.byIndex ?? 0) + 60);
+  });
+  // PostgreSQL may count late what the push read to build the indexes.
+  for (const [index, { whole }] of (await readScans(busy)).entries())
+    expect(whole - (before[index]?.whole ?? 0)).toBeLessThan(5);
+});
+
+/** How often the shards of an app were read whole and by index, as their node counts. */
+async function readScans(of: TestApp): Promise<{ whole: number; byIndex: number }[]> {
+  const shards = await admin().query<{ schema: string; table: string }>(
+    `select split_part(name, '.', 1) as schema, split_part(name, '.', 2) || '_' ||
+      get_shard_id_for_distribution_column(name::regclass, $1::text::uuid) as table
+    from unnest(array['data.notes', 'rowhouse.proofs']) as name`,
+    [of.id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  const names = shards.map(({ schema, table }) => `('${schema}', '${table}')`);
+  const answers = await askNodes(
+    admin(),
+    `select coalesce(json_agg(json_build_object('whole', seq_scan, 'byIndex', idx_scan) order by relname), '[]')
+    from pg_stat_all_tables where (schemaname, relname) in (${names.join(", ")})`,
+  );
+  return answers.flatMap(
+    ({ result }) => JSON.parse(result) as { whole: number; byIndex: number }[],
+  );
+}
+
+test("an app that is disabled has no proofs, and one that is deleted leaves nothing on any node", async () => {
+  const project = makeProject();
+  const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
+  const run = async (...words: string[]) =>
+    (await runCommand(["admin", ...words], { ...project, env })).code;
+  const gone = await service.makeApp(
+    defineSchema({ going: { title: t.string(), kind: t.enum(["a", "b"]) } }),
+  );
+  const create = () =>
+    service.call(gone, "/v1/data/db/going", { method: "POST", json: { title: "x" } });
+  expect((await create()).status).toBe(201);
+
+  expect(await run("disable-app", gone.slug)).toBe(0);
+  expect((await create()).status).toBe(401);
+  expect(await run("enable-app", gone.slug)).toBe(0);
+  expect((await create()).status).toBe(201);
+  expect(await run("delete-app", gone.slug, "--yes")).toBe(0);
+
+  const left = await askNodes(
+    admin(),
+    `select (select count(*) from pg_class where relname like 'going%') + (select count(*) from pg_type where typname like 'going%')
+      + (select count(*) from pg_proc where proname like 'going%')`,
+  );
+  expect(left.map(({ result }) => result)).toEqual(left.map(() => "0"));
+  project.remove();
+});
+
+test("a cluster that is as it must be has no fault", async () => {
+  expect(await checkCluster(admin(), undefined)).toBeUndefined();
+});
