@@ -2,27 +2,30 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { TEST_SERVERS } from "../support/cluster.ts";
 import { AUDITED, auditPackages, describeAudit } from "./audit.ts";
 import { type Counts, readReport } from "./report.ts";
-import { type Server, startEmbedded, startPooled, startPostgres15 } from "./servers.ts";
+import { type Server, startPooled, startPostgres15 } from "./servers.ts";
 
 type Run = {
   name: string;
-  start: (folder: string) => Promise<Server>;
+  /** Starts what the tests run against; without it they start what they need. */
+  start?: (folder: string) => Promise<Server>;
   command: string[];
   env?: Readonly<Record<string, string>>;
 };
 
-const TEST = ["bun", "test", "--timeout", "60000"];
+const PARALLEL = ["bun", "test/parallel.ts"];
+const WORKERS = ["1", "2"];
+/** The tests start their own, whatever this machine has. */
+const NO_SERVER = { ADMIN_DATABASE_URL: "", DATABASE_URL: "" };
 const RUNS: readonly Run[] = [
   {
     name: "lint, types and embedded PostgreSQL 18",
-    start: startEmbedded,
     command: ["bun", "run", "check"],
   },
   {
     name: "Chromium",
-    start: startEmbedded,
     command: ["bun", "run", "test:browser"],
   },
   { name: "the image", command: ["bun", "run", "test:container"] },
@@ -32,17 +35,16 @@ const RUNS: readonly Run[] = [
   { name: "storms", command: ["bun", "run", "test:storm"] },
   {
     name: "gateway, data and identity apart",
-    start: startEmbedded,
-    command: [...TEST, "test/data", "test/http", "test/gateway", "test/identity"],
+    command: [...PARALLEL, "test/data", "test/http", "test/gateway", "test/identity"],
     env: { TEST_SHAPE: "split" },
   },
-  { name: "PostgreSQL 15", start: startPostgres15, command: TEST },
-  { name: "PgBouncer in transaction mode", start: startPooled, command: TEST },
+  { name: "PostgreSQL 15", start: startPostgres15, command: PARALLEL },
+  { name: "PgBouncer in transaction mode", start: startPooled, command: PARALLEL },
 ];
 
 const folder = mkdtempSync(join(tmpdir(), "rowhouse-ci-"));
 await Bun.$`chmod 755 ${folder}`.quiet();
-let current: Server | undefined;
+let current: Server[] = [];
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void abort());
 
 const totals: Counts = { passed: 0, failed: 0, skipped: 0 };
@@ -60,20 +62,32 @@ process.exit(totals.failed + totals.skipped === 0 ? 0 : 1);
 async function perform({ name, start, command, env }: Run, place: string): Promise<Counts> {
   console.log(`\n=== ${name}`);
   const report = `${place}.xml`;
-  current = await start(place);
   try {
+    if (start !== undefined)
+      for (const worker of WORKERS) current.push(await start(`${place}-${worker}`));
     const child = Bun.spawn(
       [...toWords(command), "--reporter=junit", `--reporter-outfile=${report}`],
       {
-        env: { ...process.env, ...current.env, ...env },
+        env: { ...process.env, ...NO_SERVER, ...toServers(current), ...env },
         stdio: ["ignore", "inherit", "inherit"],
       },
     );
     return await readReport(report, await child.exited);
   } finally {
-    await current.stop();
-    current = undefined;
+    await stop();
   }
+}
+
+/** One for each worker of `test/parallel.ts`. */
+function toServers(servers: readonly Server[]): Record<string, string> {
+  if (servers.length === 0) return {};
+  return { [TEST_SERVERS]: JSON.stringify(servers.map(({ env }) => env)) };
+}
+
+async function stop(): Promise<void> {
+  const servers = current;
+  current = [];
+  for (const server of servers) await server.stop();
 }
 
 /** Counts as a test where the registry answers; where it does not, that is said, and nothing is counted. */
@@ -94,7 +108,7 @@ function show({ passed, failed }: Counts): string {
 }
 
 async function abort(): Promise<never> {
-  await current?.stop();
+  await stop();
   rmSync(folder, { recursive: true, force: true });
   process.exit(1);
 }

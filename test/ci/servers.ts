@@ -1,16 +1,27 @@
 /** The servers that the tests run against, each made for one run and gone after it. @module */
-import { mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startCluster } from "../../src/db/embedded/mod.ts";
+import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
 import { LOGIN, PASSWORD, SPLIT_ROLES, toLogin } from "../support/cluster.ts";
 import { startDebianCluster } from "../support/debian_cluster.ts";
 import { startPooler } from "../support/pgbouncer.ts";
 
 export type Server = { env: Record<string, string>; stop: () => Promise<void> };
 
-/** What `bun test` starts itself. */
+/** An embedded PostgreSQL, as `bun test` starts one. */
 export async function startEmbedded(): Promise<Server> {
-  return { env: { ADMIN_DATABASE_URL: "", DATABASE_URL: "" }, stop: async () => undefined };
+  const folder = mkdtempSync(join(tmpdir(), "rowhouse-test-"));
+  // The account that runs the server must be able to enter the folder.
+  chmodSync(folder, 0o755);
+  const cluster = await startTestCluster(join(folder, "postgres"));
+  return {
+    env: { ADMIN_DATABASE_URL: cluster.url, DATABASE_URL: "" },
+    stop: async () => {
+      await cluster.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /** Debian's PostgreSQL 15. */
@@ -22,9 +33,7 @@ export async function startPostgres15(): Promise<Server> {
 /** PgBouncer in transaction mode before an embedded PostgreSQL; migrations and pushes go past it. */
 export async function startPooled(folder: string): Promise<Server> {
   mkdirSync(folder, { recursive: true, mode: 0o755 });
-  const dataDir = join(folder, "postgres");
-  const settings = ["max_connections=300"];
-  const cluster = await startCluster({ dataDir, durable: false, settings });
+  const cluster = await startTestCluster(join(folder, "postgres"));
   const { username, password } = new URL(cluster.url);
   const logins = [LOGIN, ...SPLIT_ROLES.map(toLogin)].map((login) => [login, PASSWORD]);
   const pooler = await startPooler(cluster.url, {
@@ -44,4 +53,8 @@ export async function startPooled(folder: string): Promise<Server> {
       await cluster.stop();
     },
   };
+}
+
+function startTestCluster(dataDir: string): Promise<Cluster> {
+  return startCluster({ dataDir, durable: false, settings: ["max_connections=300"] });
 }

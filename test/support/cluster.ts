@@ -29,6 +29,18 @@ export function clusterUrls(): ClusterUrls | undefined {
   return { admin, serving: DATABASE_URL || admin, prepare: DATABASE_PREPARE !== "off" };
 }
 
+/** Where `test/parallel.ts` lists its servers: a JSON array of environments, one for each worker. */
+export const TEST_SERVERS = "TEST_SERVERS";
+
+/** Makes this worker's server the one that the environment names. */
+export function takeServer(): void {
+  const { TEST_SERVERS: listed, BUN_TEST_WORKER_ID: worker } = process.env;
+  if (listed === undefined || worker === undefined) return;
+  const servers = JSON.parse(listed) as Record<string, string>[];
+  // A worker that has died is followed by one with the next number.
+  Object.assign(process.env, servers[(Number(worker) - 1) % servers.length]);
+}
+
 export type TestDatabase = {
   name: string;
   /** As the cluster's administrator, directly. */

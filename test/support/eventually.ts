@@ -1,6 +1,7 @@
 /** Waiting for what another process, connection or session does. @module */
 
-const PATIENCE_MS = 20_000;
+/** Long enough for a PostgreSQL that is made on a busy machine, and shorter than any test may take. */
+const PATIENCE_MS = 40_000;
 const PAUSE_MS = 20;
 
 /**
