@@ -1,0 +1,40 @@
+/** docs/advisories.md: each advisory is named once, with a test that is there. */
+import { expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../support/command.ts";
+
+const PROJECTS = ["Auth.js", "Authelia", "Better Auth", "OAuth2 Proxy"];
+const ID = /^(CVE-202\d-\d{4,6}|GHSA(-[2-9cfghjmpqrvwx]{4}){3})$/;
+
+const rows = readFileSync(join(ROOT, "docs/advisories.md"), "utf8")
+  .split("\n")
+  .filter((line) => /^\| (CVE|GHSA)-/.test(line))
+  .map((line) => line.slice(2, -2).split(" | "));
+
+/** A title that is no test of the file. */
+function findMissing([, file = "", title = ""]: RegExpMatchArray): string[] {
+  const path = join(ROOT, "test", file);
+  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+  const isThere = ["test(", ")(", "describe(", "name: "].some((before) =>
+    new RegExp(`${RegExp.escape(before)}\\s*"${RegExp.escape(title)}"`).test(text),
+  );
+  return isThere ? [] : [`${file}: ${title}`];
+}
+
+test("each advisory has its id, its project and a test that exists", () => {
+  expect(rows.length).toBeGreaterThan(25);
+  for (const [ids = "", project = "", wrong = "", here = "", shown = ""] of rows) {
+    expect(ids.split(", ").filter((id) => !ID.test(id))).toEqual([]);
+    expect(PROJECTS).toContain(project);
+    expect([wrong, here].map((text) => text.length > 5)).toEqual([true, true]);
+    const tests = [...shown.matchAll(/`([\w/]+_test\.ts)`: “([^”]+)”/g)];
+    expect([ids, tests.length > 0, tests.flatMap(findMissing)]).toEqual([ids, true, []]);
+  }
+});
+
+test("no advisory is named twice, and each project is there", () => {
+  const ids = rows.flatMap(([text = ""]) => text.split(", "));
+  expect(ids.length).toBe(new Set(ids).size);
+  expect([...new Set(rows.map(([, project]) => project))].sort()).toEqual(PROJECTS);
+});

@@ -1,0 +1,179 @@
+/** What went wrong in similar projects, tried here: docs/advisories.md names each advisory with the test that shows it. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createUser } from "../../src/accounts/mod.ts";
+import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { Problem } from "../../src/problem.ts";
+import { testDeps } from "../support/deps.ts";
+import {
+  identityCookie,
+  type Jar,
+  makePerson,
+  sharedCookie,
+  signInAs,
+  submitSignIn,
+  visit,
+} from "../support/people.ts";
+import { sendRaw, writeRequest } from "../support/raw_http.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService({ identity: () => ({ cookieDomain: "example.org" }) });
+  await service.makeApp(undefined, { slug: "wiki", origins: ["https://wiki.example.org"] });
+});
+afterAll(() => service.close());
+
+test("attempts at one address count together, however it is typed", async () => {
+  const { email } = await makePerson(service);
+  const spellings = [
+    email,
+    email.toUpperCase(),
+    ` ${email}\t`,
+    email.replace("p", "ｐ"),
+    email.replace("@", "＠"),
+  ];
+  const statuses: number[] = [];
+  for (let round = 0; round < 11; round++) {
+    const typed = { email: spellings[round % spellings.length] ?? "", password: "not it at all" };
+    statuses.push((await submitSignIn(service, new Map(), typed)).status);
+  }
+  expect(statuses).toEqual([...Array<number>(10).fill(422), 429]);
+});
+
+describe("nothing that a request says beside its path opens a page or an endpoint:", () => {
+  const CLOSED = ["/account", "/console", "/v1/auth/me", "/v1/data/db/todos", "/metrics"];
+  test.each<{ name: string; ending?: string; headers?: Record<string, string> }>([
+    { name: "a query that ends like an open path", ending: "?x=/live" },
+    { name: "an escaped fragment that does", ending: "%23/live" },
+    { name: "a health check's agent", headers: { "user-agent": "GoogleHC/1.0" } },
+    { name: "another one", headers: { "user-agent": "kube-probe/1.30" } },
+    { name: "X-Forwarded-Uri", headers: { "x-forwarded-uri": "/live" } },
+    { name: "X-Original-URL", headers: { "x-original-url": "/live", "x-rewrite-url": "/live" } },
+    { name: "X-HTTP-Method-Override", headers: { "x-http-method-override": "OPTIONS" } },
+    { name: "X_Forwarded_User", headers: { x_forwarded_user: "ada@example.org" } },
+    {
+      name: "X-Forwarded-For",
+      headers: { "x-forwarded-for": "127.0.0.1", forwarded: "for=[::1]" },
+    },
+  ])("$name", async ({ ending = "", headers = {} }) => {
+    for (const path of CLOSED) {
+      const answer = await service.call(undefined, path + ending, { headers });
+      expect([path, answer.status]).not.toEqual([path, 200]);
+      expect(answer.headers.getSetCookie()).toEqual([]);
+    }
+  });
+});
+
+test("a path with empty segments is no page and no endpoint", async () => {
+  const paths = ["//login", "/login/", "//v1/auth/me", "/v1//auth/me", "/v1/auth//me", "//console"];
+  for (const path of [...paths, "//v1/data/db/todos", "/v1/data//db/todos"]) {
+    // As it is: clients would tidy it up.
+    const answer = await sendRaw(service.url, writeRequest(`GET ${path}`), { untilAnswer: true });
+    expect([path, answer.status]).toEqual([path, 404]);
+  }
+});
+
+test("what a request says is escaped wherever it is repeated", async () => {
+  const mark = '"><script>alert(1)</script>';
+  const said = encodeURIComponent(mark);
+  const paths = [
+    `/${said}`,
+    `/oidc/${said}`,
+    `/oidc/${said}/callback?error=${said}&error_description=${said}`,
+    `/authorize?app=${said}&redirect_uri=${said}`,
+    `/authorize?app=wiki&redirect_uri=https://wiki.example.org/${said}`,
+    `/set-password?token=${said}`,
+    `/login?error=${said}&error_description=${said}`,
+    `/forgot?sent=${said}`,
+    `/console/sign-in?to=${said}`,
+    `/v1/auth/me?app=${said}`,
+    `/v1/data/db/${said}`,
+  ];
+  for (const path of paths)
+    expect((await service.call(undefined, path)).text).not.toContain("<script>alert");
+  const typed = { email: mark, password: mark };
+  expect((await submitSignIn(service, new Map(), typed)).text).not.toContain("<script>alert");
+});
+
+test("a cookie that names somebody's session without its secret signs nobody out", async () => {
+  const jar = await signInAs(service, await makePerson(service));
+  const [id = "", secret = ""] = (sharedCookie(jar).split("=")[1] ?? "").split(".");
+  for (const forged of [
+    `${id}.${"a".repeat(secret.length)}`,
+    `${id}.`,
+    id,
+    `${id}.${secret.slice(0, -1)}`,
+  ]) {
+    const cookie = `${SESSION_COOKIE}=${forged}; ${identityCookie(jar).replace(secret, "")}`;
+    const left = await service.call(undefined, "/v1/auth/logout", {
+      method: "POST",
+      headers: { cookie: `${SESSION_COOKIE}=${forged}` },
+    });
+    expect(left.status).toBe(204);
+    await service.call(undefined, "/sign-out", { method: "POST", headers: { cookie } });
+  }
+  const headers = { cookie: sharedCookie(jar) };
+  expect((await service.call(undefined, "/v1/auth/me", { headers })).status).toBe(200);
+});
+
+describe("where a page leads is not for the request to say:", () => {
+  const EVIL = "evil.example";
+  let jar: Jar;
+  beforeAll(async () => {
+    jar = await signInAs(service, await makePerson(service));
+  });
+  const PATHS = ["/login", "/forgot", "/set-password?token=x", "/authorize?app=wiki", "/nowhere"];
+
+  test("not by a header, nor for the request that comes next", async () => {
+    const headers = {
+      "x-forwarded-host": EVIL,
+      "x-forwarded-proto": "https",
+      "x-forwarded-prefix": `//${EVIL}`,
+      "x-original-host": EVIL,
+      forwarded: `host=${EVIL};proto=https`,
+      referer: `https://${EVIL}/login`,
+    };
+    for (const path of PATHS)
+      for (const said of [headers, { ...headers, host: EVIL }, {}]) {
+        const answer = await service.call(undefined, path, { headers: said });
+        const got = [answer.text, answer.headers.get("location") ?? ""].join();
+        expect([path, got.includes(EVIL)]).toEqual([path, false]);
+      }
+  });
+
+  test.each([`https://${EVIL}`, `//${EVIL}`, `/\\${EVIL}`, `${EVIL}`, `javascript:${EVIL}`])(
+    "not by a parameter with %s",
+    async (to) => {
+      const names = ["callbackURL", "redirectTo", "redirect_uri", "returnTo", "next", "to", "url"];
+      const query = new URLSearchParams(names.map((name) => [name, to])).toString();
+      for (const path of ["/login", "/forgot", "/account", "/console/sign-in", "/oidc/none"]) {
+        const answer = await visit(service, jar, `${path}?${query}`);
+        const got = [answer.text, answer.headers.get("location") ?? ""].join();
+        expect([path, got.includes(EVIL)]).toEqual([path, false]);
+      }
+    },
+  );
+});
+
+test("an address is one mailbox, read after it is normalised, or none", async () => {
+  const addresses = [
+    '"a@evil.example"@example.org',
+    '"a@evil.example x"@example.org',
+    "a@example.org,b@evil.example",
+    "b@evil.example <a@example.org>",
+    "a＠evil.example@example.org",
+    "a@evil.example＠example.org",
+    "a@example.org@evil.example",
+    "a@example.org\r\nBcc: b@evil.example",
+    "a@example.org\u0000",
+    "(b@evil.example)a@example.org",
+    "a@[127.0.0.1]",
+    "а@example.org",
+    "a@ехample.org",
+  ];
+  for (const email of addresses) {
+    const options = { email, displayName: undefined, consoleRole: undefined };
+    const made = await createUser(testDeps(service.service), options).catch((error) => error);
+    expect([email, made instanceof Problem]).toEqual([email, true]);
+  }
+});

@@ -1,0 +1,72 @@
+/** Hundreds of sign-ins that fail: who has an account, a second factor or a disabled one shows in no answer, and in no time. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { setDisabled } from "../../src/accounts/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { testDeps } from "../support/deps.ts";
+import { type Jar, makePerson, PASSWORD, readToken, visit } from "../support/people.ts";
+import { enrolPerson } from "../support/second_factor.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+const TRIES = 200;
+/** What of its own an answer may say: whoever typed it knows the address. */
+const TYPED = /value="[^"]*"/g;
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService({
+    identity: (port) => ({ publicUrl: `http://127.0.0.1:${port}`, cookieDomain: "example.org" }),
+  });
+});
+afterAll(() => service.close());
+
+type Typed = { email: string; password: string };
+
+/** First somebody with an account, then everybody else who is refused. */
+async function makeKinds(): Promise<Typed[]> {
+  const [known, factored, disabled] = [
+    await makePerson(service),
+    await makePerson(service),
+    await makePerson(service),
+  ];
+  await enrolPerson(service, factored);
+  await setDisabled(testDeps(service.service), disabled.email, true);
+  const wrong = "not the password of anybody";
+  return [
+    { email: known.email, password: wrong },
+    { email: "nobody@example.org", password: wrong },
+    { email: factored.email, password: wrong },
+    { email: disabled.email, password: PASSWORD },
+  ];
+}
+
+test("failed sign-ins are alike in status, text and time", async () => {
+  const [known, ...others] = await makeKinds();
+  const jar: Jar = new Map();
+  const form_token = readToken((await visit(service, jar, "/login")).text);
+  const times: { known: number[]; others: number[] } = { known: [], others: [] };
+  const answers = new Set<string>();
+  for (let round = 0; round < TRIES; round++) {
+    await forgetAttempts();
+    const pair = [
+      ["known", known],
+      ["others", others[round % others.length]],
+    ] as const;
+    // Each first as often as the other: whatever else the machine does falls on both alike.
+    for (const [group, typed] of round % 2 === 0 ? pair : pair.toReversed()) {
+      const start = performance.now();
+      const fields = { form_token, email: "", password: "", ...typed };
+      const answer = await visit(service, jar, "/login", { fields });
+      times[group].push(performance.now() - start);
+      answers.add(`${answer.status} ${answer.text.replaceAll(TYPED, "")}`);
+    }
+  }
+  expect([...answers].map((text) => text.slice(0, 3))).toEqual(["422"]);
+  const median = (list: number[]) => list.sort((a, b) => a - b)[TRIES / 2] ?? 0;
+  const [slower, faster] = [median(times.known), median(times.others)].sort((a, b) => b - a);
+  expect((slower ?? 0) / (faster ?? 1)).toBeLessThan(1.25);
+}, 240_000);
+
+async function forgetAttempts(): Promise<void> {
+  const options = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
+  await service.service.admin.query("delete from rowhouse.throttle", [], options);
+}
