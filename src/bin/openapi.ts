@@ -13,8 +13,8 @@ export const openapiCommand: Command = {
   example: `rowhouse openapi > openapi.json
 rowhouse openapi --against openapi.json`,
   about: `Needs no service, so that it runs in CI. A service serves the same of what was pushed at GET /v1/openapi.json.
-With --against it prints nothing but what clients of that document would lose, and exits with 1 if there is such a thing:
-endpoints and columns that are gone, values that are no longer taken, columns that are required now.`,
+With --against it prints what clients of that document would lose, in place of the document, and exits with 1 if there
+is such a thing: endpoints and columns that are gone, values that are no longer taken, columns that are required now.`,
   positionals: [],
   flags: {
     schema: { value: "path", about: "the schema's file, or a folder with mod.ts; default schema/" },

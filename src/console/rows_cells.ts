@@ -42,7 +42,7 @@ function toCell(column: NamedColumn, value: unknown, slug: string): Cell {
 }
 
 /** What is no value, in words that no value has the look of. */
-export function renderNothing(word: "null" | "empty" | "only spaces"): Html {
+function renderNothing(word: "null" | "empty" | "only spaces"): Html {
   return html`<i class="nothing">${word}</i>`;
 }
 

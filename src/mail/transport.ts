@@ -16,6 +16,7 @@ export type Deliver = (letter: Letter) => Promise<{ delivery: Delivery; reason?:
 const TIMEOUT_MS = 10_000;
 const OWN_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
+/** Sends mails by one server; the client for it is loaded with the first mail. */
 export function makeDeliver({ url, from }: MailSettings): Deliver {
   let transport: Promise<Transporter> | undefined;
   return async (letter) => {
@@ -51,7 +52,7 @@ async function openTransport(url: string): Promise<Transporter> {
     host: hostname.replace(/^\[|\]$/g, ""),
     port: Number(port) || (isTls ? 465 : 587),
     secure: isTls,
-    // A password is not said aloud on the way.
+    // The password is never sent unencrypted.
     requireTLS: !isTls && username !== "" && !OWN_HOST.test(hostname),
     ...(username === "" ? {} : { auth }),
     connectionTimeout: TIMEOUT_MS,

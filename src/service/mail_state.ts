@@ -30,7 +30,7 @@ export function judgeMails({ hasSender, waiting, oldestS, givenUp }: MailState):
       remedy:
         'look for lines with "event":"mail" in the log: they say what the mail server answers',
     });
-  else if (hasSender) findings.push({ about, level: "ok", says: `is sent; ${count}` });
+  else if (hasSender) findings.push({ about, level: "ok", says: `a process sends it; ${count}` });
   if (givenUp > 0)
     findings.push({
       about,

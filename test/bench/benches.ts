@@ -6,6 +6,7 @@ import { benchIdentity, printIdentity } from "./identity.ts";
 import type { BenchOptions, Part } from "./options.ts";
 import { benchRequests, printRequests } from "./requests.ts";
 import { benchSoak, printSoak } from "./soak.ts";
+import { benchWeights, printWeights } from "./weights.ts";
 
 export type Bench = {
   run: (options: BenchOptions) => Promise<unknown>;
@@ -21,6 +22,7 @@ export const BENCHES: Readonly<Record<Part, Bench>> = {
   gateway: pair(benchGateway, printGateway),
   fairness: pair(benchFairness, printFairness),
   soak: pair(benchSoak, printSoak),
+  weights: pair(benchWeights, printWeights),
 };
 
 function pair<Result>(

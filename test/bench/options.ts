@@ -1,7 +1,15 @@
 /** What the bench's command line says. Refuses what it does not know, so that a typo measures nothing. @module */
 import { parseArgs } from "node:util";
 
-export const PARTS = ["requests", "growth", "identity", "gateway", "fairness", "soak"] as const;
+export const PARTS = [
+  "requests",
+  "growth",
+  "identity",
+  "gateway",
+  "fairness",
+  "soak",
+  "weights",
+] as const;
 export type Part = (typeof PARTS)[number];
 const COMMANDS = [...PARTS, "figures"] as const;
 type Command = (typeof COMMANDS)[number];
@@ -14,6 +22,7 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   gateway    a get by one process, and by gateway and data service
   fairness   an app that gets while another floods, with turns by app and with one queue
   soak       memory, sockets and connections over minutes of mixed requests; then, while connections are killed
+  weights    what a browser loads for a page: requests, and bytes compressed and not
   figures    writes the newest saved result into docs/figures.md and README.md
   --rounds 5 --seconds 5 --minutes 5 --connections 32 --pool 20 --apps 100 --rows 1000 --profile <folder>
   ADMIN_DATABASE_URL names the PostgreSQL to use; an embedded one is started when it is empty`;

@@ -40,6 +40,20 @@ test.each(COMMANDS)("rowhouse %s --help opens with an example", async (name) => 
   expect(out).toContain(`\nrowhouse ${name}`);
 });
 
+test("a command's help says what it asks of others, what is repeated, and only its own --json", async () => {
+  const [doctor, openapi, origins] = await Promise.all(
+    [["doctor"], ["openapi"], ["admin", "set-origins"]].map(async (words) => {
+      const { out } = await runCommand([...words, "--help"], project);
+      return out;
+    }),
+  );
+  expect(doctor).toContain("MAIL_URL");
+  expect(doctor).toContain("OIDC_<NAME>_ISSUER");
+  expect(doctor).toContain("With --json a failure");
+  expect(openapi).not.toContain("--json");
+  expect(origins).toContain("replaces all origins by those given; can be repeated");
+});
+
 test("rowhouse db --help lists the commands of that group, and no others", async () => {
   const { code, out } = await runCommand(["db", "--help"], project);
   expect([code, out.startsWith("Example:\n  ROWHOUSE_URL=")]).toEqual([0, true]);

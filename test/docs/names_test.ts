@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createDataClient, DataError } from "../../src/sdk/data.ts";
 import { createIdentityClient, IdentityError } from "../../src/sdk/identity.ts";
-import { pages, routes } from "../../src/service/routes.ts";
+import { docs as docsRoutes, pages, routes } from "../../src/service/routes.ts";
 import { ROOT } from "../support/command.ts";
 import { findSources } from "../support/examples.ts";
 
@@ -17,8 +17,10 @@ const identity = createIdentityClient({ url, identityUrl: url, app: "wiki" });
 test("endpoints and pages", () => {
   const docs = ["data", "push", "identity", "operating"].map((name) => read(`docs/${name}.md`));
   const text = docs.join("\n");
-  const endpoints = routes.map(
-    ({ method, path }) => `${method} ${path.replace(":table", "{table}")}`,
+  const toShown = (path: string) =>
+    path.replace(":table", "{table}").replace(/^\/docs\/\w+(\.md)?$/, "/docs/<page>$1");
+  const endpoints = [...routes, ...docsRoutes].map(
+    ({ method, path }) => `${method} ${toShown(path)}`,
   );
   const named = [...endpoints, ...pages.map(({ path }) => path)]
     .filter((one) => !one.startsWith("/assets/"))

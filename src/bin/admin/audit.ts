@@ -26,8 +26,9 @@ export const adminAuditCommands = [
       name: "admin audit",
       summary: "shows the audit log, newest first",
       example: "rowhouse admin audit --limit 200 --json",
-      about: `The log only grows: no command and no login can change an entry. An actor is a user's id, operator (this command line),
-sign-in or browser. Prints { entries: [{ id, at, actor, action, userId, email, app, details }] } with --json.`,
+      about: `No command and no login can change an entry; AUDIT_RETENTION says when the oldest are deleted. An actor is a user's id, operator
+(this command line), sign-in (by a provider) or browser (one that showed several live sessions). Prints
+{ entries: [{ id, at, actor, action, userId, email, app, client, details }] } with --json; client is an address.`,
       positionals: [],
       flags: { limit: { value: "count", about: `1 to ${MOST}; default ${DEFAULT_LIMIT}` } },
     },

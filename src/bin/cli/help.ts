@@ -1,9 +1,11 @@
 /** Help texts, made from the table of commands. Each opens with an example. @module */
 import { showFlag } from "./arguments.ts";
-import type { Command } from "./command.ts";
+import type { Command, Flag } from "./command.ts";
 
-const EXIT_CODES =
-  "Exit codes: 0 done or nothing to do, 1 refused or failed, 2 usage, 3 changes are pending (db check),\n4 not authenticated, 69 service or database unreachable (try again later)\nWith --json a failure is a document too: { error, message, details: [{ path, message }] }";
+const EXIT_CODES = `Exit codes: 0 done or nothing to do, 1 refused or failed, 2 wrong command line,
+3 changes are pending (db check, db status --to all), 4 not authenticated, 69 service or database unreachable (try again later)`;
+const JSON_FAILURES =
+  "With --json a failure is a document too: { error, message, details: [{ path, message }] }";
 
 /** The help of several commands: of all, or of those that begin with one word. */
 export function overview(commands: readonly Command[], group?: string): string {
@@ -18,13 +20,14 @@ export function overview(commands: readonly Command[], group?: string): string {
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
     "\nrowhouse <command> --help says more; settings are read from the environment and .env (see .env.example)",
     EXIT_CODES,
+    JSON_FAILURES,
   ].join("\n");
 }
 
 /** One command's help. */
 export function describeCommand(command: Command): string {
   const flags = Object.entries(command.flags).map(
-    ([name, flag]) => [showFlag(name, flag), flag.about] as const,
+    ([name, flag]) => [showFlag(name, flag), describeFlag(flag)] as const,
   );
   const width = Math.max(0, ...flags.map(([shown]) => shown.length)) + 2;
   const words = command.positionals.map((word) => ` <${word}>`).join("");
@@ -35,7 +38,12 @@ export function describeCommand(command: Command): string {
     ...flags.map(([shown, about]) => `  ${shown.padEnd(width)}${about}`),
     ...(command.about === undefined ? [] : [`\n${command.about.trim()}`]),
     `\n${EXIT_CODES}`,
+    ...(command.flags["json"] === undefined ? [] : [JSON_FAILURES]),
   ].join("\n");
+}
+
+function describeFlag({ about, many }: Flag): string {
+  return many === true ? `${about}; can be repeated` : about;
 }
 
 function indent(text: string): string {

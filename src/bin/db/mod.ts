@@ -37,7 +37,7 @@ const PLACE_FLAGS: Flags = {
   to: { value: "place", about: `a place that ${PLACES_FILE} names, such as staging` },
   app: {
     value: "slug",
-    about: "push straight to the database (ADMIN_DATABASE_URL, else DATABASE_URL) as this app",
+    about: "as this app, straight to the database (ADMIN_DATABASE_URL, else DATABASE_URL)",
   },
   json: JSON_FLAG,
 };
@@ -60,6 +60,8 @@ its own, such as ROWHOUSE_API_KEY_STAGING. ${PLACES_FILE} names the places; it i
                 "production": { "url": "https://api.example.org", "confirm": true } } }
 Without --to, --url, ROWHOUSE_URL and --app, the service of a running rowhouse dev in this folder is used (${DEV_FILE}).`;
 
+const RESULT = "Prints { status, replays, migration, steps, notes, types, files } with --json.";
+
 export const dbCommands: readonly Command[] = [
   {
     name: "db push",
@@ -72,7 +74,7 @@ First applies the migrations of this folder that the service lacks, each by itse
 Writes schema/migrations/NNNN_<name>.sql and .rowhouse/types.d.ts, after the push is committed; the migrations of
 rowhouse dev go to .rowhouse/migrations. A push that changes nothing touches no file. On a terminal, a push to a place
 with "confirm": true first shows the plan and asks.
-Prints { status, replays, migration, steps, notes, types, files } with --json.`,
+${RESULT}`,
     positionals: [],
     flags: {
       ...SCHEMA_FLAGS,
@@ -84,8 +86,9 @@ Prints { status, replays, migration, steps, notes, types, files } with --json.`,
   {
     name: "db plan",
     summary: "shows what db push would do, and writes nothing",
-    example: "rowhouse db plan",
-    about: ABOUT,
+    example: "rowhouse db plan\nrowhouse db plan --to staging --json",
+    about: `${ABOUT}
+${RESULT}`,
     positionals: [],
     flags: SCHEMA_FLAGS,
     run: (setting) => runPush(setting, { dryRun: true }, () => EXIT.done),
@@ -93,8 +96,9 @@ Prints { status, replays, migration, steps, notes, types, files } with --json.`,
   {
     name: "db check",
     summary: "like db plan, but exits with 3 if changes are pending",
-    example: "rowhouse db check",
-    about: ABOUT,
+    example: "rowhouse db check\nrowhouse db check --to production",
+    about: `${ABOUT}
+${RESULT}`,
     positionals: [],
     flags: SCHEMA_FLAGS,
     run: (setting) =>
@@ -115,7 +119,7 @@ Overwrites nothing: if a file was edited, it is refused. Prints { files } with -
   {
     name: "db status",
     summary: "lists what is recorded for the app, and how many steps of the schema are pending",
-    example: `rowhouse db status --json\nrowhouse db status --to ${ALL_PLACES}`,
+    example: `rowhouse db status\nrowhouse db status --to ${ALL_PLACES}`,
     about: `${ABOUT}
 Without a schema in this folder, nothing is said about pending steps (null). With --app it also names the apps that
 use each table, and lists where the database differs from what pushes recorded (null while a table is locked). Exits with 1 if there is such a

@@ -1,0 +1,92 @@
+/** `bench weights`: how many requests and bytes a browser needs for a page that it has never loaded, compressed and not. @module */
+import { openTestService } from "../support/service.ts";
+import { show, table } from "./print.ts";
+
+const DOMAIN = "rowhouse.localhost";
+const PAGES = [
+  { title: "sign in, with passkeys", host: "id", path: "/login" },
+  { title: "the API reference", host: "api", path: "/docs" },
+  { title: "the guide to data", host: "api", path: "/docs/data" },
+] as const;
+
+/** What browsers ask for, from the best to none. */
+const ENCODINGS = ["zstd", "gzip", "identity"] as const;
+type Encoding = (typeof ENCODINGS)[number];
+const WORDS: Readonly<Record<Encoding, string>> = {
+  zstd: "zstd",
+  gzip: "gzip",
+  identity: "not compressed",
+};
+
+/** The bytes of each kind of file, as they are sent. */
+const KINDS = ["page", "styles", "scripts", "icon"] as const;
+type Kind = (typeof KINDS)[number];
+type Weight = Record<Kind, number> & { requests: number };
+type Weighed = { title: string; weights: Record<Encoding, Weight> };
+
+export async function benchWeights(): Promise<Weighed[]> {
+  await using stack = new AsyncDisposableStack();
+  const service = await openTestService({
+    identity: (port) => ({
+      publicUrl: `http://api.${DOMAIN}:${port}`,
+      identityUrl: `http://id.${DOMAIN}:${port}`,
+      cookieDomain: DOMAIN,
+    }),
+  });
+  stack.defer(() => service.close());
+  const weighed: Weighed[] = [];
+  for (const { title, ...page } of PAGES) {
+    const weigh = (encoding: Encoding) => weighPage(service.url, { ...page, encoding });
+    const [zstd, gzip, identity] = [
+      await weigh("zstd"),
+      await weigh("gzip"),
+      await weigh("identity"),
+    ];
+    weighed.push({ title, weights: { zstd, gzip, identity } });
+  }
+  return weighed;
+}
+
+export function printWeights(weighed: readonly Weighed[]): string {
+  const rows = weighed.flatMap(({ title, weights }) =>
+    ENCODINGS.map((one) => [`${title}, ${WORDS[one]}`, ...toCells(weights[one])]),
+  );
+  return table(["bytes of", "requests", ...KINDS, "all"], rows);
+}
+
+function toCells({ requests, ...bytes }: Weight) {
+  const sum = KINDS.reduce((all, kind) => all + bytes[kind], 0);
+  return [requests, ...[...KINDS.map((kind) => bytes[kind]), sum].map((one) => show(one))];
+}
+
+type Asked = { host: string; path: string; encoding: Encoding };
+
+/** A page with what it names: these pages load nothing else. */
+async function weighPage(url: string, { host, path, encoding }: Asked): Promise<Weight> {
+  const port = new URL(url).port;
+  const load = async (one: string) => {
+    const headers = { host: `${host}.${DOMAIN}:${port}`, "accept-encoding": encoding };
+    const answer = await fetch(url + one, { headers, decompress: false });
+    if (!answer.ok) throw new Error(`Cannot load ${one}: ${answer.status}`);
+    const body = await answer.bytes();
+    const text = await unpack(body, answer.headers.get("content-encoding"));
+    return { bytes: body.length, text };
+  };
+  const page = await load(path);
+  const named = page.text.matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g);
+  const paths = new Set([...named].map(([, one = ""]) => one));
+  const weight = { page: page.bytes, styles: 0, scripts: 0, icon: 0, requests: 1 + paths.size };
+  for (const one of paths) weight[toKind(one)] += (await load(one)).bytes;
+  return weight;
+}
+
+async function unpack(body: Uint8Array<ArrayBuffer>, encoding: string | null): Promise<string> {
+  const decoder = new TextDecoder();
+  if (encoding === "gzip") return decoder.decode(Bun.gunzipSync(body));
+  return decoder.decode(encoding === "zstd" ? await Bun.zstdDecompress(body) : body);
+}
+
+function toKind(path: string): Kind {
+  if (path.endsWith(".css")) return "styles";
+  return path.endsWith(".js") ? "scripts" : "icon";
+}
