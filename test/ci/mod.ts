@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TEST_SERVERS } from "../support/cluster.ts";
 import { AUDITED, auditPackages, describeAudit } from "./audit.ts";
-import { type Counts, readReport } from "./report.ts";
+import { type Counts, readFailures, readReport } from "./report.ts";
 import { type Server, startPooled, startPostgres15 } from "./servers.ts";
 
 type Run = {
@@ -48,20 +48,25 @@ let current: Server[] = [];
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void abort());
 
 const totals: Counts = { passed: 0, failed: 0, skipped: 0 };
+/** Told again at the end: whoever reads the last page of a long output sees them. */
+const failures: string[] = [];
 for (const [index, run] of RUNS.entries()) {
-  const counts = await perform(run, join(folder, String(index)));
+  const place = join(folder, String(index));
+  const counts = await perform(run, place);
   console.log(`${run.name}: ${show(counts)}, ${counts.skipped} skipped`);
+  failures.push(...(await describeFailures(run, place, counts)));
   for (const key of ["passed", "failed", "skipped"] as const) totals[key] += counts[key];
 }
 for (const place of AUDITED) await audit(place);
 rmSync(folder, { recursive: true, force: true });
+for (const failure of failures) console.log(`\n${failure}`);
 if (totals.skipped > 0) console.log(`${totals.skipped} tests are skipped: none may be`);
 console.log(show({ ...totals, failed: totals.failed + totals.skipped }));
 process.exit(totals.failed + totals.skipped === 0 ? 0 : 1);
 
 async function perform({ name, start, command, env }: Run, place: string): Promise<Counts> {
   console.log(`\n=== ${name}`);
-  const report = `${place}.xml`;
+  const report = toReport(place);
   try {
     if (start !== undefined)
       for (const worker of WORKERS) current.push(await start(`${place}-${worker}`));
@@ -76,6 +81,21 @@ async function perform({ name, start, command, env }: Run, place: string): Promi
   } finally {
     await stop();
   }
+}
+
+/** Of a run that failed outside its tests, which no report has, its own name. */
+async function describeFailures(
+  { name }: Run,
+  place: string,
+  { failed }: Counts,
+): Promise<string[]> {
+  const found = await readFailures(toReport(place));
+  const told = found.map((failure) => `failed on ${name}: ${failure}`);
+  return failed > found.length ? [...told, `failed: ${name}, outside its tests`] : told;
+}
+
+function toReport(place: string): string {
+  return `${place}.xml`;
 }
 
 /** One for each worker of `test/parallel.ts`. */

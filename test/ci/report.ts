@@ -1,13 +1,10 @@
-/** The counts of a test run, from bun's report. A run without a report, or that failed otherwise, is a failure. @module */
+/** What came of a test run, from bun's report. A run without a report, or that failed otherwise, is a failure. @module */
 
 export type Counts = { passed: number; failed: number; skipped: number };
 
 /** `exitCode` is the run's: an error between tests is in no report. */
 export async function readReport(path: string, exitCode: number): Promise<Counts> {
-  const file = Bun.file(path);
-  const head = (await file.exists())
-    ? /<testsuites\b[^>]*>/.exec(await file.text())?.[0]
-    : undefined;
+  const head = /<testsuites\b[^>]*>/.exec(await readText(path))?.[0];
   if (head === undefined) return { passed: 0, failed: 1, skipped: 0 };
   const [tests, failures, skipped] = ["tests", "failures", "skipped"].map((name) =>
     Number(new RegExp(` ${name}="(\\d+)"`).exec(head)?.[1] ?? Number.NaN),
@@ -20,15 +17,31 @@ export async function readReport(path: string, exitCode: number): Promise<Counts
 
 /** The names of the tests that were skipped. */
 export async function readSkipped(path: string): Promise<string[]> {
-  const file = Bun.file(path);
-  const text = (await file.exists()) ? await file.text() : "";
-  const skipped = text.matchAll(/<testcase name="([^"]*)"[^>]*>\s*<skipped\b/g);
-  return [...skipped].map(([, name = ""]) =>
-    name.replace(
-      /&(apos|quot|lt|gt|amp);/g,
-      (_, entity: keyof typeof ENTITIES) => ENTITIES[entity],
-    ),
-  );
+  const skipped = (await readText(path)).matchAll(/<testcase name="([^"]*)"[^>]*>\s*<skipped\b/g);
+  return [...skipped].map(([, name = ""]) => unescapeXml(name));
 }
 
-const ENTITIES = { apos: "'", quot: '"', lt: "<", gt: ">", amp: "&" } as const;
+/** A line for where each failed test is, and what it said below. */
+export async function readFailures(path: string): Promise<string[]> {
+  const failed = (await readText(path)).matchAll(
+    /<testcase name="([^"]*)" classname="([^"]*)"[^>]*? file="([^"]*)"[^>]*>\s*<failure\b[^>]*? message="([^"]*)"/g,
+  );
+  return [...failed].map(([, name = "", group = "", file = "", message = ""]) => {
+    const place = [file, group, name].filter((part) => part !== "").join(" > ");
+    return unescapeXml(`${place}\n${message.trim()}`);
+  });
+}
+
+async function readText(path: string): Promise<string> {
+  const file = Bun.file(path);
+  return (await file.exists()) ? await file.text() : "";
+}
+
+const ENTITIES = { apos: "'", quot: '"', lt: "<", gt: ">", amp: "&", "#10": "\n" } as const;
+
+function unescapeXml(text: string): string {
+  return text.replace(
+    /&(apos|quot|lt|gt|amp|#10);/g,
+    (_, entity: keyof typeof ENTITIES) => ENTITIES[entity],
+  );
+}

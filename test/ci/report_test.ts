@@ -1,0 +1,65 @@
+/** What is told of a run of tests, by real runs of bun. */
+import { expect, test } from "bun:test";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readFailures, readReport, readSkipped } from "./report.ts";
+
+const FAILING = `
+  import { beforeAll, describe, expect, test } from "bun:test";
+  describe("a group", () => {
+    test("passes", () => {});
+    test.skip("is left out & told", () => {});
+    test("expects <1>", () => expect({ a: 1 }).toEqual({ a: 2 }));
+    test("takes long", () => Bun.sleep(5000), 10);
+  });
+  describe("unprepared", () => {
+    beforeAll(() => { throw new Error('no "server"'); });
+    test("is not begun", () => {});
+  });
+`;
+
+test("counts, failures with their places and messages, and what was skipped", async () => {
+  await using run = await runTests(FAILING);
+  expect(run.exitCode).not.toBe(0);
+  expect(await readReport(run.report, run.exitCode)).toEqual({ passed: 1, failed: 3, skipped: 1 });
+  expect(await readSkipped(run.report)).toEqual(["is left out & told"]);
+  expect(await readFailures(run.report)).toEqual([
+    expect.stringMatching(/trial\.test\.ts > a group > expects <1>\n.*\n\n {2}\{\n- {3}"a": 2,/),
+    expect.stringMatching(/trial\.test\.ts > a group > takes long\ntest timed out/),
+    expect.stringMatching(/trial\.test\.ts > .*\nno "server"/),
+  ]);
+});
+
+test("a run that failed outside its tests is one failure, without a place", async () => {
+  await using run = await runTests(`
+    import { test } from "bun:test";
+    test("passes", () => { setTimeout(() => process.exit(3), 0); return Bun.sleep(20); });
+  `);
+  expect(await readReport(run.report, run.exitCode)).toEqual({ passed: 0, failed: 1, skipped: 0 });
+  expect(await readFailures(run.report)).toEqual([]);
+});
+
+test("nothing failed", async () => {
+  await using run = await runTests(`
+    import { test } from "bun:test";
+    test("passes", () => {});
+  `);
+  expect(await readReport(run.report, run.exitCode)).toEqual({ passed: 1, failed: 0, skipped: 0 });
+  expect(await readFailures(run.report)).toEqual([]);
+});
+
+async function runTests(text: string) {
+  const folder = await mkdtemp(join(tmpdir(), "rowhouse-report-"));
+  await writeFile(join(folder, "trial.test.ts"), text);
+  const report = join(folder, "report.xml");
+  const child = Bun.spawn(
+    [process.execPath, "test", "--reporter=junit", `--reporter-outfile=${report}`],
+    { cwd: folder, stdio: ["ignore", "ignore", "ignore"] },
+  );
+  return {
+    report,
+    exitCode: await child.exited,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  };
+}
