@@ -1,22 +1,32 @@
 /** A port for a server that a test starts as a process. @module */
-import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** A port that was free a moment ago with the `count - 1` after it, below the range of outgoing sockets. */
+/** Below the range of outgoing sockets, and for each worker of a run one that no other takes from. */
+const FIRST = 20_000;
+const EACH = 3000;
+const RANGES = 4;
+
+/** Given before, perhaps to a server that is not there yet. */
+const given = new Set<number>();
+
+/** A port that was free a moment ago with the `count - 1` after it. */
 export async function findFreePort(count = 1): Promise<number> {
+  const start = FIRST + EACH * (Number(process.env["BUN_TEST_WORKER_ID"] ?? 0) % RANGES);
   for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const port = start + Math.floor(Math.random() * (EACH - count));
     const ports = Array.from({ length: count }, (_, index) => port + index);
-    if ((await Promise.all(ports.map(isFree))).every(Boolean)) return port;
+    if (ports.some((one) => given.has(one))) continue;
+    if (!(await Promise.all(ports.map(isFree))).every(Boolean)) continue;
+    for (const one of ports) given.add(one);
+    return port;
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
-  const probe = createServer().listen(port, "127.0.0.1");
-  const isFree = await Promise.race([
-    once(probe, "listening").then(() => true),
-    once(probe, "error").then(() => false),
-  ]);
-  probe.close();
-  return isFree;
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+      .once("error", () => resolve(false))
+      .once("listening", () => probe.close(() => resolve(true)))
+      .listen(port, "127.0.0.1");
+  });
 }
