@@ -1,5 +1,7 @@
 /** Second factors of a test: an authenticator app that makes codes as a telephone does, and a browser that enters them. @module */
 import { Secret, TOTP } from "otpauth";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { type Jar, type Person, readHidden, signInAs, submitSignIn, visit } from "./people.ts";
 import type { Answer, TestService } from "./service.ts";
 
@@ -41,8 +43,8 @@ export type Enrolment = {
 };
 
 /**
- * Adds an authenticator app in a browser that has just signed in. Its code is of the step before now, so that the present one is
- * not used up.
+ * Adds an authenticator app in a browser that has just signed in, by its code of now, which is then as good as unused: the next
+ * sign-in can show it, too. A code of the step before would be too old, were another step to begin on its way.
  */
 export async function enrol(
   service: TestService,
@@ -52,11 +54,23 @@ export async function enrol(
   const page = await visit(service, jar, `${SETUP}${query}`);
   const key = readKey(page.text);
   const app = makeAuthenticator(key);
-  const fields = { ...readHidden(page.text), code: app.code({ steps: -1 }) };
+  const fields = { ...readHidden(page.text), code: app.code() };
   const answer = await visit(service, jar, `${SETUP}${query}`, { fields });
+  await forgetCode(service, jar);
   const codes = readCodes(answer.text);
   for (const secret of [key, ...codes]) service.secrets.add(secret);
   return { app, key, codes, answer, sent: fields };
+}
+
+/** Has no code used up yet of the app of whoever is signed in there. */
+async function forgetCode({ service }: TestService, jar: Jar): Promise<void> {
+  const [id = ""] = (jar.get(SESSION_COOKIE) ?? "").split(".");
+  await service.admin.query(
+    `update rowhouse.totp_factors set last_step = 0 from rowhouse.sessions
+    where sessions.id = $1 and totp_factors.user_id = sessions.user_id`,
+    [id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
 }
 
 /** Sends the page that asks for the second factor, wherever a sign-in has led. */
