@@ -1,6 +1,7 @@
 /** Lists that are pipelined: which calls are, and that nobody is answered with another's page, whatever meets the answers. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { eventually } from "../support/eventually.ts";
 import { makeRow, splitRow } from "../support/postgres_protocol.ts";
 import { type Action, openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -37,8 +38,9 @@ afterAll(async () => {
   await service.close();
   await proxy.close();
 });
-beforeEach(() => {
+beforeEach(async () => {
   change = () => undefined;
+  await untilOpen();
 });
 
 async function makeApp(title: string): Promise<TestApp> {
@@ -62,6 +64,11 @@ async function list(query = "", of = app, path = TODOS) {
     tag: headers.get("etag"),
     sent: [...sent],
   };
+}
+
+/** A list does not wait for long until its shared connection is open, which takes its time on a busy machine. */
+async function untilOpen(): Promise<void> {
+  await eventually(async () => (await list("?limit=1")).sent.join() === "pipelined");
 }
 
 describe("a list is asked for", () => {
@@ -130,6 +137,8 @@ describe("an answer is not delivered if it is", () => {
       expect(service.log.filter((line) => line.includes("answer mismatch")).length).toBe(
         before + 1,
       );
+      change = () => undefined;
+      await untilOpen();
       change = (row) => {
         theirs = Buffer.from(row);
         return undefined;
