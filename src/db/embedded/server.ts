@@ -1,6 +1,5 @@
 /** The server of an embedded PostgreSQL: started on a free port, and found again where its supervisor was killed. @module */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -61,17 +60,21 @@ async function isReady(server: ChildProcess, output: () => string): Promise<bool
 }
 
 /** A free port below the range of ephemeral ports. */
-async function findFreePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const probe = createServer().listen(port, "127.0.0.1");
-    const isFree = await Promise.race([
-      once(probe, "listening").then(() => true),
-      once(probe, "error").then(() => false),
-    ]);
-    probe.close();
-    if (isFree) return port;
+    if (await isFree(port)) return port;
   }
+}
+
+/** Not by `once()` of node:events, which throws what "error" says to whoever waits for another event. */
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+      .once("error", () => resolve(false))
+      .once("listening", () => probe.close(() => resolve(true)))
+      .listen(port, "127.0.0.1");
+  });
 }
 
 /** A server whose supervisor was killed too is stopped before its data is opened again. */
