@@ -51,9 +51,10 @@ test("what an app was asked stands on Home and on its page a minute later, for t
 });
 
 test("of many apps those stand first that have errors, then those that are asked most; the page stays small", async () => {
+  // Within what the page shows, though a minute or an hour may end before it is asked for.
   await write(`insert into rowhouse.apps (id, slug) select gen_random_uuid(), 'many-' || n from generate_series(1, 1000) as n;
     insert into rowhouse.statistics select id, span, date_bin(step, now(), 'epoch') - step * n, 600, 0, 9, array[1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0]
-      from rowhouse.apps, (values ('minute', interval '1 minute', 60), ('hour', '1 hour', 24)) as spans (span, step, most), generate_series(1, most) as n
+      from rowhouse.apps, (values ('minute', interval '1 minute', 50), ('hour', '1 hour', 24)) as spans (span, step, most), generate_series(0, most) as n
       where slug ~ '^many-[1-9]?[0-9]$';
     update rowhouse.statistics set errors = 5 where app_id = (select id from rowhouse.apps where slug = 'many-77');
     update rowhouse.statistics set requests = 900 where app_id = (select id from rowhouse.apps where slug = 'many-55')`);
@@ -61,7 +62,7 @@ test("of many apps those stand first that have errors, then those that are asked
   const slugs = rowsOf(page).map((row) => /\/console\/apps\/([^"]+)"/.exec(row)?.[1]);
   expect(slugs.slice(0, 2)).toEqual(["many-77", "many-55"]);
   expect(slugs).toHaveLength(20);
-  expect(rowsOf(page)[0]).toContain('<b class="bad">300</b>');
+  expect(rowsOf(page)[0]).toContain('<b class="bad">255</b>');
   expect(page).toContain("All 1,001 apps");
   expect(page.length).toBeLessThan(60_000);
   await write("delete from rowhouse.apps where slug like 'many-%'");
