@@ -31,7 +31,7 @@ export type Running = {
   /** Waits until what it printed matches; fails with all of it when it ends before. */
   until: (wanted: RegExp) => Promise<RegExpMatchArray>;
   kill: (signal: NodeJS.Signals) => Promise<number>;
-  /** The exit code, once it has ended. */
+  /** The exit code, once it has ended and all that it printed is read. */
   ended: Promise<number>;
 };
 
@@ -43,9 +43,8 @@ export function startCommand(words: readonly string[], options: CommandOptions):
     const decoder = new TextDecoder();
     for await (const chunk of stream) output += decoder.decode(chunk, { stream: true });
   };
-  void collect(child.stdout);
-  void collect(child.stderr);
-  return toRunning(child, () => output);
+  const printed = Promise.all([collect(child.stdout), collect(child.stderr)]);
+  return toRunning(child, { output: () => output, printed });
 }
 
 /** Starts it on a terminal of its own, and keeps what that shows. */
@@ -54,6 +53,8 @@ export function startOnTerminal(
   { folder, env = {} }: CommandOptions,
 ): Running & { type: (text: string) => void } {
   let shown = "";
+  const decoder = new TextDecoder();
+  const printed = Promise.withResolvers<void>();
   const child = Bun.spawn([process.execPath, SCRIPT, ...words], {
     cwd: folder,
     env: toEnvironment({ TERM: "xterm", ...env }),
@@ -61,24 +62,32 @@ export function startOnTerminal(
       cols: 120,
       rows: 40,
       data: (_, bytes) => {
-        shown += Buffer.from(bytes).toString();
+        shown += decoder.decode(bytes, { stream: true });
       },
+      exit: () => printed.resolve(),
     },
   });
   return {
-    ...toRunning(child, () => shown),
+    ...toRunning(child, { output: () => shown, printed: printed.promise }),
     type: (text) => void child.terminal?.write(text),
   };
 }
 
-function toRunning(child: Bun.Subprocess, output: () => string): Running {
+/** `printed` settles once all is read that it will ever print, which may be a while after its end. */
+function toRunning(
+  child: Bun.Subprocess,
+  { output, printed }: { output: () => string; printed: Promise<unknown> },
+): Running {
+  let hasEnded = false;
+  const ended = Promise.all([child.exited, printed]).then(([code]) => {
+    hasEnded = true;
+    return code;
+  });
   return {
     pid: child.pid,
     output,
     until: async (wanted) => {
-      await eventually(() => wanted.test(output()) || child.exitCode !== null, {
-        describe: output,
-      });
+      await eventually(() => wanted.test(output()) || hasEnded, { describe: output });
       const match = output().match(wanted);
       if (match === null)
         throw new Error(`Ended (${child.exitCode}) without ${wanted}:\n${output()}`);
@@ -86,9 +95,9 @@ function toRunning(child: Bun.Subprocess, output: () => string): Running {
     },
     kill: async (signal) => {
       child.kill(signal);
-      return await child.exited;
+      return await ended;
     },
-    ended: child.exited,
+    ended,
   };
 }
 
