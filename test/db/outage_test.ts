@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { TransactionSql } from "postgres";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
@@ -13,10 +13,12 @@ import {
   openTestService,
   type TestApp,
   type TestService,
+  type TestServiceOptions,
 } from "../support/service.ts";
 
 const LIST = "/v1/data/db/todos";
-const LIMIT_MS = 700;
+/** What a statement may take where a test waits for that: the look at the isolation takes its time on a busy machine. */
+const LIMIT_MS = 2000;
 
 let proxy: PostgresProxy;
 let service: TestService;
@@ -24,18 +26,28 @@ let app: TestApp;
 let row: string;
 beforeEach(async () => {
   proxy = await openPostgresProxy();
-  service = await openTestService({ toServingUrl: proxy.toUrl, connections: 3, limitMs: LIMIT_MS });
+  await open();
+});
+afterEach(async () => {
+  await service.close();
+  await proxy.close();
+});
+
+async function open(more: TestServiceOptions = {}): Promise<void> {
+  service = await openTestService({ toServingUrl: proxy.toUrl, connections: 3, ...more });
   app = await service.makeApp(
     defineSchema({
       todos: { title: t.string(), parent: t.ref("todos", { onDelete: "cascade" }) },
     }),
   );
   row = (await create({ title: "first" })).headers.get("location") ?? "";
-});
-afterEach(async () => {
+}
+
+/** The same with a limit that ends a statement soon. */
+async function reopenWithLimit(): Promise<void> {
   await service.close();
-  await proxy.close();
-});
+  await open({ limitMs: LIMIT_MS });
+}
 
 const create = (json: object) => service.call(app, LIST, { method: "POST", json });
 const idOf = (location: string) => location.slice(location.lastIndexOf("/") + 1);
@@ -114,6 +126,7 @@ describe("while the database is away,", () => {
   });
 
   test("a read that gets no answer at all ends in 504 at the time limit", async () => {
+    await reopenWithLimit();
     proxy.freeze();
     const startedAt = performance.now();
     const read = await service.call(app, row);
@@ -178,10 +191,12 @@ describe("a request for a row that another session has locked", () => {
     whileRowLocked(service.database.adminUrl, id, use);
 
   test("is answered 504 at the time limit, and its statement is cancelled in the database", async () => {
+    await reopenWithLimit();
     await whileLocked(idOf(row), async () => {
       const answer = await service.call(app, row, { method: "PATCH", json: { title: "late" } });
       expect([answer.status, codeOf(answer.text)]).toEqual([504, "timeout"]);
-      expect(await countSessions("state = 'active'")).toBe(0);
+      // The service's own statements, such as its look at versions, come and go.
+      expect(await countSessions("state = 'active' and query like '%api.%'")).toBe(0);
     });
     expect((await service.call(app, row)).text).toContain('"first"');
   });
@@ -198,19 +213,16 @@ describe("a request for a row that another session has locked", () => {
       await untilWaiting();
       leaving.abort();
       expect(await asked).toBe("left");
-      await eventually(async () => (await countSessions("wait_event_type = 'Lock'")) === 0);
+      // Before its time limit ends it.
+      await eventually(async () => (await countSessions("wait_event_type = 'Lock'")) === 0, {
+        patienceMs: EXECUTION_LIMIT_MS / 2,
+      });
     });
     expect((await service.call(app, row)).text).toContain('"first"');
   });
 
   test("is tried again after losing a deadlock, and the caller never notices", async () => {
-    await service.close();
-    service = await openTestService({ connections: 2 });
-    app = await service.makeApp(
-      defineSchema({
-        todos: { title: t.string(), parent: t.ref("todos", { onDelete: "cascade" }) },
-      }),
-    );
+    await service.call(app, row, { method: "DELETE" });
     const parent = idOf((await create({ title: "parent" })).headers.get("location") ?? "");
     const child = idOf((await create({ title: "child", parent })).headers.get("location") ?? "");
     let answered: Promise<Answer> | undefined;
