@@ -79,20 +79,23 @@ const CASES: {
   },
   {
     name: "answers without the request id",
-    answer: (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"),
+    answer: (socket) =>
+      socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"),
     want: [502, "bad_gateway"],
   },
   {
     name: "answers with another request id",
     answer: (socket) =>
-      socket.end("HTTP/1.1 200 OK\r\nX-Request-Id: other\r\nContent-Length: 2\r\n\r\n{}"),
+      socket.end(
+        "HTTP/1.1 200 OK\r\nX-Request-Id: other\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
+      ),
     want: [502, "bad_gateway"],
   },
   {
     name: "refuses the signature",
     answer: (socket) =>
       socket.end(
-        'HTTP/1.1 401 Unauthorized\r\nX-Request-Id: its own\r\nContent-Length: 29\r\n\r\n{"error":"invalid_signature"}',
+        'HTTP/1.1 401 Unauthorized\r\nX-Request-Id: its own\r\nConnection: close\r\nContent-Length: 29\r\n\r\n{"error":"invalid_signature"}',
       ),
     want: [502, "bad_gateway"],
   },
@@ -110,35 +113,54 @@ const CASES: {
   },
 ];
 
+/** Each with the query that asks a stub for it: one service has all of these faults, because each takes its time to open. */
+const ASKED = CASES.map((one, index) => ({ ...one, query: `?case=${index};` }));
+
+function openFaultyStub(): Promise<Stub> {
+  return openStub((socket, request) =>
+    ASKED.find(({ query }) => request.includes(query))?.answer(socket, request),
+  );
+}
+
+/** The writes among a stub's requests that ask for this fault. */
+const countWrites = ({ requests }: Stub, query: string) =>
+  requests.filter((request) => request.startsWith("POST") && request.includes(query)).length;
+
 describe("a gateway whose data service", () => {
-  test.concurrent.each(CASES)("$name answers $want", async ({ answer, want }) => {
-    const stub = await openStub(answer);
-    const service = await openTestService({
+  let stub: Stub;
+  let faulty: TestService;
+  let caller: TestApp;
+  beforeAll(async () => {
+    stub = await openFaultyStub();
+    faulty = await openTestService({
       shape: "split",
-      // Long enough for the services' own statements while eleven of them open on a busy machine.
       limitMs: 2000,
       upstreams: { data: stub.url },
     });
-    const app = await service.makeApp();
+    caller = await faulty.makeApp();
+  });
+  afterAll(async () => {
+    await faulty.close();
+    await stub.close();
+  });
+
+  test.concurrent.each(ASKED)("$name answers $want", async ({ query, want }) => {
     const ask = async (method: string) => {
       const startedAt = performance.now();
       const json = method === "POST" ? { json: { title: "Milk" } } : {};
-      const got = await service.call(app, LIST, { method, ...json });
-      expect(got.json).toMatchObject({
-        error: want[1],
-        requestId: got.headers.get("x-request-id"),
-      });
+      const got = await faulty.call(caller, LIST + query, { method, ...json });
+      const requestId = got.headers.get("x-request-id");
+      expect(got.json).toMatchObject({ error: want[1], requestId });
       expect(got.status).toBe(want[0]);
       expect(got.text.includes("may or may not have taken effect")).toBe(method === "POST");
       expect(performance.now() - startedAt).toBeLessThan(8000);
+      const logged = faulty.log.filter((line) => line.includes(String(requestId)));
+      expect(logged.join("\n")).toContain(`"code":"${want[1]}"`);
     };
     await Promise.all(["GET", "POST"].map(ask));
     // Nothing is sent twice, and a secret goes nowhere.
-    expect(stub.requests.filter((request) => request.startsWith("POST"))).toHaveLength(1);
-    expect(stub.requests.join()).not.toContain(app.key);
-    expect(service.log.join("\n")).toContain(`"code":"${want[1]}"`);
-    await service.close();
-    await stub.close();
+    expect(countWrites(stub, query)).toBe(1);
+    expect(stub.requests.join()).not.toContain(caller.key);
   });
 
   test("is down answers 503 and Retry-After, and serves again once it is up", async () => {
@@ -206,22 +228,29 @@ describe("a gateway whose data service", () => {
 });
 
 describe("a gateway whose identity service", () => {
-  test.concurrent.each(CASES)("$name answers $want.0 request_failed", async ({ answer, want }) => {
-    const stub = await openStub(answer);
-    const service = await openTestService({
+  let stub: Stub;
+  let faulty: TestService;
+  beforeAll(async () => {
+    stub = await openFaultyStub();
+    faulty = await openTestService({
       shape: "split",
       limitMs: 2000,
       upstreams: { identity: stub.url },
     });
+  });
+  afterAll(async () => {
+    await faulty.close();
+    await stub.close();
+  });
+
+  test.concurrent.each(ASKED)("$name answers $want.0 request_failed", async ({ query, want }) => {
     const ask = async ([method, path]: readonly [string, string]) => {
-      const got = await service.call(undefined, path, { method });
+      const got = await faulty.call(undefined, path + query, { method });
       expect([got.status, got.text]).toEqual([want[0], '{"error":"request_failed"}']);
       expect(got.headers.getSetCookie()).toEqual([]);
     };
     await Promise.all([ask(["GET", "/v1/auth/me"]), ask(["POST", "/v1/auth/logout"])]);
-    expect(stub.requests.filter((request) => request.startsWith("POST"))).toHaveLength(1);
-    await service.close();
-    await stub.close();
+    expect(countWrites(stub, query)).toBe(1);
   });
 
   test("is down answers 503 in each interface's own form, and still serves rows", async () => {
