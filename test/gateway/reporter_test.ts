@@ -1,0 +1,58 @@
+/** The reporter's patience with the database, through a proxy that can hold an answer back. */
+import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { makeLease } from "../../src/gateway/leases.ts";
+import { makeReporter, type SharedBucket } from "../../src/gateway/reporter.ts";
+import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let proxy: PostgresProxy;
+let service: TestService;
+beforeAll(async () => {
+  proxy = await openPostgresProxy();
+  service = await openTestService({ shape: "one", toServingUrl: proxy.toUrl });
+});
+afterEach(() => proxy.heal());
+afterAll(async () => {
+  await service.close();
+  await proxy.close();
+});
+
+const isLease = ({ type, statement }: { type: string; statement: string | undefined }): boolean =>
+  type === "B" && statement?.includes("lease_tokens") === true;
+
+async function requestLease() {
+  const faults: unknown[] = [];
+  const reporter = makeReporter({
+    lease: makeLease(service.service.db, crypto.randomUUID()),
+    noteFault: (error) => void faults.push(error),
+    now: () => performance.now(),
+  });
+  const bucket: SharedBucket = {
+    name: `test ${crypto.randomUUID()}`,
+    ...{ perMinute: 60, tokens: 60, countedAt: performance.now(), unreported: 1, demand: 1 },
+    lease: { tokens: 0, granted: 0, endsAt: 0, isShort: false, askedAt: 0 },
+  };
+  await reporter.requestLeases([bucket]);
+  return { isAway: reporter.isAway(), granted: bucket.lease.granted, faults };
+}
+
+test("a database that answers gives a lease", async () => {
+  const { isAway, granted, faults } = await requestLease();
+  expect({ isAway, faults }).toEqual({ isAway: false, faults: [] });
+  expect(granted).toBeGreaterThan(0);
+});
+
+test("a database that does not answer is away, and nobody waits for it", async () => {
+  proxy.onMessage((message) => (isLease(message) ? { fault: "freeze" } : undefined));
+  expect(await requestLease()).toEqual({ isAway: true, granted: 0, faults: [] });
+});
+
+test("a pause of this process is not taken for one of the database", async () => {
+  proxy.onMessage((message) => {
+    if (isLease(message)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+    return undefined;
+  });
+  const { isAway, granted } = await requestLease();
+  expect(isAway).toBe(false);
+  expect(granted).toBeGreaterThan(0);
+});
