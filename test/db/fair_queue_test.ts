@@ -30,6 +30,17 @@ describe("makeFairQueue()", () => {
     expect(fairQueue.next()).toBe("b waits");
   });
 
+  test("leaves a connection to the other queues of a node, one of which has its share, and to other nodes", () => {
+    const nodeOf = (queue: string) => ({ a: "one", b: "one", c: "two" })[queue];
+    const fairQueue = makeFairQueue<string>({ ...LIMITS, share: 2, nodeOf });
+    const started = ["a", "a", "a", "b", "b", "c"].filter((queue) => {
+      const may = fairQueue.mayStart(queue);
+      if (may) fairQueue.start(queue);
+      return may;
+    });
+    expect(started).toEqual(["a", "a", "b", "c"]);
+  });
+
   test("gives a queue all of a small pool", () => {
     const fairQueue = makeFairQueue<string>({ ...LIMITS, connections: 2 });
     fairQueue.start("a");

@@ -52,14 +52,16 @@ function defaultShare(connections: number): number {
 /** The rest is for the apps of other nodes and for the service's own statements, one of which asks a node that hangs. */
 const SHARE_OF_NODE = 5 / 8;
 
-function nodeShare(connections: number): number {
-  return connections >= SHARED_FROM ? Math.floor(connections * SHARE_OF_NODE) : connections;
+/** Where a queue's share is small, one more: a queue that has it all never keeps the others of its node out. */
+function nodeShare({ connections, share = 0 }: FairQueueLimits): number {
+  if (connections < SHARED_FROM) return connections;
+  return Math.max(Math.floor(connections * SHARE_OF_NODE), Math.min(share + 1, connections - 1));
 }
 
 export function makeFairQueue<Waiter>(limits: FairQueueLimits): FairQueue<Waiter> {
   const share = limits.share ?? defaultShare(limits.connections);
   const { nodeOf = () => undefined } = limits;
-  const ofNode = nodeShare(limits.connections);
+  const ofNode = nodeShare(limits);
   const runningOf = new Map<string, number>();
   const queues = new Map<string, Queue<Waiter>>();
   /** Queues with waiters; the next in turn comes first. */
