@@ -361,8 +361,8 @@ test("a row's own page asks whoever leaves it with something typed, and has the 
     await page.goto(site.identityUrl + row);
     await control(page, "hours").fill("1,5");
     await page.getByRole("button", { name: "Save", exact: true }).click();
-    await page.locator("[aria-invalid]").waitFor();
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe("value.hours");
+    await page.waitForFunction(() => document.activeElement?.id === "value.hours");
+    expect(await control(page, "hours").getAttribute("aria-invalid")).toBe("true");
     await control(page, "hours").fill("1.5");
     await control(page, "meta").fill("{}");
     await page.getByRole("button", { name: "Save", exact: true }).click();

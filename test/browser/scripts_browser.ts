@@ -11,6 +11,7 @@ import {
   withPage,
 } from "../support/browser.ts";
 import { testDeps } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
 import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";
 
@@ -105,9 +106,11 @@ test("a new key and what it is pasted into are copied; an error's reference too"
       await said(page, "Copied");
       expect(await clipboard()).toBe(key);
       await press(page, "Copy curl");
-      expect(await clipboard()).toContain(`Bearer ${key}`);
+      // "Copied" has been said already.
+      await eventually(async () => (await clipboard()).includes(`Bearer ${key}`));
       await page.goto(`${site.identityUrl}/nowhere`);
       await press(page, "Copy the reference");
+      await said(page, "Copied");
       expect(await clipboard()).toBe((await page.textContent("#reference")) ?? "-");
     },
     { permissions: ["clipboard-read", "clipboard-write"] },
@@ -188,7 +191,7 @@ test("after a refused form the focus is at its fault", async () => {
     await page.fill("#origins", "not an address");
     await press(page, "Save");
     await page.getByRole("alert").waitFor();
-    expect(await page.evaluate(() => document.activeElement?.className)).toContain("notice-fault");
+    await page.waitForFunction(() => document.activeElement?.classList.contains("notice-fault"));
   });
 });
 

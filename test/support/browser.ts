@@ -61,7 +61,8 @@ export const LOOKS = [
 
 /** The accessibility faults of a page as it is; its context needs `bypassCSP`. */
 export async function findAxeViolations(page: Page): Promise<{ id: string; nodes: string[] }[]> {
-  // What is still fading in has no contrast yet.
+  // What is not there yet has no fault, and what is still fading in no contrast.
+  await page.waitForLoadState();
   await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished)));
   await page.evaluate(axe.source);
   return await page.evaluate(async () => {
@@ -71,12 +72,13 @@ export async function findAxeViolations(page: Page): Promise<{ id: string; nodes
   });
 }
 
-/** Fills the sign-in to which a page of the Console has led, and waits until that page is there. */
+/** Fills the sign-in to which a page of the Console has led, and waits until that page is there and its script has run. */
 export async function signInToConsole(page: Page, email: string): Promise<void> {
   await page.fill("#email", email);
   await page.fill("#password", PASSWORD);
   await page.click("button[type=submit]");
   await page.getByRole("navigation", { name: "Console" }).waitFor();
+  await page.waitForLoadState();
 }
 
 export type TestSite = {
