@@ -47,6 +47,12 @@ export function readBlocks(page: string): readonly Block[] {
   });
 }
 
+/** A block's code with what stands here for what the page shows, which may look like more of what it shows: a port, a key. */
+export function replaceShown(code: string, replaced: ReadonlyMap<string, string>): string {
+  const shown = new RegExp([...replaced.keys()].map(RegExp.escape).join("|") || "$^", "g");
+  return code.replace(shown, (found) => replaced.get(found) ?? found);
+}
+
 /** How many fences a page has: two for each block, or one is not closed. */
 export function countFences(page: string): number {
   return [...page.matchAll(/^```/gm)].length;

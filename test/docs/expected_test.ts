@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readBlocks } from "./blocks.ts";
+import { readBlocks, replaceShown } from "./blocks.ts";
 import { findDifference } from "./expected.ts";
 
 const ID = "01a1fcb7-79f1-7334-aac2-0153dae4732a";
@@ -51,4 +51,14 @@ describe("readBlocks()", () => {
   test("refuses a mark that nobody knows", () => {
     expect(() => readBlocks("<!-- skipped -->\n```sh\nfalse\n```\n")).toThrow("skipped");
   });
+});
+
+test("replaceShown() leaves what stands for something as it is", () => {
+  const code = "PORT=3000 curl localhost:8787";
+  const replaced = new Map([
+    ["8787", "23000"],
+    ["3000", "24000"],
+  ]);
+  expect(replaceShown(code, replaced)).toBe("PORT=24000 curl localhost:23000");
+  expect(replaceShown(code, new Map())).toBe(code);
 });

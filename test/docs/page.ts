@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeProject, ROOT } from "../support/command.ts";
-import { type Block, readBlocks } from "./blocks.ts";
+import { type Block, readBlocks, replaceShown } from "./blocks.ts";
 import { findDifference } from "./expected.ts";
 import type { Ran, Shell } from "./shell.ts";
 
@@ -18,7 +18,9 @@ export type Setting = {
 type Reader = {
   shell: Shell;
   /** What the page shows, and what stands for it here. */
-  replaced: Map<string, string>;
+  replaced: ReadonlyMap<string, string>;
+  /** The same of keys that were printed since. */
+  keys: Map<string, string>;
   /** What the block before has said. */
   said: string;
 };
@@ -37,6 +39,7 @@ export function describePage(page: string, open: (folder: string) => Promise<Set
       reader = {
         shell: setting.shell,
         replaced: new Map(Object.entries(setting.replace)),
+        keys: new Map(),
         said: "",
       };
     }, 60_000);
@@ -61,17 +64,17 @@ export function describePage(page: string, open: (folder: string) => Promise<Set
 }
 
 /** From here on, a key that the page shows as printed stands for the one that was. */
-function compare(shown: string, { said, replaced }: Reader): void {
+function compare(shown: string, { said, keys }: Reader): void {
   expect(findDifference(shown, said)).toBeUndefined();
   const printed = said.match(KEY) ?? [];
-  for (const [at, key] of (shown.match(KEY) ?? []).entries()) replaced.set(key, printed[at] ?? "");
+  for (const [at, key] of (shown.match(KEY) ?? []).entries()) keys.set(key, printed[at] ?? "");
 }
 
 async function doBlock(block: Block, reader: Reader): Promise<void> {
   const { mark, language } = block;
-  const code = [...reader.replaced].reduce(
+  const code = [...reader.keys].reduce(
     (made, [shown, real]) => made.replaceAll(shown, real),
-    block.code,
+    replaceShown(block.code, reader.replaced),
   );
   if (mark?.word === "not run" || mark?.word === "run by") return;
   if (mark?.word === "file") return writeFile(reader.shell.folder(), mark.text, code);
