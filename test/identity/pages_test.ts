@@ -427,11 +427,19 @@ describe("/set-password", () => {
     return { email, path: `/set-password?token=${linkText}` };
   }
 
-  async function choose(path: string, password: string, again = password) {
+  /** Opens a link; what is returned sends its form. */
+  async function openLink(path: string) {
     const jar: Jar = new Map();
-    const page = await visit(service, jar, path);
-    const fields = { ...readHidden(page.text), password, password_again: again };
-    return await visit(service, jar, "/set-password", { fields });
+    const hidden = readHidden((await visit(service, jar, path)).text);
+    return (password: string, again = password) =>
+      visit(service, jar, "/set-password", {
+        fields: { ...hidden, password, password_again: again },
+      });
+  }
+
+  async function choose(path: string, password: string, again = password) {
+    const send = await openLink(path);
+    return await send(password, again);
   }
 
   test("sets a password once, which then signs in", async () => {
@@ -459,9 +467,8 @@ describe("/set-password", () => {
 
   test("accepts one of two people who use it at the same time", async () => {
     const { path } = await makeLink();
-    const answers = await Promise.all(
-      Array.from({ length: 4 }, (_, i) => choose(path, `${NEW} ${i}`)),
-    );
+    const forms = await Promise.all(Array.from({ length: 4 }, () => openLink(path)));
+    const answers = await Promise.all(forms.map((send, i) => send(`${NEW} ${i}`)));
     expect(answers.map((answer) => answer.status).sort()).toEqual([303, 404, 404, 404]);
   });
 
