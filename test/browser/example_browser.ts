@@ -186,8 +186,12 @@ describe.each(["light", "dark"] as const)("%s:", (colorScheme) => {
       const page = await context.newPage();
       await open(page);
       expect(await findAxeViolations(page)).toEqual([]);
-      for (const button of await page.getByRole("button", { name: /^Delete/ }).all())
-        await button.click();
+      const remove = page.getByRole("button", { name: /^Delete/ });
+      if ((await remove.count()) > 0) {
+        await remove.click();
+        // The next look begins with no todo.
+        await page.waitForSelector("text=Nothing to do");
+      }
       await context.close();
     },
     60_000,
