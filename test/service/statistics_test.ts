@@ -144,7 +144,10 @@ test("failed and slow requests are kept by their id, with the route and never th
     code: (late.json as { error: string }).error,
   });
   expect(JSON.stringify(kept)).not.toContain("secret");
-  expect(await read("select from rowhouse.kept_requests where status < 400")).toEqual([]);
+  // Slower ones are kept, too, and a busy machine may have made one of any.
+  expect(await read("select from rowhouse.kept_requests where status < 400 and ms < 1000")).toEqual(
+    [],
+  );
 });
 
 test("a process that stops adds its last minute and says that it has ended; it was known at once", async () => {
@@ -161,6 +164,13 @@ test("a process that stops adds its last minute and says that it has ended; it w
 });
 
 test("minutes go after a day, hours after a week, failed requests after a day", async () => {
+  // The service's own first sweep would take rows at the same time, or hold them for a moment.
+  const { processes } = service;
+  await eventually(
+    () =>
+      proxy.count("sweep_statistics") === processes.length &&
+      processes.every(({ db }) => db.stats().busy === 0),
+  );
   await service.service.admin.message(`
     insert into rowhouse.statistics select gen_random_uuid(), span, now() - make_interval(hours => hours), 1, 0, 0,
       array_fill(0, array[12]) from unnest(array['minute', 'hour']) as span, unnest(array[23, 25, 167, 169]) as hours;
