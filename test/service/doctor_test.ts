@@ -28,6 +28,7 @@ import {
 import { makeProject, type Outcome, ROOT, runCommand, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openMailServer } from "../support/mail_server.ts";
+import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { startProvider } from "../support/provider.ts";
 
 const WELL: Session = {
@@ -500,6 +501,22 @@ describe("rowhouse doctor", () => {
     );
     expect(code).toBe(1);
     expect(out).toContain("Table data.stray must have row security enabled and forced");
+  });
+
+  test("does not take a slow answer for a clock that is wrong", async () => {
+    const proxy = await openPostgresProxy();
+    let asking: number | undefined;
+    let isSlow = false;
+    proxy.onMessage(({ connection, from, type, statement = "" }) => {
+      if (statement.includes("'epochMs'")) asking = connection;
+      if (isSlow || from !== "server" || connection !== asking || type !== "D") return undefined;
+      isSlow = true;
+      return { delayMs: 1500 };
+    });
+    const { code, out } = await run(proxy.toUrl(database.servingUrl));
+    await proxy.close();
+    expect([code, isSlow]).toEqual([0, true]);
+    expect(out).toContain("ok   clock: ");
   });
 
   test("warns of a server that logs the values of parameters", async () => {
