@@ -40,19 +40,20 @@ describe("readDefinition() takes time in proportion to a megabyte of", () => {
       value: withTable({ columns: AB, indexes: Array(MEGABYTE / 5).fill(["a"]) }),
     },
   ])("$name", ({ value }) => {
-    const text = timeOf(() => DEEP.split(""));
-    const start = performance.now();
-    const reading = readDefinition(value);
-    expect(performance.now() - start).toBeLessThan(MAX_TIMES_TEXT * Math.max(text, CLOCK_FLOOR_MS));
+    const text = measure(() => DEEP.split(""));
+    const { ms, result: reading } = measure(() => readDefinition(value));
+    expect(ms).toBeLessThan(MAX_TIMES_TEXT * Math.max(text.ms, CLOCK_FLOOR_MS));
     expect(reading).toHaveProperty("faults");
     expect(JSON.stringify(reading).length).toBeLessThan(100_000);
   });
 });
 
-function timeOf(work: () => unknown): number {
-  const start = performance.now();
-  work();
-  return performance.now() - start;
+/** What work gives, and the processor's time that it took: on a busy machine the clock goes on without it. */
+function measure<Result>(work: () => Result): { ms: number; result: Result } {
+  const before = process.cpuUsage();
+  const result = work();
+  const { user, system } = process.cpuUsage(before);
+  return { ms: (user + system) / 1000, result };
 }
 
 function nest(depth: number): unknown {
