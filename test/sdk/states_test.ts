@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { createDataClient, type DataClient, DataError, etagOf } from "../../src/sdk/data.ts";
+import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({ todos: { title: t.string().required() } });
@@ -133,13 +134,16 @@ describe("watch", () => {
     const titles: string[][] = [];
     const made = await db.todos.create({ title: "one" });
     seen.length = 0;
+    const hasPolled = () => seen.some(({ status }) => status === 304);
+    let change: Promise<unknown> | undefined;
     for await (const { rows } of db.todos.watch({ everyMs: 5 })) {
       titles.push(rows.map(({ title }) => title));
       if (titles.length === 1) {
-        setTimeout(() => db.todos.update(made.id, { title: "two" }), 60);
+        change = eventually(hasPolled).then(() => db.todos.update(made.id, { title: "two" }));
       } else if (titles.length === 2) await db.todos.delete(made.id);
       else break;
     }
+    await change;
     expect(titles).toEqual([["one"], ["two"], []]);
     const polls = seen.filter(({ method }) => method === "GET");
     expect(polls.filter(({ status }) => status === 200).length).toBe(3);
