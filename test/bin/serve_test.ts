@@ -29,11 +29,13 @@ test("SIGTERM finishes requests in progress and does not wait for idle and half-
   expect((await listTodos(serving.url)).status).toBe(200);
   const sockets = [await openSocket(serving.port, ""), await openSocket(serving.port, "GET / HT")];
   await withDatabase(shop.database.adminUrl, async (admin) => {
-    const lock = admin.message("lock table data.todos; select pg_sleep(2)");
+    const lock = admin.message("lock table data.todos; select pg_sleep(30)").catch(() => undefined);
     await untilLock("granted");
     const answer = listTodos(serving.url);
     await untilLock("not granted");
     const ended = serving.kill("SIGTERM");
+    await serving.until(/"event":"stopping"/);
+    await endLock();
     expect((await answer).status).toBe(200);
     expect(await ended).toBe(0);
     await lock;
