@@ -115,8 +115,13 @@ describe("a connection", () => {
   );
 
   test("is frozen after a message, and closed when the proxy is healed", async () => {
-    onFirst("server", "D", () => ({ fault: "freeze" }));
+    let isFrozen = false;
+    const after = () => {
+      isFrozen = true;
+    };
+    onFirst("server", "D", () => ({ fault: "freeze", after }));
     const answer = ask();
+    await eventually(() => isFrozen);
     expect(await orNothing(answer)).toBe("nothing");
     await proxy.heal();
     await expect(answer).rejects.toThrow();
