@@ -178,9 +178,10 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     const origin = toOrigin(app, config);
     const shown = await example.open({ ...file, origin, localUrl: target.url, env: setting.env });
     if (shown !== undefined) terminal.say(shown);
+    // Before it is said: an edit of that very moment is a change already.
+    const watch = watchSchema(schema, () => pushAndShow(false));
     terminal.say("Pushes the schema when it changes; Ctrl-C stops everything");
     release();
-    const watch = watchSchema(schema, () => pushAndShow(false));
     try {
       await Promise.race([stopped, refuseDeath(database)]);
     } finally {
