@@ -311,6 +311,8 @@ describe("what is kept", () => {
   });
 
   test("counts for a day, and is swept after it", async () => {
+    // The service's own first sweep would take keys, too; it is over when those that are left are counted.
+    await eventually(() => proxy.count("idempotency_sizes") > 0);
     const old = await service.makeApp(schema);
     const [used, unused] = [freshKey(), freshKey()];
     await post(used, { title: "one" }, TODOS, old);
@@ -320,13 +322,8 @@ describe("what is kept", () => {
     );
     const again = await post(used, { title: "another" }, TODOS, old);
     expect([again.status, isReplayed(again), await countRows(old)]).toEqual([201, null, 3]);
-    // The service sweeps by itself: of these keys it may have taken the unused one, of one in the same message none.
-    const [swept] = await service.service.admin.message<{ n: number }>(
-      `insert into rowhouse.idempotency_keys (app_id, key, request, is_whole, made_at)
-      values ('${old.id}', sha256('swept'), sha256('x'), true, now() - interval '24 hours 1 second');
-      select rowhouse.sweep_idempotency_keys(1000) as n`,
-    );
-    expect([1, 2]).toContain(swept?.n ?? 0);
+    const [swept] = await ask<{ n: number }>("select rowhouse.sweep_idempotency_keys(1000) as n");
+    expect(swept?.n).toBe(1);
     const left = await ask<{ n: number }>(
       `select count(*)::int4 as n from rowhouse.idempotency_keys where app_id = '${old.id}'`,
     );
