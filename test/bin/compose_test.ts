@@ -157,7 +157,7 @@ describe("settings", () => {
       serving.filter((service) => isPassed(service, name)).map((service) => service.name);
     expect(holders("IDENTITY_SECRET").sort()).toEqual(["identity", "rowhouse"]);
     const files = SERVICES.filter(({ env_file }) => env_file.length > 0).map(({ name }) => name);
-    expect(files.sort()).toEqual(["identity", "rowhouse"]);
+    expect(files.sort()).toEqual(["admin", "identity", "rowhouse"]);
     expect(holders("INTERNAL_HMAC_SECRET_DATA")).toEqual(["gateway"]);
     expect(holders("INTERNAL_HMAC_SECRET_IDENTITY")).toEqual(["gateway"]);
   });

@@ -1,6 +1,12 @@
 /** `rowhouse admin` as an operator runs it, beside a service over the same database. @module */
 import { expect } from "bun:test";
-import { makeProject, type Outcome, runCommand, startOnTerminal } from "./command.ts";
+import {
+  makeProject,
+  type Outcome,
+  runCommand,
+  type Settings,
+  startOnTerminal,
+} from "./command.ts";
 import { TEST_IDENTITY_SECRET } from "./deps.ts";
 import { openTestService, type TestService } from "./service.ts";
 
@@ -15,7 +21,8 @@ export type Admin = {
   close: () => Promise<void>;
 };
 
-export async function openAdmin(): Promise<Admin> {
+/** With settings besides those that every operator has. */
+export async function openAdmin(settings: Settings = {}): Promise<Admin> {
   const service = await openTestService();
   const project = makeProject();
   const env = {
@@ -23,6 +30,7 @@ export async function openAdmin(): Promise<Admin> {
     COOKIE_DOMAIN: "example.org",
     IDENTITY_URL: "https://id.example.org",
     IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+    ...settings,
   };
   const run = (...words: string[]) => runCommand(["admin", ...words], { ...project, env });
   return {

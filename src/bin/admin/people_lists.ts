@@ -8,10 +8,12 @@ import {
 } from "../../accounts/mod.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toDocument, toPrintableLine } from "../cli/terminal.ts";
-import { type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";
 
 const DEFAULT_LIMIT = "100";
 const MOST = 10_000;
+const OF_CLAIMS = `A provider is named where its claims gave the role, which counts only while the service has that provider. Whether it is
+set up is read of OIDC_<NAME>_… here: give this command the settings of the service.`;
 
 const listUsersTask: AdminTask = async (deps, args) => {
   const limit = readWhole("--limit", args.text("limit") ?? DEFAULT_LIMIT, [1, MOST]);
@@ -30,15 +32,16 @@ const listUsersTask: AdminTask = async (deps, args) => {
 
 const showUserTask: AdminTask = async (deps, args) => {
   const user = await showUser(deps, args.positionals[0] ?? "");
-  const { grants, sessions } = user;
+  const { sessions } = user;
+  const grants = user.grants.map((grant) => addGiver(deps, grant));
   return {
-    document: user,
+    document: { ...user, grants },
     lines: [
       toLine(user),
       ...(grants.length === 0 ? ["No role on any app of its own"] : []),
       ...grants.map(
-        ({ app, role, grantedAt, provider }) =>
-          `role  ${app}  ${role}  since ${grantedAt}${toGiver(provider)}`,
+        ({ app, role, grantedAt, ...giver }) =>
+          `role  ${app}  ${role}  since ${grantedAt}${toGiver(giver)}`,
       ),
       ...(sessions.length === 0 ? ["Not signed in anywhere"] : []),
       ...sessions.map(
@@ -46,6 +49,7 @@ const showUserTask: AdminTask = async (deps, args) => {
           `session  ${id}  since ${createdAt}  seen ${lastSeenAt}  until ${expiresAt}`,
       ),
     ],
+    notes: listGone(grants),
   };
 };
 
@@ -56,12 +60,13 @@ const exportUserTask: AdminTask = async (deps, args) => {
 
 const listGrantsTask: AdminTask = async (deps, args) => {
   const [slug = ""] = args.positionals;
-  const { grants, administrators } = await listGrants(deps, slug);
+  const { grants: found, administrators } = await listGrants(deps, slug);
+  const grants = found.map((grant) => addGiver(deps, grant));
   const state = (disabledAt: string | null) => (disabledAt === null ? "" : "  disabled");
   const lines = [
     ...grants.map(
-      ({ email, role, grantedAt, provider, disabledAt }) =>
-        `${email}  ${role}  since ${grantedAt}${toGiver(provider)}${state(disabledAt)}`,
+      ({ email, role, grantedAt, disabledAt, ...giver }) =>
+        `${email}  ${role}  since ${grantedAt}${toGiver(giver)}${state(disabledAt)}`,
     ),
     ...administrators.map(
       ({ email, consoleRole, disabledAt }) =>
@@ -71,12 +76,42 @@ const listGrantsTask: AdminTask = async (deps, args) => {
   return {
     document: { app: slug, grants, administrators },
     lines: lines.length === 0 ? [`Nobody may open ${slug} yet`] : lines,
+    notes: listGone(grants),
   };
 };
 
-/** Whose claim gave a role; nothing, if a person did. */
-function toGiver(provider: string | null): string {
-  return provider === null ? "" : `  by ${provider}`;
+type Giver = {
+  /** Whose claim gave the role; null: a person did. */
+  provider: string | null;
+  /** Whether there are settings of it here. */
+  isProviderSetUp: boolean | null;
+};
+
+function addGiver<Grant extends Pick<Giver, "provider">>(
+  { config: { providers } }: AdminDeps,
+  grant: Grant,
+): Grant & Giver {
+  const { provider } = grant;
+  const isSetUp = provider === null ? null : providers.some(({ name }) => name === provider);
+  return { ...grant, isProviderSetUp: isSetUp };
+}
+
+function toGiver({ provider, isProviderSetUp }: Giver): string {
+  if (provider === null) return "";
+  return `  by claim of ${provider}${isProviderSetUp === true ? "" : ", which is not set up here"}`;
+}
+
+/** What the settings here tell of each provider that they lack: those of the service may be others. */
+function listGone(givers: readonly Giver[]): string[] {
+  const gone = givers.flatMap(({ provider, isProviderSetUp }) =>
+    provider !== null && isProviderSetUp === false ? [provider] : [],
+  );
+  return [...new Set(gone)]
+    .sort()
+    .map(
+      (provider) =>
+        `No provider ${provider} is set up here. Unless the service has one, the roles that its claims gave do not count`,
+    );
 }
 
 function toSignIn({ hasPassword, hasProvider, invitationState }: ListedUser): string {
@@ -122,8 +157,8 @@ disabledAt }], hasMore } with --json.`,
       summary: "shows a person with roles and sessions",
       example: "rowhouse admin show-user ada@example.org --json",
       about: `Prints what list-users does of a person with --json, and
-grants: [{ app, role, grantedAt, provider }], sessions: [{ id, createdAt, lastSeenAt, expiresAt }].
-A provider is named where its claims gave the role.`,
+grants: [{ app, role, grantedAt, provider, isProviderSetUp }], sessions: [{ id, createdAt, lastSeenAt, expiresAt }].
+${OF_CLAIMS}`,
       positionals: ["email"],
     },
     showUserTask,
@@ -145,8 +180,9 @@ by this person; never what proves a session, a link or a password. What apps sto
       name: "admin list-grants",
       summary: "lists who may open an app, and in which role",
       example: "rowhouse admin list-grants wiki --json",
-      about: `Prints { app, grants: [{ userId, email, role, grantedAt, provider, disabledAt }],
-administrators: [{ userId, email, consoleRole, disabledAt }] } with --json: who has a Console role is admin on every app.`,
+      about: `Prints { app, grants: [{ userId, email, role, grantedAt, provider, isProviderSetUp, disabledAt }],
+administrators: [{ userId, email, consoleRole, disabledAt }] } with --json: who has a Console role is admin on every app.
+${OF_CLAIMS}`,
       positionals: ["slug"],
     },
     listGrantsTask,
