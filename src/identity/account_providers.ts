@@ -11,6 +11,7 @@ import {
 } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAccountPage, type OwnVisit } from "./account_page.ts";
+import { answerQuestion, readRemoved } from "./account_removal.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_PROVIDERS_PATH, OIDC_PATH } from "./paths.ts";
 import { answerProviderPage, PROVIDER_WORDS } from "./provider_pages.ts";
@@ -26,7 +27,30 @@ const REMARKS: ReadonlyMap<string, string> = new Map([
 ]);
 
 export async function answerLinks(visit: OwnVisit): Promise<Response> {
-  return await answerWith(visit, { remark: REMARKS.get(visit.context.query) });
+  return (
+    (await answerUnlink(visit)) ??
+    (await answerWith(visit, { remark: REMARKS.get(visit.context.query) }))
+  );
+}
+
+/** Asks before one is unlinked; the last way to sign in stays without a question. @throws {SignInTooOld} */
+async function answerUnlink(visit: OwnVisit): Promise<Response | undefined> {
+  const { deps, account, context } = visit;
+  const provider = deps.providers.find(readRemoved(context.query));
+  if (provider === undefined) return undefined;
+  const { name, issuer, label } = provider.settings;
+  const { linkedAt, isFresh } = await readOwnLinks(deps, account);
+  if (!linkedAt.has(issuer)) return undefined;
+  if (!account.hasPassword && linkedAt.size === 1) return await answerLast(visit, label);
+  return answerQuestion(visit, {
+    tab: "Linked",
+    act: UNLINK,
+    isFresh,
+    action: ACCOUNT_PROVIDERS_PATH,
+    title: "Unlink the account",
+    text: html`<p><strong><bdi>${label}</bdi></strong> no longer signs you in. Roles on apps that it gave you are taken.</p>`,
+    fields: html`<input type="hidden" name="provider" value="${name}">`,
+  });
 }
 
 /** Leads to the provider, or takes the link away. @throws {Problem} invalid_request — there is no such provider */
@@ -38,6 +62,10 @@ export async function answerLinksForm(visit: OwnVisit): Promise<Response> {
   const { name, issuer, label } = provider.settings;
   const outcome = await unlinkOwnProvider(deps, shown, { issuer, provider: name });
   if (outcome === "done") return answerSeeOther(`${ACCOUNT_PROVIDERS_PATH}?done=unlink`);
+  return await answerLast(visit, label);
+}
+
+async function answerLast(visit: OwnVisit, label: string): Promise<Response> {
   return await answerWith(visit, {
     fault: `${label} stays linked: you have no other way to sign in. Set a password or link another account first.`,
   });
@@ -106,16 +134,17 @@ function renderProvider(
   { links, token, now }: { links: OwnLinks; token: string; now: number },
 ): Html {
   const since = links.linkedAt.get(issuer);
-  const act = since === undefined ? LINK : UNLINK;
-  const form = renderForm({
+  const of = html`<span class="visually-hidden"> ${label}</span>`;
+  const link = renderForm({
     action: ACCOUNT_PROVIDERS_PATH,
     token: { name: TOKEN_FIELD, value: token },
-    fields: html`<input type="hidden" name="provider" value="${name}"><input type="hidden" name="act" value="${act}">`,
-    button: html`${act === LINK ? "Link" : "Unlink"}<span class="visually-hidden"> ${label}</span>`,
+    fields: html`<input type="hidden" name="provider" value="${name}"><input type="hidden" name="act" value="${LINK}">`,
+    button: html`Link${of}`,
     look: "quiet",
   });
+  const unlink = html`<a class="button button-quiet" href="${ACCOUNT_PROVIDERS_PATH}?remove=${name}">Unlink${of}</a>`;
   return html`<li class="session"><div class="session-text">
 <span class="session-name"><bdi>${label}</bdi></span>
 <span class="session-more">${since === undefined ? "not linked" : html`linked ${renderTime(since, now)}`}</span>
-</div>${(since !== undefined || links.isFresh) && form}</li>`;
+</div>${since !== undefined ? unlink : links.isFresh && link}</li>`;
 }

@@ -1,11 +1,16 @@
-/** The page that asks before a second factor is removed. The form that it shows is that of the page where the factor stands. @module */
+/**
+ * The page that asks before a second factor or a linked account is removed. The form that it shows is that of the page where
+ * it stands.
+ *
+ * @module
+ */
 import { type OwnSecondFactor, SignInTooOld } from "../accounts/mod.ts";
 import { html, type Part, renderForm } from "../pages/mod.ts";
-import { answerAccountPage, type OwnVisit } from "./account_page.ts";
+import { answerAccountPage, type OwnVisit, type TabName } from "./account_page.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 
 export type Removal = {
-  /** The page that takes the form, and that shows the factor. */
+  /** The page that takes the form, and that shows what is removed. */
   action: string;
   title: string;
   /** What removing it means. */
@@ -18,22 +23,33 @@ export function readRemoved(query: string): string | undefined {
   return new URLSearchParams(query).get("remove") ?? undefined;
 }
 
-/** @throws {SignInTooOld} */
+/** Asks before a second factor is removed. @throws {SignInTooOld} */
 export function answerRemoval(
-  { deps, token }: OwnVisit,
+  visit: OwnVisit,
   { isFresh, totpSince, passkeys }: OwnSecondFactor,
-  { action, title, text, fields }: Removal,
+  { text, ...removal }: Removal,
 ): Response {
-  if (!isFresh) throw new SignInTooOld();
   const isLast = passkeys + (totpSince === null ? 0 : 1) === 1;
   const body = html`<p>${text}</p>
-${isLast && html`<p class="notice notice-warn">It is your only second factor. Without it the password, or your provider, signs you in alone, and your recovery codes no longer work.</p>`}
+${isLast && html`<p class="notice notice-warn">It is your only second factor. Without it the password, or your provider, signs you in alone, and your recovery codes no longer work.</p>`}`;
+  return answerQuestion(visit, { tab: "Security", act: "remove", isFresh, ...removal, text: body });
+}
+
+type Question = Removal & { tab: TabName; act: string; isFresh: boolean };
+
+/** @throws {SignInTooOld} */
+export function answerQuestion(
+  { deps, token }: OwnVisit,
+  { tab, act, isFresh, action, title, text, fields }: Question,
+): Response {
+  if (!isFresh) throw new SignInTooOld();
+  const body = html`${text}
 ${renderForm({
   action,
   token: { name: TOKEN_FIELD, value: token },
-  fields: html`<input type="hidden" name="act" value="remove">${fields}`,
+  fields: html`<input type="hidden" name="act" value="${act}">${fields}`,
   button: title,
 })}
 <p class="more"><a href="${action}">Cancel</a></p>`;
-  return answerAccountPage(deps, { tab: "Security", title, body });
+  return answerAccountPage(deps, { tab, title, body });
 }

@@ -105,7 +105,9 @@ test("a person with a password links an account, and every page of it is accessi
         await passPages(page, "grace");
         await page.waitForURL(/\/account\/linked\?done=link$/);
         await look("linked");
-        await page.click("button:has-text('Unlink')");
+        await page.click("a:has-text('Unlink')");
+        await look("unlink");
+        await page.click("button:has-text('Unlink the account')");
         await page.waitForURL(/done=unlink$/);
         await page.goto(`${site.identityUrl}/oidc/ours/callback?state=x`);
         await look("stale");

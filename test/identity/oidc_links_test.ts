@@ -39,10 +39,20 @@ afterAll(async () => {
   await Promise.all([ours.stop(), other.stop()]);
 });
 
-/** Sends the form of one provider on the page. */
+const ASKS = `${PAGE}?remove=ours`;
+
+/** Sends the form of one provider, whether the page shows it or not: the token is that of all the person's forms. */
 async function send(jar: Jar, act: "link" | "unlink", provider = "ours"): Promise<Answer> {
-  const { form_token = "" } = readHidden((await visit(service, jar, PAGE)).text);
+  const { form_token = "" } = readHidden((await visit(service, jar, "/account")).text);
   return await visit(service, jar, PAGE, { fields: { form_token, act, provider } });
+}
+
+/** As a person unlinks: asked first, by the page to which the list leads. */
+async function unlink(jar: Jar): Promise<Answer> {
+  expect((await visit(service, jar, PAGE)).text).toContain(`href="${ASKS}"`);
+  const asked = await visit(service, jar, ASKS);
+  expect([asked.status, asked.text.includes("no longer signs you in")]).toEqual([200, true]);
+  return await visit(service, jar, PAGE, { fields: readHidden(asked.text) });
 }
 
 /** Where the page between leads. */
@@ -81,7 +91,8 @@ test("a person links an account, signs in with it, and unlinks it", async () => 
   const elsewhere: Jar = new Map();
   expect((await signInWith(service, elsewhere, { login: "link-1" })).status).toBe(303);
   expect((await visit(service, elsewhere, "/login")).text).toContain(person.email);
-  const undone = await send(jar, "unlink");
+  expect((await visit(service, jar, PAGE)).text).not.toContain('value="unlink"');
+  const undone = await unlink(jar);
   expect(undone.headers.get("location")).toBe(`${PAGE}?done=unlink`);
   expect((await signInWith(service, new Map(), { login: "link-1" })).status).toBe(403);
   expect(await listEvents(service, person.id)).toEqual(
@@ -187,11 +198,12 @@ test("whoever signed in long ago signs in again before a link is taken away", as
   expect((await link(jar, "link-old")).status).toBe(303);
   await age(person.id);
   const again = `/login?${new URLSearchParams({ to: PAGE })}`;
+  expect((await visit(service, jar, ASKS)).headers.get("location")).toBe(again);
   expect((await send(jar, "unlink")).headers.get("location")).toBe(again);
   expect((await visit(service, jar, PAGE)).text).toContain("Unlink");
   const answer = await submitSignIn(service, jar, { email: person.email, path: again });
   expect(answer.headers.get("location")).toBe(PAGE);
-  expect((await send(jar, "unlink")).headers.get("location")).toBe(`${PAGE}?done=unlink`);
+  expect((await unlink(jar)).headers.get("location")).toBe(`${PAGE}?done=unlink`);
 });
 
 test("the last way to sign in stays", async () => {
@@ -199,15 +211,27 @@ test("the last way to sign in stays", async () => {
   ours.accounts.set("link-8", { email: person.email, email_verified: true });
   const jar: Jar = new Map();
   await signInWith(service, jar, { login: "link-8" });
-  const refused = await send(jar, "unlink");
-  expect([refused.status, refused.text.includes("no other way to sign in")]).toEqual([422, true]);
+  for (const refused of [await visit(service, jar, ASKS), await send(jar, "unlink")])
+    expect([refused.status, refused.text.includes("no other way to sign in")]).toEqual([422, true]);
   // A fresh proof by the one lets the person link another; then the first may go.
   expect((await visit(service, jar, PAGE)).text).toContain("sign in with <bdi>ours</bdi> again");
   const again = `/oidc/ours?${new URLSearchParams({ to: PAGE })}`;
   const fresh = await signInWith(service, jar, { login: "link-8", path: again });
   expect(fresh.headers.get("location")).toBe(PAGE);
   expect((await link(jar, "link-9", "other")).status).toBe(303);
-  expect((await send(jar, "unlink")).status).toBe(303);
+  expect((await unlink(jar)).status).toBe(303);
+});
+
+test("what is not linked, or no provider, is not asked about", async () => {
+  const jar = await signInAs(service, await makePerson(service));
+  for (const name of ["ours", "nobody", ""]) {
+    const { status, text } = await visit(service, jar, `${PAGE}?remove=${name}`);
+    expect([status, text.includes("not linked"), text.includes("Cancel")]).toEqual([
+      200,
+      true,
+      false,
+    ]);
+  }
 });
 
 test("a provider that is away keeps nobody from the page, and says so to whoever links", async () => {
