@@ -113,6 +113,35 @@ export async function revokeRole(
   return row?.is_done === true;
 }
 
+export type ClaimedGrant = { email: string; app: string; role: string };
+
+/** The roles that the claims of a provider gave, by app and address. */
+export async function listClaimedGrants(
+  { admin }: { admin: Database },
+  provider: string,
+): Promise<ClaimedGrant[]> {
+  return await admin.query<ClaimedGrant>(
+    `select email, slug as app, role from rowhouse.grants
+    join rowhouse.apps on apps.id = app_id join rowhouse.users on users.id = user_id
+    where provider = $1 order by slug, email`,
+    [provider],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+}
+
+/** Takes all of them, whether the provider is set up or not; returns those that there were. */
+export async function revokeClaimedRoles(
+  { admin }: { admin: Database },
+  provider: string,
+): Promise<ClaimedGrant[]> {
+  return await admin.query<ClaimedGrant>(
+    `select mail as email, app_slug as app, old_role as role
+    from rowhouse.revoke_claimed_roles($1, $2) order by app_slug, mail`,
+    [provider, OPERATOR],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+}
+
 type Of = { email: string; slug: string };
 
 function run<Row>(admin: Database, { email, slug }: Of, act: Act): Promise<Row[]> {

@@ -125,7 +125,15 @@ export { type Device, readDevice, toDeviceText } from "./device_text.ts";
 export { NAME_MAX_CHARS } from "./display_name.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
 export { exportUser } from "./export_user.ts";
-export { checkRole, type GrantOptions, grantRole, revokeRole } from "./grants.ts";
+export {
+  type ClaimedGrant,
+  checkRole,
+  type GrantOptions,
+  grantRole,
+  listClaimedGrants,
+  revokeClaimedRoles,
+  revokeRole,
+} from "./grants.ts";
 export {
   findIdentitySecret,
   type IdentitySecrets,

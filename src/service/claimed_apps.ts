@@ -41,7 +41,7 @@ export async function examineClaimedRoles(
     about: `roles by claims of ${provider}`,
     level: "warn",
     says: `do not count, ${roles} in all: no provider of this name is set up`,
-    remedy: `set OIDC_${toVariable(provider)}_… again, or take them with rowhouse admin revoke`,
+    remedy: `set OIDC_${toVariable(provider)}_… again, or take them with rowhouse admin revoke --provider ${provider}`,
   }));
 }
 

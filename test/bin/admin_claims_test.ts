@@ -1,6 +1,6 @@
 /** `rowhouse admin` on roles that providers' claims gave: marked, and whether they count. @module */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { grantRole } from "../../src/accounts/mod.ts";
+import { grantRole, showUser } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { makePerson, type Person } from "../support/people.ts";
@@ -59,4 +59,54 @@ test("a role by a claim is marked, and so is that its provider is not set up", a
   const listed = await admin.run("list-grants", byGone.slug);
   expect([listed.code, listed.err]).toEqual([0, note]);
   expect(listed.out).toContain("  by claim of gone, which is not set up here\n");
+});
+
+test("revoke --provider takes every role by its claims, after a question, and no other", async () => {
+  const { service } = admin;
+  const [wiki, todo] = [await service.makeApp(), await service.makeApp()];
+  const people = [await makePerson(service), await makePerson(service)] as const;
+  const [ada, bo] = people;
+  for (const { email } of people)
+    for (const { slug } of [wiki, todo])
+      await grantRole(service.service, { email, slug, role: "editor" });
+  await claim(ada, wiki, "left");
+  await claim(ada, todo, "left");
+  await claim(bo, wiki, "left");
+  await claim(bo, todo, "corp");
+  const taken = [
+    { email: ada.email, app: wiki.slug, role: "editor" },
+    { email: bo.email, app: wiki.slug, role: "editor" },
+    { email: ada.email, app: todo.slug, role: "editor" },
+  ];
+  const rolesOf = async ({ email }: Person) =>
+    (await showUser(service.service, email)).grants.map(({ app, provider }) => [app, provider]);
+
+  const unasked = await admin.run("revoke", "--provider", "left");
+  expect([unasked.code, unasked.out]).toEqual([1, ""]);
+  expect(unasked.err).toStartWith("3 roles that claims of left gave will be taken: ");
+  expect(unasked.err).toContain("no terminal to ask on: add --yes");
+  for (const { email, app } of taken) expect(unasked.err).toContain(`${email} as editor on ${app}`);
+  const asked = admin.start("revoke", "--provider", "corp");
+  await asked.until(/comes back at the next sign-in\. Continue\? \[y\/N\] $/);
+  asked.type("no\n");
+  expect(await asked.ended).toBe(1);
+  expect(await rolesOf(ada)).toHaveLength(2);
+
+  const done = await admin.json("revoke", "--provider", "left", "--yes");
+  const revoked = done["revoked"] as { email: string }[];
+  expect([done["provider"], revoked.length]).toEqual(["left", 3]);
+  for (const one of taken) expect(revoked).toContainEqual(one);
+  expect(await rolesOf(ada)).toEqual([]);
+  expect(await rolesOf(bo)).toEqual([[todo.slug, "corp"]]);
+  const { entries } = await admin.json("audit", "--limit", "3");
+  for (const { email, app } of taken)
+    expect(entries).toContainEqual(
+      expect.objectContaining({
+        ...{ actor: "operator", action: "revoke", email, app },
+        details: { role: "editor", provider: "left" },
+      }),
+    );
+  expect((await admin.run("revoke", "--provider", "left", "--yes")).err).toContain(
+    'nobody has a role by claims of "left"',
+  );
 });

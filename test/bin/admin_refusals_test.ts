@@ -121,6 +121,10 @@ const IMPOSSIBLE: readonly Case[] = [
   },
   { words: ["grant", "bo", "wiki", "editor"], says: 'Cannot use the address "bo"' },
   { words: ["sessions", "nobody@example.org"], says: "Nobody has the address" },
+  {
+    words: ["revoke", "--provider", "gone", "--yes"],
+    says: 'Nothing to revoke: nobody has a role by claims of "gone"',
+  },
 ];
 
 /** Words that no command takes. */
@@ -158,6 +162,11 @@ const MISUSED: readonly Case[] = [
     says: "Unknown Console role",
   },
   { words: ["grant", "bo@example.org", "wiki"], says: "role" },
+  { words: ["revoke", "bo@example.org"], says: "Missing <app>" },
+  {
+    words: ["revoke", "bo@example.org", "wiki", "--provider", "gone"],
+    says: 'Unexpected argument "bo@example.org"',
+  },
   { words: ["audit", "--limit", "0"], says: "whole number" },
   { words: ["list-users", "--limit", "0"], says: "whole number" },
   { words: ["set-origins", "wiki"], says: "There is nothing to change" },

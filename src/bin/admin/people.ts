@@ -19,6 +19,8 @@ import {
 import { DAY_S } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { RefusedError, UsageError } from "../cli/command.ts";
+import { revokeByProvider } from "./claimed_roles.ts";
+import { YES } from "./confirm.ts";
 import { describeLink, toLink } from "./links.ts";
 import { listNextSteps } from "./next_steps.ts";
 import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
@@ -95,6 +97,8 @@ const grantTask: AdminTask = async (deps, args) => {
 };
 
 const revokeTask: AdminTask = async (deps, args) => {
+  const provider = args.text("provider");
+  if (provider !== undefined) return await revokeByProvider(deps, args, provider);
   const [text = "", slug = ""] = args.positionals;
   const email = readEmail(text);
   if (!(await revokeRole(deps, { email, slug })))
@@ -210,10 +214,19 @@ MAIL_URL the person is told at both addresses. Prints { email, before } with --j
   makeAdminCommand(
     {
       name: "admin revoke",
-      summary: "takes away a person's role on an app, at once",
-      example: "rowhouse admin revoke ada@example.org wiki",
-      about: "Prints { email, app, role: null } with --json.",
+      summary: "takes away a person's role on an app, or all by claims of a provider",
+      example: "rowhouse admin revoke ada@example.org wiki\nrowhouse admin revoke --provider corp",
+      about: `It is in force at once. With --provider it says whose roles go, and asks: those of a provider that is not set up any
+more are taken by no sign-in. Prints { email, app, role: null } or { provider, revoked: [{ email, app, role }] } with --json.`,
       positionals: ["email", "app"],
+      flags: {
+        provider: {
+          value: "name",
+          isInPlace: true,
+          about: "every role that claims of this provider gave; in place of <email> <app>",
+        },
+        ...YES,
+      },
     },
     revokeTask,
   ),

@@ -70,7 +70,8 @@ function checkCounts(
     if (given.length > 1 && command.flags[name]?.many !== true)
       throw new UsageError(`Flag --${name} is given ${given.length} times: expected once`);
   }
-  const wanted = command.positionals;
+  const isInPlace = [...values.keys()].some((name) => command.flags[name]?.isInPlace === true);
+  const wanted = isInPlace ? [] : command.positionals;
   if (positionals.length < wanted.length)
     throw new UsageError(
       `Missing <${wanted.slice(positionals.length).join("> <")}> after rowhouse ${command.name}`,

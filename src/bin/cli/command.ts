@@ -14,7 +14,13 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** A flag; one with `value` takes a text, which the help shows as that word. */
-export type Flag = { readonly value?: string; readonly many?: true; readonly about: string };
+export type Flag = {
+  readonly value?: string;
+  readonly many?: true;
+  /** It stands in place of the words after the command's name. */
+  readonly isInPlace?: true;
+  readonly about: string;
+};
 /** The flag of every command that can answer a program. */
 export const JSON_FLAG: Flag = { about: "one JSON document on standard output" };
 export type Flags = Readonly<Record<string, Flag>>;

@@ -115,6 +115,24 @@ begin
 end
 $$;
 
+-- Takes every role that the claims of a provider gave: whose, on which app, and which.
+create function rowhouse.revoke_claimed_roles(by_provider text, actor text)
+returns table (mail text, app_slug text, old_role text)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  taken record;
+begin
+  for taken in
+    delete from rowhouse.grants using rowhouse.apps
+    where provider = by_provider and apps.id = app_id returning user_id, slug, role
+  loop
+    insert into rowhouse.audit (actor, action, user_id, app, details)
+    values (actor, 'revoke', taken.user_id, taken.slug, jsonb_build_object('role', taken.role, 'provider', by_provider));
+    return query select email, taken.slug, taken.role from rowhouse.users where id = taken.user_id;
+  end loop;
+end
+$$;
+
 -- Ends all sessions of a person: how many.
 create function rowhouse.end_sessions(mail text, actor text) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp as $$
