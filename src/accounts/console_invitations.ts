@@ -10,7 +10,7 @@ import {
   runOnPerson,
   toLinkValues,
 } from "./console_people.ts";
-import { listAppPeople, type PeopleFilter } from "./console_people_reads.ts";
+import { listAppPeople, listConsolePeople, type PeopleFilter } from "./console_people_reads.ts";
 import type { Shown } from "./console_reads.ts";
 import { checkDisplayName } from "./display_name.ts";
 import { readEmail } from "./email.ts";
@@ -25,7 +25,10 @@ import {
 } from "./invitations.ts";
 import { toAskedSlug, unknownApp } from "./keys.ts";
 import type { ShownCookies } from "./shown_call.ts";
-import type { ConsoleRole } from "./users.ts";
+import { type ConsoleRole, takenAddress } from "./users.ts";
+
+/** Longer addresses and names may contain the one that is looked for. */
+const MOST_FOUND = 200;
 
 /** By address, as people are listed. */
 export async function listConsoleInvitations(
@@ -65,7 +68,7 @@ export async function inviteByConsole(
   await checkPerson(deps, cookies, options);
   const email = readEmail(options.email);
   const { text, values } = toLinkValues(deps);
-  const [row] = await runOnPerson<{ result: InvitationOutcome }>(deps, cookies, {
+  const call = runOnPerson<{ result: InvitationOutcome }>(deps, cookies, {
     email,
     slug: grant?.slug ?? "",
     name: "console_invite",
@@ -77,15 +80,21 @@ export async function inviteByConsole(
       makeAddressDigest(deps.identitySecrets, id, email),
     ],
   });
+  const [row] = await call.catch(async (error: unknown) => {
+    // Of an address that is taken the database says so before it looks for the app.
+    if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
+    const ofApp = await findAppFaults(deps, cookies, grant?.slug ?? "");
+    throw refuseFor([{ path: "", message: error.message }, ...ofApp]);
+  });
   if (row === undefined) throw new Error("An invitation gave no row");
   return { email, outcome: row.result, linkText: isNew(row.result) ? text : undefined };
 }
 
-/** @throws {Problem} invalid_request — with every fault; of an app that alone is unknown the invitation says so */
+/** @throws {Problem} invalid_request — with every fault; of an app or an address that alone is one the invitation says so */
 async function checkPerson(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  { email, displayName, grant }: NewPerson,
+  { email, displayName, consoleRole, grant }: NewPerson,
 ): Promise<void> {
   const faults = [
     () => readEmail(email),
@@ -94,7 +103,26 @@ async function checkPerson(
     () => grant !== undefined && grant.role !== "" && checkRole(grant.role),
   ].flatMap((check) => findFaults(check, ""));
   if (faults.length === 0) return;
-  throw refuseFor([...faults, ...(await findAppFaults(deps, cookies, grant?.slug ?? ""))]);
+  const isNew = grant === undefined || consoleRole !== undefined;
+  throw refuseFor([
+    ...faults,
+    ...(isNew ? await findTakenFaults(deps, cookies, email) : []),
+    ...(await findAppFaults(deps, cookies, grant?.slug ?? "")),
+  ]);
+}
+
+/** Of somebody who is there: only a role on an app can be given besides. What is no address is nobody's. */
+async function findTakenFaults(
+  deps: ConsoleDeps,
+  cookies: ShownCookies,
+  text: string,
+): Promise<readonly Detail[]> {
+  if (findFaults(() => readEmail(text), "").length > 0) return [];
+  const email = readEmail(text);
+  const asked = { search: email, after: "", most: MOST_FOUND };
+  const { people } = await listConsolePeople(deps, cookies, asked);
+  const isTaken = people.some((one) => one.email === email);
+  return isTaken ? [{ path: "", message: takenAddress(email) }] : [];
 }
 
 function checkWhole(grant: NewPerson["grant"]): void {

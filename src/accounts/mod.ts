@@ -125,6 +125,7 @@ export { type Device, readDevice, toDeviceText } from "./device_text.ts";
 export { NAME_MAX_CHARS } from "./display_name.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
 export { exportUser } from "./export_user.ts";
+export { refuseFor } from "./faults.ts";
 export {
   type ClaimedGrant,
   checkRole,
@@ -331,6 +332,7 @@ export {
   createUser,
   deleteUser,
   endSessionsOf,
+  findNewUserFaults,
   makePasswordLink,
   resetSecondFactor,
   setConsoleRole,

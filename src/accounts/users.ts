@@ -1,6 +1,6 @@
 /** People, as operators create and change them. Each change is noted in the audit log in the same statement. @module */
 import { type Database, SERVICE_QUEUE, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
-import { Problem } from "../problem.ts";
+import { type Detail, Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { makeAddressDigest } from "./addresses.ts";
 import { OPERATOR } from "./audit.ts";
@@ -30,7 +30,9 @@ export async function createUser(
   deps: MakeDeps,
   options: CreateUserOptions,
 ): Promise<{ id: string; email: string; linkText: string }> {
-  const email = await readNewAddress(deps, options);
+  const faults = await findNewUserFaults(deps, options);
+  if (faults.length > 0) throw refuseFor(faults);
+  const email = readEmail(options.email);
   const [id, link] = [deps.makeId(), makeLink(deps)];
   try {
     await deps.admin.query(
@@ -55,22 +57,21 @@ export async function createUser(
   return { id, email, linkText: link.text };
 }
 
-/** Of an address that alone is taken the making says so. */
-async function readNewAddress(
+/** What is wrong with the address and the name of somebody who is not there yet, all at once. */
+export async function findNewUserFaults(
   { admin }: { admin: Database },
-  { email: text, displayName = "" }: CreateUserOptions,
-): Promise<string> {
+  { email: text, displayName = "" }: Omit<CreateUserOptions, "consoleRole">,
+): Promise<Detail[]> {
   const ofEmail = findFaults(() => readEmail(text), "");
   const ofName = findFaults(() => checkDisplayName(displayName), "");
   // What is no address is nobody's, and the database could not even read some.
-  if (ofEmail.length > 0) throw refuseFor([...ofEmail, ...ofName]);
+  if (ofEmail.length > 0) return [...ofEmail, ...ofName];
   const email = readEmail(text);
-  if (ofName.length === 0) return email;
   const found = await admin.query("select from rowhouse.users where email = $1", [email], {
     retry: "safe",
     queue: SERVICE_QUEUE,
   });
-  throw refuseFor([...ofName, ...found.map(() => ({ path: "", message: takenAddress(email) }))]);
+  return [...ofName, ...found.map(() => ({ path: "", message: takenAddress(email) }))];
 }
 
 /**
@@ -187,7 +188,8 @@ export function toUserRefusal(error: unknown, email: string): unknown {
   return error;
 }
 
-function takenAddress(email: string): string {
+/** What is said where somebody has the address. */
+export function takenAddress(email: string): string {
   return `Cannot create the user ${email}: the address is taken`;
 }
 

@@ -112,6 +112,14 @@ const IMPOSSIBLE: readonly Case[] = [
     says: "Nothing was changed\n  The name must have at most 200 characters on one line, without control characters\n  Cannot create the user bo@example.org: the address is taken\n",
   },
   {
+    words: ["create-user", "bo@example.org", "--name", "a\nb", "--role", "king"],
+    says: 'Nothing was changed\n  The name must have at most 200 characters on one line, without control characters\n  Cannot create the user bo@example.org: the address is taken\n  Unknown Console role "king": expected one of admin, super_admin\n',
+  },
+  {
+    words: ["create-user", "not-an-address", "--role", "king"],
+    says: 'must look like ada@example.org\n  Unknown Console role "king"',
+  },
+  {
     words: ["create-user", "cy@example.org", "--name", "a\nb"],
     says: "The name must have at most",
   },

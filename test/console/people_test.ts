@@ -151,14 +151,34 @@ describe("a new person's form", () => {
       typed: () => ({ email: person.email }),
       faults: ["the address is taken"],
     },
-  ])("is refused for $name, and makes nobody", async ({ typed, faults }) => {
+    {
+      name: "an address that is taken, beside other faults",
+      typed: () => ({ email: person.email.toUpperCase(), name: "a\nb" }),
+      faults: ["the address is taken", "on one line"],
+    },
+    {
+      name: "an address whose owner would only get the role, for the other faults alone",
+      typed: () => ({ email: person.email, name: "a\nb", app: app.slug, role: "No role" }),
+      faults: ["on one line", "Cannot grant the role"],
+      unsaid: ["the address is taken"],
+    },
+  ])("is refused for $name, and makes nobody", async ({ typed, faults, unsaid = [] }) => {
     const fields = typeof typed === "function" ? typed() : typed;
     const answer = await submit(adminJar, "/console/new-person", fields);
     expect(answer.status).toBe(422);
     for (const fault of faults) expect(answer.text).toContain(fault);
+    for (const fault of unsaid) expect(answer.text).not.toContain(fault);
     const found = await visit(service, adminJar, "/console/people?q=x@example.org");
     expect(found.text).toContain("Nobody has such an address");
   });
+});
+
+test("an invitation with a Console role is refused for a taken address and an unknown app at once", async () => {
+  const typed = { email: person.email, console_role: "admin", app: "no-such-app", role: "member" };
+  const answer = await submit(chiefJar, "/console/new-person", typed);
+  expect(answer.status).toBe(422);
+  for (const fault of ["the address is taken", "No app has the slug"])
+    expect(answer.text).toContain(fault);
 });
 
 /** What is done with an account, as forms send it. */

@@ -6,11 +6,13 @@ import {
   createUser,
   endSessionsOf,
   findLinkMail,
+  findNewUserFaults,
   grantRole,
   LINK_LIFE_S,
   listSessions,
   makePasswordLink,
   readEmail,
+  refuseFor,
   resetSecondFactor,
   revokeRole,
   setConsoleRole,
@@ -23,21 +25,16 @@ import { revokeByProvider } from "./claimed_roles.ts";
 import { YES } from "./confirm.ts";
 import { describeLink, toLink } from "./links.ts";
 import { listNextSteps } from "./next_steps.ts";
-import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
+import { type AdminDeps, type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
 
 const ROLES = CONSOLE_ROLES.join(", ");
 
 const createUserTask: AdminTask = async (deps, args) => {
   const role = args.text("role");
   const identitySecrets = readIdentitySecrets(deps.config);
-  const user = await createUser(
-    { ...deps, identitySecrets },
-    {
-      email: args.positionals[0] ?? "",
-      displayName: args.text("name"),
-      consoleRole: role === undefined ? undefined : readConsoleRole(role),
-    },
-  );
+  const named = { email: args.positionals[0] ?? "", displayName: args.text("name") };
+  const consoleRole = role === undefined ? undefined : await readNewRole(deps, role, named);
+  const user = await createUser({ ...deps, identitySecrets }, { ...named, consoleRole });
   const link = toLink(deps.config, user.linkText);
   const mail = await findLinkMail({ ...deps, identitySecrets }, user.linkText);
   return {
@@ -275,6 +272,19 @@ Whoever must have a second factor has 7 days again to add one. Prints { email, s
     sessionsTask,
   ),
 ];
+
+type Named = { email: string; displayName: string | undefined };
+
+/** @throws {UsageError} it is none @throws {Problem} invalid_request — it is none, and something else is wrong */
+async function readNewRole(deps: AdminDeps, text: string, named: Named): Promise<ConsoleRole> {
+  try {
+    return readConsoleRole(text);
+  } catch (error) {
+    const others = error instanceof UsageError ? await findNewUserFaults(deps, named) : [];
+    if (!(error instanceof UsageError) || others.length === 0) throw error;
+    throw refuseFor([...others, { path: "", message: error.message }]);
+  }
+}
 
 function readConsoleRole(text: string, expected: readonly string[] = CONSOLE_ROLES): ConsoleRole {
   const role = CONSOLE_ROLES.find((one) => one === text);
