@@ -1,5 +1,5 @@
 /** A port for a server that a test starts as a process. @module */
-import { createServer } from "node:net";
+import { isFreePort } from "../../src/db/embedded/server.ts";
 
 /** Below the range of outgoing sockets, and for each worker of a run one that no other takes from. */
 const FIRST = 20_000;
@@ -16,17 +16,8 @@ export async function findFreePort(count = 1): Promise<number> {
     const port = start + Math.floor(Math.random() * (EACH - count));
     const ports = Array.from({ length: count }, (_, index) => port + index);
     if (ports.some((one) => given.has(one))) continue;
-    if (!(await Promise.all(ports.map(isFree))).every(Boolean)) continue;
+    if (!(await Promise.all(ports.map(isFreePort))).every(Boolean)) continue;
     for (const one of ports) given.add(one);
     return port;
   }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createServer()
-      .once("error", () => resolve(false))
-      .once("listening", () => probe.close(() => resolve(true)))
-      .listen(port, "127.0.0.1");
-  });
 }

@@ -63,12 +63,12 @@ async function isReady(server: ChildProcess, output: () => string): Promise<bool
 export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
-    if (await isFree(port)) return port;
+    if (await isFreePort(port)) return port;
   }
 }
 
 /** Not by `once()` of node:events, which throws what "error" says to whoever waits for another event. */
-function isFree(port: number): Promise<boolean> {
+export function isFreePort(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer()
       .once("error", () => resolve(false))
