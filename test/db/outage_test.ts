@@ -6,6 +6,7 @@ import { EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
+import { makeMessage } from "../support/postgres_protocol.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { codeOf } from "../support/problem.ts";
 import {
@@ -64,6 +65,18 @@ function loseAnswerOfCreate(): void {
     if (statement.includes("_create")) creating = connection;
     const isAnswer = connection === creating && from === "server";
     return isAnswer ? { send: [], after: proxy.refuse } : undefined;
+  });
+}
+
+/** The next statement is canceled after it has sent its row. */
+function cancelAfterRow(): void {
+  let canceled: number | undefined;
+  let isOver = false;
+  proxy.onMessage(({ connection, from, type, statement }) => {
+    if (statement?.includes("todos") === true) canceled ??= connection;
+    if (isOver || from !== "server" || connection !== canceled || type !== "C") return undefined;
+    isOver = true;
+    return { send: [makeMessage("E", Buffer.from("SERROR\0VERROR\0C57014\0Mcanceled\0\0"))] };
   });
 }
 
@@ -133,6 +146,21 @@ describe("while the database is away,", () => {
     expect([read.status, codeOf(read.text)]).toEqual([504, "timeout"]);
     expect(performance.now() - startedAt).toBeLessThan(LIMIT_MS + 4000);
   });
+});
+
+test("a statement that is canceled after it has sent its row changes no other response", async () => {
+  const follow = [
+    () => service.call(app, row),
+    () => service.call(app, LIST),
+    () => service.call(app, row, { method: "PATCH", json: { title: "first" } }),
+    () => create({ title: "second" }),
+  ];
+  const statuses: number[][] = [];
+  for (const send of follow) {
+    cancelAfterRow();
+    statuses.push([(await service.call(app, row)).status, (await send()).status]);
+  }
+  expect(statuses).toEqual([200, 200, 200, 201].map((status) => [200, status]));
 });
 
 describe("in the log, an outage", () => {
