@@ -1,13 +1,18 @@
 /** Lines of CSV that spreadsheets read as text and never as a formula. @module */
 
-/** What a spreadsheet takes for the beginning of a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
-const QUOTED = /[",\r\n]/;
+/**
+ * Where a spreadsheet can see the start of a formula: at the start of a field, and after every character at which it splits
+ * fields or rows if it guesses the format wrong. Full-width signs count as narrow ones in some languages.
+ */
+const FORMULA = /(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠])/gu;
+/** Some spreadsheets trim these before they look for a formula. */
+const TRIMMED = /^[\t\r\n]/;
+const QUOTED = /[",;\t\r\n]/;
 const NUMBER = /^-?\d+(\.\d+)?$/;
 
 /**
  * One line with its end: `null` is an empty field, an empty text a quoted one. A text that a spreadsheet would calculate gets
- * an apostrophe in front; numbers stay what they are.
+ * an apostrophe in front of each formula; numbers stay as they are.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4180
  * @see https://owasp.org/www-community/attacks/CSV_Injection
@@ -17,7 +22,7 @@ const NUMBER = /^-?\d+(\.\d+)?$/;
  * import { expect } from "bun:test";
  *
  * expect(toCsvLine(["a,b", 'say "x"', null, "", "-1.5"])).toBe('"a,b","say ""x""",,"",-1.5\r\n');
- * expect(toCsvLine(["=1+1", "@x"])).toBe("'=1+1,'@x\r\n");
+ * expect(toCsvLine(["=1+1", "@x", "a;=1+1"])).toBe(`'=1+1,'@x,"a;'=1+1"\r\n`);
  * ```
  */
 export function toCsvLine(values: readonly (string | null)[]): string {
@@ -26,6 +31,10 @@ export function toCsvLine(values: readonly (string | null)[]): string {
 
 function toField(value: string | null): string {
   if (value === null) return "";
-  const text = FORMULA.test(value) && !NUMBER.test(value) ? `'${value}` : value;
+  const text = NUMBER.test(value) ? value : toInertText(value);
   return text === "" || QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function toInertText(text: string): string {
+  return text.replace(FORMULA, "'").replace(TRIMMED, "'$&");
 }
