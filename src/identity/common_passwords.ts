@@ -1,43 +1,27 @@
 /**
- * Long passwords that many people chose before, and the words they are strung together from: lower case, letters and
- * digits only, the way {@linkcode readPassword} folds what it compares. Short ones are refused for their length.
+ * Long passwords that people choose and that no list of leaked passwords has yet, and the words that such passwords consist
+ * of. Written the way {@linkcode foldText} folds a password.
  *
  * @module
  */
 export const COMMON_PASSWORDS: ReadonlySet<string> = new Set(
-  `correcthorsebatterystaple correctbatteryhorsestaple thequickbrownfox thequickbrownfoxjumps
-thequickbrownfoxjumpsoverthelazydog tobeornottobethatisthequestion maytheforcebewithyou
-onceuponatime onceuponatimethere inthebeginningwas callmeishmael liveLongandprosper livelongandprosper
-ilovemyfamily ilovemychildren ilovemyhusband ilovemymother ilovemywife iloveyousomuch iloveyouforever
-iloveyouverymuch letmeinplease letmeinrightnow openthedoorplease opensesameopensesame
-mypasswordispassword thisismypassword thisisapassword thisisasecret thisisasecurepassword
-thisismysecurepassword thisisnotmypassword thisisapassphrase mysecretpassword mysupersecretpassword
-supersecretpassword verysecretpassword verysecurepassword averysecurepassword averylongpassword
-areallylongpassword averylongandsecurepassword longpassword securepassword strongpassword
-averystrongpassword strongpasswordhere mystrongpassword changemeplease changethispassword
-pleasechangeme pleasechangethispassword defaultpassword temporarypassword temporarypass
-administratorpassword adminadministrator rootpassword rootpasswordroot usernamepassword
-passwordpassword passwordadmin adminpassword welcometothejungle welcometomyworld welcomehome
+  `correctbatteryhorsestaple thequickbrownfoxjumps thequickbrownfoxjumpsoverthelazydog
+tobeornottobethatisthequestion onceuponatime onceuponatimethere inthebeginningwas callmeishmael ilovemyfamily
+ilovemyhusband ilovemymother ilovemywife iloveyousomuch letmeinplease letmeinrightnow openthedoorplease
+opensesameopensesame thisisasecret thisismysecurepassword thisisapassphrase mysupersecretpassword
+verysecretpassword verysecurepassword averysecurepassword averylongpassword areallylongpassword
+averylongandsecurepassword longpassword securepassword strongpassword averystrongpassword strongpasswordhere
+mystrongpassword changemeplease changethispassword pleasechangeme pleasechangethispassword temporarypass
+administratorpassword adminadministrator rootpassword rootpasswordroot passwordadmin adminpassword welcomehome
 welcomepassword winterspringsummer springsummerautumn springsummerautumnwinter januaryfebruarymarch
-mondaytuesdaywednesday onetwothreefourfive onetwothreefour abcdefghijklmnop abcdefghijklmnopqrstuvwxyz
-qwertyuiopasdfgh qwertyuiopasdfghjkl qwertyuiopasdfghjklzxcvbnm 1qaz2wsx3edc4rfv 1qaz2wsx3edc4rfv5tgb
-1q2w3e4r5t6y7u8i 1q2w3e4r5t6y7u8i9o0p qazwsxedcrfvtgb qazwsxedcrfvtgbyhnujm zaq12wsxcde34rfv
-q1w2e3r4t5y6u7i8 asdfghjklqwertyuiop zxcvbnmasdfghjkl qwerasdfzxcvqwer 1234qwerasdfzxcv
-qweasdzxcqweasdzxc 147258369147258369 159753159753159753 123qweasdzxc123qwe manchesterunited
-manchesterunitedfc liverpoolfootball realmadridcf fcbarcelona harrypotterharry starwarsstarwars
-supercalifragilistic supercalifragilisticexpialidocious antidisestablishmentarianism
-christianoronaldo cristianoronaldo jesusislord jesuschristislord jesuslovesme godisgoodallthetime
-godisgreat inshallahinshallah allahuakbar bismillahirrahman hakunamatatahakuna nevergonnagiveyouup
-hellohellohello helloworldhelloworld hellomynameis whatisyourname whatsmypassword
-idontknowmypassword iforgotmypassword forgotpassword forgotmypassword rememberthispassword
-donotforgetthis dontforgetthis trustnoonetrustno1 sunshinesunshine princessprincess
-butterflybutterfly computercomputer internetinternet companypassword thecompanypassword
-microsoftwindows googlegooglegoogle facebookfacebook testtesttesttest testpassword
-testpasswordtest demopassword examplepassword samplepassword passphrasepassphrase
-einfachespasswort meinpasswortistsicher sicherespasswort passwortpasswort geheimespasswort
-motdepassemotdepasse monmotdepasse contrasenacontrasena micontrasena miclavesecreta`
-    .split(/\s+/)
-    .map((word) => word.toLowerCase()),
+mondaytuesdaywednesday qwerasdfzxcvqwer liverpoolfootball realmadridcf fcbarcelona harrypotterharry
+supercalifragilisticexpialidocious jesusislord jesuslovesme godisgreat inshallahinshallah allahuakbar
+bismillahirrahman hakunamatatahakuna nevergonnagiveyouup helloworldhelloworld hellomynameis whatisyourname
+forgotpassword dontforgetthis trustnoonetrustno1 companypassword thecompanypassword testpassword
+testpasswordtest demopassword examplepassword samplepassword passphrasepassphrase einfachespasswort
+meinpasswortistsicher motdepassemotdepasse monmotdepasse contrasenacontrasena micontrasena miclavesecreta`.split(
+    /\s+/,
+  ),
 );
 
 /** A password made only of these, digits and punctuation is common, however many it combines. */

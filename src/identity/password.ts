@@ -4,9 +4,10 @@
  *
  * @module
  */
+import { foldText } from "../std/fold_text.ts";
 import { COMMON_PASSWORDS, COMMON_WORDS } from "./common_passwords.ts";
+import { isKnownPassword, MIN_CODE_POINTS } from "./known_passwords.ts";
 
-const MIN_CODE_POINTS = 15;
 export const MAX_BYTES = 1024;
 export const PASSWORD_HINT = `At least ${MIN_CODE_POINTS} characters. A few unrelated words are easy to remember and hard to guess.`;
 /** How many characters must be left of a password without names that everybody knows. */
@@ -75,8 +76,9 @@ function isCommon(password: string): boolean {
   const plain = password.toLowerCase();
   // Years and punctuation at either end are what people add when a password is refused.
   const core = plain.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, "");
-  return [plain, core, toLookAlike(core)].map(fold).some((folded) => {
-    if (COMMON_PASSWORDS.has(folded)) return true;
+  return [plain, core, toLookAlike(core)].some((text) => {
+    const folded = foldText(text);
+    if (isKnownPassword(text) || COMMON_PASSWORDS.has(folded)) return true;
     return isMadeOf(folded.replace(/\d/g, ""), COMMON_WORDS);
   });
 }
@@ -93,10 +95,10 @@ function isMadeOf(text: string, words: readonly string[]): boolean {
 
 function isMadeOfNames(password: string, names: readonly string[]): boolean {
   const words = [PRODUCT, ...names]
-    .flatMap((name) => [fold(name), ...name.split(/[^\p{L}\p{N}]+/u).map(fold)])
+    .flatMap((name) => [foldText(name), ...name.split(/[^\p{L}\p{N}]+/u).map(foldText)])
     .filter((word) => word.length >= MIN_NAME)
     .sort((a, b) => b.length - a.length);
-  const folded = fold(password);
+  const folded = foldText(password);
   const rest = words.reduce((left, word) => left.replaceAll(word, ""), folded);
   return rest !== folded && [...rest].length < MIN_WITHOUT_CONTEXT;
 }
@@ -122,12 +124,4 @@ function isAdjacent(a: string, b: string): boolean {
 
 function toLookAlike(text: string): string {
   return [...text].map((character) => LOOK_ALIKES[character] ?? character).join("");
-}
-
-/** Letters and digits, in lower case: what is left of a word without its decorations. */
-function fold(text: string): string {
-  return text
-    .toLowerCase()
-    .normalize("NFKD")
-    .replace(/[^\p{L}\p{N}]/gu, "");
 }

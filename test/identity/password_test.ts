@@ -1,6 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { makeBound, makeHashing } from "../../src/identity/hashing.ts";
+import { KNOWN_PASSWORDS_FILE } from "../../src/identity/mod.ts";
 import { findPasswordFaults } from "../../src/identity/password.ts";
+import { readDigestSet } from "../../src/std/digest_set.ts";
+import { ROOT } from "../support/command.ts";
 
 const NAMES = ["ada.lovelace@engine-works.example.org", "Ada Lovelace", "wiki-pages"];
 
@@ -40,6 +45,18 @@ describe("findPasswordFaults() of", () => {
       want: /attackers try first/,
     },
     { name: "a common one with digits", text: "thisismypassword2026", want: /attackers try first/ },
+    { name: "a leaked one", text: "trackmanianations", want: /attackers try first/ },
+    { name: "a leaked one in capitals", text: "TrackManiaNations", want: /attackers try first/ },
+    {
+      name: "a leaked one with punctuation",
+      text: "track-mania.nations",
+      want: /attackers try first/,
+    },
+    {
+      name: "a leaked one with a year",
+      text: "ManchesterUnited-2026",
+      want: /attackers try first/,
+    },
     { name: "common words in a row", text: "Password-Welcome-2026", want: /attackers try first/ },
     {
       name: "the address",
@@ -51,6 +68,13 @@ describe("findPasswordFaults() of", () => {
     { name: "an app", text: "wiki-pages wiki!", want: /little more than/ },
   ])("$name says so", ({ text, want }) =>
     expect(findPasswordFaults(text, NAMES).join("\n")).toMatch(want),
+  );
+});
+
+test("the file of leaked passwords has as many as docs/identity.md says", () => {
+  const { size } = readDigestSet(readFileSync(KNOWN_PASSWORDS_FILE));
+  expect(readFileSync(join(ROOT, "docs/identity.md"), "utf8")).toContain(
+    `${size.toLocaleString("en-US")} leaked passwords`,
   );
 });
 
