@@ -6,6 +6,7 @@
  */
 import { type Database, SERVICE_QUEUE, setUpCluster, spreadLogins } from "../../src/db/mod.ts";
 import { toBlock } from "../../src/push/distributed.ts";
+import { copyDatabase, endSessions, refuseSessions } from "./template.ts";
 
 /** Few, because every table of every test has as many on each kind of node. */
 const SHARDS = 4;
@@ -69,31 +70,21 @@ export const TEST_TEMPLATE = "TEST_CITUS_TEMPLATE";
  * every node refuses, because Citus connects again from each to the others; then sessions are ended, Citus' own among them.
  */
 export async function closeDatabase(url: string, name: string, open: Open): Promise<void> {
-  const refuse = `update pg_database set datallowconn = false where datname = '${name}'; select 1`;
-  const end = `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`;
   const nodes = await open(url, readNodes);
-  for (const text of [refuse, end])
-    await Promise.all(nodes.map((node) => open(toUrl(url, node), (root) => root.message(text))));
+  for (const close of [refuseSessions, endSessions])
+    await Promise.all(nodes.map((node) => open(toUrl(url, node), (root) => close(root, name))));
 }
 
-/** Copies the template on every node; with what PostgreSQL does not copy: rights to the database, and roles' settings in it. */
-export async function copyTemplate(
+/** Copies the template on every node; returns the function that drops the copy. */
+export async function copyOnNodes(
   url: string,
   { template, name }: { template: string; name: string },
   open: Open,
-): Promise<{ drop: () => Promise<void> }> {
+): Promise<() => Promise<void>> {
   const nodes = await open(url, readNodes);
-  const copy = async (root: Database) => {
-    await root.message(`create database ${name} template ${template}`);
-    await root.message(`update pg_database set datacl = (select datacl from pg_database where datname = '${template}')
-        where datname = '${name}';
-      insert into pg_db_role_setting (setdatabase, setrole, setconfig)
-        select (select oid from pg_database where datname = '${name}'), setrole, setconfig from pg_db_role_setting
-        where setdatabase = (select oid from pg_database where datname = '${template}');
-      select 1`);
-  };
+  const copy = (root: Database) => copyDatabase(root, { template, name });
   await Promise.all(nodes.map((node) => open(toUrl(url, node), copy)));
-  return { drop: () => dropOnNodes(url, name, open) };
+  return () => dropOnNodes(url, name, open);
 }
 
 /** Makes a database of the coordinator known to empty ones of its name on so many other nodes, or on all. */

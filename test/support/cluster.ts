@@ -8,7 +8,14 @@ import {
   openDatabase,
 } from "../../src/db/mod.ts";
 
-import { citusUrl, copyTemplate, makeCitusDatabase, TEST_TEMPLATE } from "./citus.ts";
+import {
+  type CitusDatabase,
+  citusUrl,
+  copyOnNodes,
+  makeCitusDatabase,
+  TEST_TEMPLATE,
+} from "./citus.ts";
+import { copyDatabase, findTemplate } from "./template.ts";
 
 /** The cluster's administrator, and where the service connects: the same, or a pooler in front of it. */
 export type ClusterUrls = {
@@ -70,7 +77,13 @@ export type SplitRole = (typeof SPLIT_ROLES)[number];
 export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> {
   if (urls === undefined)
     throw new Error("No PostgreSQL: run bun test from the project, so that bunfig.toml applies");
-  const name = `rowhouse_test_${crypto.randomUUID().replaceAll("-", "")}`;
+  const access = toAccess(urls, makeName());
+  return { ...access, drop: await create(access, urls) };
+}
+
+type Access = Omit<TestDatabase, "drop">;
+
+function toAccess(urls: ClusterUrls, name: string): Access {
   const adminUrl = withParts(urls.admin, { database: name });
   const servingUrl = withParts(urls.serving, {
     database: name,
@@ -93,72 +106,77 @@ export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> 
     identity: toRoleUrl("identity"),
   };
   const { prepare } = urls;
-  const named = {
-    name,
-    adminUrl,
-    servingUrl,
-    roleUrls,
-    pushUrl,
-    consoleUrl,
-    superuserUrl,
-    prepare,
-  };
-  const template =
-    isDistributed(urls) && urls.workers === undefined ? process.env[TEST_TEMPLATE] : undefined;
-  const { drop } =
-    template === undefined
-      ? await setUp(named, urls)
-      : await copyTemplate(urls.admin, { template, name }, withDatabase);
-  return { ...named, drop };
+  return { name, adminUrl, servingUrl, roleUrls, pushUrl, consoleUrl, superuserUrl, prepare };
+}
+
+/** Returns the function that drops the database. */
+async function create(access: Access, urls: ClusterUrls): Promise<() => Promise<void>> {
+  const { name } = access;
+  if (isDistributed(urls)) {
+    const template = urls.workers === undefined ? process.env[TEST_TEMPLATE] : undefined;
+    return template === undefined
+      ? await createDistributed(access, urls)
+      : await copyOnNodes(urls.admin, { template, name }, withDatabase);
+  }
+  await withDatabase(urls.admin, async (root) => {
+    const template = await findTemplate(root, async (making) => {
+      await root.message(`create database ${making}`);
+      await setUp(root, toAccess(urls, making));
+    });
+    await copyDatabase(root, { template, name });
+  });
+  return () => dropDatabase(urls.admin, name);
 }
 
 function isDistributed({ admin, isPlain = false }: ClusterUrls): boolean {
   return admin === citusUrl() && !isPlain;
 }
 
-async function setUp(
-  named: Omit<TestDatabase, "drop">,
+async function createDistributed(
+  access: Access,
   urls: ClusterUrls,
-): Promise<Pick<TestDatabase, "drop">> {
-  const { name, adminUrl, servingUrl, pushUrl, consoleUrl, roleUrls } = named;
-  const citus = isDistributed(urls) ? await makeCitusDatabase(urls, name, withDatabase) : undefined;
-  await withDatabase(urls.admin, async (root) => {
-    if (citus === undefined) await root.message(`create database ${name}`);
-    for (const login of [LOGIN, PUSH_LOGIN, CONSOLE_LOGIN, ...SPLIT_ROLES.map(toLogin)])
-      await makeLogin(root, login);
-  });
-  await withDatabase(adminUrl, async (admin) => {
+): Promise<CitusDatabase["drop"]> {
+  const citus = await makeCitusDatabase(urls, access.name, withDatabase);
+  await withDatabase(urls.admin, (root) => setUp(root, access, citus));
+  return citus.drop;
+}
+
+/** Migrates an empty database, and creates the logins that serve it. */
+async function setUp(root: Database, access: Access, citus?: CitusDatabase): Promise<void> {
+  for (const login of [LOGIN, PUSH_LOGIN, CONSOLE_LOGIN, ...SPLIT_ROLES.map(toLogin)])
+    await makeLogin(root, login);
+  await withDatabase(access.adminUrl, async (admin) => {
     await migrate(admin);
     await citus?.distribute(admin);
-    await grantLogin(admin, servingUrl);
-    await grantPush(admin, pushUrl);
-    await grantConsole(admin, consoleUrl);
-    for (const role of SPLIT_ROLES) await grantLogin(admin, roleUrls[role], role);
+    await grantLogin(admin, access.servingUrl);
+    await grantPush(admin, access.pushUrl);
+    await grantConsole(admin, access.consoleUrl);
+    for (const role of SPLIT_ROLES) await grantLogin(admin, access.roleUrls[role], role);
     await citus?.spread(admin);
   });
-  return (
-    citus ?? {
-      drop: () =>
-        withDatabase(
-          urls.admin,
-          async (root) => void (await root.message(`drop database ${name} with (force)`)),
-        ),
-    }
-  );
 }
 
 /** A database with nothing in it: its administrator's URL, and how to drop it. */
 export async function makeEmptyDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
   const urls = clusterUrls();
   if (urls === undefined) throw new Error("No PostgreSQL: run bun test from the project");
-  const name = `rowhouse_test_${crypto.randomUUID().replaceAll("-", "")}`;
-  const run = (text: string) =>
-    withDatabase(urls.admin, async (root) => void (await root.message(text)));
-  await run(`create database ${name}`);
+  const name = makeName();
+  await withDatabase(
+    urls.admin,
+    async (root) => void (await root.message(`create database ${name}`)),
+  );
   return {
     url: withParts(urls.admin, { database: name }),
-    drop: () => run(`drop database ${name} with (force)`),
+    drop: () => dropDatabase(urls.admin, name),
   };
+}
+
+function makeName(): string {
+  return `rowhouse_test_${crypto.randomUUID().replaceAll("-", "")}`;
+}
+
+async function dropDatabase(url: string, name: string): Promise<void> {
+  await withDatabase(url, (root) => root.message(`drop database ${name} with (force)`));
 }
 
 /** Runs `use` with a connection that is closed after it. */

@@ -1,0 +1,75 @@
+/**
+ * The template database: migrated once per server, so that every test database is a copy of it. Its name contains a digest
+ * of what it is made of. On a server that outlives the run it stays for the next one.
+ *
+ * @module
+ */
+import { join } from "node:path";
+import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
+import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+
+/** What a template contains besides the migrations: logins and their rights. */
+const SOURCES = [
+  join(import.meta.dirname, "cluster.ts"),
+  join(import.meta.dirname, "../../src/db/migrations/grant_login.ts"),
+];
+
+/**
+ * Returns the name of this server's template. If there is none, `make` creates and fills a database of the name that it is
+ * given.
+ */
+export async function findTemplate(
+  root: Database,
+  make: (name: string) => Promise<void>,
+): Promise<string> {
+  const template = `rowhouse_template_${await readDigest()}`;
+  const [found] = await root.query(
+    "select from pg_catalog.pg_database where datname = $1",
+    [template],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  if (found !== undefined) return template;
+  const making = `rowhouse_making_${crypto.randomUUID().replaceAll("-", "")}`;
+  await make(making);
+  await refuseSessions(root, making);
+  await endSessions(root, making);
+  // Another process may have been faster: its template is as good.
+  await root.message(`do $$ begin
+    alter database ${making} rename to ${template};
+  exception when duplicate_database then null; end $$; select 1`);
+  await root.message(`drop database if exists ${making}`);
+  return template;
+}
+
+async function readDigest(): Promise<string> {
+  const hasher = new Bun.CryptoHasher("sha256").update(JSON.stringify(MIGRATIONS));
+  for (const path of SOURCES) hasher.update(await Bun.file(path).text());
+  return hasher.digest("hex").slice(0, 16);
+}
+
+/** Copies a database, with what PostgreSQL does not copy: rights on the database, and settings of roles in it. */
+export async function copyDatabase(
+  root: Database,
+  { template, name }: { template: string; name: string },
+): Promise<void> {
+  await root.message(`create database ${name} template ${template}`);
+  await root.message(`update pg_database set datacl = (select datacl from pg_database where datname = '${template}')
+      where datname = '${name}';
+    insert into pg_db_role_setting (setdatabase, setrole, setconfig)
+      select (select oid from pg_database where datname = '${name}'), setrole, setconfig from pg_db_role_setting
+      where setdatabase = (select oid from pg_database where datname = '${template}');
+    select 1`);
+}
+
+/** Makes the server reject new connections to a database, so that the database can be copied. */
+export async function refuseSessions(root: Database, name: string): Promise<void> {
+  await root.message(
+    `update pg_database set datallowconn = false where datname = '${name}'; select 1`,
+  );
+}
+
+export async function endSessions(root: Database, name: string): Promise<void> {
+  await root.message(
+    `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`,
+  );
+}
