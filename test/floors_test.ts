@@ -39,7 +39,7 @@ const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^;"'`]*?from\s+"([^"]+)"|(?:^|\n)\s*import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/g;
 
 const sources: Source[] = await Promise.all(
-  [...new Glob("**/*.{ts,tsx}").scanSync("src")].sort().map(async (path) => {
+  [...new Glob("**/*.{ts,tsx,sql}").scanSync("src")].sort().map(async (path) => {
     const text = await Bun.file(join("src", path)).text();
     const imports = [...text.matchAll(IMPORT)].map((match) => ({
       name: match[2] ?? match[3] ?? match[4] ?? "",
@@ -50,7 +50,8 @@ const sources: Source[] = await Promise.all(
 );
 
 /** Comments are prose: what they name is not done. */
-const codeOf = ({ text }: Source) => text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, "");
+const codeOf = ({ path, text }: Source) =>
+  text.replace(path.endsWith(".sql") ? /--.*$/gm : /\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, "");
 const holders = (pattern: RegExp) =>
   sources.filter((source) => pattern.test(codeOf(source))).map(({ path }) => path);
 const within = (paths: readonly string[], allowed: RegExp) =>
@@ -187,7 +188,9 @@ describe("only the rooms that may", () => {
   });
 
   test("files say what they are for", () => {
-    const silent = sources.filter(({ text }) => !/^(#!.*\n)?\/\*\*[\s\S]*?@module/.test(text));
+    const silent = sources.filter(
+      ({ text }) => !/^(#!.*\n)?\/\*\*[\s\S]*?@module|^-- [A-Z]/.test(text),
+    );
     expect(silent.map(({ path }) => path)).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ const WRITES =
   /insert into rowhouse\.audit \(actor, action[^)]*\)\s+(?:values \(|select )[^,']+, '([a-z_]+)'/g;
 
 test("every action of the audit log has words", async () => {
-  const files = [...new Bun.Glob("src/db/migrations/*.ts").scanSync()];
+  const files = [...new Bun.Glob("src/db/migrations/*.sql").scanSync()];
   const texts = await Promise.all(files.map((file) => Bun.file(file).text()));
   const actions = texts.flatMap((text) =>
     [...text.matchAll(WRITES)].map(([, action = ""]) => action),

@@ -1,14 +1,29 @@
 -- set-up
 
+-- The roles, and what they are members of. Idempotent.
+--
+-- Roles belong to the whole cluster, and none of these can log in. `rowhouse_owner` owns the
+-- schemas and everything in `rowhouse`. `rowhouse_tables` owns apps' tables and types, and nothing
+-- else: the login that pushes is a member of it and reaches the service's own tables by grants
+-- alone. `rowhouse_tenant` owns the generated functions, owns no table and does not bypass row
+-- security. A serving login is a member of one of the others, which may only EXECUTE functions and
+-- read what their tables' grants allow: `rowhouse_service` for a process that serves everything,
+-- `rowhouse_gateway`, `rowhouse_data` and `rowhouse_identity` for processes that serve one part
+-- each. `rowhouse_console` may execute the acts of administrators, which prove who asks for them,
+-- and nothing else. `rowhouse_rows` is whom an administrator becomes to touch apps' rows: no login
+-- is a member of it, and it may do no more than a push.
 
 do $$
 declare
   role_name text;
 begin
-  foreach role_name in array array['rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity', 'rowhouse_console', 'rowhouse_rows'] loop
+  foreach role_name in array array['rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant',
+    'rowhouse_service', 'rowhouse_gateway', 'rowhouse_data', 'rowhouse_identity',
+    'rowhouse_console', 'rowhouse_rows'] loop
     if not exists (select from pg_catalog.pg_roles where rolname = role_name) then
       begin
-        execute format('create role %I nologin nosuperuser nocreatedb nocreaterole nobypassrls', role_name);
+        execute format('create role %I nologin nosuperuser nocreatedb nocreaterole nobypassrls',
+          role_name);
       exception when duplicate_object or unique_violation then
         null; -- another database of this cluster was faster
       end;
@@ -40,6 +55,7 @@ execute format('revoke temporary on database %I from public', current_database()
 create schema if not exists rowhouse authorization rowhouse_owner;
 create schema if not exists data authorization rowhouse_owner;
 create schema if not exists api authorization rowhouse_owner;
+-- What the roles may do in the schemas, run by their owner or a superuser. Idempotent.
 
 alter default privileges for role rowhouse_owner revoke execute on functions from public;
 alter default privileges for role rowhouse_tables revoke execute on functions from public;
@@ -48,7 +64,8 @@ grant usage, create on schema api to rowhouse_tables, rowhouse_tenant;
 grant usage on schema data to rowhouse_tenant;
 grant usage on schema api to rowhouse_service, rowhouse_data;
 grant usage on schema rowhouse
-  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity, rowhouse_console;
+  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity,
+    rowhouse_console;
 
 
 do $rowhouse$
@@ -131,7 +148,8 @@ begin
       select from rowhouse.column_sets where table_name = any (names)
         and starts_with(proname::text, left(table_name, 32) || '__' || hash || '_'))
   ) || array(
-    select 'drop table ' || string_agg(format('data.%I', name), ', ') from unnest(names) as listed (name)
+    select 'drop table ' || string_agg(format('data.%I', name), ', ')
+      from unnest(names) as listed (name)
   ) || array(
     select distinct format('drop type data.%I', typname)
     from unnest(names) as listed (name)
@@ -1701,7 +1719,8 @@ begin
       select from rowhouse.column_sets where table_name = any (names)
         and starts_with(proname::text, left(table_name, 32) || '__' || hash || '_'))
   ) || array(
-    select 'drop table ' || string_agg(format('data.%I', name), ', ') from unnest(names) as listed (name)
+    select 'drop table ' || string_agg(format('data.%I', name), ', ')
+      from unnest(names) as listed (name)
   ) || array(
     select distinct format('drop type data.%I', typname)
     from unnest(names) as listed (name)

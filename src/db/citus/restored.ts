@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { KEYS } from "../migrations/keys.ts";
+import KEYS from "../migrations/keys.sql" with { type: "text" };
 import { MIGRATE_LOCK } from "../migrations/lock.ts";
-import { TABLES } from "../migrations/tables.ts";
+import TABLES from "../migrations/tables.sql" with { type: "text" };
 import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
 import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
 

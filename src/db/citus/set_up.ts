@@ -7,7 +7,8 @@
  */
 import { quoteBody } from "../literal.ts";
 import { MIGRATE_LOCK } from "../migrations/lock.ts";
-import { MAKE_ROLES, SCHEMA_RIGHTS } from "../migrations/roles.ts";
+import MAKE_ROLES from "../migrations/roles.sql" with { type: "text" };
+import SCHEMA_RIGHTS from "../migrations/schema_rights.sql" with { type: "text" };
 import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
 import { ANCHOR, isDistributed } from "./anchor.ts";
 import { CitusError, findClusterFaults, runOnNodes } from "./check_nodes.ts";

@@ -1,0 +1,167 @@
+-- The end of an app, in bounded steps: it is disabled; one table after the other its rows go, and
+-- then the table, if the app owns it; at last the app itself goes, with its keys, grants, targets
+-- and migrations. A step that is refused or interrupted leaves a disabled app; asking again goes on
+-- from there.
+
+-- The tables that an app owns or uses. Of one that it used before, a process may have been writing
+-- a row when that ended.
+create function rowhouse.tables_of(app uuid) returns text[] language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select array_agg(name order by name) from rowhouse.tables where owner_app_id = app
+    or exists (select from rowhouse.registrations where app_id = app and table_name = name)
+    or exists (select from rowhouse.ended_registrations where app_id = app and table_name = name)
+$$;
+
+-- What an app has, and what stands in the way of its end: tables that it owns and other apps use,
+-- or to which tables refer that it does not own.
+create function rowhouse.describe_app(app_slug text) returns jsonb language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+begin
+  select id into app from rowhouse.apps where slug = app_slug;
+  if app is null then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  return jsonb_build_object('id', app,
+    'keys', (select count(*) from rowhouse.api_keys where app_id = app),
+    'grants', (select count(*) from rowhouse.grants where app_id = app),
+    'targets', (select count(*) from rowhouse.targets where app_id = app),
+    'migrations', (select count(*) from rowhouse.migrations where app_id = app),
+    'tables', (select coalesce(jsonb_agg(jsonb_build_object('name', name,
+    'isOwned', owner_app_id = app) order by name), '[]')
+      from rowhouse.tables where name = any (rowhouse.tables_of(app))),
+    'used', (select coalesce(jsonb_agg(jsonb_build_object('table', name, 'by', slugs)
+      order by name), '[]') from (
+      select name, jsonb_agg(slug order by slug) as slugs
+      from rowhouse.tables join rowhouse.registrations on table_name = name
+        join rowhouse.apps on apps.id = app_id
+      where owner_app_id = app and app_id <> app group by name) as shared),
+    'referredTo', (select coalesce(jsonb_agg(jsonb_build_object('table', parent, 'by', child)
+      order by parent, child), '[]')
+      from rowhouse.references_of(null)
+      join rowhouse.tables as mine on mine.name = parent
+        join rowhouse.tables as theirs on theirs.name = child
+      where mine.owner_app_id = app and theirs.owner_app_id <> app));
+end
+$$;
+
+-- Tables that go next: those of a circle, to which no other table of the app refers; null where it
+-- has none left.
+create function rowhouse.next_circle(app uuid) returns text[] language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  mine text[] := rowhouse.tables_of(app);
+  next_name text := mine[1];
+  circle text[];
+begin
+  while next_name is not null loop
+    circle := rowhouse.find_circle(next_name, null);
+    select min(child) into next_name from rowhouse.references_of(null)
+    where parent = any (circle) and child <> all (circle) and child = any (mine);
+  end loop;
+  return circle;
+end
+$$;
+
+-- Ends an app's use of tables that others own. Functions go that it alone is served by, and builds
+-- that it began before it handed a table over are the new owner's.
+create function rowhouse.leave_tables(app uuid, names text[]) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  signature text;
+begin
+  perform set_config('lock_timeout', '700ms', true);
+  foreach signature in array array(
+    select pg_proc.oid::regprocedure::text from pg_proc
+    where pronamespace = 'api'::regnamespace and exists (
+      select from rowhouse.column_sets as mine
+      where app_id = app and table_name = any (names)
+        and starts_with(proname::text, left(table_name, 32) || '__' || hash || '_')
+        and not exists (select from rowhouse.column_sets as other
+          where other.app_id <> app and other.table_name = mine.table_name
+            and other.hash = mine.hash)))
+  loop
+    execute 'drop function ' || signature;
+  end loop;
+  update rowhouse.versions set version = version + 1 where name = 'catalog';
+  -- A plan that was made before is of another state.
+  update rowhouse.tables set version = (select version from rowhouse.versions
+    where versions.name = 'catalog')
+  where name = any (names);
+  update rowhouse.deferred_steps set app_id = owner_app_id from rowhouse.tables
+  where tables.name = table_name and app_id = app and table_name = any (names);
+  delete from rowhouse.column_sets where app_id = app and table_name = any (names);
+  delete from rowhouse.registrations where app_id = app and table_name = any (names);
+  delete from rowhouse.ended_registrations where app_id = app and table_name = any (names);
+end
+$$;
+
+-- Ends an app's use of a circle of tables, in which it has no rows any more; drops those that it
+-- owns.
+create function rowhouse.give_up_tables(app uuid, app_slug text, circle text[], actor text)
+  returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.lock_names(array(select 'table ' || name from unnest(circle) as listed (name)));
+  perform rowhouse.leave_tables(app, circle);
+  if not exists (select from rowhouse.tables where name = any (circle) and owner_app_id = app) then
+    return;
+  end if;
+  if exists (select from rowhouse.registrations where table_name = any (circle)) then
+    raise exception 'in use' using errcode = 'RH008';
+  end if;
+  if exists (select from rowhouse.tables where name = any (circle) and owner_app_id <> app) then
+    raise exception 'referred to' using errcode = 'RH009';
+  end if;
+  perform rowhouse.check_circle(circle, null);
+  perform rowhouse.drop_tables(circle);
+  insert into rowhouse.audit (actor, action, app, details)
+  select actor, 'drop_table', app_slug, jsonb_build_object('table', name)
+    from unnest(circle) as listed (name);
+end
+$$;
+
+-- One step of an app's end: whether that was the last one, and how many rows it deleted.
+-- "deleted_before" are those of the steps before, for the audit log.
+create function rowhouse.delete_app_step(
+  app_slug text, most integer, deleted_before bigint, actor text, out is_done boolean,
+    out deleted bigint
+) language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+  circle text[];
+  changed bigint;
+begin
+  is_done := false;
+  deleted := 0;
+  select id into app from rowhouse.apps where slug = app_slug;
+  if app is null then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  perform rowhouse.lock_names(array['app ' || app]);
+  if exists (select from rowhouse.tables join rowhouse.registrations on table_name = name
+    where owner_app_id = app and app_id <> app)
+  then
+    raise exception 'in use' using errcode = 'RH008';
+  end if;
+  if rowhouse.set_app_disabled(app_slug, true, actor) then
+    return;
+  end if;
+  circle := rowhouse.next_circle(app);
+  if circle is not null then
+    select step.changed, step.deleted into changed, deleted
+    from rowhouse.delete_some_rows(circle, app, most) as step;
+    if changed = 0 then
+      perform rowhouse.give_up_tables(app, app_slug, circle, actor);
+    end if;
+    return;
+  end if;
+  delete from rowhouse.statistics where app_id = app;
+  delete from rowhouse.kept_requests where app_id = app;
+  delete from rowhouse.apps where id = app;
+  insert into rowhouse.audit (actor, action, app, details)
+  values (actor, 'delete_app', app_slug, jsonb_build_object('id', app, 'rows', deleted_before));
+  is_done := true;
+end
+$$;

@@ -1,0 +1,50 @@
+-- What becomes of an app: it is renamed, disabled and enabled again. None of these functions has a
+-- grant: only an administrator runs them, and each writes the audit log.
+
+create function rowhouse.rename_app(old_slug text, new_slug text, actor text) returns void
+  language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  update rowhouse.apps set slug = new_slug where slug = old_slug;
+  if not found then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  insert into rowhouse.audit (actor, action, app, details)
+  values (actor, 'rename_app', new_slug, jsonb_build_object('from', old_slug));
+end
+$$;
+
+-- Whether this changed anything. A disabled app's keys prove nothing, in the very next call of
+-- every process: its proofs are gone, and come back from its keys. Whoever makes a key holds the
+-- app's row, and whoever revokes one the key's.
+create function rowhouse.set_app_disabled(app_slug text, disabled boolean, actor text)
+  returns boolean language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+  was_disabled boolean;
+begin
+  select id, disabled_at is not null into app, was_disabled from rowhouse.apps
+    where slug = app_slug for update;
+  if app is null then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  if was_disabled = disabled then
+    return false;
+  end if;
+  perform rowhouse.enter_app(app);
+  update rowhouse.apps set disabled_at = case when disabled then now() end where id = app;
+  if disabled then
+    delete from rowhouse.proofs where app_id = app;
+  else
+    perform rowhouse.put_proof(app, digest, rowhouse.scope_bits(scopes), expires_at)
+    from (select * from rowhouse.api_keys where app_id = app
+      and revoked_at is null for update) as live;
+  end if;
+  -- After the keys: whoever changes one holds it while this is raised.
+  update rowhouse.versions set version = version + 1 where name = 'keys';
+  insert into rowhouse.audit (actor, action, app)
+  values (actor, case when disabled then 'disable_app' else 'enable_app' end, app_slug);
+  return true;
+end
+$$;

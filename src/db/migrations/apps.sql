@@ -1,0 +1,143 @@
+-- Apps: their origins and redirect targets, their request limits, and the versions by which a
+-- process notices that something in its memory has changed. Triggers raise the rows of `versions`,
+-- so that no writer can forget to.
+
+create table rowhouse.versions (
+  name text primary key,
+  version bigint not null default 1
+);
+insert into rowhouse.versions (name) values ('catalog'), ('keys'), ('apps');
+grant select on rowhouse.versions to rowhouse_service, rowhouse_gateway, rowhouse_data,
+  rowhouse_identity;
+create function rowhouse.raise_version() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  update rowhouse.versions set version = version + 1 where name = tg_argv[0];
+  return null;
+end
+$$;
+
+-- A limit that is null is the service's own. A disabled app has its rows and keys, and none of its
+-- keys proves anything.
+create table rowhouse.apps (
+  id uuid primary key,
+  slug text not null unique check (slug ~ '^[a-z][a-z0-9-]{0,38}[a-z0-9]$'),
+  created_at timestamptz not null default now(),
+  disabled_at timestamptz,
+  requests_per_minute integer check (requests_per_minute > 0),
+  key_requests_per_minute integer check (key_requests_per_minute > 0)
+);
+create trigger raise_version after insert or update or delete on rowhouse.apps
+  for each statement execute function rowhouse.raise_version('apps');
+grant select on rowhouse.apps to rowhouse_service, rowhouse_gateway, rowhouse_identity;
+grant select (id, slug) on rowhouse.apps to rowhouse_tables;
+
+create table rowhouse.targets (
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  kind text not null check (kind in ('origin', 'redirect')),
+  url text not null,
+  origin text not null,
+  primary key (app_id, kind, url)
+);
+create index targets__origin__idx on rowhouse.targets (origin);
+create trigger raise_version after insert or update or delete on rowhouse.targets
+  for each statement execute function rowhouse.raise_version('apps');
+grant select on rowhouse.targets to rowhouse_service, rowhouse_gateway, rowhouse_identity;
+
+-- The app with this slug, which stays until the act is done.
+create function rowhouse.find_app(app_slug text) returns uuid language plpgsql volatile
+set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+begin
+  select id into app from rowhouse.apps where slug = app_slug for key share;
+  if app is null then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  return app;
+end
+$$;
+
+create function rowhouse.create_app(new_id uuid, app_slug text, added jsonb, actor text)
+  returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into rowhouse.apps (id, slug) values (new_id, app_slug);
+  insert into rowhouse.targets (app_id, kind, url, origin)
+  select distinct new_id, one ->> 'kind', one ->> 'url', one ->> 'origin'
+    from jsonb_array_elements(added) as listed (one);
+  insert into rowhouse.audit (actor, action, app, details)
+  values (actor, 'create_app', app_slug, jsonb_build_object('id', new_id, 'targets', (
+    select coalesce(jsonb_agg(one ->> 'url'), '[]')
+      from jsonb_array_elements(added) as listed (one))));
+end
+$$;
+
+-- What is null goes back to the default.
+create function rowhouse.set_limit(app_slug text, per_minute integer, key_per_minute integer,
+  actor text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  before rowhouse.apps;
+begin
+  select * into before from rowhouse.apps where slug = app_slug for no key update;
+  if before.id is null then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  update rowhouse.apps set requests_per_minute = per_minute,
+    key_requests_per_minute = key_per_minute where id = before.id;
+  insert into rowhouse.audit (actor, action, app, details)
+  values (actor, 'set_limit', app_slug, jsonb_build_object(
+    'before', jsonb_build_object('perMinute', before.requests_per_minute,
+      'perMinuteOfKey', before.key_requests_per_minute),
+    'after', jsonb_build_object('perMinute', per_minute, 'perMinuteOfKey', key_per_minute)));
+end
+$$;
+
+create function rowhouse.targets_of(app uuid) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object(
+    'origins', coalesce(jsonb_agg(url order by url) filter (where kind = 'origin'), '[]'),
+    'redirects', coalesce(jsonb_agg(url order by url) filter (where kind = 'redirect'), '[]'))
+  from rowhouse.targets where app_id = app
+$$;
+
+-- Changes where an app's pages live and where people may be sent back to: all of the replaced kinds
+-- go, then those of gone, and those of added come. The targets that there are then; or, where some
+-- of gone are not there, those as "missing", and nothing changes.
+create function rowhouse.set_targets(app_slug text, replaced text[], gone jsonb, added jsonb,
+  actor text) returns jsonb
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+  missing jsonb;
+  before jsonb;
+  after jsonb;
+begin
+  select id into app from rowhouse.apps where slug = app_slug for no key update;
+  if app is null then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  select jsonb_agg(one) into missing from jsonb_array_elements(gone) as listed (one)
+    where not exists (
+    select from rowhouse.targets where app_id = app and kind = one ->> 'kind'
+      and url = one ->> 'url');
+  if missing is not null then
+    return jsonb_build_object('missing', missing);
+  end if;
+  before := rowhouse.targets_of(app);
+  delete from rowhouse.targets where app_id = app and (kind = any (replaced)
+    or exists (select from jsonb_array_elements(gone) as listed (one) where kind = one ->> 'kind'
+      and url = one ->> 'url'));
+  insert into rowhouse.targets (app_id, kind, url, origin)
+  select app, one ->> 'kind', one ->> 'url', one ->> 'origin'
+    from jsonb_array_elements(added) as listed (one)
+  on conflict do nothing;
+  after := rowhouse.targets_of(app);
+  if after <> before then
+    insert into rowhouse.audit (actor, action, app, details)
+    values (actor, 'set_targets', app_slug, jsonb_build_object('before', before, 'after', after));
+  end if;
+  return after;
+end
+$$;

@@ -1,0 +1,53 @@
+-- The audit log as the Console shows it, filtered by who, what, which app, whom and when. Each
+-- filter has its index, and times become bounds of ids, so that a page costs the same however long
+-- the log is.
+
+create index audit__app__id__idx on rowhouse.audit (app, id);
+create index audit__actor__id__idx on rowhouse.audit (actor, id);
+create index audit__action__id__idx on rowhouse.audit (action, id);
+
+-- Newest first, before an entry; what is empty or null does not filter. An actor is a word, an id
+-- or an address; a person an address or an id, which is all that is left of one who was deleted.
+-- Times are from one on and before the other. An entry gets its id when it is written, and its time
+-- when its transaction begins, which is never an hour earlier.
+-- proves: admin
+create function rowhouse.console_list_audit(of_actor text, of_action text, of_app text,
+  of_person text, from_at timestamptz, before_at timestamptz, before_id bigint, most integer,
+  details_chars integer) returns jsonb as $$
+declare
+  wanted_actor text := coalesce((select id::text from rowhouse.users
+    where email = lower(of_actor)), of_actor);
+  wanted_person uuid := coalesce((select id from rowhouse.users where email = lower(of_person)),
+    case when lower(of_person) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+      then of_person::uuid end);
+  first_id bigint := coalesce((select id from rowhouse.audit where at < from_at - interval '1 hour'
+    order by at desc limit 1), 0);
+  last_id bigint := least(before_id - 1,
+    coalesce((select id from rowhouse.audit where at > before_at + interval '1 hour'
+      order by at limit 1), 9223372036854775807));
+begin
+  -- A plan that was made for other filters would read all of the log.
+  perform set_config('plan_cache_mode', 'force_custom_plan', true);
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'app', (select jsonb_build_object('disabledAt', disabled_at) from rowhouse.apps
+      where slug = of_app),
+    'entries', (select coalesce(jsonb_agg(to_jsonb(entry) order by entry.id desc), '[]') from (
+      select found.id, at, actor, actors.email as "actorEmail", action, user_id as "userId",
+        people.email, app, client,
+        left(details::text, details_chars) as details
+      from (
+        select * from rowhouse.audit
+        where id between first_id and last_id
+          and (from_at is null or at >= from_at) and (before_at is null or at < before_at)
+          and (of_actor = '' or actor = wanted_actor)
+          and (of_action = '' or action = of_action)
+          and (of_app = '' or app = of_app)
+          and (of_person = '' or user_id = wanted_person)
+        order by id desc limit most
+      ) as found
+      left join rowhouse.users as people on people.id = user_id
+      left join rowhouse.users as actors
+        on actors.id = case when actor ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+        then actor::uuid end) as entry));
+end
+$$;

@@ -1,0 +1,138 @@
+-- What the Console's Home shows: numbers of requests, and what needs attention. Reads sums of
+-- minutes and hours, and of many apps only those that are shown, so that a thousand apps cost
+-- little more than twenty.
+
+-- A span that is shown: from when on, in which steps, and how many of them. The hour is in minutes,
+-- a day in hours and a week in three of them: no chart shows more, and all of it is sent.
+create function rowhouse.span_of(shown_span text, out since timestamptz, out step text,
+  out step_s integer, out steps integer)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select date_bin(make_interval(secs => size), now(),
+    'epoch') - make_interval(secs => size * (count - past)), unit, size, count
+  from (values ('hour', 'minute', 60, 60, 0), ('day', 'hour', 3600, 24, 1), ('week',
+    'hour', 10800, 56, 1))
+    as known (span, unit, size, count, past)
+  where span = shown_span
+$$;
+
+-- What was asked of an app within a span: sums, and by the number of each step what was counted in
+-- it.
+create function rowhouse.numbers_of(app uuid, shown_span text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  with within as materialized (
+    select (extract(epoch from at)::bigint - extract(epoch from since)::bigint) / step_s as place,
+      requests, errors, refusals, latencies
+    from rowhouse.span_of(shown_span), rowhouse.statistics where app_id = app and span = step
+      and at >= since)
+  select jsonb_build_object('requests', coalesce(sum(requests), 0),
+    'errors', coalesce(sum(errors), 0),
+    'refusals', coalesce(sum(refusals), 0), 'latencies',
+    jsonb_build_array(coalesce(sum(latencies[1]), 0), coalesce(sum(latencies[2]), 0),
+    coalesce(sum(latencies[3]), 0), coalesce(sum(latencies[4]), 0), coalesce(sum(latencies[5]), 0),
+    coalesce(sum(latencies[6]), 0), coalesce(sum(latencies[7]), 0), coalesce(sum(latencies[8]), 0),
+    coalesce(sum(latencies[9]), 0), coalesce(sum(latencies[10]), 0),
+    coalesce(sum(latencies[11]), 0), coalesce(sum(latencies[12]), 0)),
+    'counted', (select coalesce(jsonb_agg(to_jsonb(counted) order by counted[1]), '[]') from (
+      select array[place, sum(requests)::bigint, sum(errors)::bigint,
+        sum(refusals)::bigint] as counted from within group by place)
+      as steps))
+  from within
+$$;
+
+-- What the processes that run say of isolation, and since when one says nothing any more: one that
+-- was replaced is not missed, and after a day none is.
+create function rowhouse.processes_shown() returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object(
+    'running', count(*) filter (where seen_at > now() - interval '3 minutes'),
+    'isolationAt', min(isolation_at) filter (where seen_at > now() - interval '3 minutes'),
+    'faults', (select coalesce(jsonb_agg(distinct fault), '[]')
+    from rowhouse.processes, unnest(isolation_faults) as fault
+      where ended_at is null and seen_at > now() - interval '3 minutes'),
+    'silent', coalesce(jsonb_agg(jsonb_build_object('role', role, 'seenAt', seen_at)
+      order by seen_at)
+      filter (where seen_at between now() - interval '1 day' and now() - interval '3 minutes'
+        and not exists (select from rowhouse.processes as newer
+          where newer.role = running.role
+            and newer.started_at > running.seen_at - interval '1 minute')), '[]'))
+  from rowhouse.processes as running where ended_at is null
+$$;
+
+-- Apps with their numbers, those first that need a look: with errors, then with requests. Ordered
+-- by hours, which are few. By itself: the planner takes the hours for many more than they are, and
+-- to start helpers takes longer than to read them.
+create function rowhouse.busy_apps(shown_span text, most integer) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp set max_parallel_workers_per_gather = 0 as $$
+  select coalesce(jsonb_agg(to_jsonb(listed) - array['id', 'place']
+    || jsonb_build_object('numbers', rowhouse.numbers_of(listed.id, shown_span))
+      order by place), '[]') from (
+    select id, slug, created_at as "createdAt", disabled_at as "disabledAt", place,
+      (select min(origin) from rowhouse.targets where app_id = ranked.id) as origin,
+      (select count(*) from rowhouse.api_keys where app_id = ranked.id and revoked_at is null
+        and (expires_at is null or expires_at > now())) as keys,
+      (select count(*) from rowhouse.registrations where app_id = ranked.id) as tables,
+      (select max(applied_at) from rowhouse.migrations where app_id = ranked.id) as "pushedAt"
+    from (
+      select apps.*, row_number() over (order by coalesce(errors, 0) desc,
+        coalesce(requests, 0) desc, slug) as place
+      from rowhouse.apps left join (
+        select app_id, sum(errors) as errors, sum(requests) as requests from rowhouse.statistics
+        where span = 'hour'
+          and at >= date_bin('1 hour', now(), 'epoch') - case shown_span when 'hour'
+            then interval '1 hour' else interval '23 hours' end
+        group by app_id) as recent on app_id = id
+      order by place limit most
+    ) as ranked
+  ) as listed
+$$;
+
+-- proves: admin
+create function rowhouse.console_home(shown_span text, most integer) returns jsonb as $$
+begin
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'hasKeys', exists (select from rowhouse.api_keys where revoked_at is null),
+    'hasTables', exists (select from rowhouse.registrations),
+    'appCount', (select count(*) from rowhouse.apps),
+    'apps', rowhouse.busy_apps(shown_span, most),
+    'numbers', rowhouse.numbers_of('00000000-0000-0000-0000-000000000000', shown_span),
+    'processes', rowhouse.processes_shown(),
+    'lastPush', (select jsonb_build_object('app', slug, 'at', applied_at) from rowhouse.migrations
+      join rowhouse.apps on apps.id = app_id order by applied_at desc limit 1),
+    -- Not one that was rolled: its end is meant, and the newer one has its name.
+    'endingKeys', (select coalesce(jsonb_agg(to_jsonb(ending) order by ending."expiresAt"), '[]')
+      from (
+      select slug as app, key_id as "keyId", name, expires_at as "expiresAt"
+      from rowhouse.api_keys as old join rowhouse.apps on apps.id = app_id
+      where revoked_at is null and disabled_at is null and expires_at between now()
+        and now() + interval '14 days'
+        and not exists (select from rowhouse.api_keys as newer where newer.app_id = old.app_id
+          and newer.name = old.name
+          and newer.created_at > old.created_at and newer.revoked_at is null)
+      order by expires_at limit 10) as ending),
+    'builds', (select coalesce(jsonb_agg(to_jsonb(step) order by step.name), '[]') from (
+      select slug as app, table_name as "table", kind, name, state
+      from rowhouse.deferred_steps join rowhouse.apps on apps.id = app_id
+      where state <> 'done' order by name limit 10) as step));
+end
+$$;
+
+-- Failed and slow requests, newest first: the one of an id or of the end of one, or the latest
+-- ones, of an app if one is named.
+-- proves: admin
+create function rowhouse.console_list_requests(of_reference text, of_app text, most integer)
+  returns jsonb as $$
+declare
+  app uuid := (select id from rowhouse.apps where slug = of_app);
+begin
+  perform set_config('plan_cache_mode', 'force_custom_plan', true);
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'requests', (select coalesce(jsonb_agg(to_jsonb(kept) order by kept.at desc, kept.id), '[]')
+      from (
+      select kept_requests.id, slug as app, at, method, route, status, code, ms
+      from rowhouse.kept_requests left join rowhouse.apps on apps.id = app_id
+      where (of_reference = '' or right(kept_requests.id::text, 12) = right(of_reference, 12))
+        and (length(of_reference) < 36 or kept_requests.id::text = of_reference)
+        and (of_app = '' or app_id = app)
+      order by at desc limit most) as kept));
+end
+$$;

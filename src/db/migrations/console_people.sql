@@ -1,0 +1,233 @@
+-- What administrators see of people and do with them from a browser: each act calls what the
+-- command calls, with the person as its actor, and asks for a fresh sign-in. Never shows a
+-- password, or what proves a session or a link.
+--
+-- Whoever could set the password of somebody with a Console role, or end that account, would have
+-- that role or could take it away. So only a super_admin does that; administrators change those
+-- without one. Their own account is no exception: its own pages ask for the current password.
+
+create function rowhouse.check_super_admin(who uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if not exists (select from rowhouse.users where id = who and console_role = 'super_admin') then
+    raise exception 'for a super_admin' using errcode = 'RH014';
+  end if;
+end
+$$;
+
+-- The address of somebody whose account "who" may change. The Console role cannot change until the
+-- act is done.
+create function rowhouse.hold_account(who uuid, person uuid) returns text language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  held rowhouse.users := rowhouse.lock_user(rowhouse.email_of(person));
+begin
+  if held.console_role is not null then
+    perform rowhouse.check_super_admin(who);
+  end if;
+  return held.email;
+end
+$$;
+
+-- People by address. What is counted is counted of those who are shown only.
+-- proves: admin
+create function rowhouse.console_list_people(search text, after_email text, most integer)
+  returns jsonb as $$
+begin
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'invited', (select count(*) from rowhouse.invitations),
+    'people', (select coalesce(jsonb_agg(to_jsonb(listed) order by email), '[]') from (
+    select id, email, display_name as "displayName", console_role as "consoleRole",
+      password_hash is not null as "hasPassword",
+      exists (select from rowhouse.provider_links where user_id = id) as "hasProvider",
+      rowhouse.invitation_state(id) as "invitationState",
+      created_at as "createdAt", disabled_at as "disabledAt", (select count(*) from rowhouse.grants
+      where user_id = found.id) as apps,
+      (select max(last_seen_at) from rowhouse.sessions where user_id = found.id) as "lastSeenAt"
+    from (select * from rowhouse.users where email > after_email
+      and (strpos(email, search) > 0 or strpos(lower(display_name), search) > 0)
+      order by email limit most) as found
+  ) as listed));
+end
+$$;
+
+-- A person with roles on apps after a slug, or on one app, and the sessions that can be used,
+-- latest first.
+-- proves: admin
+create function rowhouse.console_show_person(person uuid, of_app text, after_slug text,
+  most integer) returns jsonb as $$
+declare
+  mail text := rowhouse.email_of(person);
+begin
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'person', (select to_jsonb(shown) from (
+      select id, email, display_name as "displayName", console_role as "consoleRole",
+      password_hash is not null as "hasPassword",
+      exists (select from rowhouse.provider_links where user_id = id) as "hasProvider",
+      rowhouse.invitation_state(id) as "invitationState",
+      created_at as "createdAt", disabled_at as "disabledAt",
+        (select expires_at from rowhouse.password_links where user_id = person
+          and expires_at > now()) as "linkEndsAt",
+        exists (select from rowhouse.totp_factors where user_id = person) as "hasTotp",
+        (select count(*) from rowhouse.passkeys where user_id = person) as passkeys,
+        (select count(*) from rowhouse.recovery_codes where user_id = person) as "recoveryCodes",
+        encode(email_digest, 'hex') as "addressDigest", email_secret_id as "addressSecretId",
+        rowhouse.is_last_super_admin(users) as "isLast",
+        rowhouse.describe_invitation(person) as invitation
+      from rowhouse.users where email = mail) as shown),
+    'grants', (select coalesce(jsonb_agg(to_jsonb(given) order by app), '[]') from (
+      select slug as app, role, granted_at as "grantedAt", provider,
+        apps.disabled_at is not null as "isDisabled"
+      from rowhouse.grants join rowhouse.apps on apps.id = app_id
+      where user_id = person and slug > after_slug and (of_app is null or slug = of_app)
+        order by slug limit most) as given),
+    'sessions', (select coalesce(jsonb_agg(to_jsonb(live)
+      order by live."lastSeenAt" desc, live.id), '[]') from (
+      select id, device, address, created_at as "createdAt", last_seen_at as "lastSeenAt",
+        expires_at as "expiresAt",
+        id in (select split_part(text, '.', 1)
+        from unnest(string_to_array(session_shown, ',')) as text) as "isMine"
+      from rowhouse.sessions
+      where user_id = person and expires_at > now()
+        and last_seen_at > now() - make_interval(secs => idle_s)
+      order by last_seen_at desc, id limit 100) as live));
+end
+$$;
+
+-- Who was invited and cannot sign in yet, by address.
+-- proves: admin
+create function rowhouse.console_list_invitations(search text, after_email text, most integer)
+  returns jsonb as $$
+begin
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'invited', (select count(*) from rowhouse.invitations),
+    'invitations', rowhouse.list_invitations(search, after_email, most));
+end
+$$;
+
+-- Who has which role on an app, by address, and how many have one on every app.
+-- proves: admin
+create function rowhouse.console_list_app_people(app_slug text, search text, after_email text,
+  most integer) returns jsonb as $$
+declare
+  app uuid := rowhouse.find_app(app_slug);
+begin
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'isDisabled', (select disabled_at is not null from rowhouse.apps where id = app),
+    'administrators', (select count(*) from rowhouse.users
+    where console_role is not null and disabled_at is null),
+    'people', (select coalesce(jsonb_agg(to_jsonb(listed) order by email), '[]') from (
+      select id, email, display_name as "displayName", console_role as "consoleRole",
+      password_hash is not null as "hasPassword",
+      exists (select from rowhouse.provider_links where user_id = id) as "hasProvider",
+      rowhouse.invitation_state(id) as "invitationState",
+      created_at as "createdAt", disabled_at as "disabledAt", role,
+      granted_at as "grantedAt", provider
+      from rowhouse.grants join rowhouse.users on id = user_id
+      where app_id = app and email > after_email
+        and (strpos(email, search) > 0 or strpos(lower(display_name), search) > 0)
+        order by email limit most) as listed));
+end
+$$;
+
+-- What became of it: see rowhouse.invite.
+-- proves: admin, recent sign-in
+create function rowhouse.console_invite(new_id uuid, mail text, mail_digest bytea, new_name text,
+  new_console_role text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz,
+  app_slug text, new_role text) returns text as $$
+begin
+  if new_console_role is not null then
+    perform rowhouse.check_super_admin(who);
+  end if;
+  return rowhouse.invite(new_id, mail, mail_digest, new_name, new_console_role, link_id, proof,
+    link_secret_id, ends_at,
+    app_slug, new_role, who::text);
+end
+$$;
+
+-- "mailed" or "made"; null where nobody waits for it.
+-- proves: admin, recent sign-in
+create function rowhouse.console_resend_invitation(person uuid, link_id text, proof bytea,
+  link_secret_id text, ends_at timestamptz) returns text as $$
+begin
+  return rowhouse.resend_invitation(
+    rowhouse.hold_account(who, person), link_id, proof, link_secret_id, ends_at, who::text);
+end
+$$;
+
+-- Whether there was one.
+-- proves: admin, recent sign-in
+create function rowhouse.console_withdraw_invitation(person uuid) returns boolean as $$
+begin
+  return rowhouse.withdraw_invitation(rowhouse.hold_account(who, person), who::text);
+end
+$$;
+
+-- Whether it is mailed.
+-- proves: admin, recent sign-in
+create function rowhouse.console_make_password_link(person uuid, link_id text, proof bytea,
+  link_secret_id text, ends_at timestamptz) returns boolean as $$
+begin
+  return rowhouse.make_password_link(
+    rowhouse.hold_account(who, person), link_id, proof, link_secret_id, ends_at, who::text);
+end
+$$;
+
+-- proves: admin, recent sign-in
+create function rowhouse.console_set_console_role(person uuid, new_role text) returns void as $$
+begin
+  perform rowhouse.check_super_admin(who);
+  perform rowhouse.set_console_role(rowhouse.email_of(person), new_role, who::text);
+end
+$$;
+
+-- proves: admin, recent sign-in
+create function rowhouse.console_set_person_disabled(person uuid, disabled boolean)
+  returns void as $$
+begin
+  perform rowhouse.set_disabled(rowhouse.hold_account(who, person), disabled, who::text);
+end
+$$;
+
+-- Whether it was another address before.
+-- proves: admin, recent sign-in
+create function rowhouse.console_change_email(person uuid, new_mail text, mail_digest bytea,
+  mail_secret_id text) returns boolean as $$
+begin
+  perform rowhouse.hold_account(who, person);
+  return rowhouse.change_email(person, new_mail, mail_digest, mail_secret_id, who::text);
+end
+$$;
+
+-- Whether there was a role to take away.
+-- proves: admin, recent sign-in
+create function rowhouse.console_revoke_role(person uuid, app_slug text) returns boolean as $$
+begin
+  return rowhouse.revoke_role(rowhouse.email_of(person), app_slug, who::text);
+end
+$$;
+
+-- All sessions of a person, or one: how many.
+-- proves: admin, recent sign-in
+create function rowhouse.console_end_sessions(person uuid, session_id text) returns integer as $$
+declare
+  mail text := rowhouse.hold_account(who, person);
+begin
+  return case when session_id is null then rowhouse.end_sessions(mail, who::text)
+    else rowhouse.end_session(mail, session_id, who::text)::integer end;
+end
+$$;
+
+-- proves: admin, recent sign-in
+create function rowhouse.console_reset_second_factor(person uuid) returns void as $$
+begin
+  perform rowhouse.reset_second_factor(rowhouse.hold_account(who, person), who::text);
+end
+$$;
+
+-- proves: admin, recent sign-in
+create function rowhouse.console_delete_person(person uuid) returns void as $$
+begin
+  perform rowhouse.delete_user(rowhouse.hold_account(who, person), who::text);
+end
+$$;

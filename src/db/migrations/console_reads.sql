@@ -1,0 +1,70 @@
+-- What the Console shows: each page is one call, which proves who asks before it reads anything.
+-- Never shows a secret, a digest or what proves a session.
+
+-- Who looks, and whether the sign-in is young enough for a sensitive act: a hint for the page,
+-- which the act checks again.
+create function rowhouse.console_visitor(who uuid, session_shown text) returns jsonb
+  language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('id', id, 'email', email, 'displayName', display_name,
+    'role', console_role,
+    'factorDueAt', rowhouse.factor_due_at(id),
+    'isFresh', exists (select from rowhouse.sessions where user_id = who
+      and id in (select split_part(text, '.', 1)
+        from unnest(string_to_array(session_shown, ',')) as text)
+      and rowhouse.is_fresh(id)))
+  from rowhouse.users where id = who
+$$;
+
+-- Apps by slug, as a list shows them.
+create function rowhouse.list_apps(search text, after_slug text, most integer) returns jsonb
+  language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_agg(to_jsonb(listed) order by slug), '[]') from (
+    select slug, created_at as "createdAt", disabled_at as "disabledAt",
+      (select min(origin) from rowhouse.targets where app_id = apps.id) as origin,
+      (select count(*) from rowhouse.api_keys where app_id = apps.id and revoked_at is null
+        and (expires_at is null or expires_at > now())) as keys,
+      (select count(*) from rowhouse.registrations where app_id = apps.id) as tables,
+      (select max(applied_at) from rowhouse.migrations where app_id = apps.id) as "pushedAt"
+    from rowhouse.apps where slug > after_slug and strpos(slug, search) > 0 order by slug limit most
+  ) as listed
+$$;
+
+-- proves: admin
+create function rowhouse.console_list_apps(search text, after_slug text, most integer)
+  returns jsonb as $$
+begin
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'apps', rowhouse.list_apps(search, after_slug, most));
+end
+$$;
+
+-- An app with where its pages live, its tables and its keys, newest first.
+-- proves: admin
+create function rowhouse.console_show_app(app_slug text) returns jsonb as $$
+declare
+  app rowhouse.apps;
+begin
+  select * into app from rowhouse.apps where slug = app_slug;
+  if app.id is null then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'app', rowhouse.targets_of(app.id) || jsonb_build_object('slug', app.slug, 'id', app.id,
+      'createdAt', app.created_at,
+      'disabledAt', app.disabled_at, 'perMinute', app.requests_per_minute, 'perMinuteOfKey',
+      app.key_requests_per_minute,
+      'tables', (select coalesce(jsonb_agg(table_name order by table_name), '[]')
+        from rowhouse.registrations where app_id = app.id)),
+    'numbers', jsonb_build_object('hour', rowhouse.numbers_of(app.id, 'hour'),
+      'day', rowhouse.numbers_of(app.id, 'day')),
+    'keys', (select coalesce(jsonb_agg(to_jsonb(listed)
+      order by listed."createdAt" desc, listed."keyId"), '[]') from (
+      select key_id as "keyId", name, scopes, created_at as "createdAt", expires_at as "expiresAt",
+        revoked_at as "revokedAt", last_used_at as "lastUsedAt",
+        case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired'
+        else 'active' end as status
+      from rowhouse.api_keys where app_id = app.id order by created_at desc limit 500) as listed));
+end
+$$;

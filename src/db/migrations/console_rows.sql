@@ -1,0 +1,95 @@
+-- Rows of an app in the Console. They are read and written by a key like any other of that app,
+-- which lives five minutes and belongs to the session that asked for it: whatever ends the session
+-- ends the key in the same statement. It stands in a table of its own, so that no list of keys, and
+-- no count of them, has it.
+
+create table rowhouse.console_keys (
+  key_id text primary key check (key_id ~ '^[a-z0-9]{16}$'),
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  session_id text not null references rowhouse.sessions (id) on delete cascade,
+  digest bytea not null check (length(digest) = 32),
+  scopes text[] not null check (scopes <@ array['data:read', 'data:write']),
+  expires_at timestamptz not null
+);
+create index console_keys__app_id__idx on rowhouse.console_keys (app_id);
+create index console_keys__session_id__idx on rowhouse.console_keys (session_id);
+create index console_keys__expires_at__idx on rowhouse.console_keys (expires_at);
+
+-- Whatever deletes such a key takes its proof along.
+create function rowhouse.delete_console_proof() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.delete_proof(old.app_id, old.digest);
+  return null;
+end
+$$;
+
+create trigger delete_console_proof after delete on rowhouse.console_keys
+  for each row execute function rowhouse.delete_console_proof();
+
+-- Whoever is no administrator any more, or is disabled, has no such key either.
+create function rowhouse.end_console_keys() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from rowhouse.console_keys using rowhouse.sessions where sessions.id = session_id
+    and user_id = new.id;
+  return null;
+end
+$$;
+
+create trigger end_console_keys after update of console_role, disabled_at on rowhouse.users
+  for each row
+  when (new.console_role is null or new.disabled_at is not null)
+    execute function rowhouse.end_console_keys();
+-- proves: admin
+create function rowhouse.console_show_rows(app_slug text, wanted_table text) returns jsonb as $$
+declare
+  app rowhouse.apps; declared jsonb;
+begin
+  select * into app from rowhouse.apps where slug = app_slug;
+  if app.id is null then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  select definition into declared from rowhouse.registrations where app_id = app.id
+    and table_name = wanted_table;
+  if declared is null then
+    raise exception 'no such table' using errcode = 'RH004';
+  end if;
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown), 'appId', app.id,
+    'isDisabled', app.disabled_at is not null, 'definition', declared);
+end
+$$;
+
+-- When the new key ends, in milliseconds; null where the app is disabled. It is for the app whose
+-- page was read: another one may have its slug by now.
+-- proves: admin
+create function rowhouse.console_open_rows(wanted uuid, new_key_id text, new_digest bytea,
+  key_scopes text[], used_for text) returns float8 as $$
+declare
+  app rowhouse.apps; session_of text; ends timestamptz;
+begin
+  delete from rowhouse.console_keys where key_id in (
+    select key_id from rowhouse.console_keys where expires_at < now()
+      order by expires_at limit 20 for update skip locked);
+  select * into app from rowhouse.apps where id = wanted for key share;
+  if app.id is null then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  if app.disabled_at is not null then
+    return null;
+  end if;
+  select sessions.id, least(sessions.expires_at, now() + interval '5 minutes') into session_of, ends
+  from unnest(string_to_array(session_shown, ',')) as text
+    join rowhouse.sessions on sessions.id = split_part(text, '.', 1)
+  where user_id = who and sessions.expires_at > clock_timestamp()
+    and session_digest = sha256(decode(split_part(text, '.', 2), 'hex') || uuid_send(user_id));
+  perform rowhouse.enter_app(app.id);
+  insert into rowhouse.console_keys (key_id, app_id, session_id, digest, scopes, expires_at)
+  values (new_key_id, app.id, session_of, new_digest, key_scopes, ends);
+  perform rowhouse.put_proof(app.id, new_digest, rowhouse.scope_bits(key_scopes), ends);
+  insert into rowhouse.audit (actor, action, app, details)
+    values (who::text, 'open_rows', app.slug, jsonb_build_object(
+    'keyId', new_key_id, 'scopes', key_scopes, 'expiresAt', ends, 'for', used_for));
+  return extract(epoch from ends) * 1000;
+end
+$$;

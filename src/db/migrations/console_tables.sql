@@ -1,0 +1,254 @@
+-- What the Console shows of apps' tables and pushes, and what administrators do with tables from a
+-- browser. Reads what was recorded and PostgreSQL's catalogs, never a row: sizes are estimates of
+-- its statistics, and nothing waits for a lock on a table, as its own size functions and the
+-- printing of expressions would.
+
+-- About how large a table is: rows of all apps, and bytes with its indexes; null where nothing was
+-- measured yet.
+create function rowhouse.size_of_table(wanted text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object(
+    'rows', case when pg_stat_get_live_tuples(main.oid) > 0 then pg_stat_get_live_tuples(main.oid)
+      when main.reltuples >= 0 then main.reltuples::bigint end,
+    'bytes', case when main.reltuples >= 0 then current_setting('block_size')::bigint * (
+      select sum(relpages) from pg_class where oid = any (array[main.oid, main.reltoastrelid]
+        || array(select indexrelid from pg_index where indrelid in (main.oid, main.reltoastrelid))))
+          end)
+  from pg_class as main where main.relnamespace = 'data'::regnamespace and main.relname = wanted
+$$;
+
+-- What PostgreSQL has of a table, without what only an expression would tell, which cannot be
+-- printed while it is locked.
+create function rowhouse.found_table(wanted text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object(
+    'owner', relowner::regrole::text,
+    'rowSecurity', case when relrowsecurity then 'on' else 'off' end
+      || case when relforcerowsecurity then ', forced' else ', not forced' end,
+    'columns', (select coalesce(jsonb_agg(jsonb_build_array(attname,
+          case when typnamespace = 'data'::regnamespace then 'data.' || typname
+            else format_type(atttypid, atttypmod) end, attnotnull) order by attnum), '[]')
+      from pg_attribute join pg_type on pg_type.oid = atttypid
+      where attrelid = main.oid and attnum > 0 and not attisdropped),
+    'types', (select coalesce(jsonb_object_agg(typname, labels), '{}') from (
+      select typname, jsonb_agg(enumlabel order by enumsortorder) as labels
+      from pg_attribute join pg_type on pg_type.oid = atttypid
+        join pg_enum on enumtypid = pg_type.oid
+      where attrelid = main.oid and attnum > 0 and not attisdropped group by typname) as enums),
+    'parts', (select coalesce(jsonb_object_agg(part, state), '{}') from (
+      select 'policy ' || polname, 'there' from pg_policy where polrelid = main.oid
+      union all select 'constraint ' || conname, case when convalidated then 'there'
+        else 'not valid' end
+        from pg_constraint where conrelid = main.oid and contype not in ('n', 't')
+      union all select 'index ' || index_class.relname, case when indisvalid then 'there'
+        else 'invalid' end
+        from pg_index join pg_class as index_class on index_class.oid = indexrelid
+        where indrelid = main.oid
+          and not exists (select from pg_constraint where conrelid = main.oid
+            and conindid = indexrelid and contype in ('p', 'u', 'x'))
+      union all select 'trigger ' || tgname, 'there' from pg_trigger where tgrelid = main.oid
+        and not tgisinternal
+      union all select 'rule ' || rulename, 'there' from pg_rewrite where ev_class = main.oid
+        and rulename <> '_RETURN'
+    ) as parts (part, state)))
+  from pg_class as main
+  where relnamespace = 'data'::regnamespace and relname = wanted
+    and relkind in ('r', 'p', 'v', 'm', 'f')
+$$;
+
+-- The builds that pushes put off, of one table, newest first.
+create function rowhouse.builds_of(wanted text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_agg(to_jsonb(build) order by build."createdAt" desc, build.name), '[]')
+    from (
+    select table_name as "table", kind, name, columns, state, fault, attempts, progress,
+      created_at as "createdAt", finished_at as "finishedAt"
+    from rowhouse.deferred_steps where table_name = wanted order by id desc limit 100) as build
+$$;
+
+-- The apps that use a table, by slug: how many, and the first three.
+create function rowhouse.users_of_table(wanted text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('count', count(*), 'first', coalesce(jsonb_agg(slug order by slug)
+    filter (where place <= 3), '[]'))
+  from (select slug, row_number() over (order by slug) as place
+    from rowhouse.registrations join rowhouse.apps on apps.id = app_id
+      where table_name = wanted) as used
+$$;
+
+-- proves: admin
+create function rowhouse.console_list_tables(search text, after_name text, most integer)
+  returns jsonb as $$
+begin
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'tables', (select coalesce(jsonb_agg(jsonb_build_object('name', name, 'owner', slug,
+      'definition', definition,
+        'users', rowhouse.users_of_table(name), 'size', rowhouse.size_of_table(name),
+        'found', rowhouse.found_table(name), 'builds', rowhouse.builds_of(name))
+        order by name), '[]')
+      from (select name, slug, definition from rowhouse.tables
+        join rowhouse.apps on apps.id = owner_app_id
+        where name > after_name and (strpos(name, search) > 0 or strpos(slug, search) > 0)
+        order by name limit most) as listed));
+end
+$$;
+
+-- One table: uses are grouped by the columns that they declare, which many apps may share.
+-- proves: admin
+create function rowhouse.console_show_table(wanted text) returns jsonb as $$
+declare
+  shown jsonb;
+begin
+  select jsonb_build_object('name', name, 'owner', slug, 'definition', definition,
+      'users', rowhouse.users_of_table(name), 'size', rowhouse.size_of_table(name), 'found',
+        rowhouse.found_table(name),
+      'builds', rowhouse.builds_of(name),
+      'uses', (select coalesce(jsonb_agg(jsonb_build_object('columns', columns, 'count', app_count,
+      'apps', slugs)
+          order by app_count desc, slugs), '[]') from (
+        select columns, count(*) as app_count, (array_agg(app_slug
+          order by app_slug))[1:100] as slugs from (
+          select jsonb_path_query_array(registrations.definition, '$.columns[*].name') as columns,
+            apps.slug as app_slug
+          from rowhouse.registrations join rowhouse.apps on apps.id = app_id
+            where table_name = wanted) as use
+        group by columns order by count(*) desc limit 50) as grouped),
+      'referredToBy', (select coalesce(jsonb_agg(distinct child.relname
+        order by child.relname), '[]')
+        from pg_constraint join pg_class as child on child.oid = conrelid
+        where contype = 'f' and confrelid = (
+          select oid from pg_class where relnamespace = 'data'::regnamespace and relname = wanted)
+          and child.relname <> wanted))
+  into shown from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id where name = wanted;
+  if shown is null then
+    raise exception 'no such table' using errcode = 'RH004';
+  end if;
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown), 'table', shown);
+end
+$$;
+
+-- An app by its slug, for its pages.
+create function rowhouse.console_app(wanted text) returns rowhouse.apps language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  app rowhouse.apps;
+begin
+  select * into app from rowhouse.apps where slug = wanted;
+  if app.id is null then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  return app;
+end
+$$;
+
+-- The tables that an app uses, with the columns that it declares of them.
+-- proves: admin
+create function rowhouse.console_list_app_tables(app_slug text, after_name text, most integer)
+  returns jsonb as $$
+declare
+  app rowhouse.apps := rowhouse.console_app(app_slug);
+begin
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at),
+    'tables', (select coalesce(jsonb_agg(jsonb_build_object('name', table_name, 'owner', owner,
+    'columns', columns,
+        'all', jsonb_array_length(whole -> 'columns'), 'users', rowhouse.users_of_table(table_name),
+        'size', rowhouse.size_of_table(table_name), 'builds', rowhouse.builds_of(table_name))
+        order by table_name), '[]')
+      from (select table_name, slug as owner, tables.definition as whole,
+          jsonb_path_query_array(registrations.definition, '$.columns[*].name') as columns
+        from rowhouse.registrations join rowhouse.tables on tables.name = table_name
+        join rowhouse.apps on apps.id = owner_app_id
+        where app_id = app.id and table_name > after_name
+          order by table_name limit most) as listed));
+end
+$$;
+
+-- The key with which something was pushed; null where an operator did it.
+create function rowhouse.pushing_key(app uuid, wanted text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('keyId', key_id, 'name', name) from rowhouse.api_keys where app_id = app
+    and key_id = wanted
+$$;
+
+-- What an app pushed, newest first, with the beginning of each file: it says what it does. What is
+-- put off and not done yet.
+-- proves: admin
+create function rowhouse.console_list_pushes(app_slug text, before_seq integer, most integer)
+  returns jsonb as $$
+declare
+  app rowhouse.apps := rowhouse.console_app(app_slug);
+begin
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at),
+    'pushes', (select coalesce(jsonb_agg(to_jsonb(listed) order by seq desc), '[]') from (
+      select seq, name, checksum, applied_at as "appliedAt",
+        rowhouse.pushing_key(app_id, key_id) as key,
+        (length(sql) - length(replace(sql, E';\n', ''))) / 2 as statements,
+        split_part(left(text, 4000), E'\n-- definition ', 1) as head
+      from rowhouse.migrations where app_id = app.id and (before_seq is null or seq < before_seq)
+      order by seq desc limit most) as listed),
+    'builds', (select coalesce(jsonb_agg(to_jsonb(build) order by build.name), '[]') from (
+      select table_name as "table", kind, name, columns, state, fault, attempts, progress,
+        created_at as "createdAt", finished_at as "finishedAt"
+      from rowhouse.deferred_steps where app_id = app.id and state <> 'done'
+        order by name limit 50) as build));
+end
+$$;
+
+-- The definition in a migration's text, which is one line of it.
+create function rowhouse.definition_in(text text) returns text language sql immutable
+set search_path = pg_catalog, pg_temp as $$
+  select split_part(split_part(text, E'\n-- definition ', 2), E'\n', 1)
+$$;
+
+-- One push with the one before, and what it put off: that was recorded at the same time.
+-- proves: admin
+create function rowhouse.console_show_push(app_slug text, wanted integer) returns jsonb as $$
+declare
+  app rowhouse.apps := rowhouse.console_app(app_slug);
+  push rowhouse.migrations;
+begin
+  select * into push from rowhouse.migrations where app_id = app.id and seq = wanted;
+  return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown),
+    'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at), 'push',
+    case when push.seq is not null then jsonb_build_object('seq', push.seq,
+      'name', push.name, 'checksum', push.checksum, 'appliedAt', push.applied_at,
+      'key', rowhouse.pushing_key(push.app_id, push.key_id), 'sql', push.sql,
+      'definition', rowhouse.definition_in(push.text),
+      'before', (select rowhouse.definition_in(text) from rowhouse.migrations where app_id = app.id
+      and seq = wanted - 1),
+      'isLast', not exists (select from rowhouse.migrations where app_id = app.id
+      and seq > wanted)) end,
+    'builds', (select coalesce(jsonb_agg(to_jsonb(build) order by build.name), '[]') from (
+      select table_name as "table", kind, name, columns, state, fault, attempts, progress,
+        created_at as "createdAt", finished_at as "finishedAt"
+      from rowhouse.deferred_steps where app_id = app.id and created_at = push.applied_at
+        order by name limit 100) as build));
+end
+$$;
+
+-- Makes an app that uses a table its owner; the slug of the one before.
+-- proves: admin, recent sign-in
+create function rowhouse.console_transfer_table(wanted text, app_slug text) returns text as $$
+begin
+  return rowhouse.transfer_table(wanted, app_slug, who::text);
+end
+$$;
+
+-- Without the tables that were told before, only says what would go.
+-- proves: admin, recent sign-in
+create function rowhouse.console_end_registration(app_slug text, wanted text, told text)
+  returns text as $$
+begin
+  perform set_config('lock_timeout', '700ms', true);
+  return rowhouse.end_registration(app_slug, wanted, string_to_array(told, ','), who::text);
+end
+$$;
+
+-- proves: admin, recent sign-in
+create function rowhouse.console_drop_table(wanted text, told text) returns text as $$
+begin
+  return rowhouse.drop_table(wanted, string_to_array(told, ','), who::text);
+end
+$$;

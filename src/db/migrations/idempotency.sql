@@ -1,0 +1,134 @@
+-- What writes with an `Idempotency-Key` were answered, kept for a day: like rows under the tenant's
+-- policy, with the app first in its key, so that it can be distributed by app. A write claims its
+-- key before it does anything; whoever comes with the same key meanwhile waits for it, and then
+-- gets its answer.
+--
+-- A claim is one value of 65 bytes: whether another key may be recorded (1 or 0), the SHA-256 of
+-- the key, and that of the request.
+
+create table rowhouse.idempotency_keys (
+  app_id uuid not null,
+  key bytea not null check (length(key) = 32),
+  request bytea not null check (length(request) = 32),
+  made_at timestamptz not null default now(),
+  is_whole boolean not null,
+  answer text,
+  primary key (app_id, key)
+);
+alter table rowhouse.idempotency_keys enable row level security;
+alter table rowhouse.idempotency_keys force row level security;
+create policy tenant on rowhouse.idempotency_keys for all to public
+  using (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid)
+  with check (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true),
+    '')::pg_catalog.uuid);
+grant select, insert, update, delete on rowhouse.idempotency_keys to rowhouse_tenant;
+create index on rowhouse.idempotency_keys (app_id, made_at);
+
+-- Null if the caller is to write; else what the first write with this key was answered, after a
+-- letter that says what it is. 'first_answer' is null where it is known only after the write;
+-- 'short' is kept in place of a large one.
+create function rowhouse.claim_key(app uuid, claim bytea, first_answer text, short text)
+  returns text language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  may_record constant boolean := get_byte(claim, 0) = 1;
+  claimed constant bytea := substring(claim from 2 for 32);
+  wanted constant bytea := substring(claim from 34 for 32);
+  fits constant boolean := octet_length(first_answer) <= 16384;
+  overdue constant timestamptz := now() - interval '24 hours';
+  found_key rowhouse.idempotency_keys;
+begin
+  loop
+    -- Without room too: whoever is told to send no key must not be under way with this one.
+    insert into rowhouse.idempotency_keys as kept (app_id, key, request, is_whole, answer)
+    values (app, claimed, wanted, coalesce(fits, true), case when fits then first_answer
+      else short end)
+    on conflict (app_id, key) do update
+      set request = excluded.request, is_whole = excluded.is_whole, answer = excluded.answer,
+        made_at = excluded.made_at
+      where kept.made_at < overdue;
+    if found and may_record then
+      return null;
+    end if;
+    if found then
+      perform rowhouse.forget_key(app, claim);
+      return 'F';
+    end if;
+    select * into found_key from rowhouse.idempotency_keys
+    where app_id = app and key = claimed and made_at >= now() - interval '24 hours';
+    if found then
+      return case
+        when found_key.request <> wanted then 'M'
+        when found_key.is_whole then 'R' || found_key.answer
+        else 'I' || found_key.answer end;
+    end if;
+    -- Otherwise it was swept between the two looks.
+  end loop;
+end
+$$;
+
+-- What the write that claimed the key is answered.
+create function rowhouse.answer_key(app uuid, claim bytea, first_answer text)
+  returns void language sql
+set search_path = pg_catalog, pg_temp as $$
+  update rowhouse.idempotency_keys set
+    is_whole = octet_length(first_answer) <= 16384,
+    answer = case when octet_length(first_answer) <= 16384 then first_answer else answer end
+  where app_id = app and key = substring(claim from 2 for 32)
+$$;
+
+-- A write that did not happen leaves nothing.
+create function rowhouse.forget_key(app uuid, claim bytea) returns void language sql
+set search_path = pg_catalog, pg_temp as $$
+  delete from rowhouse.idempotency_keys where app_id = app and key = substring(claim from 2 for 32)
+$$;
+grant execute on function rowhouse.claim_key(uuid, bytea, text, text),
+  rowhouse.answer_key(uuid, bytea, text),
+  rowhouse.forget_key(uuid, bytea) to rowhouse_tenant;
+
+-- Deletes at most so many keys whose day is over; how many.
+create function rowhouse.sweep_idempotency_keys(most integer) returns integer
+  language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+  swept integer := 0;
+  swept_here integer;
+begin
+  -- A plan that a session makes while there are few keys would read them all, and stay while they
+  -- grow.
+  perform set_config('enable_seqscan', 'off', true);
+  for app in select id from rowhouse.apps loop
+    exit when swept >= most;
+    perform rowhouse.enter_app(app);
+    delete from rowhouse.idempotency_keys where app_id = app
+      and made_at < now() - interval '24 hours' and key = any (array(
+      select key from rowhouse.idempotency_keys
+      where app_id = app and made_at < now() - interval '24 hours'
+      order by made_at limit most - swept for update skip locked));
+    get diagnostics swept_here = row_count;
+    swept := swept + swept_here;
+  end loop;
+  return swept;
+end
+$$;
+
+-- How many bytes are kept for each app after that one, by the length of answers, as each process
+-- counts them in between: of as many apps as are counted within a second, so that no call takes
+-- long however many there are. None after the last app.
+create function rowhouse.idempotency_sizes(after uuid) returns table (app_id uuid, bytes bigint)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+begin
+  perform set_config('enable_seqscan', 'off', true);
+  for app in select id from rowhouse.apps where id > after order by id loop
+    perform rowhouse.enter_app(app);
+    return query select app, coalesce(sum(coalesce(octet_length(kept.answer), 0) + 200), 0)::bigint
+    from rowhouse.idempotency_keys as kept where kept.app_id = app;
+    exit when clock_timestamp() > statement_timestamp() + interval '1 second';
+  end loop;
+end
+$$;
+grant execute on function rowhouse.sweep_idempotency_keys(integer), rowhouse.idempotency_sizes(uuid)
+  to rowhouse_service, rowhouse_data;

@@ -1,0 +1,117 @@
+-- Invitations: made, sent again, withdrawn, listed. Whoever is invited is a person with roles who
+-- cannot sign in. The invitation is accepted where a credential is made, by its link or by a
+-- provider, and is none from then on: nothing here touches an account that somebody can sign in to.
+
+-- "pending" while the link lives, then "expired"; null for whoever is not invited.
+create function rowhouse.invitation_state(person uuid) returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select case when exists (select from rowhouse.password_links where user_id = person
+    and expires_at > now())
+    then 'pending' else 'expired' end
+  from rowhouse.invitations where user_id = person
+$$;
+
+-- Who invited a person and when, and what became of the link and its mail; null for whoever is not
+-- invited. A mail that was sent is soon forgotten by the queue, so that the invitation knows it.
+create function rowhouse.describe_invitation(person uuid) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('state', rowhouse.invitation_state(person), 'invitedAt', invited_at,
+    'invitedBy', invited_by,
+    'invitedByEmail', (select email from rowhouse.users
+    where id = case when invited_by ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+    then invited_by::uuid end),
+    'linkMadeAt', links.created_at, 'linkEndsAt', links.expires_at, 'mailedAt', mailed_at,
+    'mail', case when mailed_at is not null then 'sent' else (
+      select case when given_up_at is null then 'waiting' else 'failed' end from rowhouse.mails
+      where mails.user_id = person and link_id = links.id order by mails.id desc limit 1) end)
+  from rowhouse.invitations left join rowhouse.password_links as links using (user_id)
+    where user_id = person
+$$;
+
+-- By address, each with the first roles.
+create function rowhouse.list_invitations(search text, after_email text, most integer) returns jsonb
+  language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_agg(rowhouse.describe_invitation(id) || jsonb_build_object(
+    'id', id, 'email', email, 'displayName', display_name, 'consoleRole', console_role,
+      'disabledAt', disabled_at,
+    'roleCount', (select count(*) from rowhouse.grants where user_id = found.id),
+    'roles', (select coalesce(jsonb_agg(jsonb_build_object('app', app, 'role', role)
+    order by app), '[]') from (
+      select slug as app, role from rowhouse.grants join rowhouse.apps on apps.id = app_id
+      where user_id = found.id order by slug limit 5) as first)) order by email), '[]')
+  from (select users.* from rowhouse.invitations join rowhouse.users on id = user_id
+    where email > after_email
+      and (strpos(email, search) > 0 or strpos(lower(display_name), search) > 0)
+      order by email limit most) as found
+$$;
+
+-- Invites somebody, perhaps to an app. Who is there already gets the role alone: "added" to the
+-- invitation of somebody who has not accepted it, "granted" to anybody else. A new invitation is
+-- "mailed", or "made" where its link is passed on.
+create function rowhouse.invite(
+  new_id uuid, mail text, mail_digest bytea, new_name text, new_console_role text,
+  link_id text, proof bytea, link_secret_id text, ends_at timestamptz, app_slug text,
+  new_role text, actor text
+) returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  known uuid := (select id from rowhouse.users where email = mail);
+  is_mailed boolean;
+begin
+  -- What was sent twice is refused as such, and a Console role is no part of what somebody gets by
+  -- the way.
+  if known <> new_id and app_slug is not null and new_console_role is null then
+    perform rowhouse.grant_role(mail, app_slug, new_role, actor);
+    return case when rowhouse.invitation_state(known) is null then 'granted' else 'added' end;
+  end if;
+  is_mailed := rowhouse.create_user(
+    new_id, mail, mail_digest, new_name, new_console_role, link_id, proof, link_secret_id,
+      ends_at, actor);
+  if app_slug is not null then
+    perform rowhouse.grant_role(mail, app_slug, new_role, actor);
+  end if;
+  return case when is_mailed then 'mailed' else 'made' end;
+end
+$$;
+
+-- A new link; the one before ends. "mailed" or "made"; null where nobody waits for it: it was
+-- accepted, or is of a disabled account.
+create function rowhouse.resend_invitation(
+  mail text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
+) returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(mail);
+begin
+  perform from rowhouse.users where id = person and disabled_at is null for no key update;
+  if not found then
+    return null;
+  end if;
+  update rowhouse.invitations set mailed_at = null where user_id = person;
+  if not found then
+    return null;
+  end if;
+  perform rowhouse.put_password_link(person, link_id, proof, link_secret_id, ends_at);
+  insert into rowhouse.audit (actor, action, user_id) values (actor, 'resend_invitation', person);
+  return case when rowhouse.queue_mail(person, 'invitation', link_id, '{}') then 'mailed'
+    else 'made' end;
+end
+$$;
+
+-- Removes whoever was invited, with link and roles: nothing else is there of a person who has never
+-- signed in. False where nobody waits for it.
+create function rowhouse.withdraw_invitation(mail text, actor text) returns boolean
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(mail);
+begin
+  if person.password_hash is not null or rowhouse.invitation_state(person.id) is null
+     or exists (select from rowhouse.provider_links where user_id = person.id) then
+    return false;
+  end if;
+  perform rowhouse.keep_super_admin(person);
+  delete from rowhouse.users where id = person.id;
+  insert into rowhouse.audit (actor, action, user_id)
+    values (actor, 'withdraw_invitation', person.id);
+  return true;
+end
+$$;

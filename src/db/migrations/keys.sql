@@ -1,0 +1,266 @@
+-- API keys and what proves them. A proof is derived from a key's secret by a one-way function, and
+-- the database stores only a digest of the proof, so that a dump contains nothing that can be
+-- presented.
+--
+-- `api_keys` is what the gateway looks up and people manage. `proofs` is what a generated function
+-- checks in the call that reads or writes rows: one small row per live key under the tenant's
+-- policy, without triggers and references, so that it can be distributed by app like rows. Both
+-- change in one function.
+
+-- Makes the rest of the transaction one of this app: row security shows its rows, proofs and
+-- answers, and no others.
+create function rowhouse.enter_app(app uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform set_config('rowhouse.app_id', app::text, true);
+end
+$$;
+
+-- No serving login reads keys: rowhouse.use_key() hands out one at a time, to who knows its proof.
+create table rowhouse.api_keys (
+  key_id text primary key check (key_id ~ '^[a-z0-9]{16}$'),
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  name text not null,
+  digest bytea not null check (length(digest) = 32),
+  scopes text[] not null check (scopes <@ array['data:read', 'data:write', 'schema:push']),
+  created_at timestamptz not null default now(),
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  last_used_at timestamptz
+);
+create index api_keys__app_id__idx on rowhouse.api_keys (app_id);
+create trigger raise_version after insert or update of scopes, expires_at, revoked_at
+  or delete on rowhouse.api_keys
+  for each statement execute function rowhouse.raise_version('keys');
+
+-- Scopes are bits: 1 data:read, 2 data:write, 4 schema:push.
+create table rowhouse.proofs (
+  app_id uuid not null,
+  digest bytea not null check (length(digest) = 32),
+  scopes smallint not null,
+  expires_at timestamptz not null default 'infinity',
+  primary key (app_id, digest)
+);
+alter table rowhouse.proofs enable row level security;
+alter table rowhouse.proofs force row level security;
+create policy tenant on rowhouse.proofs for all to public
+  using (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid)
+  with check (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true),
+    '')::pg_catalog.uuid);
+grant usage on schema rowhouse to rowhouse_tenant;
+grant select on rowhouse.proofs to rowhouse_tenant;
+
+-- Takes away one proof of an app, by its digest.
+create function rowhouse.delete_proof(app uuid, one bytea) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.enter_app(app);
+  delete from rowhouse.proofs where app_id = app and digest = one;
+end
+$$;
+
+-- Takes away what is kept by app and has no reference to it: all its proofs, and what its writes
+-- were answered.
+create function rowhouse.delete_kept(app uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.enter_app(app);
+  delete from rowhouse.proofs where app_id = app;
+  delete from rowhouse.idempotency_keys where app_id = app;
+end
+$$;
+
+create function rowhouse.delete_proofs() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.delete_kept(old.id);
+  return null;
+end
+$$;
+
+create trigger delete_proofs after delete on rowhouse.apps
+  for each row execute function rowhouse.delete_proofs();
+
+-- What a generated function ends with where no live proof of the app with the scope was presented.
+create function rowhouse.refuse_key() returns text language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'no live key of this app' using errcode = 'RH401';
+end
+$$;
+grant execute on function rowhouse.refuse_key() to rowhouse_tenant;
+
+-- What one ends with that would answer, or has just written, a row larger than an answer may be.
+create function rowhouse.refuse_row(row_id uuid) returns text language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception 'a row is too large' using errcode = 'RH413', detail = row_id::text;
+end
+$$;
+grant execute on function rowhouse.refuse_row(uuid) to rowhouse_tenant;
+
+-- What the tags of pages are mixed with: nobody who is shown one can tell what it was made of. The
+-- one row is found by its key: a scan of the table, where scans are off, looks so dear to
+-- PostgreSQL before 18 that it compiles the query to machine code in each call.
+create table rowhouse.tag_seed (is_only boolean primary key default true check (is_only),
+  value bytea not null);
+insert into rowhouse.tag_seed (value) values (uuid_send(gen_random_uuid()));
+grant select on rowhouse.tag_seed to rowhouse_tenant;
+
+create function rowhouse.scope_bits(scopes text[]) returns smallint language sql immutable
+set search_path = pg_catalog, pg_temp as $$
+  select (case when 'data:read' = any(scopes) then 1 else 0 end
+    + case when 'data:write' = any(scopes) then 2 else 0 end
+    + case when 'schema:push' = any(scopes) then 4 else 0 end)::smallint
+$$;
+
+-- The app, for who proves a live key of it that may do one of these things.
+create function rowhouse.check_key_for(app uuid, shown bytea, wanted smallint) returns uuid
+  language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.enter_app(app);
+  if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(shown)
+      and scopes & wanted <> 0 and expires_at > clock_timestamp()) then
+    perform rowhouse.refuse_key();
+  end if;
+  return app;
+end
+$$;
+
+-- What a push of an app's key asks for, as rows do of theirs.
+create function rowhouse.check_push_key(app uuid, shown bytea) returns uuid
+  language sql security definer
+set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.check_key_for(app, shown, rowhouse.scope_bits(array['schema:push']))
+$$;
+grant execute on function rowhouse.check_push_key(uuid, bytea) to rowhouse_tables;
+
+-- What the description of an app's tables asks for: a key of the app, whatever it may do.
+create function rowhouse.check_key(app uuid, shown bytea) returns uuid language sql security definer
+set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.check_key_for(app, shown,
+    rowhouse.scope_bits(array['data:read', 'data:write', 'schema:push']))
+$$;
+grant execute on function rowhouse.check_key(uuid, bytea) to rowhouse_service, rowhouse_data;
+
+-- Where an app is disabled its keys have no proofs: rowhouse.set_app_disabled() takes and gives
+-- them. The caller has the app's row locked.
+create function rowhouse.put_proof(app uuid, new_digest bytea, bits smallint, until timestamptz)
+  returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from rowhouse.apps where id = app and disabled_at is null) then
+    insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
+    values (app, new_digest, bits, coalesce(until, 'infinity'));
+  end if;
+end
+$$;
+
+-- A key with its proof; false where there is no such app.
+create function rowhouse.issue_key(
+  app_slug text, new_key_id text, key_name text, new_digest bytea, key_scopes text[],
+    key_expires_at timestamptz, actor text
+) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+begin
+  select id into app from rowhouse.apps where slug = app_slug for key share;
+  if app is null then
+    return false;
+  end if;
+  perform rowhouse.enter_app(app);
+  insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)
+  values (new_key_id, app, key_name, new_digest, key_scopes, key_expires_at);
+  perform rowhouse.put_proof(app, new_digest, rowhouse.scope_bits(key_scopes), key_expires_at);
+  insert into rowhouse.audit (actor, action, app, details)
+    values (actor, 'issue_key', app_slug, jsonb_build_object(
+    'keyId', new_key_id, 'name', key_name, 'scopes', key_scopes, 'expiresAt', key_expires_at));
+  return true;
+end
+$$;
+
+-- A copy of a key in force; the old one expires at the end of the grace, never later than it would
+-- have. No row where no such key is in force.
+create function rowhouse.roll_key(old_key_id text, new_key_id text, new_digest bytea,
+  grace_s integer, actor text)
+returns table (new_expires_at timestamptz, old_expires_at timestamptz)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  old rowhouse.api_keys;
+begin
+  perform from rowhouse.apps where id = (select app_id from rowhouse.api_keys
+    where key_id = old_key_id) for key share;
+  select * into old from rowhouse.api_keys
+  where key_id = old_key_id
+    and revoked_at is null and (expires_at is null or expires_at > now()) for update;
+  if old.key_id is null then
+    return;
+  end if;
+  old_expires_at := least(old.expires_at, now() + make_interval(secs => grace_s));
+  new_expires_at := now() + (old.expires_at - old.created_at);
+  perform rowhouse.enter_app(old.app_id);
+  update rowhouse.api_keys set expires_at = old_expires_at where key_id = old.key_id;
+  update rowhouse.proofs set expires_at = old_expires_at where app_id = old.app_id
+    and digest = old.digest;
+  insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)
+  values (new_key_id, old.app_id, old.name, new_digest, old.scopes, new_expires_at);
+  perform rowhouse.put_proof(old.app_id, new_digest, rowhouse.scope_bits(old.scopes),
+    new_expires_at);
+  insert into rowhouse.audit (actor, action, app, details)
+  select actor, 'roll_key', slug, jsonb_build_object('keyId', old.key_id, 'newKeyId', new_key_id,
+    'name', old.name,
+    'expiresAt', new_expires_at, 'oldExpiresAt', old_expires_at)
+  from rowhouse.apps where id = old.app_id;
+  return next;
+end
+$$;
+
+-- Whether there was such a key that was not revoked before.
+create function rowhouse.revoke_key(old_key_id text, actor text) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  old rowhouse.api_keys;
+begin
+  update rowhouse.api_keys set revoked_at = now() where key_id = old_key_id
+    and revoked_at is null returning * into old;
+  if old.key_id is null then
+    return false;
+  end if;
+  perform rowhouse.enter_app(old.app_id);
+  delete from rowhouse.proofs where app_id = old.app_id and digest = old.digest;
+  insert into rowhouse.audit (actor, action, app, details)
+  select actor, 'revoke_key', slug, jsonb_build_object('keyId', old.key_id) from rowhouse.apps
+    where id = old.app_id;
+  return true;
+end
+$$;
+
+-- The key with this id, for who knows its proof, while neither it is revoked nor its app disabled;
+-- its use is noted at most once a minute.
+create function rowhouse.use_key(wanted text, shown bytea)
+returns table (key_id text, app_id uuid, scopes text[], expires_at timestamptz)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  found_key rowhouse.api_keys;
+begin
+  select * into found_key from rowhouse.api_keys where api_keys.key_id = wanted
+    and digest = sha256(shown) and revoked_at is null
+    and exists (select from rowhouse.apps where apps.id = api_keys.app_id and disabled_at is null);
+  if found_key.key_id is null then
+    -- One of the Console's, which is noted nowhere.
+    return query select key_id, app_id, scopes, expires_at from rowhouse.console_keys as keys
+    where key_id = wanted and digest = sha256(shown)
+      and exists (select from rowhouse.apps where id = keys.app_id and disabled_at is null);
+    return;
+  end if;
+  if (found_key.expires_at is null or found_key.expires_at > clock_timestamp())
+     and (found_key.last_used_at is null or found_key.last_used_at < now() - interval '1 minute')
+       then
+    update rowhouse.api_keys set last_used_at = now() where api_keys.key_id = wanted;
+  end if;
+  return query select found_key.key_id, found_key.app_id, found_key.scopes, found_key.expires_at;
+end
+$$;
+grant execute on function rowhouse.use_key(text, bytea) to rowhouse_service, rowhouse_gateway;

@@ -1,0 +1,90 @@
+-- Request limits for all processes together: a token bucket for each limited app, key and address,
+-- and what processes have on lease from it. Not logged by PostgreSQL: what a crash forgets is full
+-- again, as after a minute without requests.
+
+create unlogged table rowhouse.buckets (
+  name text primary key check (length(name) <= 80),
+  per_minute double precision not null,
+  tokens double precision not null,
+  counted_at timestamptz not null
+) with (fillfactor = 50);
+
+-- A lease that is over holds nothing, whatever has become of its process.
+create unlogged table rowhouse.leases (
+  name text not null,
+  process uuid not null,
+  tokens double precision not null,
+  wanted double precision not null,
+  ends_at timestamptz not null,
+  primary key (name, process)
+) with (fillfactor = 50);
+
+-- Takes from each bucket what a process has taken by itself since its last report, and leases it as
+-- much as it wants; of what nobody else holds at most such a share as it wants of what all want.
+-- Replaces its lease of before. Time is the database's. What is reported is limited, so that no
+-- bucket is ever more than a minute in debt. A lease ends later than its process stops using it:
+-- `LEASE_MS` of `gateway/reporter.ts`.
+create function rowhouse.lease_tokens(
+  reporter uuid, names text[], limits double precision[], taken double precision[],
+    wanted double precision[]
+) returns table (bucket text, leased double precision, left_over double precision)
+  language plpgsql volatile
+security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  at constant timestamptz := clock_timestamp();
+begin
+  -- In order, so that processes wait for each other and never in a circle.
+  insert into rowhouse.buckets as known (name, per_minute, tokens, counted_at)
+  select report.name, report.per_minute, report.per_minute - least(greatest(report.taken, 0),
+    report.per_minute), at
+  from unnest(names, limits, taken) as report (name, per_minute, taken)
+  where report.per_minute >= 1
+  order by report.name limit 1000
+  on conflict (name) do update set per_minute = excluded.per_minute,
+    tokens = greatest(excluded.tokens - excluded.per_minute + least(excluded.per_minute,
+      known.tokens
+      + greatest(extract(epoch from at - known.counted_at)::float8, 0) * known.per_minute / 60),
+        -excluded.per_minute),
+    counted_at = greatest(at, known.counted_at);
+  -- The rows are locked: what others hold cannot change meanwhile.
+  return query
+  with asked as (
+    select one.name, least(greatest(one.wanted, 1), known.per_minute) as wanted, known.tokens
+    from unnest(names, wanted) as one (name, wanted)
+      join rowhouse.buckets as known on known.name = one.name),
+  free as (
+    select asked.name, asked.wanted, asked.tokens,
+      greatest(asked.tokens - others.held, 0) as tokens_free, others.wanted as others_want
+    from asked cross join lateral (
+      select coalesce(sum(lease.tokens), 0) as held, coalesce(sum(lease.wanted), 0) as wanted
+        from rowhouse.leases as lease
+      where lease.name = asked.name and lease.process <> reporter
+        and lease.ends_at > at) as others),
+  granted as (
+    select free.name, free.tokens, free.wanted, floor(least(free.wanted, free.tokens_free,
+      greatest(free.tokens_free * free.wanted / (free.wanted + free.others_want), 1)))
+        as tokens_leased
+    from free),
+  kept as (
+    insert into rowhouse.leases as lease (name, process, tokens, wanted, ends_at)
+    select granted.name, reporter, granted.tokens_leased, granted.wanted, at + interval '3 seconds'
+      from granted
+    on conflict (name, process) do update set tokens = excluded.tokens, wanted = excluded.wanted,
+      ends_at = excluded.ends_at)
+  select granted.name, granted.tokens_leased, granted.tokens from granted;
+end
+$$;
+
+-- Forgets what has been full again for a while.
+create function rowhouse.sweep_leases() returns void language sql volatile security definer
+set search_path = pg_catalog, pg_temp as $$
+  delete from rowhouse.leases where (name, process) in (
+    select name, process from rowhouse.leases
+      where ends_at < now() - interval '1 minute' for update skip locked);
+  delete from rowhouse.buckets where name in (
+    select name from rowhouse.buckets where counted_at < now() - interval '3 minutes'
+      for update skip locked)
+$$;
+grant execute on function rowhouse.lease_tokens(uuid, text[], double precision[],
+  double precision[], double precision[]),
+  rowhouse.sweep_leases() to rowhouse_service, rowhouse_gateway;

@@ -1,0 +1,211 @@
+-- Mails that wait to be sent. A row has a template, whose mail it is and which link it is about; no
+-- address but one that the person had before, nor anything that a link could be made of. So no dump
+-- holds a link that can be used: it is derived when it is sent, under a secret that no table holds.
+--
+-- Whoever sends notes that they are there. Where nobody is, nothing is queued.
+
+create table rowhouse.mails (
+  id bigint generated always as identity primary key,
+  template text not null check (template in (
+    'invitation', 'password_link', 'forgotten_password', 'password_changed', 'new_device',
+    'provider_linked', 'console_role', 'address_changed', 'passkey_added', 'passkey_removed',
+    'second_factor_added', 'second_factor_removed', 'second_factor_reset', 'second_factor_refused',
+    'recovery_codes_made', 'recovery_code_used')),
+  -- Null: nobody's. A form that answers everybody alike takes as long for nobody.
+  user_id uuid references rowhouse.users (id) on delete cascade,
+  link_id text,
+  details jsonb not null default '{}',
+  created_at timestamptz not null default now(),
+  tries integer not null default 0,
+  next_try_at timestamptz not null default now(),
+  sent_at timestamptz,
+  given_up_at timestamptz
+);
+create index mails__next_try_at__idx on rowhouse.mails (next_try_at)
+  where sent_at is null and given_up_at is null;
+create index mails__user_id__idx on rowhouse.mails (user_id, template, created_at);
+
+-- One row: when a process that sends mails was last there.
+create table rowhouse.mail_sender (
+  is_only boolean primary key default true check (is_only),
+  seen_at timestamptz not null
+);
+
+create function rowhouse.has_mail_sender() returns boolean language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select exists (select from rowhouse.mail_sender
+    where seen_at > clock_timestamp() - interval '10 minutes')
+$$;
+
+-- At most five of a kind to a person in an hour, whoever causes them.
+create function rowhouse.may_mail(person uuid, kind text) returns boolean language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select count(*) < 5 from rowhouse.mails
+  where user_id = person and template = kind and created_at > clock_timestamp() - interval '1 hour'
+$$;
+
+-- Whether it will be sent. Invitations are counted by address, too: one that is withdrawn and made
+-- again is another person's.
+create function rowhouse.queue_mail(person uuid, kind text, link text, more jsonb) returns boolean
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
+  if not rowhouse.has_mail_sender() or not rowhouse.may_mail(person, kind) then
+    return false;
+  end if;
+  if kind = 'invitation' and rowhouse.count_attempt(
+    (select array['invited address ' || encode(sha256(convert_to(email, 'UTF8')), 'hex')]
+      from rowhouse.users where id = person),
+    array[5], null, 3600) is not null then
+    return false;
+  end if;
+  insert into rowhouse.mails (user_id, template, link_id, details)
+    values (person, kind, link, jsonb_strip_nulls(more));
+  return true;
+end
+$$;
+
+-- Counts an attempt to have a link mailed, and queues the mail; says how long to wait instead. The
+-- same happens for everybody and for nobody: who has no password, or is disabled, is nobody here.
+create function rowhouse.ask_for_password(
+  typed text, keys text[], bounds integer[], window_s integer, shown_from text
+) returns integer language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
+declare
+  wait integer := rowhouse.count_attempt(keys, bounds, null, window_s);
+  person uuid;
+  is_allowed boolean;
+begin
+  if wait is not null then
+    return wait;
+  end if;
+  select id into person from rowhouse.users where email = typed
+    and disabled_at is null and password_hash is not null
+  for key share;
+  is_allowed := rowhouse.may_mail(person, 'forgotten_password');
+  insert into rowhouse.mails (user_id, template, details)
+  values (case when is_allowed
+    then person end, 'forgotten_password', jsonb_build_object('from', left(shown_from, 64)));
+  return 0;
+end
+$$;
+grant execute on function rowhouse.ask_for_password(text, text[], integer[], integer, text)
+  to rowhouse_service, rowhouse_identity;
+
+-- Mails whose turn it is, for whoever claims them: nobody else gets them while the lease lasts.
+-- Each try waits four times as long as the one before; after the sixth a mail is given up.
+create function rowhouse.claim_mails(most integer, lease_s integer, retry_s float8) returns jsonb
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  claimed jsonb;
+begin
+  insert into rowhouse.mail_sender as sender (seen_at) values (clock_timestamp())
+  on conflict (is_only) do update set seen_at = excluded.seen_at
+    where sender.seen_at < clock_timestamp() - interval '1 minute';
+  delete from rowhouse.mails where id in (
+    select id from rowhouse.mails
+    where user_id is null or sent_at < now() - interval '1 hour'
+      or given_up_at < now() - interval '30 days'
+    order by id limit 200 for update skip locked);
+  with due as (
+    select id from rowhouse.mails
+    where sent_at is null and given_up_at is null and next_try_at <= clock_timestamp()
+    order by next_try_at limit most for update skip locked
+  ), taken as (
+    update rowhouse.mails set tries = mails.tries + 1,
+      given_up_at = case when mails.tries >= 6 then clock_timestamp() end,
+      next_try_at = clock_timestamp() + make_interval(secs => greatest(lease_s,
+      retry_s * 4 ^ mails.tries))
+    from due where mails.id = due.id
+    returning mails.id, template, user_id, link_id, details, mails.created_at,
+      mails.tries, given_up_at
+  )
+  -- Only what has no link goes anywhere but to the person's address.
+  select jsonb_agg(jsonb_build_object('id', taken.id, 'template', template, 'userId', users.id,
+    'email', coalesce(case when template = 'address_changed'
+      and link_id is null then details ->> 'to' end, email),
+    'emailDigest', encode(email_digest, 'hex'), 'emailSecretId', email_secret_id,
+    'displayName', display_name, 'isDisabled', disabled_at is not null, 'details', details,
+    'createdAt', taken.created_at,
+    'hasLink', link_id is not null,
+    'link', case when links.id is not null then jsonb_build_object('id', links.id,
+    'secretId', links.secret_id,
+      'expiresAtS', extract(epoch from links.expires_at)) end,
+    'password', case when template = 'forgotten_password'
+      and link_id is null and password_hash is not null
+      then jsonb_build_object('hash', password_hash, 'secretId', password_secret_id) end)
+        order by taken.id) into claimed
+  from taken join rowhouse.users on users.id = taken.user_id
+  left join rowhouse.password_links as links
+    on links.id = taken.link_id and links.user_id = taken.user_id
+      and links.expires_at > clock_timestamp()
+  where given_up_at is null;
+  return coalesce(claimed, '[]');
+end
+$$;
+grant execute on function rowhouse.claim_mails(integer, integer, float8) to rowhouse_service,
+  rowhouse_identity;
+
+-- What became of a mail: "sent"; "refused", for good, by the server; "void", because it is about
+-- nothing any more.
+create function rowhouse.settle_mail(mail_id bigint, outcome text) returns void
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+  delete from rowhouse.mails where id = mail_id and outcome = 'void';
+  update rowhouse.invitations set mailed_at = clock_timestamp()
+  from rowhouse.mails join rowhouse.password_links as links on links.id = mails.link_id
+  where mails.id = mail_id and outcome = 'sent' and sent_at is null
+    and invitations.user_id = mails.user_id and links.user_id = mails.user_id;
+  update rowhouse.mails set sent_at = case when outcome = 'sent' then clock_timestamp() end,
+    given_up_at = case when outcome = 'refused' then clock_timestamp() end
+  where id = mail_id and sent_at is null and outcome in ('sent', 'refused')
+$$;
+grant execute on function rowhouse.settle_mail(bigint, text) to rowhouse_service, rowhouse_identity;
+
+-- The link of a mail to somebody who forgot the password, for whoever can show what follows from
+-- the present one and the service's secret: a serving login by itself makes no link. False where
+-- there is nothing to make it for, or the person has another address by now than the mail goes to.
+create function rowhouse.put_forgotten_link(
+  mail_id bigint, sent_to text, shown bytea, new_id text, proof bytea, new_secret_id text,
+    ends_at timestamptz
+) returns boolean language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
+declare
+  who uuid;
+begin
+  -- Whoever changes the address is waited for, or waits and then ends the link.
+  perform from rowhouse.users where id = (select user_id from rowhouse.mails where id = mail_id)
+    and email = sent_to
+  for key share;
+  if not found then
+    return false;
+  end if;
+  update rowhouse.mails set link_id = new_id from rowhouse.users
+  where mails.id = mail_id and template = 'forgotten_password'
+    and link_id is null and sent_at is null
+    and users.id = user_id
+      and disabled_at is null and password_digest = sha256(shown || uuid_send(users.id))
+  returning users.id into who;
+  if who is null then
+    return false;
+  end if;
+  perform rowhouse.put_password_link(who, new_id, proof, new_secret_id, ends_at);
+  insert into rowhouse.audit (actor, action, user_id, client)
+  select 'forgotten-password', 'make_password_link', who, details ->> 'from' from rowhouse.mails
+    where id = mail_id;
+  return true;
+end
+$$;
+grant execute on function rowhouse.put_forgotten_link(bigint, text, bytea, text, bytea,
+  text, timestamptz)
+  to rowhouse_service, rowhouse_identity;
+
+-- For operators: whether anybody sends, and what has become of mails.
+create function rowhouse.mail_state() returns jsonb language sql stable security definer
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('hasSender', rowhouse.has_mail_sender(),
+    'waiting', count(*) filter (where sent_at is null and given_up_at is null),
+    'oldestS', coalesce(extract(epoch
+    from now() - min(created_at) filter (where sent_at is null and given_up_at is null)), 0),
+    'givenUp', count(given_up_at))
+  from rowhouse.mails where user_id is not null
+$$;
+grant execute on function rowhouse.mail_state() to rowhouse_service, rowhouse_identity;

@@ -1,0 +1,169 @@
+-- What people do with their own account from a browser. Each function proves in the call who asks,
+-- by both cookies of one live session: a serving login, which executes them, does nothing with them
+-- by itself.
+
+-- The id of the one live session that both cookies prove; null: there is none. Shown are lists of
+-- <id>.<proof>, as browsers' cookies give them: two live sessions are none.
+create function rowhouse.find_visitor_session(session_shown text, identity_shown text,
+  idle_s integer, shown_from text) returns text
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  one record;
+  own text;
+begin
+  select * into one from rowhouse.find_session(session_shown, idle_s);
+  if one.session_id is null then
+    return null;
+  end if;
+  select one.session_id into own
+    where exists (select from unnest(string_to_array(identity_shown, ',')) as text
+    where split_part(text, '.', 1) = one.session_id
+      and one.identity_digest = sha256(decode(split_part(text, '.', 2), 'hex')
+        || uuid_send(one.person_id)));
+  -- For the audit log, until this statement ends.
+  perform set_config('rowhouse.client', shown_from, true);
+  return own;
+end
+$$;
+
+-- Whose session it is; raises where it is nobody's. Acts of one person on their account wait for
+-- each other here.
+create function rowhouse.hold_visitor(own text) returns uuid
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  who uuid;
+begin
+  select id into who from rowhouse.users
+  where id = (select user_id from rowhouse.sessions where sessions.id = own) and disabled_at is null
+  for no key update;
+  if who is null then
+    raise exception 'nobody is signed in' using errcode = 'RH400';
+  end if;
+  return who;
+end
+$$;
+
+-- proves: owner
+create function rowhouse.read_own_account() returns jsonb as $$
+begin
+  return (select jsonb_build_object('id', users.id, 'email', email, 'displayName', display_name,
+    'avatarUrl', avatar_url,
+      'isAdministrator', console_role is not null, 'hasPassword', password_hash is not null,
+        'isFactorOverdue', rowhouse.is_factor_overdue(who),
+      'appSlugs', (select coalesce(jsonb_agg(slug), '[]') from rowhouse.grants
+        join rowhouse.apps on apps.id = app_id
+        where grants.user_id = who and apps.disabled_at is null),
+      'sessions', (select coalesce(jsonb_agg(to_jsonb(listed)
+        order by listed."isOwn" desc, listed."lastSeenAt" desc), '[]') from (
+        select id, id = own as "isOwn", device, address, created_at as "signedInAt",
+          last_seen_at as "lastSeenAt"
+        from rowhouse.sessions where user_id = who and expires_at > clock_timestamp()
+          and last_seen_at > clock_timestamp() - make_interval(secs => idle_s)
+        order by id = own desc, last_seen_at desc limit 100) as listed))
+    from rowhouse.users where id = who);
+end
+$$;
+
+-- The audit log says what was changed, not what it says now: it outlives the person.
+-- proves: owner
+create function rowhouse.change_own_profile(new_name text, new_picture text) returns void as $$
+declare
+  changed jsonb;
+begin
+  select to_jsonb(array_remove(array[
+    case when display_name is distinct from new_name then 'displayName' end,
+    case when avatar_url is distinct from new_picture then 'avatarUrl' end], null)) into changed
+  from rowhouse.users where id = who;
+  if changed <> '[]' then
+    update rowhouse.users set display_name = new_name, avatar_url = new_picture where id = who;
+    insert into rowhouse.audit (actor, action, user_id, details)
+    values (who::text, 'change_profile', who, jsonb_build_object('changed', changed));
+  end if;
+end
+$$;
+
+-- Ends another session of this person, or without an id all others: how many.
+-- proves: owner
+create function rowhouse.end_own_sessions(wanted text) returns integer as $$
+declare
+  ended integer;
+begin
+  delete from rowhouse.sessions where user_id = who and id <> own
+    and (wanted is null or id = wanted);
+  get diagnostics ended = row_count;
+  delete from rowhouse.pending_sign_ins where user_id = who and wanted is null;
+  if ended > 0 then
+    insert into rowhouse.audit (actor, action, user_id, details)
+    values (who::text, 'end_sessions', who, jsonb_build_object('sessions', ended));
+  end if;
+  return ended;
+end
+$$;
+
+-- Ends all sessions of whoever proves one by both cookies, and the sign-ins that wait for a second
+-- factor. Other than the acts here it asks for no more: what another host has planted beside them
+-- keeps nobody signed in.
+create function rowhouse.sign_out_everywhere(session_shown text, identity_shown text,
+  shown_from text) returns void
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  who uuid;
+  ended integer;
+begin
+  -- The person before the sessions, as do sign-ins: one at the same time is over, or waits.
+  select id into who from rowhouse.users where id = (
+    select sessions.user_id from rowhouse.sessions
+    join unnest(string_to_array(session_shown, ',')) as shared
+      on split_part(shared, '.', 1) = sessions.id
+      and sessions.session_digest = sha256(decode(split_part(shared, '.', 2), 'hex')
+        || uuid_send(sessions.user_id))
+    join unnest(string_to_array(identity_shown, ',')) as own
+      on split_part(own, '.', 1) = sessions.id
+      and sessions.identity_digest = sha256(decode(split_part(own, '.', 2), 'hex')
+        || uuid_send(sessions.user_id))
+    limit 1)
+  for no key update;
+  delete from rowhouse.pending_sign_ins where user_id = who;
+  delete from rowhouse.sessions where user_id = who;
+  get diagnostics ended = row_count;
+  if ended > 0 then
+    insert into rowhouse.audit (actor, action, user_id, details, client)
+    values (who::text, 'sign_out_everywhere', who, jsonb_build_object('sessions', ended),
+      nullif(shown_from, ''));
+  end if;
+end
+$$;
+grant execute on function rowhouse.sign_out_everywhere(text, text, text) to rowhouse_service,
+  rowhouse_identity;
+-- After the current password was right: a new one, and a new session in place of all there are.
+-- Links that set a password end too. What is shown of the current password, and how a session is
+-- made, is that of a sign-in.
+-- proves: owner
+create function rowhouse.change_own_password(shown bytea, new_hash text, new_digest bytea,
+  new_hash_secret_id text, new_id text, new_session_digest bytea, new_identity_digest bytea,
+  new_secret_id text, most_s integer, address_key text, client_keys text[], device_key text,
+  device_name text) returns boolean as $$
+declare
+  ended integer;
+begin
+  if not rowhouse.prove_password(
+    who, shown, new_hash, new_digest, new_hash_secret_id, address_key, client_keys, device_key) then
+    return false;
+  end if;
+  perform rowhouse.start_session(who, '', new_id, new_session_digest, new_identity_digest,
+    new_secret_id, most_s, now(),
+    (select second_factor_at from rowhouse.sessions where id = own), shown_from, device_name,
+    device_key is not null);
+  perform rowhouse.end_pending_sign_ins(who);
+  delete from rowhouse.password_links where user_id = who;
+  delete from rowhouse.sessions where user_id = who and id not in (own, new_id);
+  get diagnostics ended = row_count;
+  delete from rowhouse.sessions where id = own;
+  insert into rowhouse.audit (actor, action, user_id) values (who::text, 'sign_in', who);
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (who::text, 'change_password', who, jsonb_build_object('sessions', ended));
+  perform rowhouse.queue_mail(who, 'password_changed', null,
+    jsonb_build_object('device', device_name, 'from', shown_from));
+  return true;
+end
+$$;

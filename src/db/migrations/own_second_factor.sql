@@ -1,0 +1,117 @@
+-- What people do with their own second factor from a browser. Each act proves by both cookies who
+-- asks, and needs a sign-in of the last ten minutes.
+
+create function rowhouse.check_fresh(own text) returns void language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if not rowhouse.is_fresh(own) then
+    raise exception 'signed in too long ago' using errcode = 'RH403';
+  end if;
+end
+$$;
+
+-- Which authenticator app, and which recovery codes, a person has: a form names what it was shown
+-- beside, so that one that is sent twice does nothing twice. Empty: none.
+create function rowhouse.totp_version(who uuid) returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce((select extract(epoch from confirmed_at)::text from rowhouse.totp_factors
+    where user_id = who), '')
+$$;
+
+create function rowhouse.codes_version(who uuid) returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce((select extract(epoch from max(created_at))::text from rowhouse.recovery_codes
+    where user_id = who), '')
+$$;
+
+-- New recovery codes in place of all there are, by the digests of their proofs in hexadecimal.
+create function rowhouse.put_recovery_codes(who uuid, digests text, new_secret_id text) returns void
+  language sql volatile
+set search_path = pg_catalog, pg_temp as $$
+  delete from rowhouse.recovery_codes where user_id = who;
+  insert into rowhouse.recovery_codes (user_id, digest, secret_id)
+  select who, decode(text, 'hex'), new_secret_id from unnest(string_to_array(digests, ',')) as text
+$$;
+
+-- proves: owner
+create function rowhouse.read_own_second_factor() returns jsonb as $$
+begin
+  return jsonb_build_object('isFresh', rowhouse.is_fresh(own),
+    'totpVersion', rowhouse.totp_version(who), 'codesVersion', rowhouse.codes_version(who),
+    'totpSince', (select confirmed_at from rowhouse.totp_factors where user_id = who),
+    'recoveryCodes', (select count(*) from rowhouse.recovery_codes where user_id = who),
+    'passkeys', (select count(*) from rowhouse.passkeys where user_id = who));
+end
+$$;
+
+-- After a code was right: the authenticator app, in place of one there was, with recovery codes.
+-- "expected" is as whom the digests were made. Says "first" or "done"; "nobody", where that is
+-- somebody else; "repeated", where there is another app than the form was shown beside.
+-- proves: owner
+create function rowhouse.put_own_totp(expected uuid, new_sealed bytea, new_digest bytea,
+  new_secret_id text, step bigint, code_digests text, replaced text) returns text as $$
+declare
+  is_first boolean := not rowhouse.has_second_factor(who);
+begin
+  if who <> expected then
+    return 'nobody';
+  end if;
+  perform rowhouse.check_fresh(own);
+  if rowhouse.totp_version(who) <> replaced then
+    return 'repeated';
+  end if;
+  insert into rowhouse.totp_factors (user_id, sealed_secret, digest, secret_id, last_step)
+  values (who, new_sealed, new_digest, new_secret_id, step)
+  on conflict (user_id) do update set sealed_secret = excluded.sealed_secret,
+    digest = excluded.digest,
+    secret_id = excluded.secret_id, confirmed_at = now(), last_step = excluded.last_step;
+  perform rowhouse.put_recovery_codes(who, code_digests, new_secret_id);
+  update rowhouse.sessions set second_factor_at = now() where id = own;
+  delete from rowhouse.sessions where user_id = who and id <> own and is_first;
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (who::text, 'add_second_factor', who, '{"kind": "totp"}');
+  perform rowhouse.queue_mail(who, 'second_factor_added', null,
+    jsonb_build_object('from', shown_from));
+  return case when is_first then 'first' else 'done' end;
+end
+$$;
+
+-- Says "done"; "nobody", where there is no second factor that they could stand in for; "repeated",
+-- where there are others than the form was shown beside.
+-- proves: owner
+create function rowhouse.put_own_recovery_codes(expected uuid, code_digests text,
+  new_secret_id text, replaced text) returns text as $$
+begin
+  if who <> expected or not rowhouse.has_second_factor(who) then
+    return 'nobody';
+  end if;
+  perform rowhouse.check_fresh(own);
+  if rowhouse.codes_version(who) <> replaced then
+    return 'repeated';
+  end if;
+  perform rowhouse.put_recovery_codes(who, code_digests, new_secret_id);
+  insert into rowhouse.audit (actor, action, user_id)
+    values (who::text, 'make_recovery_codes', who);
+  perform rowhouse.queue_mail(who, 'recovery_codes_made', null,
+    jsonb_build_object('from', shown_from));
+  return 'done';
+end
+$$;
+
+-- Recovery codes go with the last factor. False where there is no authenticator app.
+-- proves: owner
+create function rowhouse.remove_own_totp() returns boolean as $$
+begin
+  perform rowhouse.check_fresh(own);
+  delete from rowhouse.totp_factors where user_id = who;
+  if not found then
+    return false;
+  end if;
+  delete from rowhouse.recovery_codes where user_id = who and not rowhouse.has_second_factor(who);
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (who::text, 'remove_second_factor', who, '{"kind": "totp"}');
+  perform rowhouse.queue_mail(who, 'second_factor_removed', null,
+    jsonb_build_object('from', shown_from));
+  return true;
+end
+$$;

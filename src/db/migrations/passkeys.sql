@@ -1,0 +1,196 @@
+-- Passkeys: kept by their owner, and used to sign in, alone or as a second factor.
+--
+-- What is stored of one is a digest of its proof and of the person's id, as of sessions and
+-- passwords: the proof covers the credential's id, its public key and the person, and follows from
+-- a secret that is in no database. A row that is written by hand, or copied to another person,
+-- signs nobody in. What an authenticator answers is verified before these are called.
+
+-- Before anything is verified: how long to wait, and what is stored of the passkey, if there is
+-- one.
+create function rowhouse.begin_passkey(wanted bytea, client_keys text[], client_bounds integer[],
+  window_s integer)
+returns table (wait_s integer, user_id uuid, public_key bytea, secret_id text)
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  wait integer := rowhouse.count_attempt(client_keys, client_bounds, null, window_s);
+begin
+  return query select coalesce(wait, 0), passkeys.user_id, passkeys.public_key, passkeys.secret_id
+  from (values (1)) as always left join rowhouse.passkeys on credential_id = wanted
+    and wait is null;
+end
+$$;
+grant execute on function rowhouse.begin_passkey(bytea, text[], integer[], integer)
+  to rowhouse_service, rowhouse_identity;
+
+-- Whether this is the first use of a challenge. It is kept as long as attempts are counted, which
+-- is longer than it may be used.
+create function rowhouse.use_challenge(challenge_key text, window_s integer) returns boolean
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into rowhouse.throttle (key, attempts, ends_at)
+  values (challenge_key, 1, clock_timestamp() + make_interval(secs => least(window_s, 2592000)))
+    on conflict (key) do nothing;
+  return found;
+end
+$$;
+
+-- After an answer was verified: notes the use, or says why it counts for nothing. "shown" is the
+-- proof of what is stored. Whoever calls it holds the person's row.
+create function rowhouse.use_passkey(
+  wanted bytea, who uuid, shown bytea, new_count bigint, fresh_digest bytea, fresh_secret_id text
+) returns text
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  used rowhouse.passkeys;
+  refusal text;
+begin
+  select * into used from rowhouse.passkeys where credential_id = wanted and user_id = who;
+  if used.credential_id is null then
+    return 'unknown';
+  end if;
+  refusal := case
+    when used.digest is distinct from sha256(shown || uuid_send(who)) then 'planted'
+    -- Two that count apart are copies of one key. Those that the devices of a person share do not
+    -- count.
+    when greatest(used.sign_count, new_count) > 0 and new_count <= used.sign_count then 'counter'
+  end;
+  if refusal is not null then
+    insert into rowhouse.audit (actor, action, user_id, details)
+    values ('sign-in', 'sign_in_refused', who,
+      jsonb_build_object('method', 'passkey', 'reason', refusal));
+    return refusal;
+  end if;
+  update rowhouse.passkeys set sign_count = new_count, last_used_at = now(), digest = fresh_digest,
+    secret_id = fresh_secret_id
+  where credential_id = wanted;
+  return 'done';
+end
+$$;
+
+-- After the answer was right, of a passkey by itself, which knew its owner: a new session in place
+-- of those presented.
+create function rowhouse.finish_passkey_sign_in(
+  wanted bytea, who uuid, shown bytea, new_count bigint, fresh_digest bytea, fresh_secret_id text,
+  challenge_key text, window_s integer, client_keys text[], presented text,
+  new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
+  most_s integer,
+  shown_from text, device_name text, is_known_device boolean
+) returns text
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  outcome text;
+  client_key text;
+begin
+  -- For the audit log, until this statement ends.
+  perform set_config('rowhouse.client', shown_from, true);
+  perform from rowhouse.users where id = who and disabled_at is null for no key update;
+  if not found then
+    return 'unknown';
+  end if;
+  if not rowhouse.use_challenge(challenge_key, window_s) then
+    return 'replayed';
+  end if;
+  outcome := rowhouse.use_passkey(wanted, who, shown, new_count, fresh_digest, fresh_secret_id);
+  if outcome <> 'done' then
+    return outcome;
+  end if;
+  perform rowhouse.start_session(
+    who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id,
+      most_s, now(), now(),
+    shown_from, device_name, is_known_device);
+  foreach client_key in array client_keys loop
+    update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
+  end loop;
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (who::text, 'sign_in', who, jsonb_build_object('method', 'passkey'));
+  return outcome;
+end
+$$;
+grant execute on function rowhouse.finish_passkey_sign_in(
+  bytea, uuid, bytea, bigint, bytea, text, text, integer, text[], text, text, bytea, bytea, text,
+    integer, text, text, boolean)
+  to rowhouse_service, rowhouse_identity;
+
+-- proves: owner
+create function rowhouse.read_own_passkeys() returns jsonb as $$
+begin
+  return jsonb_build_object('isFresh', rowhouse.is_fresh(own), 'sessionId', own,
+    'list', (select coalesce(jsonb_agg(jsonb_build_object('ref', encode(sha256(credential_id),
+      'hex'), 'label', label, 'createdAt', created_at,
+      'lastUsedAt', last_used_at, 'isBackedUp', backed_up, 'transports', transports,
+      'credentialId', translate(encode(credential_id, 'base64'), E'+/=\n', '-_'))
+      order by created_at, label), '[]')
+    from rowhouse.passkeys where user_id = who));
+end
+$$;
+
+-- A new one, after a sign-in of the last ten minutes: says what became of it. "expected" is who
+-- began it, in which session, as whom the digests were made. A person has at most ten. With the
+-- first second factor there are recovery codes, and sessions end that were begun without any.
+-- proves: owner
+create function rowhouse.add_own_passkey(expected uuid, expected_session text, challenge_key text,
+  window_s integer, new_credential bytea, new_key bytea, new_count bigint, new_transports text,
+  new_label text, is_backed_up boolean, new_digest bytea, new_secret_id text, code_digests text)
+  returns text as $$
+declare
+  is_first boolean := not rowhouse.has_second_factor(who);
+begin
+  if who <> expected or own <> expected_session then
+    return 'nobody';
+  end if;
+  perform rowhouse.check_fresh(own);
+  if not rowhouse.use_challenge(challenge_key, window_s) then
+    return 'replayed';
+  end if;
+  if (select count(*) from rowhouse.passkeys where user_id = who) >= 10 then
+    return 'full';
+  end if;
+  insert into rowhouse.passkeys (
+    credential_id, user_id, public_key, sign_count, transports, label, backed_up, digest, secret_id)
+  values (new_credential, who, new_key, new_count, string_to_array(new_transports, ','), new_label,
+    is_backed_up, new_digest,
+    new_secret_id) on conflict do nothing;
+  if not found then
+    return 'taken';
+  end if;
+  update rowhouse.sessions set second_factor_at = now() where id = own;
+  delete from rowhouse.sessions where user_id = who and id <> own and is_first;
+  if is_first then
+    perform rowhouse.put_recovery_codes(who, code_digests, new_secret_id);
+  end if;
+  insert into rowhouse.audit (actor, action, user_id) values (who::text, 'add_passkey', who);
+  perform rowhouse.queue_mail(who, 'passkey_added', null,
+    jsonb_build_object('label', new_label, 'from', shown_from));
+  return case when is_first then 'first' else 'done' end;
+end
+$$;
+
+-- proves: owner
+create function rowhouse.rename_own_passkey(wanted text, new_label text) returns text as $$
+begin
+  update rowhouse.passkeys set label = new_label where user_id = who
+    and encode(sha256(credential_id), 'hex') = wanted;
+  return case when found then 'done' else 'unknown' end;
+end
+$$;
+
+-- proves: owner
+create function rowhouse.remove_own_passkey(wanted text) returns text as $$
+declare
+  old_label text;
+begin
+  perform rowhouse.check_fresh(own);
+  delete from rowhouse.passkeys where user_id = who
+    and encode(sha256(credential_id), 'hex') = wanted returning label into old_label;
+  if not found then
+    return 'unknown';
+  end if;
+  -- They go with the last factor.
+  delete from rowhouse.recovery_codes where user_id = who and not rowhouse.has_second_factor(who);
+  insert into rowhouse.audit (actor, action, user_id) values (who::text, 'remove_passkey', who);
+  perform rowhouse.queue_mail(who, 'passkey_removed', null,
+    jsonb_build_object('label', old_label, 'from', shown_from));
+  return 'done';
+end
+$$;

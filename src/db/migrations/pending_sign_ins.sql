@@ -1,0 +1,128 @@
+-- What the right password, or a provider's right answer, comes to: a session, or for whoever has a
+-- second factor a sign-in that waits for it.
+
+-- What the sessions are that the browser presents is not kept here: it presents them again.
+create table rowhouse.pending_sign_ins (
+  id text primary key check (id ~ '^[a-z0-9]{16}$'),
+  digest bytea not null check (length(digest) = 32),
+  secret_id text not null,
+  user_id uuid not null references rowhouse.users (id) on delete cascade,
+  -- The provider's name; null: by a password.
+  provider text,
+  -- When the person proved that.
+  proven_at timestamptz not null,
+  expires_at timestamptz not null
+);
+create index pending_sign_ins__user_id__idx on rowhouse.pending_sign_ins (user_id, expires_at);
+create index pending_sign_ins__expires_at__idx on rowhouse.pending_sign_ins (expires_at);
+
+-- Whether somebody without a second factor is asked to add one; the first time is noted, and
+-- forgotten where the rule no longer says so. The rule is "none", "console" (for whoever has a
+-- Console role), "all", or "default": "console" once anybody has a second factor.
+create function rowhouse.ask_for_factor(who uuid, factor_rule text) returns boolean
+  language plpgsql volatile
+set search_path = pg_catalog, pg_temp as $$
+declare
+  is_asked boolean;
+begin
+  select factor_rule = 'all' or console_role is not null and (factor_rule = 'console'
+    or factor_rule = 'default'
+      and (exists (select from rowhouse.totp_factors) or exists (select from rowhouse.passkeys)))
+  into is_asked from rowhouse.users where id = who;
+  update rowhouse.users set factor_asked_at = case when is_asked then now() end
+  where id = who and (factor_asked_at is null) = is_asked;
+  return is_asked;
+end
+$$;
+
+-- Lets somebody in who has just proven a password, or a provider's answer. Says "done"; "asked",
+-- where a second factor should be added; or "pending": it waits for the second factor, and there is
+-- no session.
+create function rowhouse.admit(
+  who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
+    new_secret_id text,
+  most_s integer, proven timestamptz, shown_from text, device_name text, is_known_device boolean,
+    provider text,
+  pending_id text, pending_digest bytea, factor_rule text
+) returns text language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
+  if rowhouse.has_second_factor(who) then
+    perform rowhouse.sweep_pending_sign_ins(20);
+    -- Whoever knows a password makes no more of them than a person could have begun.
+    delete from rowhouse.pending_sign_ins where id in (
+      select id from rowhouse.pending_sign_ins where user_id = who
+        order by expires_at desc offset 19);
+    insert into rowhouse.pending_sign_ins (id, digest, secret_id, user_id, provider,
+      proven_at, expires_at)
+    values (pending_id, pending_digest, new_secret_id, who, provider, proven,
+      clock_timestamp() + interval '10 minutes');
+    return 'pending';
+  end if;
+  perform rowhouse.start_session(who, presented, new_id, new_session_digest, new_identity_digest,
+    new_secret_id, most_s,
+    proven, null, shown_from, device_name, is_known_device);
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (who::text, 'sign_in', who, jsonb_strip_nulls(jsonb_build_object('provider', provider)));
+  return case when rowhouse.ask_for_factor(who, factor_rule) then 'asked' else 'done' end;
+end
+$$;
+
+create function rowhouse.sweep_pending_sign_ins(most integer) returns void language sql volatile
+set search_path = pg_catalog, pg_temp as $$
+  delete from rowhouse.pending_sign_ins where id in (
+    select id from rowhouse.pending_sign_ins where expires_at < clock_timestamp()
+    order by expires_at limit most for update skip locked)
+$$;
+
+-- The sign-in that waits and that the browser proves, by <id>.<proof> for every secret that may
+-- have made it.
+create function rowhouse.find_pending_sign_in(pending_shown text) returns rowhouse.pending_sign_ins
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select pending.*
+  from (select split_part(text, '.', 1) as id, decode(split_part(text, '.', 2), 'hex') as proof
+    from unnest(string_to_array(pending_shown, ',')) as text) as shown
+  join rowhouse.pending_sign_ins as pending on pending.id = shown.id
+    and pending.digest = sha256(shown.proof || uuid_send(pending.user_id))
+  join rowhouse.users on users.id = pending.user_id
+  where users.disabled_at is null and pending.expires_at > clock_timestamp()
+  limit 1
+$$;
+
+-- For the page that asks for the second factor: whose sign-in waits, and which factors there are;
+-- null: none waits.
+create function rowhouse.show_pending_sign_in(pending_shown text) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  pending rowhouse.pending_sign_ins := rowhouse.find_pending_sign_in(pending_shown);
+begin
+  return (select jsonb_build_object('userId', id, 'email', email,
+      'hasTotp', exists (select from rowhouse.totp_factors where user_id = id),
+      'recoveryCodes', (select count(*) from rowhouse.recovery_codes where user_id = id),
+      'passkeys', (select coalesce(jsonb_agg(jsonb_build_object('id', encode(credential_id, 'hex'),
+      'transports', transports)),
+        '[]') from rowhouse.passkeys where user_id = id))
+    from rowhouse.users where id = pending.user_id);
+end
+$$;
+grant execute on function rowhouse.show_pending_sign_in(text) to rowhouse_service,
+  rowhouse_identity;
+
+-- The sign-ins of a person that wait end, and with them what others have used up of attempts:
+-- whoever knew the password no longer does. What lasts is given back once in its time: whoever
+-- reads the person's mail sets one password after the other.
+create function rowhouse.end_pending_sign_ins(who uuid) returns void language sql volatile
+set search_path = pg_catalog, pg_temp as $$
+  delete from rowhouse.pending_sign_ins where user_id = who;
+  delete from rowhouse.throttle where starts_with(key, who || ' ')
+    and not starts_with(key, who || ' lasting');
+  with given_back as (
+    insert into rowhouse.throttle as counter (key, attempts, ends_at)
+    select who || ' lasting', 1, clock_timestamp() + interval '30 days'
+    where exists (select from rowhouse.throttle where starts_with(key, who || ' lasting '))
+      on conflict (key) do update
+    set ends_at = excluded.ends_at where counter.ends_at <= clock_timestamp()
+    returning 1
+  )
+  delete from rowhouse.throttle where starts_with(key, who || ' lasting ')
+    and exists (select from given_back)
+$$;

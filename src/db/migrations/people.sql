@@ -1,0 +1,295 @@
+-- People: users, their grants on apps, invitations, sessions, links that set a password, and the
+-- audit log.
+--
+-- A serving login reads users without their password hashes, and touches or ends sessions. Whatever
+-- reads a hash, or keeps a rule across rows, is a function that locks first. The audit log only
+-- grows, whoever writes to it; only its retention deletes.
+--
+-- What proves a session, a link or a password follows from a secret that is in no database. Stored
+-- is a digest of the proof and of the person's id, and beside it the id of the secret: a row that
+-- is written by hand, or copied to another person, proves nothing.
+
+create table rowhouse.users (
+  id uuid primary key,
+  email text not null unique check (email = lower(email) and length(email) between 3 and 254),
+  -- Of the address and the person, as of a session: without it no link is mailed there, and nobody
+  -- is linked by it.
+  email_digest bytea check (length(email_digest) = 32),
+  email_secret_id text,
+  display_name text check (length(display_name) between 1 and 200),
+  avatar_url text check (length(avatar_url) <= 2048),
+  console_role text check (console_role in ('admin', 'super_admin')),
+  password_hash text,
+  password_digest bytea,
+  password_secret_id text,
+  disabled_at timestamptz,
+  -- Since when the person is asked to add a second factor.
+  factor_asked_at timestamptz,
+  created_at timestamptz not null default now(),
+  check (num_nulls(password_hash, password_digest, password_secret_id) in (0, 3)),
+  check (num_nulls(email_digest, email_secret_id) in (0, 2))
+);
+grant select (id, email, email_digest, email_secret_id, display_name, avatar_url, console_role,
+  disabled_at, password_secret_id) on rowhouse.users
+  to rowhouse_service, rowhouse_identity;
+
+-- A role that a provider's claim gave has the provider's name, and a digest as a session has: the
+-- login that applies claims cannot give a role by itself. One that a person gave has none of them.
+create table rowhouse.grants (
+  user_id uuid not null references rowhouse.users (id) on delete cascade,
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  role text not null check (role ~ '^[a-z][a-z0-9_-]{0,31}$' and role <> 'super_admin'),
+  granted_at timestamptz not null default now(),
+  provider text check (length(provider) between 1 and 40),
+  digest bytea check (length(digest) = 32),
+  secret_id text,
+  primary key (user_id, app_id),
+  check (num_nulls(provider, digest, secret_id) in (0, 3))
+);
+create index grants__app_id__idx on rowhouse.grants (app_id);
+grant select on rowhouse.grants to rowhouse_service, rowhouse_identity;
+
+-- session_digest is of the cookie that all hosts of the domain receive, identity_digest of the one
+-- that only the pages get. Both are sha256(proof || uuid_send(user_id)): a row with another
+-- person's id in it is nobody's session. Device and address are those of the sign-in, for the
+-- person to recognise it by.
+create table rowhouse.sessions (
+  id text primary key check (id ~ '^[a-z0-9]{16}$'),
+  session_digest bytea not null check (length(session_digest) = 32),
+  identity_digest bytea not null check (length(identity_digest) = 32),
+  secret_id text not null,
+  user_id uuid not null references rowhouse.users (id) on delete cascade,
+  device text check (length(device) <= 80),
+  address text check (length(address) <= 64),
+  created_at timestamptz not null default now(),
+  last_seen_at timestamptz not null default now(),
+  -- When the person last proved who it is: now, for a password; for a provider when it says so,
+  -- which may be long ago.
+  proven_at timestamptz not null default now(),
+  -- When by a second factor, too.
+  second_factor_at timestamptz,
+  expires_at timestamptz not null
+);
+create index sessions__user_id__idx on rowhouse.sessions (user_id);
+create index sessions__expires_at__idx on rowhouse.sessions (expires_at);
+grant select, delete on rowhouse.sessions to rowhouse_service, rowhouse_identity;
+
+-- When two live sessions were last presented together: it is in the audit log once an hour. No
+-- references, which a sign-out at the same time would break.
+create table rowhouse.session_conflicts (
+  first_id text not null,
+  second_id text not null,
+  noted_at timestamptz not null default now(),
+  primary key (first_id, second_id)
+);
+create index session_conflicts__noted_at__idx on rowhouse.session_conflicts (noted_at);
+
+-- One link per person: a new one ends the one before.
+create table rowhouse.password_links (
+  user_id uuid primary key references rowhouse.users (id) on delete cascade,
+  id text not null unique check (id ~ '^[a-z0-9]{16}$'),
+  digest bytea not null check (length(digest) = 32),
+  secret_id text not null,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz not null
+);
+grant select on rowhouse.password_links to rowhouse_service, rowhouse_identity;
+
+-- Who was invited and cannot sign in yet. It can be accepted while the person's link lives, and
+-- ends when it is.
+create table rowhouse.invitations (
+  user_id uuid primary key references rowhouse.users (id) on delete cascade,
+  -- The actor of the audit log.
+  invited_by text not null,
+  invited_at timestamptz not null default now(),
+  -- When the mail with the present link went out.
+  mailed_at timestamptz
+);
+
+-- No references: an entry outlives what it speaks of.
+create table rowhouse.audit (
+  id bigint generated always as identity primary key,
+  at timestamptz not null default now(),
+  actor text not null,
+  action text not null,
+  user_id uuid,
+  app text,
+  details jsonb not null default '{}',
+  -- From which address, where a browser did it: who proves a browser's cookies says it for the rest
+  -- of the statement.
+  client text default nullif(current_setting('rowhouse.client', true), '')
+);
+create index audit__user_id__id__idx on rowhouse.audit (user_id, id);
+create index audit__at__idx on rowhouse.audit (at);
+grant insert (actor, action, user_id, app, details, client) on rowhouse.audit to rowhouse_service,
+  rowhouse_identity;
+create function rowhouse.refuse_change() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if tg_op = 'DELETE' and current_setting('rowhouse.sweeps_audit', true) = 'on' then
+    return null;
+  end if;
+  raise exception 'the audit log only grows' using errcode = 'RH012';
+end
+$$;
+
+create trigger refuse_change before update or delete or truncate on rowhouse.audit
+  for each statement execute function rowhouse.refuse_change();
+
+-- Deletes some of the oldest entries that were kept for so long: how many. Never younger ones than
+-- thirty days, whatever is asked for: whoever steals the login may not remove the traces.
+create function rowhouse.sweep_audit(keep_s integer) returns integer
+  language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+declare
+  swept integer;
+begin
+  perform set_config('rowhouse.sweeps_audit', 'on', true);
+  delete from rowhouse.audit where id in (
+    select id from rowhouse.audit
+      where at < now() - greatest(make_interval(secs => keep_s), interval '30 days')
+    order by at limit 1000 for update skip locked);
+  get diagnostics swept = row_count;
+  perform set_config('rowhouse.sweeps_audit', 'off', true);
+  return swept;
+end
+$$;
+grant execute on function rowhouse.sweep_audit(integer) to rowhouse_service, rowhouse_identity;
+
+-- A new session in place of those presented. A mail tells of one on a device that the person has
+-- not signed in on.
+create function rowhouse.start_session(
+  who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
+    new_secret_id text,
+  most_s integer, proven timestamptz, second_factor timestamptz, shown_from text, device_name text,
+    is_known_device boolean
+) returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from rowhouse.sessions as old using unnest(string_to_array(presented, ',')) as pair
+  where old.id = split_part(pair, '.', 1)
+    and sha256(decode(split_part(pair, '.', 2), 'hex') || uuid_send(old.user_id))
+      in (old.session_digest, old.identity_digest);
+  delete from rowhouse.sessions where id in (
+    select id from rowhouse.sessions where expires_at < now()
+      order by expires_at limit 20 for update skip locked);
+  insert into rowhouse.sessions (
+    id, session_digest, identity_digest, secret_id, user_id, device, address, proven_at,
+      second_factor_at, expires_at)
+  values (new_id, new_session_digest, new_identity_digest, new_secret_id, who,
+    left(device_name, 80), left(shown_from, 64),
+    proven, second_factor, now() + make_interval(secs => most_s));
+  -- For the audit log, until this statement ends.
+  perform set_config('rowhouse.client', shown_from, true);
+  -- Not the first time, which follows an invitation.
+  if not is_known_device and exists (select from rowhouse.audit where user_id = who
+    and action = 'sign_in') then
+    perform rowhouse.queue_mail(who, 'new_device', null, jsonb_build_object('device', device_name,
+      'from', shown_from));
+  end if;
+end
+$$;
+
+-- Whether the password was right. False where the person was disabled, or was given another
+-- password, in between; and for whoever cannot show what follows from the hash and the service's
+-- secret: a serving login by itself makes no session, and puts no hash in place of another. What
+-- was counted is given back.
+create function rowhouse.prove_password(
+  who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
+  address_key text, client_keys text[], device_key text
+) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users;
+  client_key text;
+begin
+  select * into person from rowhouse.users where id = who for no key update;
+  if person.id is null or person.disabled_at is not null
+     or person.password_digest is distinct from sha256(shown || uuid_send(who)) then
+    return false;
+  end if;
+  if fresh_hash is not null then
+    update rowhouse.users
+    set password_hash = fresh_hash, password_digest = fresh_digest,
+      password_secret_id = fresh_secret_id where id = who;
+  end if;
+  -- In the order in which it was counted. A known device was counted by itself.
+  if device_key is not null then
+    delete from rowhouse.throttle where key = device_key;
+  else
+    delete from rowhouse.throttle where key = rowhouse.pair_key(address_key, client_keys[1]);
+    delete from rowhouse.throttle where key = address_key;
+    foreach client_key in array client_keys || array['all'] loop
+      update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
+    end loop;
+  end if;
+  return true;
+end
+$$;
+
+-- After the password was right: a new session in place of those presented, or what waits for the
+-- second factor. Says which; "wrong" for whoever does not prove the password.
+create function rowhouse.finish_sign_in(
+  who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text, presented text,
+  new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
+  most_s integer,
+  address_key text, client_keys text[], device_key text, shown_from text, device_name text,
+  pending_id text, pending_digest bytea, factor_rule text
+) returns text
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if not rowhouse.prove_password(
+    who, shown, fresh_hash, fresh_digest, fresh_secret_id, address_key, client_keys, device_key)
+      then
+    return 'wrong';
+  end if;
+  return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
+    new_secret_id, most_s, now(),
+    shown_from, device_name, device_key is not null, null, pending_id, pending_digest, factor_rule);
+end
+$$;
+grant execute on function rowhouse.finish_sign_in(
+  uuid, bytea, text, bytea, text, text, text, bytea, bytea, text, integer, text, text[], text, text,
+    text, text, bytea, text)
+  to rowhouse_service, rowhouse_identity;
+
+-- A link sets a password once: of two uses at the same time the second finds no row. An invitation
+-- is accepted by it. Earlier sessions end, and so does the wait of a person who could not sign in:
+-- attempts at the old password say nothing about the new one.
+create function rowhouse.use_password_link(
+  link_id text, shown bytea, new_hash text, new_digest bytea, new_secret_id text
+) returns boolean
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  who uuid := (select user_id from rowhouse.password_links where id = link_id);
+  address_key text;
+  had_password boolean;
+begin
+  -- The person before the link, as do all who change both.
+  select password_hash is not null into had_password
+  from rowhouse.users where id = who and disabled_at is null for no key update;
+  if not found then
+    return false;
+  end if;
+  delete from rowhouse.password_links
+  where id = link_id and user_id = who and digest = sha256(shown || uuid_send(who))
+    and expires_at > now();
+  if not found then
+    return false;
+  end if;
+  update rowhouse.users
+  set password_hash = new_hash, password_digest = new_digest, password_secret_id = new_secret_id
+  where id = who
+  returning 'address ' || encode(sha256(convert_to(email, 'UTF8')), 'hex') into address_key;
+  delete from rowhouse.invitations where user_id = who;
+  delete from rowhouse.sessions where user_id = who;
+  perform rowhouse.end_pending_sign_ins(who);
+  delete from rowhouse.throttle where starts_with(key, rowhouse.pair_key(address_key, ''));
+  delete from rowhouse.throttle where key = address_key;
+  insert into rowhouse.audit (actor, action, user_id) values (who::text, 'set_password', who);
+  if had_password then
+    perform rowhouse.queue_mail(who, 'password_changed', null, '{}');
+  end if;
+  return true;
+end
+$$;
+grant execute on function rowhouse.use_password_link(text, bytea, text, bytea, text)
+  to rowhouse_service, rowhouse_identity;

@@ -1,0 +1,303 @@
+-- What administrators do with people: accounts, links that set a password, roles, sessions. None of
+-- these functions has a grant: only an administrator runs them, by a command or through a function
+-- that proves who asks, and each writes the audit log in the name of "actor".
+
+create function rowhouse.find_user(mail text) returns uuid language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := (select id from rowhouse.users where email = mail);
+begin
+  if person is null then
+    raise exception 'unknown user' using errcode = 'RH011';
+  end if;
+  return person;
+end
+$$;
+
+create function rowhouse.email_of(person uuid) returns text language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  mail text := (select email from rowhouse.users where id = person);
+begin
+  if mail is null then
+    raise exception 'unknown user' using errcode = 'RH011';
+  end if;
+  return mail;
+end
+$$;
+
+-- A link that sets a person's password; an older one ends. What is stored covers whose it is.
+create function rowhouse.put_password_link(
+  person uuid, new_id text, proof bytea, new_secret_id text, ends_at timestamptz
+) returns void language sql set search_path = pg_catalog, pg_temp as $$
+  insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at)
+  values (person, new_id, sha256(proof || uuid_send(person)), new_secret_id, ends_at)
+  on conflict (user_id) do update set id = excluded.id, digest = excluded.digest,
+    secret_id = excluded.secret_id, created_at = now(), expires_at = excluded.expires_at
+$$;
+
+-- Somebody who is invited: a person without a password, and the link that sets one. Whether it is
+-- mailed.
+create function rowhouse.create_user(
+  new_id uuid, mail text, mail_digest bytea, new_name text, new_role text,
+  link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
+) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into rowhouse.users (id, email, email_digest, email_secret_id, display_name, console_role)
+  values (new_id, mail, mail_digest, link_secret_id, new_name, new_role);
+  insert into rowhouse.invitations (user_id, invited_by) values (new_id, actor);
+  perform rowhouse.put_password_link(new_id, link_id, proof, link_secret_id, ends_at);
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (actor, 'create_user', new_id, jsonb_build_object('consoleRole', new_role));
+  return rowhouse.queue_mail(new_id, 'invitation', link_id, '{}');
+end
+$$;
+
+-- For whoever was invited it is the invitation's. Whether it is mailed.
+create function rowhouse.make_password_link(
+  mail text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
+) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(mail);
+  outcome text := rowhouse.resend_invitation(mail, link_id, proof, link_secret_id, ends_at, actor);
+begin
+  if outcome is not null then
+    return outcome = 'mailed';
+  end if;
+  perform rowhouse.put_password_link(person, link_id, proof, link_secret_id, ends_at);
+  insert into rowhouse.audit (actor, action, user_id) values (actor, 'make_password_link', person);
+  return rowhouse.queue_mail(person, 'password_link', link_id, '{}');
+end
+$$;
+
+-- Gives a role on an app, in place of the one before: from then on no claim changes it.
+create function rowhouse.grant_role(mail text, app_slug text, new_role text, actor text)
+  returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid;
+  app uuid := (select id from rowhouse.apps where slug = app_slug);
+begin
+  -- Whoever is being deleted is waited for.
+  select id into person from rowhouse.users where email = mail for key share;
+  if person is null then
+    raise exception 'unknown user' using errcode = 'RH011',
+      detail = case when app is null then 'unknown app' else '' end;
+  end if;
+  app := rowhouse.find_app(app_slug);
+  insert into rowhouse.grants (user_id, app_id, role) values (person, app, new_role)
+  on conflict (user_id, app_id) do update
+  set role = excluded.role, granted_at = now(), provider = null, digest = null, secret_id = null;
+  insert into rowhouse.audit (actor, action, user_id, app, details)
+  values (actor, 'grant', person, app_slug, jsonb_build_object('role', new_role));
+end
+$$;
+
+-- Whether there was a role to take away.
+create function rowhouse.revoke_role(mail text, app_slug text, actor text) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(mail);
+  app uuid := rowhouse.find_app(app_slug);
+  old_role text;
+begin
+  delete from rowhouse.grants where user_id = person and app_id = app returning role into old_role;
+  if old_role is null then
+    return false;
+  end if;
+  insert into rowhouse.audit (actor, action, user_id, app, details)
+  values (actor, 'revoke', person, app_slug, jsonb_build_object('role', old_role));
+  return true;
+end
+$$;
+
+-- Takes every role that the claims of a provider gave: whose, on which app, and which.
+create function rowhouse.revoke_claimed_roles(by_provider text, actor text)
+returns table (mail text, app_slug text, old_role text)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  taken record;
+begin
+  for taken in
+    delete from rowhouse.grants using rowhouse.apps
+    where provider = by_provider and apps.id = app_id returning user_id, slug, role
+  loop
+    insert into rowhouse.audit (actor, action, user_id, app, details)
+    values (actor, 'revoke', taken.user_id, taken.slug,
+      jsonb_build_object('role', taken.role, 'provider', by_provider));
+    return query select email, taken.slug, taken.role from rowhouse.users where id = taken.user_id;
+  end loop;
+end
+$$;
+
+-- Ends all sessions of a person: how many.
+create function rowhouse.end_sessions(mail text, actor text) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(mail);
+  ended integer;
+begin
+  delete from rowhouse.pending_sign_ins where user_id = person;
+  delete from rowhouse.sessions where user_id = person;
+  get diagnostics ended = row_count;
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (actor, 'end_sessions', person, jsonb_build_object('sessions', ended));
+  return ended;
+end
+$$;
+
+-- Ends one session of a person: whether there was one.
+create function rowhouse.end_session(mail text, session_id text, actor text) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  person uuid := rowhouse.find_user(mail);
+begin
+  delete from rowhouse.sessions where id = session_id and user_id = person;
+  if not found then
+    return false;
+  end if;
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (actor, 'end_sessions', person, jsonb_build_object('sessions', 1));
+  return true;
+end
+$$;
+
+-- Whoever changes who may do everything waits here for the others: two super_admins who
+-- remove each other at the same time would both still see the other one.
+create function rowhouse.lock_user(mail text) returns rowhouse.users
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('rowhouse super_admin', 0));
+  select * into person from rowhouse.users where email = mail for no key update;
+  if person.id is null then
+    raise exception 'unknown user' using errcode = 'RH011';
+  end if;
+  return person;
+end
+$$;
+
+-- Whether nobody else is a super_admin. Whoever has not accepted an invitation is one to others
+-- like that alone.
+create function rowhouse.is_last_super_admin(person rowhouse.users) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(person.console_role = 'super_admin', false)
+    and person.disabled_at is null and not exists (
+    select from rowhouse.users as other
+    where other.console_role = 'super_admin' and other.disabled_at is null and other.id <> person.id
+      and (not exists (select from rowhouse.invitations where user_id = other.id)
+        or exists (select from rowhouse.invitations where user_id = person.id)))
+$$;
+
+create function rowhouse.keep_super_admin(person rowhouse.users) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
+  if rowhouse.is_last_super_admin(person) then
+    raise exception 'the last super_admin stays' using errcode = 'RH010';
+  end if;
+end
+$$;
+
+create function rowhouse.set_console_role(mail text, new_role text, who text) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(mail);
+begin
+  if new_role is distinct from 'super_admin' then
+    perform rowhouse.keep_super_admin(person);
+  end if;
+  -- Whoever holds a link that was made before, for somebody with fewer rights, would have these.
+  if new_role is not null and new_role is distinct from person.console_role then
+    delete from rowhouse.password_links where user_id = person.id;
+  end if;
+  update rowhouse.users set console_role = new_role where id = person.id;
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (who, 'set_console_role', person.id, jsonb_build_object('before', person.console_role,
+    'after', new_role));
+  if person.console_role is distinct from new_role then
+    perform rowhouse.queue_mail(person.id, 'console_role', null,
+      jsonb_build_object('role', new_role));
+  end if;
+end
+$$;
+
+create function rowhouse.set_disabled(mail text, disabled boolean, who text) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(mail);
+begin
+  if disabled then
+    perform rowhouse.keep_super_admin(person);
+    delete from rowhouse.password_links where user_id = person.id;
+  end if;
+  update rowhouse.users set disabled_at = case when disabled
+    then coalesce(disabled_at, now()) end where id = person.id;
+  delete from rowhouse.sessions where user_id = person.id and disabled;
+  delete from rowhouse.pending_sign_ins where user_id = person.id and disabled;
+  insert into rowhouse.audit (actor, action, user_id)
+  values (who, case when disabled then 'disable' else 'enable' end, person.id);
+end
+$$;
+
+-- Takes away every second factor of somebody who has lost it. Whoever is signed in, or about to be,
+-- has to begin again, and whoever must have one has the whole grace anew.
+create function rowhouse.reset_second_factor(mail text, who text) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(mail);
+begin
+  delete from rowhouse.totp_factors where user_id = person.id;
+  delete from rowhouse.recovery_codes where user_id = person.id;
+  delete from rowhouse.passkeys where user_id = person.id;
+  delete from rowhouse.sessions where user_id = person.id;
+  perform rowhouse.end_pending_sign_ins(person.id);
+  -- What was guessed at is gone.
+  delete from rowhouse.throttle where starts_with(key, person.id || ' ');
+  update rowhouse.users set factor_asked_at = null where id = person.id;
+  insert into rowhouse.audit (actor, action, user_id)
+    values (who, 'reset_second_factor', person.id);
+  perform rowhouse.queue_mail(person.id, 'second_factor_reset', null, '{}');
+end
+$$;
+
+-- Another address to sign in with; links end, which went to the one before: an invitation has to be
+-- sent again. Whoever has accepted theirs is told at both addresses. False where it is the address
+-- already. The digest is of this very person and the new address.
+create function rowhouse.change_email(
+  person_id uuid, new_mail text, mail_digest bytea, mail_secret_id text, who text
+) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(rowhouse.email_of(person_id));
+begin
+  if person.email = new_mail then
+    return false;
+  end if;
+  update rowhouse.users set email = new_mail, email_digest = mail_digest,
+    email_secret_id = mail_secret_id
+  where id = person.id;
+  delete from rowhouse.password_links where user_id = person.id;
+  insert into rowhouse.audit (actor, action, user_id) values (who, 'change_email', person.id);
+  if rowhouse.invitation_state(person.id) is null then
+    perform rowhouse.queue_mail(person.id, 'address_changed', null, '{}');
+    perform rowhouse.queue_mail(person.id, 'address_changed', null,
+      jsonb_build_object('to', person.email));
+  end if;
+  return true;
+end
+$$;
+
+-- With grants, sessions and link. The audit log keeps the id, and no longer anything that says
+-- whose it was.
+create function rowhouse.delete_user(mail text, who text) returns uuid
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  person rowhouse.users := rowhouse.lock_user(mail);
+begin
+  perform rowhouse.keep_super_admin(person);
+  delete from rowhouse.throttle where starts_with(key, person.id || ' ');
+  delete from rowhouse.users where id = person.id;
+  insert into rowhouse.audit (actor, action, user_id) values (who, 'delete_user', person.id);
+  return person.id;
+end
+$$;

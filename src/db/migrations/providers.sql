@@ -1,0 +1,241 @@
+-- Sign-in by an OpenID Connect provider. A person is (issuer, subject), as the provider says them;
+-- never an e-mail address.
+--
+-- What is stored of a link is a digest of its proof and of the person's id, as of sessions and
+-- passwords: the proof follows from a secret that is in no database, so a row that is written by
+-- hand, or copied to another person, signs nobody in. The functions here keep the rules across
+-- rows; whether a provider may be believed is decided before they are called.
+
+create table rowhouse.provider_links (
+  issuer text not null check (length(issuer) between 1 and 2048),
+  subject text not null check (length(subject) between 1 and 255),
+  user_id uuid not null references rowhouse.users (id) on delete cascade,
+  digest bytea not null check (length(digest) = 32),
+  secret_id text not null,
+  linked_at timestamptz not null default now(),
+  primary key (issuer, subject),
+  unique (user_id, issuer)
+);
+grant select on rowhouse.provider_links to rowhouse_service, rowhouse_identity;
+
+-- Before anything is asked of a provider: whether this answer of it comes for the first time, and
+-- may be tried now.
+create function rowhouse.begin_provider_sign_in(
+  state_key text, client_keys text[], client_bounds integer[], window_s integer
+) returns table (wait_s integer, is_first boolean)
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  wait integer := rowhouse.count_attempt(client_keys, client_bounds, null, window_s);
+begin
+  if wait is not null then
+    return query select wait, true;
+    return;
+  end if;
+  -- It is kept as long as attempts are counted, which is longer than it may be used.
+  insert into rowhouse.throttle (key, attempts, ends_at)
+  values (state_key, 1, clock_timestamp() + make_interval(secs => least(window_s, 2592000)))
+    on conflict (key) do nothing;
+  return query select 0, found;
+end
+$$;
+grant execute on function rowhouse.begin_provider_sign_in(text, text[], integer[], integer)
+  to rowhouse_service, rowhouse_identity;
+
+-- The roles that a person has by the claims of a provider, in place of those that the same provider
+-- gave before. What a person or another provider gave is neither changed nor taken. Each is [app,
+-- role, digest in hexadecimal]; nobody calls it but the functions here.
+create function rowhouse.apply_claimed_roles(who uuid, by_provider text, claimed jsonb,
+  claimed_secret_id text) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  changed record;
+  old_role text;
+begin
+  for changed in
+    delete from rowhouse.grants using rowhouse.apps
+    where user_id = who and provider = by_provider and apps.id = app_id
+      and not exists (select from jsonb_array_elements(claimed) as one
+        where (one ->> 0)::uuid = app_id)
+    returning slug, role
+  loop
+    insert into rowhouse.audit (actor, action, user_id, app, details)
+    values ('sign-in', 'revoke', who, changed.slug, jsonb_build_object('role', changed.role,
+      'provider', by_provider));
+  end loop;
+  for changed in
+    select apps.id, slug, one ->> 1 as role, decode(one ->> 2, 'hex') as digest
+    from jsonb_array_elements(claimed) as one join rowhouse.apps on apps.id = (one ->> 0)::uuid
+    order by apps.id for key share of apps
+  loop
+    select role into old_role from rowhouse.grants where user_id = who and app_id = changed.id;
+    insert into rowhouse.grants (user_id, app_id, role, provider, digest, secret_id)
+    values (who, changed.id, changed.role, by_provider, changed.digest, claimed_secret_id)
+    on conflict (user_id, app_id) do update set role = excluded.role, digest = excluded.digest,
+      secret_id = excluded.secret_id,
+      granted_at = case when grants.role = excluded.role then grants.granted_at else now() end
+    where grants.provider = by_provider;
+    if found and old_role is distinct from changed.role then
+      insert into rowhouse.audit (actor, action, user_id, app, details)
+      values ('sign-in', 'grant', who, changed.slug, jsonb_build_object('role', changed.role,
+        'provider', by_provider));
+    end if;
+  end loop;
+end
+$$;
+
+-- After the provider's answer was right: a new session in place of those presented, or what waits
+-- for the second factor. Says which; "wrong" where the person was disabled or unlinked in between,
+-- and for whoever cannot show what follows from the link and the service's secret. That alone is
+-- not enough for a role by a claim, because people can link their own account to what they like: a
+-- role counts by its own digest.
+create function rowhouse.finish_provider_sign_in(
+  who uuid, link_issuer text, link_subject text, shown bytea, fresh_digest bytea,
+    fresh_secret_id text, presented text,
+  new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
+    most_s integer,
+  proven timestamptz, client_keys text[], provider text, shown_from text, device_name text,
+  is_known_device boolean, claimed jsonb, pending_id text, pending_digest bytea, factor_rule text
+) returns text
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  client_key text;
+  outcome text;
+begin
+  perform from rowhouse.users where id = who and disabled_at is null for no key update;
+  if not found then
+    return 'wrong';
+  end if;
+  update rowhouse.provider_links set digest = fresh_digest, secret_id = fresh_secret_id
+  where issuer = link_issuer and subject = link_subject and user_id = who
+    and digest = sha256(shown || uuid_send(who));
+  if not found then
+    return 'wrong';
+  end if;
+  foreach client_key in array client_keys loop
+    update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
+  end loop;
+  outcome := rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
+    new_secret_id, most_s,
+    least(proven, now()), shown_from, device_name, is_known_device, provider, pending_id,
+    pending_digest, factor_rule);
+  -- The provider says them, whatever the second factor comes to.
+  perform rowhouse.apply_claimed_roles(who, provider, claimed, fresh_secret_id);
+  return outcome;
+end
+$$;
+grant execute on function rowhouse.finish_provider_sign_in(
+  uuid, text, text, bytea, bytea, text, text, text, bytea, bytea, text, integer, timestamptz,
+    text[], text, text, text, boolean,
+  jsonb, text, bytea, text) to rowhouse_service, rowhouse_identity;
+
+-- Accepts an invitation: links whoever was invited under this address and has no other way to sign
+-- in, neither a password nor another link. One that has expired is none any more.
+create function rowhouse.link_invited_person(
+  who uuid, mail text, link_issuer text, link_subject text, new_digest bytea,
+    new_secret_id text, provider text
+) returns boolean
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from rowhouse.users
+  where id = who and email = mail
+    and password_hash is null and disabled_at is null for no key update;
+  if not found or exists (select from rowhouse.provider_links where user_id = who)
+     or rowhouse.invitation_state(who) is distinct from 'pending' then
+    return false;
+  end if;
+  insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id)
+  values (link_issuer, link_subject, who, new_digest, new_secret_id) on conflict do nothing;
+  if not found then
+    return false;
+  end if;
+  delete from rowhouse.password_links where user_id = who;
+  delete from rowhouse.invitations where user_id = who;
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (who::text, 'link_provider', who, jsonb_build_object('provider', provider));
+  return true;
+end
+$$;
+grant execute on function rowhouse.link_invited_person(uuid, text, text, text, bytea, text, text)
+  to rowhouse_service, rowhouse_identity;
+
+-- A person without any role, who can sign in by the link alone. False where somebody has the
+-- address, or the link.
+create function rowhouse.create_linked_person(
+  new_id uuid, mail text, mail_digest bytea, new_name text, link_issuer text, link_subject text,
+    new_digest bytea, new_secret_id text,
+  provider text
+) returns boolean
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from rowhouse.provider_links where issuer = link_issuer
+    and subject = link_subject) then
+    return false;
+  end if;
+  insert into rowhouse.users (id, email, email_digest, email_secret_id, display_name)
+  values (new_id, mail, mail_digest, new_secret_id, new_name) on conflict do nothing;
+  if not found then
+    return false;
+  end if;
+  insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id)
+  values (link_issuer, link_subject, new_id, new_digest, new_secret_id);
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values ('sign-in', 'create_user', new_id, jsonb_build_object('provider', provider));
+  return true;
+end
+$$;
+grant execute on function rowhouse.create_linked_person(uuid, text, bytea, text, text, text,
+  bytea, text, text)
+  to rowhouse_service, rowhouse_identity;
+
+-- Links the person to an account at the provider, after a sign-in of the last ten minutes: says
+-- what became of it. "expected" is who started it, as whom the digest was made.
+-- proves: owner
+create function rowhouse.link_provider(expected uuid, link_issuer text, link_subject text,
+  new_digest bytea, new_secret_id text, provider text) returns text as $$
+begin
+  if who <> expected then
+    return 'nobody';
+  end if;
+  if not rowhouse.is_fresh(own) then
+    return 'too_old';
+  end if;
+  if exists (select from rowhouse.provider_links
+    where user_id = who and issuer = link_issuer and subject <> link_subject) then
+    return 'another';
+  end if;
+  insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id)
+  values (link_issuer, link_subject, who, new_digest, new_secret_id)
+  on conflict (issuer, subject) do update set digest = excluded.digest,
+    secret_id = excluded.secret_id, linked_at = now()
+  where provider_links.user_id = excluded.user_id;
+  if not found then
+    return 'taken';
+  end if;
+  insert into rowhouse.audit (actor, action, user_id, details)
+  values (who::text, 'link_provider', who, jsonb_build_object('provider', provider));
+  perform rowhouse.queue_mail(who, 'provider_linked', null, jsonb_build_object('from', shown_from));
+  return 'done';
+end
+$$;
+
+-- Takes a link away from the person, unless nothing else would let them sign in; with it go the
+-- roles by the claims of the provider, which it could no longer take.
+-- proves: owner
+create function rowhouse.unlink_provider(link_issuer text, provider text) returns text as $$
+begin
+  if not exists (select from rowhouse.users where id = who and password_hash is not null)
+     and not exists (select from rowhouse.provider_links where user_id = who
+       and issuer <> link_issuer) then
+    return 'last';
+  end if;
+  perform rowhouse.check_fresh(own);
+  delete from rowhouse.provider_links where user_id = who and issuer = link_issuer;
+  if found then
+    delete from rowhouse.pending_sign_ins where user_id = who;
+    insert into rowhouse.audit (actor, action, user_id, details)
+    values (who::text, 'unlink_provider', who, jsonb_build_object('provider', provider));
+    perform rowhouse.apply_claimed_roles(who, provider, '[]', null);
+  end if;
+  return 'done';
+end
+$$;

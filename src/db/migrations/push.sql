@@ -1,0 +1,264 @@
+-- Push: what it recorded of tables and their users, apps' migrations, the steps it left for after
+-- its COMMIT, and the functions that take its locks and record it. The login that pushes, a member
+-- of `rowhouse_tables`, reads these tables and writes them through `record_push` alone; of a
+-- deferred step it may update the progress.
+--
+-- Versions are the catalog's at which a row last changed, so that processes read only what is new.
+
+create table rowhouse.tables (
+  name text primary key check (name ~ '^[a-z][a-z0-9_]{0,47}$'),
+  owner_app_id uuid not null references rowhouse.apps (id),
+  definition jsonb not null,
+  version bigint not null
+);
+create index tables__version__idx on rowhouse.tables (version);
+grant select on rowhouse.tables to rowhouse_tables, rowhouse_service, rowhouse_data;
+
+create table rowhouse.registrations (
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  table_name text not null references rowhouse.tables (name),
+  definition jsonb not null,
+  version bigint not null,
+  primary key (app_id, table_name)
+);
+create index registrations__version__idx on rowhouse.registrations (version);
+create index registrations__table_name__idx on rowhouse.registrations (table_name);
+grant select on rowhouse.registrations to rowhouse_tables, rowhouse_service, rowhouse_data;
+
+-- What each app is served of a table, and was served a short while ago: each set of columns has
+-- functions of its own, named by the hash, which apps of one set share. One that its app no longer
+-- uses is still called by processes that are being replaced.
+create table rowhouse.column_sets (
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  table_name text not null references rowhouse.tables (name),
+  hash text not null check (hash ~ '^[0-9a-f]{16}$'),
+  definition jsonb not null,
+  unused_since timestamptz,
+  primary key (app_id, table_name, hash)
+);
+create index column_sets__table_name__hash__idx on rowhouse.column_sets (table_name, hash);
+grant select on rowhouse.column_sets to rowhouse_tables, rowhouse_service, rowhouse_data;
+
+create table rowhouse.migrations (
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  seq integer not null,
+  name text not null,
+  parent text not null,
+  checksum text not null,
+  -- The project's file, the same at every service, and the statements that ran at this one.
+  text text not null,
+  sql text not null,
+  -- The key that pushed it, as whoever pushes says; null where an operator did.
+  key_id text,
+  applied_at timestamptz not null default now(),
+  primary key (app_id, seq),
+  unique (app_id, parent)
+);
+grant select on rowhouse.migrations to rowhouse_tables, rowhouse_service, rowhouse_data;
+
+-- Builds that would lock a large table for too long. A lease keeps two processes off one step; a
+-- step whose holder died is taken up again.
+create table rowhouse.deferred_steps (
+  id bigint generated always as identity primary key,
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  table_name text not null references rowhouse.tables (name),
+  kind text not null check (kind in ('index', 'reference')),
+  name text not null,
+  columns jsonb not null,
+  state text not null default 'waiting' check (state in ('waiting', 'running', 'done', 'failed')),
+  fault text,
+  -- How far a build of an index is, noted by who builds it: PostgreSQL shows that to nobody else.
+  progress jsonb,
+  attempts integer not null default 0,
+  lease_until timestamptz not null default '-infinity',
+  created_at timestamptz not null default now(),
+  finished_at timestamptz,
+  unique (table_name, name)
+);
+grant select on rowhouse.deferred_steps to rowhouse_tables, rowhouse_service, rowhouse_data;
+grant update (state, fault, progress, attempts, lease_until, finished_at) on rowhouse.deferred_steps
+  to rowhouse_tables;
+
+-- What is left of an app's pushes, at the time of the last one. A push that applies several of the
+-- project's migrations takes as many requests, and counts once: each that was applied leaves some
+-- that are not counted, in case the next has to be sent again.
+create table rowhouse.push_allowances (
+  app_id uuid primary key references rowhouse.apps (id) on delete cascade,
+  pushes double precision not null,
+  counted_at timestamptz not null,
+  uncounted integer not null default 0
+);
+
+create function rowhouse.refill_pushes(allowance rowhouse.push_allowances, per_hour integer,
+  moment timestamptz)
+returns double precision language sql stable set search_path = pg_catalog, pg_temp as $$
+  select least(per_hour, allowance.pushes
+    + greatest(0, extract(epoch from moment - allowance.counted_at)) * per_hour / 3600.0)
+$$;
+
+-- Before a push of an app's key is looked at: checks the key, and counts the push or says how long
+-- to wait. The allowance flows back evenly. A request that does not apply one of the project's
+-- migrations ends a push of several.
+create function rowhouse.begin_push(
+  app uuid, shown bytea, per_hour integer, is_applying boolean, out app_slug text,
+    out wait_s integer)
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  moment timestamptz := clock_timestamp();
+begin
+  select slug into app_slug from rowhouse.apps where id = rowhouse.check_push_key(app, shown);
+  update rowhouse.push_allowances set uncounted = case when is_applying
+    then uncounted - 1 else 0 end
+  where app_id = app and uncounted > 0;
+  if found then
+    return;
+  end if;
+  insert into rowhouse.push_allowances as allowance (app_id, pushes, counted_at)
+    values (app, per_hour - 1, moment)
+  on conflict (app_id) do update set counted_at = greatest(allowance.counted_at, moment),
+    pushes = rowhouse.refill_pushes(allowance, per_hour, moment) - 1
+  where rowhouse.refill_pushes(allowance, per_hour, moment) >= 1;
+  if found then
+    return;
+  end if;
+  select greatest(1, ceil((1 - rowhouse.refill_pushes(allowance, per_hour, moment))
+    * 3600 / per_hour))
+  into wait_s from rowhouse.push_allowances as allowance where app_id = app;
+end
+$$;
+grant execute on function rowhouse.begin_push(uuid, bytea, integer, boolean) to rowhouse_tables;
+
+-- First statement of a push: takes its locks without waiting, and refuses a plan made on another
+-- state of its tables (stamps: the highest version recorded of each, 0 for a table that is not
+-- there) or of the app's migrations.
+create function rowhouse.lock_push(names text[], stamps jsonb, app uuid, head integer) returns void
+  language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  lock_name text;
+begin
+  foreach lock_name in array names loop
+    if not pg_try_advisory_xact_lock(hashtextextended('rowhouse push ' || lock_name, 0)) then
+      raise exception 'another push is under way' using errcode = 'RH001';
+    end if;
+  end loop;
+  if (select coalesce(max(seq), 0) from rowhouse.migrations where app_id = app) <> head
+    or exists (
+      select from jsonb_each_text(stamps) as seen (name, stamp)
+      where seen.stamp::bigint <> greatest(
+        coalesce((select version from rowhouse.tables where tables.name = seen.name), 0),
+        coalesce((select max(version) from rowhouse.registrations
+        where table_name = seen.name), 0)))
+  then
+    raise exception 'the catalog has moved on' using errcode = 'RH002';
+  end if;
+end
+$$;
+
+-- Locks tables one after the other within one budget of waiting: requests queue behind a lock that
+-- is waited for, and must never wait longer than that altogether. Of those in referenced nothing
+-- changes except that others refer to them, and reads of them go on.
+create function rowhouse.lock_tables(names text[], referenced text[], budget_ms integer)
+  returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  table_name text;
+  started_at timestamptz := clock_timestamp();
+  spent_ms integer;
+begin
+  foreach table_name in array names loop
+    spent_ms := extract(epoch from clock_timestamp() - started_at) * 1000;
+    perform set_config('lock_timeout', greatest(budget_ms - spent_ms, 1) || 'ms', true);
+    if table_name = any (referenced) then
+      execute format('lock table data.%I in share row exclusive mode', table_name);
+    else
+      execute format('lock table data.%I in access exclusive mode', table_name);
+    end if;
+  end loop;
+  perform set_config('lock_timeout', budget_ms || 'ms', true);
+end
+$$;
+
+-- Last statement of a push: records it, and raises the catalog's version, which it gives back.
+-- Takes only what one push of one app can have made: the app's next migration, tables that are new
+-- or the app's own and are there, uses of recorded tables with their sets of columns, and builds
+-- that were put off. A push's one lock that all apps share is taken here, for a moment.
+create function rowhouse.record_push(app uuid, migration jsonb, definitions jsonb,
+  uses jsonb, builds jsonb)
+returns bigint language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+declare
+  head record;
+  next_version bigint;
+begin
+  update rowhouse.versions set version = version + 1
+    where name = 'catalog' returning version into next_version;
+  select seq, checksum into head from rowhouse.migrations where app_id = app
+    order by seq desc limit 1;
+  if (migration ->> 'seq')::integer is distinct from coalesce(head.seq, 0) + 1
+    or migration ->> 'parent' is distinct from coalesce(head.checksum, '')
+  then
+    raise exception 'the catalog has moved on' using errcode = 'RH002';
+  end if;
+  if (migration ->> 'name' ~ '^[a-z0-9_]{1,40}$') is not true
+    or migration ->> 'checksum' is distinct from 'sha256:' ||
+      encode(sha256(convert_to((migration ->> 'parent') || left(migration ->> 'text', -84),
+        'UTF8')), 'hex')
+    or right(migration ->> 'text', 84) is distinct from '-- checksum '
+      || (migration ->> 'checksum') || E'\n'
+    or exists (
+      select from jsonb_array_elements(definitions) as defined (made)
+      where exists (select from rowhouse.tables where name = made ->> 'name'
+        and owner_app_id <> app)
+        or not exists (
+          select from pg_class where relname = made ->> 'name' and relkind in ('r', 'p')
+            and relnamespace = 'data'::regnamespace and relowner = 'rowhouse_tables'::regrole))
+  then
+    raise exception 'not what a push of this app can have made' using errcode = 'RH007';
+  end if;
+  insert into rowhouse.tables (name, owner_app_id, definition, version)
+  select made ->> 'name', app, made, next_version
+    from jsonb_array_elements(definitions) as defined (made)
+  on conflict (name) do update set definition = excluded.definition, version = excluded.version;
+  insert into rowhouse.registrations (app_id, table_name, definition, version)
+  select app, used -> 'definition' ->> 'name', used -> 'definition', next_version
+  from jsonb_array_elements(uses) as declared (used)
+  on conflict (app_id, table_name) do update set definition = excluded.definition,
+    version = excluded.version;
+  update rowhouse.column_sets as kept set unused_since = now()
+    from jsonb_array_elements(uses) as declared (used)
+  where kept.app_id = app and kept.table_name = used -> 'definition' ->> 'name'
+    and kept.hash <> used ->> 'hash' and kept.unused_since is null;
+  insert into rowhouse.column_sets (app_id, table_name, hash, definition)
+  select app, used -> 'definition' ->> 'name', used ->> 'hash', used -> 'columns'
+  from jsonb_array_elements(uses) as declared (used)
+  on conflict (app_id, table_name, hash) do update set unused_since = null;
+  insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns)
+  select app, build ->> 'table', build ->> 'kind', build ->> 'name', build -> 'columns'
+  from jsonb_array_elements(builds) as put_off (build);
+  insert into rowhouse.migrations (app_id, seq, name, parent, checksum, text, sql, key_id)
+  values (app, (migration ->> 'seq')::integer, migration ->> 'name', migration ->> 'parent',
+    migration ->> 'checksum', migration ->> 'text', migration ->> 'sql',
+    (select key_id from rowhouse.api_keys where app_id = app and key_id = migration ->> 'keyId'));
+  if (migration ->> 'isReplay')::boolean then
+    update rowhouse.push_allowances set uncounted = 20 where app_id = app;
+  end if;
+  return next_version;
+end
+$$;
+
+-- Forgets sets of columns that their apps no longer use. Their functions are dropped by the same
+-- message.
+create function rowhouse.forget_sets(wanted_table text, gone jsonb) returns void
+  language sql security definer
+set search_path = pg_catalog, pg_temp as $$
+  delete from rowhouse.column_sets as sets
+    using jsonb_to_recordset(gone) as one ("appId" uuid, hash text)
+  where table_name = wanted_table and sets.app_id = one."appId" and sets.hash = one.hash
+    and unused_since is not null
+$$;
+
+grant execute on function rowhouse.forget_sets(text, jsonb),
+  rowhouse.lock_push(text[], jsonb, uuid, integer),
+  rowhouse.lock_tables(text[], text[], integer), rowhouse.record_push(uuid, jsonb, jsonb, jsonb,
+  jsonb) to rowhouse_tables;

@@ -1,0 +1,86 @@
+-- The second factors of people: codes of an authenticator app, recovery codes, passkeys; who has
+-- one, and who should.
+--
+-- No login reads these tables. What is stored follows the pattern of sessions and links: a digest
+-- of a proof, which follows from a secret that is in no database, and of the person's id. The
+-- secret of an authenticator app is sealed under it.
+
+-- "last_step" is the time step of the code that was used last: none of that step or an earlier one
+-- is right again.
+create table rowhouse.totp_factors (
+  user_id uuid primary key references rowhouse.users (id) on delete cascade,
+  sealed_secret bytea not null check (length(sealed_secret) between 29 and 200),
+  digest bytea not null check (length(digest) = 32),
+  secret_id text not null,
+  confirmed_at timestamptz not null default now(),
+  last_step bigint not null
+);
+
+-- Each is used once: its use deletes it.
+create table rowhouse.recovery_codes (
+  user_id uuid not null references rowhouse.users (id) on delete cascade,
+  digest bytea not null check (length(digest) = 32),
+  secret_id text not null,
+  created_at timestamptz not null default now(),
+  primary key (user_id, digest)
+);
+
+create table rowhouse.passkeys (
+  credential_id bytea primary key check (length(credential_id) between 1 and 1023),
+  user_id uuid not null references rowhouse.users (id) on delete cascade,
+  public_key bytea not null check (length(public_key) <= 2048),
+  sign_count bigint not null default 0,
+  transports text[] not null default '{}',
+  label text not null check (length(label) between 1 and 80),
+  backed_up boolean not null default false,
+  digest bytea not null check (length(digest) = 32),
+  secret_id text not null,
+  created_at timestamptz not null default now(),
+  last_used_at timestamptz
+);
+create index passkeys__user_id__idx on rowhouse.passkeys (user_id);
+
+create function rowhouse.has_second_factor(who uuid) returns boolean
+  language sql stable security definer
+set search_path = pg_catalog, pg_temp as $$
+  select exists (select from rowhouse.totp_factors where user_id = who)
+    or exists (select from rowhouse.passkeys where user_id = who)
+$$;
+grant execute on function rowhouse.has_second_factor(uuid) to rowhouse_service, rowhouse_identity;
+
+-- For operators: which secret each second factor and recovery code depends on.
+create function rowhouse.secrets_of_factors() returns setof text
+  language sql stable security definer
+set search_path = pg_catalog, pg_temp as $$
+  select secret_id from rowhouse.totp_factors union all select secret_id
+    from rowhouse.recovery_codes
+  union all select secret_id from rowhouse.passkeys
+$$;
+grant execute on function rowhouse.secrets_of_factors() to rowhouse_service, rowhouse_identity;
+
+-- Whether a session was proven in the last ten minutes, by the second factor too where its owner
+-- has one.
+create function rowhouse.is_fresh(session_id text) returns boolean
+  language sql stable security definer
+set search_path = pg_catalog, pg_temp as $$
+  select exists (select from rowhouse.sessions where id = session_id
+    and proven_at > clock_timestamp() - interval '10 minutes'
+    and (second_factor_at > clock_timestamp() - interval '10 minutes'
+      or not rowhouse.has_second_factor(user_id)))
+$$;
+grant execute on function rowhouse.is_fresh(text) to rowhouse_service, rowhouse_identity;
+
+-- By when somebody must have a second factor who is asked for one and has none; null: never.
+create function rowhouse.factor_due_at(who uuid) returns timestamptz
+  language sql stable security definer
+set search_path = pg_catalog, pg_temp as $$
+  select factor_asked_at + interval '7 days' from rowhouse.users
+  where id = who and factor_asked_at is not null and not rowhouse.has_second_factor(id)
+$$;
+grant execute on function rowhouse.factor_due_at(uuid) to rowhouse_service, rowhouse_identity;
+create function rowhouse.is_factor_overdue(who uuid) returns boolean
+  language sql stable security definer
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce(rowhouse.factor_due_at(who) <= clock_timestamp(), false)
+$$;
+grant execute on function rowhouse.is_factor_overdue(uuid) to rowhouse_service, rowhouse_identity;

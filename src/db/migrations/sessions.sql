@@ -1,0 +1,82 @@
+-- Which session a browser shows. A serving login gets an answer only for what it can prove, and
+-- changes no session by hand.
+
+-- In the audit log once an hour for each pair of sessions that a browser shows though only one may
+-- be live.
+create function rowhouse.note_session_conflict(live_ids text[]) returns void
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  with pairs as (
+    select low as first_id, high as second_id from unnest(live_ids) as low
+      join unnest(live_ids) as high on low < high
+  ), conflicts as (
+    insert into rowhouse.session_conflicts as seen (first_id, second_id)
+    select first_id, second_id from pairs where not exists (
+      select from rowhouse.session_conflicts as recent
+        where recent.noted_at > now() - interval '1 hour'
+        and recent.first_id = pairs.first_id and recent.second_id = pairs.second_id)
+    order by first_id, second_id
+    on conflict (first_id, second_id) do update set noted_at = now()
+      where seen.noted_at <= now() - interval '1 hour'
+    returning first_id
+  ), noted as (
+    insert into rowhouse.audit (actor, action, user_id, details)
+    select 'browser', 'session_conflict', case when count(distinct user_id) = 1
+      then min(user_id::text)::uuid end,
+      jsonb_build_object('sessions', count(*))
+    from rowhouse.sessions where id = any (live_ids)
+      and exists (select from conflicts) having count(*) > 1
+  )
+  delete from rowhouse.session_conflicts where (first_id, second_id) in (
+    select first_id, second_id from rowhouse.session_conflicts as old
+    where exists (select from conflicts) and noted_at <= now() - interval '1 hour'
+      and not exists (select from pairs where pairs.first_id = old.first_id
+        and pairs.second_id = old.second_id)
+    order by noted_at limit 200 for update skip locked)
+$$;
+
+-- The session that counts among those that a browser shows as a list of <id>.<proof>: the only live
+-- one. Two live ones are none: which of them a page meant cannot be told. A row that proves nothing
+-- does not count.
+create function rowhouse.find_session(
+  shown text, idle_s integer,
+  out live integer, out session_id text, out person_id uuid, out identity_digest bytea
+) language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  pair text;
+  one record;
+  live_ids text[] := '{}';
+  seen_at timestamptz;
+begin
+  foreach pair in array string_to_array(shown, ',') loop
+    select sessions.id, sessions.user_id, sessions.identity_digest, sessions.last_seen_at into one
+    from rowhouse.sessions join rowhouse.users on users.id = sessions.user_id
+    where sessions.id = split_part(pair, '.', 1)
+      and sessions.session_digest = sha256(decode(split_part(pair, '.', 2), 'hex')
+        || uuid_send(sessions.user_id))
+      and users.disabled_at is null and sessions.expires_at > clock_timestamp()
+      and sessions.last_seen_at > clock_timestamp() - make_interval(secs => idle_s);
+    if found and one.id <> all (live_ids) then
+      live_ids := live_ids || one.id;
+      session_id := one.id;
+      person_id := one.user_id;
+      identity_digest := one.identity_digest;
+      seen_at := one.last_seen_at;
+    end if;
+  end loop;
+  live := cardinality(live_ids);
+  if live > 1 then
+    session_id := null;
+    person_id := null;
+    identity_digest := null;
+    perform rowhouse.note_session_conflict(live_ids);
+  elsif seen_at < now() - interval '1 minute' then
+    -- Its use is noted at most once a minute, and never waited for.
+    update rowhouse.sessions set last_seen_at = now() where sessions.id in (
+      select id from rowhouse.sessions where sessions.id = find_session.session_id
+        and last_seen_at < now() - interval '1 minute'
+      for update skip locked);
+  end if;
+end
+$$;
+grant execute on function rowhouse.find_session(text, integer) to rowhouse_service,
+  rowhouse_identity;

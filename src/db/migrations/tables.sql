@@ -1,0 +1,233 @@
+-- What an operator does with apps' tables beside pushes: hand one to another app, end an app's use
+-- of one, drop one that no app uses any more. None of these functions has a grant: only an
+-- administrator runs them, and the audit log is written by the statement that does.
+
+-- Uses that were ended, at which version of the catalog: processes hear of them as they hear of
+-- registrations.
+create table rowhouse.ended_registrations (
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  table_name text not null,
+  version bigint not null,
+  primary key (app_id, table_name)
+);
+create index ended_registrations__version__idx on rowhouse.ended_registrations (version);
+grant select on rowhouse.ended_registrations to rowhouse_service, rowhouse_data;
+
+-- A use that is registered again has not ended, whoever registers it.
+create function rowhouse.forget_end() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from rowhouse.ended_registrations where app_id = new.app_id
+    and table_name = new.table_name;
+  return null;
+end
+$$;
+
+create trigger forget_end after insert on rowhouse.registrations
+  for each row execute function rowhouse.forget_end();
+
+-- Takes the locks of a push of these names without waiting.
+create function rowhouse.lock_names(names text[]) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  lock_name text;
+begin
+  foreach lock_name in array names loop
+    if not pg_try_advisory_xact_lock(hashtextextended('rowhouse push ' || lock_name, 0)) then
+      raise exception 'a push is under way' using errcode = 'RH001';
+    end if;
+  end loop;
+end
+$$;
+
+-- Hands a table to an app that uses it; the slug of the app that owned it before.
+create function rowhouse.transfer_table(wanted_table text, new_slug text, actor text) returns text
+  language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  old_slug text;
+  new_id uuid;
+begin
+  perform rowhouse.lock_names(array['table ' || wanted_table]);
+  select slug into old_slug from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id
+    where name = wanted_table;
+  if not found then
+    raise exception 'no such table' using errcode = 'RH004';
+  end if;
+  select id into new_id from rowhouse.apps where slug = new_slug;
+  if not found then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  if not exists (select from rowhouse.registrations where app_id = new_id
+    and table_name = wanted_table) then
+    raise exception 'not a user of the table' using errcode = 'RH006';
+  end if;
+  update rowhouse.versions set version = version + 1 where name = 'catalog';
+  update rowhouse.tables set owner_app_id = new_id,
+    version = (select version from rowhouse.versions where versions.name = 'catalog')
+  where name = wanted_table;
+  insert into rowhouse.audit (actor, action, app, details)
+  values (actor, 'transfer_table', new_slug, jsonb_build_object('table', wanted_table,
+    'from', old_slug));
+  return old_slug;
+end
+$$;
+
+-- Which table refers to which: as an app declares them, or with no app as the tables are.
+create function rowhouse.references_of(app uuid) returns table (child text, parent text)
+  language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select distinct known.name, declared.one ->> 'table' from (
+    select table_name, definition from rowhouse.registrations where app_id = app
+    union all
+    select tables.name, definition from rowhouse.tables where app is null
+  ) as known (name, definition),
+    jsonb_array_elements(known.definition -> 'columns') as declared (one)
+  where declared.one ->> 'table' is not null
+$$;
+
+-- A table and those that refer to each other with it, in a circle: they go together. One alone is a
+-- circle of one.
+create function rowhouse.find_circle(wanted_table text, app uuid) returns text[] language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  with recursive refs as materialized (select * from rowhouse.references_of(app)),
+  up (name) as (select wanted_table union select child from up join refs on parent = name),
+  down (name) as (select wanted_table union select parent from down join refs on child = name)
+  select array_agg(name order by name) from up join down using (name)
+$$;
+
+-- A circle of tables is left alone by others: no table outside of it refers to one of them.
+create function rowhouse.check_circle(circle text[], app uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from rowhouse.references_of(app) where parent = any (circle)
+    and child <> all (circle)) then
+    raise exception 'referred to' using errcode = 'RH009';
+  end if;
+end
+$$;
+
+-- Ends an app's use of a table and of those in a circle with it, and deletes the app's rows of
+-- them: the tables with how many rows there are. Without the names that were told before it only
+-- checks and counts; other names than those are refused.
+create function rowhouse.end_registration(wanted_slug text, wanted_table text, told text[],
+  actor text) returns jsonb
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid;
+  circle text[];
+  row_counts bigint[];
+  next_version bigint;
+begin
+  select id into app from rowhouse.apps where slug = wanted_slug;
+  if not found then
+    raise exception 'no such app' using errcode = 'RH005';
+  end if;
+  perform rowhouse.lock_names(array['app ' || app]);
+  circle := rowhouse.find_circle(wanted_table, app);
+  perform rowhouse.lock_names(array(select 'table ' || name from unnest(circle) as listed (name)));
+  if not exists (select from rowhouse.tables where name = wanted_table) then
+    raise exception 'no such table' using errcode = 'RH004';
+  end if;
+  if not exists (select from rowhouse.registrations where app_id = app
+    and table_name = wanted_table) then
+    raise exception 'not a user of the table' using errcode = 'RH006';
+  end if;
+  if exists (
+    select from rowhouse.tables join rowhouse.registrations on table_name = name
+    where name = any (circle) and owner_app_id = app and app_id <> app)
+  then
+    raise exception 'the owner of a table in use' using errcode = 'RH008';
+  end if;
+  perform rowhouse.check_circle(circle, app);
+  if told is null then
+    row_counts := array(select rowhouse.count_rows(name, app)
+      from unnest(circle) with ordinality as listed (name, place)
+      order by place);
+  elsif told <> circle then
+    raise exception 'pushed meanwhile' using errcode = 'RH001';
+  else
+    row_counts := rowhouse.delete_rows(circle, app);
+    update rowhouse.versions set version = version + 1
+      where name = 'catalog' returning version into next_version;
+    delete from rowhouse.registrations where app_id = app and table_name = any (circle);
+    insert into rowhouse.ended_registrations (app_id, table_name, version)
+    select app, name, next_version from unnest(circle) as listed (name);
+    update rowhouse.column_sets set unused_since = now()
+    where app_id = app and table_name = any (circle) and unused_since is null;
+    -- A plan that was made before this one's end is of another state.
+    update rowhouse.tables set version = next_version where name = any (circle);
+    insert into rowhouse.audit (actor, action, app, details)
+    select actor, 'end_registration', wanted_slug,
+      jsonb_build_object('table', name, 'rows', row_count)
+    from unnest(circle, row_counts) as ended (name, row_count);
+  end if;
+  return (select jsonb_agg(jsonb_build_object('name', name, 'rows', row_count) order by name)
+    from unnest(circle, row_counts) as ended (name, row_count));
+end
+$$;
+
+-- Drops tables that no app uses any more, with their types and functions, together: they may refer
+-- to each other.
+create function rowhouse.drop_tables(names text[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  statements text[];
+  statement text;
+begin
+  perform set_config('lock_timeout', '700ms', true);
+  statements := array(
+    select format('drop function %s', pg_proc.oid::regprocedure) from pg_proc
+    where pronamespace = 'api'::regnamespace and exists (
+      select from rowhouse.column_sets where table_name = any (names)
+        and starts_with(proname::text, left(table_name, 32) || '__' || hash || '_'))
+  ) || array(
+    select 'drop table ' || string_agg(format('data.%I', name), ', ')
+      from unnest(names) as listed (name)
+  ) || array(
+    select distinct format('drop type data.%I', typname)
+    from unnest(names) as listed (name)
+    join pg_attribute on attrelid = format('data.%I', name)::regclass
+    join pg_type on pg_type.oid = atttypid and typnamespace = 'data'::regnamespace
+  );
+  foreach statement in array statements loop
+    execute statement;
+  end loop;
+  delete from rowhouse.column_sets where table_name = any (names);
+  delete from rowhouse.deferred_steps where table_name = any (names);
+  delete from rowhouse.tables where name = any (names);
+end
+$$;
+
+-- Drops a table and those in a circle with it, if no app uses any of them: the tables with the
+-- slugs of their owners. Without the names that were told before it only checks; other names than
+-- those are refused.
+create function rowhouse.drop_table(wanted_table text, told text[], actor text) returns jsonb
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  circle text[] := rowhouse.find_circle(wanted_table, null);
+  dropped jsonb;
+begin
+  perform rowhouse.lock_names(array(select 'table ' || name from unnest(circle) as listed (name)));
+  if not exists (select from rowhouse.tables where name = wanted_table) then
+    raise exception 'no such table' using errcode = 'RH004';
+  end if;
+  if exists (select from rowhouse.registrations where table_name = any (circle)) then
+    raise exception 'in use' using errcode = 'RH008';
+  end if;
+  perform rowhouse.check_circle(circle, null);
+  select jsonb_agg(jsonb_build_object('name', name, 'owner', slug) order by name) into dropped
+  from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id where name = any (circle);
+  if told is null then
+    return dropped;
+  end if;
+  if told <> circle or rowhouse.find_circle(wanted_table, null) <> circle then
+    raise exception 'pushed meanwhile' using errcode = 'RH001';
+  end if;
+  perform rowhouse.drop_tables(circle);
+  insert into rowhouse.audit (actor, action, app, details)
+  select actor, 'drop_table', one ->> 'owner', jsonb_build_object('table', one ->> 'name')
+  from jsonb_array_elements(dropped) as gone (one);
+  return dropped;
+end
+$$;

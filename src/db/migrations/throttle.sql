@@ -1,0 +1,140 @@
+-- The throttle for sign-ins: counts attempts by the pair of typed address and client, by address,
+-- by client, and all together. Only the pair has the small bound, so that someone who knows an
+-- address cannot keep its owner out from elsewhere; all clients together have ten times as many
+-- attempts at an address. A client is counted as itself and as the networks that it is part of,
+-- each with a bound of its own.
+--
+-- Whoever signed in on this device before is counted by that device only: what others type cannot
+-- keep them out.
+
+-- Keys are digests: what was typed into a sign-in form is not kept.
+create table rowhouse.throttle (
+  key text primary key,
+  attempts integer not null,
+  ends_at timestamptz not null
+);
+create index throttle__ends_at__idx on rowhouse.throttle (ends_at);
+create function rowhouse.pair_key(address_key text, client_key text) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select address_key || ' from ' || client_key
+$$;
+
+-- How long an attempt must wait whose counters have reached their bounds; null: not at all. Once
+-- all attempts together pass the bound of a minute, the other bounds shrink to a quarter: sign-in
+-- slows down. At five times that bound, which is more than the service can check, it waits for the
+-- minute to end: what is counted is bounded, and so is the table. "pending" is how many attempts
+-- are not in the counters yet.
+create function rowhouse.sign_in_wait(keys text[], bounds integer[], most_global integer,
+  pending integer) returns integer
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  with counter as (
+    select throttle.key, attempts + pending as attempts, ends_at, bound,
+      pending + max(attempts) filter (where throttle.key = 'all') over () as all_attempts
+    from unnest(keys, bounds) as wanted (key, bound)
+    join rowhouse.throttle on throttle.key = wanted.key and ends_at > clock_timestamp()
+  )
+  select greatest(1, ceil(extract(epoch from max(ends_at) - clock_timestamp())))::integer
+    from counter
+  where attempts > case
+    when key = 'all' then most_global * 5
+    when all_attempts > most_global then greatest(1, bound / 4)
+    else bound
+  end
+  having count(*) > 0
+$$;
+
+-- Deletes some of the counters whose time is over: how many. So do sign-ins that waited in vain.
+create function rowhouse.sweep_throttle(most integer) returns integer
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  swept integer;
+begin
+  delete from rowhouse.throttle where key in (
+    select key from rowhouse.throttle where ends_at < clock_timestamp()
+      order by ends_at limit most for update skip locked);
+  get diagnostics swept = row_count;
+  perform rowhouse.sweep_pending_sign_ins(most);
+  return swept;
+end
+$$;
+grant execute on function rowhouse.sweep_throttle(integer) to rowhouse_service, rowhouse_identity;
+
+-- Counts an attempt by all its counters, or says how long to wait and writes nothing: null, if it
+-- is counted. Nothing is counted for more than thirty days: a stolen login keeps no one out for
+-- longer.
+create function rowhouse.count_attempt(
+  keys text[], bounds integer[], most_global integer, window_s integer
+) returns integer language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  wait integer := rowhouse.sign_in_wait(keys, bounds, most_global, 1);
+begin
+  if wait is null then
+    begin
+      -- One order of classes for everybody, so that two attempts never wait for each other.
+      insert into rowhouse.throttle as counter (key, attempts, ends_at)
+      select key, 1, case when key = 'all' then clock_timestamp() + interval '1 minute'
+        else clock_timestamp() + make_interval(secs => least(window_s, 2592000)) end
+      from unnest(keys) with ordinality as wanted (key, place) order by place
+      on conflict (key) do update set
+        attempts = case when counter.ends_at <= clock_timestamp() then 1
+          else counter.attempts + 1 end,
+        ends_at = case when counter.ends_at <= clock_timestamp() then excluded.ends_at
+          else counter.ends_at end;
+      -- Others may have counted meanwhile; from here on they wait for this attempt.
+      wait := rowhouse.sign_in_wait(keys, bounds, most_global, 0);
+      if wait is not null then
+        raise exception 'counted by others meanwhile' using errcode = 'RH013';
+      end if;
+    exception when sqlstate 'RH013' then
+      null; -- what was counted is taken back
+    end;
+  end if;
+  return wait;
+end
+$$;
+
+-- Before a password is hashed: counts the attempt, or says how long to wait and writes nothing.
+create function rowhouse.begin_sign_in(
+  typed text, address_key text, client_keys text[], device_key text, device_users uuid[],
+  most_pair integer, most_clients integer[], most_global integer, window_s integer
+) returns table (
+  wait_s integer, user_id uuid, password_hash text, password_secret_id text, is_disabled boolean,
+    is_known_device boolean
+)
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+  person rowhouse.users;
+  is_known boolean;
+  -- The pair and the address come first: what is used up there is worth an entry in the audit log.
+  keys text[] := array[rowhouse.pair_key(address_key, client_keys[1]), address_key] || client_keys
+    || array['all'];
+  bounds integer[] := array[most_pair, most_pair * 10] || most_clients || most_global;
+  wait integer;
+begin
+  select * into person from rowhouse.users where email = typed;
+  is_known := coalesce(person.id = any(device_users), false);
+  if is_known then
+    keys := array[device_key];
+    bounds := array[most_pair];
+  end if;
+  wait := rowhouse.count_attempt(keys, bounds, most_global, window_s);
+  if wait is not null then
+    return query select wait, null::uuid, null::text, null::text, false, is_known;
+    return;
+  end if;
+  -- Written once a window, by the attempt that uses it up: whoever floods the form does not flood
+  -- the log.
+  insert into rowhouse.audit (actor, action, user_id)
+  select 'sign-in', 'sign_in_throttled', person.id
+  from unnest(keys[1:2], bounds[1:2]) as wanted (key, bound)
+  join rowhouse.throttle on throttle.key = wanted.key and attempts = bound;
+  perform rowhouse.sweep_throttle(20);
+  return query select 0, person.id, person.password_hash, person.password_secret_id,
+    person.disabled_at is not null, is_known;
+end
+$$;
+grant execute on function
+  rowhouse.begin_sign_in(text, text, text[], text, uuid[], integer, integer[], integer, integer)
+  to rowhouse_service, rowhouse_identity;

@@ -1,0 +1,215 @@
+/** The service's own SQL: facts that it shares with the code, the form of its files, and functions that prove first. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
+import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
+import { defineVisitorFunctions } from "../../src/db/migrations/visitor_functions.ts";
+import { ALL_APPS, SERVICE_QUEUE, SIGNALS, TENANT_POLICY } from "../../src/db/mod.ts";
+import { MAX_KEPT_ANSWER_BYTES, REPLAY } from "../../src/db/replay.ts";
+import { SIGNAL_START } from "../../src/db/signals.ts";
+import { APP_SETTING } from "../../src/db/tenant_policy.ts";
+import { SCOPE_BITS, SCOPES } from "../../src/principal.ts";
+import { LATENCY_BUCKETS } from "../../src/std/latency.ts";
+import {
+  EMAIL_MAX_CHARS,
+  ID_PATTERN,
+  ROLE_PATTERN,
+  SLUG_PATTERN,
+  TABLE_PATTERN,
+} from "../../src/std/stored_text.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+const FOLDER = "src/db/migrations";
+const files = await readAll("*.sql", FOLDER);
+const code = await readAll("**/*.ts", "src");
+const textOf = (name: string) => files.find((file) => file.name === `${name}.sql`)?.text ?? "";
+/** Text without line breaks, which SQL does not care about. */
+const flatten = (text: string) => text.replaceAll(/\s+/g, " ").replaceAll(/(?<=\() | (?=\))/g, "");
+
+async function readAll(pattern: string, cwd: string): Promise<{ name: string; text: string }[]> {
+  const names = [...new Bun.Glob(pattern).scanSync({ cwd })].sort();
+  return Promise.all(
+    names.map(async (name) => ({ name, text: await Bun.file(`${cwd}/${name}`).text() })),
+  );
+}
+
+describe("SQLSTATEs", () => {
+  const known = Object.entries(SIGNALS).map(([name, code]) => ({ name, code }));
+  const pattern = new RegExp(`'(${SIGNAL_START}\\d{3})'`, "g");
+  const raised = new Set(
+    files.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, code = ""]) => code)),
+  );
+  // SQL that is generated or of one statement raises by name.
+  const raisedByCode = new Set(
+    code.flatMap(({ text }) =>
+      [...text.matchAll(/errcode = '\$\{SIGNALS\.(\w+)\}'/g)].map(([, name]) => name),
+    ),
+  );
+
+  test("in .sql files are those of db/signals.ts", () => {
+    expect(raised.size).toBeGreaterThan(10);
+    expect([...raised].filter((code) => known.every((signal) => signal.code !== code))).toEqual([]);
+  });
+
+  test("of db/signals.ts are all raised", () => {
+    const silent = known.filter(({ name, code }) => !raised.has(code) && !raisedByCode.has(name));
+    expect(silent).toEqual([]);
+  });
+
+  test("are used by name in code", () => {
+    const literal = new RegExp(`["'\`]${SIGNAL_START}\\d{3}["'\`]`);
+    const users = code.filter(({ name, text }) => name !== "db/signals.ts" && literal.test(text));
+    expect(users.map(({ name }) => name)).toEqual([]);
+  });
+});
+
+const quoted = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(", ");
+const bits = Object.entries(SCOPE_BITS);
+const buckets = Array.from({ length: LATENCY_BUCKETS }, (_, place) => place + 1);
+
+test.each([
+  { fact: "patterns of slugs", file: "apps", sql: `slug ~ '${SLUG_PATTERN}'` },
+  { fact: "patterns of keys' ids", file: "keys", sql: `key_id ~ '${ID_PATTERN}'` },
+  {
+    fact: "patterns of keys of the Console",
+    file: "console_rows",
+    sql: `key_id ~ '${ID_PATTERN}'`,
+  },
+  {
+    fact: "patterns of pending sign-ins",
+    file: "pending_sign_ins",
+    sql: `id ~ '${ID_PATTERN}'`,
+  },
+  { fact: "patterns of sessions and links", file: "people", sql: `id ~ '${ID_PATTERN}'` },
+  { fact: "patterns of roles", file: "people", sql: `role ~ '${ROLE_PATTERN}'` },
+  {
+    fact: "lengths of addresses",
+    file: "people",
+    sql: `length(email) between 3 and ${EMAIL_MAX_CHARS}`,
+  },
+  { fact: "patterns of tables", file: "push", sql: `name ~ '${TABLE_PATTERN}'` },
+  { fact: "scopes", file: "keys", sql: `check (scopes <@ array[${quoted(SCOPES)}])` },
+  {
+    fact: "bits of scopes",
+    file: "keys",
+    sql: bits
+      .map(([scope, bit]) => `case when '${scope}' = any(scopes) then ${bit} else 0 end`)
+      .join(" + "),
+  },
+  { fact: "policies of proofs", file: "keys", sql: `with check (${TENANT_POLICY.written})` },
+  {
+    fact: "policies of kept answers",
+    file: "idempotency",
+    sql: `using (${TENANT_POLICY.written})`,
+  },
+  { fact: "settings of the app", file: "keys", sql: `set_config('${APP_SETTING}', app::text` },
+  {
+    fact: "lengths of kept answers",
+    file: "idempotency",
+    sql: `octet_length(first_answer) <= ${MAX_KEPT_ANSWER_BYTES}`,
+  },
+  { fact: "letters of whole answers", file: "idempotency", sql: `then '${REPLAY.whole}' ||` },
+  { fact: "letters of short answers", file: "idempotency", sql: `else '${REPLAY.short}' ||` },
+  { fact: "letters of a mismatch", file: "idempotency", sql: `then '${REPLAY.mismatch}'` },
+  { fact: "letters of a full table", file: "idempotency", sql: `return '${REPLAY.full}'` },
+  { fact: "ids of all apps", file: "statistics", sql: `app = '${ALL_APPS}'` },
+  { fact: "ids of all apps", file: "console_home", sql: `'${ALL_APPS}', shown_span` },
+  {
+    fact: "numbers of latencies",
+    file: "statistics",
+    sql: `cardinality(latencies) = ${LATENCY_BUCKETS}`,
+  },
+  {
+    fact: "latencies that are added",
+    file: "statistics",
+    sql: `array[${buckets.map((place) => `known.latencies[${place}] + excluded.latencies[${place}]`).join(", ")}]`,
+  },
+  {
+    fact: "latencies that are summed",
+    file: "console_home",
+    sql: `jsonb_build_array(${buckets.map((place) => `coalesce(sum(latencies[${place}]), 0)`).join(", ")})`,
+  },
+  { fact: "roles", file: "roles", sql: `array[${quoted(ROLE_NAMES)}]` },
+])("$fact in $file are the same in SQL and in code", ({ file, sql }) => {
+  expect(flatten(textOf(file)).includes(flatten(sql))).toBe(true);
+});
+
+describe("files", () => {
+  test("begin with what they are for", () => {
+    expect(files.length).toBeGreaterThan(30);
+    expect(files.filter(({ text }) => !/^-- [A-Z]/.test(text)).map(({ name }) => name)).toEqual([]);
+  });
+
+  test("have lines of at most 100 characters", () => {
+    const long = files.flatMap(({ name, text }) =>
+      text.split("\n").flatMap((line, at) => (line.length > 100 ? [`${name}:${at + 1}`] : [])),
+    );
+    expect(long).toEqual([]);
+  });
+
+  test("are all part of a migration", () => {
+    const written = MIGRATIONS.map(({ sql }) => sql).join("\n");
+    const left = files.filter(({ text }) => !written.includes(defineVisitorFunctions(text).trim()));
+    expect(left.map(({ name }) => name)).toEqual([]);
+  });
+});
+
+describe("a function that visitors call", () => {
+  const sql = `-- proves: admin, recent sign-in
+create function rowhouse.console_one(wanted text) returns text as $$
+declare
+  found_one text;
+begin
+  return 'one';
+end
+$$;`;
+
+  test("proves before its first variable and its body", () => {
+    const [, declared = ""] = defineVisitorFunctions(sql).split("declare\n");
+    expect(declared.trim()).toStartWith("who uuid := rowhouse.check_console(");
+    expect(declared).toContain("'admin', true);\n  found_one text;\nbegin\n");
+  });
+
+  test.each([
+    { name: "an unknown proof", text: sql.replace("admin", "anyone") },
+    { name: "a function with a language", text: sql.replace("as $$", "language plpgsql as $$") },
+    { name: "a function that does not begin", text: sql.replace("begin\n", "") },
+    { name: "no function", text: "-- proves: admin\nselect 1;" },
+  ])("is rejected with $name", ({ text }) => {
+    expect(() => defineVisitorFunctions(text)).toThrow();
+  });
+
+  test("is the only kind that the Console's login may call", () => {
+    const granting = files.flatMap(({ name, text }) =>
+      [...text.matchAll(/grant (?:(?!;)[\s\S])*?\bto\b(?:(?!;)[\s\S])*rowhouse_console/g)].map(
+        ([grant]) => `${name}: ${flatten(grant)}`,
+      ),
+    );
+    expect(granting).toEqual([
+      expect.stringContaining("schema_rights.sql: grant usage on schema rowhouse to "),
+    ]);
+  });
+});
+
+describe("in PostgreSQL", () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await openTestService();
+  });
+  afterAll(() => service.close());
+
+  test("every function compiles without a warning", async () => {
+    const { admin } = service.service;
+    const found = await admin.query<{ definition: string }>(
+      `select pg_get_functiondef(oid) as definition from pg_proc
+      where pronamespace = 'rowhouse'::regnamespace`,
+      [],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    expect(found.length).toBeGreaterThan(150);
+    const definitions = found.map(({ definition }) => `${definition};`).join("\n");
+    await admin.message(`set local check_function_bodies = on;
+      set local plpgsql.extra_errors = 'all';
+      ${definitions}
+      select 1`);
+  });
+});
