@@ -6,9 +6,9 @@
  */
 import { Problem } from "../problem.ts";
 
-const PARAMETERS = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
-/** What a new hash begins with; one that begins differently is replaced at the next sign-in. */
-const CURRENT = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=1$`;
+export type HashingCost = { memoryKib: number; passes: number };
+/** The cost in production: no setting changes it. Only tests pass a lower cost. */
+export const HASHING_COST: HashingCost = { memoryKib: 19_456, passes: 2 };
 /** Each takes 19 MB and a core: more at once would only slow down requests. */
 const MAX_AT_ONCE = 2;
 /** Beyond this many the wait would be too long: for strangers, and for those who go first. */
@@ -23,20 +23,22 @@ export type Hashing = {
 };
 
 /** @throws {Problem} overloaded — from both, when too many wait */
-export function makeHashing(): Hashing {
+export function makeHashing({ cost = HASHING_COST }: { cost?: HashingCost } = {}): Hashing {
   const bounded = makeBound(MAX_AT_ONCE, MAX_WAITING);
-  const hash = (password: string) =>
-    bounded(() => Bun.password.hash(password, PARAMETERS), { isFirst: true });
+  const { memoryKib: memoryCost, passes: timeCost } = cost;
+  const parameters = { algorithm: "argon2id", memoryCost, timeCost } as const;
+  // A hash that starts differently is replaced at the next sign-in.
+  const current = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$`;
   let decoy: Promise<string> | undefined;
   return {
-    make: hash,
+    make: (password) => bounded(() => Bun.password.hash(password, parameters), { isFirst: true }),
     verify: async (password, known, turn) => {
-      decoy ??= Bun.password.hash(crypto.randomUUID(), PARAMETERS);
+      decoy ??= Bun.password.hash(crypto.randomUUID(), parameters);
       const compared = known ?? (await decoy);
       const isRight = await bounded(() => Bun.password.verify(password, compared), turn);
       return known !== undefined && isRight;
     },
-    isCurrent: (known) => known.startsWith(CURRENT),
+    isCurrent: (known) => known.startsWith(current),
   };
 }
 

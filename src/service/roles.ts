@@ -25,6 +25,7 @@ import {
   type Peer,
 } from "../gateway/mod.ts";
 import {
+  type Hashing,
   type IdentitySettings,
   isHttps,
   makeHashing,
@@ -70,6 +71,8 @@ export type RoleOptions = UpstreamOptions & {
   pushLimits?: PushLimits;
   /** Sessions, links and passwords are made with the first and verified with all. Required where people sign in. */
   identitySecrets?: readonly string[] | undefined;
+  /** Default: {@linkcode makeHashing} at its full cost, which only tests replace. */
+  hashing?: Hashing | undefined;
   /** The server that mails are given to, and from whom they are; unset: none are sent. */
   mail?: MailOptions | undefined;
   /** Proxies whose `X-Forwarded-For` is trusted. */
@@ -253,7 +256,7 @@ function makeIdentityDeps(
     identity,
     origins,
     identitySecrets: makeIdentitySecrets(options.identitySecrets ?? []),
-    hashing: makeHashing(),
+    hashing: options.hashing ?? makeHashing(),
     providers: makeProviders(identity.providers, {
       now: shared.now,
       log: shared.log,

@@ -15,7 +15,7 @@ import {
   withdrawInvitation,
 } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { makeHashing, setPasswordByLink } from "../../src/identity/mod.ts";
+import { setPasswordByLink } from "../../src/identity/mod.ts";
 import { makePasswordRecord } from "../../src/identity/password_record.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
@@ -61,7 +61,7 @@ const open = async (link: string) =>
   (await visit(service, new Map(), `/set-password?token=${link}`)).status;
 
 const accept = (link: string) =>
-  setPasswordByLink({ ...deps(), db: service.service.db, hashing: makeHashing() }, link, OWN);
+  setPasswordByLink({ ...deps(), db: service.service.db }, link, OWN);
 
 const expire = (email: string) =>
   query(
@@ -196,7 +196,7 @@ describe("nothing is done to", () => {
 });
 
 test("of an invitation that is accepted and withdrawn at once, one comes true", async () => {
-  const both = { ...deps(), db: service.service.db, hashing: makeHashing() };
+  const both = { ...deps(), db: service.service.db };
   for (let round = 0; round < 8; round++) {
     const { email, link } = await inviteTo();
     const found = await findPasswordLink(both, link);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { makePasswordLink } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { openService } from "../../src/service/open.ts";
-import { TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
+import { TEST_HASHING, TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
 import {
   type Jar,
   makePerson,
@@ -173,6 +173,7 @@ describe("a secret that replaces another", () => {
         prepare: service.database.prepare,
         keyPrefix: "rh",
         identitySecrets,
+        hashing: TEST_HASHING,
         log: () => undefined,
       }),
     );

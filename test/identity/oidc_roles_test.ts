@@ -16,7 +16,7 @@ import {
   showUser,
 } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { makeHashing, type RoleRule } from "../../src/identity/mod.ts";
+import type { RoleRule } from "../../src/identity/mod.ts";
 import { setPasswordByLink } from "../../src/identity/password_record.ts";
 import { examineClaimedApps, examineClaimedRoles } from "../../src/service/claimed_apps.ts";
 import { systemRandomBytes } from "../../src/std/random_text.ts";
@@ -277,7 +277,7 @@ test("a role that a stolen serving login writes counts nowhere", async () => {
     ...{ isKnownDevice: true, claimed: records },
   });
   expect([outcome, await listRoles(email)]).toEqual(["done", ["wiki admin ours"]]);
-  const by = { ...testDeps({ admin }), db, hashing: makeHashing() };
+  const by = { ...testDeps({ admin }), db };
   const { linkText } = await makePasswordLink(by, email);
   service.secrets.add(linkText);
   expect(await setPasswordByLink(by, linkText, PASSWORD)).toBe(true);

@@ -8,7 +8,7 @@ import { findRelyingParty } from "../../src/identity/relying_party.ts";
 import { openService } from "../../src/service/open.ts";
 import { listEvents } from "../support/audit_events.ts";
 import { type Lies, makeAuthenticator } from "../support/authenticator.ts";
-import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { TEST_HASHING, TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { textOf } from "../support/page_text.ts";
 import {
   addPasskey,
@@ -524,6 +524,7 @@ test("a passkey of a secret that is no longer set signs nobody in, and one in us
         prepare: service.database.prepare,
         keyPrefix: "rh",
         identitySecrets,
+        hashing: TEST_HASHING,
         identity: { publicUrl: service.url, identityUrl: service.url },
         log: () => undefined,
       }),

@@ -1,11 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { makeBound, makeHashing } from "../../src/identity/hashing.ts";
 import { KNOWN_PASSWORDS_FILE } from "../../src/identity/mod.ts";
 import { findPasswordFaults } from "../../src/identity/password.ts";
 import { readDigestSet } from "../../src/std/digest_set.ts";
 import { ROOT } from "../support/command.ts";
+import { makePerson, signInAs } from "../support/people.ts";
+import { openTestService } from "../support/service.ts";
 
 const NAMES = ["ada.lovelace@engine-works.example.org", "Ada Lovelace", "wiki-pages"];
 
@@ -87,6 +90,23 @@ describe("hashing", () => {
     expect(hashing.isCurrent(hash)).toBe(true);
     expect(await hashing.verify("three brown cups of tea", hash)).toBe(true);
     expect(await hashing.verify("three brown cups of the", hash)).toBe(false);
+  });
+
+  test("has its full cost in a service that is opened without a cost", async () => {
+    const service = await openTestService({ service: { hashing: undefined } });
+    const { id, email } = await makePerson(service);
+    const readHash = async () => {
+      const [row] = await service.service.admin.query<{ hash: string }>(
+        "select password_hash as hash from rowhouse.users where id = $1",
+        [id],
+        { retry: "safe", queue: SERVICE_QUEUE },
+      );
+      return row?.hash ?? "";
+    };
+    expect(hashing.isCurrent(await readHash())).toBe(false);
+    await signInAs(service, { id, email });
+    expect(hashing.isCurrent(await readHash())).toBe(true);
+    await service.close();
   });
 
   test("says no if there is no hash", async () => {

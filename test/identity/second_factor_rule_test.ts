@@ -4,7 +4,7 @@ import { resetSecondFactor } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { openService } from "../../src/service/open.ts";
-import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { TEST_HASHING, TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { type Jar, makePerson, signInAs, submitSignIn, visit } from "../support/people.ts";
 import { startProvider, type TestProvider } from "../support/provider.ts";
 import { invite, signInWith } from "../support/provider_people.ts";
@@ -158,6 +158,7 @@ test("a secret that replaces another seals anew as codes are used, and knows the
         prepare: strict.database.prepare,
         keyPrefix: "rh",
         identitySecrets,
+        hashing: TEST_HASHING,
         log: () => undefined,
       }),
     );

@@ -10,7 +10,6 @@ import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import {
   DEVICE_COOKIE,
   IDENTITY_COOKIE,
-  makeHashing,
   PENDING_COOKIE,
   SESSION_COOKIE,
   setPasswordByLink,
@@ -66,7 +65,7 @@ async function listEvents({ id }: Person): Promise<string[]> {
 
 /** By a link that an administrator has made. */
 async function setPassword(email: string): Promise<void> {
-  const deps = { ...testDeps(service.service), db: service.service.db, hashing: makeHashing() };
+  const deps = { ...testDeps(service.service), db: service.service.db };
   const { linkText } = await makePasswordLink(deps, email);
   expect(await setPasswordByLink(deps, linkText, PASSWORD)).toBe(true);
 }

@@ -1,11 +1,14 @@
 /** What makes apps, keys and people in tests: the service's own sources of chance, and its prefix of keys. @module */
 import { type IdentitySecrets, makeIdentitySecrets } from "../../src/accounts/mod.ts";
 import type { Database } from "../../src/db/mod.ts";
+import { type Hashing, makeHashing } from "../../src/identity/mod.ts";
 import { type RandomBytes, systemRandomBytes } from "../../src/std/random_text.ts";
 
 /** What every service of a test makes its sessions, links and passwords with. */
 export const TEST_IDENTITY_SECRET =
   "a secret of the tests that no database holds: 32 bytes or more";
+/** Cheap: the strength in production is tested in `test/identity/password_test.ts`. */
+export const TEST_HASHING = makeHashing({ cost: { memoryKib: 8, passes: 1 } });
 export const IDENTITY_SECRETS = makeIdentitySecrets([TEST_IDENTITY_SECRET]);
 
 export type TestDeps = {
@@ -14,6 +17,7 @@ export type TestDeps = {
   randomBytes: RandomBytes;
   keyPrefix: string;
   identitySecrets: IdentitySecrets;
+  hashing: Hashing;
   now: () => Date;
 };
 
@@ -24,6 +28,7 @@ export function testDeps({ admin }: { admin: Database }): TestDeps {
     randomBytes: systemRandomBytes,
     keyPrefix: "rh",
     identitySecrets: IDENTITY_SECRETS,
+    hashing: TEST_HASHING,
     now: () => new Date(),
   };
 }

@@ -1,12 +1,7 @@
 /** People of a test: made as an operator makes them, signed in as a browser signs in. @module */
 import { type ConsoleRole, createUser, grantRole } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import {
-  IDENTITY_COOKIE,
-  makeHashing,
-  SESSION_COOKIE,
-  setPasswordByLink,
-} from "../../src/identity/mod.ts";
+import { IDENTITY_COOKIE, SESSION_COOKIE, setPasswordByLink } from "../../src/identity/mod.ts";
 import { testDeps } from "./deps.ts";
 import type { Answer, TestApp, TestService } from "./service.ts";
 
@@ -19,7 +14,6 @@ export type PeopleService = {
 export type VisitedService = Pick<TestService, "url" | "call">;
 
 export const PASSWORD = "three brown cups of tea";
-const hashing = makeHashing();
 
 export type Person = { id: string; email: string };
 
@@ -35,7 +29,7 @@ export async function makePerson(
   } = {},
 ): Promise<Person> {
   const email = `person-${crypto.randomUUID().slice(-12)}@example.org`;
-  const deps = { ...testDeps(service), db: service.db, hashing };
+  const deps = { ...testDeps(service), db: service.db };
   const { id, linkText } = await createUser(deps, {
     email,
     displayName: undefined,

@@ -5,7 +5,7 @@ import type { Log } from "../../src/observe.ts";
 import { PUSH_LIMITS } from "../../src/push/mod.ts";
 import { openService, type Service, type ServiceOptions } from "../../src/service/open.ts";
 import type { SplitRole, TestDatabase } from "./cluster.ts";
-import { TEST_IDENTITY_SECRET } from "./deps.ts";
+import { TEST_HASHING, TEST_IDENTITY_SECRET } from "./deps.ts";
 import type { TestServiceOptions } from "./service.ts";
 
 export const SHAPES = ["one", "split"] as const;
@@ -72,6 +72,7 @@ async function openServices(
     keyPrefix: "rh",
     log,
     identitySecrets: [TEST_IDENTITY_SECRET],
+    hashing: TEST_HASHING,
     // Laws and storms push more often than an app may.
     pushLimits: { ...PUSH_LIMITS, pushesPerHour: 1_000_000 },
     ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),

@@ -9,7 +9,6 @@ import {
 import { SIGNALS } from "../../../src/db/mod.ts";
 import {
   IDENTITY_COOKIE,
-  makeHashing,
   PENDING_COOKIE,
   SESSION_COOKIE,
   setPasswordByLink,
@@ -49,7 +48,7 @@ export const FACTORS: Page = {
       "take the second factor away by a link that sets a new password.": async (world) => {
         const { person } = await enrolPerson(world.service, await makePerson(world.service));
         const { service } = world.service;
-        const deps = { ...testDeps(service), db: service.db, hashing: makeHashing() };
+        const deps = { ...testDeps(service), db: service.db };
         const { linkText } = await makePasswordLink(deps, person.email);
         expect(await setPasswordByLink(deps, linkText, PASSWORD)).toBe(true);
         expect((await passPassword(world.service, person)).location).toBe("/second-factor");

@@ -9,9 +9,9 @@ import {
   toProof,
 } from "../../../src/accounts/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
-import { makeHashing, SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { writeMigrationText } from "../../../src/push/migration_text.ts";
-import { testDeps } from "../../support/deps.ts";
+import { TEST_HASHING, testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";
 import {
   type Jar,
@@ -141,7 +141,7 @@ export const OWNING_LOGINS: Page = {
             const person = await makePerson(spare);
             const own: Jar = await signInAs(spare, await makePerson(spare));
             const secret = "ab".repeat(16);
-            const hash = await makeHashing().make("a new password of mine");
+            const hash = await TEST_HASHING.make("a new password of mine");
             await spare.service.admin.message(`
             update rowhouse.sessions set user_id = '${person.id}';
             insert into rowhouse.sessions (id, session_digest, identity_digest, secret_id, user_id, expires_at) select 'aaaaaaaaaaaaaaaa',

@@ -4,9 +4,13 @@ import postgres from "postgres";
 import { issueKey } from "../../../src/accounts/mod.ts";
 import { toKeyedPassword } from "../../../src/accounts/passwords.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
-import { makeHashing } from "../../../src/identity/mod.ts";
 import { openService } from "../../../src/service/open.ts";
-import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET, testDeps } from "../../support/deps.ts";
+import {
+  IDENTITY_SECRETS,
+  TEST_HASHING,
+  TEST_IDENTITY_SECRET,
+  testDeps,
+} from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";
 import { toNamed } from "../../support/passkeys.ts";
 import { type Jar, makePerson, type Person, signInAs } from "../../support/people.ts";
@@ -95,6 +99,7 @@ function openPart({ database }: TestService, role: "data" | "identity"): Promise
       role,
       secrets: { [role]: [TEST_SECRETS[role]] },
       identitySecrets: role === "identity" ? [TEST_IDENTITY_SECRET] : [],
+      hashing: TEST_HASHING,
       log: () => undefined,
     }),
   );
@@ -211,7 +216,7 @@ export async function guesses(
     "admin",
     `select password_hash from rowhouse.users where id = '${victim.id}'`,
   );
-  const verify = (text: string) => makeHashing().verify(text, String(rows[0]?.["password_hash"]));
+  const verify = (text: string) => TEST_HASHING.verify(text, String(rows[0]?.["password_hash"]));
   return {
     withSecret: await verify(toKeyedPassword(IDENTITY_SECRETS.current, victim.id, password)),
     without: await verify(password),

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { makePerson, signInAs, submitSignIn } from "../support/people.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  // Hashes at their full cost, as in production.
+  service = await openTestService({ service: { hashing: undefined } });
+});
+afterAll(() => service.close());
+
+test("a sign-in attempt takes as long for an unknown address as for a known address", async () => {
+  const person = await makePerson(service);
+  await signInAs(service, person); // replaces the cheap hash of the tests
+  // In turns, and the fastest of each: other work on the machine only adds time.
+  let [known, unknown] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let round = 0; round < 8; round++) {
+    known = Math.min(known, await timeWrong(person.email));
+    unknown = Math.min(unknown, await timeWrong("unknown@example.org"));
+  }
+  expect(unknown).toBeGreaterThan(known / 2);
+  expect(known).toBeGreaterThan(unknown / 2);
+});
+
+async function timeWrong(email: string): Promise<number> {
+  const startedAt = performance.now();
+  const answer = await submitSignIn(service, new Map(), { email, password: "not the password" });
+  expect(answer.status).toBe(422);
+  return performance.now() - startedAt;
+}
