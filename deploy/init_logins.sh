@@ -1,43 +1,57 @@
 #!/bin/bash
-# Creates the logins, with the least rights, that have a password in the environment. The postgres image runs it in an
-# empty volume; run it again after a password was changed or the other shape was chosen:
+# Creates the administrator and the logins, with the least rights, that have a password in the environment. The postgres image
+# runs it as superuser in an empty volume; run it again after a password was changed or the other shape was chosen:
 #   docker compose exec postgres /docker-entrypoint-initdb.d/init_logins.sh
 # LOGIN_PASSWORD is that of rowhouse_login (one process) and of rowhouse_pooler, which may look up the passwords of the
-# roles' logins and nothing else. Migrate grants each login that serves the rights of its role. rowhouse_push_login makes
-# apps' tables as rowhouse_tables, in both shapes, and is no administrator. rowhouse_console_login is that on which
-# administrators act from a browser.
+# roles' logins and nothing else. rowhouse_admin owns the database and creates the logins, and is no superuser. Migrate grants
+# each login that serves the rights of its role. rowhouse_push_login makes apps' tables as rowhouse_tables, in both shapes, and
+# is no administrator. rowhouse_console_login is that on which administrators act from a browser.
 set -euo pipefail
 
 run() { psql --no-psqlrc --quiet --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" --set ON_ERROR_STOP=1 "$@"; }
+# What the administrator creates, the administrator may grant rights to.
+run_as_admin() { PGOPTIONS="--role=rowhouse_admin" run "$@"; }
 
-make_login() { # name, password
+run <<'SQL'
+\getenv password ADMIN_PASSWORD
+select 'create role rowhouse_admin'
+  where not exists (select from pg_catalog.pg_roles where rolname = 'rowhouse_admin') \gexec
+alter role rowhouse_admin login createrole password :'password';
+select pg_catalog.format('alter database %I owner to rowhouse_admin', pg_catalog.current_database()) \gexec
+-- So that migrate can limit the temporary files of each login.
+grant set on parameter temp_file_limit to rowhouse_admin;
+SQL
+
+make_login() { # name, password, connections
   [ -n "$2" ] || return 0
-  PASSWORD="$2" run --set login="$1" <<'SQL'
+  PASSWORD="$2" run_as_admin --set login="$1" --set connections="$3" <<'SQL'
 \getenv password PASSWORD
 select pg_catalog.format('create role %I', :'login')
   where not exists (select from pg_catalog.pg_roles where rolname = :'login') \gexec
-alter role :"login" login password :'password';
+alter role :"login" login connection limit :connections password :'password';
 SQL
 }
 
-make_login rowhouse_login "${LOGIN_PASSWORD:-}"
-make_login rowhouse_gateway_login "${GATEWAY_PASSWORD:-}"
-make_login rowhouse_data_login "${DATA_PASSWORD:-}"
-make_login rowhouse_identity_login "${IDENTITY_PASSWORD:-}"
+make_login rowhouse_login "${LOGIN_PASSWORD:-}" 30
+make_login rowhouse_gateway_login "${GATEWAY_PASSWORD:-}" 30
+make_login rowhouse_data_login "${DATA_PASSWORD:-}" 30
+make_login rowhouse_identity_login "${IDENTITY_PASSWORD:-}" 30
 
-make_login rowhouse_console_login "${CONSOLE_PASSWORD:-}"
-make_login rowhouse_push_login "${PUSH_PASSWORD:-}"
-if [ -n "${PUSH_PASSWORD:-}" ]; then
-  # Migrate would make rowhouse_tables otherwise.
-  run <<'SQL'
-select 'create role rowhouse_tables'
-  where not exists (select from pg_catalog.pg_roles where rolname = 'rowhouse_tables') \gexec
-grant rowhouse_tables to rowhouse_push_login;
+make_login rowhouse_console_login "${CONSOLE_PASSWORD:-}" 30
+make_login rowhouse_push_login "${PUSH_PASSWORD:-}" 30
+run_as_admin <<'SQL'
+-- Migrate would make them otherwise.
+select pg_catalog.format('create role %I', name) from (values ('rowhouse_owner'), ('rowhouse_tables')) as wanted (name)
+  where not exists (select from pg_catalog.pg_roles where rolname = name) \gexec
+grant rowhouse_owner to rowhouse_admin;
 SQL
+if [ -n "${PUSH_PASSWORD:-}" ]; then
+  run_as_admin --command "grant rowhouse_tables to rowhouse_push_login"
 fi
+run --file "${SUPERUSER_SQL:-/superuser.sql}"
 
 [ -n "${GATEWAY_PASSWORD:-}" ] || exit 0
-make_login rowhouse_pooler "${LOGIN_PASSWORD:-}"
+make_login rowhouse_pooler "${LOGIN_PASSWORD:-}" 5
 run <<'SQL'
 create schema if not exists pooler;
 create or replace function pooler.find_login(name text) returns table (usename name, passwd text)

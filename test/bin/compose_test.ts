@@ -78,6 +78,11 @@ describe.each(SHAPES)("the shape $shape", ({ shape, front, others }) => {
     expect(published.map(({ name }) => name)).toEqual([front]);
   });
 
+  test("publishes its port to this machine alone, unless told otherwise", () => {
+    const ports = Object.fromEntries(inShape.flatMap(({ ports }) => ports).entries());
+    expect(Object.values(fillIn(ports, {}))).toEqual(["127.0.0.1:8787:8787"]);
+  });
+
   test("waits for its migration and its pooler before it serves", () => {
     for (const one of inShape.filter((service) => service.build && !service.command)) {
       const role = one.environment["ROLE"];
@@ -167,6 +172,7 @@ test("what only one shape needs is not required: Compose reads the variables of 
   for (const [, name = "", rest = ""] of COMPOSE.text.matchAll(/\$\{([A-Z_]+)([^}]*)\}/g)) {
     if (rest.startsWith(":?"))
       expect([
+        "SUPERUSER_PASSWORD",
         "ADMIN_PASSWORD",
         "LOGIN_PASSWORD",
         "PUSH_PASSWORD",
@@ -340,8 +346,9 @@ test("a pooler is never the administrator", () => {
 
 test("the named script exists, and bash can parse it", () => {
   const scripts = Object.values(COMPOSE.configs).map(({ file }) => file);
-  expect(scripts).toEqual(["deploy/init_logins.sh"]);
-  for (const script of scripts) execFileSync("bash", ["-n", join(ROOT, script)]);
+  expect(scripts).toEqual(["deploy/init_logins.sh", "deploy/superuser.sql"]);
+  for (const script of scripts.filter((file) => file.endsWith(".sh")))
+    execFileSync("bash", ["-n", join(ROOT, script)]);
 });
 
 describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes", () => {
@@ -366,11 +373,18 @@ describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes
   const pooler = SERVICES.find(({ name }) => name === "pooler");
 
   test("are three in the single shape, however often it runs", () => {
-    const passwords = { LOGIN_PASSWORD: "one", PUSH_PASSWORD: "two", CONSOLE_PASSWORD: "three" };
+    const passwords = {
+      ADMIN_PASSWORD: "four",
+      LOGIN_PASSWORD: "one",
+      PUSH_PASSWORD: "two",
+      CONSOLE_PASSWORD: "three",
+    };
     for (const _ of [1, 2]) runInitLogins(cluster, passwords);
     expect(listLogins()).toEqual([
+      "rowhouse_admin",
       "rowhouse_console_login",
       "rowhouse_login",
+      "rowhouse_owner",
       "rowhouse_push_login",
       "rowhouse_tables",
     ]);
@@ -379,16 +393,18 @@ describe.skipIf(!hasDebianPostgres)("the logins that deploy/init_logins.sh makes
   test("are one per role in the split shape, even after the single shape", () => {
     for (const _ of [1, 2]) runInitLogins(cluster, VALUES);
     expect(listLogins()).toEqual([
+      "rowhouse_admin",
       "rowhouse_console_login",
       "rowhouse_data_login",
       "rowhouse_gateway_login",
       "rowhouse_identity_login",
       "rowhouse_login",
+      "rowhouse_owner",
       "rowhouse_pooler",
       "rowhouse_push_login",
       "rowhouse_tables",
     ]);
-    const text = `select rolname from pg_roles where rolname like 'rowhouse%'
+    const text = `select rolname from pg_roles where rolname like 'rowhouse%' and rolname <> 'rowhouse_admin'
       and (rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication)`;
     expect(ask("postgres", text)).toBe("");
   });

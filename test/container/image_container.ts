@@ -14,7 +14,6 @@ const BUILD_MS = 480_000;
 const PASSWORDS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.keys(VARIABLES).map((name) => [name, crypto.randomUUID().replaceAll("-", "")]),
 );
-const { ADMIN_PASSWORD } = PASSWORDS;
 const SETTINGS = {
   ...PASSWORDS,
   COOKIE_DOMAIN: "example.org",
@@ -29,11 +28,9 @@ let project: ReturnType<typeof makeProject>;
 beforeAll(async () => {
   image = buildImage();
   cluster = await startDebianCluster({ password: "postgres" });
-  runTool("psql", ["-q", cluster.url], CREATE);
-  runInitLogins(
-    { ...cluster, url: toUrl(`rowhouse_admin:${ADMIN_PASSWORD}@postgres:5432/rowhouse`) },
-    PASSWORDS,
-  );
+  // What PostgreSQL's own image does with `POSTGRES_DB`.
+  runTool("psql", ["-c", "create database rowhouse", cluster.url]);
+  runInitLogins({ ...cluster, url: toUrl("postgres:postgres@postgres:5432/rowhouse") }, PASSWORDS);
   project = makeProject({ "schema/mod.ts": schemaText("{ notes: { title: t.string() } }") });
 }, BUILD_MS);
 afterAll(async () => {
@@ -41,10 +38,6 @@ afterAll(async () => {
   await cluster?.stop();
   project?.remove();
 });
-
-/** What PostgreSQL's own image does with `POSTGRES_USER` and `POSTGRES_DB`. */
-const CREATE = `create role rowhouse_admin superuser login password '${ADMIN_PASSWORD}';
-create database rowhouse owner rowhouse_admin;`;
 
 /** A connection string of compose.yaml, where PostgreSQL and the pooler are the test's cluster. */
 function toUrl(text: string): string {

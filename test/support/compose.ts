@@ -80,6 +80,7 @@ export function runInitLogins(
       PGPASSWORD: decodeURIComponent(password),
       POSTGRES_USER: username,
       POSTGRES_DB: pathname.slice(1),
+      SUPERUSER_SQL: join(ROOT, "deploy/superuser.sql"),
     },
   });
 }

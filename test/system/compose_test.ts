@@ -21,13 +21,11 @@ import {
 } from "../support/debian_cluster.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
 
-const ADMIN_PASSWORD = crypto.randomUUID();
 const PASSWORDS = Object.fromEntries(
   Object.keys(VARIABLES).map((name) => [name, crypto.randomUUID()]),
 );
 const VALUES = {
   ...PASSWORDS,
-  ADMIN_PASSWORD,
   INTERNAL_HMAC_SECRET_DATA: crypto.randomUUID(),
   INTERNAL_HMAC_SECRET_IDENTITY: crypto.randomUUID(),
   IDENTITY_SECRET: crypto.randomUUID(),
@@ -47,16 +45,10 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
     project = makeProject({
       "schema/mod.ts": schemaText("{ todos: { title: t.string().required() } }"),
     });
-    cluster = await startDebianCluster({ password: ADMIN_PASSWORD });
+    cluster = await startDebianCluster({ password: PASSWORDS["SUPERUSER_PASSWORD"] ?? "" });
     const parts = new URL(cluster.url);
-    // What the image does with POSTGRES_USER and POSTGRES_DB.
-    runTool("psql", [
-      "-c",
-      `create role rowhouse_admin superuser login password '${ADMIN_PASSWORD}'`,
-      cluster.url,
-    ]);
-    runTool("psql", ["-c", "create database rowhouse owner rowhouse_admin", cluster.url]);
-    parts.username = "rowhouse_admin";
+    // What the image does with POSTGRES_DB.
+    runTool("psql", ["-c", "create database rowhouse", cluster.url]);
     parts.pathname = "/rowhouse";
     runInitLogins({ ...cluster, url: parts.href }, PASSWORDS);
     const {
@@ -166,6 +158,39 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
     expect(() => runTool("psql", ["-c", `select * from ${table}`, direct.href])).toThrow(
       "permission denied",
     );
+  });
+
+  test("no process connects as a superuser", () => {
+    const superusers = "select rolname from pg_catalog.pg_roles where rolsuper";
+    const { ADMIN_DATABASE_URL = "" } = placed("migrate-data");
+    expect(runTool("psql", ["-XAtc", superusers, ADMIN_DATABASE_URL]).trim()).toBe("postgres");
+    const connected = SERVICES.flatMap(({ name }) => Object.values(settingsOf(name)))
+      .filter((value) => value.startsWith("postgres://"))
+      .map((url) => new URL(url).username);
+    expect(connected).not.toContain("postgres");
+    expect(connected).toContain("rowhouse_admin");
+  });
+
+  test.each(["gateway", "data", "identity"])(
+    "the login of %s has limited connections and temporary files",
+    (name) => {
+      const url = new URL(placed(name)["DATABASE_URL"] ?? "");
+      url.host = new URL(cluster.url).host;
+      const limits = `select rolconnlimit, current_setting('temp_file_limit')
+        from pg_catalog.pg_roles where rolname = current_user`;
+      expect(runTool("psql", ["-XAtc", limits, url.href]).trim()).toBe("30|256MB");
+    },
+  );
+
+  test.each([
+    { login: "gateway", text: "select pg_advisory_lock(1)" },
+    { login: "gateway", text: "select pg_try_advisory_xact_lock_shared(1, 2)" },
+    { login: "data", text: "select lo_from_bytea(0, 'x')" },
+    { login: "identity", text: "select lo_create(0)" },
+  ])("the login of $login cannot $text", ({ login, text }) => {
+    const url = new URL(placed(login)["DATABASE_URL"] ?? "");
+    url.host = new URL(cluster.url).host;
+    expect(() => runTool("psql", ["-c", text, url.href])).toThrow("permission denied for function");
   });
 
   test.each([

@@ -79,7 +79,7 @@ describe("its commands, in their order,", () => {
       expect(kinds).toContain(kind);
     const rest = lines.filter((line) => !commands.includes(line));
     const others =
-      /^(ADMIN_DATABASE_URL=.*|DATABASE_URL=.*|docker compose|cp|useradd|cd|set|pg_dump|pg_dumpall|psql|pg_restore|export|systemctl) |^ /;
+      /^(ADMIN_DATABASE_URL=.*|DATABASE_URL=.*|docker compose|cp|rm|useradd|cd|set|pg_dump|pg_dumpall|psql|pg_restore|export|systemctl) |^ /;
     expect(rest.filter((line) => !others.test(line))).toEqual([]);
   });
 });
@@ -120,6 +120,10 @@ function toSetting(word: string): [name: string, value: string] | undefined {
   return [name, Object.assign(real, { username, password }).href];
 }
 
+test("it shows what deploy/superuser.sql does", () => {
+  expect(page).toContain(readFileSync(join(ROOT, "deploy/superuser.sql"), "utf8"));
+});
+
 test("its Docker Compose commands name existing services", () => {
   const called = lines.filter((line) => line.startsWith("docker compose "));
   expect(called.length).toBeGreaterThan(4);
@@ -146,6 +150,7 @@ test("every word in capitals is a setting, or a variable in compose.yaml", () =>
     "COMPOSE_PROFILES",
     "NEXT_DATABASE_URL",
     "CLUSTER_URL",
+    "NODE_EXTRA_CA_CERTS",
   ];
   expect([...used].filter((name) => ![...known, ...words].includes(name))).toEqual([]);
   expect(used.size).toBeGreaterThan(15);

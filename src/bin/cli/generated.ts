@@ -31,8 +31,11 @@ ${variables.join("\n")}`;
 
 /** What compose.yaml reads and the command does not. */
 export const COMPOSE = {
-  ADMIN_PASSWORD:
-    "Password of the database administrator. Use letters and digits only, as from openssl rand -hex 24.",
+  PUBLISH_ADDRESS:
+    "Address of this machine at which the port is published, over plain HTTP. Default: 127.0.0.1, for a proxy on this machine.",
+  SUPERUSER_PASSWORD:
+    "Password of PostgreSQL's superuser. Use letters and digits only, as from openssl rand -hex 24.",
+  ADMIN_PASSWORD: "Password of the database administrator.",
   LOGIN_PASSWORD:
     "Password of the one process's login, or of the pooler's when there are several processes.",
   GATEWAY_PASSWORD: "Password of the gateway's login.",

@@ -19,6 +19,9 @@ export const SERVING_ROLES = {
   identity: "rowhouse_identity",
 } as const satisfies Record<Role, string>;
 
+/** Of temporary files for each session of a login that owns no table: its statements sort a page of rows at most. */
+const TEMP_FILE_LIMIT = "256MB";
+
 /**
  * Lets the login of `databaseUrl` serve in a role, with the least rights for it. If it is the administrator's own login,
  * nothing changes.
@@ -71,6 +74,11 @@ do $$ begin perform ${MIGRATE_LOCK}; end $$;
 grant ${group} to ${quoteName(login)};
 alter role ${quoteName(login)} in database ${database} set statement_timeout = '${EXECUTION_LIMIT_MS}ms';
 alter role ${quoteName(login)} in database ${database} set client_connection_check_interval = '1s';
+do $$ begin
+  if pg_catalog.has_parameter_privilege('temp_file_limit', 'set') then
+    alter role ${quoteName(login)} in database ${database} set temp_file_limit = '${TEMP_FILE_LIMIT}';
+  end if;
+end $$;
 select 1`);
 }
 
