@@ -1,6 +1,7 @@
 /** A column as an app's schema declares it: plain data, with modifiers that return a new column. Immutable and unchecked. @module */
 import type { Kind } from "./definition.ts";
 import type { DeclaredColumn } from "./known.ts";
+import { addIssues, findExtraArguments, withUnknown } from "./unexpected.ts";
 import type { DefaultOf } from "./value_types.ts";
 
 /** A column of a schema. */
@@ -35,12 +36,32 @@ export function makeColumn<
   HasDefault extends boolean,
   Detail,
 >(declared: DeclaredColumn): Column<K, Required, HasDefault, Detail> {
-  return Object.freeze({
-    column: Object.freeze(declared),
-    required: () => makeColumn<K, true, HasDefault, Detail>({ ...declared, required: true }),
-    unique: () => makeColumn<K, Required, HasDefault, Detail>({ ...declared, unique: true }),
-    index: () => makeColumn<K, Required, HasDefault, Detail>({ ...declared, index: true }),
-    default: (value: DefaultOf<K, Detail>) =>
-      makeColumn<K, Required, true, Detail>({ ...declared, default: value }),
+  const setFlag = (flag: "required" | "unique" | "index", extra: readonly unknown[]) => ({
+    ...declared,
+    [flag]: true,
+    ...addIssues(declared, findExtraArguments(`.${flag}()`, `.${flag}()`, extra)),
   });
+  const column = {
+    column: Object.freeze(declared),
+    required: (...extra: readonly unknown[]) =>
+      makeColumn<K, true, HasDefault, Detail>(setFlag("required", extra)),
+    unique: (...extra: readonly unknown[]) =>
+      makeColumn<K, Required, HasDefault, Detail>(setFlag("unique", extra)),
+    index: (...extra: readonly unknown[]) =>
+      makeColumn<K, Required, HasDefault, Detail>(setFlag("index", extra)),
+    default: (value: DefaultOf<K, Detail>, ...extra: readonly unknown[]) =>
+      makeColumn<K, Required, true, Detail>({
+        ...declared,
+        default: value,
+        ...addIssues(declared, findExtraArguments(".default()", ".default(value)", extra)),
+      }),
+  };
+  return withUnknown(Object.freeze(column), (name) =>
+    makeColumn({
+      ...declared,
+      ...addIssues(declared, [`Cannot use .${name}() on a column: ${MODIFIERS}`]),
+    }),
+  );
 }
+
+const MODIFIERS = "the modifiers are .required(), .unique(), .index() and .default(value)";

@@ -1,8 +1,12 @@
 /** What the compiler knows about a column, however it was made. Nothing here exists at run time. @module */
 import type { ColumnDefinition, Kind } from "./definition.ts";
+import type { Issues } from "./unexpected.ts";
 
 /** What a column says about itself before anything is checked: its default may be anything. */
-export type DeclaredColumn = Omit<ColumnDefinition, "default"> & { readonly default?: unknown };
+export type DeclaredColumn = Omit<ColumnDefinition, "kind" | "default"> & {
+  readonly kind: string;
+  readonly default?: unknown;
+} & Issues;
 
 /** What the compiler knows about a column; `Detail` is the values of an enum, the shape of a json, the table of a ref. */
 export type Known = {

@@ -1,16 +1,21 @@
 /** A table with indexes and unique constraints over several columns: plain data, with modifiers that return a new model. @module */
 import type { Columns } from "./known.ts";
+import { addIssues, type Issues, withUnknown } from "./unexpected.ts";
 
 type Lists = readonly (readonly string[])[];
 
 /** Any model: what two copies of this package have in common. */
-export type AnyModel = {
-  readonly model: { readonly columns: Columns; readonly indexes: Lists; readonly uniques: Lists };
-};
+export type AnyModel = { readonly model: Parts<Columns> };
+
+type Parts<C> = {
+  readonly columns: C;
+  readonly indexes: Lists;
+  readonly uniques: Lists;
+} & Issues;
 
 /** A table's columns with its composite indexes and uniques. */
 export interface Model<C> {
-  readonly model: { readonly columns: C; readonly indexes: Lists; readonly uniques: Lists };
+  readonly model: Parts<C>;
   /** The model with another index, on these columns in this order. */
   index(...columns: NamesOf<C>): Model<C>;
   /** The model with another unique constraint: no two rows of an app have the same values in these columns. */
@@ -20,16 +25,24 @@ export interface Model<C> {
 type NamesOf<C> = [keyof C & string, ...(keyof C & string)[]];
 
 /** A frozen model of these columns. */
-export function makeModel<C extends Columns>(columns: C): Model<C> {
-  return extendModel({ columns, indexes: [], uniques: [] });
+export function makeModel<C extends Columns>(columns: C, found: readonly string[]): Model<C> {
+  return extendModel({ columns, indexes: [], uniques: [], ...addIssues({}, found) });
 }
 
-function extendModel<C>(model: Model<C>["model"]): Model<C> {
-  return Object.freeze({
+function extendModel<C>(model: Parts<C>): Model<C> {
+  const extended = {
     model: Object.freeze(model),
     index: (...columns: NamesOf<C>) =>
       extendModel({ ...model, indexes: [...model.indexes, Object.freeze(columns)] }),
     unique: (...columns: NamesOf<C>) =>
       extendModel({ ...model, uniques: [...model.uniques, Object.freeze(columns)] }),
-  });
+  };
+  return withUnknown(Object.freeze(extended), (name) =>
+    extendModel({
+      ...model,
+      ...addIssues(model, [`Cannot use .${name}() on a model: ${MODIFIERS}`]),
+    }),
+  );
 }
+
+const MODIFIERS = 'the modifiers are .index("column", …) and .unique("column", …)';

@@ -2,12 +2,13 @@
 import type { Columns, KnownOf } from "./known.ts";
 import type { AnyModel } from "./model.ts";
 import type { AUTOMATIC_COLUMNS, RESERVED_TABLES, SYSTEM_COLUMNS, TRAP_COLUMNS } from "./names.ts";
+import { addIssues, findExtraArguments, type Issues } from "./unexpected.ts";
 
 /** Tables by name; each is its columns, or a model of them. */
 export type TableSources = { readonly [name: string]: Columns | AnyModel };
 
 /** An app's tables, recognised by this one key and never by identity. */
-export type Schema<T extends TableSources = TableSources> = { readonly tables: T };
+export type Schema<T extends TableSources = TableSources> = { readonly tables: T } & Issues;
 
 /** The columns of a table, however it is written. */
 export type ColumnsOf<Source> = Source extends { readonly model: { readonly columns: infer C } }
@@ -31,9 +32,13 @@ export type ColumnsOf<Source> = Source extends { readonly model: { readonly colu
  * expect(toDefinition(schema)).toHaveProperty("definition.tables.1.name", "todos");
  * ```
  */
-export function defineSchema<T extends TableSources>(tables: T & CheckTables<T>): Schema<T> {
-  return Object.freeze({ tables });
-}
+export const defineSchema: <T extends TableSources>(tables: T & CheckTables<T>) => Schema<T> = (
+  tables,
+  ...extra: readonly unknown[]
+) => {
+  const found = findExtraArguments("defineSchema()", "defineSchema({ table: { … }, … })", extra);
+  return Object.freeze({ tables, ...addIssues({}, found) });
+};
 
 /** A type that no value has, with the reason as its only key, so that the compiler prints it. */
 type Refusal<Message extends string> = { readonly [key in `Rowhouse: ${Message}`]: never };

@@ -1,10 +1,63 @@
 /** The vocabulary of schemas: one builder per column kind, and `model`. @module */
+
+import { isObject } from "../std/is_object.ts";
 import { type Column, makeColumn } from "./column.ts";
-import type { Json } from "./definition.ts";
+import { type Json, KINDS, type Kind } from "./definition.ts";
 import type { Columns, DeclaredColumn } from "./known.ts";
 import { type Model, makeModel } from "./model.ts";
+import { addIssues, findExtraArguments, findUnknownOptions, withUnknown } from "./unexpected.ts";
 
-const OPTIONAL = { required: false, unique: false, index: false } as const;
+type Arguments = readonly unknown[];
+type RefOptions = { readonly onDelete?: "cascade" };
+
+type Builders = {
+  /** A column of text. */
+  string(): Column<"string", false, false>;
+  /** A column of JavaScript numbers; if every digit counts, use `t.decimal()`. */
+  number(): Column<"number", false, false>;
+  /** A column of exact decimals, as strings such as `"12.50"`. */
+  decimal(): Column<"decimal", false, false>;
+  /** A column of true and false. */
+  boolean(): Column<"boolean", false, false>;
+  /** A column of UUIDs. */
+  uuid(): Column<"uuid", false, false>;
+  /** A column of moments, as ISO 8601 strings; `.default("now")` is the time of the insert. */
+  timestamp(): Column<"timestamp", false, false>;
+  /** A column of JSON values. The shape is only for the compiler: nothing checks it at run time. */
+  json<Shape = Json>(): Column<"json", false, false, Shape>;
+  /** A column of one of these strings, which sort in this order. */
+  enum<const Value extends string>(
+    values: readonly [Value, ...Value[]],
+  ): Column<"enum", false, false, Value>;
+  /** A column of ids of rows in another table of this schema, or the same one. */
+  ref<const Table extends string>(
+    table: Table,
+    options?: RefOptions,
+  ): Column<"ref", false, false, Table>;
+  /** A table with `.index()` and `.unique()` over several columns. */
+  model<C extends Columns>(columns: C): Model<C>;
+};
+
+const ENUM = 't.enum(["a", "b", …])';
+const MODEL = "t.model({ column: t.string(), … })";
+
+const BUILDERS = {
+  string: (...extra: Arguments) => declarePlain("string", extra),
+  number: (...extra: Arguments) => declarePlain("number", extra),
+  decimal: (...extra: Arguments) => declarePlain("decimal", extra),
+  boolean: (...extra: Arguments) => declarePlain("boolean", extra),
+  uuid: (...extra: Arguments) => declarePlain("uuid", extra),
+  timestamp: (...extra: Arguments) => declarePlain("timestamp", extra),
+  json: <Shape>(...extra: Arguments) => declarePlain<"json", Shape>("json", extra),
+  enum: <Value extends string>(values: readonly Value[], ...extra: Arguments) =>
+    declare<"enum", Value>("enum", { values }, findExtraArguments("t.enum()", ENUM, extra)),
+  ref: <Table extends string>(table: Table, options?: RefOptions, ...extra: Arguments) =>
+    declareReference(table, options, extra),
+  model: <C extends Columns>(columns: C, ...extra: Arguments) =>
+    makeModel(columns, findExtraArguments("t.model()", MODEL, extra)),
+} satisfies Record<Kind | "model", unknown>;
+
+const NAMES = [...KINDS, "model"].map((name) => `t.${name}()`).join(", ");
 
 /**
  * Builders of columns, and `t.model` for a table with indexes and unique constraints over several columns.
@@ -22,38 +75,39 @@ const OPTIONAL = { required: false, unique: false, index: false } as const;
  * expect(t.model({ title, rank: t.number() }).index("title", "rank").model.indexes).toEqual([["title", "rank"]]);
  * ```
  */
-export const t = {
-  /** A column of text. */
-  string: (): Column<"string", false, false> => makeColumn(declare("string")),
-  /** A column of JavaScript numbers; if every digit counts, use `t.decimal()`. */
-  number: (): Column<"number", false, false> => makeColumn(declare("number")),
-  /** A column of exact decimals, as strings such as `"12.50"`. */
-  decimal: (): Column<"decimal", false, false> => makeColumn(declare("decimal")),
-  /** A column of true and false. */
-  boolean: (): Column<"boolean", false, false> => makeColumn(declare("boolean")),
-  /** A column of UUIDs. */
-  uuid: (): Column<"uuid", false, false> => makeColumn(declare("uuid")),
-  /** A column of moments, as ISO 8601 strings; `.default("now")` is the time of the insert. */
-  timestamp: (): Column<"timestamp", false, false> => makeColumn(declare("timestamp")),
-  /** A column of JSON values. The shape is only for the compiler: nothing checks it at run time. */
-  json: <Shape = Json>(): Column<"json", false, false, Shape> => makeColumn(declare("json")),
-  /** A column of one of these strings, which sort in this order. */
-  enum: <const Value extends string>(
-    values: readonly [Value, ...Value[]],
-  ): Column<"enum", false, false, Value> => makeColumn(declare("enum", { values })),
-  /** A column of ids of rows in another table of this schema, or the same one. */
-  ref: <const Table extends string>(
-    table: Table,
-    options: { readonly onDelete?: "cascade" } = {},
-  ): Column<"ref", false, false, Table> => makeColumn(declare("ref", { table, ...options })),
-  /** A table with `.index()` and `.unique()` over several columns. */
-  model: <C extends Columns>(columns: C): Model<C> => makeModel(columns),
-};
-Object.freeze(t);
+export const t: Builders = withUnknown<Builders>(Object.freeze(BUILDERS), (name) =>
+  declare(name, {}, [`Cannot use t.${name}(): the builders are ${NAMES}`]),
+);
 
-function declare(
-  kind: DeclaredColumn["kind"],
-  details: Pick<DeclaredColumn, "values" | "table" | "onDelete"> = {},
-): DeclaredColumn {
-  return { kind, ...OPTIONAL, ...details };
+type Details = Pick<DeclaredColumn, "values" | "table" | "onDelete">;
+
+/** A column of a kind as `t` declares it, or of a kind that does not exist. */
+function declare<K extends Kind, Detail = never>(
+  kind: string,
+  details: Details,
+  found: readonly string[],
+): Column<K, false, false, Detail> {
+  const plain = { kind, required: false, unique: false, index: false, ...details };
+  return makeColumn({ ...plain, ...addIssues({}, found) });
+}
+
+function declarePlain<K extends Kind, Detail = never>(
+  kind: K,
+  extra: Arguments,
+): Column<K, false, false, Detail> {
+  const call = `t.${kind}()`;
+  return declare(kind, {}, findExtraArguments(call, call, extra));
+}
+
+function declareReference<Table extends string>(
+  table: Table,
+  options: RefOptions | undefined,
+  extra: Arguments,
+): Column<"ref", false, false, Table> {
+  const usage = 't.ref("table") or t.ref("table", { onDelete: "cascade" })';
+  const details = isObject(options) && "onDelete" in options ? { onDelete: options.onDelete } : {};
+  return declare("ref", { table, ...details }, [
+    ...findUnknownOptions("t.ref()", usage, { value: options, allowed: ["onDelete"] }),
+    ...findExtraArguments("t.ref()", usage, extra),
+  ]);
 }

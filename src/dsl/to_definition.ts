@@ -8,6 +8,7 @@ import { toStandIn } from "./read_column.ts";
 import { readDefinitionInto } from "./read_definition.ts";
 import { describe } from "./read_parts.ts";
 
+const BUILDERS = KINDS.map((kind) => `t.${kind}()`).join(", ");
 const MODIFIERS = ["required", "unique", "index", "default"];
 
 /**
@@ -39,6 +40,7 @@ const MODIFIERS = ["required", "unique", "index", "default"];
 export function toDefinition(schema: unknown): Reading {
   const faults = makeFaults();
   const sources = findTables(schema, faults);
+  addIssuesOf(schema, {}, faults);
   if (sources === undefined) return { faults: faults.list() };
   const tables = toEntries(sources, "tables", {}, faults).flatMap(([name, source]) =>
     toTable(name, source, faults),
@@ -76,6 +78,7 @@ function toTable(name: string, source: unknown, faults: Faults): object[] {
   const at = { table: name };
   const model = findModel(source);
   const columns = model === undefined ? source : getKey(model, "columns");
+  addIssuesOf(model, at, faults);
   if (!isObject(columns) || isColumn(columns)) {
     faults.add(
       at,
@@ -101,16 +104,36 @@ function toColumn(
   faults: Faults,
 ): object {
   const name = at.column;
-  if (isColumn(value)) return { ...value.column, name };
+  if (isColumn(value)) return readDeclared(value.column, at, faults);
   faults.add(at, `Cannot read ${describe(value)} as a column: ${findWayOut(value)}`);
   return toStandIn(name);
+}
+
+/** The declared column without the issues that it carries; a column of an unknown kind has one already. */
+function readDeclared(
+  declared: { readonly kind: string; readonly issues?: unknown },
+  at: FaultLocation & { readonly column: string },
+  faults: Faults,
+): object {
+  const { issues, ...column } = declared;
+  const hasIssues = addIssuesOf({ issues }, at, faults);
+  const isKnown = KINDS.some((kind) => kind === column.kind);
+  return hasIssues && !isKnown ? toStandIn(at.column) : { ...column, name: at.column };
+}
+
+/** Adds what `unexpected.ts` found; returns whether that is anything. */
+function addIssuesOf(source: unknown, at: FaultLocation, faults: Faults): boolean {
+  const issues = isObject(source) ? getKey(source, "issues") : undefined;
+  const messages = Array.isArray(issues) ? issues.map(String) : [];
+  for (const message of messages) faults.add(at, message);
+  return messages.length > 0;
 }
 
 function findWayOut(value: unknown): string {
   const called = typeof value === "function" ? value.name : "";
   if (KINDS.some((kind) => kind === called)) return `call it: t.${called}()`;
   if (MODIFIERS.includes(called)) return `call it: .${called}()`;
-  return "must be a column such as t.string()";
+  return `must be one of ${BUILDERS}`;
 }
 
 function describeSource(value: unknown): string {

@@ -127,7 +127,8 @@ describe("toDefinition() finds", () => {
       fault: {
         table: "todos",
         column: "title",
-        message: 'Cannot read "string" as a column: must be a column such as t.string()',
+        message:
+          'Cannot read "string" as a column: must be one of t.string(), t.number(), t.decimal(), t.boolean(), t.uuid(), t.timestamp(), t.json(), t.enum(), t.ref()',
       },
     },
     {
@@ -206,5 +207,116 @@ describe("toDefinition() finds", () => {
         },
       ],
     });
+  });
+});
+
+const MODIFIERS = "the modifiers are .required(), .unique(), .index() and .default(value)";
+const BUILDERS =
+  "t.string(), t.number(), t.decimal(), t.boolean(), t.uuid(), t.timestamp(), t.json(), t.enum(), t.ref()";
+const REF = 'must be t.ref("table") or t.ref("table", { onDelete: "cascade" })';
+
+/** Calls as an author without a compiler writes them. */
+// biome-ignore lint/suspicious/noExplicitAny: the compiler rejects every row below
+const untyped: any = t;
+
+describe("toDefinition() lists what a schema passes in vain:", () => {
+  test.each([
+    {
+      name: "an option of a plain builder",
+      column: () => untyped.decimal({ precision: 12, scale: 2 }),
+      messages: [
+        'Cannot pass the option "precision" to t.decimal(): must be t.decimal()',
+        'Cannot pass the option "scale" to t.decimal(): must be t.decimal()',
+      ],
+    },
+    {
+      name: "a length",
+      column: () => untyped.string(255),
+      messages: ["Cannot pass 255 to t.string(): must be t.string()"],
+    },
+    {
+      name: "an empty object",
+      column: () => untyped.json({}),
+      messages: ["Cannot pass an object to t.json(): must be t.json()"],
+    },
+    {
+      name: "the values of an enum one by one",
+      column: () => untyped.enum("open", "done"),
+      messages: [
+        'Cannot pass "done" to t.enum(): must be t.enum(["a", "b", …])',
+        'Cannot read enum values: must be a list, not "open"',
+      ],
+    },
+    {
+      name: "unknown options of a reference, which set nothing",
+      column: () => untyped.ref("todos", { onUpdate: "cascade", required: true, kind: "json" }),
+      messages: ["onUpdate", "required", "kind"].map(
+        (option) => `Cannot pass the option "${option}" to t.ref(): ${REF}`,
+      ),
+    },
+    {
+      name: "options of a reference that are none",
+      column: () => untyped.ref("todos", "cascade"),
+      messages: [`Cannot pass "cascade" to t.ref(): ${REF}`],
+    },
+    {
+      name: "arguments of all modifiers",
+      column: () => untyped.number().required(false).unique(true).index("btree").default(1, 2),
+      messages: [
+        "Cannot pass false to .required(): must be .required()",
+        "Cannot pass true to .unique(): must be .unique()",
+        'Cannot pass "btree" to .index(): must be .index()',
+        "Cannot pass 2 to .default(): must be .default(value)",
+      ],
+    },
+    {
+      name: "an unknown modifier",
+      column: () => untyped.string().notNull().max(5),
+      messages: [
+        `Cannot use .notNull() on a column: ${MODIFIERS}`,
+        `Cannot use .max() on a column: ${MODIFIERS}`,
+      ],
+    },
+    ...["date", "text", "int", "varchar"].map((name) => ({
+      name: `an unknown builder, t.${name}()`,
+      column: () => untyped[name](1).required().default(new Date()),
+      messages: [`Cannot use t.${name}(): the builders are ${BUILDERS}, t.model()`],
+    })),
+    {
+      name: "an unknown builder that is not called",
+      column: () => untyped.date,
+      messages: [`Cannot read a function as a column: must be one of ${BUILDERS}`],
+    },
+  ])("$name", ({ column, messages }) => {
+    const faults = messages.map((message) => ({ table: "todos", column: "a", message }));
+    expect(toDefinition({ tables: { todos: { a: column() } } })).toEqual({ faults });
+  });
+
+  test("arguments of t.model() and defineSchema(), and an unknown modifier of a model", () => {
+    const todos = untyped.model({ a: t.string() }, { name: "x" }).primaryKey("a").index("a");
+    const schema: unknown = Reflect.apply(defineSchema, undefined, [{ todos }, { strict: true }]);
+    expect(toDefinition(schema)).toEqual({
+      faults: [
+        {
+          message:
+            'Cannot pass the option "strict" to defineSchema(): must be defineSchema({ table: { … }, … })',
+        },
+        {
+          table: "todos",
+          message:
+            'Cannot pass the option "name" to t.model(): must be t.model({ column: t.string(), … })',
+        },
+        {
+          table: "todos",
+          message:
+            'Cannot use .primaryKey() on a model: the modifiers are .index("column", …) and .unique("column", …)',
+        },
+      ],
+    });
+  });
+
+  test("and accepts an argument that is undefined", () => {
+    const column = untyped.ref("todos", undefined, undefined).required(undefined);
+    expect(toDefinition({ tables: { todos: { a: column } } })).toHaveProperty("definition");
   });
 });

@@ -49,6 +49,21 @@ t.model({ title: t.string() }).index("titel");
 // @ts-expect-error a unique names one column at least
 t.model({ title: t.string() }).unique();
 
+// @ts-expect-error no builder has this name
+t.date();
+// @ts-expect-error no builder has this name
+t.text();
+// @ts-expect-error a decimal takes no options
+t.decimal({ precision: 12 });
+// @ts-expect-error a modifier takes no argument
+t.string().required(false);
+// @ts-expect-error a reference has one option
+t.ref("todos", { onUpdate: "cascade" });
+// @ts-expect-error a model takes columns only
+t.model({ title: t.string() }, { name: "tasks" });
+// @ts-expect-error a schema takes tables only
+defineSchema({}, { strict: true });
+
 // A table refers to itself, or two to one another.
 defineSchema({ todos: { parent: t.ref("todos") } });
 defineSchema({ a: { b: t.ref("b") }, b: t.model({ a: t.ref("a") }).index("a") });

@@ -1,0 +1,56 @@
+/**
+ * Issues of a schema's calls that the compiler rejects and JavaScript does not: arguments that a call does not take, and
+ * builders and modifiers that do not exist. A column, a model or a schema carries its issues until it is read. Never
+ * throws.
+ *
+ * @module
+ */
+import { isObject } from "../std/is_object.ts";
+import { quote } from "../std/quote.ts";
+import { describe } from "./read_parts.ts";
+
+/** A key that plain data of a correct schema does not have. */
+export type Issues = { readonly issues?: readonly string[] };
+
+/** The issues so far and those of this call. */
+export function addIssues({ issues = [] }: Issues, found: readonly string[]): Issues {
+  const all = [...issues, ...found];
+  return all.length === 0 ? {} : { issues: Object.freeze(all) };
+}
+
+/** An issue for each argument that the call does not take; an `undefined` one counts as left out. */
+export function findExtraArguments(
+  call: string,
+  usage: string,
+  extra: readonly unknown[],
+): string[] {
+  return extra.flatMap((value) => findUnknownOptions(call, usage, { value, allowed: [] }));
+}
+
+/** An issue for each option that the call does not have, or one if these are no options. */
+export function findUnknownOptions(
+  call: string,
+  usage: string,
+  { value, allowed }: { value: unknown; allowed: readonly string[] },
+): string[] {
+  if (value === undefined) return [];
+  const keys = isObject(value) ? Object.keys(value) : [];
+  if (!isObject(value) || (keys.length === 0 && allowed.length === 0))
+    return [`Cannot pass ${describe(value)} to ${call}: must be ${usage}`];
+  return keys
+    .filter((key) => !allowed.includes(key))
+    .map((key) => `Cannot pass the option ${quote(key)} to ${call}: must be ${usage}`);
+}
+
+/** The object, with a function for each name that it does not have; the function returns what `make` returns for the name. */
+export function withUnknown<T extends object>(object: T, make: (name: string) => unknown): T {
+  return new Proxy(object, {
+    get: (target, key) =>
+      typeof key === "symbol" || key in target || PROBED.includes(key)
+        ? Reflect.get(target, key)
+        : { [key]: () => make(key) }[key],
+  });
+}
+
+/** `await` and `JSON.stringify()` look for these functions on any object. */
+const PROBED = ["then", "toJSON"];
