@@ -1,5 +1,5 @@
 /** The body of a write, from what was typed: the data endpoints judge it. Pure. @module */
-import type { NamedColumn } from "../dsl/mod.ts";
+import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { State } from "./rows_state.ts";
@@ -31,20 +31,20 @@ export function findTypingFaults(values: readonly TypedValue[]): Detail[] {
 /** Numbers and JSON go as they were typed, so that no digit is lost before somebody looks. */
 function toJson({ kind }: NamedColumn, state: State): string {
   if (typeof state === "string") return "null";
-  const { text } = state;
-  switch (kind) {
-    case "number":
-      return NUMBER.test(text) ? text : JSON.stringify(text);
-    case "boolean":
-      return text === "true" || text === "false" ? text : JSON.stringify(text);
-    case "json":
-      return tryParseJson(text) === undefined ? NEVER_TAKEN : text;
-    case "timestamp":
-      return JSON.stringify(toMoment(text));
-    default:
-      return JSON.stringify(text);
-  }
+  return JSON_TEXTS[kind](state.text);
 }
+
+const JSON_TEXTS = {
+  string: JSON.stringify,
+  number: (text) => (NUMBER.test(text) ? text : JSON.stringify(text)),
+  decimal: JSON.stringify,
+  boolean: (text) => (text === "true" || text === "false" ? text : JSON.stringify(text)),
+  uuid: JSON.stringify,
+  timestamp: (text) => JSON.stringify(toMoment(text)),
+  json: (text) => (tryParseJson(text) === undefined ? NEVER_TAKEN : text),
+  enum: JSON.stringify,
+  ref: JSON.stringify,
+} satisfies Record<Kind, (text: string) => string>;
 
 /** People write a moment with a space and without seconds; never without its offset. */
 function toMoment(text: string): string {

@@ -1,5 +1,5 @@
 /** Values of rows in a grid: by the kind of their column, cut to a line, null and empty told apart. @module */
-import type { NamedColumn } from "../dsl/mod.ts";
+import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderPill } from "./parts.ts";
 import { toRowsPath } from "./paths.ts";
@@ -7,39 +7,65 @@ import { toRowPath } from "./rows_table.ts";
 
 /** The longest text of a cell. */
 const CELL_CHARS = 80;
-/** Kinds whose values are compared by their digits. */
-const NUMBERS: ReadonlySet<string> = new Set(["number", "decimal"]);
-
 /** A cell; `data-cut` says that its text is not the whole value. */
 export function renderCell(column: NamedColumn, value: unknown, slug: string): Html {
-  const { text, shown } = toCell(column, value, slug);
+  const { text, shown } = toCell({ column, value, slug });
   const isCut = text !== undefined && text.length > CELL_CHARS;
-  return html`<td${NUMBERS.has(column.kind) && html` class="num"`}${isCut && html` data-cut`}>${shown}</td>`;
+  return html`<td${isNumeric(column) && html` class="num"`}${isCut && html` data-cut`}>${shown}</td>`;
 }
+
+/** Whether values are compared by their digits. */
+export function isNumeric({ kind }: NamedColumn): boolean {
+  return NUMERIC[kind];
+}
+
+const NUMERIC: Readonly<Record<Kind, boolean>> = {
+  string: false,
+  number: true,
+  decimal: true,
+  boolean: false,
+  uuid: false,
+  timestamp: false,
+  json: false,
+  enum: false,
+  ref: false,
+};
 
 type Cell = { text?: string; shown: Part };
+type CellInput = { column: NamedColumn; value: unknown; slug: string };
 
-function toCell(column: NamedColumn, value: unknown, slug: string): Cell {
-  if (value === null || value === undefined) return { shown: renderNothing("null") };
-  if (typeof value !== "string") {
-    const text = JSON.stringify(value);
-    return column.kind === "json" ? { text, shown: renderCode(text) } : { text, shown: text };
-  }
-  switch (column.kind) {
-    case "string":
-      return { text: value, shown: renderString(value) };
-    case "enum":
-      return { text: value, shown: renderPill(value) };
-    case "timestamp":
-      return { shown: renderMoment(value) };
-    case "ref":
-      return { shown: renderReference(column, value, slug) };
-    case "json":
-      return { text: JSON.stringify(value), shown: renderCode(JSON.stringify(value)) };
-    default:
-      return { text: value, shown: html`<span class="mono">${cut(value)}</span>` };
-  }
+function toCell(input: CellInput): Cell {
+  const { column, value } = input;
+  return value === null || value === undefined
+    ? { shown: renderNothing("null") }
+    : CELLS[column.kind](toText(value), input);
 }
+
+/** The text of a value in JSON, a string without its quotes. */
+function toText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+const toPlainCell = (text: string): Cell => ({ text, shown: text });
+const toMonoCell = (text: string): Cell => ({
+  text,
+  shown: html`<span class="mono">${cut(text)}</span>`,
+});
+
+const CELLS = {
+  string: (text) => ({ text, shown: renderString(text) }),
+  number: toPlainCell,
+  decimal: toMonoCell,
+  boolean: toPlainCell,
+  uuid: toMonoCell,
+  timestamp: (text) => ({ shown: renderMoment(text) }),
+  json: (_, { value }) => ({
+    text: JSON.stringify(value),
+    shown: renderCode(JSON.stringify(value)),
+  }),
+  enum: (text) => ({ text, shown: renderPill(text) }),
+  ref: (text, { column, slug }) => ({ shown: renderReference(column, text, slug) }),
+} satisfies Record<Kind, (text: string, input: CellInput) => Cell>;
 
 /** What is no value, in words that no value has the look of. */
 function renderNothing(word: "null" | "empty" | "only spaces"): Html {

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import type { NamedColumn } from "../dsl/mod.ts";
+import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Choice } from "./parts.ts";
-import { isChosen, type State } from "./rows_state.ts";
+import { isChosen, isFreeText, type State } from "./rows_state.ts";
 import { describeColumn } from "./rows_table.ts";
 
 export type RowField = {
@@ -26,11 +26,16 @@ export type RowField = {
   isFirst?: boolean;
 };
 
-const HINTS: Partial<Record<NamedColumn["kind"], string>> = {
+const HINTS: Readonly<Record<Kind, string | undefined>> = {
+  string: undefined,
+  number: undefined,
   decimal: "Kept digit by digit, such as 12.50",
-  timestamp: "In UTC or with an offset, such as 2026-11-21 18:00 +01:00; kept to the microsecond",
+  boolean: undefined,
   uuid: "Such as 0190163d-8694-739b-aea5-966c26f8ad91",
+  timestamp: "In UTC or with an offset, such as 2026-11-21 18:00 +01:00; kept to the microsecond",
   json: 'Such as {"a": 1}, or "text" in its quotes',
+  enum: undefined,
+  ref: undefined,
 };
 const TEXT_ROWS = 8;
 
@@ -57,27 +62,48 @@ ${isFaulty && html`<ul class="faults" id="fault.${name}">${faults.map((fault) =>
 }
 
 function renderControl(field: RowField, described: Html): Html {
-  const { column, state, targets = [] } = field;
-  if (isChosen(column)) return renderChoice(field, described);
+  const { column, state } = field;
   const { name, kind } = column;
   const text = typeof state === "string" ? "" : state.text;
   const placeholder = toPlaceholder(column, state);
   const common = html`id="value.${name}" name="value.${name}" autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="${placeholder}"${described}`;
-  if (kind === "string" || kind === "json")
-    return html`<textarea ${common} rows="${Math.min(toRows(text, kind), TEXT_ROWS)}" dir="auto"${kind === "json" && html` class="mono" data-json`}>\n${text}</textarea>`;
-  const mode = kind === "number" || kind === "decimal" ? html` inputmode="decimal"` : undefined;
-  const list = targets.length > 0 && html` list="targets.${name}"`;
-  return html`<input type="text" ${common}${mode}${list} value="${text}">${targets.length > 0 && html`<datalist id="targets.${name}">${targets.map(({ value, label }) => html`<option value="${value}">${label}</option>`)}</datalist>`}`;
+  return CONTROLS[kind]({ field, text, common, described });
 }
 
-function toRows(text: string, kind: "string" | "json"): number {
+type Control = { field: RowField; text: string; common: Html; described: Html };
+
+const renderLine = ({ text, common }: Control) =>
+  html`<input type="text" ${common} value="${text}">`;
+const renderNumber = ({ text, common }: Control) =>
+  html`<input type="text" ${common} inputmode="decimal" value="${text}">`;
+
+const CONTROLS = {
+  string: ({ text, common }) =>
+    html`<textarea ${common} rows="${toRows(text, 1)}" dir="auto">\n${text}</textarea>`,
+  number: renderNumber,
+  decimal: renderNumber,
+  boolean: ({ field, described }) => renderChoice(field, described, ["true", "false"]),
+  uuid: renderLine,
+  timestamp: renderLine,
+  json: ({ text, common }) =>
+    html`<textarea ${common} rows="${toRows(text, 3)}" dir="auto" class="mono" data-json>\n${text}</textarea>`,
+  enum: ({ field, described }) => renderChoice(field, described, field.column.values ?? []),
+  ref: renderReference,
+} satisfies Record<Kind, (control: Control) => Html>;
+
+function renderReference({ field: { column, targets = [] }, text, common }: Control): Html {
+  const list = targets.length > 0 && html` list="targets.${column.name}"`;
+  return html`<input type="text" ${common}${list} value="${text}">${targets.length > 0 && html`<datalist id="targets.${column.name}">${targets.map(({ value, label }) => html`<option value="${value}">${label}</option>`)}</datalist>`}`;
+}
+
+function toRows(text: string, min: number): number {
   const lines = text.split("\n").reduce((sum, line) => sum + Math.ceil((line.length + 1) / 60), 0);
-  return kind === "json" ? Math.max(lines, 3) : lines;
+  return Math.min(Math.max(lines, min), TEXT_ROWS);
 }
 
 /** What an empty field stands for: a text that is required may be empty, other values may not. */
 function toPlaceholder(column: NamedColumn, state: State): string {
-  if (typeof state !== "string") return column.kind === "string" ? "empty" : "";
+  if (typeof state !== "string") return isFreeText(column) ? "empty" : "";
   return state === "default" ? `default: ${describeDefault(column)}` : "null";
 }
 
@@ -86,16 +112,19 @@ function describeDefault({ default: initial }: NamedColumn): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-function renderChoice({ column, state }: RowField, described: Html): Html {
-  const { name, kind, required, values = [] } = column;
-  const known = kind === "boolean" ? ["true", "false"] : values;
+function renderChoice(
+  { column, state }: RowField,
+  described: Html,
+  values: readonly string[],
+): Html {
+  const { name, required } = column;
   const text = typeof state === "string" ? state : `=${state.text}`;
   const choices: Choice[] = [
     ...(text === "=" ? [{ value: "=", label: "Choose…" }] : []),
     ...(state === "default"
       ? [{ value: "default", label: `default: ${describeDefault(column)}` }]
       : []),
-    ...known.map((value) => ({ value: `=${value}`, label: value })),
+    ...values.map((value) => ({ value: `=${value}`, label: value })),
     ...(required ? [] : [{ value: "null", label: "null" }]),
   ];
   return html`<select id="value.${name}" name="value.${name}"${described}>${choices.map(({ value, label }) => html`<option value="${value}"${value === text && html` selected`}>${label}</option>`)}</select>`;
@@ -104,11 +133,11 @@ function renderChoice({ column, state }: RowField, described: Html): Html {
 /** A box for what is no value. */
 function renderBoxes({ column, state, isTooLong = false }: RowField): Part {
   if (isChosen(column) || isTooLong) return undefined;
-  const { name, kind, required } = column;
+  const { name, required } = column;
   const render = (word: "null" | "default") =>
     html`<label class="check row-box"><input type="checkbox" name="${word}.${name}"${word === "null" && html` data-null`}${state === word && html` checked`} aria-label="${name}: ${word}"><span>${word}</span></label>`;
   const boxes = [
-    state === "default" && kind === "string" && render("default"),
+    state === "default" && isFreeText(column) && render("default"),
     !required && render("null"),
   ];
   return boxes.some((box) => box !== false) && html`<div class="row-boxes">${boxes}</div>`;

@@ -11,7 +11,7 @@ import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderLink, renderRemark } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
-import { renderCell, shortenId } from "./rows_cells.ts";
+import { isNumeric, renderCell, shortenId } from "./rows_cells.ts";
 import { type ListedRow, listRows, tagOf } from "./rows_list.ts";
 import { LIMITS, type Place, readPlace, withPlace } from "./rows_place.ts";
 import {
@@ -105,8 +105,7 @@ function renderRow({ slug, path, definition }: RowsTable, listed: ListedRow, pla
 
 function renderHead(column: NamedColumn): Html {
   const { name, kind, required, values } = column;
-  const isNumber = kind === "number" || kind === "decimal";
-  return html`<th scope="col"${isNumber && html` class="num"`} data-column="${name}" data-kind="${kind}"${required && html` data-required`}${values !== undefined && html` data-values="${JSON.stringify(values)}"`}><bdi>${name}</bdi> <span class="kind">${describeColumn(column)}</span></th>`;
+  return html`<th scope="col"${isNumeric(column) && html` class="num"`} data-column="${name}" data-kind="${kind}"${required && html` data-required`}${values !== undefined && html` data-values="${JSON.stringify(values)}"`}><bdi>${name}</bdi> <span class="kind">${describeColumn(column)}</span></th>`;
 }
 
 function renderPager(

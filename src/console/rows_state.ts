@@ -4,15 +4,43 @@
  *
  * @module
  */
-import type { NamedColumn } from "../dsl/mod.ts";
+import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Row } from "./rows_call.ts";
 import { toMomentText } from "./rows_cells.ts";
 
 export type State = "null" | "default" | { readonly text: string };
 
-/** Kinds with few values, which are chosen and not typed. */
+/** How a form shows a kind, what a stored value is as text there, and what typed text means. */
+type FormKind = {
+  /** Kinds with few values are chosen and not typed. */
+  readonly isChosen: boolean;
+  /** Whether an empty text is a value, and spaces around a value belong to it. */
+  readonly isFreeText: boolean;
+  readonly toText: (value: unknown) => string;
+};
+
+/** Browsers end lines of a form in their own way: they cannot be distinguished. */
+const normalizeLines = (text: string) => text.replaceAll("\r\n", "\n");
+const TYPED: FormKind = { isChosen: false, isFreeText: false, toText: String };
+
+const FORM_KINDS = {
+  string: { ...TYPED, isFreeText: true, toText: (value) => normalizeLines(String(value)) },
+  number: TYPED,
+  decimal: TYPED,
+  boolean: { ...TYPED, isChosen: true },
+  uuid: TYPED,
+  timestamp: { ...TYPED, toText: (value) => toMomentText(String(value)) },
+  json: { ...TYPED, toText: (value) => JSON.stringify(value, null, 2) },
+  enum: { ...TYPED, isChosen: true },
+  ref: TYPED,
+} satisfies Record<Kind, FormKind>;
+
 export function isChosen({ kind }: NamedColumn): boolean {
-  return kind === "enum" || kind === "boolean";
+  return FORM_KINDS[kind].isChosen;
+}
+
+export function isFreeText({ kind }: NamedColumn): boolean {
+  return FORM_KINDS[kind].isFreeText;
 }
 
 /** What the form of a new row begins with. */
@@ -25,10 +53,7 @@ export function toFirstState({ required, default: initial }: NamedColumn): State
 export function toState({ name, kind }: NamedColumn, row: Row): State {
   const value = row[name];
   if (value === null || value === undefined) return "null";
-  if (kind === "json") return { text: JSON.stringify(value, null, 2) };
-  if (typeof value !== "string") return { text: JSON.stringify(value) };
-  // Browsers end lines of a form in their own way: they cannot be told apart.
-  return { text: kind === "timestamp" ? toMomentText(value) : value.replaceAll("\r\n", "\n") };
+  return { text: FORM_KINDS[kind].toText(value) };
 }
 
 /** Equal for equal states, and short: a form carries it for each column. */
@@ -43,15 +68,15 @@ export function readState(
   fields: ReadonlyMap<string, string>,
   options: { first: string; isNew: boolean },
 ): State | undefined {
-  const { name, kind } = column;
+  const { name } = column;
   const sent = fields.get(`value.${name}`);
   if (sent === undefined) return undefined;
   if (isChosen(column))
     return sent === "null" || sent === "default" ? sent : { text: sent.replace(/^=/, "") };
-  const text = kind === "string" ? sent.replaceAll("\r\n", "\n") : sent.trim();
+  const text = isFreeText(column) ? normalizeLines(sent) : sent.trim();
   const isTicked = (box: string) => fields.get(`${box}.${name}`) === "on";
   if (isTicked("null") && (text === "" || options.first !== toMark("null"))) return "null";
   if (isTicked("default") && text === "") return "default";
-  if (text !== "" || kind === "string") return { text };
+  if (text !== "" || isFreeText(column)) return { text };
   return options.isNew && column.default !== undefined ? "default" : "null";
 }

@@ -1,6 +1,6 @@
 /** The table whose rows a page is about: who looks, what the app declares, where its pages are. @module */
 import { type ShownRows, showConsoleRows } from "../accounts/mod.ts";
-import type { NamedColumn } from "../dsl/mod.ts";
+import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { answerConsolePage } from "./frame.ts";
@@ -46,7 +46,7 @@ export function answerRowsPage(
   });
 }
 
-const WORDS = {
+const WORDS: Readonly<Record<Exclude<Kind, "ref">, string>> = {
   string: "text",
   number: "number",
   decimal: "decimal",
@@ -55,7 +55,7 @@ const WORDS = {
   timestamp: "date and time",
   json: "JSON",
   enum: "choice",
-} as const;
+};
 
 /** What a column holds, as people read it. */
 export function describeColumn({ kind, table = "", required, unique }: NamedColumn): string {

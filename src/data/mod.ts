@@ -10,4 +10,4 @@ export { type CachedPage, type ListCache, makeListCache } from "./list_cache.ts"
 export { MAX_ROWS } from "./query.ts";
 export { MAX_BATCH } from "./read_batch.ts";
 export { dataRoutes } from "./routes.ts";
-export { JSON_VALUE, toDefaultSchema, toValueSchema } from "./value_schema.ts";
+export { FORMATS, JSON_VALUE, toDefaultSchema, toValueSchema } from "./value_schema.ts";

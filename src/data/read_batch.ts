@@ -1,5 +1,5 @@
 /** Reads the rows of a batch, of which all are created or none. Pure. @module */
-import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import type { Kind, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
 import { readRow } from "./read_row.ts";
@@ -56,10 +56,21 @@ function countLeast(table: TableDefinition, bodies: readonly Body[]): number {
 
 /** Numbers and times are printed by the database in its own way: they count one. */
 function sizeOfDefault({ name, kind, default: value }: NamedColumn): number {
-  const hasText = kind === "string" || kind === "json" || kind === "enum";
-  const text = hasText && value !== undefined ? JSON.stringify(value) : "0";
+  const text = IS_PRINTED_AS_GIVEN[kind] && value !== undefined ? JSON.stringify(value) : "0";
   return name.length + text.length;
 }
+
+const IS_PRINTED_AS_GIVEN: Readonly<Record<Kind, boolean>> = {
+  string: true,
+  number: false,
+  decimal: false,
+  boolean: false,
+  uuid: false,
+  timestamp: false,
+  json: true,
+  enum: true,
+  ref: false,
+};
 
 /** A fault of a row, as one of the batch. */
 export function atRow(index: number, { path, message }: Detail): Detail {

@@ -43,6 +43,19 @@ export const JSON_VALUE: JsonSchema = {
   },
 };
 
+/** The `format` of each kind's schema; `undefined` where the JSON type says it all. */
+export const FORMATS = {
+  string: undefined,
+  number: "double",
+  decimal: "decimal",
+  boolean: undefined,
+  uuid: "uuid",
+  timestamp: "date-time",
+  json: undefined,
+  enum: undefined,
+  ref: "uuid",
+} as const satisfies Record<Kind, string | undefined>;
+
 const SCHEMAS: Readonly<Record<Kind, (column: NamedColumn) => JsonSchema>> = {
   string: () => ({
     type: "string",
@@ -51,12 +64,12 @@ const SCHEMAS: Readonly<Record<Kind, (column: NamedColumn) => JsonSchema>> = {
   }),
   number: () => ({
     type: "number",
-    format: "double",
+    format: FORMATS.number,
     description: "A number that a double holds exactly; others are refused.",
   }),
   decimal: () => ({
     type: "string",
-    format: "decimal",
+    format: FORMATS.decimal,
     pattern: "^-?[0-9]+(\\.[0-9]+)?$",
     maxLength: DECIMAL_MAX_CHARS,
     description: "A decimal number as a string, so that every digit is kept.",
@@ -64,19 +77,19 @@ const SCHEMAS: Readonly<Record<Kind, (column: NamedColumn) => JsonSchema>> = {
   boolean: () => ({ type: "boolean" }),
   uuid: () => ({
     type: "string",
-    format: "uuid",
+    format: FORMATS.uuid,
     pattern: UUID,
     description: "A UUID, answered in lower case.",
   }),
   ref: ({ table }) => ({
     type: "string",
-    format: "uuid",
+    format: FORMATS.ref,
     pattern: UUID,
     description: `The id of a row of \`${table ?? "another table"}\`.`,
   }),
   timestamp: () => ({
     type: "string",
-    format: "date-time",
+    format: FORMATS.timestamp,
     pattern: SENT_TIME,
     description: "A time with `Z` or an offset, to the microsecond; answered in UTC.",
   }),

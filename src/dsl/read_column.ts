@@ -9,7 +9,14 @@ import { readDefault } from "./read_default.ts";
 import { describe, type Fields, readFields, readList } from "./read_parts.ts";
 
 const COMMON_KEYS = ["name", "kind", "required", "unique", "index", "default"];
-const KIND_KEYS: { readonly [kind in Kind]?: readonly string[] } = {
+const KIND_KEYS: Readonly<Record<Kind, readonly string[]>> = {
+  string: [],
+  number: [],
+  decimal: [],
+  boolean: [],
+  uuid: [],
+  timestamp: [],
+  json: [],
   enum: ["values"],
   ref: ["table", "onDelete"],
 };
@@ -55,7 +62,7 @@ function readNamedColumn(name: string, fields: Fields, report: Report): NamedCol
   if (kind === "json" && (flags.unique || flags.index)) {
     report.faults.add(report.at, "Cannot index a json column: an index cannot search inside JSON");
   }
-  const details = DETAILS[kind]?.(fields, report) ?? {};
+  const details = DETAILS[kind](fields, report);
   const { values = [] } = details;
   // The default of an enum without values is at fault only because of that.
   if (kind === "enum" && values.length === 0) return { name, kind, ...flags, ...details };
@@ -95,7 +102,16 @@ function readFlag(key: string, fields: Fields, { at, faults }: Report): boolean 
 
 type Details = Pick<NamedColumn, "values" | "table" | "onDelete">;
 
-const DETAILS: { readonly [kind in Kind]?: (fields: Fields, report: Report) => Details } = {
+const readNoDetails = (): Details => ({});
+
+const DETAILS: Readonly<Record<Kind, (fields: Fields, report: Report) => Details>> = {
+  string: readNoDetails,
+  number: readNoDetails,
+  decimal: readNoDetails,
+  boolean: readNoDetails,
+  uuid: readNoDetails,
+  timestamp: readNoDetails,
+  json: readNoDetails,
   enum: (fields, report) => ({ values: readValues(fields.get("values"), report) }),
   ref: (fields, report) => ({ ...readTarget(fields, report), ...readOnDelete(fields, report) }),
 };

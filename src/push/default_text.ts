@@ -1,5 +1,5 @@
 /** Defaults in one notation, so that a recorded one can be compared with what PostgreSQL prints. Pure. @module */
-import type { NamedColumn } from "../dsl/mod.ts";
+import type { Json, Kind, NamedColumn } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { readTimestamp } from "../std/timestamp.ts";
 
@@ -9,11 +9,20 @@ const NO_DEFAULT = "none";
 export function toDefaultText(column: NamedColumn): string {
   const { kind, default: value } = column;
   if (value === undefined) return NO_DEFAULT;
-  if (kind === "timestamp" && value === "now") return "now()";
-  if (kind === "json") return canonicalJson(value);
-  if (kind === "number" || kind === "decimal") return toPlainNumber(String(value));
-  return String(value);
+  return TEXTS[kind](value);
 }
+
+const TEXTS = {
+  string: String,
+  number: (value) => toPlainNumber(String(value)),
+  decimal: (value) => toPlainNumber(String(value)),
+  boolean: String,
+  uuid: String,
+  timestamp: (value) => (value === "now" ? "now()" : String(value)),
+  json: canonicalJson,
+  enum: String,
+  ref: String,
+} satisfies Record<Kind, (value: Json) => string>;
 
 /** The same from `pg_get_expr`, printed with UTC, ISO dates and an empty search path. Unknown forms stay as they are. */
 export function readDefaultText(printed: string): string {

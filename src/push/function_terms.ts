@@ -7,6 +7,7 @@
  */
 import { type ColumnSet, type Endpoint, placeholdersOf, SCOPE_BIT } from "../catalog/mod.ts";
 import { APP_SETTING, quoteLiteral, quoteName } from "../db/mod.ts";
+import type { Kind } from "../dsl/mod.ts";
 import { sqlDefault, sqlType } from "./types.ts";
 
 export type SetColumn = ColumnSet["columns"][number];
@@ -93,12 +94,25 @@ const COLUMN_BYTES = 16;
 
 /** The sizes of a row's unbounded values, without decompressing them. */
 function unboundedSizes(table: ColumnSet, alias: string): string[] {
-  const unbounded = table.columns.filter(({ kind }) => kind === "string" || kind === "json");
-  return unbounded.map(({ name, kind }) => {
-    const size = kind === "string" ? "octet_length" : "pg_column_size";
+  return table.columns.flatMap(({ name, kind }) => {
+    const size = SIZES[kind];
+    if (size === "bounded") return [];
     return `coalesce(pg_catalog.${size}("${alias}".${quoteName(name)}), 0)::pg_catalog.int8`;
   });
 }
+
+/** The function that gives a value's size without decompressing it. */
+const SIZES: Readonly<Record<Kind, "bounded" | "octet_length" | "pg_column_size">> = {
+  string: "octet_length",
+  number: "bounded",
+  decimal: "bounded",
+  boolean: "bounded",
+  uuid: "bounded",
+  timestamp: "bounded",
+  json: "pg_column_size",
+  enum: "bounded",
+  ref: "bounded",
+};
 
 function sumOf(sizes: readonly string[]): string {
   return sizes.length === 0 ? "0" : `(${sizes.join(" operator(pg_catalog.+) ")})`;
@@ -126,10 +140,27 @@ export function isRow(app: string, id: string): string {
 export function outputs(table: ColumnSet): string {
   const own = table.columns.map((column) => {
     const name = quoteName(column.name);
-    return column.kind === "decimal" ? `"$t".${name}::${TEXT} as ${name}` : `"$t".${name}`;
+    return IS_SENT_AS_TEXT[column.kind] ? `"$t".${name}::${TEXT} as ${name}` : `"$t".${name}`;
   });
   return [`"$t"."id"`, `"$t"."app_id"`, ...own].join(", ");
 }
+
+/** A column's variable as it is returned. */
+export function outputVariable({ kind }: SetColumn, index: number): string {
+  return IS_SENT_AS_TEXT[kind] ? `${variable(index)}::${TEXT}` : variable(index);
+}
+
+const IS_SENT_AS_TEXT: Readonly<Record<Kind, boolean>> = {
+  string: false,
+  number: false,
+  decimal: true,
+  boolean: false,
+  uuid: false,
+  timestamp: false,
+  json: false,
+  enum: false,
+  ref: false,
+};
 
 export function variable(index: number): string {
   return `"$v${index}"`;
@@ -149,6 +180,20 @@ export function initial(table: ColumnSet, column: SetColumn): string {
 /** A column's value from the body, in the column's type; JSON null and an absent key are both SQL NULL. */
 export function input(table: ColumnSet, column: SetColumn): string {
   const text = `("$body" operator(pg_catalog.->>) ${quoteLiteral(column.name)})`;
-  if (column.kind !== "json") return `${text}::${sqlType(table, column)}`;
-  return `case when ${text} is not null then "$body" operator(pg_catalog.->) ${quoteLiteral(column.name)} end`;
+  return IS_JSON[column.kind]
+    ? `case when ${text} is not null then "$body" operator(pg_catalog.->) ${quoteLiteral(column.name)} end`
+    : `${text}::${sqlType(table, column)}`;
 }
+
+/** Kinds whose values stay JSON; others are read from their text. */
+const IS_JSON: Readonly<Record<Kind, boolean>> = {
+  string: false,
+  number: false,
+  decimal: false,
+  boolean: false,
+  uuid: false,
+  timestamp: false,
+  json: true,
+  enum: false,
+  ref: false,
+};

@@ -6,7 +6,7 @@
  * @module
  */
 import { indexesOf, type LateParts, type RecordedDefinition } from "../catalog/mod.ts";
-import { type NamedColumn, QUOTAS } from "../dsl/mod.ts";
+import { type Kind, type NamedColumn, QUOTAS } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { utf8Length } from "../std/utf8_length.ts";
 import { type Clash, showDefault } from "./compare.ts";
@@ -73,11 +73,22 @@ function sumLateDefaults({ columns, late = NONE }: RecordedDefinition): number {
 /** Maximum number of bytes that a column's default takes in a row, padding included. */
 function toStoredBytes({ kind, default: value }: NamedColumn): number {
   if (value === undefined) return 0;
-  if (kind === "boolean" || kind === "enum") return 4;
-  if (kind === "timestamp") return 8;
-  if (kind === "uuid") return 16;
-  const bytes = utf8Length(typeof value === "string" ? value : canonicalJson(value));
-  // In jsonb each number of one digit takes 16 bytes; a decimal takes two for four digits.
-  if (kind === "json") return 8 * bytes;
-  return kind === "string" ? bytes + 4 : Math.ceil(bytes / 2) + 8;
+  return STORED_BYTES[kind](utf8Length(typeof value === "string" ? value : canonicalJson(value)));
 }
+
+/** PostgreSQL stores four digits of a numeric in two bytes. */
+const toNumericBytes = (digits: number) => Math.ceil(digits / 2) + 8;
+
+/** Stored bytes of a default, from the bytes of its text. */
+const STORED_BYTES = {
+  string: (bytes) => bytes + 4,
+  number: toNumericBytes,
+  decimal: toNumericBytes,
+  boolean: () => 4,
+  uuid: () => 16,
+  timestamp: () => 8,
+  // In jsonb each number of one digit takes 16 bytes.
+  json: (bytes) => 8 * bytes,
+  enum: () => 4,
+  ref: () => 16,
+} satisfies Record<Kind, (bytes: number) => number>;

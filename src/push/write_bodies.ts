@@ -9,6 +9,7 @@ import {
   isGiven,
   isRow,
   outputs,
+  outputVariable,
   ROW_TEXT,
   returnText,
   TEXT,
@@ -67,8 +68,7 @@ function idText(id: string): string {
 /** The text of the row that is about to be inserted, as `returning` will give it: the one that is recorded with a key. */
 function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string }): string {
   const own = table.columns.map((column, index) => {
-    const value = column.kind === "decimal" ? `${variable(index)}::${TEXT}` : variable(index);
-    return `${value} as ${quoteName(column.name)}`;
+    return `${outputVariable(column, index)} as ${quoteName(column.name)}`;
   });
   const columns = [`${id} as "id"`, `${app} as "app_id"`, ...own].join(", ");
   return `(select pg_catalog.row_to_json("$new")::${TEXT} from (select ${columns}) as "$new")`;

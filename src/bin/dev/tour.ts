@@ -1,16 +1,20 @@
 /** What `dev` prints when it runs: commands to paste, made from the pushed schema. Pure. @module */
-import type { Definition, NamedColumn, TableDefinition } from "../../dsl/mod.ts";
+import type { Definition, Json, Kind, NamedColumn, TableDefinition } from "../../dsl/mod.ts";
 import type { DevFile } from "./file.ts";
 
-const EXAMPLES: Readonly<Record<string, unknown>> = {
-  string: "Milk",
-  number: 1,
-  decimal: "1.50",
-  boolean: true,
-  uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
-  timestamp: "2030-01-31T12:00:00Z",
-  json: {},
-};
+const ID = "0190163d-8694-739b-aea5-966c26f8ad91";
+
+const EXAMPLES = {
+  string: () => "Milk",
+  number: () => 1,
+  decimal: () => "1.50",
+  boolean: () => true,
+  uuid: () => ID,
+  timestamp: () => "2030-01-31T12:00:00Z",
+  json: () => ({}),
+  enum: ({ values = [] }) => values[0],
+  ref: () => ID,
+} satisfies Record<Kind, (column: NamedColumn) => Json | undefined>;
 
 export type TourOptions = {
   /** What was pushed; `undefined` if the schema is missing, or could not be pushed. */
@@ -122,5 +126,5 @@ function toExampleRow(table: TableDefinition): Record<string, unknown> {
 }
 
 function toExample(column: NamedColumn): unknown {
-  return column.kind === "enum" ? column.values?.[0] : EXAMPLES[column.kind];
+  return EXAMPLES[column.kind](column);
 }

@@ -1,4 +1,6 @@
 /** Columns, parameters and the fields of bodies, as a page shows them. Pure. @module */
+import { FORMATS } from "../../data/mod.ts";
+import { KINDS, type Kind } from "../../dsl/mod.ts";
 import type { JsonSchema } from "../../http/mod.ts";
 import type { Document } from "../document.ts";
 import { followReference } from "./follow.ts";
@@ -79,7 +81,7 @@ function toTypeWords(document: Document, given: JsonSchema): string {
   if (list(schema["enum"]).length > 0) return `one of${orNull === "" ? "" : ", or null"}`;
   if (named[0] === "array")
     return `list of ${toPlural(toTypeWords(document, Object(schema["items"])))}${orNull}`;
-  const format = FORMATS[text(schema["format"])];
+  const format = FORMAT_NAMES.get(text(schema["format"]));
   if (named.length === 0) return Object(schema["not"])["type"] === "null" ? "JSON" : "any JSON";
   return `${format ?? named.join(" or ")}${orNull}`;
 }
@@ -88,12 +90,21 @@ function toPlural(words: string): string {
   return /^(string|object|integer|number|boolean)$/.test(words) ? `${words}s` : words;
 }
 
-const FORMATS: Readonly<Record<string, string>> = {
-  uuid: "UUID",
-  "date-time": "timestamp",
+/** What a value of each kind is called; `undefined` where the schema has no format, but a JSON type. */
+const KIND_NAMES: Readonly<Record<Kind, string | undefined>> = {
+  string: undefined,
+  number: "number",
   decimal: "decimal, as a string",
-  double: "number",
+  boolean: undefined,
+  uuid: "UUID",
+  timestamp: "timestamp",
+  json: undefined,
+  enum: undefined,
+  ref: "UUID",
 };
+const FORMAT_NAMES: ReadonlyMap<string | undefined, string | undefined> = new Map(
+  KINDS.map((kind) => [FORMATS[kind], KIND_NAMES[kind]]),
+);
 
 export function text(value: unknown): string {
   return typeof value === "string" ? value : "";
