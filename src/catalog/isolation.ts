@@ -1,6 +1,7 @@
 /**
  * Whether PostgreSQL still keeps apps apart as push and migrate set it up: row security, policies, owners, grants and
- * roles, in one statement over its catalogs. Reads no app's rows, and repairs nothing.
+ * roles, and whether `data` and `api` contain anything that could run code and that no push creates. One statement over
+ * the catalogs of PostgreSQL. Reads no app's rows, and repairs nothing.
  *
  * @module
  */
@@ -8,6 +9,80 @@ import { type ANCHOR, quoteLiteral, SERVING_ROLES, TENANT_POLICY } from "../db/m
 
 const POLICY = quoteLiteral(TENANT_POLICY.printed);
 const MAX_FAULTS = 50;
+
+/** The only functions that the expressions of a push call: digests and beginnings of texts in indexes, and an app's id. */
+const INDEX_FUNCTIONS = [
+  "pg_catalog.left(pg_catalog.text, pg_catalog.int4)",
+  "pg_catalog.sha256(pg_catalog.bytea)",
+  "pg_catalog.decode(pg_catalog.text, pg_catalog.text)",
+  "pg_catalog.replace(pg_catalog.text, pg_catalog.text, pg_catalog.text)",
+  "pg_catalog.uuid_eq(pg_catalog.uuid, pg_catalog.uuid)",
+];
+const DEFAULT_FUNCTIONS = ["pg_catalog.now()"];
+
+/**
+ * Whether a stored expression contains a call or a kind of node that no push writes. Reads the stored tree: printing it
+ * would wait for the lock on its table. A tree contains neither names nor texts that an attacker could choose.
+ */
+function isForeign(expression: string, { nodes, calls }: { nodes: string[]; calls: string[] }) {
+  const oids = calls.map(
+    (call) => `${quoteLiteral(call)}::pg_catalog.regprocedure::pg_catalog.oid`,
+  );
+  return `(${expression}::pg_catalog.text ~ '[{](?!(${nodes.join("|")}) )'
+    or ${expression}::pg_catalog.text ~ (':(funcid|opfuncid) (?!('
+      || pg_catalog.concat_ws('|', ${oids.join(", ")}) || ') )'))`;
+}
+
+const IN_INDEX = {
+  nodes: ["FUNCEXPR", "OPEXPR", "NULLTEST", "VAR", "CONST"],
+  calls: INDEX_FUNCTIONS,
+};
+const IN_DEFAULT = { nodes: ["FUNCEXPR", "CONST"], calls: DEFAULT_FUNCTIONS };
+
+/** What no push creates, and what could run in the session of anyone who reads, writes or plans: a fault each. */
+const PLANTED = `
+  select pg_catalog.pg_describe_object(classid, objid, 0) || ' must not be in the schemas of apps'' tables and functions'
+    from pg_catalog.pg_depend where refclassid = 'pg_catalog.pg_namespace'::pg_catalog.regclass
+      and refobjid in (pg_catalog.to_regnamespace('data'), pg_catalog.to_regnamespace('api'))
+      and not case classid
+        when 'pg_catalog.pg_class'::pg_catalog.regclass then refobjid = pg_catalog.to_regnamespace('data')
+          and exists (select from pg_catalog.pg_class where pg_class.oid = objid and relkind in ('r', 'p', 'v', 'm', 'f'))
+        when 'pg_catalog.pg_proc'::pg_catalog.regclass then refobjid = pg_catalog.to_regnamespace('api')
+        when 'pg_catalog.pg_type'::pg_catalog.regclass then refobjid = pg_catalog.to_regnamespace('data')
+          and exists (select from pg_catalog.pg_type where pg_type.oid = objid and typtype = 'e')
+          and exists (select from pg_catalog.pg_depend as used
+            where used.refclassid = pg_depend.classid and used.refobjid = pg_depend.objid
+              and used.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and used.objsubid > 0)
+        else false end
+  union all
+  select 'Function api.' || proname || ' must be as a push creates it'
+    from functions where prokind <> 'f' or proretset or prosupport <> 0 or proconfig is not null or pronargdefaults > 0
+      or prosqlbody is not null or provolatile = 'i' or prorettype <> 'pg_catalog.text'::pg_catalog.regtype
+      or prolang is distinct from (select oid from pg_catalog.pg_language where lanname = 'plpgsql')
+  union all
+  select 'Cast from ' || castsource::pg_catalog.regtype || ' to ' || casttarget::pg_catalog.regtype || ' must not exist'
+    from pg_catalog.pg_cast where exists (select from pg_catalog.pg_type where pg_type.oid in (castsource, casttarget)
+      and typnamespace in (pg_catalog.to_regnamespace('data'), pg_catalog.to_regnamespace('api')))
+  union all
+  select 'Constraint ' || conname || ' of ' || name || ' must be one that a push creates'
+    from pg_catalog.pg_constraint join app_tables on app_tables.oid = conrelid
+    where contype not in ('p', 'f', 'n') or condeferrable
+  union all
+  select 'Index data.' || index_class.relname || ' must contain only what a push indexes'
+    from pg_catalog.pg_index join app_tables on app_tables.oid = indrelid
+    join pg_catalog.pg_class as index_class on index_class.oid = indexrelid
+    where ${isForeign("indexprs", IN_INDEX)} or ${isForeign("indpred", IN_INDEX)}
+  union all
+  select 'Statistics ' || stxname || ' of ' || name || ' must have no expression'
+    from pg_catalog.pg_statistic_ext join app_tables on app_tables.oid = stxrelid where stxexprs is not null
+  union all
+  select 'Column ' || attname || ' of ' || name || ' must have only a default that a push sets'
+    from app_tables join pg_catalog.pg_attribute on attrelid = app_tables.oid and attnum > 0 and not attisdropped
+    left join pg_catalog.pg_attrdef on adrelid = attrelid and adnum = attnum
+    where attgenerated <> '' or attidentity <> '' or ${isForeign("adbin", IN_DEFAULT)}
+  union all
+  select 'Column ' || attname || ' of ' || name || ' must not be granted by itself'
+    from app_tables join pg_catalog.pg_attribute on attrelid = app_tables.oid and attacl is not null`;
 
 /**
  * A policy's expression as text. PostgreSQL would print it through the policy's own table, and wait for whoever has locked
@@ -37,8 +112,9 @@ with relations as (
     and relname ~ '^(proofs|idempotency_keys)(_[0-9]+)?$'
 ),
 tables as (select * from relations where relkind in ('r', 'p')),
+app_tables as (select * from tables where wanted_owner = 'rowhouse_tables'),
 functions as (
-  select oid, proname, proowner, proacl, prosecdef from pg_catalog.pg_proc
+  select * from pg_catalog.pg_proc
   where pronamespace = pg_catalog.to_regnamespace('api')
 ),
 serving as (
@@ -108,6 +184,7 @@ faults (fault) as (
     from serving join pg_catalog.pg_roles as other
       on other.rolname in ('rowhouse_owner', 'rowhouse_tables', 'rowhouse_tenant', 'rowhouse_rows')
     where pg_catalog.pg_has_role(serving.oid, other.oid, 'member')
+  union all${PLANTED}
 )
 select coalesce(pg_catalog.json_agg(fault order by fault), '[]')::pg_catalog.text as found
 from (select fault from faults order by fault limit ${MAX_FAULTS}) as first_faults`;

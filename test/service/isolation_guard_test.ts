@@ -29,6 +29,10 @@ type Break = {
   isOnePostgres?: boolean;
 };
 
+const PLANT =
+  "create function data.planted(value text) returns text language sql immutable as 'select value'";
+const PULL = "drop function data.planted(text)";
+
 /** Each breaks the isolation in one place, and says how it is mended. */
 const BREAKS: readonly Break[] = [
   {
@@ -139,6 +143,123 @@ const BREAKS: readonly Break[] = [
     hurt: ["create table public.mine ()", "alter table public.mine owner to rowhouse_tenant"],
     mend: "drop table public.mine",
     says: "Role rowhouse_tenant must own no table",
+  },
+  {
+    name: "a column that is granted by itself",
+    hurt: "grant select (title) on data.todos to rowhouse_identity",
+    mend: "revoke select (title) on data.todos from rowhouse_identity",
+    says: "Column title of data.todos must not be granted by itself",
+  },
+  {
+    name: "a function among apps' tables",
+    hurt: PLANT,
+    mend: PULL,
+    says: "function data.planted(text) must not be in the schemas of apps' tables and functions",
+  },
+  {
+    name: "an operator",
+    hurt: [PLANT, "create operator data.=== (rightarg = text, function = data.planted)"],
+    mend: "drop function data.planted(text) cascade",
+    says: "operator data.===(NONE,text) must not be in the schemas of apps' tables and functions",
+  },
+  {
+    name: "a cast",
+    hurt: [
+      "create type data.planted_kind as enum ('a')",
+      "create cast (data.planted_kind as pg_catalog.jsonb) with inout",
+    ],
+    mend: "drop type data.planted_kind cascade",
+    says: "Cast from data.planted_kind to jsonb must not exist",
+  },
+  {
+    name: "a domain",
+    hurt: "create domain api.planted as text check (value <> 'x')",
+    mend: "drop domain api.planted",
+    says: "type api.planted must not be in the schemas of apps' tables and functions",
+  },
+  {
+    name: "an enum of no column",
+    hurt: "create type data.planted_kind as enum ('a')",
+    mend: "drop type data.planted_kind",
+    says: "type data.planted_kind must not be in the schemas of apps' tables and functions",
+  },
+  {
+    name: "a type of several columns",
+    hurt: "create type data.planted as (part text)",
+    mend: "drop type data.planted",
+    says: "type data.planted must not be in the schemas of apps' tables and functions",
+  },
+  {
+    name: "a sequence",
+    hurt: "create sequence data.planted",
+    mend: "drop sequence data.planted",
+    says: "sequence data.planted must not be in the schemas of apps' tables and functions",
+  },
+  {
+    name: "a table among the functions",
+    hurt: "create table api.planted (part text)",
+    mend: "drop table api.planted",
+    says: "table api.planted must not be in the schemas of apps' tables and functions",
+  },
+  {
+    name: "a constraint that checks rows",
+    hurt: "alter table data.todos add constraint planted check (pg_catalog.set_config('rowhouse.planted', 'x', false) is not null) not valid",
+    mend: "alter table data.todos drop constraint planted",
+    says: "Constraint planted of data.todos must be one that a push creates",
+  },
+  {
+    name: "an exclusion constraint",
+    hurt: "alter table data.todos add constraint planted exclude using btree (app_id with =, id with =)",
+    mend: "alter table data.todos drop constraint planted",
+    says: "Constraint planted of data.todos must be one that a push creates",
+  },
+  {
+    name: "a constraint that is checked at COMMIT",
+    hurt: "alter table data.todos add constraint planted foreign key (app_id, id) references data.todos (app_id, id) deferrable initially deferred",
+    mend: "alter table data.todos drop constraint planted",
+    says: "Constraint planted of data.todos must be one that a push creates",
+  },
+  {
+    name: "an index of an expression",
+    hurt: "create index planted on data.todos (app_id, (pg_catalog.lower(title)))",
+    mend: "drop index data.planted",
+    says: "Index data.planted must contain only what a push indexes",
+  },
+  {
+    name: "an index of some rows",
+    hurt: "create index planted on data.todos (app_id) where pg_catalog.length(title) > 3",
+    mend: "drop index data.planted",
+    says: "Index data.planted must contain only what a push indexes",
+  },
+  {
+    name: "statistics of an expression",
+    hurt: "create statistics data.planted on (pg_catalog.lower(title)), id from data.todos",
+    mend: "drop statistics data.planted",
+    says: "Statistics planted of data.todos must have no expression",
+  },
+  {
+    name: "a generated column",
+    hurt: "alter table data.todos add column planted text generated always as (pg_catalog.lower(title)) stored",
+    mend: "alter table data.todos drop column planted",
+    says: "Column planted of data.todos must have only a default that a push sets",
+  },
+  {
+    name: "a default that calls a function",
+    hurt: "alter table data.todos alter column title set default pg_catalog.set_config('rowhouse.planted', 'x', false)",
+    mend: "alter table data.todos alter column title drop default",
+    says: "Column title of data.todos must have only a default that a push sets",
+  },
+  {
+    name: "a function with settings of its own",
+    hurt: `alter function api.${GET_SIGNATURE} set search_path = data`,
+    mend: `alter function api.${GET_SIGNATURE} reset search_path`,
+    says: `Function api.${GET} must be as a push creates it`,
+  },
+  {
+    name: "a function that may be called while a statement is planned",
+    hurt: `alter function api.${GET_SIGNATURE} immutable`,
+    mend: `alter function api.${GET_SIGNATURE} volatile`,
+    says: `Function api.${GET} must be as a push creates it`,
   },
 ];
 
