@@ -11,6 +11,7 @@ import {
   isDistributed,
   isRestored,
   migrate,
+  quietLogins,
   setUpCluster,
   spreadLogins,
   undoDistribution,
@@ -131,6 +132,9 @@ export async function setUpDatabase(
   if (await grantConsoleLogin(admin, config)) say("The login of the Console may act");
   if (spreads) {
     await spreadLogins(admin);
+  }
+  await quietLogins(admin, { isDistributed: spreads });
+  if (spreads) {
     await checkLoginsLetIn(admin);
     if (citus !== undefined) say("Every node of the Citus cluster is set up");
   }

@@ -19,6 +19,7 @@ export {
   grantConsole,
   grantLogin,
   grantPush,
+  quietLogins,
   SERVING_ROLES,
 } from "./migrations/grant_login.ts";
 export {

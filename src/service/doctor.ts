@@ -25,7 +25,7 @@ import { examineMails } from "./mail_state.ts";
 import { examinePooler, judgePooling } from "./pooler.ts";
 import { examinePushing } from "./pushing.ts";
 import { examineFunctions, judgeIsolation, judgeMigrations, judgeNodes } from "./schema_state.ts";
-import { judgeSession, judgeVersion, readSession } from "./session.ts";
+import { examineNodeLogs, judgeSession, judgeVersion, readSession } from "./session.ts";
 
 export type DoctorDeps = {
   db: Database;
@@ -58,7 +58,7 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   findings.push(judgeVersion(session), ...judgeServingLogin(await readLogin(deps.db)));
   // It told its time at some moment between the two, however long that took.
   const nowMs = Math.min(Math.max(session.epochMs, askedAt), answeredAt);
-  findings.push(...judgeSession(session, nowMs));
+  findings.push(...judgeSession(session, nowMs), ...(await examineNodeLogs(deps.db)));
   const { databaseUrl: url, prepare } = deps;
   const pooling = await findPooling({ url, prepare, name: "rowhouse doctor" });
   findings.push(judgePooling(pooling, "DATABASE_URL"));

@@ -1,6 +1,7 @@
 /** What a session of the serving login shows of the server, the database and the clock. @module */
 import {
   type Database,
+  isDistributed,
   isSupportedVersion,
   MAJOR_VERSION,
   MIN_POSTGRES_VERSION,
@@ -18,10 +19,21 @@ export type Session = {
   publicTemp: boolean;
   /** Whether the server writes the values of statements' parameters into its log: rows, and proofs of keys. */
   logsParameters: boolean;
+  /** Whether the server logs the text of this login's statements that fail. */
+  logsFailures: boolean;
   epochMs: number;
 };
 
 const MAX_SKEW_MS = 1000;
+
+/** Whether a statement that raises an error is written to the log of the server that runs it, as far as its login is set up. */
+const LOGS_FAILURES_SQL =
+  "pg_catalog.current_setting('log_min_error_statement') not in ('log', 'fatal', 'panic')";
+/** The same, or any other setting by which a node logs the statements that Citus sends it, which contain their values. */
+const LOGS_STATEMENTS_SQL = `${LOGS_FAILURES_SQL}
+  or pg_catalog.current_setting('log_statement') in ('mod', 'all')
+  or pg_catalog.current_setting('log_min_duration_statement') <> '-1'
+  or pg_catalog.current_setting('log_min_duration_sample') <> '-1'`;
 
 /** One statement of the serving login. */
 export async function readSession(db: Database): Promise<Session> {
@@ -41,6 +53,7 @@ export async function readSession(db: Database): Promise<Session> {
           when 'log_min_duration_statement' then setting <> '-1'
           when 'log_min_duration_sample' then setting <> '-1'
           when 'log_statement' then setting not in ('none', 'ddl') else false end) is true,
+      'logsFailures', ${LOGS_FAILURES_SQL},
       'epochMs', extract(epoch from pg_catalog.clock_timestamp()) * 1000)::text as session`,
     [],
     { retry: "safe", queue: SERVICE_QUEUE },
@@ -50,7 +63,12 @@ export async function readSession(db: Database): Promise<Session> {
 
 /** What the session shows, the server's version aside. */
 export function judgeSession(session: Session, nowMs: number): Finding[] {
-  return [judgeTemp(session), judgeParameterLog(session), judgeClock(session, nowMs)];
+  return [
+    judgeTemp(session),
+    judgeParameterLog(session),
+    judgeFailureLog(session),
+    judgeClock(session, nowMs),
+  ];
 }
 
 export function judgeVersion({ version }: Session): Finding {
@@ -86,6 +104,39 @@ export function judgeParameterLog({ logsParameters }: Session): Finding {
     says: "of statements are written to the database's log: values of rows, and proofs of keys",
     remedy: "set log_parameter_max_length = 0 and log_parameter_max_length_on_error = 0",
   };
+}
+
+/** Citus sends calls to other nodes with their values, so the statement that fails there is a row with a proof. */
+export function judgeFailureLog({ logsFailures, login }: Session): Finding {
+  const about = "failures";
+  if (!logsFailures)
+    return { about, level: "ok", says: "are written to the database's log without statements" };
+  return {
+    about,
+    level: "warn",
+    says: `are written to the database's log with the statements of ${login}`,
+    remedy:
+      "run rowhouse migrate as a superuser, or have the provider set log_min_error_statement = 'panic' for the login",
+  };
+}
+
+/** A finding for each node of a distributed database that logs statements; a node that is away is a finding of its own. */
+export async function examineNodeLogs(db: Database): Promise<Finding[]> {
+  if (!(await isDistributed(db))) return [];
+  const nodes = await db.query<{ node: string }>(
+    `select nodename || ':' || nodeport as node from pg_catalog.pg_dist_node as node,
+      lateral pg_catalog.master_run_on_worker(array[nodename], array[nodeport], array[$1::pg_catalog.text], false)
+    where noderole = 'primary' and isactive and success and result = 'true' order by groupid`,
+    [`select (${LOGS_STATEMENTS_SQL})::pg_catalog.text`],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return nodes.map(({ node }) => ({
+    about: "nodes",
+    level: "warn",
+    says: `${node} writes statements to its log: values of rows, and proofs of keys`,
+    remedy:
+      "run rowhouse migrate as a superuser, and set log_statement = 'none' and log_min_duration_statement = -1 there",
+  }));
 }
 
 export function judgeClock({ epochMs }: Session, nowMs: number): Finding {

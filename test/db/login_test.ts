@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { CONSOLE_LOGIN, LOGIN, PUSH_LOGIN, toLogin } from "../support/cluster.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
@@ -308,6 +309,17 @@ describe("the database", () => {
         "select relname from pg_class where relnamespace = 'data'::regnamespace and exists (select from aclexplode(relacl) where grantee not in ('rowhouse_tables'::regrole, 'rowhouse_tenant'::regrole))",
       ),
     ).toEqual([]);
+  });
+
+  test("keeps the failing statements of every login out of the log", async () => {
+    const logins = await read<{ login: string; settings: string }>(
+      `select rolname as login, pg_catalog.array_to_string(setconfig, ' ') as settings
+      from pg_roles left join pg_db_role_setting on setrole = pg_roles.oid
+        and setdatabase = (select oid from pg_database where datname = current_database())
+      where rolname in ('${LOGIN}', '${PUSH_LOGIN}', '${CONSOLE_LOGIN}', '${toLogin("identity")}')`,
+    );
+    expect(logins).toHaveLength(4);
+    for (const { settings } of logins) expect(settings).toContain("log_min_error_statement=panic");
   });
 
   test("resists an attack by a temporary type even from a login that may make one", async () => {

@@ -12,6 +12,7 @@ import { judgeMails } from "../../src/service/mail_state.ts";
 import { judgeMigrations } from "../../src/service/schema_state.ts";
 import {
   judgeClock,
+  judgeFailureLog,
   judgeParameterLog,
   judgeTemp,
   judgeVersion,
@@ -37,6 +38,7 @@ const WELL: Session = {
   database: "rowhouse",
   publicTemp: false,
   logsParameters: false,
+  logsFailures: false,
   epochMs: 1_000_000,
 };
 
@@ -143,6 +145,11 @@ describe("judge", () => {
       want: ["warn"],
     },
     {
+      name: "a log with the statements that fail",
+      findings: [judgeFailureLog({ ...WELL, logsFailures: true })],
+      want: ["warn"],
+    },
+    {
       name: "one secret for two services",
       findings: [judgeSecrets({ data: ["new", "one"], identity: ["one"] })],
       want: ["warn"],
@@ -244,6 +251,7 @@ describe("rowhouse doctor", () => {
       "login",
       "temporary tables",
       "parameters",
+      "failures",
       "clock",
       "pooler",
       "admin database",

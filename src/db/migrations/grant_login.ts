@@ -5,9 +5,48 @@
  * @module
  */
 import type { Role } from "../../role.ts";
+import { runOnNodes } from "../citus/check_nodes.ts";
 import { quoteLiteral, quoteName } from "../literal.ts";
 import { type Database, EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../pool/mod.ts";
 import { MIGRATE_LOCK } from "./lock.ts";
+import { ROLE_NAMES } from "./roles.ts";
+
+/**
+ * Keeps statements that fail out of the server's log: Citus sends calls to other nodes with their values, so a rejected
+ * write would be logged with its row and the proof of its key. Only a superuser can set this; without one the doctor warns.
+ */
+export const QUIET_LOGINS = `declare
+  login name;
+begin
+  if not pg_catalog.has_parameter_privilege('log_min_error_statement', 'set') then
+    return;
+  end if;
+  for login in
+    select distinct logins.rolname from pg_catalog.pg_roles as logins
+    join pg_catalog.pg_auth_members on member = logins.oid
+    join pg_catalog.pg_roles as parents on parents.oid = roleid
+    where parents.rolname = any (array[${ROLE_NAMES.map(quoteLiteral).join(", ")}])
+      and logins.rolcanlogin and not logins.rolsuper
+    union
+    select rolname from pg_catalog.pg_roles
+    where rolname = any (array[${ROLE_NAMES.map(quoteLiteral).join(", ")}]) and rolcanlogin
+  loop
+    execute pg_catalog.format('alter role %I in database %I set log_min_error_statement = %L',
+      login, pg_catalog.current_database(), 'panic');
+  end loop;
+end`;
+
+/** The same for every login of the service at once; on the nodes of a distributed database, too. */
+export async function quietLogins(
+  admin: Database,
+  { isDistributed }: { isDistributed: boolean },
+): Promise<void> {
+  await admin.message(`
+do $rowhouse$ begin perform ${MIGRATE_LOCK}; end $rowhouse$;
+do $rowhouse$ ${QUIET_LOGINS} $rowhouse$;
+select 1`);
+  if (isDistributed) await runOnNodes(admin, `${QUIET_LOGINS};`);
+}
 
 export class GrantLoginError extends Error {}
 
@@ -79,6 +118,7 @@ do $$ begin
     alter role ${quoteName(login)} in database ${database} set temp_file_limit = '${TEMP_FILE_LIMIT}';
   end if;
 end $$;
+do $rowhouse$ ${QUIET_LOGINS} $rowhouse$;
 select 1`);
 }
 
@@ -92,5 +132,6 @@ do $$ begin
     grant rowhouse_tables to ${quoteName(login)};
   end if;
 end $$;
+do $rowhouse$ ${QUIET_LOGINS} $rowhouse$;
 select 1`);
 }
