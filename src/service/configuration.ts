@@ -30,7 +30,7 @@ export function judgeDriver(isPatched: boolean): Finding {
   return {
     about,
     level: "warn",
-    says: "is not patched: a write that an orderly shutdown of the database cuts off is reported as unknown instead of being tried again",
+    says: "is not patched: requests take longer, and a write that an orderly shutdown of the database cuts off is reported as unknown instead of being tried again",
     remedy:
       'copy node_modules/rowhouse/patches/postgres@3.4.9.patch to patches/, add "patchedDependencies": { "postgres@3.4.9": "patches/postgres@3.4.9.patch" } to package.json, then run bun install',
   };

@@ -1,5 +1,6 @@
 /** The installed driver: it carries our patch, and a failed statement leaves nothing to the next one. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import postgres from "postgres";
 import { isDriverPatched } from "../../src/db/mod.ts";
 import { openConnection } from "../../src/db/pool/connection.ts";
 import { errorCode } from "../../src/std/error_code.ts";
@@ -10,6 +11,8 @@ beforeAll(async () => {
   database = await makeDatabase();
 });
 afterAll(() => database.drop());
+
+const MESSAGE = { parameters: undefined, prepare: false, isRaw: false };
 
 test("the installed driver carries our patch", () => {
   expect(isDriverPatched()).toBe(true);
@@ -35,4 +38,42 @@ describe("a statement that fails after its first row leaves the next result as i
     ]);
     connection.end();
   });
+});
+
+test("a prepared statement that the server has forgotten is sent again with the same values", async () => {
+  const connection = await openConnection({
+    url: database.adminUrl,
+    prepare: true,
+    name: "driver",
+  });
+  const ask = () =>
+    connection.send({
+      text: "select $1::bool as flag, encode($2, 'hex') as bytes",
+      parameters: [true, new Uint8Array([7])],
+      prepare: true,
+      isRaw: false,
+    });
+  const sent = [{ flag: true, bytes: "07" }];
+  expect(await ask()).toEqual(sent);
+  await connection.send({ ...MESSAGE, text: "deallocate all" });
+  expect(await ask()).toEqual(sent);
+  connection.end();
+});
+
+test("without the patch nothing is prepared, and a connection ends at its first failed statement", async () => {
+  const patch: unknown = Reflect.get(postgres, "rowhousePatch");
+  Reflect.deleteProperty(postgres, "rowhousePatch");
+  const connection = await openConnection({
+    url: database.adminUrl,
+    prepare: true,
+    name: "driver",
+  });
+  Reflect.set(postgres, "rowhousePatch", patch);
+  const send = (text: string) =>
+    connection.send({ text, parameters: ["1"], prepare: true, isRaw: false });
+  const names = "select name from pg_prepared_statements where $1 = '1'";
+  expect([...(await send(names)), ...(await send(names))]).toEqual([]);
+  expect(connection.isAlive()).toBe(true);
+  expect(await send("select 1 / 0, $1::int4").catch(errorCode)).toBe("22012");
+  expect(connection.isAlive()).toBe(false);
 });

@@ -108,6 +108,21 @@ test("a prepared statement whose result has another type now fails, and is prepa
   });
 });
 
+test("a statement whose values cannot be sent fails alone", async () => {
+  await withConnection({}, async (connection) => {
+    const send = (value: Date) =>
+      connection
+        .send({ text: "select $1 as value", parameters: [value], prepare: false, isRaw: false })
+        .catch((error: unknown) => error);
+    const unsendable = new Date(Number.NaN);
+    const [first, second, failed, last] = await Promise.all(
+      [new Date(1), new Date(2), unsendable, new Date(3)].map(send),
+    );
+    expect(failed).toBeInstanceOf(RangeError);
+    expect([first, second, last]).toEqual([1, 2, 3].map((time) => [{ value: new Date(time) }]));
+  });
+});
+
 test("when the connection is lost, nobody gets the error of the statement in front", async () => {
   const proxy = await openPostgresProxy();
   await withConnection({ url: proxy.toUrl(database.adminUrl) }, async (connection) => {

@@ -163,6 +163,16 @@ test("a statement that is canceled after it has sent its row changes no other re
   expect(statuses).toEqual([200, 200, 200, 201].map((status) => [200, status]));
 });
 
+test("a key works with statements that the database has forgotten", async () => {
+  await service.close();
+  await open({ connections: 1 });
+  const [before] = [
+    await service.call(app, row),
+    await service.service.db.message("deallocate all"),
+  ];
+  expect((await service.call(app, row)).text).toBe(before.text);
+});
+
 describe("in the log, an outage", () => {
   type Line = Record<string, unknown> & { event: string };
   const linesSince = (start: number) =>

@@ -56,9 +56,12 @@ const GOODBYE_LIMIT_MS = 1000;
 const KEEP_ALIVE_MS = 15_000;
 
 /** The number of the driver patch that this release was tested with: patches/README.md. */
-const WANTED_PATCH = 3;
+const WANTED_PATCH = 4;
 
-/** Whether the running driver is the patched one; without the patch a lost connection is reported less precisely. */
+/**
+ * Whether the running driver is the patched one. Without the patch nothing is prepared or pipelined, a connection ends at its
+ * first failed statement, and a lost connection is reported less precisely.
+ */
 export function isDriverPatched(): boolean {
   return Reflect.get(postgres, "rowhousePatch") === WANTED_PATCH;
 }
@@ -103,12 +106,20 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     setTimeout(() => socket?.destroy(), GOODBYE_LIMIT_MS).unref();
     sql.end({ timeout: 0 }).catch(() => socket?.destroy());
   };
+  const isPatched = isDriverPatched();
+  const makeQuery = ({ text, parameters, prepare, isRaw }: Statement) => {
+    if (parameters === undefined) return sql.unsafe(text);
+    const values = [...parameters] as postgres.ParameterOrJSON<never>[];
+    // The driver as published sends other values when it sends a prepared statement again.
+    const query = sql.unsafe(text, values, toQueryOptions(prepare && isPatched, parameters));
+    return isRaw ? query.raw() : query;
+  };
   const connection: Connection = {
-    send: ({ text, parameters, prepare, isRaw }) => {
-      if (parameters === undefined) return sql.unsafe(text);
-      const values = [...parameters] as postgres.ParameterOrJSON<never>[];
-      const query = sql.unsafe(text, values, toQueryOptions(prepare, parameters));
-      return isRaw ? query.raw() : query;
+    send: (statement) => {
+      const query = makeQuery(statement);
+      // The driver as published counts the rows of a failed statement into the next result.
+      if (!isPatched) query.catch(end);
+      return query;
     },
     cancel,
     isAlive: () => !lost && !ended && socket?.destroyed === false,
