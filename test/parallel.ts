@@ -1,17 +1,20 @@
 /**
  * `bun test`, on all cores: a worker each, and for each worker a PostgreSQL of its own, so that roles and settings of a
- * server are never another file's. Arguments are passed on. The servers are those that `TEST_SERVERS` lists, as a JSON array
- * of environments, else embedded ones.
+ * server are never another file's. The servers are those that `TEST_SERVERS` lists, as a JSON array of environments, else
+ * embedded ones. `--tier=check` (default), `slow` or `all` selects files, paths narrow them down, and other arguments are
+ * passed on.
  *
  * @module
  */
 import { availableParallelism } from "node:os";
 import { type Server, startEmbedded } from "./ci/servers.ts";
 import { TEST_SERVERS } from "./support/cluster.ts";
+import { readTier, TEST_TIER, toPatterns } from "./support/tier.ts";
 
-const MOST_WORKERS = 4;
+const MAX_WORKERS = 4;
+const { tier, words } = readTier(Bun.argv.slice(2));
 const given = process.env[TEST_SERVERS];
-const workers = given === undefined ? Math.min(availableParallelism(), MOST_WORKERS) : 0;
+const workers = given === undefined ? Math.min(availableParallelism(), MAX_WORKERS) : 0;
 const started: Server[] = [];
 let child: Bun.Subprocess | undefined;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
@@ -21,10 +24,11 @@ try {
   while (started.length < workers) started.push(await startEmbedded());
   const environments = given ?? JSON.stringify(started.map(({ env }) => env));
   const count: number = (JSON.parse(environments) as unknown[]).length;
+  const patterns = await toPatterns(tier, words);
   child = Bun.spawn(
-    [process.execPath, "test", `--parallel=${count}`, "--timeout", "60000", ...Bun.argv.slice(2)],
+    [process.execPath, "test", `--parallel=${count}`, "--timeout", "60000", ...patterns],
     {
-      env: { ...process.env, [TEST_SERVERS]: environments },
+      env: { ...process.env, [TEST_SERVERS]: environments, [TEST_TIER]: tier },
       stdio: ["ignore", "inherit", "inherit"],
     },
   );

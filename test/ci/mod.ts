@@ -16,6 +16,14 @@ type Run = {
 };
 
 const PARALLEL = ["bun", "test/parallel.ts"];
+/** Both tiers of the rooms that depend on PostgreSQL's version, or on a pooler before it: nothing else can differ there. */
+const ON_OTHER_SERVERS = [
+  ...[...PARALLEL, "--tier=all"],
+  ...["accounts", "console", "data", "db", "identity", "push", "service", "system"].map(
+    (room) => `test/${room}/`,
+  ),
+  "test/bin/migrate",
+];
 const WORKERS = ["1", "2"];
 /** The tests start their own, whatever this machine has. */
 const NO_SERVER = { ADMIN_DATABASE_URL: "", DATABASE_URL: "" };
@@ -24,6 +32,7 @@ const RUNS: readonly Run[] = [
     name: "lint, types and embedded PostgreSQL 18",
     command: ["bun", "run", "check"],
   },
+  { name: "slow tests on embedded PostgreSQL 18", command: ["bun", "run", "test:slow"] },
   {
     name: "Chromium",
     command: ["bun", "run", "test:browser"],
@@ -38,8 +47,8 @@ const RUNS: readonly Run[] = [
     command: [...PARALLEL, "test/data", "test/http", "test/gateway", "test/identity"],
     env: { TEST_SHAPE: "split" },
   },
-  { name: "PostgreSQL 15", start: startPostgres15, command: PARALLEL },
-  { name: "PgBouncer in transaction mode", start: startPooled, command: PARALLEL },
+  { name: "PostgreSQL 15", start: startPostgres15, command: ON_OTHER_SERVERS },
+  { name: "PgBouncer in transaction mode", start: startPooled, command: ON_OTHER_SERVERS },
 ];
 
 const folder = mkdtempSync(join(tmpdir(), "rowhouse-ci-"));

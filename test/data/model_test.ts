@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { countRuns } from "../support/tier.ts";
 
 const schema = defineSchema({
   folders: {
@@ -225,6 +226,6 @@ test("each app behaves as if it were alone", async () => {
             more: [],
           });
     }),
-    { numRuns: 25 },
+    { numRuns: countRuns(25) },
   );
 }, 60_000);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { countRuns } from "../support/tier.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 const schema = defineSchema({
@@ -513,7 +514,7 @@ describe("laws", () => {
           JSON.stringify(sort(JSON.parse(body).json)),
         );
       }),
-      { numRuns: 300 },
+      { numRuns: countRuns(300) },
     );
   });
 
@@ -533,7 +534,7 @@ describe("laws", () => {
         const { number, string, decimal } = answer.json as Record<string, unknown>;
         expect({ number, string, decimal }).toEqual(sent);
       }),
-      { numRuns: 200 },
+      { numRuns: countRuns(200) },
     );
   });
 

@@ -9,6 +9,7 @@ import {
   toDefinition,
 } from "../../src/dsl/mod.ts";
 import { canonicalJson } from "../../src/std/canonical_json.ts";
+import { countRuns } from "../support/tier.ts";
 
 /** JSON that comes close to a definition, and JSON that does not. */
 const flag = fc.oneof(fc.boolean(), fc.jsonValue());
@@ -62,7 +63,7 @@ describe("readDefinition() never throws and answers with a definition or with fa
         expect(faults?.length).not.toBe(0);
         for (const { message } of faults ?? []) expect(message).toMatch(/^Cannot .*[^.]$/s);
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 });

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { readTarget } from "../../src/accounts/mod.ts";
 import { readRedirectUri } from "../../src/identity/redirect_uri.ts";
 import { REDIRECT_CASES, REDIRECT_TARGETS } from "../support/redirect_cases.ts";
+import { countRuns } from "../support/tier.ts";
 
 const targets = [
   ...REDIRECT_TARGETS.origins.map((url) => readTarget("origin", url, "example.org")),
@@ -93,7 +94,7 @@ test("whatever is allowed, every reader takes it to a registered target", () => 
           REDIRECT_TARGETS.redirects.includes(url.origin + url.pathname),
       ).toBe(true);
     }),
-    { numRuns: 20_000 },
+    { numRuns: countRuns(20_000) },
   );
   expect(allowed).toBeGreaterThan(100);
 });

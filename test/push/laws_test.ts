@@ -9,6 +9,7 @@ import { planPush, push, readDrift } from "../../src/push/mod.ts";
 import type { PushState } from "../../src/push/state.ts";
 import { dumpDatabase, readDeclared } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { countRuns } from "../support/tier.ts";
 
 const VALUES = ["open", "doing", "done", "it's"];
 const NAMES = ["aa", "bb", "cc", "dd"];
@@ -151,7 +152,7 @@ test("planned purely: an accepted push is idempotent, reads back as declared, an
               expect(findConflicts(use.definition, found.definition, "")).toEqual([]);
       }
     }),
-    { numRuns: 400 },
+    { numRuns: countRuns(400) },
   );
   expect(accepted).toBeGreaterThan(500);
 }, 60_000);
@@ -164,7 +165,7 @@ test("planned purely: plan(a, a) is empty, whoever owns the tables", () => {
       for (const app of ["a", "b"])
         expect(planPush(app, definition, shared)).toEqual({ steps: [], conflicts: [], notes: [] });
     }),
-    { numRuns: 300 },
+    { numRuns: countRuns(300) },
   );
 });
 
@@ -213,6 +214,6 @@ test("pushed for real: PostgreSQL has what was recorded, a refused push leaves n
         }
       }
     }),
-    { numRuns: 20 },
+    { numRuns: countRuns(20) },
   );
 });

@@ -6,6 +6,7 @@ import { deriveName, indexesOf, keysOf, referencesOf } from "../../src/catalog/m
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { countRuns } from "../support/tier.ts";
 
 const HOSTILE = [
   "app",
@@ -241,7 +242,7 @@ test("derived names fit 63 bytes and never collide", () => {
       expect(nameOf(one)).toContain("__");
       expect(nameOf(one) === nameOf(two)).toBe(JSON.stringify(one) === JSON.stringify(two));
     }),
-    { numRuns: 3000 },
+    { numRuns: countRuns(3000) },
   );
 });
 

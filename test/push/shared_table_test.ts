@@ -18,6 +18,7 @@ import {
   type TestApp,
   type TestService,
 } from "../support/service.ts";
+import { countRuns } from "../support/tier.ts";
 
 let service: TestService;
 beforeAll(async () => {
@@ -185,7 +186,7 @@ test("whatever the owner of a shared table pushes, the other app is answered as 
       }
       expect(await readDrift(service.service.admin)).toEqual([]);
     }),
-    { numRuns: 12 },
+    { numRuns: countRuns(12) },
   );
   expect(applied).toBeGreaterThan(8);
 }, 120_000);

@@ -1,0 +1,66 @@
+/**
+ * `bun run check`: format, lint, types and the tests of the `check` tier, at the same time. Arguments are passed on to the
+ * tests. The last lines say what failed.
+ *
+ * @module
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readFailures } from "./ci/report.ts";
+
+type Outcome = { name: string; exitCode: number };
+
+const OUTFILE = "--reporter-outfile=";
+const words = Bun.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), "rowhouse-check-"));
+const given = words.find((word) => word.startsWith(OUTFILE))?.slice(OUTFILE.length);
+const report = given ?? join(folder, "report.xml");
+const reporter = given === undefined ? ["--reporter=junit", `${OUTFILE}${report}`] : [];
+
+const children = new Set<Bun.Subprocess>();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.on(signal, () => {
+    for (const child of children) child.kill(signal);
+  });
+console.log("check: format, lint, types and tests, at the same time (about three minutes)");
+const outcomes = await Promise.all([
+  runQuietly("format and lint", ["run", "lint"]),
+  runQuietly("types", ["run", "types"]),
+  run("tests", ["test/parallel.ts", "--only-failures", ...reporter, ...words]),
+]);
+for (const failure of await readFailures(report)) console.log(`\nfailed: ${failure}`);
+rmSync(folder, { recursive: true, force: true });
+const failed = outcomes.filter(({ exitCode }) => exitCode !== 0).map(({ name }) => name);
+console.log(
+  failed.length === 0
+    ? `\ncheck passed: ${outcomes.map(({ name }) => name).join(", ")}`
+    : `\ncheck failed: ${failed.join(", ")}`,
+);
+process.exit(failed.length === 0 ? 0 : 1);
+
+async function run(name: string, command: readonly string[]): Promise<Outcome> {
+  const child = Bun.spawn([process.execPath, ...command], {
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  return { name, exitCode: await waitFor(child) };
+}
+
+/** Prints the output in one piece, and only if the command failed. */
+async function runQuietly(name: string, command: readonly string[]): Promise<Outcome> {
+  const child = Bun.spawn([process.execPath, ...command], { stdio: ["ignore", "pipe", "pipe"] });
+  const [out, err, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    waitFor(child),
+  ]);
+  console.log(exitCode === 0 ? `${name}: passed` : `\n${name}: failed\n${out}${err}`);
+  return { name, exitCode };
+}
+
+async function waitFor(child: Bun.Subprocess): Promise<number> {
+  children.add(child);
+  const exitCode = await child.exited;
+  children.delete(child);
+  return exitCode;
+}
