@@ -10,10 +10,12 @@ const CONTRIBUTORS_PAGES = ["docs/architecture.md", "CONTRIBUTING.md", "CHANGELO
 const PAGES = ["*.md", "docs/*.md", "examples/todo/*.md"].flatMap((pattern) =>
   [...new Glob(pattern).scanSync(ROOT)].sort(),
 );
+const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 const sources = [...new Glob("**/*.ts").scanSync(join(ROOT, "src"))];
 const code = sources.map((path) => readFileSync(join(ROOT, "src", path), "utf8")).join("\n");
+const shared = [...new Glob("test/support/*.ts").scanSync(ROOT)].map((path) => read(path));
+const declarations = [code, ...shared].join("\n");
 
-const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 const walks = ["pages_slow.ts", "walk_pages.ts"]
   .map((name) => read(`test/docs/${name}`))
   .join("\n");
@@ -108,7 +110,7 @@ function isDeclared(name: string): boolean {
   return new RegExp(
     `\\b(function\\*?|const|type) ${name}\\b|^ +(readonly )?"?${name}"?\\??:`,
     "m",
-  ).test(code);
+  ).test(declarations);
 }
 
 function isLinkGood(from: string, link: string): boolean {
