@@ -147,7 +147,7 @@ async function examineConsoleOver(config: SoundSettings): Promise<Finding[]> {
   if (consoleUrl === undefined || url === undefined) return [];
   const [consoleDb, db] = [open(config, consoleUrl, 1), open(config, url, 1)];
   try {
-    return [await examineConsole(consoleDb, db)];
+    return await examineConsole(consoleDb, db);
   } finally {
     await Promise.all([consoleDb.close(), db.close()]);
   }

@@ -20,6 +20,7 @@ import { judgeDriver } from "./configuration.ts";
 import { type Connections, examineConnections } from "./connections.ts";
 import type { Finding } from "./finding.ts";
 import { examineIdentitySecrets } from "./identity_values.ts";
+import { judgeLoginLimits } from "./login_limits.ts";
 import { judgeServingLogin, readLogin } from "./logins.ts";
 import { examineMails } from "./mail_state.ts";
 import { examinePooler, judgePooling } from "./pooler.ts";
@@ -55,7 +56,8 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   const answeredAt = deps.now();
   if (!("login" in session)) return [...findings, session];
   findings.push({ about: "database", level: "ok", says: `answers ${session.login}` });
-  findings.push(judgeVersion(session), ...judgeServingLogin(await readLogin(deps.db)));
+  const login = await readLogin(deps.db);
+  findings.push(judgeVersion(session), ...judgeServingLogin(login), ...judgeLoginLimits(login));
   // It told its time at some moment between the two, however long that took.
   const nowMs = Math.min(Math.max(session.epochMs, askedAt), answeredAt);
   findings.push(...judgeSession(session, nowMs), ...(await examineNodeLogs(deps.db)));
@@ -93,7 +95,10 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
     const pooler = await examinePooler({ url, prepare, variable });
     if (pooler.level !== "ok") findings.push(pooler);
   }
-  if (pushes) findings.push(await examinePushing(admin, { db, variable }));
+  if (pushes) {
+    findings.push(await examinePushing(admin, { db, variable }));
+    if (db !== admin) findings.push(...judgeLoginLimits(await readLogin(admin)));
+  }
   const migrations = judgeMigrations(await compareMigrations(admin));
   findings.push(migrations);
   if (migrations.level !== "ok") return findings;

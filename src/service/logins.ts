@@ -20,6 +20,10 @@ export type Login = {
   /** What else it is a member of, directly. */
   otherRoles: readonly string[];
   statementTimeoutMs: number;
+  /** Negative: no limit. */
+  connectionLimit: number;
+  /** Negative: no limit. */
+  tempFileLimitKb: number;
 };
 
 const SERVING: readonly string[] = Object.values(SERVING_ROLES);
@@ -38,6 +42,8 @@ export async function readLogin(db: Database): Promise<Login> {
       'otherRoles', (select coalesce(pg_catalog.json_agg(role.rolname order by role.rolname), '[]')
         from pg_catalog.pg_auth_members join pg_catalog.pg_roles as role on role.oid = roleid
         where member = login.oid and role.rolname not in (select pg_catalog.jsonb_array_elements_text($1::text::jsonb))),
+      'connectionLimit', rolconnlimit,
+      'tempFileLimitKb', (select setting::int8 from pg_catalog.pg_settings where name = 'temp_file_limit'),
       'statementTimeoutMs', (select setting::int8 from pg_catalog.pg_settings where name = 'statement_timeout'))::text as login
     from pg_catalog.pg_roles as login where rolname = current_user`,
     [JSON.stringify([...SERVING, ...OWNERS, CONSOLE])],

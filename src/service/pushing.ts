@@ -2,6 +2,7 @@
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { type DatabaseVariable, toAway } from "./away.ts";
 import type { Finding } from "./finding.ts";
+import { judgeLoginLimits } from "./login_limits.ts";
 import { findServingExcess, judgeConsoleLogin, judgePushingLogin, readLogin } from "./logins.ts";
 
 type PushingOptions = {
@@ -29,23 +30,26 @@ export async function examinePushing(
 }
 
 /** Whether the Console's login can act there, and do no more than that, in the database that `db` is in. */
-export async function examineConsole(consoleDb: Database, db: Database): Promise<Finding> {
+export async function examineConsole(consoleDb: Database, db: Database): Promise<Finding[]> {
   const about = "console login";
   const variable = "CONSOLE_DATABASE_URL";
   const login = await readLogin(consoleDb).catch(toAway(variable));
   if (!("login" in login))
-    return { ...login, about, says: `cannot connect: the database ${login.says}` };
+    return [{ ...login, about, says: `cannot connect: the database ${login.says}` }];
   const finding = judgeConsoleLogin(login);
-  if (finding.level === "fail") return finding;
+  if (finding.level === "fail") return [finding];
+  const findings = [finding, ...judgeLoginLimits(login)];
   // A database that does not answer is a finding of its own.
   const here = await readPlace(db).catch(() => undefined);
-  if (here === undefined || here === (await readPlace(consoleDb))) return finding;
-  return {
-    about,
-    level: "fail",
-    says: `${variable} is another database than the service's`,
-    remedy: "correct it: administrators would act on people and apps that are served nowhere",
-  };
+  if (here === undefined || here === (await readPlace(consoleDb))) return findings;
+  return [
+    {
+      about,
+      level: "fail",
+      says: `${variable} is another database than the service's`,
+      remedy: "correct it: administrators would act on people and apps that are served nowhere",
+    },
+  ];
 }
 
 /**

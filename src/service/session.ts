@@ -9,6 +9,7 @@ import {
   SERVICE_QUEUE,
 } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
+import { judgeOpenFunctions } from "./login_limits.ts";
 
 /** What is known about the serving login's session. */
 export type Session = {
@@ -21,6 +22,8 @@ export type Session = {
   logsParameters: boolean;
   /** Whether the server logs the text of this login's statements that fail. */
   logsFailures: boolean;
+  /** What built-in functions let every login do. */
+  openFunctions: ("locks" | "files")[];
   epochMs: number;
 };
 
@@ -54,6 +57,9 @@ export async function readSession(db: Database): Promise<Session> {
           when 'log_min_duration_sample' then setting <> '-1'
           when 'log_statement' then setting not in ('none', 'ddl') else false end) is true,
       'logsFailures', ${LOGS_FAILURES_SQL},
+      'openFunctions', pg_catalog.array_remove(array[
+        case when pg_catalog.has_function_privilege('public', 'pg_catalog.pg_advisory_lock(int8)', 'execute') then 'locks' end,
+        case when pg_catalog.has_function_privilege('public', 'pg_catalog.lo_create(oid)', 'execute') then 'files' end], null),
       'epochMs', extract(epoch from pg_catalog.clock_timestamp()) * 1000)::text as session`,
     [],
     { retry: "safe", queue: SERVICE_QUEUE },
@@ -65,6 +71,7 @@ export async function readSession(db: Database): Promise<Session> {
 export function judgeSession(session: Session, nowMs: number): Finding[] {
   return [
     judgeTemp(session),
+    judgeOpenFunctions(session.openFunctions),
     judgeParameterLog(session),
     judgeFailureLog(session),
     judgeClock(session, nowMs),

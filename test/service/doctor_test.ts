@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { judgeDriver, judgeSecrets } from "../../src/service/configuration.ts";
 import type { Finding } from "../../src/service/finding.ts";
 import { judgeIdentitySecrets } from "../../src/service/identity_values.ts";
+import { judgeLoginLimits } from "../../src/service/login_limits.ts";
 import {
   judgeConsoleLogin,
   judgePushingLogin,
@@ -39,6 +40,7 @@ const WELL: Session = {
   publicTemp: false,
   logsParameters: false,
   logsFailures: false,
+  openFunctions: [],
   epochMs: 1_000_000,
 };
 
@@ -60,6 +62,8 @@ const SERVING: Login = {
   memberOf: ["rowhouse_data"],
   otherRoles: [],
   statementTimeoutMs: 30_000,
+  connectionLimit: 30,
+  tempFileLimitKb: 262_144,
 };
 const PUSHING: Login = {
   ...SERVING,
@@ -118,6 +122,25 @@ describe("judge", () => {
       name: `a pushing login ${name}`,
       findings: [judgePushingLogin({ ...PUSHING, ...login }, "ADMIN_DATABASE_URL")],
       want: [want],
+    })),
+    ...[
+      { name: "with limits", login: {}, want: [] },
+      { name: "without a connection limit", login: { connectionLimit: -1 }, want: ["warn"] },
+      { name: "without a limit of files", login: { tempFileLimitKb: -1 }, want: ["warn"] },
+      {
+        name: "that pushes, without a limit of files",
+        login: { ...PUSHING, tempFileLimitKb: -1 },
+        want: [],
+      },
+      {
+        name: "of a superuser",
+        login: { isSuperuser: true, connectionLimit: -1, tempFileLimitKb: -1 },
+        want: [],
+      },
+    ].map(({ name, login, want }) => ({
+      name: `a login ${name}`,
+      findings: judgeLoginLimits({ ...SERVING, ...login }),
+      want,
     })),
     {
       name: "temporary tables",
@@ -250,6 +273,7 @@ describe("rowhouse doctor", () => {
       "version",
       "login",
       "temporary tables",
+      "every login",
       "parameters",
       "failures",
       "clock",
@@ -485,6 +509,25 @@ describe("rowhouse doctor", () => {
     expect(out).toMatch(
       /^warn connections: this service may open 1008, and PostgreSQL has \d+: the rest would be refused under load\n {5}lower DATABASE_POOL or WORKERS, or raise max_connections$/m,
     );
+  });
+
+  test("warns of what every login may do to others, and of logins without limits", async () => {
+    await withDatabase(other.adminUrl, (admin) =>
+      admin.message(`grant execute on function pg_advisory_lock(int8), lo_create(oid) to public;
+        alter role ${LOGIN} in database ${other.name} reset temp_file_limit; select 1`),
+    );
+    const { code, out } = await runCommand(["doctor"], {
+      ...project,
+      env: {
+        DATABASE_URL: other.servingUrl,
+        ADMIN_DATABASE_URL: other.pushUrl,
+        DATABASE_PREPARE: other.prepare ? "on" : "off",
+        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+      },
+    });
+    expect(code).toBe(0);
+    expect(out).toContain("warn every login: can take advisory locks,");
+    expect(out).toContain(`warn temporary files: of ${LOGIN} can fill the disk\n`);
   });
 
   test("warns of proxies that are everybody", async () => {

@@ -1,4 +1,6 @@
 /** Which PostgreSQL the tests run against, and a disposable database in it. @module */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import {
   type Database,
   grantConsole,
@@ -66,6 +68,8 @@ export type TestDatabase = {
   drop: () => Promise<void>;
 };
 
+/** Every test runs without what only a superuser can take away. */
+export const SUPERUSER_SQL = join(import.meta.dirname, "../../deploy/superuser.sql");
 export const LOGIN = "rowhouse_test_login";
 export const PUSH_LOGIN = "rowhouse_test_push";
 export const CONSOLE_LOGIN = "rowhouse_test_console";
@@ -152,6 +156,7 @@ async function setUp(root: Database, access: Access, citus?: CitusDatabase): Pro
     await grantPush(admin, access.pushUrl);
     await grantConsole(admin, access.consoleUrl);
     for (const role of SPLIT_ROLES) await grantLogin(admin, access.roleUrls[role], role);
+    await admin.message(`${readFileSync(SUPERUSER_SQL, "utf8")}; select 1`);
     await citus?.spread(admin);
   });
 }
@@ -199,7 +204,7 @@ export function toLogin(role: SplitRole): string {
 async function makeLogin(root: Database, login: string): Promise<void> {
   await root.message(`do $$ begin
     if not exists (select from pg_roles where rolname = '${login}') then
-      create role ${login} login password '${PASSWORD}';
+      create role ${login} login connection limit 1000 password '${PASSWORD}';
     end if;
   exception when duplicate_object or unique_violation then null; end $$; select 1`);
 }

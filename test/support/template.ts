@@ -11,6 +11,7 @@ import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 /** What a template contains besides the migrations: logins and their rights. */
 const SOURCES = [
   join(import.meta.dirname, "cluster.ts"),
+  join(import.meta.dirname, "../../deploy/superuser.sql"),
   join(import.meta.dirname, "../../src/db/migrations/grant_login.ts"),
 ];
 
