@@ -60,15 +60,14 @@ export async function exchange(
     provider.keepKeys(configuration);
     const claims = tokens.claims();
     if (claims === undefined) return { kind: "wrong", reason: "no id_token" };
-    if (claims.iat > now() / 1000 + CLOCK_TOLERANCE_S)
-      return { kind: "wrong", reason: "issued in the future" };
-    if (claims.sub.length > 255) return { kind: "wrong", reason: "sub too long" };
+    const reason = findClaimIssue(claims, { latestS: now() / 1000 + CLOCK_TOLERANCE_S });
+    if (reason !== undefined) return { kind: "wrong", reason };
     return {
       kind: "right",
       signed: {
         issuer: claims.iss,
         subject: claims.sub,
-        authTimeS: typeof claims.auth_time === "number" ? claims.auth_time : undefined,
+        authTimeS: claims.auth_time,
         claims,
         readUserInfo: makeUserInfo(configuration, claims, tokens.access_token),
       },
@@ -76,6 +75,17 @@ export async function exchange(
   } catch (error) {
     return toFailure(error);
   }
+}
+
+/** Why verified claims cannot be used; `undefined` if they can. */
+function findClaimIssue(
+  { iat, sub, auth_time: authTimeS }: IDToken,
+  { latestS }: { latestS: number },
+): string | undefined {
+  if (iat > latestS) return "issued in the future";
+  // https://openid.net/specs/openid-connect-core-1_0.html#IDToken
+  if (!/^[\x20-\x7e]{1,255}$/.test(sub)) return "sub is not 1 to 255 printable ASCII characters";
+  return authTimeS !== undefined && authTimeS > latestS ? "auth_time in the future" : undefined;
 }
 
 function makeUserInfo(

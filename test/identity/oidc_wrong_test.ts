@@ -121,11 +121,33 @@ describe("a token is refused", () => {
       wrong: { claims: ({ sub: _, ...claims }) => claims },
       reason: "OAUTH_INVALID_RESPONSE",
     },
-    {
-      name: "of a subject that is too long",
-      wrong: { claims: (claims) => ({ ...claims, sub: "s".repeat(256) }) },
-      reason: "sub too long",
-    },
+    ...[
+      { name: "of an empty subject", sub: "" },
+      { name: "of a subject of 256 characters", sub: "s".repeat(256) },
+      { name: "of a subject with U+0000", sub: "ada\u0000" },
+      { name: "of a subject with a line break", sub: "ada\n" },
+      { name: "of a subject with U+007F", sub: "ada\u007f" },
+      { name: "of a subject beyond ASCII", sub: "adä" },
+      { name: "of a subject with half a character", sub: "\ud800" },
+    ].map(({ name, sub }) => ({
+      name,
+      wrong: { claims: (claims: object) => ({ ...claims, sub }) },
+      reason: "sub is not 1 to 255 printable ASCII characters",
+    })),
+    ...[
+      { name: "of a subject that is a number", claims: { sub: 1 } },
+      { name: "of a sign-in time that is text", claims: { auth_time: "1" } },
+      { name: "of a negative sign-in time", claims: { auth_time: -1e300 } },
+    ].map(({ name, claims: wrong }) => ({
+      name,
+      wrong: { claims: (claims: object) => ({ ...claims, ...wrong }) },
+      reason: "OAUTH_INVALID_RESPONSE",
+    })),
+    ...[1e300, nowS() + 3600].map((authTimeS) => ({
+      name: `of a sign-in at ${authTimeS}`,
+      wrong: { claims: (claims: object) => ({ ...claims, auth_time: authTimeS }) },
+      reason: "auth_time in the future",
+    })),
   ])("$name", async ({ wrong, reason }) => {
     ours.wrong = wrong;
     const jar: Jar = new Map();
@@ -137,6 +159,17 @@ describe("a token is refused", () => {
     expect(jar.has(STATE_COOKIE)).toBe(false);
     expect(await lastEvent()).toBe(`sign_in_refused ours ${reason}`);
   });
+
+  test.each([{ sub: "x" }, { sub: `a b~${"s".repeat(251)}` }])(
+    "but not for a subject of $sub",
+    async ({ sub }) => {
+      ours.wrong = { claims: (claims) => ({ ...claims, sub }) };
+      const answer = await signInWith(service, new Map(), { login: LOGIN });
+      expect(answer.status).toBe(403);
+      expect(answer.text).not.toContain("could not be verified");
+      expect(await lastEvent()).toBe("sign_in_refused ours unlinked");
+    },
+  );
 
   test("but not for half a minute between the clocks", async () => {
     ours.wrong = { claims: (claims) => ({ ...later(claims, 30), exp: nowS() - 30 }) };
