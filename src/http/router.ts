@@ -44,9 +44,9 @@ export type KeyRoute<Deps> = Endpoint & {
   readonly scope: Scope;
   readonly handle: (deps: Deps, context: KeyRequestContext) => Answer;
 };
-/** An endpoint for everybody, or for a session: the room reads the cookie itself. */
+/** An endpoint open to all, or one for a session, whose cookie the room reads. */
 export type OpenRoute<Deps> = Endpoint & {
-  readonly access: "open" | "session";
+  readonly access: "open" | "session" | "optional-session";
   readonly handle: (deps: Deps, context: RequestContext) => Answer;
 };
 /** An endpoint for everybody, which tells the holder of a key more: a key that is sent must be good. */

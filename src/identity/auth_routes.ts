@@ -42,7 +42,7 @@ export const authRoutes: readonly Route<AuthDeps>[] = [
   {
     method: "POST",
     path: LOGOUT_PATH,
-    access: "session",
+    access: "optional-session",
     operation: OPERATIONS.logout,
     handle: answerLogout,
   },

@@ -51,7 +51,7 @@ export const OPERATIONS = {
     id: "sign_out",
     group: "identity",
     summary: "Sign out, on all apps",
-    answers: [{ status: 204, when: "Nobody is signed in any more." }],
+    answers: [{ status: 204, when: "Signed out, or there was no session." }],
     problems: ["forbidden"],
   },
 } as const satisfies Record<string, Operation>;

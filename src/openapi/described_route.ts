@@ -1,12 +1,12 @@
 /** What a description needs of a route. @module */
-import type { Method, Operation } from "../http/mod.ts";
+import type { Method, Operation, Route } from "../http/mod.ts";
 import type { Scope } from "../principal.ts";
 
 /** An endpoint of the route table, as far as a description needs it. */
 export type DescribedRoute = {
   readonly method: Method;
   readonly path: string;
-  readonly access: "key" | "optional-key" | "session" | "open";
+  readonly access: Route<never>["access"];
   readonly scope?: Scope;
   readonly operation?: Operation;
 };

@@ -18,6 +18,7 @@ import {
   type Shape,
 } from "../http/mod.ts";
 import { SESSION_COOKIE } from "../identity/mod.ts";
+import type { Scope } from "../principal.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
 import type { DescribedRoute } from "./described_route.ts";
 import {
@@ -195,10 +196,17 @@ const TABLE_PARAMETER = {
   schema: { type: "string", pattern: TABLE_PATTERN },
 };
 
+/** Alternatives; an empty one means that no credential is necessary. */
+const SECURITY_OF: Readonly<Record<DescribedRoute["access"], (scopes: Scope[]) => JsonSchema[]>> = {
+  key: (scopes) => [{ key: scopes }],
+  "optional-key": () => [{}, { key: [] }],
+  session: () => [{ session: [] }],
+  "optional-session": () => [{}, { session: [] }],
+  open: () => [],
+};
+
 function toSecurity({ access, scope }: DescribedRoute): JsonSchema {
-  if (access === "key") return { security: [{ key: scope === undefined ? [] : [scope] }] };
-  if (access === "optional-key") return { security: [{}, { key: [] }] };
-  return { security: access === "session" ? [{ session: [] }] : [] };
+  return { security: SECURITY_OF[access](scope === undefined ? [] : [scope]) };
 }
 
 function toAnswer(

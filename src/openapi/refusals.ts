@@ -26,6 +26,7 @@ const OF_ACCESS: Readonly<Record<DescribedRoute["access"], readonly ProblemCode[
   key: KEYED,
   "optional-key": OPTIONALLY_KEYED,
   session: SESSION,
+  "optional-session": SESSION,
   open: [],
 };
 

@@ -167,9 +167,10 @@ async function enter<Deps extends FetchDeps>(
   route: Route<Deps>,
   { context, state }: Omit<RoutedRequest<Deps>, "match">,
 ): Promise<Response> {
-  if (route.access === "open" || route.access === "session")
-    return await route.handle(deps, context);
-  if (route.access === "optional-key" && !hasKey(deps, { context, state }))
+  if (
+    route.access !== "key" &&
+    !(route.access === "optional-key" && hasKey(deps, { context, state }))
+  )
     return await route.handle(deps, context);
   await deps.guard.check();
   const principal = state.principal ?? (await authenticate(deps, context));

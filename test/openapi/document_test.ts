@@ -87,6 +87,28 @@ describe("the description", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
+  test("requires a credential exactly where a request without one gets a 401", async () => {
+    const { paths } = await read(undefined);
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+    );
+    expect(operations.length).toBeGreaterThan(10);
+    for (const { method, path, operation } of operations) {
+      const security = operation["security"] as object[];
+      const answer = await service.call(undefined, path.replaceAll(/\{\w+\}/g, "x"), {
+        method: method.toUpperCase(),
+      });
+      const isRequired =
+        security.length > 0 && security.every((way) => Object.keys(way).length > 0);
+      expect({ method, path, isRequired }).toEqual({
+        method,
+        path,
+        isRequired: answer.status === 401,
+      });
+    }
+    expect(paths["/v1/auth/logout"]?.["post"]?.["security"]).toEqual([{}, { session: [] }]);
+  });
+
   test("changes with the app's own push, and with nobody else's", async () => {
     const before = await service.call(app, PATH);
     await service.pushSchema(other, defineSchema({ more: { word: t.string() } }));

@@ -10,6 +10,7 @@ const ACCESS: Readonly<Record<Endpoint["access"], string>> = {
   key: "API key",
   "optional-key": "API key, optional",
   session: "Session cookie",
+  "optional-session": "Session cookie, optional",
   open: "Open to all",
 };
 

@@ -1,5 +1,6 @@
 /** The endpoints of a description, as a page shows them: what a reader asks of each, with references followed. Pure. @module */
 import type { JsonSchema } from "../../http/mod.ts";
+import type { DescribedRoute } from "../described_route.ts";
 import type { Document } from "../document.ts";
 import { type Field, list, listFields, text, toField } from "./fields.ts";
 import { followReference } from "./follow.ts";
@@ -15,7 +16,7 @@ export type Endpoint = {
   readonly summary: string;
   readonly about: string;
   readonly isDeprecated: boolean;
-  readonly access: "key" | "optional-key" | "session" | "open";
+  readonly access: DescribedRoute["access"];
   readonly scope: string | undefined;
   readonly parameters: readonly Parameter[];
   readonly body: Body | undefined;
@@ -76,9 +77,9 @@ function readAccess(security: readonly unknown[]): Pick<Endpoint, "access" | "sc
   const ways = security.flatMap((one) => Object.entries(Object(one)));
   const [[way, scopes] = ["", []]] = ways;
   const [scope] = list(scopes).map(text);
-  if (way === "session") return { access: "session", scope };
   if (way === "") return { access: "open", scope };
-  return { access: security.length > 1 ? "optional-key" : "key", scope };
+  const credential = way === "session" ? "session" : "key";
+  return { access: security.length > 1 ? `optional-${credential}` : credential, scope };
 }
 
 function toParameter(document: Document, parameter: JsonSchema): Parameter {
