@@ -301,10 +301,68 @@ describe("a refused push says why", () => {
   });
 });
 
-test("two pushes at once: the second waits, neither fails", async () => {
+describe("push to a service that is overloaded", () => {
+  const OVERLOADED = { error: "overloaded", message: "No connection became free in time" };
+  /** Answers the first requests of each method with 503, and passes the others on. */
+  function startOverloaded(count: number) {
+    const seen = new Map<string, number>();
+    const proxy = Bun.serve({
+      port: 0,
+      fetch: async (request) => {
+        const nth = (seen.get(request.method) ?? 0) + 1;
+        seen.set(request.method, nth);
+        if (nth <= count) return Response.json(OVERLOADED, { status: 503 });
+        const { pathname } = new URL(request.url);
+        const body = request.method === "GET" ? null : await request.text();
+        return await fetch(service.url + pathname, {
+          ...request,
+          headers: request.headers,
+          method: request.method,
+          body,
+        });
+      },
+    });
+    return { url: `http://127.0.0.1:${proxy.port}`, seen, stop: () => proxy.stop(true) };
+  }
+  const push = (url: string, wait: string) =>
+    runCommand(["db", "push", "--wait", wait], {
+      ...project,
+      env: { ROWHOUSE_URL: url, ROWHOUSE_API_KEY: app.key },
+    });
+
+  test("waits, and pushes when the service accepts it", async () => {
+    project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+    const proxy = startOverloaded(2);
+    const { code, err } = await push(proxy.url, "60");
+    proxy.stop();
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: `Waiting: ${proxy.url} cannot push right now: No connection became free in time\n`.repeat(
+        2,
+      ),
+    });
+    expect([...proxy.seen]).toEqual([
+      ["GET", 3],
+      ["POST", 3],
+    ]);
+  });
+
+  test("exits with 69 once --wait is over", async () => {
+    project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+    const proxy = startOverloaded(1);
+    const { code, err } = await push(proxy.url, "0");
+    proxy.stop();
+    expect({ code, err }).toEqual({
+      code: 69,
+      err: `${proxy.url} cannot push right now: No connection became free in time\n`,
+    });
+  });
+});
+
+test("eight pushes at once: the others wait, and none fails", async () => {
   const name = makeName();
   project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
-  const runs = await Promise.all([1, 2, 3].map(() => db("push", "--json")));
+  const runs = await Promise.all(Array.from({ length: 8 }, () => db("push", "--json")));
   const failures = runs.filter(({ code }) => code !== 0).map(({ err }) => err);
   expect(failures).toEqual([]);
   const applied = runs.filter(

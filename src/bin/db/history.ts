@@ -16,8 +16,8 @@ import {
   type ProjectMigration,
   showMigration,
 } from "../../push/mod.ts";
+import type { Terminal } from "../cli/command.ts";
 import { openLog } from "../cli/open.ts";
-import { askPatiently, type Patience } from "./patience.ts";
 import type { Pushed, SchemaService } from "./service.ts";
 
 export type History = {
@@ -27,7 +27,8 @@ export type History = {
   entries: readonly JournalEntry[];
   /** Those that the service lacks. */
   ahead: readonly ProjectMigration[];
-  patience: Patience & { config: Config };
+  config: Config;
+  terminal: Terminal;
 };
 
 /**
@@ -36,17 +37,17 @@ export type History = {
  * @throws {Problem} what refused one of them, saying what was applied before
  */
 export async function pushHistory(history: History): Promise<Pushed> {
-  const { service, definition, entries, ahead, patience } = history;
-  const log = openLog(patience.config, patience.terminal.warn);
+  const { service, definition, entries, ahead, config, terminal } = history;
+  const log = openLog(config, terminal.warn);
   const replays: PlannedMigration[] = [];
   try {
     for (const { text } of ahead) {
       const request = { definition, migrations: [text] };
-      const pushed = await askPatiently(() => service.replay(request, log), patience);
+      const pushed = await service.replay(request, log);
       if (pushed.migration !== null) replays.push({ ...pushed, migration: pushed.migration });
     }
     const request = { definition, journal: entries, dryRun: false };
-    const pushed = await askPatiently(() => service.push(request, log), patience);
+    const pushed = await service.push(request, log);
     return replays.length === 0 ? pushed : { ...pushed, status: "applied", replays };
   } catch (error) {
     throw tellApplied(error, replays);
@@ -55,11 +56,11 @@ export async function pushHistory(history: History): Promise<Pushed> {
 
 /** What {@linkcode pushHistory} would do. Writes nothing, at the service neither. */
 export async function planHistory(history: History): Promise<Pushed> {
-  const { service, definition, entries, ahead, patience } = history;
-  const log = openLog(patience.config, patience.terminal.warn);
+  const { service, definition, entries, ahead, config, terminal } = history;
+  const log = openLog(config, terminal.warn);
   if (ahead.length === 0) {
     const request = { definition, journal: entries, dryRun: true };
-    return await askPatiently(() => service.push(request, log), patience);
+    return await service.push(request, log);
   }
   const first = takeFirst(ahead, definition);
   const last = first.at(-1);
@@ -68,7 +69,7 @@ export async function planHistory(history: History): Promise<Pushed> {
   // What follows is planned on the state after all of them, or not at all.
   const end = isAll ? definition : (JSON.parse(last.parts.definition) as Definition);
   const request = { definition: end, migrations };
-  const plan = await askPatiently(() => service.planReplay(request), patience);
+  const plan = await service.planReplay(request);
   if (isAll) return plan;
   const more = `MORE: ${ahead.length - first.length} migrations follow; they can be planned when these are applied`;
   return { ...plan, notes: [...plan.notes, more] };

@@ -83,7 +83,9 @@ function toRefusal(
       EXIT.unauthenticated,
     );
   if (error === "unavailable" || error === "overloaded")
-    return new RefusedError(`${url} cannot push right now: ${message}`, EXIT.unreachable);
+    return new RefusedError(`${url} cannot push right now: ${message}`, EXIT.unreachable, {
+      code: error,
+    });
   const code = Object.keys(PROBLEMS).find((known): known is ProblemCode => known === error);
   const retryAfter = response.headers.get("retry-after");
   return new Problem(code ?? "request_failed", {

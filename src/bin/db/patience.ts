@@ -1,14 +1,25 @@
-/** Waiting for a service that cannot take a push right now, for as long as `--wait` says. @module */
+/** Waiting for a service that cannot accept a push right now, for as long as `--wait` says. @module */
 import { Problem } from "../../problem.ts";
 import { EXIT, RefusedError, type Terminal } from "../cli/command.ts";
+import type { SchemaService } from "./service.ts";
 
 const POLL_LEAST_MS = 200;
 const POLL_SPREAD_MS = 600;
 
 export type Patience = { waitS: number; terminal: Terminal };
 
-/** Asks again while the service is busy with another push, or the app has used up its pushes. */
-export async function askPatiently<Answer>(
+/** The service, asked again while it is overloaded or busy with another push, or the app has used up its pushes. */
+export function makePatient(service: SchemaService, patience: Patience): SchemaService {
+  return {
+    push: (...given) => askPatiently(() => service.push(...given), patience),
+    replay: (...given) => askPatiently(() => service.replay(...given), patience),
+    planReplay: (...given) => askPatiently(() => service.planReplay(...given), patience),
+    status: () => askPatiently(service.status, patience),
+    migration: (seq) => askPatiently(() => service.migration(seq), patience),
+  };
+}
+
+async function askPatiently<Answer>(
   ask: () => Promise<Answer>,
   { waitS, terminal }: Patience,
 ): Promise<Answer> {
@@ -30,17 +41,20 @@ export async function askPatiently<Answer>(
 
 type Wait = { ms: number; why: string; isOver: (waitS: number) => Error };
 
-/** How to wait after a refusal; `undefined` if waiting does not help. */
+/** How to wait after an error; `undefined` if waiting does not help. */
 function readWait(error: unknown): Wait | undefined {
+  if (error instanceof RefusedError && error.told.code === "overloaded")
+    return { ms: toPollMs(), why: error.message, isOver: () => error };
   if (!(error instanceof Problem)) return undefined;
+  if (error.code === "overloaded")
+    return { ms: toPollMs(), why: error.message, isOver: () => error };
   if (error.code === "rate_limited") {
     const ms = Number(error.headers["retry-after"] ?? Number.NaN) * 1000;
     return Number.isNaN(ms) ? undefined : { ms, why: error.message, isOver: () => error };
   }
   if (error.code !== "push_busy") return undefined;
   return {
-    // Waiting commands must not retry in step.
-    ms: POLL_LEAST_MS + Math.random() * POLL_SPREAD_MS,
+    ms: toPollMs(),
     why: "another push is under way, or the tables are in use",
     isOver: (waitS) =>
       new RefusedError(
@@ -49,4 +63,9 @@ function readWait(error: unknown): Wait | undefined {
         { code: "push_busy" },
       ),
   };
+}
+
+/** Waiting commands must not retry in step. */
+function toPollMs(): number {
+  return POLL_LEAST_MS + Math.random() * POLL_SPREAD_MS;
 }

@@ -12,6 +12,7 @@ import {
   removeJournalFiles,
   writeJournalFiles,
 } from "./journal.ts";
+import { makePatient } from "./patience.ts";
 import { type Destination, type Pushed as PushAnswer, withService } from "./service.ts";
 import { writeTypes } from "./types.ts";
 
@@ -54,11 +55,13 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
     task.destination,
   );
   const place = { folder: project.folder, journal, destination: task.destination };
-  return await withService(task.destination, task.config, async (service) => {
+  const { config } = task;
+  const { terminal } = project;
+  return await withService(task.destination, config, async (impatient) => {
+    const service = makePatient(impatient, { ...task, terminal });
     const { migrations } = await service.status();
     const { entries, missing, ahead, stale } = await checkJournalFiles(place, migrations);
-    const patience = { ...task, terminal: project.terminal };
-    const history = { service, definition, entries, ahead, patience };
+    const history = { service, definition, entries, ahead, config, terminal };
     if (dryRun)
       return { result: await planHistory(history), definition, types: undefined, files: [] };
     if (task.confirm !== undefined) await task.confirm(await planHistory(history));

@@ -124,8 +124,8 @@ export async function planDefinition(
   const journal = findJournalFolder({ folder, file, journal: typed }, destination);
   const { entries, ahead } = await checkJournalFiles({ folder, journal, destination }, migrations);
   const { terminal } = setting;
-  const patience = { config: readSettings(setting.env), waitS: 0, terminal };
-  const plan = await planHistory({ service, definition, entries, ahead, patience });
+  const config = readSettings(setting.env);
+  const plan = await planHistory({ service, definition, entries, ahead, config, terminal });
   return [...(plan.replays ?? []).flatMap(({ steps }) => steps), ...plan.steps];
 }
 
