@@ -1,6 +1,15 @@
-/** `bun run generate`: writes what is generated from the code: .env.example, and the tables on the pages. @module */
+/**
+ * `bun run generate`: writes what is generated: .env.example, the tables on the pages, and the types of the service's SQL
+ * functions, from an embedded database that is migrated for it.
+ *
+ * @module
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type FunctionShape, migrate, openDatabase, startCluster } from "../../db/mod.ts";
 import { readIfThere, writeIfChanged } from "../../std/files.ts";
+import { FUNCTIONS_FILE, readFunctions, renderFunctions } from "./functions.ts";
 import { renderEnvExample, renderPage, TABLES } from "./generated.ts";
 import { openTerminal } from "./terminal.ts";
 
@@ -9,6 +18,7 @@ const root = join(import.meta.dirname, "../../..");
 const pages = [...new Set(Object.values(TABLES).map(({ page }) => page))];
 const texts = [
   { path: ".env.example", text: renderEnvExample() },
+  { path: FUNCTIONS_FILE, text: renderFunctions(await readMigrated()) },
   ...pages.map((path) => ({
     path,
     text: renderPage(path, readIfThere(join(root, path)) ?? ""),
@@ -17,3 +27,17 @@ const texts = [
 for (const { path, text } of texts)
   terminal.say(`${path} ${writeIfChanged(join(root, path), text) ? "written" : "is current"}`);
 await terminal.flush();
+
+async function readMigrated(): Promise<Record<string, FunctionShape>> {
+  const dataDir = mkdtempSync(join(tmpdir(), "rowhouse-generate-"));
+  const cluster = await startCluster({ dataDir, durable: false, fresh: true });
+  const admin = openDatabase({ url: cluster.url, connections: 1, prepare: true, name: "generate" });
+  try {
+    await migrate(admin);
+    return await readFunctions(admin);
+  } finally {
+    await admin.close();
+    await cluster.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Calls of the service's own SQL functions, by name and with named arguments. What a function takes and returns, and whether
+ * a call may run twice, is in `functions.ts`, which is generated from the database.
+ *
+ * @module
+ */
+import type { ArgumentsOf, FunctionShape, ResultOf, ReturnedType, SqlType } from "./call_types.ts";
+import { FUNCTIONS } from "./functions.ts";
+import { quoteName } from "./literal.ts";
+import type { Parameter } from "./pool/connection.ts";
+import { type CallOptions, type Database, echoColumn, SERVICE_QUEUE } from "./pool/mod.ts";
+
+export type FunctionName = keyof typeof FUNCTIONS;
+export type Arguments<Name extends FunctionName> = ArgumentsOf<(typeof FUNCTIONS)[Name]>;
+export type Result<Name extends FunctionName> = ResultOf<(typeof FUNCTIONS)[Name]>;
+
+export type FunctionCallOptions<Name extends FunctionName> = Partial<
+  Pick<CallOptions, "queue" | "caller">
+> & {
+  /** For a short read that may be pipelined: whether a result is the one that was asked for. */
+  isOwn?: (result: Result<Name>) => boolean | undefined;
+};
+
+/**
+ * What the function returns: its rows if it returns a set, otherwise one row or value. Waits in {@linkcode SERVICE_QUEUE}
+ * unless another queue is named.
+ *
+ * @throws {SignalError} what the function raises
+ */
+export async function call<Name extends FunctionName>(
+  db: Pick<Database, "query">,
+  name: Name,
+  values: Arguments<Name>,
+  { queue = SERVICE_QUEUE, caller, isOwn }: FunctionCallOptions<Name> = {},
+): Promise<Result<Name>> {
+  const { text, readText, encode, decode, retry } = findStatement(name);
+  const parameters = encode(values);
+  const options = { retry, queue, ...(caller && { caller }) };
+  // The statement's columns were made from the shape that the types follow from.
+  const rows = (found: Row[]) => decode(found) as Result<Name>;
+  if (isOwn === undefined) return rows(await db.query<Row>(text, parameters, options));
+  return rows(
+    await db.query<Row>(readText, parameters, {
+      ...options,
+      isOwn: (found) => isOwn(rows(found)),
+    }),
+  );
+}
+
+type Row = Record<string, unknown>;
+type Statement = {
+  text: string;
+  /** With an echo as its last column. */
+  readText: string;
+  encode: (values: Readonly<Record<string, unknown>>) => Parameter[];
+  decode: (rows: Row[]) => unknown;
+  retry: "safe" | "unsafe";
+};
+
+const statements = new Map<FunctionName, Statement>();
+
+/** Made at the first call, and the same from then on: its text is prepared once on each connection. */
+function findStatement(name: FunctionName): Statement {
+  const known = statements.get(name);
+  if (known !== undefined) return known;
+  const made = makeStatement(name, FUNCTIONS[name]);
+  statements.set(name, made);
+  return made;
+}
+
+export function makeStatement(name: string, shape: FunctionShape): Statement {
+  const passed = Object.entries(shape.takes);
+  const places = passed.map(([argument, type], place) => {
+    const cast = type === "jsonb" ? "::pg_catalog.text::pg_catalog.jsonb" : "";
+    return `${quoteName(argument)} => $${place + 1}${cast}`;
+  });
+  const called = `rowhouse.${name}(${places.join(", ")})`;
+  const { selected, from } = renderResult(called, shape);
+  const echo = echoColumn(passed.length + 1);
+  return {
+    text: `select ${selected}${from}`,
+    readText: `select ${selected}, ${echo}${from}`,
+    encode: (values) => passed.map(([argument, type]) => encodeValue(type, values[argument])),
+    decode: makeDecode(name, shape),
+    retry: shape.retry,
+  };
+}
+
+const ONE = "value";
+
+function renderResult(called: string, { returns, isSet }: FunctionShape) {
+  if (typeof returns !== "string") {
+    const selected = Object.entries(returns).map(([column, type]) => renderColumn(column, type));
+    return { selected: selected.join(", "), from: ` from ${called}` };
+  }
+  if (!isSet) return { selected: `${called} as ${ONE}`, from: "" };
+  return { selected: ONE, from: ` from ${called} as called (${ONE})` };
+}
+
+/** The driver reads JSON, and no arrays. */
+function renderColumn(column: string, type: ReturnedType): string {
+  const name = quoteName(column);
+  return type.includes("[]") ? `pg_catalog.to_json(${name}) as ${name}` : name;
+}
+
+function encodeValue(type: SqlType, value: unknown): Parameter {
+  if (value === null || value === undefined) return null;
+  if (Array.isArray(value) && type.endsWith("[]")) return toArrayText(type, value);
+  if (type === "jsonb") return JSON.stringify(value);
+  if (type === "bytea") return Buffer.from(String(value), "hex");
+  return value as Parameter;
+}
+
+/** @see https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO */
+function toArrayText(type: SqlType, items: readonly unknown[]): string {
+  const texts = items.map((item) => (type === "bytea[]" ? `\\x${item}` : String(item)));
+  return `{${texts.map((text) => `"${text.replaceAll(/["\\]/g, "\\$&")}"`).join(",")}}`;
+}
+
+type Decode = (value: unknown) => unknown;
+
+/** What the driver does not read as the types say. */
+const DECODERS: Partial<Record<string, Decode>> = {
+  int8: Number,
+  bytea: (value) => Buffer.from(value as Uint8Array).toString("hex"),
+};
+
+function makeDecode(name: string, { returns, isSet }: FunctionShape): (rows: Row[]) => unknown {
+  const columns = Object.entries(typeof returns === "string" ? { [ONE]: returns } : returns).map(
+    ([column, type]) => ({
+      column,
+      decode: DECODERS[type.replace("?", "")],
+      isNullable: type.endsWith("?"),
+    }),
+  );
+  const decodeRow = (row: Row): Row => {
+    for (const { column, decode, isNullable } of columns) {
+      const value = row[column];
+      if (value === null && !isNullable)
+        throw new Error(`rowhouse.${name} gave null for ${column}`);
+      if (decode !== undefined && value !== null) row[column] = decode(value);
+    }
+    return row;
+  };
+  const decodeOne =
+    returns === "void"
+      ? () => undefined
+      : typeof returns === "string"
+        ? (row: Row) => decodeRow(row)[ONE]
+        : decodeRow;
+  if (isSet) return (rows) => rows.map(decodeOne);
+  return ([row]) => {
+    if (row === undefined) throw new Error(`rowhouse.${name} gave no row`);
+    return decodeOne(row);
+  };
+}

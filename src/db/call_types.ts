@@ -1,0 +1,57 @@
+/** The types of calls of the service's SQL functions, which follow from their shapes. @module */
+
+/** The TypeScript type of each SQL type. */
+type Values = {
+  bool: boolean;
+  /** In hexadecimal. */
+  bytea: string;
+  float8: number;
+  int2: number;
+  int4: number;
+  int8: number;
+  jsonb: unknown;
+  text: string;
+  timestamptz: Date;
+  uuid: string;
+};
+type ItemType = keyof Values;
+export type SqlType = ItemType | `${ItemType}[]`;
+/** With `?` if it can be null. */
+export type ReturnedType = SqlType | `${SqlType}?`;
+
+export type FunctionShape = {
+  /** Whether a call may run twice. */
+  readonly retry: "safe" | "unsafe";
+  readonly takes: Readonly<Record<string, SqlType>>;
+  /** One value or the columns of a row. */
+  readonly returns: "void" | ReturnedType | Readonly<Record<string, ReturnedType>>;
+  /** Whether it returns any number of them. */
+  readonly isSet: boolean;
+};
+
+type ValueOf<Type> = Type extends "void"
+  ? undefined
+  : Type extends `${infer Sure}?`
+    ? ValueOf<Sure> | null
+    : Type extends `${infer Item extends ItemType}[]`
+      ? Values[Item][]
+      : Type extends ItemType
+        ? Values[Type]
+        : never;
+
+type PassedOf<Type> = Type extends `${infer Item extends ItemType}[]`
+  ? readonly Values[Item][]
+  : ValueOf<Type>;
+
+/** What is passed, by the names of the arguments; `undefined` is passed as null. */
+export type ArgumentsOf<Shape extends FunctionShape> = {
+  readonly [Name in keyof Shape["takes"]]: PassedOf<Shape["takes"][Name]> | null | undefined;
+};
+
+type RowOf<Returns> = Returns extends string
+  ? ValueOf<Returns>
+  : { [Column in keyof Returns]: ValueOf<Returns[Column]> };
+
+export type ResultOf<Shape extends FunctionShape> = Shape["isSet"] extends true
+  ? RowOf<Shape["returns"]>[]
+  : RowOf<Shape["returns"]>;

@@ -1,0 +1,114 @@
+/** Calls of the service's SQL functions: the generated shapes are the database's, and every type survives the way there and back. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFunctions } from "../../src/bin/cli/functions.ts";
+import { makeStatement } from "../../src/db/call.ts";
+import { FUNCTIONS } from "../../src/db/functions.ts";
+import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
+
+let database: TestDatabase;
+let admin: Database;
+beforeAll(async () => {
+  database = await makeDatabase();
+  admin = openDatabase({ url: database.adminUrl, connections: 2, prepare: true, name: "test" });
+});
+afterAll(async () => {
+  await admin.close();
+  await database.drop();
+});
+
+test("db/functions.ts is what bun run generate writes", async () => {
+  expect(await readFunctions(admin)).toEqual(FUNCTIONS);
+});
+
+/** Creates a function in a database of this test and calls it, as `call()` would. */
+async function callNew(db: Database, definition: string, values: Record<string, unknown>) {
+  const name = /function rowhouse\.(\w+)/.exec(definition)?.[1] ?? "";
+  await admin.message(`${definition}; select 1`);
+  const { [name]: shape } = await readFunctions(admin);
+  if (shape === undefined) throw new Error(`${name} has no shape`);
+  const { text, encode, decode, retry } = makeStatement(name, shape);
+  return decode(await db.query(text, encode(values), { retry, queue: SERVICE_QUEUE }));
+}
+
+describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", ({ prepare }) => {
+  let db: Database;
+  beforeAll(() => {
+    db = openDatabase({ url: database.adminUrl, connections: 1, prepare, name: "test" });
+  });
+  afterAll(() => db.close());
+
+  test.each([
+    { type: "bool", value: true },
+    { type: "bool", value: false },
+    { type: "bytea", value: "00ff5c27" },
+    { type: "bytea", value: "" },
+    { type: "float8", value: -1.5 },
+    { type: "int2", value: -7 },
+    { type: "int4", value: 2_147_483_647 },
+    { type: "int8", value: 9_007_199_254_740_991 },
+    { type: "jsonb", value: { a: [1, null, 'it\'s "x" \\ é'], b: { c: true } } },
+    { type: "jsonb", value: "a text" },
+    { type: "jsonb", value: [] },
+    { type: "text", value: 'it\'s "x", {y} \\ é $1' },
+    { type: "text", value: "" },
+    { type: "timestamptz", value: new Date("2030-01-31T12:00:00.123Z") },
+    { type: "uuid", value: "0198f0a0-0000-7000-8000-000000000000" },
+    { type: "text[]", value: ['a,"b"', "\\", "", "NULL", "{}"] },
+    { type: "text[]", value: [] },
+    { type: "uuid[]", value: ["0198f0a0-0000-7000-8000-000000000000"] },
+    { type: "int4[]", value: [1, -2] },
+    { type: "float8[]", value: [0.25, 1e20] },
+  ])("$type $value is passed and returned", async ({ type, value }) => {
+    const name = `echo_${type.replace("[]", "s")}`;
+    const define = (returns: string, given: string) =>
+      `create or replace function rowhouse.${name}_${returns === type ? "one" : "row"}("from" ${type}) returns ${returns}
+      language sql stable as $$ select ${given} $$`;
+    expect(await callNew(db, define(`table ("order" ${type})`, '"from"'), { from: value })).toEqual(
+      [{ order: value }],
+    );
+    if (!type.endsWith("[]"))
+      expect(await callNew(db, define(type, '"from"'), { from: value })).toEqual(value);
+  });
+
+  test("bytea[] is passed", async () => {
+    const definition = `create or replace function rowhouse.count_bytes(many bytea[]) returns int4
+      language sql stable as $$ select sum(length(one))::int4 from unnest(many) as one $$`;
+    expect(await callNew(db, definition, { many: ["00ff", "5c2722"] })).toBe(5);
+  });
+
+  test.each([
+    { name: "a value", definition: "returns int4", comment: "null result", result: null },
+    {
+      name: "a column",
+      definition: "returns table (n int4)",
+      comment: "null n",
+      result: [{ n: null }],
+    },
+  ])("$name is null only where the comment says so", async ({ definition, comment, result }) => {
+    const define = (words: string) => `create or replace function rowhouse.give_null(given int4)
+      ${definition} language sql stable as $$ select given $$;
+      comment on function rowhouse.give_null is '${words}'`;
+    await admin.message("drop function if exists rowhouse.give_null(int4); select 1");
+    expect(await callNew(db, define(comment), { given: null })).toEqual(result as never);
+    await expect(callNew(db, define(""), { given: undefined })).rejects.toThrow("gave null for");
+  });
+});
+
+test.each([
+  { volatility: "stable", comment: "", retry: "safe" },
+  { volatility: "volatile", comment: "", retry: "unsafe" },
+  { volatility: "volatile", comment: "idempotent", retry: "safe" },
+])("a $volatility function with the comment '$comment' is $retry", async (row) => {
+  await admin.message(`create or replace function rowhouse.be_called() returns void
+    language sql ${row.volatility} as $$ $$;
+    comment on function rowhouse.be_called is '${row.comment}'; select 1`);
+  const { be_called: shape } = await readFunctions(admin);
+  expect(shape?.retry).toBe(row.retry as "safe");
+});
+
+test("a comment that says something else is rejected", async () => {
+  await admin.message(`create or replace function rowhouse.be_called() returns void
+    language sql as $$ $$; comment on function rowhouse.be_called is 'idempotnt'; select 1`);
+  await expect(readFunctions(admin)).rejects.toThrow('cannot read its comment "idempotnt"');
+});

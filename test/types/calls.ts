@@ -1,0 +1,14 @@
+/** Compiled, never run: a wrong name or type of an argument, and a missing one, are errors. @module */
+import { call, type Database } from "../../src/db/mod.ts";
+
+export const calls = (db: Database) => [
+  call(db, "refuse_row", { row_id: "x" }),
+  // @ts-expect-error another name
+  call(db, "refuse_row", { id: "x" }),
+  // @ts-expect-error another type
+  call(db, "refuse_row", { row_id: 1 }),
+  // @ts-expect-error no such function
+  call(db, "refuse_rows", {}),
+  // @ts-expect-error an argument is missing
+  call(db, "refuse_row", {}),
+];
