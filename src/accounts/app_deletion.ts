@@ -1,9 +1,8 @@
 /** The end of an app: what goes and what stays is said first, then it goes in bounded steps. @module */
-import { type Database, readSqlState, SERVICE_QUEUE, SIGNALS, SignalError } from "../db/mod.ts";
+import { call, type Database, readSqlState, SIGNALS, SignalError } from "../db/mod.ts";
 import { type Detail, Problem, type ProblemCode } from "../problem.ts";
 import { OPERATOR } from "./audit.ts";
 import { unknownApp } from "./keys.ts";
-import { type Act, runAct } from "./run_act.ts";
 
 type Deps = { admin: Database };
 
@@ -33,11 +32,9 @@ export const ROWS_PER_STEP = 5000;
  * @throws {Problem} unknown_app; invalid_request — other apps use its tables; `details` names each with what to do
  */
 export async function findAppContents(deps: Deps, slug: string): Promise<AppContents> {
-  const [row] = await run<{ described: string }>(deps, slug, {
-    text: "select rowhouse.describe_app($1)::text as described",
-    values: [slug],
-  });
-  const described = JSON.parse(row?.described ?? "{}") as Described;
+  const reject = (error: unknown) => refuseDeletion(error, slug);
+  const values = { app_slug: slug };
+  const described = (await call(deps.admin, "describe_app", values, { reject })) as Described;
   const details = findHindrances(described);
   if (details.length > 0)
     throw new Problem("invalid_request", {
@@ -47,7 +44,10 @@ export async function findAppContents(deps: Deps, slug: string): Promise<AppCont
   const { used: _, referredTo: __, tables, ...contents } = described;
   const counted: AppContents["tables"] = [];
   for (const table of tables)
-    counted.push({ ...table, rows: await countRows(deps, contents.id, table.name) });
+    counted.push({
+      ...table,
+      rows: await call(deps.admin, "count_rows", { wanted_table: table.name, app: contents.id }),
+    });
   return { ...contents, tables: counted };
 }
 
@@ -57,15 +57,6 @@ export function findHindrances({
   referredTo,
 }: Pick<Described, "used" | "referredTo">): Detail[] {
   return [...used.map(toUse), ...referredTo.map(toReference)];
-}
-
-async function countRows({ admin }: Deps, appId: string, table: string): Promise<number> {
-  const [row] = await admin.query<{ rows: number }>(
-    "select rowhouse.count_rows($1, $2)::float8 as rows",
-    [table, appId],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return row?.rows ?? 0;
 }
 
 function toUse({ table, by }: Described["used"][number]): Detail {
@@ -86,11 +77,12 @@ function toReference({ table, by }: Described["referredTo"][number]): Detail {
  */
 export async function deleteApp(deps: Deps, slug: string): Promise<number> {
   for (let rows = 0; ; ) {
-    const [step] = await run<{ is_done: boolean; deleted: number }>(deps, slug, {
-      text: "select is_done, deleted::float8 as deleted from rowhouse.delete_app_step($1, $2, $3, $4)",
-      values: [slug, ROWS_PER_STEP, rows, OPERATOR],
-    });
-    if (step === undefined) throw new Error("A step of an app's deletion gave no row");
+    const step = await call(
+      deps.admin,
+      "delete_app_step",
+      { app_slug: slug, most: ROWS_PER_STEP, deleted_before: rows, actor: OPERATOR },
+      { reject: (error) => refuseDeletion(error, slug) },
+    );
     rows += step.deleted;
     if (step.is_done) return rows;
   }
@@ -115,10 +107,6 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   [SIGNALS.pushBusy]: BUSY,
   "55P03": BUSY,
 };
-
-function run<Row>({ admin }: Deps, slug: string, act: Act): Promise<Row[]> {
-  return runAct(admin, act, (error) => refuseDeletion(error, slug));
-}
 
 /** What to throw for an error of a step. */
 export function refuseDeletion(error: unknown, slug: string): unknown {

@@ -1,10 +1,9 @@
 /** What becomes of an app: it is renamed, disabled and enabled again. Each act is in the audit log. @module */
-import { type Database, ViolationError } from "../db/mod.ts";
+import { call, type Database, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { checkSlug } from "./apps.ts";
 import { OPERATOR } from "./audit.ts";
 import { refuseUnknownApp } from "./keys.ts";
-import { type Act, runAct } from "./run_act.ts";
 
 type Deps = { admin: Database };
 
@@ -18,16 +17,13 @@ export async function renameApp(
   { slug, newSlug }: { slug: string; newSlug: string },
 ): Promise<void> {
   checkSlug(newSlug);
-  try {
-    await run(deps, slug, {
-      text: "select rowhouse.rename_app($1, $2, $3)",
-      values: [slug, newSlug, OPERATOR],
-    });
-  } catch (error) {
-    if (!(error instanceof ViolationError)) throw error;
+  const reject = (error: unknown) => {
+    if (!(error instanceof ViolationError)) return refuseUnknownApp(error, slug);
     const message = `Cannot rename app "${slug}": "${newSlug}" already exists`;
-    throw new Problem("invalid_request", { message });
-  }
+    return new Problem("invalid_request", { message });
+  };
+  const values = { old_slug: slug, new_slug: newSlug, actor: OPERATOR };
+  await call(deps.admin, "rename_app", values, { reject });
 }
 
 /**
@@ -41,13 +37,10 @@ export async function setAppDisabled(
   slug: string,
   disabled: boolean,
 ): Promise<boolean> {
-  const [row] = await run<{ is_done: boolean }>(deps, slug, {
-    text: "select rowhouse.set_app_disabled($1, $2, $3) as is_done",
-    values: [slug, disabled, OPERATOR],
-  });
-  return row?.is_done === true;
-}
-
-function run<Row>({ admin }: Deps, slug: string, act: Act): Promise<Row[]> {
-  return runAct(admin, act, (error) => refuseUnknownApp(error, slug));
+  return await call(
+    deps.admin,
+    "set_app_disabled",
+    { app_slug: slug, disabled, actor: OPERATOR },
+    { reject: (error) => refuseUnknownApp(error, slug) },
+  );
 }

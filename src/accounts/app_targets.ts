@@ -1,5 +1,5 @@
 /** Changes of an app's targets after it was created: some are added, some removed, or all of a kind replaced. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { OPERATOR } from "./audit.ts";
@@ -33,16 +33,13 @@ export async function setTargets(
     ...remove.origins.map((url) => ({ kind: "origin", url })),
     ...remove.redirects.map((url) => ({ kind: "redirect", url })),
   ];
-  try {
-    const [row] = await admin.query<{ result: string }>(
-      `select rowhouse.set_targets($1, string_to_array($2, ','), $3::text::jsonb, $4::text::jsonb, $5)::text as result`,
-      [slug, replaced.join(","), JSON.stringify(gone), JSON.stringify(added), OPERATOR],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
-    );
-    return readResult(slug, JSON.parse(row?.result ?? "{}") as Result);
-  } catch (error) {
-    throw refuseUnknownApp(error, slug);
-  }
+  const result = await call(
+    admin,
+    "set_targets",
+    { app_slug: slug, replaced, gone, added, actor: OPERATOR },
+    { reject: (error) => refuseUnknownApp(error, slug) },
+  );
+  return readResult(slug, result as Result);
 }
 
 type Result = RegisteredTargets | { missing: { kind: Target["kind"]; url: string }[] };

@@ -1,11 +1,10 @@
 /** Apps: their slugs, ids and targets. @module */
-import { type Database, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
+import { call, type Database, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { SLUG_PATTERN, SLUG_WORDS } from "../std/stored_text.ts";
 import { OPERATOR } from "./audit.ts";
 import { readTarget, readTargets, type Target } from "./target.ts";
-import { toUtcText } from "./utc_text.ts";
 
 export const APP_SLUG = new RegExp(SLUG_PATTERN);
 
@@ -59,11 +58,12 @@ async function insertApp(
   app: { id: string; slug: string },
   targets: readonly Target[],
 ): Promise<void> {
-  await admin.query(
-    "select rowhouse.create_app($1, $2, $3::text::jsonb, $4)",
-    [app.id, app.slug, JSON.stringify(targets), OPERATOR],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
+  await call(admin, "create_app", {
+    new_id: app.id,
+    app_slug: app.slug,
+    added: targets,
+    actor: OPERATOR,
+  });
 }
 
 /**
@@ -76,42 +76,17 @@ export async function addOrigin(
   options: { slug: string; origin: string; cookieDomain: string | undefined },
 ): Promise<void> {
   const target = readTarget("origin", options.origin, options.cookieDomain);
-  await deps.admin.query(
-    `with made as (
-      insert into rowhouse.targets (app_id, kind, url, origin)
-      select id, $2, $3, $4 from rowhouse.apps where slug = $1
-      on conflict do nothing
-      returning url
-    )
-    insert into rowhouse.audit (actor, action, app, details)
-    select $5, 'add_origin', $1, jsonb_build_object('origin', url) from made`,
-    [options.slug, target.kind, target.url, target.origin, OPERATOR],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
+  await call(deps.admin, "add_origin", {
+    app_slug: options.slug,
+    new_url: target.url,
+    new_origin: target.origin,
+    actor: OPERATOR,
+  });
 }
 
 /** Every app with its targets, by slug. */
 export async function listApps(deps: { admin: Database }): Promise<App[]> {
-  const rows = await deps.admin.query<{
-    id: string;
-    slug: string;
-    created_at: string;
-    disabled_at: string | null;
-    targets: string;
-  }>(
-    `select id, slug, ${toUtcText("created_at")} as created_at, ${toUtcText("disabled_at")} as disabled_at,
-      coalesce((select json_agg(url order by url) from rowhouse.targets where app_id = id), '[]')::text as targets
-    from rowhouse.apps order by slug`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return rows.map((row) => ({
-    id: row.id,
-    slug: row.slug,
-    createdAt: row.created_at,
-    disabledAt: row.disabled_at,
-    targets: JSON.parse(row.targets) as string[],
-  }));
+  return (await call(deps.admin, "list_all_apps", {})) as App[];
 }
 
 /** The id of the app with this slug. */
@@ -119,12 +94,7 @@ export async function findAppId(
   deps: { admin: Database },
   slug: string,
 ): Promise<string | undefined> {
-  const [row] = await deps.admin.query<{ id: string }>(
-    "select id from rowhouse.apps where slug = $1",
-    [slug],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return row?.id;
+  return (await call(deps.admin, "find_app_id", { app_slug: slug })) ?? undefined;
 }
 
 function refusal(message: string): Problem {

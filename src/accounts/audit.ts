@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 
 /** The actor in the audit log for what is done on the command line. */
 export const OPERATOR = "operator";
@@ -25,16 +25,7 @@ export type AuditEntry = {
 
 /** The latest `limit` entries. */
 export async function listAudit(deps: { admin: Database }, limit: number): Promise<AuditEntry[]> {
-  const [row] = await deps.admin.query<{ entries: string }>(
-    `select coalesce(json_agg(entry order by entry.id desc), '[]')::text as entries from (
-      select audit.id, at, actor, action, user_id as "userId", email, app, client, details
-      from rowhouse.audit left join rowhouse.users on users.id = audit.user_id
-      order by audit.id desc limit $1
-    ) as entry`,
-    [limit],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return JSON.parse(row?.entries ?? "[]") as AuditEntry[];
+  return (await call(deps.admin, "list_audit", { most: limit })) as AuditEntry[];
 }
 
 /** Entries younger than this are kept, whatever the retention: 30 days. */
@@ -46,10 +37,5 @@ const SWEEP_STEP = 1000;
 
 /** Deletes some entries that are older than `keepS` seconds; returns whether there may be more. */
 export async function sweepAudit(deps: { db: Database }, keepS: number): Promise<boolean> {
-  const [row] = await deps.db.query<{ swept: number }>(
-    "select rowhouse.sweep_audit($1) as swept",
-    [keepS],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return (row?.swept ?? 0) >= SWEEP_STEP;
+  return (await call(deps.db, "sweep_audit", { keep_s: keepS })) >= SWEEP_STEP;
 }

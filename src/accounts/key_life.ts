@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { DAY_S, HOUR_S } from "../std/duration.ts";
@@ -12,8 +12,7 @@ import { quote } from "../std/quote.ts";
 import { OPERATOR } from "./audit.ts";
 import { toProof, toProofDigest } from "./key_proof.ts";
 import { makeKeyText } from "./key_text.ts";
-import { type IssueDeps, unknownApp } from "./keys.ts";
-import { toUtcText } from "./utc_text.ts";
+import { type IssueDeps, refuseUnknownApp } from "./keys.ts";
 
 /** How long a rolled key keeps working beside its copy, in seconds. */
 export const GRACES = { "0": 0, "1h": HOUR_S, "24h": DAY_S, "7d": 7 * DAY_S } as const;
@@ -36,12 +35,13 @@ export type RolledKey = {
  */
 export async function rollKey(deps: IssueDeps, keyId: string, grace: Grace): Promise<RolledKey> {
   const copy = makeKeyText(deps.keyPrefix, deps.randomBytes);
-  const [row] = await deps.admin.query<{ expires_at: string | null; old_expires_at: string }>(
-    `select extract(epoch from new_expires_at)::text as expires_at, extract(epoch from old_expires_at)::text as old_expires_at
-    from rowhouse.roll_key($1, $2, decode($3, 'hex'), $4, $5)`,
-    [keyId, copy.keyId, toProofDigest(toProof(copy.secret)), GRACES[grace], OPERATOR],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
+  const [row] = await call(deps.admin, "roll_key", {
+    old_key_id: keyId,
+    new_key_id: copy.keyId,
+    new_digest: toProofDigest(toProof(copy.secret)),
+    grace_s: GRACES[grace],
+    actor: OPERATOR,
+  });
   if (row === undefined) {
     throw new Problem("not_found", {
       message: `Cannot roll key ${quote(keyId)}: no active key has this id`,
@@ -50,8 +50,8 @@ export async function rollKey(deps: IssueDeps, keyId: string, grace: Grace): Pro
   return {
     keyId: copy.keyId,
     text: copy.text,
-    expiresAt: row.expires_at === null ? undefined : new Date(Number(row.expires_at) * 1000),
-    oldExpiresAt: new Date(Number(row.old_expires_at) * 1000),
+    expiresAt: row.new_expires_at ?? undefined,
+    oldExpiresAt: row.old_expires_at,
   };
 }
 
@@ -73,23 +73,8 @@ export type ListedKey = {
  * @throws {Problem} unknown_app
  */
 export async function listKeys(deps: { admin: Database }, slug: string): Promise<ListedKey[]> {
-  const [row] = await deps.admin.query<{ keys: string }>(
-    `select coalesce((
-      select json_agg(json_build_object(
-        'keyId', key_id, 'name', name, 'scopes', scopes,
-        'status', case when revoked_at is not null then 'revoked'
-          when expires_at <= now() then 'expired'
-          when apps.disabled_at is not null then 'disabled app' else 'active' end,
-        'createdAt', ${toUtcText("api_keys.created_at")}, 'expiresAt', ${toUtcText("api_keys.expires_at")},
-        'revokedAt', ${toUtcText("api_keys.revoked_at")}, 'lastUsedAt', ${toUtcText("api_keys.last_used_at")}
-      ) order by created_at desc, key_id)
-      from rowhouse.api_keys where app_id = apps.id), '[]')::text as keys
-    from rowhouse.apps where slug = $1`,
-    [slug],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  if (row === undefined) throw unknownApp(slug);
-  const keys = JSON.parse(row.keys) as ListedKey[];
+  const reject = (error: unknown) => refuseUnknownApp(error, slug);
+  const keys = (await call(deps.admin, "list_keys", { app_slug: slug }, { reject })) as ListedKey[];
   return keys.map((key) => ({
     ...key,
     scopes: SCOPES.filter((scope) => key.scopes.includes(scope)),

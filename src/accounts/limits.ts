@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { OPERATOR } from "./audit.ts";
 import { refuseUnknownApp } from "./keys.ts";
@@ -39,15 +39,10 @@ export function makeLimits(db: Database): Limits {
 }
 
 async function readLimits(db: Database): Promise<Map<string, Limit>> {
-  const rows = await db.query<{ id: string; app: number; key: number }>(
-    `select id, coalesce(requests_per_minute, $1::integer) as app,
-      coalesce(key_requests_per_minute, requests_per_minute, $1::integer) as key
-    from rowhouse.apps
-    where requests_per_minute is not null or key_requests_per_minute is not null`,
-    [DEFAULT_PER_MINUTE],
-    { retry: "safe", queue: SERVICE_QUEUE },
+  const rows = await call(db, "read_limits", { default_per_minute: DEFAULT_PER_MINUTE });
+  return new Map(
+    rows.map((row) => [row.app_id, { app: row.per_minute, key: row.per_minute_of_key }]),
   );
-  return new Map(rows.map(({ id, app, key }) => [id, { app, key }]));
 }
 
 /** What an operator sets; `undefined` means the default, and a key's default is its app's limit. */
@@ -67,15 +62,12 @@ export async function setLimit(
   { slug, perMinute, perMinuteOfKey }: SetLimitOptions,
 ): Promise<void> {
   checkLimits([perMinute, perMinuteOfKey]);
-  try {
-    await deps.admin.query(
-      "select rowhouse.set_limit($1, $2, $3, $4)",
-      [slug, perMinute ?? null, perMinuteOfKey ?? null, OPERATOR],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
-    );
-  } catch (error) {
-    throw refuseUnknownApp(error, slug);
-  }
+  await call(
+    deps.admin,
+    "set_limit",
+    { app_slug: slug, per_minute: perMinute, key_per_minute: perMinuteOfKey, actor: OPERATOR },
+    { reject: (error) => refuseUnknownApp(error, slug) },
+  );
 }
 
 /** @throws {Problem} invalid_request — names every one that is not a whole number from 1 on */

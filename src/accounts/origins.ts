@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database, type Result } from "../db/mod.ts";
 
 export type Origins = {
   /** Whether any app has registered this origin. */
@@ -28,7 +28,7 @@ export function makeOrigins(db: Database): Origins {
     findAppId: (slug) => bySlug.get(slug),
     refresh: async (version) => {
       if (version === seen) return;
-      const rows = await readOrigins(db);
+      const rows = await call(db, "list_origins", {});
       byOrigin = groupByOrigin(rows);
       bySlug = new Map(rows.map((row) => [row.slug, row.app_id]));
       seen = version;
@@ -36,19 +36,7 @@ export function makeOrigins(db: Database): Origins {
   };
 }
 
-type Row = { slug: string; app_id: string; origin: string | null };
-
-async function readOrigins(db: Database): Promise<Row[]> {
-  return await db.query<Row>(
-    `select distinct slug, apps.id as app_id, origin
-    from rowhouse.apps left join rowhouse.targets on targets.app_id = apps.id
-    where disabled_at is null`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-}
-
-function groupByOrigin(rows: readonly Row[]): Map<string, Set<string>> {
+function groupByOrigin(rows: Result<"list_origins">): Map<string, Set<string>> {
   const byOrigin = new Map<string, Set<string>>();
   for (const { origin, app_id } of rows) {
     if (origin !== null) byOrigin.set(origin, (byOrigin.get(origin) ?? new Set()).add(app_id));

@@ -5,9 +5,9 @@
  * @module
  */
 import {
+  call,
   type Database,
   readSqlState,
-  SERVICE_QUEUE,
   SIGNALS,
   SignalError,
   ViolationError,
@@ -58,8 +58,12 @@ export async function transferTable(
   deps: Deps,
   { table, slug }: { table: string; slug: string },
 ): Promise<string> {
-  const text = "select rowhouse.transfer_table($1, $2, $3) as result";
-  return await run(deps, { text, values: [table, slug, OPERATOR], slug });
+  return await call(
+    deps.admin,
+    "transfer_table",
+    { wanted_table: table, new_slug: slug, actor: OPERATOR },
+    { reject: (error) => refuseTableAct(error, slug) },
+  );
 }
 
 /** A table whose use ends, and how many rows the app has of it. */
@@ -76,10 +80,13 @@ export async function endRegistration(
   deps: Deps,
   { table, slug, told }: { table: string; slug: string; told?: readonly string[] },
 ): Promise<EndedUse[]> {
-  const text =
-    "select rowhouse.end_registration($1, $2, string_to_array($3, ','), $4)::text as result";
-  const values = [slug, table, told?.join(",") ?? null, OPERATOR];
-  return JSON.parse(await run(deps, { text, values, slug })) as EndedUse[];
+  const ended = await call(
+    deps.admin,
+    "end_registration",
+    { wanted_slug: slug, wanted_table: table, told, actor: OPERATOR },
+    { reject: (error) => refuseTableAct(error, slug) },
+  );
+  return ended as EndedUse[];
 }
 
 /** A table that is dropped, and the slug of the app that owned it. */
@@ -96,22 +103,13 @@ export async function dropTable(
   deps: Deps,
   { table, told }: { table: string; told?: readonly string[] },
 ): Promise<DroppedTable[]> {
-  const text = "select rowhouse.drop_table($1, string_to_array($2, ','), $3)::text as result";
-  const values = [table, told?.join(",") ?? null, OPERATOR];
-  return JSON.parse(await run(deps, { text, values, slug: "" })) as DroppedTable[];
-}
-
-type Change = { text: string; values: (string | null)[]; slug: string };
-
-async function run({ admin }: Deps, { text, values, slug }: Change): Promise<string> {
-  try {
-    const options = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
-    const [row] = await admin.query<{ result: string }>(text, values, options);
-    if (row === undefined) throw new Error("An operator's change of a table gave no row");
-    return row.result;
-  } catch (error) {
-    throw refuseTableAct(error, slug);
-  }
+  const dropped = await call(
+    deps.admin,
+    "drop_table",
+    { wanted_table: table, told, actor: OPERATOR },
+    { reject: (error) => refuseTableAct(error, "") },
+  );
+  return dropped as DroppedTable[];
 }
 
 /** The refusal of an act on a table, made from the database's error; `words` replace its message by signal or SQLSTATE. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { ArgumentsOf, FunctionShape, ResultOf, ReturnedType, SqlType } from "./call_types.ts";
+import type { ArgumentsOf, FunctionShape, ResultOf, SqlType } from "./call_types.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { quoteName } from "./literal.ts";
 import type { Parameter } from "./pool/connection.ts";
@@ -17,6 +17,8 @@ export type Result<Name extends FunctionName> = ResultOf<(typeof FUNCTIONS)[Name
 export type FunctionCallOptions<Name extends FunctionName> = Partial<
   Pick<CallOptions, "queue" | "caller">
 > & {
+  /** What to throw for an error, such as a {@linkcode SignalError}. */
+  reject?: (error: unknown) => unknown;
   /** For a short read that may be pipelined: whether a result is the one that was asked for. */
   isOwn?: (result: Result<Name>) => boolean | undefined;
 };
@@ -31,7 +33,20 @@ export async function call<Name extends FunctionName>(
   db: Pick<Database, "query">,
   name: Name,
   values: Arguments<Name>,
-  { queue = SERVICE_QUEUE, caller, isOwn }: FunctionCallOptions<Name> = {},
+  { reject, ...options }: FunctionCallOptions<Name> = {},
+): Promise<Result<Name>> {
+  try {
+    return await send(db, name, values, options);
+  } catch (error) {
+    throw reject === undefined ? error : reject(error);
+  }
+}
+
+async function send<Name extends FunctionName>(
+  db: Pick<Database, "query">,
+  name: Name,
+  values: Arguments<Name>,
+  { queue = SERVICE_QUEUE, caller, isOwn }: Omit<FunctionCallOptions<Name>, "reject">,
 ): Promise<Result<Name>> {
   const { text, readText, encode, decode, retry } = findStatement(name);
   const parameters = encode(values);
@@ -93,14 +108,14 @@ function renderResult(called: string, { returns, isSet }: FunctionShape) {
     const selected = Object.entries(returns).map(([column, type]) => renderColumn(column, type));
     return { selected: selected.join(", "), from: ` from ${called}` };
   }
-  if (!isSet) return { selected: `${called} as ${ONE}`, from: "" };
+  if (!isSet) return { selected: renderColumn(ONE, returns, called), from: "" };
   return { selected: ONE, from: ` from ${called} as called (${ONE})` };
 }
 
 /** The driver reads JSON, and no arrays. */
-function renderColumn(column: string, type: ReturnedType): string {
-  const name = quoteName(column);
-  return type.includes("[]") ? `pg_catalog.to_json(${name}) as ${name}` : name;
+function renderColumn(column: string, type: string, value = quoteName(column)): string {
+  const read = type.includes("[]") ? `pg_catalog.to_json(${value})` : value;
+  return `${read} as ${quoteName(column)}`;
 }
 
 function encodeValue(type: SqlType, value: unknown): Parameter {

@@ -2,6 +2,12 @@
 import type { FunctionShape } from "./call_types.ts";
 
 export const FUNCTIONS = {
+  add_origin: {
+    retry: "unsafe",
+    takes: { app_slug: "text", new_url: "text", new_origin: "text", actor: "text" },
+    returns: "void",
+    isSet: false,
+  },
   add_own_passkey: {
     retry: "unsafe",
     takes: {
@@ -843,7 +849,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   count_rows: {
-    retry: "unsafe",
+    retry: "safe",
     takes: { wanted_table: "text", app: "uuid" },
     returns: "int8",
     isSet: false,
@@ -969,6 +975,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   find_app: { retry: "unsafe", takes: { app_slug: "text" }, returns: "uuid", isSet: false },
+  find_app_id: { retry: "safe", takes: { app_slug: "text" }, returns: "uuid?", isSet: false },
   find_circle: {
     retry: "safe",
     takes: { wanted_table: "text", app: "uuid" },
@@ -1118,6 +1125,7 @@ export const FUNCTIONS = {
     returns: "void",
     isSet: false,
   },
+  has_administrator: { retry: "safe", takes: {}, returns: "bool", isSet: false },
   has_mail_sender: { retry: "safe", takes: {}, returns: "bool", isSet: false },
   has_second_factor: { retry: "safe", takes: { who: "uuid" }, returns: "bool", isSet: false },
   hold_account: {
@@ -1230,17 +1238,26 @@ export const FUNCTIONS = {
     returns: "text",
     isSet: false,
   },
+  list_all_apps: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
   list_apps: {
     retry: "safe",
     takes: { search: "text", after_slug: "text", most: "int4" },
     returns: "jsonb",
     isSet: false,
   },
+  list_audit: { retry: "safe", takes: { most: "int4" }, returns: "jsonb", isSet: false },
   list_invitations: {
     retry: "safe",
     takes: { search: "text", after_email: "text", most: "int4" },
     returns: "jsonb",
     isSet: false,
+  },
+  list_keys: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
+  list_origins: {
+    retry: "safe",
+    takes: {},
+    returns: { slug: "text", app_id: "uuid", origin: "text?" },
+    isSet: true,
   },
   lock_names: { retry: "unsafe", takes: { names: "text[]" }, returns: "void", isSet: false },
   lock_push: {
@@ -1393,6 +1410,12 @@ export const FUNCTIONS = {
     returns: "bool",
     isSet: false,
   },
+  read_limits: {
+    retry: "safe",
+    takes: { default_per_minute: "int4" },
+    returns: { app_id: "uuid", per_minute: "int4", per_minute_of_key: "int4" },
+    isSet: true,
+  },
   read_own_account: {
     retry: "unsafe",
     takes: { session_shown: "text", identity_shown: "text", idle_s: "int4", shown_from: "text" },
@@ -1411,6 +1434,7 @@ export const FUNCTIONS = {
     returns: "jsonb",
     isSet: false,
   },
+  read_setup: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
   record_push: {
     retry: "unsafe",
     takes: {
@@ -1526,7 +1550,7 @@ export const FUNCTIONS = {
       grace_s: "int4",
       actor: "text",
     },
-    returns: { new_expires_at: "timestamptz", old_expires_at: "timestamptz" },
+    returns: { new_expires_at: "timestamptz?", old_expires_at: "timestamptz" },
     isSet: true,
   },
   scope_bits: { retry: "safe", takes: { scopes: "text[]" }, returns: "int2", isSet: false },
@@ -1611,7 +1635,7 @@ export const FUNCTIONS = {
     returns: "void",
     isSet: false,
   },
-  sweep_audit: { retry: "unsafe", takes: { keep_s: "int4" }, returns: "int4", isSet: false },
+  sweep_audit: { retry: "safe", takes: { keep_s: "int4" }, returns: "int4", isSet: false },
   sweep_idempotency_keys: {
     retry: "unsafe",
     takes: { most: "int4" },
@@ -1677,6 +1701,19 @@ export const FUNCTIONS = {
     returns: { key_id: "text", app_id: "uuid", scopes: "text[]", expires_at: "timestamptz" },
     isSet: true,
   },
+  use_keys: {
+    retry: "safe",
+    takes: { wanted: "text[]", shown: "bytea[]" },
+    returns: {
+      place: "int4",
+      key_id: "text",
+      app_id: "uuid",
+      scopes: "text[]",
+      expires_at: "timestamptz?",
+      version: "int8",
+    },
+    isSet: true,
+  },
   use_nonces: { retry: "unsafe", takes: { shown: "uuid[]" }, returns: "uuid", isSet: true },
   use_passkey: {
     retry: "unsafe",
@@ -1704,6 +1741,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   users_of_table: { retry: "safe", takes: { wanted: "text" }, returns: "jsonb", isSet: false },
+  utc_text: { retry: "safe", takes: { at: "timestamptz" }, returns: "text", isSet: false },
   withdraw_invitation: {
     retry: "unsafe",
     takes: { mail: "text", actor: "text" },

@@ -17,6 +17,12 @@ begin
 end
 $$;
 
+-- A time in UTC for people and programs, to the second: 2030-01-31T12:00:00Z.
+create function rowhouse.utc_text(at timestamptz) returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+$$;
+
 -- A limit that is null is the service's own. A disabled app has its rows and keys, and none of its
 -- keys proves anything.
 create table rowhouse.apps (
@@ -141,3 +147,55 @@ begin
   return after;
 end
 $$;
+
+-- For operators: the app with this slug, if there is one.
+create function rowhouse.find_app_id(app_slug text) returns uuid language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select id from rowhouse.apps where slug = app_slug
+$$;
+comment on function rowhouse.find_app_id is 'null result';
+
+-- For operators: every app with its targets, by slug.
+create function rowhouse.list_all_apps() returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', id, 'slug', slug,
+    'createdAt', rowhouse.utc_text(created_at), 'disabledAt', rowhouse.utc_text(disabled_at),
+    'targets', (select coalesce(jsonb_agg(url order by url), '[]') from rowhouse.targets
+      where app_id = apps.id)) order by slug), '[]') from rowhouse.apps
+$$;
+
+-- Registers another origin of an app; one that it already has stays as it is.
+create function rowhouse.add_origin(app_slug text, new_url text, new_origin text, actor text)
+  returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  insert into rowhouse.targets (app_id, kind, url, origin)
+  select id, 'origin', new_url, new_origin from rowhouse.apps where slug = app_slug
+  on conflict do nothing;
+  if found then
+    insert into rowhouse.audit (actor, action, app, details)
+    values (actor, 'add_origin', app_slug, jsonb_build_object('origin', new_url));
+  end if;
+end
+$$;
+
+-- For processes that serve: the limits of apps that have any.
+create function rowhouse.read_limits(default_per_minute integer)
+returns table (app_id uuid, per_minute integer, per_minute_of_key integer) language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select id, coalesce(requests_per_minute, default_per_minute),
+    coalesce(key_requests_per_minute, requests_per_minute, default_per_minute)
+  from rowhouse.apps
+  where requests_per_minute is not null or key_requests_per_minute is not null
+$$;
+
+-- For processes that serve: every app that is not disabled, with each of its origins.
+create function rowhouse.list_origins() returns table (slug text, app_id uuid, origin text)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select distinct apps.slug, apps.id, targets.origin
+  from rowhouse.apps left join rowhouse.targets on targets.app_id = apps.id
+  where disabled_at is null
+$$;
+comment on function rowhouse.list_origins is 'null origin';
+grant execute on function rowhouse.read_limits(integer), rowhouse.list_origins()
+  to rowhouse_service, rowhouse_gateway, rowhouse_identity;

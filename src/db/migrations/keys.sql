@@ -215,6 +215,7 @@ begin
   return next;
 end
 $$;
+comment on function rowhouse.roll_key is 'null new_expires_at';
 
 -- Whether there was such a key that was not revoked before.
 create function rowhouse.revoke_key(old_key_id text, actor text) returns boolean
@@ -264,3 +265,39 @@ begin
 end
 $$;
 grant execute on function rowhouse.use_key(text, bytea) to rowhouse_service, rowhouse_gateway;
+
+-- The keys among these whose proof is right, each with its place among them, and the version of
+-- keys at which they were read. In the order given: processes that note the same keys at the same
+-- time, in the same order, wait for each other and never deadlock.
+create function rowhouse.use_keys(wanted text[], shown bytea[])
+returns table (
+  place integer, key_id text, app_id uuid, scopes text[], expires_at timestamptz, version bigint
+)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  return query select use.at::integer, used.*,
+    (select versions.version from rowhouse.versions where name = 'keys')
+  from rows from (unnest(wanted), unnest(shown)) with ordinality as use (key, proof, at)
+  cross join lateral rowhouse.use_key(use.key, use.proof) as used;
+end
+$$;
+comment on function rowhouse.use_keys is 'idempotent; null expires_at';
+grant execute on function rowhouse.use_keys(text[], bytea[]) to rowhouse_service, rowhouse_gateway;
+
+-- For operators: the keys of an app, newest first; never their secrets.
+create function rowhouse.list_keys(app_slug text) returns jsonb language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  app rowhouse.apps := rowhouse.console_app(app_slug);
+begin
+  return (select coalesce(jsonb_agg(jsonb_build_object(
+      'keyId', key_id, 'name', name, 'scopes', scopes,
+      'status', case when revoked_at is not null then 'revoked'
+        when expires_at <= now() then 'expired'
+        when app.disabled_at is not null then 'disabled app' else 'active' end,
+      'createdAt', rowhouse.utc_text(created_at), 'expiresAt', rowhouse.utc_text(expires_at),
+      'revokedAt', rowhouse.utc_text(revoked_at), 'lastUsedAt', rowhouse.utc_text(last_used_at)
+    ) order by created_at desc, key_id), '[]')
+    from rowhouse.api_keys where app_id = app.id);
+end
+$$;

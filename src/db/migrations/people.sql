@@ -293,3 +293,39 @@ end
 $$;
 grant execute on function rowhouse.use_password_link(text, bytea, text, bytea, text)
   to rowhouse_service, rowhouse_identity;
+
+-- For operators: the latest entries of the audit log, the latest first.
+create function rowhouse.list_audit(most integer) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_agg(to_jsonb(entry) order by entry.id desc), '[]') from (
+    select audit.id, at, actor, action, user_id as "userId", email, app, client, details
+    from rowhouse.audit left join rowhouse.users on users.id = audit.user_id
+    order by audit.id desc limit most
+  ) as entry
+$$;
+
+-- For operators: how far the setting up of an app has come; without a slug, of the newest that has
+-- no key yet.
+create function rowhouse.read_setup(app_slug text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object(
+    'app', (select jsonb_build_object('slug', slug, 'hasTargets', has_targets, 'hasKeys', has_keys)
+      from (
+        select slug, created_at,
+          exists (select from rowhouse.targets where app_id = apps.id) as has_targets,
+          exists (select from rowhouse.api_keys where app_id = apps.id and revoked_at is null)
+            as has_keys
+        from rowhouse.apps where slug = app_slug or app_slug is null) as listed
+      where slug = app_slug or not has_keys order by created_at desc limit 1),
+    'hasApps', exists (select from rowhouse.apps),
+    'hasAdministrator', exists (
+      select from rowhouse.users where console_role = 'super_admin' and disabled_at is null))
+$$;
+
+-- Whether there is anyone who may use the Console.
+create function rowhouse.has_administrator() returns boolean language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select exists (select from rowhouse.users where console_role is not null and disabled_at is null)
+$$;
+grant execute on function rowhouse.has_administrator() to rowhouse_service, rowhouse_identity;
+comment on function rowhouse.sweep_audit is 'idempotent';

@@ -15,6 +15,7 @@ begin
   return row_count;
 end
 $$;
+comment on function rowhouse.count_rows is 'idempotent';
 
 -- Deletes an app's rows of tables in one statement: references between them are checked at its end,
 -- when all rows are gone. How many there were, in the order of the names.
