@@ -2,6 +2,7 @@
 import { type ConsoleDeps, readConsole } from "./console_call.ts";
 import type { Numbers, Span } from "./console_numbers.ts";
 import type { ConsoleApp, Shown } from "./console_reads.ts";
+import type { DevLeftovers } from "./dev_leftovers.ts";
 import type { ShownCookies } from "./shown_call.ts";
 
 export type ConsoleHome = Shown<{
@@ -20,6 +21,8 @@ export type ConsoleHome = Shown<{
     /** Those that no longer add numbers, though nobody stopped or replaced them. */
     silent: { role: string; seenAt: string }[];
   };
+  /** Null in a database of `rowhouse dev`. */
+  devLeftovers: DevLeftovers | null;
   lastPush: { app: string; at: string } | null;
   endingKeys: { app: string; keyId: string; name: string; expiresAt: string }[];
   builds: {

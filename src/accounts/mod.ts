@@ -121,6 +121,7 @@ export {
   type TableUsers,
   transferTableByConsole,
 } from "./console_tables.ts";
+export { type DevLeftovers, findDevLeftovers } from "./dev_leftovers.ts";
 export { type Device, readDevice, toDeviceText } from "./device_text.ts";
 export { NAME_MAX_CHARS } from "./display_name.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";

@@ -2,11 +2,12 @@
 import type { ConsoleHome } from "../accounts/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderLink, renderText, renderTime } from "./parts.ts";
-import { toKeyPath, toTablePath } from "./paths.ts";
+import { toKeyPath, toPersonPath, toTablePath } from "./paths.ts";
 
 export function renderAttention(home: ConsoleHome, now: number): Part {
   const notes = [
     ...renderIsolation(home),
+    ...renderDevLeftovers(home),
     ...home.processes.silent.map((silent) => renderSilent(silent, now)),
     ...home.builds.map(renderBuild),
     ...home.endingKeys.map((key) => renderKey(key, now)),
@@ -21,6 +22,23 @@ function renderIsolation({ processes: { faults } }: ConsoleHome): Part[] {
   return [
     html`<div><b class="bad">The database does not keep apps apart, and no app is served until it does.</b>
 <ul class="plain">${faults.map((fault) => html`<li>${renderText(fault)}</li>`)}</ul><code>rowhouse doctor</code> says what to do.</div>`,
+  ];
+}
+
+/** Anyone who saw the output of `rowhouse dev` has their passwords and secrets. */
+function renderDevLeftovers({ devLeftovers }: ConsoleHome): Part[] {
+  const { people = [], keys = [] } = devLeftovers ?? {};
+  return [
+    ...people.map(
+      ({ id, email }) =>
+        html`<span>The account ${renderText(email)} has an address under <code>localhost</code>, as accounts of <code>rowhouse dev</code> have. Disable the account if no one needs it.</span>
+${renderLink("See the account", toPersonPath(id))}`,
+    ),
+    ...keys.map(
+      ({ app, keyId }) =>
+        html`<span>The key <code>${keyId}</code> of <b>${app}</b> was issued by <code>rowhouse dev</code> and has every scope. Revoke the key if no process needs it.</span>
+${renderLink("Revoke it", `${toKeyPath(app, keyId)}/revoke`)}`,
+    ),
   ];
 }
 

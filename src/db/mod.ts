@@ -42,7 +42,13 @@ export {
 } from "./pool/mod.ts";
 export type { ReadLength } from "./pool/pipelines.ts";
 export { findPooling, type Pooling } from "./pooling.ts";
-export { makeDatabase, makeLogin } from "./provision.ts";
+export {
+  DEV_KEY_NAME,
+  makeDatabase,
+  makeLogin,
+  markForDev,
+  readDevState,
+} from "./provision.ts";
 export { MAX_KEPT_ANSWER_BYTES, REPLAY } from "./replay.ts";
 export {
   isSupportedVersion,

@@ -1,4 +1,9 @@
-/** What `dev` creates on one's own machine: a database, and a login with the least rights. @module */
+/**
+ * What `dev` creates: a database with its mark, and logins with the least rights. The mark is an empty schema: it is there
+ * before the first table, stays with the database, and is in its dumps.
+ *
+ * @module
+ */
 import { quoteLiteral, quoteName } from "./literal.ts";
 import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
 
@@ -25,4 +30,40 @@ export async function makeLogin(
   await admin.message(
     `${verb} role ${quoteName(login.name)} login password ${quoteLiteral(login.password)}`,
   );
+}
+
+/** The schema that marks a database as one of `rowhouse dev`. */
+export const DEV_SCHEMA = "rowhouse_dev";
+/** The name of the keys that `dev` issues. */
+export const DEV_KEY_NAME = "rowhouse dev";
+
+export async function markForDev(admin: Database): Promise<void> {
+  await admin.message(`create schema if not exists ${quoteName(DEV_SCHEMA)}`);
+}
+
+/** Whether `dev` created what is in a database, and whether anything is: extensions and their parts do not count. */
+export async function readDevState(
+  admin: Database,
+): Promise<{ isMarked: boolean; isEmpty: boolean }> {
+  const [row] = await admin.query<{ isMarked: boolean; isEmpty: boolean }>(
+    `with schemas as (
+      select oid, nspname from pg_catalog.pg_namespace
+      where nspname not like 'pg\\_%' and nspname <> 'information_schema'),
+    made (catalog, object) as (
+      select 'pg_catalog.pg_namespace'::pg_catalog.regclass, oid from schemas where nspname <> 'public'
+      union all select 'pg_catalog.pg_class'::pg_catalog.regclass, oid from pg_catalog.pg_class
+        where relnamespace in (select oid from schemas) and relkind in ('r', 'p', 'v', 'm', 'S', 'f')
+      union all select 'pg_catalog.pg_type'::pg_catalog.regclass, oid from pg_catalog.pg_type
+        where typnamespace in (select oid from schemas) and typtype in ('e', 'd', 'r')
+      union all select 'pg_catalog.pg_proc'::pg_catalog.regclass, oid from pg_catalog.pg_proc
+        where pronamespace in (select oid from schemas)
+      union all select 'pg_catalog.pg_largeobject'::pg_catalog.regclass, oid from pg_catalog.pg_largeobject_metadata)
+    select exists (select from schemas where nspname = $1) as "isMarked",
+      not exists (
+        select from made where not exists (
+          select from pg_catalog.pg_depend where classid = catalog and objid = object and deptype = 'e')) as "isEmpty"`,
+    [DEV_SCHEMA],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row ?? { isMarked: false, isEmpty: false };
 }

@@ -18,6 +18,7 @@ import { examineCookieDomain, readsPeople } from "./callers.ts";
 import { examineClaimedApps, examineClaimedRoles } from "./claimed_apps.ts";
 import { judgeDriver } from "./configuration.ts";
 import { type Connections, examineConnections } from "./connections.ts";
+import { examineDevLeftovers } from "./dev_leftovers.ts";
 import type { Finding } from "./finding.ts";
 import { examineIdentitySecrets } from "./identity_values.ts";
 import { judgeLoginLimits } from "./login_limits.ts";
@@ -106,6 +107,7 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   if (pushes || variable === "ADMIN_DATABASE_URL") findings.push(await examineFunctions(admin));
   const { faults, away } = await makeIsolationLook(admin)();
   findings.push(...judgeIsolation(faults), ...judgeNodes(away));
+  findings.push(...(await examineDevLeftovers([db, admin])));
   const { identitySecrets, cookieDomain, providers = [] } = options;
   // Where DATABASE_URL cannot be used, there may be only a login that pushes.
   if (identitySecrets !== undefined && (await readsPeople(db))) {

@@ -77,7 +77,7 @@ test(
     expect(opened.headers.get("location")).toBe("/console/sign-in?to=%2Fconsole");
 
     project.write("schema/mod.ts", schemaText("{ todos: { title: t.strin() } }"));
-    await dev.until(/t\.strin is not a function/);
+    await dev.until(/Cannot use t\.strin\(\)/);
     expect(await paste(dev, "List the rows")).toMatchObject({ rows: [created] });
     project.write("schema/mod.ts", schemaText(TODOS.replace("}", ", done: t.boolean() }")));
     await dev.until(/add column todos\.done/);

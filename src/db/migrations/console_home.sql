@@ -86,6 +86,25 @@ set search_path = pg_catalog, pg_temp set max_parallel_workers_per_gather = 0 as
   ) as listed
 $$;
 
+-- What rowhouse dev left in a database that is not its own: enabled people with an address under
+-- localhost, and live keys of the name that it gives. Null in a database of rowhouse dev.
+create function rowhouse.dev_leftovers() returns jsonb language sql stable security definer
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object(
+    'people', (select coalesce(jsonb_agg(to_jsonb(found) order by email), '[]') from (
+      select id, email from rowhouse.users
+      where email ~ '[@.]localhost$' and disabled_at is null
+      order by email limit 10) as found),
+    'keys', (select coalesce(jsonb_agg(to_jsonb(found) order by app, "keyId"), '[]') from (
+      select slug as app, key_id as "keyId"
+      from rowhouse.api_keys join rowhouse.apps on apps.id = app_id
+      where name = 'rowhouse dev' and revoked_at is null
+        and (expires_at is null or expires_at > now())
+      order by slug, key_id limit 10) as found))
+  where not exists (select from pg_namespace where nspname = 'rowhouse_dev')
+$$;
+grant execute on function rowhouse.dev_leftovers() to rowhouse_service, rowhouse_identity;
+
 -- proves: admin
 create function rowhouse.console_home(shown_span text, most integer) returns jsonb as $$
 begin
@@ -96,6 +115,7 @@ begin
     'apps', rowhouse.busy_apps(shown_span, most),
     'numbers', rowhouse.numbers_of('00000000-0000-0000-0000-000000000000', shown_span),
     'processes', rowhouse.processes_shown(),
+    'devLeftovers', rowhouse.dev_leftovers(),
     'lastPush', (select jsonb_build_object('app', slug, 'at', applied_at) from rowhouse.migrations
       join rowhouse.apps on apps.id = app_id order by applied_at desc limit 1),
     -- Not one that was rolled: its end is meant, and the newer one has its name.

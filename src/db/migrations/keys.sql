@@ -29,6 +29,8 @@ create table rowhouse.api_keys (
   last_used_at timestamptz
 );
 create index api_keys__app_id__idx on rowhouse.api_keys (app_id);
+-- For rowhouse.dev_leftovers(), which every visit of the Console's Home calls.
+create index api_keys__app_id__dev__idx on rowhouse.api_keys (app_id) where name = 'rowhouse dev';
 create trigger raise_version after insert or update of scopes, expires_at, revoked_at
   or delete on rowhouse.api_keys
   for each statement execute function rowhouse.raise_version('keys');

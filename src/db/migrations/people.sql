@@ -32,6 +32,8 @@ create table rowhouse.users (
 grant select (id, email, email_digest, email_secret_id, display_name, avatar_url, console_role,
   disabled_at, password_secret_id) on rowhouse.users
   to rowhouse_service, rowhouse_identity;
+-- For rowhouse.dev_leftovers(), which every visit of the Console's Home calls.
+create index users__email__localhost__idx on rowhouse.users (email) where email ~ '[@.]localhost$';
 
 -- A role that a provider's claim gave has the provider's name, and a digest as a session has: the
 -- login that applies claims cannot give a role by itself. One that a person gave has none of them.

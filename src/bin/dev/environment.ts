@@ -1,0 +1,70 @@
+/** What `dev` reads of its environment: settings of one process. Settings of a service, such as its database, never enter. @module */
+import * as v from "valibot";
+import { type Environment, SETTINGS, type SettingName } from "../../config/mod.ts";
+import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
+import { type Arguments, UsageError } from "../cli/command.ts";
+import { readWhole } from "../cli/settings.ts";
+
+/** A new setting is ignored until it is listed: connections, secrets, hosts, mail and providers may be those of a service. */
+const READ: ReadonlySet<string> = new Set<SettingName>([
+  "HOST",
+  "PORT",
+  "LOG_LEVEL",
+  "API_KEY_PREFIX",
+  "DATABASE_POOL",
+  "DATABASE_PREPARE",
+  "MAX_RESPONSE_BYTES",
+  "LIST_CACHE_BYTES",
+  "IDEMPOTENCY_BYTES",
+  "PUSHES_PER_HOUR",
+  "JOURNAL_BYTES",
+  "SESSION_IDLE",
+  "SESSION_MAX",
+  "REQUIRE_SECOND_FACTOR",
+  "AUDIT_RETENTION",
+  // Where `rowhouse db` pushes to; dev pushes to itself.
+  "ROWHOUSE_URL",
+  "ROWHOUSE_API_KEY",
+]);
+
+/** The environment without what belongs to a service, with defaults for one's own machine. */
+export function toDevEnvironment(env: Environment, args: Arguments): Environment {
+  const port = args.text("port");
+  if (port !== undefined) readWhole("--port", port, [0, 65_535]);
+  const read = Object.entries(env).filter(([name]) => !isOfService(name));
+  return {
+    ...Object.fromEntries(read),
+    HOST: env["HOST"] || "127.0.0.1",
+    PORT: port ?? env["PORT"],
+    COOKIE_DOMAIN: DEV_COOKIE_DOMAIN,
+    LOG_LEVEL: env["LOG_LEVEL"] || "info",
+  };
+}
+
+/** One line that names the variables that are set and ignored; `undefined` if there are none. */
+export function describeIgnored(env: Environment): string | undefined {
+  const ignored = Object.keys(env).filter((name) => isOfService(name) && env[name] !== "");
+  if (ignored.length === 0) return undefined;
+  return `Note: rowhouse dev ignores ${ignored.join(", ")}, which belong to a service. It uses a PostgreSQL of its own, or the database of --database <url>`;
+}
+
+function isOfService(name: string): boolean {
+  return (Object.hasOwn(SETTINGS, name) && !READ.has(name)) || name.startsWith("OIDC_");
+}
+
+/**
+ * The connection string after `--database`.
+ *
+ * @throws {UsageError} it is not a connection string, or another flag is for the embedded database
+ */
+export function readNamedDatabase(args: Arguments): string | undefined {
+  const url = args.text("database");
+  if (url === undefined) return undefined;
+  const { success, issues } = v.safeParse(SETTINGS.ADMIN_DATABASE_URL.form, url);
+  if (!success) throw new UsageError(`Cannot read --database: ${issues[0].message}`);
+  const flag = ["data-dir", "reset"].find(args.has);
+  if (flag === undefined) return url;
+  throw new UsageError(
+    `Flags --database and --${flag} exclude each other: --${flag} is for the embedded database`,
+  );
+}

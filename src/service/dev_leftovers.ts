@@ -1,0 +1,36 @@
+/** What `rowhouse dev` left in a service: an older release adopted the database that its shell named. @module */
+import { type DevLeftovers, findDevLeftovers } from "../accounts/mod.ts";
+import type { Database } from "../db/mod.ts";
+import { readsPeople } from "./callers.ts";
+import type { Finding } from "./finding.ts";
+
+const NOTHING: DevLeftovers = { people: [], keys: [] };
+
+/** Nothing, if none of the logins reads people. */
+export async function examineDevLeftovers(logins: readonly Database[]): Promise<Finding[]> {
+  for (const db of logins) {
+    if (await readsPeople(db)) return judgeDevLeftovers(await findDevLeftovers({ db }));
+  }
+  return [];
+}
+
+function judgeDevLeftovers({ people, keys }: DevLeftovers = NOTHING): Finding[] {
+  const about = "rowhouse dev";
+  const findings: Finding[] = [];
+  if (people.length > 0)
+    findings.push({
+      about,
+      level: "warn",
+      says: `accounts have an address under localhost: ${people.map(({ email }) => email).join(", ")}; rowhouse dev prints the passwords of such accounts`,
+      remedy:
+        "if you do not need an account, run rowhouse admin disable with its address, or rowhouse admin delete-user",
+    });
+  if (keys.length > 0)
+    findings.push({
+      about,
+      level: "warn",
+      says: `issued keys that still work: ${keys.map(({ app, keyId }) => `${keyId} of ${app}`).join(", ")}; each has every scope and no expiry`,
+      remedy: "if no process needs a key, run rowhouse admin revoke-key with its id",
+    });
+  return findings;
+}
