@@ -131,6 +131,19 @@ export async function findMailedLink(
   return row?.is_done === true ? link.text : undefined;
 }
 
+/**
+ * Whether the service may write to the address of the mail: one that it has set itself, or the address before a change, which
+ * only an administrator can name. A stolen login can create people with addresses of strangers.
+ */
+export function isMailable(
+  { identitySecrets }: Pick<MailLinkDeps, "identitySecrets">,
+  mail: ClaimedMail,
+): boolean {
+  const { userId, email, emailDigest: digest, emailSecretId: secretId } = mail;
+  const isFormer = mail.template === "address_changed" && !mail.hasLink;
+  return isFormer || isConfirmed(identitySecrets, { userId, email, digest, secretId });
+}
+
 function readMailedLink(
   { identitySecrets }: MailLinkDeps,
   link: NonNullable<ClaimedMail["link"]>,

@@ -122,6 +122,7 @@ export {
   transferTableByConsole,
 } from "./console_tables.ts";
 export { type DevLeftovers, findDevLeftovers } from "./dev_leftovers.ts";
+export { isDeviceName, toDeviceName } from "./device_name.ts";
 export { type Device, readDevice, toDeviceText } from "./device_text.ts";
 export { NAME_MAX_CHARS } from "./display_name.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
@@ -184,6 +185,7 @@ export {
   claimMails,
   findLinkMail,
   findMailedLink,
+  isMailable,
   type LinkMail,
   type MailLinkDeps,
   type MailState,

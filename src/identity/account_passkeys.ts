@@ -12,6 +12,7 @@ import {
   readOwnSecondFactor,
   removeOwnPasskey,
   renameOwnPasskey,
+  toDeviceName,
 } from "../accounts/mod.ts";
 import {
   answerSeeOther,
@@ -26,7 +27,6 @@ import { isStorableText } from "../std/is_storable_text.ts";
 import { answerAccountPage, type OwnVisit, toFreshSignIn } from "./account_page.ts";
 import { answerRemoval, readRemoved } from "./account_removal.ts";
 import { markFactorDevice } from "./cookies.ts";
-import { toDeviceName } from "./device_name.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 import { readAttestation, verifyAttestation } from "./passkey_answer.ts";
 import { clearChallenge, makeChallenge, readChallenge } from "./passkey_challenge.ts";

@@ -10,12 +10,12 @@ import {
   makeSession,
   NotSignedIn,
   type OwnAccount,
+  toDeviceName,
 } from "../accounts/mod.ts";
 import { answerSeeOther, html, renderForm, renderNotice } from "../pages/mod.ts";
 import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { answerAccountPage, type OwnVisit } from "./account_page.ts";
 import { readDeviceCookie, toSessionCookies } from "./cookies.ts";
-import { toDeviceName } from "./device_name.ts";
 import { TOKEN_FIELD } from "./form_token.ts";
 import {
   findNewPasswordFaults,

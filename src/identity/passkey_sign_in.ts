@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { beginPasskey, finishPasskeySignIn, makeSession } from "../accounts/mod.ts";
+import { beginPasskey, finishPasskeySignIn, makeSession, toDeviceName } from "../accounts/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import {
@@ -13,7 +13,6 @@ import {
   readPageCookies,
   toSessionCookies,
 } from "./cookies.ts";
-import { toDeviceName } from "./device_name.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { readAssertion, verifyAssertion } from "./passkey_answer.ts";
 import { clearChallenge, makeChallenge, readChallenge } from "./passkey_challenge.ts";

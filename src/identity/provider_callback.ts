@@ -15,12 +15,12 @@ import {
   makeSession,
   NotSignedIn,
   noteRefusedSignIn,
+  toDeviceName,
 } from "../accounts/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { answerSeeOther } from "../pages/mod.ts";
 import { isEqualText } from "../std/is_equal_text.ts";
 import { readDeviceCookie, readPageCookies, readPresented } from "./cookies.ts";
-import { toDeviceName } from "./device_name.ts";
 import { type PageDeps, toFactorRule } from "./page_deps.ts";
 import { LOGIN_PATH } from "./paths.ts";
 import { exchange, type Signed } from "./provider_exchange.ts";

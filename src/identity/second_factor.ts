@@ -20,6 +20,7 @@ import {
   type RightFactor,
   readRecoveryCode,
   TOTP_CODE,
+  toDeviceName,
 } from "../accounts/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import { answerPage, answerSeeOther, html } from "../pages/mod.ts";
@@ -31,7 +32,6 @@ import {
   readPresented,
   toSessionCookies,
 } from "./cookies.ts";
-import { toDeviceName } from "./device_name.ts";
 import { checkForm } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { clearChallenge } from "./passkey_challenge.ts";

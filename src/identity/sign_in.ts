@@ -13,6 +13,7 @@ import {
   type NewPending,
   type NewSession,
   toCanonicalEmail,
+  toDeviceName,
   toDeviceText,
 } from "../accounts/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
@@ -24,7 +25,6 @@ import {
   toPendingCookie,
   toSessionCookies,
 } from "./cookies.ts";
-import { toDeviceName } from "./device_name.ts";
 import { type PageDeps, toFactorRule } from "./page_deps.ts";
 import { makePasswordRecord, verifyPassword } from "./password_record.ts";
 

@@ -3,6 +3,7 @@ import {
   type ClaimedMail,
   claimMails,
   findMailedLink,
+  isMailable,
   type MailLinkDeps,
   settleMail,
 } from "../accounts/mod.ts";
@@ -52,7 +53,7 @@ async function send(
 ): Promise<Pick<MailNote, "outcome" | "reason">> {
   const { pagesUrl } = deps.mail;
   const linkText = await findMailedLink(deps, mail);
-  const words = writeMail(mail, { pagesUrl, linkText });
+  const words = isMailable(deps, mail) ? writeMail(mail, { pagesUrl, linkText }) : undefined;
   if (words === undefined) {
     await settleMail(deps, mail.id, "void");
     return { outcome: "void" };

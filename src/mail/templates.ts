@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { type ClaimedMail, LINK_LIFE_S, type MailTemplate } from "../accounts/mod.ts";
+import { isIP } from "node:net";
+import { type ClaimedMail, isDeviceName, LINK_LIFE_S, type MailTemplate } from "../accounts/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 
 /** One mail as text and markup are made of it. */
@@ -171,8 +172,9 @@ export function writeMail(mail: ClaimedMail, places: MailPlaces): MailWords | un
   const { device, from, role, label, left = "" } = mail.details;
   const said = {
     when: toMoment(mail.createdAt),
-    device: device === undefined ? "" : `, with ${toPlainText(device)}`,
-    from: from === undefined ? "" : `, from ${toPlainText(from)}`,
+    // A stolen login can store any text as these: only what this service can have stored is sent.
+    device: device !== undefined && isDeviceName(device) ? `, with ${device}` : "",
+    from: from !== undefined && isIP(from) !== 0 ? `, from ${from}` : "",
     role: role === undefined ? "" : toPlainText(role).replace("_", " "),
     label: toPlainText(label ?? ""),
     left: toPlainText(left),

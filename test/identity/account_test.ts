@@ -1,7 +1,6 @@
 /** A person's own pages: profile, password, sessions, each by the form that a browser sends. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/mod.ts";
-import { toDeviceName } from "../../src/identity/device_name.ts";
+import { listAudit, toDeviceName } from "../../src/accounts/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import {
   type Jar,

@@ -11,6 +11,7 @@ import {
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { readMailFrom } from "../../src/mail/mod.ts";
 import { makeDeliver } from "../../src/mail/transport.ts";
+import { withDatabase } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { type MailServer, openMailServer, type Received } from "../support/mail_server.ts";
@@ -85,6 +86,48 @@ test("an invitation leads to a password, says nothing else, and comes from nobod
   expect(mail?.html).toContain(path);
   expect((await choose(path, NEW)).status).toBe(303);
   expect((await submitSignIn(service, new Map(), { email, password: NEW })).status).toBe(303);
+});
+
+describe("a stolen serving login", () => {
+  /** What it can call with nothing but its connection. */
+  const act = (text: string) =>
+    withDatabase(service.database.servingUrl, (login) => login.message(`${text}; select 1`));
+
+  test("cannot have a stranger mailed", async () => {
+    const email = newAddress();
+    const id = crypto.randomUUID();
+    await act(`select rowhouse.create_linked_person('${id}', '${email}', sha256('x'), 'You won: evil.example',
+      'https://x', '${id}', sha256('x' || uuid_send('${id}')), 'x', 'x')`);
+    await query(
+      `insert into rowhouse.mails (user_id, template, details)
+      values ($1::text::uuid, 'new_device', '{"device": "Firefox on Linux", "from": "192.0.2.1"}')`,
+      [id],
+    );
+    await settled(email);
+    await eventually(async () => {
+      const rows = await query("select from rowhouse.mails where user_id = $1::text::uuid", [id]);
+      return rows.length === 0;
+    });
+    expect(mails.received.filter(({ to }) => to.includes(email))).toEqual([]);
+  });
+
+  test("cannot put text of its own into a mail", async () => {
+    const person = await makePerson(service);
+    await act(`select rowhouse.ask_for_password('${person.email}', array['address x'], array[10], 900,
+      'evil.example, where you won')`);
+    await query(
+      `insert into rowhouse.mails (user_id, template, details)
+      values ($1::text::uuid, 'new_device', '{"device": "evil.example on Linux", "from": "::1 evil.example"}')`,
+      [person.id],
+    );
+    await settled(person.email);
+    const sent = (await mails.waitFor(person.email)).filter(({ text }) => text.includes(", on "));
+    expect(sent.map(({ headers }) => headers.get("subject")).toSorted()).toEqual([
+      "New sign-in to your account",
+      "Set a new password",
+    ]);
+    expect(sent.map(({ text, html }) => text + html).join("")).not.toContain("evil.example");
+  });
 });
 
 describe("a mail tells", () => {

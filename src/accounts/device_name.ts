@@ -21,17 +21,29 @@ const SYSTEMS = [
   ["Linux", "Linux"],
 ] as const;
 
+const UNKNOWN = "Unknown browser";
+
 /** Such as `Firefox on Linux`, from a `User-Agent` header. */
 export function toDeviceName(userAgent: string | null): string {
   const text = userAgent ?? "";
-  const browser = findName(BROWSERS, text) ?? "Unknown browser";
+  const browser = findName(BROWSERS, text) ?? UNKNOWN;
   const system = findName(SYSTEMS, text);
   return system === undefined ? browser : `${browser} on ${system}`;
 }
 
-function findName(
-  table: readonly (readonly [sign: string, name: string])[],
-  text: string,
-): string | undefined {
+/** Whether {@linkcode toDeviceName} can return the text. A stolen login can store any other text. */
+export function isDeviceName(text: string): boolean {
+  const [browser = "", system] = text.split(" on ");
+  const isBrowser = browser === UNKNOWN || isNameOf(BROWSERS, browser);
+  return isBrowser && (system === undefined || isNameOf(SYSTEMS, system));
+}
+
+type Names = readonly (readonly [sign: string, name: string])[];
+
+function isNameOf(table: Names, text: string): boolean {
+  return table.some(([, name]) => name === text);
+}
+
+function findName(table: Names, text: string): string | undefined {
   return table.find(([sign]) => text.includes(sign))?.[1];
 }
