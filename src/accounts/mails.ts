@@ -8,31 +8,14 @@ import { type PasswordRecord, proveSignIn } from "./passwords.ts";
 import { toDigest } from "./secret_text.ts";
 import { SIGN_IN_LIMITS, toClientKeys } from "./sign_in_attempts.ts";
 
-/** How long a link can be used that somebody asked for who forgot the password. */
-const FORGOTTEN_LINK_LIFE_S = 1800;
-
-export type MailTemplate =
-  | "invitation"
-  | "password_link"
-  | "forgotten_password"
-  | "password_changed"
-  | "new_device"
-  | "provider_linked"
-  | "passkey_added"
-  | "passkey_removed"
-  | "console_role"
-  | "address_changed"
-  | "second_factor_added"
-  | "second_factor_removed"
-  | "second_factor_reset"
-  | "second_factor_refused"
-  | "recovery_codes_made"
-  | "recovery_code_used";
+/** How long a link for a forgotten password can be used. */
+export const FORGOTTEN_LINK_LIFE_S = 1800;
 
 /** A mail whose turn it is. */
 export type ClaimedMail = {
   id: number;
-  template: MailTemplate;
+  /** A key of the templates in `mail/`. */
+  template: string;
   userId: string;
   /** Where it goes: the person's address, or the one before it. */
   email: string;

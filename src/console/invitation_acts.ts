@@ -7,7 +7,7 @@ import {
 } from "../accounts/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
-import { DAY_S } from "../std/duration.ts";
+import { toDurationText } from "../std/duration.ts";
 import type { Visit } from "./enter.ts";
 import { renderText } from "./parts.ts";
 import { isLinkMailed, renderPasswordLink } from "./password_link.ts";
@@ -24,7 +24,7 @@ export const resendInvitationAct = makePersonAct({
   title: () => "Resend the invitation",
   hindrance: (shown) => findAccepted(shown) ?? findDisabled(shown) ?? findHindrance(shown),
   form: ({ person }, { deps }) => ({
-    fields: html`<p>${renderName(person.email)} ${deps.hasMail && person.isConfirmed ? "is mailed a new link" : "gets a new link from you"}, which works for ${LINK_LIFE_S / DAY_S} days. The one from before ends now. The roles stay as they are.</p>`,
+    fields: html`<p>${renderName(person.email)} ${deps.hasMail && person.isConfirmed ? "is mailed a new link" : "gets a new link from you"}, which works for ${toDurationText(LINK_LIFE_S)}. The one from before ends now. The roles stay as they are.</p>`,
     button: deps.hasMail && person.isConfirmed ? "Resend" : "Make the link",
   }),
   run: async (visit, { me, person }) => {

@@ -1,7 +1,7 @@
 /** A new link that sets a password, shown this once. @module */
 import { LINK_LIFE_S, type MadeLink, type PersonRef } from "../accounts/mod.ts";
 import { type Html, html, renderCopyButton } from "../pages/mod.ts";
-import { DAY_S } from "../std/duration.ts";
+import { toDurationText } from "../std/duration.ts";
 import type { Visit } from "./enter.ts";
 import { renderLink, renderText } from "./parts.ts";
 import { toPersonPath } from "./paths.ts";
@@ -16,7 +16,7 @@ export function isLinkMailed({ link, person: { isConfirmed = true } }: ShownLink
 
 export function renderPasswordLink(visit: Visit, { link, person }: ShownLink): Html {
   return html`<section class="sheet" aria-label="The new link">
-<p>${renderWay(visit, { link, person })} It sets the password once, within ${LINK_LIFE_S / DAY_S} days. It is shown this once and stored nowhere. A click selects all of it.</p>
+<p>${renderWay(visit, { link, person })} It sets the password once, within ${toDurationText(LINK_LIFE_S)}. It is shown this once and stored nowhere. A click selects all of it.</p>
 <p class="secret"><code id="link">${toPagesUrl(visit)}/set-password?token=${link.text}</code>${renderCopyButton("link", "the link")}</p>
 <div class="act-buttons">${renderLink(isLinkMailed({ link, person }) ? "Done" : "I have sent it", toPersonPath(person.id), "primary")}</div>
 </section>`;

@@ -4,9 +4,10 @@
  *
  * @module
  */
-import { askForPassword, toCanonicalEmail } from "../accounts/mod.ts";
+import { askForPassword, FORGOTTEN_LINK_LIFE_S, toCanonicalEmail } from "../accounts/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import { answerPage, answerSeeOther, html, renderForm, renderNotice } from "../pages/mod.ts";
+import { toDurationText } from "../std/duration.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { renderEmailField } from "./account_fields.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
@@ -71,7 +72,7 @@ ${renderForm({
 function answerSent(): Response {
   const body = html`
 <h1>Look at your mail</h1>
-<p>If somebody signs in with this address and a password, a mail with a link is on its way. The link works once, within 30 minutes.</p>
+<p>If somebody signs in with this address and a password, a mail with a link is on its way. The link works once, within ${toDurationText(FORGOTTEN_LINK_LIFE_S)}.</p>
 <p>If none comes within a few minutes, look where your mail program puts what it takes for spam, or ask an administrator.</p>
 <p><a class="button button-primary" href="${LOGIN_PATH}">Back to the sign-in</a></p>`;
   return answerPage({ title: "Look at your mail", body });

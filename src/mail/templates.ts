@@ -5,8 +5,13 @@
  * @module
  */
 import { isIP } from "node:net";
-import { type ClaimedMail, isDeviceName, LINK_LIFE_S, type MailTemplate } from "../accounts/mod.ts";
-import { DAY_S } from "../std/duration.ts";
+import {
+  type ClaimedMail,
+  FORGOTTEN_LINK_LIFE_S,
+  isDeviceName,
+  LINK_LIFE_S,
+} from "../accounts/mod.ts";
+import { toDurationText } from "../std/duration.ts";
 
 /** One mail as text and markup are made of it. */
 export type MailWords = {
@@ -40,19 +45,20 @@ const IGNORE = "If you did not expect this, you need not do anything.";
 const NOT_YOU =
   "If this was not you, set a new password now, and tell whoever runs these apps for you.";
 
-const TEMPLATES: Readonly<Record<MailTemplate, Write>> = {
+/** By the name under which the database queues a mail. */
+export const TEMPLATES: Readonly<Record<string, Write>> = {
   invitation: (_, places) => ({
     subject: "Your account: choose a password",
     before: [`There is an account for you at ${hostOf(places)}, which signs you in to your apps.`],
     link: { name: "Choose a password", url: toPasswordUrl(places) },
-    after: [`The link works once, within ${LINK_LIFE_S / DAY_S} days.`, IGNORE],
+    after: [`The link works once, within ${toDurationText(LINK_LIFE_S)}.`, IGNORE],
   }),
   password_link: (_, places) => ({
     subject: "Set a new password",
     before: [`An administrator made a link for you that sets a new password at ${hostOf(places)}.`],
     link: { name: "Set a new password", url: toPasswordUrl(places) },
     after: [
-      `The link works once, within ${LINK_LIFE_S / DAY_S} days. Until then your password stays as it is.`,
+      `The link works once, within ${toDurationText(LINK_LIFE_S)}. Until then your password stays as it is.`,
     ],
   }),
   forgotten_password: ({ when, from }, places) => ({
@@ -60,7 +66,7 @@ const TEMPLATES: Readonly<Record<MailTemplate, Write>> = {
     before: [`Somebody asked for a new password for your account, ${when}${from}.`],
     link: { name: "Set a new password", url: toPasswordUrl(places) },
     after: [
-      "The link works once, within 30 minutes. It signs you out wherever you are signed in.",
+      `The link works once, within ${toDurationText(FORGOTTEN_LINK_LIFE_S)}. It signs you out wherever you are signed in.`,
       "If you did not ask for it, you need not do anything: your password stays as it is.",
     ],
   }),
@@ -179,7 +185,9 @@ export function writeMail(mail: ClaimedMail, places: MailPlaces): MailWords | un
     label: toPlainText(label ?? ""),
     left: toPlainText(left),
   };
-  const words = TEMPLATES[mail.template](said, places);
+  const write = TEMPLATES[mail.template];
+  if (write === undefined) throw new Error(`Mail template ${mail.template} does not exist`);
+  const words = write(said, places);
   const name = toPlainText(mail.displayName ?? "");
   return { ...words, before: [name === "" ? "Hello," : `Hello ${name},`, ...words.before] };
 }

@@ -5,6 +5,32 @@ const UNIT_S = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
 export const HOUR_S = UNIT_S.h;
 export const DAY_S = UNIT_S.d;
 
+const NAMES = [
+  ["day", UNIT_S.d],
+  ["hour", UNIT_S.h],
+  ["minute", UNIT_S.m],
+  ["second", 1],
+] as const;
+
+/**
+ * A duration for people, in the largest unit of which it is a whole number.
+ *
+ * @example
+ * ```ts
+ * import { toDurationText } from "./duration.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(toDurationText(1800)).toBe("30 minutes");
+ * expect(toDurationText(86_400)).toBe("1 day");
+ * expect(toDurationText(90)).toBe("90 seconds");
+ * ```
+ */
+export function toDurationText(seconds: number): string {
+  const [name, unitS] = NAMES.find(([, unit]) => seconds % unit === 0) ?? ["second", 1];
+  const count = seconds / unitS;
+  return `${count} ${name}${count === 1 ? "" : "s"}`;
+}
+
 /**
  * The seconds of a duration such as `90s`, `30m`, `24h`, `7d` or `4w`; `undefined` for any other text.
  *

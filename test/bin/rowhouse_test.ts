@@ -54,6 +54,11 @@ test("a command's help says what it asks of others, what is repeated, and only i
   expect(origins).toContain("replaces all origins by those given; can be repeated");
 });
 
+test("rowhouse admin set-limit --help says that a limit holds for all processes", async () => {
+  const { out } = await runCommand(["admin", "set-limit", "--help"], project);
+  expect(out).toContain("All serving processes count together.");
+});
+
 test("rowhouse db --help lists the commands of that group, and no others", async () => {
   const { code, out } = await runCommand(["db", "--help"], project);
   expect([code, out.startsWith("Example:\n  ROWHOUSE_URL=")]).toEqual([0, true]);

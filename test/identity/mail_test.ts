@@ -10,6 +10,7 @@ import {
 } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { readMailFrom } from "../../src/mail/mod.ts";
+import { TEMPLATES } from "../../src/mail/templates.ts";
 import { makeDeliver } from "../../src/mail/transport.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";
@@ -54,6 +55,18 @@ async function settled(email: string): Promise<void> {
     return row?.left === 0;
   });
 }
+
+test("every template that the database queues is defined, and every defined one is queued", async () => {
+  const bodies = await query<{ body: string }>(
+    "select prosrc as body from pg_proc where pronamespace = 'rowhouse'::regnamespace",
+  );
+  const queued = bodies.flatMap(({ body }) =>
+    [...body.matchAll(/queue_mail\([\w.]+, '(\w+)'|then person end, '(\w+)'/g)].map(
+      ([, queuedFor = "", inserted = ""]) => queuedFor || inserted,
+    ),
+  );
+  expect([...new Set(queued)].sort()).toEqual(Object.keys(TEMPLATES).sort());
+});
 
 function newAddress(): string {
   return `new-${crypto.randomUUID().slice(-12)}@example.org`;

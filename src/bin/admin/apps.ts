@@ -90,7 +90,7 @@ Prints { id, slug } with --json.`,
       summary: "sets how many requests per minute an app and its keys may send",
       example: `rowhouse admin set-limit wiki --per-minute 6000
 rowhouse admin set-limit wiki --per-minute 6000 --per-key 600`,
-      about: `Each serving process counts for itself. A limit that is left out goes back to the default: ${DEFAULT_PER_MINUTE} for the app,
+      about: `All serving processes count together. A limit that is left out returns to the default: ${DEFAULT_PER_MINUTE} for the app,
 and the app's limit for each key. Prints { app, perMinute, perMinuteOfKey } with --json.`,
       positionals: ["slug"],
       flags: {

@@ -9,7 +9,7 @@ import {
   resendInvitation,
   withdrawInvitation,
 } from "../../accounts/mod.ts";
-import { DAY_S } from "../../std/duration.ts";
+import { toDurationText } from "../../std/duration.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
 import { describeLink, toLink } from "./links.ts";
@@ -118,7 +118,7 @@ export const adminInvitationCommands = [
       name: "admin invite",
       summary: "invites a person to an app, in a role",
       example: "rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'",
-      about: `Makes the account, gives the role, and prints the link that sets the password once, within ${LINK_LIFE_S / DAY_S} days; with
+      about: `Makes the account, gives the role, and prints the link that sets the password once, within ${toDurationText(LINK_LIFE_S)}; with
 MAIL_URL it is mailed, too. An invitation that is open gets the role besides; somebody who can sign in already gets the role alone.
 Prints { email, app, role, outcome, passwordLink } with --json; outcome is mailed, made, added or granted.`,
       positionals: ["email", "app", "role"],

@@ -1,7 +1,7 @@
 /** Links that set a password, as commands print them: once, and stored nowhere. @module */
 import { LINK_LIFE_S, type LinkMail } from "../../accounts/mod.ts";
 import type { Config } from "../../config/mod.ts";
-import { DAY_S } from "../../std/duration.ts";
+import { toDurationText } from "../../std/duration.ts";
 
 /** A link to the pages; without a setting only its path is known. */
 export function toLink({ IDENTITY_URL, PUBLIC_URL }: Config, text: string): string {
@@ -13,7 +13,7 @@ export function describeLink(link: string, mail: LinkMail): string[] {
   const remark = link.startsWith("/")
     ? ["This path is on the identity pages' origin; set IDENTITY_URL to get the whole link"]
     : [];
-  const says = `This link sets the password once, within ${LINK_LIFE_S / DAY_S} days:`;
+  const says = `This link sets the password once, within ${toDurationText(LINK_LIFE_S)}:`;
   return [says, link, ...MAIL_WORDS[mail], ...remark];
 }
 

@@ -18,7 +18,7 @@ import {
   setConsoleRole,
   setDisabled,
 } from "../../accounts/mod.ts";
-import { DAY_S } from "../../std/duration.ts";
+import { toDurationText } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { RefusedError, UsageError } from "../cli/command.ts";
 import { revokeByProvider } from "./claimed_roles.ts";
@@ -153,7 +153,7 @@ export const adminPeopleCommands = [
       example: `rowhouse admin create-user ada@example.org --name 'Ada Lovelace'
 rowhouse admin create-user grace@example.org --role super_admin`,
       about: `A person without a role can sign in but open no app: see rowhouse admin grant.
-The link works once, for ${LINK_LIFE_S / DAY_S} days. With MAIL_URL it is mailed, too.
+The link works once, for ${toDurationText(LINK_LIFE_S)}. With MAIL_URL it is mailed, too.
 Prints { id, email, consoleRole, passwordLink, isMailed } with --json.`,
       positionals: ["email"],
       flags: {
@@ -168,7 +168,7 @@ Prints { id, email, consoleRole, passwordLink, isMailed } with --json.`,
       name: "admin password-link",
       summary: "prints a new link that sets a person's password, and ends an older one",
       example: "rowhouse admin password-link ada@example.org",
-      about: `The link works once, for ${LINK_LIFE_S / DAY_S} days; with MAIL_URL it is mailed, too. Sessions last until it is used.
+      about: `The link works once, for ${toDurationText(LINK_LIFE_S)}; with MAIL_URL it is mailed, too. Sessions last until it is used.
 Prints { email, passwordLink, isMailed } with --json.`,
       positionals: ["email"],
     },
