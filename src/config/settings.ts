@@ -140,7 +140,8 @@ export const SETTINGS = {
   },
   MAIL_FROM: {
     form: v.optional(MailSender),
-    about: "From whom mails are, such as Rowhouse <no-reply@example.org>. Required with MAIL_URL.",
+    about:
+      'Sender of mails, in quotes where a shell reads it: "Rowhouse <no-reply@example.org>". Required with MAIL_URL.',
   },
   TRUSTED_PROXIES: {
     form: list(isProxy, "must be addresses or networks such as 10.0.0.0/8, with commas between"),

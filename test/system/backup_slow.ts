@@ -71,7 +71,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     crowded = await openTestService(onFirst);
     crowdedWorld = await makeWorld(crowded, { crowded: true });
     const { adminUrl, servingUrl } = original.database;
-    run(SAVE, { CLUSTER_URL: first.url, ADMIN_DATABASE_URL: adminUrl });
+    run(SAVE, { CLUSTER_URL: first.url, SUPERUSER_URL: adminUrl });
     const said = run(RESTORE, {
       CLUSTER_URL: second.url,
       ADMIN_DATABASE_URL: withPlace(adminUrl, second.url),

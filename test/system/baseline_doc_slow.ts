@@ -51,6 +51,11 @@ describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline"
     made.pathname = "/rowhouse_next";
     return made.href;
   };
+  const asAdministrator = (url: string) => {
+    const made = new URL(url);
+    made.username = "rowhouse_admin";
+    return made.href;
+  };
   const run = (text: string, env: Record<string, string>) => {
     const { PATH = "", HOME = "" } = process.env;
     const rowhouse = `rowhouse() { '${process.execPath}' '${ROOT}/src/bin/rowhouse.ts' "$@"; }`;
@@ -62,17 +67,21 @@ describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline"
   };
 
   test("are served by this release after the steps of the page", async () => {
-    const next = {
-      NEXT_DATABASE_URL: inNext(cluster.url),
-      DATABASE_URL: inNext(old.database.servingUrl),
-    };
+    await withDatabase(cluster.url, (superuser) =>
+      superuser.message("create role rowhouse_admin login createrole; select 1"),
+    );
     const env = {
-      ...next,
       CLUSTER_URL: cluster.url,
-      ADMIN_DATABASE_URL: old.database.adminUrl,
+      SUPERUSER_URL: old.database.adminUrl,
+      NEXT_SUPERUSER_URL: inNext(cluster.url),
+      ADMIN_DATABASE_URL: asAdministrator(inNext(cluster.url)),
+      DATABASE_URL: inNext(old.database.servingUrl),
       IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     };
-    const refused = await runCommand(["migrate"], { folder, env });
+    const refused = await runCommand(["migrate"], {
+      folder,
+      env: { ...env, ADMIN_DATABASE_URL: old.database.adminUrl },
+    });
     expect(refused.err).toContain("was set up by another release of Rowhouse");
     const { code, said } = run(steps, env);
     expect(said).toContain("Renewed the functions of table todos");

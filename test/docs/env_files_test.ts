@@ -1,0 +1,59 @@
+/** Settings that pages show in files: a shell reads each value as it is meant. */
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { readMailFrom } from "../../src/mail/mod.ts";
+import { ROOT } from "../support/command.ts";
+import { readBlocks } from "./blocks.ts";
+
+const SETTING = /^([A-Z][A-Z_0-9]*)=(?:"(.*)"|(.*))$/;
+
+type EnvFile = { place: string; code: string; values: Readonly<Record<string, string>> };
+
+/** The blocks that consist of settings, with the values that they mean. */
+function readEnvFiles(page: string): EnvFile[] {
+  const blocks = readBlocks(readFileSync(join(ROOT, page), "utf8"));
+  return blocks.flatMap(({ language, line, code }) => {
+    const lines = code.trimEnd().split("\n");
+    if (language !== "ini" || !lines.every((text) => SETTING.test(text))) return [];
+    const values = lines.map((text) => {
+      const [, name = "", quoted, plain = ""] = SETTING.exec(text) ?? [];
+      return [name, quoted ?? plain] as const;
+    });
+    return [{ place: `${page}:${line}`, code, values: Object.fromEntries(values) }];
+  });
+}
+
+function source(code: string) {
+  const script = `set -aeu; . /dev/stdin; env -0`;
+  const { stdout, stderr, exitCode } = Bun.spawnSync(["sh", "-c", script], {
+    env: { PATH: process.env["PATH"] ?? "" },
+    stdin: Buffer.from(code),
+  });
+  const pairs = String(stdout).split("\0").slice(0, -1);
+  const read = Object.fromEntries(
+    pairs.map((pair) => [pair.split("=", 1)[0], pair.replace(/^[^=]*=/, "")]),
+  );
+  return { read, said: String(stderr), exitCode };
+}
+
+const pages = ["README.md", ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`)];
+const files = pages.filter((page) => page.endsWith(".md")).flatMap(readEnvFiles);
+
+describe("sh reads the settings of", () => {
+  test.each(files)("$place", ({ code, values }) => {
+    const { read, said, exitCode } = source(code);
+    expect({ said, exitCode }).toEqual({ said: "", exitCode: 0 });
+    expect(read).toMatchObject(values);
+  });
+
+  test("all pages that show them, among them a sender of mails", () => {
+    const shown = files.map(({ place }) => place.split(":")[0]);
+    for (const page of ["docs/identity.md", "docs/operating.md", "docs/tutorial.md"])
+      expect(shown).toContain(page);
+    const sender = files.flatMap(({ code }) => source(code).read["MAIL_FROM"] ?? []);
+    expect(sender.map(readMailFrom)).toEqual([
+      { name: "Rowhouse", address: "no-reply@example.org" },
+    ]);
+  });
+});
