@@ -163,14 +163,16 @@ test("a statement that is canceled after it has sent its row changes no other re
   expect(statuses).toEqual([200, 200, 200, 201].map((status) => [200, status]));
 });
 
-test("a key works with statements that the database has forgotten", async () => {
+test("requests work with prepared statements that the database has discarded", async () => {
   await service.close();
   await open({ connections: 1 });
-  const [before] = [
-    await service.call(app, row),
-    await service.service.db.message("deallocate all"),
-  ];
+  const discard = () => service.service.db.message("deallocate all");
+  const before = await service.call(app, row);
+  await discard();
   expect((await service.call(app, row)).text).toBe(before.text);
+  await discard();
+  const dangling = await create({ title: "second", parent: crypto.randomUUID() });
+  expect([dangling.status, codeOf(dangling.text)]).toEqual([422, "validation_failed"]);
 });
 
 describe("in the log, an outage", () => {

@@ -56,7 +56,7 @@ const GOODBYE_LIMIT_MS = 1000;
 const KEEP_ALIVE_MS = 15_000;
 
 /** The number of the driver patch that this release was tested with: patches/README.md. */
-const WANTED_PATCH = 4;
+const WANTED_PATCH = 5;
 
 /**
  * Whether the running driver is the patched one. Without the patch nothing is prepared or pipelined, a connection ends at its

@@ -1,0 +1,13 @@
+/** The full count of the random sequences in driver_model_test.ts. */
+import { expect, test } from "bun:test";
+import { checkSequences } from "./driver_model.ts";
+
+const SEQUENCES = 5000;
+
+test(`${SEQUENCES} random sequences of statements get what was sent for them`, async () => {
+  const counts = await checkSequences(SEQUENCES);
+  console.log(
+    `${SEQUENCES} sequences: ${counts.rows} results, ${counts.error} errors, ${counts.lost} lost`,
+  );
+  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(SEQUENCES / 2);
+}, 600_000);

@@ -1,0 +1,10 @@
+/** Random sequences on the driver as we patch it, against a server that answers by script. The full count runs in the slow tier. */
+import { expect, test } from "bun:test";
+import { checkSequences } from "./driver_model.ts";
+
+const SEQUENCES = 250;
+
+test(`${SEQUENCES} random sequences of statements get what was sent for them`, async () => {
+  const counts = await checkSequences(SEQUENCES);
+  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(SEQUENCES / 2);
+}, 60_000);
