@@ -927,6 +927,7 @@ export const FUNCTIONS = {
   },
   describe_app: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
   describe_invitation: { retry: "safe", takes: { person: "uuid" }, returns: "jsonb", isSet: false },
+  dev_leftovers: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
   drop_table: {
     retry: "unsafe",
     takes: { wanted_table: "text", told: "text[]", actor: "text" },
