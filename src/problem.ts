@@ -26,7 +26,7 @@ export const PROBLEMS = {
   },
   invalid_request: {
     status: 400,
-    when: "`Host` is given twice, or a parameter of an identity endpoint is malformed or given twice",
+    when: "`Host`, a parameter of an identity endpoint or a field of a form is malformed, missing or given twice; or a rule forbids what a Console form or `rowhouse admin` asks for, and the message says which",
   },
   unauthenticated: {
     status: 401,
