@@ -154,7 +154,7 @@ test("planned purely: an accepted push is idempotent, reads back as declared, an
     }),
     { numRuns: countRuns(400) },
   );
-  expect(accepted).toBeGreaterThan(500);
+  expect(accepted).toBeGreaterThan(countRuns(200));
 }, 60_000);
 
 test("planned purely: plan(a, a) is empty, whoever owns the tables", () => {

@@ -188,7 +188,7 @@ test("whatever the owner of a shared table pushes, the other app is answered as 
     }),
     { numRuns: countRuns(12) },
   );
-  expect(applied).toBeGreaterThan(8);
+  expect(applied).toBeGreaterThanOrEqual(countRuns(8));
 }, 120_000);
 
 /** Text that does not compress. */
