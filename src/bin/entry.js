@@ -48,6 +48,10 @@ function startUnderBun(bun) {
   // A terminal sends Ctrl-C to both: the command ends in order, and this process after it.
   process.on("SIGINT", () => undefined);
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  // Where there is no /proc, dev does not see that its package runner was killed.
+  const launcher = process.ppid;
+  if (process.env.npm_lifecycle_event !== undefined && process.argv[2] === "dev")
+    setInterval(() => process.ppid === launcher || child.kill("SIGTERM"), 500).unref();
   child.on("error", ({ message }) => {
     console.error(`Cannot start ${bun}: ${message}`);
     process.exit(1);

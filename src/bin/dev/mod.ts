@@ -20,6 +20,7 @@ import { describeIgnored, readNamedDatabase, toDevEnvironment } from "./environm
 import { makeExample, withExample } from "./example.ts";
 import { DEV_FILE, HIDDEN_FOLDER, readDevFile, removeDevFile } from "./file.ts";
 import { findAppName, toFrontEnd, toHost, toOrigin, withHosts } from "./hosts.ts";
+import { findLaunchers } from "./launchers.ts";
 import { type Lock, takeLock } from "./lock.ts";
 import { openDevLog } from "./log.ts";
 import { confirmReset, removeDevFiles } from "./reset.ts";
@@ -36,7 +37,7 @@ export const devCommand: Command = {
 Settings of a service, such as DATABASE_URL, are ignored: dev uses only what it created. --database names
 another database, which must be empty or have been created by dev before.
 Listens on 127.0.0.1 unless HOST is set. ${DEV_FILE} tells other commands where it runs.
-Ctrl-C stops everything; stored data is kept for the next start. --reset starts over with an empty
+Ctrl-C stops everything, and so does the end of the process that started it, such as npx; stored data is kept for the next start. --reset starts over with an empty
 database: one that was set up by another release may not be usable.`,
   positionals: [],
   flags: {
@@ -59,8 +60,12 @@ database: one that was set up by another release may not be usable.`,
   run: runDev,
 };
 
+const ORPHANED =
+  "The process that started rowhouse dev has ended, so rowhouse dev ends too: to keep it running, start it with setsid";
+
 async function runDev(typed: Setting): Promise<ExitCode> {
   const { args, folder, terminal } = typed;
+  const launchers = findLaunchers(typed.env);
   // From here on nothing reads what belongs to a service.
   const setting = { ...typed, env: toDevEnvironment(typed.env, args) };
   const named = readNamedDatabase(args);
@@ -70,7 +75,11 @@ async function runDev(typed: Setting): Promise<ExitCode> {
   const locks = takeLocks(folder, named === undefined ? dataDir : undefined);
   try {
     const isReset = await confirmReset(setting);
-    const stopped = untilSignal(STOP_SIGNALS, terminal.flush);
+    const signals = STOP_SIGNALS.filter((name) => name !== "SIGHUP" || !launchers.ignoresHangup);
+    const stopped = Promise.race([
+      untilSignal(signals, terminal.flush),
+      launchers.untilGone().then(() => terminal.warn(ORPHANED)),
+    ]);
     const ignored = describeIgnored(typed.env);
     if (ignored !== undefined) terminal.warn(ignored);
     writeIgnore(folder);
