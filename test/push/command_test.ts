@@ -277,6 +277,41 @@ test("with --app an operator pushes directly, sees drift by name, and transfers 
   expect(await run(second, "db", "push")).toMatchObject({ code: 0 });
 });
 
+const SCRIPTS = { dev: "rowhouse dev", push: "rowhouse db push", check: "rowhouse db check" };
+
+test.each([
+  {
+    name: "a project's own scripts",
+    files: { "package.json": { scripts: { dev: "vite" } } },
+    wanted: { type: "module", scripts: { ...SCRIPTS, dev: "vite" } },
+  },
+  {
+    name: "a project's own type",
+    files: { "package.json": { type: "commonjs" } },
+    wanted: { type: "commonjs", scripts: SCRIPTS },
+  },
+  {
+    name: "CommonJS files as they are",
+    files: { "package.json": {}, "lib/a.js": "module.exports = 1;" },
+    wanted: { type: undefined, scripts: SCRIPTS },
+  },
+  {
+    name: "no manifest",
+    files: { "node_modules/a/b.js": "module.exports = 1;" },
+    wanted: { private: true, type: "module", scripts: SCRIPTS },
+  },
+])("init completes $name, and says what it wrote", async ({ files, wanted }) => {
+  const folder = mkdtempSync(join(tmpdir(), "rowhouse-project-"));
+  folders.push(folder);
+  for (const [path, content] of Object.entries(files))
+    write(folder, path, typeof content === "string" ? content : JSON.stringify(content));
+  const { out } = await run({ folder, env: {} }, "init", "--no-install");
+  const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  for (const [key, value] of Object.entries(wanted)) expect(manifest[key]).toEqual(value);
+  const parts = wanted.type === "module" ? "type, scripts, " : "scripts, ";
+  expect(out).toContain(`Wrote package.json: ${parts}devDependencies, trustedDependencies\n`);
+});
+
 test("init starts a project and overwrites nothing", async () => {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-project-"));
   folders.push(folder);
@@ -307,6 +342,7 @@ test("init starts a project and overwrites nothing", async () => {
   expect(readFileSync(join(folder, ".env.example"), "utf8")).toBe(
     "MINE=1\nROWHOUSE_URL=\nROWHOUSE_API_KEY=\n",
   );
+  expect(JSON.parse(manifest)).toMatchObject({ type: "module", scripts: SCRIPTS });
   const before = readAll(folder);
   expect(JSON.parse((await run({ folder, env: {} }, ...init)).out)).toMatchObject({
     written: [],

@@ -75,7 +75,8 @@ ROWHOUSE_API_KEY=
 /** The text of `rowhouse.json`: no places yet. */
 export const PLACES = '{\n  "places": {}\n}\n';
 
-export type Done = { path: string; wrote: boolean };
+/** `parts` are the keys of an object to which something was added. */
+export type Done = { path: string; wrote: boolean; parts?: readonly string[] };
 
 /** Writes a file unless there is one. */
 export function writeNew(folder: string, path: string, text: string): Done {

@@ -1,4 +1,5 @@
 /** package.json: adds what a project lacks for `rowhouse dev`, and changes nothing that it has. @module */
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import * as v from "valibot";
 import { readIfThere, writeAtomically } from "../../std/files.ts";
@@ -14,40 +15,72 @@ const PACKAGES = Object.fromEntries(
 /** Exact versions by name. */
 type Packages = Readonly<Record<string, string>>;
 
-const Versions = v.optional(v.record(v.string(), v.string()), {});
+const SCRIPTS = { dev: "rowhouse dev", push: "rowhouse db push", check: "rowhouse db check" };
+
+const COMMON_JS = /\brequire\(|\bmodule\.exports\b|\bexports\.\w+ =/;
+
+const Texts = v.optional(v.record(v.string(), v.string()), {});
 const Manifest = v.looseObject({
-  dependencies: Versions,
-  devDependencies: Versions,
+  type: v.optional(v.string()),
+  scripts: Texts,
+  dependencies: Texts,
+  devDependencies: Texts,
   trustedDependencies: v.optional(v.array(v.string()), []),
 });
 
-/** Adds missing packages, in the versions that this release was tested with, and trusts the embedded database. */
+/**
+ * Adds the module type, scripts and packages that are missing, in the versions that this release was tested with, and trusts
+ * the embedded database.
+ */
 export function completeManifest(folder: string, more: Packages): Done {
   const path = "package.json";
   const before = readIfThere(join(folder, path));
   const manifest =
-    before === undefined
-      ? { name: toSlug(basename(folder)), private: true, type: "module" }
-      : parse(before);
-  const added = addPackages(manifest, { ...PACKAGES, ...more });
-  if (before !== undefined && added === undefined) return { path, wrote: false };
+    before === undefined ? { name: toSlug(basename(folder)), private: true } : parse(before);
+  const lacks = findLacks(manifest, { ...PACKAGES, ...more });
+  if (hasCommonJs(folder)) lacks.delete("type");
+  if (lacks.size === 0) return { path, wrote: false };
   const indent = /^[ \t]+/m.exec(before ?? "")?.[0] ?? "  ";
-  writeAtomically(join(folder, path), `${JSON.stringify(added, null, indent)}\n`);
-  return { path, wrote: true };
+  const completed = { ...manifest, ...Object.fromEntries(lacks) };
+  writeAtomically(join(folder, path), `${JSON.stringify(completed, null, indent)}\n`);
+  return { path, wrote: true, parts: [...lacks.keys()] };
 }
 
-/** The completed manifest; `undefined` if nothing is missing. */
-function addPackages(manifest: object, packages: Packages): object | undefined {
-  const { dependencies, devDependencies, trustedDependencies } = v.parse(Manifest, manifest);
+/** The keys to which something is added, each with its completed value. */
+function findLacks(manifest: object, packages: Packages): Map<string, unknown> {
+  const { type, scripts, dependencies, devDependencies, trustedDependencies } = v.parse(
+    Manifest,
+    manifest,
+  );
   const has = { ...dependencies, ...devDependencies };
-  const lacks = Object.entries(packages).filter(([name]) => !Object.hasOwn(has, name));
+  const newScripts = without(SCRIPTS, scripts);
+  const newPackages = without(packages, has);
   const untrusted = TRUSTED.filter((name) => !trustedDependencies.includes(name));
-  if (lacks.length + untrusted.length === 0) return undefined;
-  return {
-    ...manifest,
-    devDependencies: { ...devDependencies, ...Object.fromEntries(lacks) },
-    trustedDependencies: [...trustedDependencies, ...untrusted],
-  };
+  const lacks = new Map<string, unknown>();
+  if (type === undefined) lacks.set("type", "module");
+  if (newScripts.length > 0)
+    lacks.set("scripts", { ...scripts, ...Object.fromEntries(newScripts) });
+  if (newPackages.length > 0)
+    lacks.set("devDependencies", { ...devDependencies, ...Object.fromEntries(newPackages) });
+  if (untrusted.length > 0)
+    lacks.set("trustedDependencies", [...trustedDependencies, ...untrusted]);
+  return lacks;
+}
+
+function without(wanted: Packages, has: Packages): [string, string][] {
+  return Object.entries(wanted).filter(([name]) => !Object.hasOwn(has, name));
+}
+
+/** Whether the project has files that stop working as ES modules. */
+function hasCommonJs(folder: string): boolean {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter(({ name }) => name !== "node_modules" && !name.startsWith("."))
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (!entry.isDirectory()) return entry.name.endsWith(".js") ? [path] : [];
+      return [...new Bun.Glob("**/*.js").scanSync({ cwd: path, absolute: true })];
+    })
+    .some((path) => COMMON_JS.test(readFileSync(path, "utf8")));
 }
 
 /** @throws {RefusedError} it is not a manifest */

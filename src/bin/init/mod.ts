@@ -36,9 +36,9 @@ export const initCommand: Command = {
   summary: "starts a project: a schema, settings, and what rowhouse dev needs",
   example: "rowhouse init\nrowhouse init --template todo",
   about: `Writes schema/mod.ts with two tables, .env.example, rowhouse.json, .gitignore and tsconfig.json where they are missing.
-To an .env.example that is there it adds the lines that it lacks, to package.json the development dependencies that it
-lacks (the embedded PostgreSQL in the version that this release was tested with) and which of them may run install
-scripts; then it installs them. Existing files are never overwritten; those that were kept are listed.
+To an .env.example that is there it adds the lines that it lacks. To package.json it adds what is missing: "type": "module"
+(unless there are CommonJS files), the scripts dev, push and check, the development dependencies (the embedded PostgreSQL in
+the version that this release was tested with) and which of them may run install scripts; then it installs them. Existing files are never overwritten; those that were kept are listed.
 With --template todo the project starts as the example app: pages, a server part and its tables.
 Prints { written, kept, todo } with --json.`,
   positionals: [],
@@ -78,10 +78,12 @@ function toPaths(done: readonly Done[]): { written: string[]; kept: string[] } {
 }
 
 function describe(done: readonly Done[], todo: readonly string[]): string[] {
-  const { written, kept } = toPaths(done);
+  const written = done.filter(({ wrote }) => wrote);
   return [
-    ...written.map((path) => `Wrote ${path}`),
-    ...kept.map((path) => `Kept ${path} as it is`),
+    ...written.map(({ path, parts }) =>
+      parts === undefined ? `Wrote ${path}` : `Wrote ${path}: ${parts.join(", ")}`,
+    ),
+    ...toPaths(done).kept.map((path) => `Kept ${path} as it is`),
     ...todo,
   ];
 }
