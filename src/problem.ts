@@ -109,7 +109,7 @@ export const PROBLEMS = {
   bad_gateway: { status: 502, when: "a service behind the gateway broke off its answer" },
   unavailable: {
     status: 503,
-    when: "the database cannot be reached",
+    when: "the database cannot be reached, or canceled the statement",
     ofWrite: "nothing was written",
   },
   overloaded: { status: 503, when: "the queue is full; nothing was started" },
@@ -117,7 +117,7 @@ export const PROBLEMS = {
     status: 503,
     when: "the connection was lost after a write was sent: it may or may not have happened",
   },
-  timeout: { status: 504, when: "execution took longer than 30 s; the statement was cancelled" },
+  timeout: { status: 504, when: "execution took longer than 30 s; the statement was canceled" },
 } as const;
 
 export type ProblemCode = keyof typeof PROBLEMS;
