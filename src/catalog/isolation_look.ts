@@ -9,13 +9,18 @@ import {
   type Database,
   IS_DISTRIBUTED_SQL,
   type NodeMap,
+  renderFaults,
   SERVICE_QUEUE,
 } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
-import { renderFaults } from "./isolation.ts";
 
 /** What a look has found. */
 export type Isolation = {
+  /** How old the result is. */
+  ageMs: number;
+  /** A digest of the functions of all tables, and the release that generated them; none while they are renewed. */
+  bodies: string;
+  release: string | null;
   /** What is not as it must be. For operators only: it names tables of every app. */
   faults: readonly string[];
   /** Nodes of a distributed database that did not answer: nothing is known of them, and nothing is served from them. */
@@ -26,13 +31,24 @@ export type Isolation = {
 const NODE_PATIENCE_MS = 5000;
 const OPTIONS = { retry: "safe", queue: SERVICE_QUEUE } as const;
 
+type CheckRow = {
+  faults: string;
+  bodies: string;
+  release: string | null;
+  age_s: number;
+  is_distributed: boolean;
+};
+
 type Node = { host: string; port: number; ranges: [number, number][] };
 
 /**
- * Looks at the database, and at every node of a distributed one; a node that hangs is asked once at a time. `map` is told
+ * Looks at the database, by a check of any process that is not older than so, and at every node of a distributed one; a node that hangs is asked once at a time. `map` is told
  * where apps are, and of a node that hangs until it answers: asked at once again, so that its apps are served as soon as it does.
  */
-export function makeIsolationLook(db: Database, map?: NodeMap): () => Promise<Isolation> {
+export function makeIsolationLook(
+  db: Database,
+  map?: NodeMap,
+): (options?: { maxAgeMs: number }) => Promise<Isolation> {
   const asked = new Map<string, Promise<readonly string[] | undefined>>();
   const ask = async (node: Node): Promise<readonly string[] | undefined> => {
     for (;;) {
@@ -54,21 +70,25 @@ export function makeIsolationLook(db: Database, map?: NodeMap): () => Promise<Is
     map?.tell(name, askedAt);
     return undefined;
   };
-  return async () => {
-    const [row] = await db.query<{ faults: string; is_distributed: boolean }>(
-      `select (${renderFaults("rowhouse.registrations")}) as faults, ${IS_DISTRIBUTED_SQL} as is_distributed`,
-      [],
+  return async ({ maxAgeMs } = { maxAgeMs: 0 }) => {
+    const [row] = await db.query<CheckRow>(
+      `select faults::pg_catalog.text as faults, bodies, release, age_s, ${IS_DISTRIBUTED_SQL} as is_distributed
+      from rowhouse.check_isolation($1)`,
+      [maxAgeMs / 1000],
       OPTIONS,
     );
     if (row === undefined) throw new Error("The look at the isolation gave no row");
+    const { bodies, release } = row;
+    const found = { ageMs: row.age_s * 1000, bodies, release };
     const faults = JSON.parse(row.faults) as string[];
-    if (!row.is_distributed) return { faults, away: [] };
+    if (!row.is_distributed) return { ...found, faults, away: [] };
     const nodes = await db.query<Node>(NODES, [], OPTIONS);
     map?.place(nodes.map((node) => ({ name: toName(node), ranges: node.ranges })));
     const answers = await Promise.all(
       nodes.map(async (node) => ({ name: toName(node), found: await askOnce(node) })),
     );
     return {
+      ...found,
       faults: [
         ...faults,
         ...answers.flatMap(({ name, found = [] }) => found.map((one) => `Node ${name}: ${one}`)),

@@ -100,6 +100,12 @@ export const FUNCTIONS = {
     returns: "int4",
     isSet: false,
   },
+  begin_end_registration: {
+    retry: "unsafe",
+    takes: { wanted_slug: "text", wanted_table: "text", told: "text[]", actor: "text" },
+    returns: "jsonb",
+    isSet: false,
+  },
   begin_passkey: {
     retry: "unsafe",
     takes: { wanted: "bytea", client_keys: "text[]", client_bounds: "int4[]", window_s: "int4" },
@@ -165,6 +171,7 @@ export const FUNCTIONS = {
     returns: "jsonb",
     isSet: false,
   },
+  cancel_rows_job: { retry: "unsafe", takes: { job: "uuid" }, returns: "void", isSet: false },
   change_email: {
     retry: "unsafe",
     takes: {
@@ -234,6 +241,12 @@ export const FUNCTIONS = {
     isSet: false,
   },
   check_fresh: { retry: "safe", takes: { own: "text" }, returns: "void", isSet: false },
+  check_isolation: {
+    retry: "unsafe",
+    takes: { max_age_s: "float8" },
+    returns: { faults: "jsonb", bodies: "text", release: "text", age_s: "float8" },
+    isSet: false,
+  },
   check_key: {
     retry: "unsafe",
     takes: { app: "uuid", shown: "bytea" },
@@ -309,10 +322,8 @@ export const FUNCTIONS = {
       idle_s: "int4",
       shown_from: "text",
       app_slug: "text",
-      most: "int4",
-      deleted_before: "int8",
     },
-    returns: { is_done: "bool", deleted: "int4" },
+    returns: { is_done: "bool", is_waiting: "bool" },
     isSet: true,
   },
   console_delete_person: {
@@ -377,6 +388,19 @@ export const FUNCTIONS = {
       session_id: "text",
     },
     returns: "int4",
+    isSet: false,
+  },
+  console_find_end: {
+    retry: "unsafe",
+    takes: {
+      session_shown: "text",
+      identity_shown: "text",
+      idle_s: "int4",
+      shown_from: "text",
+      app_slug: "text",
+      wanted: "text",
+    },
+    returns: "text",
     isSet: false,
   },
   console_grant_role: {
@@ -896,8 +920,8 @@ export const FUNCTIONS = {
   definition_in: { retry: "safe", takes: { text: "text" }, returns: "text", isSet: false },
   delete_app_step: {
     retry: "unsafe",
-    takes: { app_slug: "text", most: "int4", deleted_before: "int8", actor: "text" },
-    returns: { is_done: "bool", deleted: "int8" },
+    takes: { app_slug: "text", actor: "text" },
+    returns: { is_done: "bool", job: "uuid?", deleted: "int8" },
     isSet: false,
   },
   delete_kept: { retry: "unsafe", takes: { app: "uuid" }, returns: "void", isSet: false },
@@ -916,7 +940,7 @@ export const FUNCTIONS = {
   delete_some_rows: {
     retry: "unsafe",
     takes: { names: "text[]", app: "uuid", most: "int4" },
-    returns: { changed: "int8", deleted: "int8" },
+    returns: { changed: "int8", counts: "int8[]" },
     isSet: false,
   },
   delete_user: {
@@ -928,6 +952,7 @@ export const FUNCTIONS = {
   describe_app: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
   describe_invitation: { retry: "safe", takes: { person: "uuid" }, returns: "jsonb", isSet: false },
   dev_leftovers: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
+  digest_bodies: { retry: "safe", takes: {}, returns: "text", isSet: false },
   drop_table: {
     retry: "unsafe",
     takes: { wanted_table: "text", told: "text[]", actor: "text" },
@@ -949,12 +974,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   end_pending_sign_ins: { retry: "unsafe", takes: { who: "uuid" }, returns: "void", isSet: false },
-  end_registration: {
-    retry: "unsafe",
-    takes: { wanted_slug: "text", wanted_table: "text", told: "text[]", actor: "text" },
-    returns: "jsonb",
-    isSet: false,
-  },
+  end_rows_job: { retry: "unsafe", takes: { job: "uuid" }, returns: "jsonb?", isSet: false },
   end_session: {
     retry: "unsafe",
     takes: { mail: "text", session_id: "text", actor: "text" },
@@ -983,12 +1003,14 @@ export const FUNCTIONS = {
     returns: "text[]",
     isSet: false,
   },
+  find_faults: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
   find_session: {
     retry: "unsafe",
     takes: { shown: "text", idle_s: "int4" },
     returns: { live: "int4", session_id: "text", person_id: "uuid", identity_digest: "bytea" },
     isSet: false,
   },
+  find_unrecorded: { retry: "safe", takes: {}, returns: "text", isSet: true },
   find_user: { retry: "safe", takes: { mail: "text" }, returns: "uuid", isSet: false },
   find_visitor_session: {
     retry: "unsafe",
@@ -1454,6 +1476,7 @@ export const FUNCTIONS = {
     returns: { child: "text", parent: "text" },
     isSet: true,
   },
+  refuse_faults: { retry: "unsafe", takes: {}, returns: "void", isSet: false },
   refuse_key: { retry: "unsafe", takes: {}, returns: "text", isSet: false },
   refuse_row: { retry: "unsafe", takes: { row_id: "uuid" }, returns: "text", isSet: false },
   remove_own_passkey: {
@@ -1553,6 +1576,12 @@ export const FUNCTIONS = {
     },
     returns: { new_expires_at: "timestamptz?", old_expires_at: "timestamptz" },
     isSet: true,
+  },
+  run_rows_job: {
+    retry: "unsafe",
+    takes: { job: "uuid", most: "int4" },
+    returns: "bool?",
+    isSet: false,
   },
   scope_bits: { retry: "safe", takes: { scopes: "text[]" }, returns: "int2", isSet: false },
   secrets_of_factors: { retry: "safe", takes: {}, returns: "text", isSet: true },

@@ -26,6 +26,12 @@ export {
   findUncallableTables,
   refreshFunctions,
 } from "./refresh.ts";
+export {
+  type CheckBodies,
+  makeCheckBodies,
+  RELEASE,
+  recordRelease,
+} from "./release.ts";
 export { type PlannedMigration, planReplay, replay } from "./replay.ts";
 export { MAX_PLANNED, readReplayBody } from "./replay_body.ts";
 export { MAX_REPLAY_BYTES, replayRoutes } from "./replay_routes.ts";

@@ -4,13 +4,14 @@
  *
  * @module
  */
-import { makeIsolationLook } from "../catalog/mod.ts";
+import { type Isolation, makeIsolationLook } from "../catalog/mod.ts";
 import { coalesce, type Database, type NodeMap } from "../db/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
+import { type CheckBodies, RELEASE } from "../push/mod.ts";
 
 export type Guard = {
-  /** Looks now; the result counts at once. Rejects if the look fails: then the last verdict keeps ageing. */
+  /** Checks the whole database now. Rejects if the check fails: then the last verdict keeps ageing. */
   readonly look: () => Promise<readonly string[]>;
   /**
    * Returns at once, but looks first if there is no verdict, or one that is too old to count.
@@ -26,30 +27,44 @@ export type Guard = {
 export type Judgement = { faults: readonly string[]; ageMs: number };
 
 export const LOOK_INTERVAL_MS = 10_000;
-/** How long a verdict counts: six failed looks. After that, nobody knows whether the database keeps apps apart. */
-export const MAX_AGE_MS = 60_000;
+/** One process checks for all, once a minute and after pushes; each reads the result at every look. */
+const LOOKS_PER_CHECK = 6;
+/** How long a verdict counts. After that it is unknown whether the database keeps apps apart. */
+export const MAX_AGE_MS = 120_000;
 
 /** What a guard works with; `now` is a monotonic clock. */
 export type GuardDeps = {
   db: Database;
   /** Told what the looks find of the nodes of a distributed database. */
   nodes?: NodeMap;
+  /** Compares the functions of apps' tables with what this release generates; where rows are not served there is none. */
+  checkBodies?: CheckBodies | undefined;
   log: Log;
   now: () => number;
   /** Default {@linkcode LOOK_INTERVAL_MS}. */
   lookIntervalMs?: number | undefined;
 };
 
-/** A guard that looks on demand and every ten seconds. */
+/** A guard that checks on demand, and every ten seconds reads what a process has found. */
 export function makeGuard(deps: GuardDeps): Guard {
-  const { db, nodes, log, now, lookIntervalMs = LOOK_INTERVAL_MS } = deps;
+  const { db, nodes, checkBodies, log, now, lookIntervalMs = LOOK_INTERVAL_MS } = deps;
   let faults: readonly string[] | undefined;
   let away: readonly string[] = [];
   let foundAt = Number.NEGATIVE_INFINITY;
   const findIsolation = makeIsolationLook(db, nodes);
-  const look = coalesce(async () => {
+  let otherRelease: string | undefined;
+  const findBodyFaults = async ({ bodies, release }: Isolation): Promise<readonly string[]> => {
+    if (checkBodies === undefined || release === null) return [];
+    if (release === RELEASE) return await checkBodies(bodies);
+    if (release !== otherRelease) log("warn", "functions of another release", { message: release });
+    otherRelease = release;
+    return [];
+  };
+  const lookFor = async (maxAgeMs: number) => {
     const startedAt = now();
-    const { faults: found, away: silent } = await findIsolation();
+    const isolation = await findIsolation({ maxAgeMs });
+    const { away: silent, ageMs } = isolation;
+    const found = [...isolation.faults, ...(await findBodyFaults(isolation))];
     for (const node of silent)
       if (!away.includes(node)) log("warn", "node away", { message: node });
     for (const node of away)
@@ -60,11 +75,13 @@ export function makeGuard(deps: GuardDeps): Guard {
     if (found.length === 0 && faults !== undefined && faults.length > 0)
       log("info", "isolation holds again");
     faults = found;
-    foundAt = startedAt;
+    foundAt = startedAt - ageMs;
     return faults;
-  });
+  };
+  const look = coalesce(() => lookFor(0));
+  const lookShared = coalesce(() => lookFor(LOOKS_PER_CHECK * lookIntervalMs));
   const timer = setInterval(() => {
-    look().catch(noteFault(log, "the look at the isolation"));
+    lookShared().catch(noteFault(log, "the look at the isolation"));
   }, lookIntervalMs);
   timer.unref();
   return {

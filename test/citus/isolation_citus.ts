@@ -103,9 +103,12 @@ test.each(BREAKS)("$name stops the service until it is mended", async ({ hurt, m
   const look = makeIsolationLook(service.service.db);
   expect(await list()).toBe(200);
   await changeOn(node, statement(hurt));
-  expect(await look()).toEqual({ faults: [`Node ${node.name}: ${statement(says)}`], away: [] });
+  expect(await look()).toMatchObject({
+    faults: [`Node ${node.name}: ${statement(says)}`],
+    away: [],
+  });
   await eventually(async () => (await list()) === 503);
   await changeOn(node, statement(mend));
-  expect(await look()).toEqual({ faults: [], away: [] });
+  expect(await look()).toMatchObject({ faults: [], away: [] });
   await eventually(async () => (await list()) === 200);
 });

@@ -217,7 +217,7 @@ export const SERVING_LOGINS: Page = {
           "select rowhouse.set_targets('x', '{}', '[]', '[]', 'me')",
           "select rowhouse.rename_app('x', 'y', 'me')",
           "select rowhouse.delete_user('x@example.org', 'me')",
-          "select * from rowhouse.delete_app_step('x', 1, 0, 'me')",
+          "select * from rowhouse.delete_app_step('x', 'me')",
           "select * from rowhouse.delete_some_rows('{}', gen_random_uuid(), 1)",
         ]);
       },
