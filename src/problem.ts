@@ -160,7 +160,8 @@ export function isOutage(error: unknown): error is Problem {
 export function toMessage({ code, message }: Problem, method: string): string {
   const row: { status: number; ofWrite?: string } = PROBLEMS[code];
   const isRead = method === "GET" || method === "HEAD";
-  return row.ofWrite === undefined || isRead ? message : `${message}; ${row.ofWrite}`;
+  const isSaid = row.ofWrite === undefined || message.endsWith(row.ofWrite);
+  return isSaid || isRead ? message : `${message}; ${row.ofWrite}`;
 }
 
 export function toSentence(text: string): string {

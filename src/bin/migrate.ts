@@ -1,6 +1,7 @@
 /** `rowhouse migrate`: the service's own tables and roles, the functions of apps' tables, the serving login's rights. @module */
 import type { Config } from "../config/mod.ts";
 import {
+  admitNodes,
   CitusError,
   checkCluster,
   checkLoginsLetIn,
@@ -142,6 +143,7 @@ export async function setUpDatabase(
   await quietLogins(admin, { isDistributed: spreads });
   if (spreads) {
     await checkLoginsLetIn(admin);
+    await admitNodes(admin);
     if (citus !== undefined) say("Every node of the Citus cluster is set up");
   }
   // What changes now is of no release: processes compare no bodies until all functions are renewed.

@@ -21,8 +21,12 @@ export type Isolation = {
   /** A digest of the functions of all tables, and the release that generated them; none while they are renewed. */
   bodies: string;
   release: string | null;
-  /** What is not as it must be. For operators only: it names tables of every app. */
+  /** What is not as it must be in the database as a whole. For operators only: it names tables of every app. */
   faults: readonly string[];
+  /** The same of a node of a distributed database, by its name: it concerns the apps whose rows are there. */
+  ofNodes: Readonly<Record<string, readonly string[]>>;
+  /** Nodes that `rowhouse migrate` has not set up: they get no rows. */
+  added: readonly string[];
   /** Nodes of a distributed database that did not answer: nothing is known of them, and nothing is served from them. */
   away: readonly string[];
 };
@@ -81,22 +85,36 @@ export function makeIsolationLook(
     const { bodies, release } = row;
     const found = { ageMs: row.age_s * 1000, bodies, release };
     const faults = JSON.parse(row.faults) as string[];
-    if (!row.is_distributed) return { ...found, faults, away: [] };
+    if (!row.is_distributed) return { ...found, faults, ofNodes: {}, added: [], away: [] };
     const nodes = await db.query<Node>(NODES, [], OPTIONS);
     map?.place(nodes.map((node) => ({ name: toName(node), ranges: node.ranges })));
     const answers = await Promise.all(
       nodes.map(async (node) => ({ name: toName(node), found: await askOnce(node) })),
     );
+    const added = await db.query<{ name: string }>(ADDED, [], OPTIONS);
     return {
       ...found,
-      faults: [
-        ...faults,
-        ...answers.flatMap(({ name, found = [] }) => found.map((one) => `Node ${name}: ${one}`)),
-      ],
+      faults,
+      ofNodes: Object.fromEntries(
+        answers.flatMap(({ name, found = [] }) => (found.length > 0 ? [[name, found]] : [])),
+      ),
+      added: added.map(({ name }) => name),
       away: answers.flatMap(({ name, found }) => (found === undefined ? [name] : [])),
     };
   };
 }
+
+/** All faults of a look, as operators read them. */
+export function listFaults({ faults, ofNodes }: Isolation): string[] {
+  const ofAll = Object.entries(ofNodes).flatMap(([node, found]) =>
+    found.map((fault) => `Node ${node}: ${fault}`),
+  );
+  return [...faults, ...ofAll];
+}
+
+const ADDED = `select nodename || ':' || nodeport as name from pg_catalog.pg_dist_node
+where noderole = 'primary' and isactive and groupid <> 0 and nodeid not in (select id from rowhouse.nodes)
+order by groupid`;
 
 /** Those with shards: one that has just been added gets its rights by `rowhouse migrate`, before any row. */
 const NODES = `select nodename as host, nodeport as port, ranges

@@ -8,6 +8,7 @@ export { findAwayNode } from "./citus/away_node.ts";
 export { askNodes, CitusError, findClusterFaults } from "./citus/check_nodes.ts";
 export { type Conversion, PROGRESS, type Reference, renderConversion } from "./citus/conversion.ts";
 export { spreadLogins } from "./citus/logins.ts";
+export { admitNodes, holdNewNodes } from "./citus/new_nodes.ts";
 export { checkLoginsLetIn } from "./citus/node_access.ts";
 export { findNodeGaps } from "./citus/node_state.ts";
 export { makeNodeMap, type NodeMap } from "./citus/nodes.ts";

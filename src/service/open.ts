@@ -165,7 +165,7 @@ export function openService(options: ServiceOptions): Service {
     admin,
     warm: async () => {
       await watch.read();
-      const faults = await guard.look();
+      const { faults } = await guard.look();
       if (faults.length > 0) throw new IsolationError(faults);
     },
     drain: () => {
