@@ -15,7 +15,7 @@ grant select on rowhouse.release
 
 create table rowhouse.isolation_checks (
   is_only boolean primary key default true check (is_only),
-  checked_at timestamptz not null default '-infinity',
+  checked_at timestamptz not null default 'epoch',
   catalog_version bigint not null default 0,
   faults jsonb not null default '[]',
   bodies text not null default ''
