@@ -138,7 +138,8 @@ create table rowhouse.failed_sign_ins (
 create function rowhouse.note_password_attempt(person uuid, shown_from text) returns void
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.failed_sign_ins as failed (user_id, attempts, last_at, last_from)
-  select id, 1, now(), left(shown_from, 64) from rowhouse.users where id = person for key share
+  select id, 1, now(), left(shown_from, 64) from rowhouse.users
+  where id = person and disabled_at is null for key share
   on conflict (user_id) do update set attempts = least(failed.attempts, 1000000) + 1,
     last_at = excluded.last_at, last_from = excluded.last_from
 $$;
