@@ -968,6 +968,12 @@ export const FUNCTIONS = {
   describe_app: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
   describe_invitation: { retry: "safe", takes: { person: "uuid" }, returns: "jsonb", isSet: false },
   dev_leftovers: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
+  device_key: {
+    retry: "safe",
+    takes: { device_id: "text", mail: "text" },
+    returns: "text",
+    isSet: false,
+  },
   digest_bodies: { retry: "safe", takes: {}, returns: "text", isSet: false },
   drop_table: {
     retry: "unsafe",
