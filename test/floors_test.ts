@@ -101,13 +101,31 @@ describe("imports", () => {
     expect(drawn).toEqual([...floors, ["sdk", "-"]]);
   });
 
-  test("enter a room by its mod.ts; std has one function per file", () => {
+  test("enter a room by its mod.ts or its pure.ts; std has one function per file", () => {
     const pastTheDoor = edges.filter(({ room, target }) => {
       const [to = "", ...rest] = target.split("/");
       if (room === to || to === "std" || to.startsWith("..") || rest.length === 0) return false;
-      return rest.join("/") !== "mod.ts";
+      return !["mod.ts", "pure.ts"].includes(rest.join("/"));
     });
     expect(pastTheDoor).toEqual([]);
+  });
+
+  test("of a pure.ts reach neither a database, HTTP nor a package but valibot", () => {
+    const reached = new Set(
+      sources.map(({ path }) => path).filter((path) => /\/pure\.ts$/.test(path)),
+    );
+    expect(reached.size).toBeGreaterThan(3);
+    for (const path of reached)
+      for (const { from, target, isType } of edges)
+        if (from === path && !isType) reached.add(target);
+    expect(
+      within([...reached], /^(std|dsl)\/|^\w+\.ts$|^(accounts|data|gateway|identity|mail|push)\//),
+    ).toEqual([]);
+    const packages = sources
+      .filter(({ path }) => reached.has(path))
+      .flatMap(({ imports }) => imports.filter(({ isType }) => !isType).map(({ name }) => name))
+      .filter((name) => !/^(\.|node:|valibot$)/.test(name));
+    expect(packages).toEqual([]);
   });
 
   test("of the SDK are types only, and nothing imports the SDK", () => {

@@ -43,18 +43,9 @@ export function toAddressValues(
 
 /** Whether this service has set the address, for this very person. */
 export function isConfirmed(secrets: IdentitySecrets, stored: StoredAddress): boolean {
-  return proveConfirmed(secrets, stored) !== undefined;
-}
-
-/** What shows the database in hexadecimal that this service has set the address; `undefined` if it has not. */
-export function proveConfirmed(
-  secrets: IdentitySecrets,
-  { userId, email, digest, secretId }: StoredAddress,
-): string | undefined {
+  const { userId, email, digest, secretId } = stored;
   const by = findIdentitySecret(secrets, secretId ?? "");
-  const proof = by && proveAddress(by, userId, email);
-  if (proof === undefined || !isDigestOf(digest ?? "", proof, userId)) return undefined;
-  return Buffer.from(proof).toString("hex");
+  return by !== undefined && isDigestOf(digest ?? "", proveAddress(by, userId, email), userId);
 }
 
 /** Confirms an address that is in use by the secret that makes new values. */

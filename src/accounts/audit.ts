@@ -28,10 +28,6 @@ export async function listAudit(deps: { admin: Database }, limit: number): Promi
   return (await call(deps.admin, "list_audit", { most: limit })) as AuditEntry[];
 }
 
-/** Entries younger than this are kept, whatever the retention: 30 days. */
-export const MIN_AUDIT_RETENTION_S = 2_592_000;
-/** 400 days. */
-export const AUDIT_RETENTION_S = 34_560_000;
 /** How many entries one step deletes at most, as in `rowhouse.sweep_audit`. */
 const SWEEP_STEP = 1000;
 

@@ -2,15 +2,14 @@
 import { type Database, SERVICE_QUEUE, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
-import { ROLE_PATTERN, ROLE_WORDS } from "../std/stored_text.ts";
+import { ROLE_WORDS } from "../std/stored_text.ts";
+import { isAppRole } from "./app_role.ts";
 import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
 import { refuseFor } from "./faults.ts";
 import { refuseUnknownApp, toAskedSlug, unknownApp } from "./keys.ts";
 import { type Act, runAct } from "./run_act.ts";
 import { unknownUser } from "./users.ts";
-
-export const ROLE = new RegExp(ROLE_PATTERN);
 
 export type GrantOptions = { email: string; slug: string; role: string };
 
@@ -85,7 +84,7 @@ function toOne(found: readonly (Problem | undefined)[]): Problem {
 
 /** @throws {Problem} invalid_request — the text is no role on an app */
 export function checkRole(role: string): void {
-  if (ROLE.test(role) && role !== "super_admin") return;
+  if (isAppRole(role)) return;
   throw new Problem("invalid_request", {
     message: `Cannot grant the role ${quote(role)}: must be ${ROLE_WORDS}, and super_admin is a Console role`,
   });

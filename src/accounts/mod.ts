@@ -12,12 +12,11 @@ export { moveApp } from "./app_node.ts";
 export { setTargets } from "./app_targets.ts";
 export { APP_SLUG, addOrigin, createApp, findAppId, listApps } from "./apps.ts";
 export {
-  AUDIT_RETENTION_S,
   listAudit,
-  MIN_AUDIT_RETENTION_S,
   OPERATOR,
   sweepAudit,
 } from "./audit.ts";
+export { AUDIT_RETENTION_S } from "./audit_retention.ts";
 export {
   type ClaimedRole,
   countClaimedRoles,
@@ -113,7 +112,6 @@ export {
   dropTableByConsole,
   endRegistrationByConsole,
   type FoundTable,
-  findEndByConsole,
   listConsoleAppTables,
   listConsoleTables,
   type ShownTable,
@@ -141,7 +139,6 @@ export {
 export {
   findIdentitySecret,
   type IdentitySecrets,
-  MIN_IDENTITY_SECRET_BYTES,
   makeIdentitySecrets,
 } from "./identity_secrets.ts";
 export {
@@ -161,7 +158,7 @@ export {
   rollKey,
 } from "./key_life.ts";
 export { toProof } from "./key_proof.ts";
-export { KEY_MAX_LENGTH, KEY_PREFIX, readKeyText } from "./key_text.ts";
+export { KEY_MAX_LENGTH, readKeyText } from "./key_text.ts";
 export {
   issueKey,
   type KeyRecord,
@@ -275,7 +272,6 @@ export {
   type RecoveryCodes,
   readRecoveryCode,
 } from "./recovery_codes.ts";
-export { type EndedUse, runRowsJobs } from "./rows_jobs.ts";
 export { seal, unseal } from "./sealed_text.ts";
 export {
   beginSecondFactor,
@@ -315,8 +311,8 @@ export {
 export {
   type DroppedTable,
   dropTable,
+  type EndedUse,
   endRegistration,
-  findEndedUse,
   transferTable,
 } from "./tables.ts";
 export { readTarget, type Target } from "./target.ts";

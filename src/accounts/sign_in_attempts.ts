@@ -4,6 +4,7 @@ import { type PrefixLength, toClientNetwork } from "../std/client_network.ts";
 import type { Device } from "./device_text.ts";
 import type { PasswordRecord } from "./passwords.ts";
 import type { NewPending } from "./pending_sign_ins.ts";
+import { toDigest } from "./secret_text.ts";
 import { type SessionStart, toSessionValues } from "./session_start.ts";
 
 /**
@@ -54,7 +55,7 @@ export type KnownUser = {
 
 /** Counts an attempt, whether the address is known or not; returns what is needed to check the password. */
 export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Promise<Attempt> {
-  const { networks, bounds } = toClient(from.address);
+  const keys = toAttemptKeys(from);
   const [row] = await deps.db.query<{
     wait_s: number;
     user_id: string | null;
@@ -64,16 +65,16 @@ export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Pr
     is_known_device: boolean;
   }>(
     `select wait_s, user_id::text, password_hash, password_secret_id, is_disabled, is_known_device
-    from rowhouse.begin_sign_in($1, string_to_array($2, ','), $3, string_to_array($4, ',')::uuid[], $5,
+    from rowhouse.begin_sign_in($1, $2, string_to_array($3, ','), $4, string_to_array($5, ',')::uuid[],
       $6, string_to_array($7, ',')::int4[], $8, $9)`,
     [
       from.email,
-      networks.join(","),
-      from.device?.id ?? null,
+      keys.address,
+      keys.clients.join(","),
+      keys.device,
       (from.device?.userIds ?? []).join(","),
-      from.address,
       SIGN_IN_LIMITS.pair,
-      bounds.join(","),
+      keys.clientBounds.join(","),
       SIGN_IN_LIMITS.globalPerMinute,
       SIGN_IN_LIMITS.windowS,
     ],
@@ -112,10 +113,11 @@ export async function finishSignIn(
   finish: SignInFinish,
 ): Promise<Admission> {
   const { pending, fresh } = finish;
+  const keys = toAttemptKeys(finish.from);
   const [row] = await deps.db.query<{ outcome: Admission }>(
     `select rowhouse.finish_sign_in($1, decode($2, 'hex'), $3, decode($4, 'hex'), $5, $6,
-      $7, decode($8, 'hex'), decode($9, 'hex'), $10, $11, string_to_array($12, ','), $13, $14, $15,
-      $16, decode($17, 'hex'), $18) as outcome`,
+      $7, decode($8, 'hex'), decode($9, 'hex'), $10, $11, $12, string_to_array($13, ','), $14, $15, $16,
+      $17, decode($18, 'hex'), $19) as outcome`,
     [
       finish.userId,
       finish.proof,
@@ -124,8 +126,9 @@ export async function finishSignIn(
       fresh?.secretId ?? null,
       finish.presented,
       ...toSessionValues(finish),
-      toClient(finish.from.address).networks.join(","),
-      toKnownDevice(finish),
+      keys.address,
+      keys.clients.join(","),
+      finish.isKnownDevice ? keys.device : null,
       finish.from.address,
       finish.deviceName,
       pending.id,
@@ -137,31 +140,40 @@ export async function finishSignIn(
   return row?.outcome ?? "wrong";
 }
 
-/** The id of the device, if this very person has signed in on it before: its attempts were counted apart. */
-export function toKnownDevice({
-  isKnownDevice,
-  from,
-}: {
-  isKnownDevice: boolean;
-  from: AttemptFrom;
-}): string | null {
-  return isKnownDevice ? (from.device?.id ?? null) : null;
+export type AttemptKeys = {
+  address: string;
+  clients: string[];
+  clientBounds: number[];
+  device: string;
+};
+
+/** Digests, because people type passwords into the wrong field, and these must not end up in a table of counters. */
+export function toAttemptKeys({ email, address, device }: AttemptFrom): AttemptKeys {
+  const clients = toClientKeys("client", address);
+  return {
+    address: `address ${toDigest(email)}`,
+    clients: clients.keys,
+    clientBounds: clients.bounds,
+    device: `device ${toDigest(`${device?.id ?? ""} ${email}`)}`,
+  };
 }
 
-/**
- * A client as itself and as the networks that it is part of, and how many attempts each allows. The database makes the keys of
- * counters from them.
- */
-export function toClient(address: string): { networks: string[]; bounds: number[] } {
-  const clients = CLIENTS.map(([prefixLength, bound]) => ({
+/** The counters of a client as itself and as the networks that it is part of, and how many attempts each allows. */
+export function toClientKeys(
+  kind: "client" | "provider client" | "forgotten client" | "passkey client",
+  address: string,
+): { keys: string[]; bounds: number[] } {
+  const networks = CLIENTS.map(([prefixLength, bound]) => ({
     network: toClientNetwork(address, prefixLength),
     bound,
   }));
   // An IPv4 address is the same for each of them, and counts once.
-  const counted = clients.filter(({ network }, at) => at === 0 || network !== clients[0]?.network);
+  const clients = networks.filter(
+    ({ network }, at) => at === 0 || network !== networks[0]?.network,
+  );
   return {
-    networks: counted.map(({ network }) => network),
-    bounds: counted.map(({ bound }) => bound),
+    keys: clients.map(({ network }) => `${kind} ${toDigest(network)}`),
+    bounds: clients.map(({ bound }) => bound),
   };
 }
 

@@ -28,8 +28,6 @@ const MARKS = { ok: "ok  ", warn: "warn", fail: "FAIL" } as const;
 
 export const doctorCommand: Command = {
   name: "doctor",
-  summary:
-    "checks settings, database, logins, clock, sign-in providers and mail server, and says what to fix",
   example: "rowhouse doctor\nrowhouse doctor --json",
   about: `Changes nothing. Exits with 1 if something fails; warnings do not count. Settings with faults are
 listed, and everything else is checked with those that have none. Each provider (OIDC_<NAME>_ISSUER) is asked for its

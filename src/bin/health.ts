@@ -8,7 +8,6 @@ const PATIENCE_MS = 3000;
 
 export const healthCommand: Command = {
   name: "health",
-  summary: "asks the service on this machine (HOST, PORT) whether it is alive",
   example: "rowhouse health",
   about: `Asks GET /live, which does not depend on the database. Exits with 69 if there is no answer within 3 s.
 If neither HOST nor PORT is set, asks a running rowhouse dev in this folder (.rowhouse/dev.json).`,

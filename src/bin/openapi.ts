@@ -9,7 +9,6 @@ import { evaluateSchema, findSchemaFile } from "./db/evaluate.ts";
 
 export const openapiCommand: Command = {
   name: "openapi",
-  summary: "prints the API of this folder's schema as an OpenAPI 3.1 document",
   example: `rowhouse openapi > openapi.json
 rowhouse openapi --against openapi.json`,
   about: `Needs no service, so that it runs in CI. A service serves the same of what was pushed at GET /v1/openapi.json.

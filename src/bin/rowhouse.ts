@@ -2,37 +2,14 @@
 /** The command `rowhouse`: finds the subcommand, runs it, and turns the outcome into an exit code. @module */
 import { findNearest } from "../std/find_nearest.ts";
 import { quote } from "../std/quote.ts";
-import { adminCommands } from "./admin/mod.ts";
 import { readArguments } from "./cli/arguments.ts";
-import { type Command, EXIT, type ExitCode, UsageError } from "./cli/command.ts";
-import { makeCompletionCommand } from "./cli/completion.ts";
+import { type CommandRow, EXIT, type ExitCode, UsageError } from "./cli/command.ts";
 import { explain, toExitCode, toFailure } from "./cli/explain.ts";
 import { describeCommand, overview } from "./cli/help.ts";
 import { VERSION } from "./cli/package.ts";
 import { makePaint } from "./cli/paint.ts";
 import { openTerminal, toDocument, toPrintable } from "./cli/terminal.ts";
-import { dbCommands } from "./db/mod.ts";
-import { devCommand } from "./dev/mod.ts";
-import { doctorCommand } from "./doctor.ts";
-import { healthCommand } from "./health.ts";
-import { initCommand } from "./init/mod.ts";
-import { migrateCommand } from "./migrate.ts";
-import { openapiCommand } from "./openapi.ts";
-import { serveCommand } from "./serve/mod.ts";
-
-/** Every command, in the order of the help. */
-const COMMANDS: readonly Command[] = [
-  devCommand,
-  serveCommand,
-  migrateCommand,
-  initCommand,
-  ...dbCommands,
-  openapiCommand,
-  ...adminCommands,
-  healthCommand,
-  doctorCommand,
-  makeCompletionCommand(() => COMMANDS),
-];
+import { COMMANDS, EXAMPLES } from "./commands.ts";
 
 const terminal = openTerminal(process.env);
 const exitCode = await main(process.argv.slice(2));
@@ -60,12 +37,15 @@ async function runCommand(argv: readonly string[]): Promise<ExitCode> {
   const isHelpWord = argv[0] === "help" || (argv[1] === "help" && findGroup(argv[0]).length > 0);
   const wantsHelp = isHelpWord || argv.some((word) => word === "--help" || word === "-h");
   const words = argv.filter((word) => !["--help", "-h", "help"].includes(word));
-  const command = findCommand(wantsHelp ? words : argv);
+  const row = findCommand(wantsHelp ? words : argv);
   if (wantsHelp || isBare(argv)) {
-    terminal.say(command === undefined ? describeGroup(words[0]) : describeCommand(command));
+    terminal.say(
+      row === undefined ? describeGroup(words[0]) : describeCommand(await row.load(), row.summary),
+    );
     return wantsHelp ? EXIT.done : EXIT.usage;
   }
-  if (command === undefined) throw unknownCommand(argv);
+  if (row === undefined) throw unknownCommand(argv);
+  const command = await row.load();
   const args = readArguments(command, argv.slice(command.name.split(" ").length));
   return await command.run({ args, env: process.env, folder: process.cwd(), terminal });
 }
@@ -76,16 +56,17 @@ function isBare(argv: readonly string[]): boolean {
 }
 
 /** The commands that begin with a word; all of them if none does. */
-function describeGroup(word: string | undefined): string {
+function describeGroup(word = ""): string {
   const group = findGroup(word);
-  return group.length === 0 ? overview(COMMANDS) : overview(group, word);
+  const name = group.length === 0 ? "" : word;
+  return overview(group.length === 0 ? COMMANDS : group, name, EXAMPLES[name] ?? "");
 }
 
-function findGroup(word: string | undefined): Command[] {
+function findGroup(word: string | undefined): CommandRow[] {
   return COMMANDS.filter(({ name }) => name.startsWith(`${word} `));
 }
 
-function findCommand(argv: readonly string[]): Command | undefined {
+function findCommand(argv: readonly string[]): CommandRow | undefined {
   return COMMANDS.find(({ name }) => name.split(" ").every((word, index) => argv[index] === word));
 }
 

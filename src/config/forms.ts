@@ -1,7 +1,7 @@
 /** What settings may be: each form reads the text of a variable, or says what is expected of it. Never quotes the text. @module */
 import * as v from "valibot";
-import { MIN_AUDIT_RETENTION_S } from "../accounts/mod.ts";
-import { readMailFrom } from "../mail/mod.ts";
+import { MIN_AUDIT_RETENTION_S } from "../accounts/pure.ts";
+import { readMailFrom } from "../mail/pure.ts";
 import { DAY_S, readDuration } from "../std/duration.ts";
 import { isHttpOrigin } from "../std/is_http_origin.ts";
 

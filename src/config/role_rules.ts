@@ -6,9 +6,8 @@
  * @module
  */
 import * as v from "valibot";
-import { checkRole } from "../accounts/mod.ts";
+import { isAppRole } from "../accounts/pure.ts";
 import type { RoleRule } from "../identity/mod.ts";
-import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { SLUG_PATTERN } from "../std/stored_text.ts";
 
@@ -39,7 +38,7 @@ function readRule(text: string): RoleRule | undefined {
   const [, claim = "", encoded = "", slug = "", role = ""] = RULE.exec(text) ?? [];
   const path = claim.split(".").map(decode);
   const value = decode(encoded);
-  if (value === undefined || !SLUG.test(slug) || !isRole(role)) return undefined;
+  if (value === undefined || !SLUG.test(slug) || !isAppRole(role)) return undefined;
   const steps = path.filter((step) => step !== undefined);
   return steps.length === path.length ? { claim: steps, value, slug, role } : undefined;
 }
@@ -50,15 +49,5 @@ function decode(text: string): string | undefined {
     return decodeURIComponent(text) || undefined;
   } catch {
     return undefined;
-  }
-}
-
-function isRole(role: string): boolean {
-  try {
-    checkRole(role);
-    return true;
-  } catch (error) {
-    if (error instanceof Problem) return false;
-    throw error;
   }
 }

@@ -1,11 +1,11 @@
 /** The table of settings: name, form, default and meaning. `.env.example` and the page are generated from it. @module */
 import * as v from "valibot";
-import { AUDIT_RETENTION_S, KEY_PREFIX, MIN_IDENTITY_SECRET_BYTES } from "../accounts/mod.ts";
-import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES } from "../data/mod.ts";
-import { isProxy, MIN_SECRET_BYTES } from "../gateway/mod.ts";
-import { DEFAULT_SETTINGS } from "../identity/mod.ts";
+import { AUDIT_RETENTION_S, KEY_PREFIX, MIN_IDENTITY_SECRET_BYTES } from "../accounts/pure.ts";
+import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES } from "../data/pure.ts";
+import { isProxy, MIN_SECRET_BYTES } from "../gateway/pure.ts";
+import { DEFAULT_SETTINGS } from "../identity/pure.ts";
 import { LOG_LEVELS } from "../observe.ts";
-import { PUSH_LIMITS } from "../push/mod.ts";
+import { PUSH_LIMITS } from "../push/pure.ts";
 import { ROLES } from "../role.ts";
 import { DAY_S, HOUR_S } from "../std/duration.ts";
 import {
@@ -39,11 +39,6 @@ export const SETTINGS = {
     form: v.optional(PostgresUrl),
     about:
       "The connection string of the login on which administrators act from a browser; rowhouse migrate grants it that and nothing else. A login of its own. Unset: no Console. Of a split service, only the identity service has it.",
-  },
-  ROWS_DATABASE_URL: {
-    form: v.optional(PostgresUrl),
-    about:
-      "For admin: the connection string of the login that counts and deletes apps' rows; rowhouse migrate grants it that and nothing else. A login of its own, straight to PostgreSQL. No process that serves has it. Unset: the administrator creates a login for each command and drops it.",
   },
   DATABASE_POOL: {
     form: whole(1, 500),

@@ -23,5 +23,8 @@ export const MAX_BODY = 102_400;
 /** How much memory pages may take that are kept, unless the operator sets another. */
 export const LIST_CACHE_BYTES = 16_777_216;
 
+/** How many bytes of answers to writes are kept for each app, unless the operator sets another number. */
+export const IDEMPOTENCY_BYTES = 67_108_864;
+
 /** Maximum size of an answer in bytes, unless the operator sets another. */
 export const LIST_BYTES = 8_388_608;

@@ -27,8 +27,6 @@ export function makeIdempotencyRoom(maxBytes: number): IdempotencyRoom {
   };
 }
 
-/** How much an app may have recorded, unless the operator sets another. */
-export const IDEMPOTENCY_BYTES = 67_108_864;
 /** What a key takes beside its answer; the same in `rowhouse.idempotency_sizes`. */
 export const KEY_BYTES = 200;
 

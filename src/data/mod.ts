@@ -1,7 +1,12 @@
 /** Data: rows of apps' tables over REST. Knows no SQL except the call of a generated function. @module */
-export { type DataDeps, LIST_BYTES, LIST_CACHE_BYTES, MAX_BODY } from "./deps.ts";
 export {
+  type DataDeps,
   IDEMPOTENCY_BYTES,
+  LIST_BYTES,
+  LIST_CACHE_BYTES,
+  MAX_BODY,
+} from "./deps.ts";
+export {
   type IdempotencyRoom,
   makeIdempotencyRoom,
 } from "./idempotency.ts";

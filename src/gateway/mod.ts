@@ -1,6 +1,6 @@
 /** The gateway: API keys to principals, limits, and signed requests between processes. @module */
 export { type Authenticate, makeAuthenticate } from "./authenticate.ts";
-export { isProxy, makeReadAddress, trustsEverybody } from "./client_address.ts";
+export { makeReadAddress, trustsEverybody } from "./client_address.ts";
 export { type Forward, makeForward } from "./forward.ts";
 export { toForwarded } from "./forwarded_routes.ts";
 export { makeUseNonce, sweepNonces } from "./kept_nonces.ts";
@@ -14,5 +14,5 @@ export {
   type Received,
 } from "./receive.ts";
 export { makeSharedBuckets } from "./shared_buckets.ts";
-export { AUDIENCES, type Audience, MIN_SECRET_BYTES } from "./signature.ts";
+export { AUDIENCES, type Audience } from "./signature.ts";
 export { makeVerify } from "./verify.ts";

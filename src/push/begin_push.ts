@@ -4,16 +4,8 @@ import { keyRefused } from "../http/mod.ts";
 import type { Log } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
+import type { PushLimits } from "./limits.ts";
 import { toLoginRefusal } from "./login_refused.ts";
-
-/** What the keys of one app may push. */
-export type PushLimits = {
-  /** Pushes and dry runs per hour: each counts once, whatever its outcome. */
-  pushesPerHour: number;
-  /** Maximum size in bytes of all migrations of the app together. */
-  journalBytes: number;
-};
-export const PUSH_LIMITS: PushLimits = { pushesPerHour: 300, journalBytes: 67_108_864 };
 
 export type BeginPushDeps = { admin: Database; log: Log; pushLimits: PushLimits };
 

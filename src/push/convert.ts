@@ -7,7 +7,6 @@
 import { OPERATOR } from "../accounts/mod.ts";
 import { ENDPOINTS, functionSignature } from "../catalog/mod.ts";
 import {
-  admitNodes,
   CitusError,
   type Conversion,
   checkLoginsLetIn,
@@ -72,7 +71,6 @@ export async function convertToCitus(
     return await admin.message<ConvertedTable>(text, { timeoutMs: LIMIT_MS });
   });
   await setUpCluster(admin).catch(tellUnfinished);
-  await admitNodes(admin);
   return converted;
 }
 

@@ -1,6 +1,5 @@
 /** Push: from an app's definition to tables, functions and a migration. The only writer of generated DDL. @module */
 export { type PushDeps, type PushResult, push } from "./apply.ts";
-export { PUSH_LIMITS, type PushLimits } from "./begin_push.ts";
 export { checkDefinition } from "./body.ts";
 export {
   type ConversionPlan,
@@ -18,6 +17,12 @@ export {
   type ProjectMigration,
 } from "./journal.ts";
 export { readJournal, writeJournal } from "./journal_files.ts";
+export {
+  MAX_BYTES,
+  MAX_REPLAY_BYTES,
+  PUSH_LIMITS,
+  type PushLimits,
+} from "./limits.ts";
 export { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
 export { planPush } from "./plan.ts";
 export { makePlanning } from "./planning.ts";
@@ -26,16 +31,10 @@ export {
   findUncallableTables,
   refreshFunctions,
 } from "./refresh.ts";
-export {
-  type CheckBodies,
-  makeCheckBodies,
-  RELEASE,
-  recordRelease,
-} from "./release.ts";
 export { type PlannedMigration, planReplay, replay } from "./replay.ts";
-export { MAX_PLANNED, readReplayBody } from "./replay_body.ts";
-export { MAX_REPLAY_BYTES, replayRoutes } from "./replay_routes.ts";
-export { MAX_BYTES, type PushRouteDeps, pushRoutes, SCHEMA_PATH } from "./routes.ts";
+export { readReplayBody } from "./replay_body.ts";
+export { replayRoutes } from "./replay_routes.ts";
+export { type PushRouteDeps, pushRoutes } from "./routes.ts";
 export { readMigration, readStatus, readTableApps, type Status, type TableApps } from "./status.ts";
 export { sweepSets } from "./sweep_sets.ts";
 export { findTableDifferences } from "./table_drift.ts";

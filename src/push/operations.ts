@@ -2,7 +2,7 @@
 import type { JsonSchema, Operation } from "../http/mod.ts";
 import type { ProblemCode } from "../problem.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
-import { MAX_PLANNED } from "./replay_body.ts";
+import { MAX_PLANNED } from "./limits.ts";
 
 /** An object with these properties, all of which are there unless `optional` names them. */
 function toObject(properties: Record<string, JsonSchema>, optional: string[] = []) {

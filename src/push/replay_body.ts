@@ -3,6 +3,7 @@ import { type Definition, readDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
 import { findUnknownKeys, invalid, readDryRun, toDetail } from "./body.ts";
 import { journalFileName } from "./journal.ts";
+import { MAX_PLANNED } from "./limits.ts";
 import {
   MAX_MIGRATION_BYTES,
   readMigrationDefinition,
@@ -11,8 +12,6 @@ import {
 import type { CheckedMigration } from "./replay.ts";
 import { takeTurn } from "./take_turn.ts";
 
-/** How many a dry run may plan. */
-export const MAX_PLANNED = 100;
 const KEYS = ["migrations", "definition", "dryRun"];
 
 export type ReplayBody = {

@@ -10,14 +10,11 @@ import {
   refuseQuery,
 } from "../http/mod.ts";
 import { beginPush } from "./begin_push.ts";
-import { MAX_MIGRATION_BYTES } from "./migration_text.ts";
+import { MAX_REPLAY_BYTES, MIGRATIONS_PATH } from "./limits.ts";
 import { OPERATIONS } from "./operations.ts";
 import { planReplay, type ReplayRequest, replay } from "./replay.ts";
 import { readReplayBody } from "./replay_body.ts";
-import { answerPush, MAX_BYTES, MIGRATIONS_PATH, type PushRouteDeps } from "./routes.ts";
-
-/** A migration whose every byte is escaped, and the definition beside it. */
-export const MAX_REPLAY_BYTES: number = 2 * MAX_MIGRATION_BYTES + MAX_BYTES;
+import { answerPush, type PushRouteDeps } from "./routes.ts";
 
 export const replayRoutes: readonly Route<PushRouteDeps>[] = [
   {

@@ -20,9 +20,10 @@ import { type Log, noteFault } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { type PushResult, push } from "./apply.ts";
-import { answerKey, beginPush, type PushLimits } from "./begin_push.ts";
+import { answerKey, beginPush } from "./begin_push.ts";
 import { readPushBody } from "./body.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
+import { MAX_BYTES, MIGRATIONS_PATH, type PushLimits, SCHEMA_PATH } from "./limits.ts";
 import { OPERATIONS } from "./operations.ts";
 import type { Planning } from "./planning.ts";
 import { readMigrationJson, readStatusJson } from "./status.ts";
@@ -36,12 +37,6 @@ export type PushRouteDeps = {
   pushLimits: PushLimits;
   planning: Planning;
 };
-
-/** Definitions are larger than rows: 500 tables × 200 columns do not fit into 100 KB. */
-export const MAX_BYTES = 1_048_576;
-
-export const SCHEMA_PATH = "/v1/data/schema";
-export const MIGRATIONS_PATH = `${SCHEMA_PATH}/migrations`;
 
 export const pushRoutes: readonly Route<PushRouteDeps>[] = [
   {

@@ -9,7 +9,7 @@ import {
   setDisabled,
 } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { readMailFrom } from "../../src/mail/mod.ts";
+import { readMailFrom } from "../../src/mail/pure.ts";
 import { TEMPLATES } from "../../src/mail/templates.ts";
 import { makeDeliver } from "../../src/mail/transport.ts";
 import { withDatabase } from "../support/cluster.ts";
@@ -126,7 +126,7 @@ describe("a stolen serving login", () => {
 
   test("cannot put text of its own into a mail", async () => {
     const person = await makePerson(service);
-    await act(`select rowhouse.ask_for_password('${person.email}', array['x'], array[10, 10], 900,
+    await act(`select rowhouse.ask_for_password('${person.email}', array['address x'], array[10], 900,
       'evil.example, where you won')`);
     await query(
       `insert into rowhouse.mails (user_id, template, details)

@@ -43,7 +43,7 @@ const deps: FetchDeps = {
     readVirtualHost: () => "both",
   }),
   callers: undefined,
-  guard: { check: async () => {}, checkApp: () => undefined },
+  guard: { check: async () => {} },
   traffic: { inFlight: 0 },
   log: () => {},
   onAnswer: () => {},

@@ -4,13 +4,7 @@
  *
  * @module
  */
-import {
-  admitNodes,
-  type Database,
-  SERVICE_QUEUE,
-  setUpCluster,
-  spreadLogins,
-} from "../../src/db/mod.ts";
+import { type Database, SERVICE_QUEUE, setUpCluster, spreadLogins } from "../../src/db/mod.ts";
 import { toBlock } from "../../src/push/distributed.ts";
 import { copyDatabase, endSessions, refuseSessions } from "./template.ts";
 
@@ -62,11 +56,7 @@ export function makeCitusDatabase(
     await addWorkers(url, name, open, workers);
     return {
       distribute: (admin) => inTurn(() => setUpCluster(admin, SHARDS)),
-      spread: (admin) =>
-        inTurn(async () => {
-          await spreadLogins(admin);
-          await admitNodes(admin);
-        }),
+      spread: (admin) => inTurn(() => spreadLogins(admin)),
       drop: () => dropOnNodes(url, name, open),
     };
   });

@@ -46,7 +46,6 @@ export const adminAddressCommands = [
   makeAdminCommand(
     {
       name: "admin confirm-addresses",
-      summary: "confirms people's addresses after a restore with another IDENTITY_SECRET",
       example:
         "rowhouse admin confirm-addresses --only ada@example.org\nrowhouse admin confirm-addresses --yes",
       about: `Links are mailed, and people linked to an account at a provider, only by an address that the service has set itself: what else

@@ -32,7 +32,6 @@ export const adminAppLifeCommands = [
   makeAdminCommand(
     {
       name: "admin rename-app",
-      summary: "gives an app another slug",
       example: "rowhouse admin rename-app wiki handbook",
       about: `The id stays, and with it rows, keys, grants, origins and migrations. Pages that sign people in name the app by its
 slug, and must be changed. Prints { app, from } with --json.`,
@@ -43,7 +42,6 @@ slug, and must be changed. Prints { app, from } with --json.`,
   makeAdminCommand(
     {
       name: "admin disable-app",
-      summary: "refuses an app's keys and its sign-in, at once; keeps its rows",
       example: "rowhouse admin disable-app wiki",
       about: `Its keys are answered 401, and its sign-in as that of an unknown app. Rows, keys, grants and tables stay, and other
 apps keep using tables that it owns. Prints { app, disabled } with --json.`,
@@ -54,7 +52,6 @@ apps keep using tables that it owns. Prints { app, disabled } with --json.`,
   makeAdminCommand(
     {
       name: "admin enable-app",
-      summary: "lets a disabled app's keys and sign-in work again",
       example: "rowhouse admin enable-app wiki",
       about:
         "Keys that were revoked or have expired meanwhile stay so. Prints { app, disabled } with --json.",

@@ -53,7 +53,6 @@ export const adminAppCommands = [
   makeAdminCommand(
     {
       name: "admin create-app",
-      summary: "creates an app, with the origins and redirects it may use",
       example: `rowhouse admin create-app wiki --origin https://wiki.example.org
 rowhouse admin create-app shop --redirect https://shop.example.org/callback`,
       about: `A slug is 2 to 40 of a-z, 0-9 and -, beginning with a letter. Origins and redirects need COOKIE_DOMAIN.
@@ -77,7 +76,6 @@ Prints { id, slug } with --json.`,
   makeAdminCommand(
     {
       name: "admin list-apps",
-      summary: "lists the apps with their origins and redirects",
       example: "rowhouse admin list-apps --json",
       about: "Prints { apps: [{ id, slug, createdAt, disabledAt, targets }] } with --json.",
       positionals: [],
@@ -87,7 +85,6 @@ Prints { id, slug } with --json.`,
   makeAdminCommand(
     {
       name: "admin set-limit",
-      summary: "sets how many requests per minute an app and its keys may send",
       example: `rowhouse admin set-limit wiki --per-minute 6000
 rowhouse admin set-limit wiki --per-minute 6000 --per-key 600`,
       about: `All serving processes count together. A limit that is left out returns to the default: ${DEFAULT_PER_MINUTE} for the app,

@@ -24,7 +24,6 @@ export const adminAuditCommands = [
   makeAdminCommand(
     {
       name: "admin audit",
-      summary: "shows the audit log, newest first",
       example: "rowhouse admin audit --limit 200 --json",
       about: `No command and no login can change an entry; AUDIT_RETENTION says when the oldest are deleted. An actor is a user's id, operator
 (this command line), sign-in (by a provider) or browser (one that showed several live sessions). Prints

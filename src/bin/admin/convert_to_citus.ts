@@ -44,7 +44,6 @@ export const adminConvertCommands = [
   makeAdminCommand(
     {
       name: "admin convert-to-citus",
-      summary: "distributes a database with its rows over the nodes of a Citus cluster",
       example: "rowhouse admin convert-to-citus --shards 32",
       about: `Checks nodes and tables first and lists every fault; says what will happen, and asks for the database's name. One
 transaction: what fails leaves the database as it was. Each app's rows of each table are counted before and after.

@@ -6,25 +6,11 @@ import {
   findAppContents,
   showUser,
 } from "../../accounts/mod.ts";
-import type { Database } from "../../db/mod.ts";
-import type { Arguments } from "../cli/command.ts";
-import { checkIsolation } from "../cli/database.ts";
 import { confirm, YES } from "./confirm.ts";
-import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminTask, makeAdminCommand } from "./task.ts";
 
 const deleteAppTask: AdminTask = async (deps, args) => {
   const [slug = ""] = args.positionals;
-  await checkIsolation(deps.admin);
-  return await deps.withRows(
-    async (rows) => await deleteAppOverRows({ ...deps, rows }, args, slug),
-  );
-};
-
-async function deleteAppOverRows(
-  deps: AdminDeps & { rows: Database },
-  args: Arguments,
-  slug: string,
-): Promise<AdminResult> {
   const contents = await findAppContents(deps, slug);
   await confirm(deps, args, {
     says: describeApp(slug, contents),
@@ -37,7 +23,7 @@ async function deleteAppOverRows(
     document: { app: slug, id: contents.id, rows, tables },
     lines: [`Deleted app ${slug} with ${show(rows, "row")} and ${show(tables.length, "table")}`],
   };
-}
+};
 
 /** What goes and what stays. */
 function describeApp(slug: string, { id, tables, ...contents }: AppContents): string {
@@ -83,7 +69,6 @@ export const adminDeleteCommands = [
   makeAdminCommand(
     {
       name: "admin delete-app",
-      summary: "deletes an app with its rows, keys and tables",
       example: "rowhouse admin delete-app wiki",
       about: `Says what goes and what stays, and asks for the app's name. Refused while another app uses a table that it owns: hand
 that over first, with admin transfer-table. It goes in steps: from the first on it is disabled, and if one fails, the
@@ -96,7 +81,6 @@ same command goes on from there. Prints { app, id, rows, tables } with --json.`,
   makeAdminCommand(
     {
       name: "admin delete-user",
-      summary: "deletes a person's account, with roles and sessions",
       example: "rowhouse admin delete-user ada@example.org",
       about: `Says what goes and what stays, and asks for the address. The last super_admin cannot be removed.
 Prints { id, email, deleted } with --json.`,

@@ -116,7 +116,6 @@ export const adminInvitationCommands = [
   makeAdminCommand(
     {
       name: "admin invite",
-      summary: "invites a person to an app, in a role",
       example: "rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'",
       about: `Makes the account, gives the role, and prints the link that sets the password once, within ${toDurationText(LINK_LIFE_S)}; with
 MAIL_URL it is mailed, too. An invitation that is open gets the role besides; somebody who can sign in already gets the role alone.
@@ -129,7 +128,6 @@ Prints { email, app, role, outcome, passwordLink } with --json; outcome is maile
   makeAdminCommand(
     {
       name: "admin list-invitations",
-      summary: "lists who was invited and cannot sign in yet",
       example: "rowhouse admin list-invitations --json",
       about: `Prints { invitations: [{ id, email, displayName, state, consoleRole, roles, roleCount, invitedBy, invitedByEmail, invitedAt,
 linkMadeAt, linkEndsAt, mail, mailedAt, disabledAt }], hasMore } with --json; state is pending or expired, mail is sent,
@@ -145,7 +143,6 @@ waiting, failed or null, and roles are the first five.`,
   makeAdminCommand(
     {
       name: "admin resend-invitation",
-      summary: "makes a new link for an open invitation, and ends the one before",
       example: "rowhouse admin resend-invitation ada@example.org",
       about: `Of an expired invitation, too. Prints { email, passwordLink, isMailed } with --json.`,
       positionals: ["email"],
@@ -155,7 +152,6 @@ waiting, failed or null, and roles are the first five.`,
   makeAdminCommand(
     {
       name: "admin withdraw-invitation",
-      summary: "ends an open invitation, with the account and its roles",
       example: "rowhouse admin withdraw-invitation ada@example.org",
       about: `Refused once it was accepted: see rowhouse admin disable and delete-user. Prints { email, withdrawn } with --json.`,
       positionals: ["email"],

@@ -98,7 +98,6 @@ export const adminKeyCommands = [
   makeAdminCommand(
     {
       name: "admin issue-key",
-      summary: "creates an API key for an app and prints it once",
       example: `rowhouse admin issue-key wiki --name server
 rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       about: "Prints { app, keyId, key, name, scopes, expiresAt } with --json.",
@@ -114,7 +113,6 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
   makeAdminCommand(
     {
       name: "admin revoke-key",
-      summary: "revokes an API key: from then on every process refuses it",
       example: "rowhouse admin revoke-key k3x9q0m2w8z5t1ab",
       about:
         "Takes the key's id: the part between the first _ and the dot. Prints { keyId, revoked } with --json.",
@@ -125,7 +123,6 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
   makeAdminCommand(
     {
       name: "admin roll-key",
-      summary: "replaces an API key: prints a copy once, and ends the old one after a grace period",
       example: `rowhouse admin roll-key k3x9q0m2w8z5t1ab
 rowhouse admin roll-key k3x9q0m2w8z5t1ab --grace 0`,
       about: `The copy has the old key's name and scopes, and the lifetime that the old one was given. The old key works
@@ -144,7 +141,6 @@ Prints { keyId, key, expiresAt, old: { keyId, expiresAt } } with --json.`,
   makeAdminCommand(
     {
       name: "admin list-keys",
-      summary: "lists the API keys of an app, newest first",
       example: "rowhouse admin list-keys wiki --json",
       about: `Never shows a secret.
 Prints { app, keys: [{ keyId, name, scopes, status, createdAt, expiresAt, revokedAt, lastUsedAt }] } with --json.`,

@@ -20,7 +20,6 @@ export const adminMoveAppCommands = [
   makeAdminCommand(
     {
       name: "admin move-app",
-      summary: "moves an app to another node of a Citus cluster",
       example: "rowhouse admin move-app wiki --to 10.0.0.3:5432",
       about: `Its rows, the proofs of its keys and what its writes were answered; alone: an app that shares its shard with others is
 given its own first, for which these are held up, too. Writes wait while the rows are copied, reads go on. Needs a

@@ -149,7 +149,6 @@ export const adminPeopleCommands = [
   makeAdminCommand(
     {
       name: "admin create-user",
-      summary: "creates an account and prints the link that sets its password",
       example: `rowhouse admin create-user ada@example.org --name 'Ada Lovelace'
 rowhouse admin create-user grace@example.org --role super_admin`,
       about: `A person without a role can sign in but open no app: see rowhouse admin grant.
@@ -166,7 +165,6 @@ Prints { id, email, consoleRole, passwordLink, isMailed } with --json.`,
   makeAdminCommand(
     {
       name: "admin password-link",
-      summary: "prints a new link that sets a person's password, and ends an older one",
       example: "rowhouse admin password-link ada@example.org",
       about: `The link works once, for ${toDurationText(LINK_LIFE_S)}; with MAIL_URL it is mailed, too. Sessions last until it is used.
 Prints { email, passwordLink, isMailed } with --json.`,
@@ -177,7 +175,6 @@ Prints { email, passwordLink, isMailed } with --json.`,
   makeAdminCommand(
     {
       name: "admin set-role",
-      summary: "gives or takes a Console role: admin on every app",
       example:
         "rowhouse admin set-role ada@example.org admin\nrowhouse admin set-role ada@example.org none",
       about: `The role is one of ${ROLES}, or none. The last super_admin cannot be removed.
@@ -190,7 +187,6 @@ Prints { email, consoleRole } with --json.`,
   makeAdminCommand(
     {
       name: "admin change-email",
-      summary: "gives a person another address to sign in with",
       example: "rowhouse admin change-email ada@example.org ada.lovelace@example.org",
       about: `Password, roles and sessions stay; links that set the password end, and an invitation has to be sent again. With
 MAIL_URL the person is told at both addresses. Prints { email, before } with --json.`,
@@ -201,7 +197,6 @@ MAIL_URL the person is told at both addresses. Prints { email, before } with --j
   makeAdminCommand(
     {
       name: "admin grant",
-      summary: "lets a person use an app, in a role",
       example: "rowhouse admin grant ada@example.org wiki editor",
       about: `A person has one role per app: a new one replaces it at once. Prints { email, app, role } with --json.`,
       positionals: ["email", "app", "role"],
@@ -211,7 +206,6 @@ MAIL_URL the person is told at both addresses. Prints { email, before } with --j
   makeAdminCommand(
     {
       name: "admin revoke",
-      summary: "takes away a person's role on an app, or all by claims of a provider",
       example: "rowhouse admin revoke ada@example.org wiki\nrowhouse admin revoke --provider corp",
       about: `It is in force at once. With --provider it says whose roles go, and asks: those of a provider that is not set up any
 more are taken by no sign-in. Prints { email, app, role: null } or { provider, revoked: [{ email, app, role }] } with --json.`,
@@ -230,7 +224,6 @@ more are taken by no sign-in. Prints { email, app, role: null } or { provider, r
   makeAdminCommand(
     {
       name: "admin disable",
-      summary: "signs a person out everywhere and locks the account",
       example: "rowhouse admin disable ada@example.org",
       about: "The last super_admin cannot be removed. Prints { email, disabled } with --json.",
       positionals: ["email"],
@@ -240,7 +233,6 @@ more are taken by no sign-in. Prints { email, app, role: null } or { provider, r
   makeAdminCommand(
     {
       name: "admin enable",
-      summary: "lets a disabled person sign in again",
       example: "rowhouse admin enable ada@example.org",
       about: "Prints { email, disabled } with --json.",
       positionals: ["email"],
@@ -250,7 +242,6 @@ more are taken by no sign-in. Prints { email, app, role: null } or { provider, r
   makeAdminCommand(
     {
       name: "admin reset-second-factor",
-      summary: "takes away the second factor of a person who has lost it",
       example: "rowhouse admin reset-second-factor ada@example.org",
       about: `Removes the authenticator app, recovery codes and passkeys, and signs the person out everywhere. Be sure who asks:
 whoever knows the password gets in then without a second factor.
@@ -262,7 +253,6 @@ Whoever must have a second factor has 7 days again to add one. Prints { email, s
   makeAdminCommand(
     {
       name: "admin sessions",
-      summary: "lists a person's sessions, or ends them all",
       example:
         "rowhouse admin sessions ada@example.org\nrowhouse admin sessions ada@example.org --end",
       about: "Prints { email, sessions } or { email, ended } with --json.",

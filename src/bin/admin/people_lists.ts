@@ -138,7 +138,6 @@ export const adminPeopleListCommands = [
   makeAdminCommand(
     {
       name: "admin list-users",
-      summary: "lists people by address",
       example:
         "rowhouse admin list-users\nrowhouse admin list-users --after ada@example.org --json",
       about: `Prints { users: [{ id, email, displayName, consoleRole, hasPassword, hasProvider, invitationState, createdAt,
@@ -154,7 +153,6 @@ disabledAt }], hasMore } with --json.`,
   makeAdminCommand(
     {
       name: "admin show-user",
-      summary: "shows a person with roles and sessions",
       example: "rowhouse admin show-user ada@example.org --json",
       about: `Prints what list-users does of a person with --json, and
 grants: [{ app, role, grantedAt, provider, isProviderSetUp }], sessions: [{ id, createdAt, lastSeenAt, expiresAt }].
@@ -166,7 +164,6 @@ ${OF_CLAIMS}`,
   makeAdminCommand(
     {
       name: "admin export-user",
-      summary: "prints all that is stored of a person, as JSON",
       example: "rowhouse admin export-user ada@example.org > ada.json",
       about: `Prints { user, grants, sessions, invitations, passwordLinks, providerLinks, totpFactors, recoveryCodes, passkeys,
 pendingSignIns, mails, audit }, with or without --json: the columns as they are stored, and what the audit log says of or
@@ -178,7 +175,6 @@ by this person; never what proves a session, a link or a password. What apps sto
   makeAdminCommand(
     {
       name: "admin list-grants",
-      summary: "lists who may open an app, and in which role",
       example: "rowhouse admin list-grants wiki --json",
       about: `Prints { app, grants: [{ userId, email, role, grantedAt, provider, isProviderSetUp, disabledAt }],
 administrators: [{ userId, email, consoleRole, disabledAt }] } with --json: who has a Console role is admin on every app.

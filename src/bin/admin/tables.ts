@@ -1,16 +1,7 @@
 /** `rowhouse admin` on apps' tables: who owns one, who no longer uses one, which one is dropped. @module */
-import {
-  dropTable,
-  type EndedUse,
-  endRegistration,
-  findEndedUse,
-  transferTable,
-} from "../../accounts/mod.ts";
-import type { Database } from "../../db/mod.ts";
-import type { Arguments } from "../cli/command.ts";
-import { checkIsolation } from "../cli/database.ts";
+import { dropTable, type EndedUse, endRegistration, transferTable } from "../../accounts/mod.ts";
 import { confirm, YES } from "./confirm.ts";
-import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminTask, makeAdminCommand } from "./task.ts";
 
 const transferTableTask: AdminTask = async (deps, args) => {
   const [table = "", slug = ""] = args.positionals;
@@ -27,18 +18,7 @@ const transferTableTask: AdminTask = async (deps, args) => {
 
 const endRegistrationTask: AdminTask = async (deps, args) => {
   const [slug = "", table = ""] = args.positionals;
-  await checkIsolation(deps.admin);
-  return await deps.withRows(
-    async (rows) => await endUse({ ...deps, rows }, args, { slug, table }),
-  );
-};
-
-async function endUse(
-  deps: AdminDeps & { rows: Database },
-  args: Arguments,
-  { slug, table }: { slug: string; table: string },
-): Promise<AdminResult> {
-  const found = await findEndedUse(deps, { slug, table });
+  const found = await endRegistration(deps, { slug, table });
   const [that, it] = found.length === 1 ? ["that table", "it"] : ["those tables", "them"];
   await confirm(deps, args, {
     says: `${slug} will be answered 404 for ${showCircle(found)}, and its ${showRows(found)} of ${that} will be deleted. The ${showTables(found)} and other apps' rows stay; a push of ${slug} registers ${it} again.`,
@@ -50,11 +30,10 @@ async function endUse(
     document: { app: slug, tables: ended },
     lines: [`${slug} no longer uses ${namesOf(ended).join(", ")}; ${showRows(ended)} deleted`],
   };
-}
+};
 
 const dropTableTask: AdminTask = async (deps, args) => {
   const [table = ""] = args.positionals;
-  await checkIsolation(deps.admin);
   const found = await dropTable(deps, { table });
   const owners = [...new Set(found.map(({ owner }) => owner))].join(", ");
   await confirm(deps, args, {
@@ -96,7 +75,6 @@ export const adminTableCommands = [
   makeAdminCommand(
     {
       name: "admin transfer-table",
-      summary: "makes another app the owner of a table that it uses",
       example: "rowhouse admin transfer-table todos wiki",
       about: `The owner's pushes define the table; rows stay where they are. The new owner has pushed the table before.
 Prints { table, from, to } with --json.`,
@@ -107,7 +85,6 @@ Prints { table, from, to } with --json.`,
   makeAdminCommand(
     {
       name: "admin end-registration",
-      summary: "ends an app's use of a table and deletes its rows of it",
       example: "rowhouse admin end-registration wiki todos",
       about: `Says what goes and what stays, and asks. The owner's use ends last: transfer the table while others use it.
 Tables that refer to each other in a circle go together. Refused while another table of the app refers to them.
@@ -120,7 +97,6 @@ Prints { app, tables: [{ name, rows }] } with --json.`,
   makeAdminCommand(
     {
       name: "admin drop-table",
-      summary: "drops a table that no app uses any more",
       example: "rowhouse admin drop-table todos",
       about: `Asks for the table's name. The name is free then, for any app. Tables that refer to each other in a circle go
 together. Refused while an app uses one of them or another table refers to them.

@@ -55,7 +55,6 @@ export const adminTargetCommands = [
   makeAdminCommand(
     {
       name: "admin set-origins",
-      summary: "adds, removes or replaces the origins and redirects of an app",
       example: `rowhouse admin set-origins wiki --add-origin https://wiki.example.org
 rowhouse admin set-origins wiki --remove-redirect https://old.example.org/callback
 rowhouse admin set-origins wiki --origin https://wiki.example.org --origin https://docs.example.org`,

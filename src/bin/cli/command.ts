@@ -1,4 +1,4 @@
-/** What a command is: a row of the table in rowhouse.ts, from which its help is made. @module */
+/** What a command is: a row of the table in commands.ts, and a module with the rest, from which its help is made. @module */
 import type { Environment } from "../../config/mod.ts";
 import type { Detail } from "../../problem.ts";
 
@@ -61,14 +61,19 @@ export type Terminal = {
 export type Command = {
   /** As typed: `migrate`, `admin create-app`. */
   readonly name: string;
-  readonly summary: string;
   /** Lines to paste. */
   readonly example: string;
-  /** What the summary does not say. */
+  /** What the row's summary does not say. */
   readonly about?: string;
   readonly positionals: readonly string[];
   readonly flags: Flags;
   readonly run: (setting: Setting) => Promise<ExitCode>;
+};
+
+/** A row of the table of commands: what an overview shows. */
+export type CommandRow = Pick<Command, "name"> & {
+  readonly summary: string;
+  readonly load: () => Promise<Command>;
 };
 
 /** A command was typed wrongly: the message says what is expected. */

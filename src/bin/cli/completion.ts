@@ -5,10 +5,9 @@ import { type Command, EXIT, UsageError } from "./command.ts";
 type Render = (commands: readonly Command[]) => string;
 
 /** The command; it gets the table of commands when it runs, because it is itself a row of it. */
-export function makeCompletionCommand(listCommands: () => readonly Command[]): Command {
+export function makeCompletionCommand(loadCommands: () => Promise<readonly Command[]>): Command {
   return {
     name: "completion",
-    summary: "prints the completion of commands and flags for bash, zsh or fish",
     example: 'eval "$(rowhouse completion bash)"\nrowhouse completion fish | source',
     about: "Put the line for your shell into its startup file.",
     positionals: ["shell"],
@@ -20,7 +19,7 @@ export function makeCompletionCommand(listCommands: () => readonly Command[]): C
         throw new UsageError(
           `Unknown shell ${quote(shell)}: expected ${Object.keys(SHELLS).join(", ")}`,
         );
-      terminal.say(render(listCommands()));
+      terminal.say(render(await loadCommands()));
       return EXIT.done;
     },
   };

@@ -1,6 +1,6 @@
 /** Help texts, made from the table of commands. Each opens with an example. @module */
 import { showFlag } from "./arguments.ts";
-import type { Command, Flag } from "./command.ts";
+import type { Command, CommandRow, Flag } from "./command.ts";
 
 const EXIT_CODES = `Exit codes: 0 done or nothing to do, 1 refused or failed, 2 wrong command line,
 3 changes are pending (db check, db status --to all), 4 not authenticated, 69 service or database unreachable (try again later)`;
@@ -8,16 +8,15 @@ const JSON_FAILURES =
   "With --json a failure is a document too: { error, message, details: [{ path, message }] }";
 
 /** The help of several commands: of all, or of those that begin with one word. */
-export function overview(commands: readonly Command[], group?: string): string {
-  const width = Math.max(...commands.map(({ name }) => name.length)) + 2;
-  const [example = ""] = commands[0]?.example.split("\n") ?? [];
+export function overview(rows: readonly CommandRow[], group: string, example: string): string {
+  const width = Math.max(...rows.map(({ name }) => name.length)) + 2;
   return [
     `Example:\n  ${example}\n`,
-    group === undefined
+    group === ""
       ? "Rowhouse: typed tables and sign-in for many apps, isolated by PostgreSQL\n"
       : `rowhouse ${group} <command>\n`,
     "Commands:",
-    ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
+    ...rows.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
     "\nrowhouse <command> --help says more; settings are read from the environment and .env (see .env.example)",
     EXIT_CODES,
     JSON_FAILURES,
@@ -25,7 +24,7 @@ export function overview(commands: readonly Command[], group?: string): string {
 }
 
 /** One command's help. */
-export function describeCommand(command: Command): string {
+export function describeCommand(command: Command, summary: string): string {
   const flags = Object.entries(command.flags).map(
     ([name, flag]) => [showFlag(name, flag), describeFlag(flag)] as const,
   );
@@ -33,7 +32,7 @@ export function describeCommand(command: Command): string {
   const words = command.positionals.map((word) => ` <${word}>`).join("");
   return [
     `Example:\n${indent(command.example)}\n`,
-    `rowhouse ${command.name}${words}${flags.length > 0 ? " [flags]" : ""}: ${command.summary}`,
+    `rowhouse ${command.name}${words}${flags.length > 0 ? " [flags]" : ""}: ${summary}`,
     ...(flags.length > 0 ? ["\nFlags:"] : []),
     ...flags.map(([shown, about]) => `  ${shown.padEnd(width)}${about}`),
     ...(command.about === undefined ? [] : [`\n${command.about.trim()}`]),

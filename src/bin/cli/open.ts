@@ -1,6 +1,6 @@
 /** Opens a service from the configuration, for `serve` and `dev`. @module */
 import type { Config } from "../../config/mod.ts";
-import { type Log, makeLog } from "../../observe.ts";
+import type { Log } from "../../observe.ts";
 import { openService, type Service } from "../../service/mod.ts";
 
 export type OpenOptions = { databaseUrl: string; adminDatabaseUrl: string; log: Log };
@@ -51,9 +51,4 @@ export function readSharedSecrets(config: Config) {
     data: config.INTERNAL_HMAC_SECRET_DATA ?? common,
     identity: config.INTERNAL_HMAC_SECRET_IDENTITY ?? common,
   };
-}
-
-/** A log of JSON lines from `LOG_LEVEL` on. */
-export function openLog(config: Config, write: (line: string) => void): Log {
-  return makeLog(config.LOG_LEVEL, { write, now: () => new Date() });
 }

@@ -72,6 +72,18 @@ export function hasPeople(env: Environment): boolean {
   return ROLES.some((role) => role === (env["ROLE"] || "all") && servesPeople(role));
 }
 
+/** A connection string and the variable that it came from. */
+export type Address = { url: string; variable: string };
+
+/** The administrator's address: `ADMIN_DATABASE_URL`, else `DATABASE_URL`. */
+export function findAdminAddress(config: Config): Address | undefined {
+  if (config.ADMIN_DATABASE_URL !== undefined)
+    return { url: config.ADMIN_DATABASE_URL, variable: "ADMIN_DATABASE_URL" };
+  if (config.DATABASE_URL !== undefined)
+    return { url: config.DATABASE_URL, variable: "DATABASE_URL" };
+  return undefined;
+}
+
 /** The text of a flag as a whole number. */
 export function readWhole(flag: string, text: string, [least, most]: [number, number]): number {
   if (/^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);

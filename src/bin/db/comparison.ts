@@ -6,7 +6,7 @@ import {
   type HistoryDifference,
   readJournal,
   showMigration,
-} from "../../push/mod.ts";
+} from "../../push/pure.ts";
 import { EXIT, type ExitCode, type Setting, UsageError } from "../cli/command.ts";
 import { explain, type Failure, toExitCode, toFailure } from "../cli/explain.ts";
 import { readSettings } from "../cli/settings.ts";

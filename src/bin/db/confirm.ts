@@ -1,6 +1,7 @@
 /** A push to a place with `confirm`: the person at the terminal is shown the plan first, and asked. @module */
 import { RefusedError, type Setting } from "../cli/command.ts";
-import type { Destination, Pushed } from "./service.ts";
+import type { Pushed } from "./schema_service.ts";
+import type { Destination } from "./service.ts";
 
 /** Is told what a push would do. */
 export type Confirm = (plan: Pushed) => Promise<void>;

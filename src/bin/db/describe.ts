@@ -1,5 +1,5 @@
 /** What a push did or would do, for people. @module */
-import { type PlannedMigration, showMigration } from "../../push/mod.ts";
+import { type PlannedMigration, showMigration } from "../../push/pure.ts";
 import type { Paint } from "../cli/paint.ts";
 import { toPrintable } from "../cli/terminal.ts";
 import type { Pushed } from "./push.ts";

@@ -2,7 +2,7 @@
 import { type Config, readPlaceKey, toKeyVariable } from "../../config/mod.ts";
 import { isHttpOrigin } from "../../std/is_http_origin.ts";
 import { type Setting, UsageError } from "../cli/command.ts";
-import { findAdminAddress } from "../cli/database.ts";
+import { findAdminAddress } from "../cli/settings.ts";
 import { readDevFile, tellDevDatabase, toDevAddress } from "../dev/file.ts";
 import type { Target } from "./http.ts";
 import { ALL_PLACES, findPlace, type Place, readPlaces } from "./places.ts";

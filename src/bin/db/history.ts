@@ -15,10 +15,10 @@ import {
   type PlannedMigration,
   type ProjectMigration,
   showMigration,
-} from "../../push/mod.ts";
+} from "../../push/pure.ts";
 import type { Terminal } from "../cli/command.ts";
-import { openLog } from "../cli/open.ts";
-import type { Pushed, SchemaService } from "./service.ts";
+import { openLog } from "../cli/log.ts";
+import type { Pushed, SchemaService } from "./schema_service.ts";
 
 export type History = {
   service: SchemaService;

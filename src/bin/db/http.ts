@@ -1,7 +1,7 @@
 /** The schema endpoints over HTTP. Refusals become Problems again; answers that are not from Rowhouse are detected. @module */
 import * as v from "valibot";
 import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
-import { SCHEMA_PATH } from "../../push/mod.ts";
+import { SCHEMA_PATH } from "../../push/pure.ts";
 import { EXIT, RefusedError } from "../cli/command.ts";
 
 export type Target = {

@@ -10,10 +10,11 @@ import {
   type MigrationRecord,
   readJournal,
   writeJournal,
-} from "../../push/mod.ts";
+} from "../../push/pure.ts";
 import { EXIT, RefusedError } from "../cli/command.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
-import { type Destination, type SchemaService, withDestination } from "./service.ts";
+import type { SchemaService } from "./schema_service.ts";
+import { type Destination, withDestination } from "./service.ts";
 
 /** The journal of a `rowhouse dev`, in the project's folder. */
 export const DEV_JOURNAL = join(HIDDEN_FOLDER, "migrations");

@@ -26,7 +26,8 @@ import {
 } from "./journal.ts";
 import { ALL_PLACES, PLACES_FILE } from "./places.ts";
 import { pushProject } from "./push.ts";
-import { type Pushed as PushAnswer, withService } from "./service.ts";
+import type { Pushed as PushAnswer } from "./schema_service.ts";
+import { withService } from "./service.ts";
 import { runStatus } from "./status.ts";
 
 const WAIT_S = 60;
@@ -65,7 +66,6 @@ const RESULT = "Prints { status, replays, migration, steps, notes, types, files 
 export const dbCommands: readonly Command[] = [
   {
     name: "db push",
-    summary: "creates or updates the tables of this folder's schema and writes their types",
     example: `ROWHOUSE_URL=https://api.example.org ROWHOUSE_API_KEY=… rowhouse db push
 rowhouse db push --to staging
 rowhouse db push --schema app/schema.ts --app wiki`,
@@ -85,7 +85,6 @@ ${RESULT}`,
   },
   {
     name: "db plan",
-    summary: "shows what db push would do, and writes nothing",
     example: "rowhouse db plan\nrowhouse db plan --to staging --json",
     about: `${ABOUT}
 ${RESULT}`,
@@ -95,7 +94,6 @@ ${RESULT}`,
   },
   {
     name: "db check",
-    summary: "like db plan, but exits with 3 if changes are pending",
     example: "rowhouse db check\nrowhouse db check --to production",
     about: `${ABOUT}
 ${RESULT}`,
@@ -108,7 +106,6 @@ ${RESULT}`,
   },
   {
     name: "db pull",
-    summary: "writes the migrations that are missing from this folder, as the project pushed them",
     example: "rowhouse db pull",
     about: `${ABOUT}
 Overwrites nothing: if a file was edited, it is refused. Prints { files } with --json.`,
@@ -118,7 +115,6 @@ Overwrites nothing: if a file was edited, it is refused. Prints { files } with -
   },
   {
     name: "db status",
-    summary: "lists what is recorded for the app, and how many steps of the schema are pending",
     example: `rowhouse db status\nrowhouse db status --to ${ALL_PLACES}`,
     about: `${ABOUT}
 Without a schema in this folder, nothing is said about pending steps (null). With --app it also names the apps that

@@ -1,7 +1,7 @@
 /** Waiting for a service that cannot accept a push right now, for as long as `--wait` says. @module */
 import { Problem } from "../../problem.ts";
 import { EXIT, RefusedError, type Terminal } from "../cli/command.ts";
-import type { SchemaService } from "./service.ts";
+import type { SchemaService } from "./schema_service.ts";
 
 const POLL_LEAST_MS = 200;
 const POLL_SPREAD_MS = 600;

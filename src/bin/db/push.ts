@@ -13,7 +13,8 @@ import {
   writeJournalFiles,
 } from "./journal.ts";
 import { makePatient } from "./patience.ts";
-import { type Destination, type Pushed as PushAnswer, withService } from "./service.ts";
+import type { Pushed as PushAnswer } from "./schema_service.ts";
+import { type Destination, withService } from "./service.ts";
 import { writeTypes } from "./types.ts";
 
 export type Project = {

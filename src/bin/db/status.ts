@@ -7,7 +7,7 @@ import {
   type Status,
   showMigration,
   type TableApps,
-} from "../../push/mod.ts";
+} from "../../push/pure.ts";
 import { EXIT, type ExitCode, RefusedError, type Setting, type Terminal } from "../cli/command.ts";
 import { explain, toFailure } from "../cli/explain.ts";
 import { readSettings } from "../cli/settings.ts";
@@ -16,7 +16,8 @@ import { findDestination } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { planHistory } from "./history.ts";
 import { checkJournalFiles, findJournalFolder } from "./journal.ts";
-import { type Destination, type SchemaService, withDestination, withService } from "./service.ts";
+import type { SchemaService } from "./schema_service.ts";
+import { type Destination, withDestination, withService } from "./service.ts";
 
 /** Changes nothing; exits with 1 if the database differs from the record, or the schema cannot be pushed. */
 export async function runStatus(setting: Setting): Promise<ExitCode> {

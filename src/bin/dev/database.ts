@@ -15,7 +15,8 @@ import {
 } from "../../db/mod.ts";
 import { quote } from "../../std/quote.ts";
 import { RefusedError } from "../cli/command.ts";
-import { type Address, withDatabase } from "../cli/database.ts";
+import { withDatabase } from "../cli/database.ts";
+import type { Address } from "../cli/settings.ts";
 import { setUpDatabase } from "../migrate.ts";
 import { HIDDEN_FOLDER } from "./file.ts";
 import type { Secrets } from "./secrets.ts";

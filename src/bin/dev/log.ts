@@ -1,7 +1,7 @@
 /** The log of `dev`: on a terminal one readable line per request, elsewhere JSON lines as in `serve`. @module */
 import type { Config, Environment } from "../../config/mod.ts";
 import { LOG_LEVELS, type Log, type LogFields } from "../../observe.ts";
-import { openLog } from "../cli/open.ts";
+import { openLog } from "../cli/log.ts";
 import { makePaint, type Paint } from "../cli/paint.ts";
 
 type DevLogOptions = { env: Environment; write: (line: string) => void };

@@ -30,8 +30,6 @@ import { watchSchema } from "./watch.ts";
 
 export const devCommand: Command = {
   name: "dev",
-  summary:
-    "runs everything on this machine: database, app, service; pushes schema/ when it changes",
   example: "rowhouse dev\nrowhouse dev --port 9000",
   about: `Keeps an embedded PostgreSQL and its secrets under .rowhouse/, makes an app named after the folder with a key that has every scope, and prints commands to paste.
 Settings of a service, such as DATABASE_URL, are ignored: dev uses only what it created. --database names

@@ -33,7 +33,6 @@ type Template = (typeof TEMPLATES)[number];
 
 export const initCommand: Command = {
   name: "init",
-  summary: "starts a project: a schema, settings, and what rowhouse dev needs",
   example: "rowhouse init\nrowhouse init --template todo",
   about: `Writes schema/mod.ts with two tables, .env.example, rowhouse.json, .gitignore and tsconfig.json where they are missing.
 To an .env.example that is there it adds the lines that it lacks. To package.json it adds what is missing: "type": "module"

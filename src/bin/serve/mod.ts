@@ -4,7 +4,8 @@ import type { Log } from "../../observe.ts";
 import { IsolationError } from "../../service/mod.ts";
 import { type Command, EXIT, type ExitCode, RefusedError, type Setting } from "../cli/command.ts";
 import { explainTrouble } from "../cli/database.ts";
-import { openFrom, openLog } from "../cli/open.ts";
+import { openLog } from "../cli/log.ts";
+import { openFrom } from "../cli/open.ts";
 import { readServeSettings, readWhole } from "../cli/settings.ts";
 import { checkService, waitForDatabase, warnOfLogins, warnOfSettings } from "./checks.ts";
 import { type ListenOptions, listen } from "./listen.ts";
@@ -13,7 +14,6 @@ import { superviseWorkers, tellListening, untilToldToStop } from "./workers.ts";
 
 export const serveCommand: Command = {
   name: "serve",
-  summary: "serves the API until SIGTERM or SIGINT",
   example: "DATABASE_URL=postgres://rowhouse_login:…@127.0.0.1:6432/rowhouse rowhouse serve",
   about: `Requires DATABASE_URL; pushes use ADMIN_DATABASE_URL (default: the same). Run rowhouse migrate first.
 Logs JSON lines to standard output. While the database is away, every request that needs it is answered

@@ -1,0 +1,90 @@
+/** Pushes straight to the database, as its operator. @module */
+import { findAppId, unknownApp } from "../../accounts/mod.ts";
+import type { Config } from "../../config/mod.ts";
+import type { Database } from "../../db/mod.ts";
+import { Problem } from "../../problem.ts";
+import {
+  checkDefinition,
+  type Migration,
+  type PushDeps,
+  planReplay,
+  push,
+  readDrift,
+  readMigration,
+  readReplayBody,
+  readStatus,
+  readTableApps,
+  replay,
+  type Status,
+} from "../../push/mod.ts";
+import { checkMigrated, withDatabase } from "../cli/database.ts";
+import type {
+  DirectDestination,
+  Pushed,
+  PushRequest,
+  ReplayRequest,
+  SchemaService,
+} from "./schema_service.ts";
+
+/** Runs a task against the database of a destination. */
+export async function withDirectService<Result>(
+  destination: DirectDestination,
+  config: Config,
+  task: (service: SchemaService) => Promise<Result>,
+): Promise<Result> {
+  return await withDatabase(destination.address, config, async (admin) => {
+    await checkMigrated(admin);
+    const id = await findAppId({ admin }, destination.app);
+    if (id === undefined) throw unknownApp(destination.app);
+    return await task({
+      push: (request, log) => pushStraight({ admin, log }, { id, slug: destination.app }, request),
+      replay: (request, log) =>
+        replayStraight({ admin, log }, { id, slug: destination.app }, request),
+      planReplay: (request) => planStraight(admin, { id, slug: destination.app }, request),
+      status: () => findStatus(admin, { id, slug: destination.app }),
+      migration: (seq) => findMigration(admin, id, seq),
+      drift: () => readDrift(admin),
+      apps: () => readTableApps(admin, id),
+    });
+  });
+}
+
+/** Waits for deferred steps: nobody else would continue them after this process ends. */
+async function pushStraight(
+  deps: PushDeps,
+  app: { id: string; slug: string },
+  { definition, journal, dryRun }: PushRequest,
+): Promise<Pushed> {
+  const options = { dryRun };
+  const request = { app, definition: checkDefinition(definition), journal, options };
+  const { deferred, ...pushed } = await push(deps, request);
+  await deferred;
+  return pushed;
+}
+
+type App = { id: string; slug: string };
+
+async function replayStraight(deps: PushDeps, app: App, request: ReplayRequest): Promise<Pushed> {
+  const { definition, next } = await readReplayBody(request, app.id);
+  if (next === undefined) throw new Error("A replay of no migration");
+  const { deferred, ...pushed } = await replay(deps, next, { app, definition, options: {} });
+  await deferred;
+  return pushed;
+}
+
+async function planStraight(admin: Database, app: App, request: ReplayRequest): Promise<Pushed> {
+  const { definition, migrations } = await readReplayBody({ ...request, dryRun: true }, app.id);
+  return await planReplay({ admin }, migrations, { app, definition, options: {} });
+}
+
+async function findStatus(admin: Database, app: { id: string; slug: string }): Promise<Status> {
+  const status = await readStatus(admin, app.id);
+  if (status === undefined) throw unknownApp(app.slug);
+  return status;
+}
+
+async function findMigration(admin: Database, appId: string, seq: number): Promise<Migration> {
+  const migration = await readMigration(admin, appId, seq);
+  if (migration === undefined) throw new Problem("not_found");
+  return migration;
+}

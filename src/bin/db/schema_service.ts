@@ -1,0 +1,48 @@
+/** What a command asks of a service, over HTTP or straight from the database. @module */
+import type { Definition } from "../../dsl/mod.ts";
+import type { Log } from "../../observe.ts";
+import type {
+  Difference,
+  JournalEntry,
+  Migration,
+  PlannedMigration,
+  PushResult,
+  Status,
+  TableApps,
+} from "../../push/mod.ts";
+import type { Address } from "../cli/settings.ts";
+
+export type PushRequest = {
+  definition: Definition;
+  journal: readonly JournalEntry[];
+  dryRun: boolean;
+};
+/** The project's migrations that the service lacks, as texts, and what the project declares now. */
+export type ReplayRequest = { definition: Definition; migrations: readonly string[] };
+export type Pushed = Omit<PushResult, "deferred"> & {
+  /** The project's migrations that were applied before, or would be. */
+  replays?: PlannedMigration[];
+};
+export type SchemaService = {
+  /** `log` is told about failures of deferred steps, if this process runs them. */
+  readonly push: (request: PushRequest, log: Log) => Promise<Pushed>;
+  /** Applies one of the project's migrations. */
+  readonly replay: (request: ReplayRequest, log: Log) => Promise<Pushed>;
+  /** What applying the project's migrations and then pushing the definition would do. */
+  readonly planReplay: (request: ReplayRequest) => Promise<Pushed>;
+  readonly status: () => Promise<Status>;
+  /** One that the status lists, with its SQL. */
+  readonly migration: (seq: number) => Promise<Migration>;
+  /** For operators only: it covers every app's tables. */
+  readonly drift?: () => Promise<Difference[]>;
+  /** For operators only: an app never learns about another one. */
+  readonly apps?: () => Promise<TableApps[]>;
+};
+
+/** The database, as an app of it. */
+export type DirectDestination = {
+  kind: "database";
+  address: Address;
+  app: string;
+  isDev?: boolean;
+};

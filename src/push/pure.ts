@@ -1,0 +1,14 @@
+/** The pure part of this room: what settings and a command without a database need. @module */
+export { compareHistory, type HistoryDifference } from "./history.ts";
+export {
+  compareJournal,
+  type JournalComparison,
+  type JournalEntry,
+  type JournalFile,
+  type ProjectMigration,
+} from "./journal.ts";
+export { readJournal, writeJournal } from "./journal_files.ts";
+export { MAX_PLANNED, MAX_REPLAY_BYTES, PUSH_LIMITS, SCHEMA_PATH } from "./limits.ts";
+export { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
+export type { PlannedMigration } from "./replay.ts";
+export type { Status, TableApps } from "./status.ts";
