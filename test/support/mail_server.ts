@@ -1,5 +1,6 @@
 /** A real SMTP server in the test's process: what was sent, as the wire had it. @module */
 import { SMTPServer } from "smtp-server";
+import { eventually } from "./eventually.ts";
 
 export type Received = {
   to: string[];
@@ -57,7 +58,10 @@ export async function openMailServer({ isTls = false } = {}): Promise<MailServer
       refusal = { count, code };
     },
     waitFor: async (to, count = 1) => {
-      for (let round = 0; round < 400 && sentTo(to).length < count; round++) await Bun.sleep(25);
+      await eventually(() => sentTo(to).length >= count, {
+        describe: () => `${sentTo(to).length} of ${count} mails to ${to}`,
+        patienceMs: 10_000,
+      });
       return sentTo(to);
     },
     close: () => new Promise((resolve) => server.close(() => resolve())),
