@@ -1,15 +1,22 @@
 /** The matrix: what an owner and what another app may declare over a table that is there. One case a row. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 let service: TestService;
-beforeAll(async () => {
-  service = await openTestService();
-});
-afterAll(() => service.close());
+
+/** Opens a service for each group: comparing the whole database gets slower with every table of earlier tests. */
+function describeOpen(name: string, define: () => void): void {
+  describe(name, () => {
+    beforeAll(async () => {
+      service = await openTestService();
+    });
+    afterAll(() => service.close());
+    define();
+  });
+}
 
 /** The table that is there, and its like: a declaration with some columns replaced, added or (undefined) left out. */
 function table(other: string, changes: Record<string, unknown> = {}, more: Lists = {}) {
@@ -401,101 +408,108 @@ for (const [who, cases] of [
   ["the owner alone", OWNER_ALONE],
   ["the owner of a shared table", OWNER_SHARED],
 ] as const) {
-  test.each(cases)(`push by ${who}: $name`, async (row) => {
-    const [self, other] = [freshName("self"), freshName("other")];
-    const named = (changes: Record<string, unknown> = {}) => rename(changes, { self, other });
-    const schema = (changes?: Record<string, unknown>, lists?: Lists) =>
-      defineSchema({ [self]: table(other, named(changes), lists), [other]: { name: t.string() } });
-    const owner = await service.makeApp(schema());
-    const second =
-      who === "the owner alone"
-        ? undefined
-        : await service.makeApp(who === "another app" ? undefined : schema());
-    const isOwner = who === "the owner alone" || who === "the owner of a shared table";
-    const pusher = isOwner ? owner : (second ?? owner);
-    const before = await dumpDatabase(service.service.admin);
+  describeOpen(`push by ${who}`, () => {
+    test.each(cases)("$name", async (row) => {
+      const [self, other] = [freshName("self"), freshName("other")];
+      const named = (changes: Record<string, unknown> = {}) => rename(changes, { self, other });
+      const schema = (changes?: Record<string, unknown>, lists?: Lists) =>
+        defineSchema({
+          [self]: table(other, named(changes), lists),
+          [other]: { name: t.string() },
+        });
+      const owner = await service.makeApp(schema());
+      const second =
+        who === "the owner alone"
+          ? undefined
+          : await service.makeApp(who === "another app" ? undefined : schema());
+      const isOwner = who === "the owner alone" || who === "the owner of a shared table";
+      const pusher = isOwner ? owner : (second ?? owner);
+      const before = await dumpDatabase(service.service.admin);
 
-    const answer = await postSchema(
-      service,
-      pusher,
-      schema(row.changes, { ...row.lists, order: row.order }),
-    );
-
-    if (row.says !== undefined) expect(answer.text).toContain(row.says);
-    if (row.blames === undefined) {
-      expect(answer.text).toContain(`"status":"${row.status ?? "applied"}"`);
-      // An index of a shared table is built after the push: until its end, or it would change what the next test compares.
-      await eventually(async () => {
-        const dump = await dumpDatabase(service.service.admin);
-        return isBuilt(dump) && (row.ddl !== true || tablesOf(dump) !== tablesOf(before));
-      });
-      const after = await dumpDatabase(service.service.admin);
-      if (row.ddl !== true) expect(tablesOf(after)).toBe(tablesOf(before));
-      const makesFunctions = row.ddl === true || row.makesFunctions === true;
-      if (!makesFunctions) expect(functionsOf(after)).toBe(functionsOf(before));
-      const again = await postSchema(
+      const answer = await postSchema(
         service,
         pusher,
         schema(row.changes, { ...row.lists, order: row.order }),
       );
-      expect(again.json).toMatchObject({ status: "unchanged", migration: null, steps: [] });
-      return;
-    }
-    expect(answer.status).toBe(409);
-    const body = answer.json as { error: string; details: { path: string; message: string }[] };
-    expect(body.error).toBe("incompatible_schema");
-    expect(body.details.map((detail) => detail.path).sort()).toEqual(
-      row.blames.map((column) => (column === "" ? `/${self}` : `/${self}/${column}`)).sort(),
-    );
-    for (const { message } of body.details) {
-      expect(message).toMatch(
-        /^The schema wants .+, (but the table has .+|which does not fit the table|which the table's owner .+ does not declare)(: .+)?$/,
+
+      if (row.says !== undefined) expect(answer.text).toContain(row.says);
+      if (row.blames === undefined) {
+        expect(answer.text).toContain(`"status":"${row.status ?? "applied"}"`);
+        // An index of a shared table is built after the push: until its end, or it would change what the next test compares.
+        await eventually(async () => {
+          const dump = await dumpDatabase(service.service.admin);
+          return isBuilt(dump) && (row.ddl !== true || tablesOf(dump) !== tablesOf(before));
+        });
+        const after = await dumpDatabase(service.service.admin);
+        if (row.ddl !== true) expect(tablesOf(after)).toBe(tablesOf(before));
+        const makesFunctions = row.ddl === true || row.makesFunctions === true;
+        if (!makesFunctions) expect(functionsOf(after)).toBe(functionsOf(before));
+        const again = await postSchema(
+          service,
+          pusher,
+          schema(row.changes, { ...row.lists, order: row.order }),
+        );
+        expect(again.json).toMatchObject({ status: "unchanged", migration: null, steps: [] });
+        return;
+      }
+      expect(answer.status).toBe(409);
+      const body = answer.json as { error: string; details: { path: string; message: string }[] };
+      expect(body.error).toBe("incompatible_schema");
+      expect(body.details.map((detail) => detail.path).sort()).toEqual(
+        row.blames.map((column) => (column === "" ? `/${self}` : `/${self}/${column}`)).sort(),
       );
-      if (who === "another app") expect(message).not.toContain("the table has");
-      if (isOwner && second !== undefined) expect(message).not.toContain(second.slug);
-    }
-    if (!isOwner) expect(body.details[0]?.message).toContain(owner.slug);
-    const remedies = body.details.flatMap(({ message }) => /: (.+)$/.exec(message)?.[1] ?? []);
-    expect(remedies).not.toBeEmpty();
-    expect(new Set(remedies).size).toBe(remedies.length);
-    expect(await dumpDatabase(service.service.admin)).toBe(before);
+      for (const { message } of body.details) {
+        expect(message).toMatch(
+          /^The schema wants .+, (but the table has .+|which does not fit the table|which the table's owner .+ does not declare)(: .+)?$/,
+        );
+        if (who === "another app") expect(message).not.toContain("the table has");
+        if (isOwner && second !== undefined) expect(message).not.toContain(second.slug);
+      }
+      if (!isOwner) expect(body.details[0]?.message).toContain(owner.slug);
+      const remedies = body.details.flatMap(({ message }) => /: (.+)$/.exec(message)?.[1] ?? []);
+      expect(remedies).not.toBeEmpty();
+      expect(new Set(remedies).size).toBe(remedies.length);
+      expect(await dumpDatabase(service.service.admin)).toBe(before);
+    });
   });
 }
 
-test("another order of index and unique lines is no change, another order of the columns in an index is one", async () => {
-  const self = freshName();
-  const columns = { a: t.string(), b: t.string(), c: t.string() };
-  const model = () => t.model(columns);
-  const app = await service.makeApp(
-    defineSchema({
-      [self]: model().index("a", "b").index("b", "c").unique("a", "c").unique("c", "b"),
-    }),
-  );
-  const before = await dumpDatabase(service.service.admin);
+describeOpen("push of lists", () => {
+  test("another order of index and unique lines is no change, another order of the columns in an index is one", async () => {
+    const self = freshName();
+    const columns = { a: t.string(), b: t.string(), c: t.string() };
+    const model = () => t.model(columns);
+    const app = await service.makeApp(
+      defineSchema({
+        [self]: model().index("a", "b").index("b", "c").unique("a", "c").unique("c", "b"),
+      }),
+    );
+    const before = await dumpDatabase(service.service.admin);
 
-  const moved = await postSchema(
-    service,
-    app,
-    defineSchema({
-      [self]: model().unique("c", "b").index("b", "c").unique("a", "c").index("a", "b"),
-    }),
-  );
+    const moved = await postSchema(
+      service,
+      app,
+      defineSchema({
+        [self]: model().unique("c", "b").index("b", "c").unique("a", "c").index("a", "b"),
+      }),
+    );
 
-  expect(moved.json).toMatchObject({ status: "unchanged", migration: null, steps: [] });
-  expect(await dumpDatabase(service.service.admin)).toBe(before);
-  const added = await postSchema(
-    service,
-    app,
-    defineSchema({
-      [self]: model()
-        .index("b", "a")
-        .index("a", "b")
-        .index("b", "c")
-        .unique("a", "c")
-        .unique("c", "b"),
-    }),
-  );
-  expect(added.json).toMatchObject({ status: "applied", steps: [`add index (b, a) to ${self}`] });
+    expect(moved.json).toMatchObject({ status: "unchanged", migration: null, steps: [] });
+    expect(await dumpDatabase(service.service.admin)).toBe(before);
+    const added = await postSchema(
+      service,
+      app,
+      defineSchema({
+        [self]: model()
+          .index("b", "a")
+          .index("a", "b")
+          .index("b", "c")
+          .unique("a", "c")
+          .unique("c", "b"),
+      }),
+    );
+    expect(added.json).toMatchObject({ status: "applied", steps: [`add index (b, a) to ${self}`] });
+  });
 });
 
 function manyColumns(count: number): Record<string, unknown> {
