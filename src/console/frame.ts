@@ -60,7 +60,7 @@ function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Con
 <a class="side-brand" href="${CONSOLE_PATH}"><img src="${ICON.path}" alt="" width="24" height="24"><span>Rowhouse</span></a>
 <form class="jump" method="get" action="${CONSOLE_PATH}/apps" role="search"><input type="search" name="q" data-keys="/" maxlength="40" aria-label="Find an app" placeholder="Find an app" autocomplete="off" spellcheck="false" autocapitalize="none"></form>
 <ul class="side-list">${ENTRIES.map(({ name, path }) => html`<li><a href="${path}"${KEYS[name] !== undefined && html` data-keys="g ${KEYS[name]}"`}${name === entry && html` aria-current="page"`}>${name}</a></li>`)}</ul>
-<div class="me"><span class="me-name">${me.displayName ?? me.email}</span><span class="quiet"><span class="me-role">${me.role === "super_admin" ? "super admin" : "admin"} · </span><a href="${LOGIN_PATH}">account</a></span>
+<div class="me"><span class="me-name">${me.displayName ?? me.email}</span><span class="quiet"><span class="me-role">${me.role === "super_admin" ? "super admin" : "admin"} · </span><a href="${LOGIN_PATH}">account, sign out</a></span>
 <button class="keys-button" type="button" data-keys="?" hidden>Keyboard shortcuts</button></div>
 </nav>
 <main class="work" id="main" tabindex="-1">

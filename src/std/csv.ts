@@ -6,7 +6,7 @@
  */
 const FORMULA = /(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠])/gu;
 /** Some spreadsheets trim these before they look for a formula. */
-const TRIMMED = /^[\t\r\n]/;
+const TRIMMED = /^[\0\t\r\n]/;
 const QUOTED = /[",;\t\r\n]/;
 const NUMBER = /^-?\d+(\.\d+)?$/;
 

@@ -17,6 +17,7 @@ test.each([
   { name: "a full-width formula after a semicolon", text: "a;＝1+1", field: `"a;'＝1+1"` },
   { name: "several formulas", text: "=1;=2\n+3", field: `"'=1;'=2\n'+3"` },
   { name: "a formula after line feeds alone", text: "\n\n=1", field: `"'\n\n'=1"` },
+  { name: "a null character first", text: "\0=1", field: "'\0=1" },
   { name: "a tab first", text: "\tx", field: `"'\tx"` },
 ])("toCsvLine() makes text of $name", ({ text, field }) =>
   expect(toCsvLine([text])).toBe(`${field}\r\n`),
