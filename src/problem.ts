@@ -109,7 +109,7 @@ export const PROBLEMS = {
   bad_gateway: { status: 502, when: "a service behind the gateway broke off its answer" },
   unavailable: {
     status: 503,
-    when: "the database cannot be reached",
+    when: "the database cannot be reached, or canceled the statement",
     ofWrite: "nothing was written",
   },
   overloaded: { status: 503, when: "the queue is full; nothing was started" },
@@ -117,7 +117,7 @@ export const PROBLEMS = {
     status: 503,
     when: "the connection was lost after a write was sent: it may or may not have happened",
   },
-  timeout: { status: 504, when: "execution took longer than 30 s; the statement was cancelled" },
+  timeout: { status: 504, when: "execution took longer than 30 s; the statement was canceled" },
 } as const;
 
 export type ProblemCode = keyof typeof PROBLEMS;
@@ -160,7 +160,8 @@ export function isOutage(error: unknown): error is Problem {
 export function toMessage({ code, message }: Problem, method: string): string {
   const row: { status: number; ofWrite?: string } = PROBLEMS[code];
   const isRead = method === "GET" || method === "HEAD";
-  return row.ofWrite === undefined || isRead ? message : `${message}; ${row.ofWrite}`;
+  const isSaid = row.ofWrite === undefined || message.endsWith(row.ofWrite);
+  return isSaid || isRead ? message : `${message}; ${row.ofWrite}`;
 }
 
 export function toSentence(text: string): string {

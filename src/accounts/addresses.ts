@@ -43,9 +43,18 @@ export function toAddressValues(
 
 /** Whether this service has set the address, for this very person. */
 export function isConfirmed(secrets: IdentitySecrets, stored: StoredAddress): boolean {
-  const { userId, email, digest, secretId } = stored;
+  return proveConfirmed(secrets, stored) !== undefined;
+}
+
+/** What shows the database in hexadecimal that this service has set the address; `undefined` if it has not. */
+export function proveConfirmed(
+  secrets: IdentitySecrets,
+  { userId, email, digest, secretId }: StoredAddress,
+): string | undefined {
   const by = findIdentitySecret(secrets, secretId ?? "");
-  return by !== undefined && isDigestOf(digest ?? "", proveAddress(by, userId, email), userId);
+  const proof = by && proveAddress(by, userId, email);
+  if (proof === undefined || !isDigestOf(digest ?? "", proof, userId)) return undefined;
+  return Buffer.from(proof).toString("hex");
 }
 
 /** Confirms an address that is in use by the secret that makes new values. */

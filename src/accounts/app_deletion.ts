@@ -3,8 +3,11 @@ import { call, type Database, readSqlState, SIGNALS, SignalError } from "../db/m
 import { type Detail, Problem, type ProblemCode } from "../problem.ts";
 import { OPERATOR } from "./audit.ts";
 import { unknownApp } from "./keys.ts";
+import { runRowsJob } from "./rows_jobs.ts";
 
 type Deps = { admin: Database };
+/** `rows` is the connection of a login that is a member of `rowhouse_rows` alone. */
+type RowsDeps = Deps & { rows: Database };
 
 /** What an app has. */
 export type AppContents = {
@@ -23,15 +26,12 @@ export type Described = Omit<AppContents, "tables"> & {
   referredTo: { table: string; by: string }[];
 };
 
-/** So many rows go in one step, which takes far less time than a statement may. */
-export const ROWS_PER_STEP = 5000;
-
 /**
  * What an app has, and whether it can be deleted.
  *
  * @throws {Problem} unknown_app; invalid_request — other apps use its tables; `details` names each with what to do
  */
-export async function findAppContents(deps: Deps, slug: string): Promise<AppContents> {
+export async function findAppContents(deps: RowsDeps, slug: string): Promise<AppContents> {
   const reject = (error: unknown) => refuseDeletion(error, slug);
   const values = { app_slug: slug };
   const described = (await call(deps.admin, "describe_app", values, { reject })) as Described;
@@ -46,7 +46,7 @@ export async function findAppContents(deps: Deps, slug: string): Promise<AppCont
   for (const table of tables)
     counted.push({
       ...table,
-      rows: await call(deps.admin, "count_rows", { wanted_table: table.name, app: contents.id }),
+      rows: await call(deps.rows, "count_rows", { wanted_table: table.name, app: contents.id }),
     });
   return { ...contents, tables: counted };
 }
@@ -75,16 +75,13 @@ function toReference({ table, by }: Described["referredTo"][number]): Detail {
  *
  * @throws {Problem} unknown_app; invalid_request — another app uses a table that it owns; push_busy
  */
-export async function deleteApp(deps: Deps, slug: string): Promise<number> {
-  for (let rows = 0; ; ) {
-    const step = await call(
-      deps.admin,
-      "delete_app_step",
-      { app_slug: slug, most: ROWS_PER_STEP, deleted_before: rows, actor: OPERATOR },
-      { reject: (error) => refuseDeletion(error, slug) },
-    );
-    rows += step.deleted;
-    if (step.is_done) return rows;
+export async function deleteApp(deps: RowsDeps, slug: string): Promise<number> {
+  const reject = (error: unknown) => refuseDeletion(error, slug);
+  const values = { app_slug: slug, actor: OPERATOR };
+  for (;;) {
+    const step = await call(deps.admin, "delete_app_step", values, { reject });
+    if (step.is_done) return step.deleted;
+    if (step.job !== null) await runRowsJob(deps.rows, step.job);
   }
 }
 
@@ -106,6 +103,10 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   [SIGNALS.tableReferredTo]: NEEDED,
   [SIGNALS.pushBusy]: BUSY,
   "55P03": BUSY,
+  [SIGNALS.isolationBroken]: {
+    code: "unavailable",
+    message: "The database does not keep apps apart: run rowhouse doctor, and fix what it reports",
+  },
 };
 
 /** What to throw for an error of a step. */

@@ -58,7 +58,7 @@ async function check(
   const { id, is_distributed } = found;
   const nodes = is_distributed ? await readNodes(admin) : undefined;
   const place = is_distributed && id !== null ? await readPlace(admin, id) : undefined;
-  const gaps = nodes?.includes(to) ? await findNodeGaps(admin, to) : [];
+  const gaps = is_distributed ? await findNodeGaps(admin, to) : [];
   const details = findFaults(found, { slug, to, nodes, place, gaps });
   if (details.length === 0 && id !== null && place !== undefined) return { id, place };
   throw new Problem("invalid_request", { message: `Cannot move app ${slug}`, details });
@@ -81,7 +81,11 @@ function findFaults(found: Found, { slug, to, nodes, place, gaps }: Asked): Deta
       "is not distributed over a Citus cluster (docs/scaling.md)",
     ],
     [found.id === null, "/slug", `no app has the slug ${quote(slug)}`],
-    [nodes?.includes(to) === false, "/to", `must be a node of the cluster: ${nodes?.join(", ")}`],
+    [
+      nodes?.includes(to) === false && gaps.length === 0,
+      "/to",
+      `must be a node of the cluster: ${nodes?.join(", ")}`,
+    ],
     [place?.node === to, "/to", `the app is on ${to} already`],
     [
       gaps.length > 0,

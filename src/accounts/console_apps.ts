@@ -1,7 +1,7 @@
 /** What administrators do with apps from a browser, by the same rules as the commands. @module */
 import { ViolationError } from "../db/mod.ts";
 import type { Detail } from "../problem.ts";
-import { type Described, findHindrances, ROWS_PER_STEP, refuseDeletion } from "./app_deletion.ts";
+import { type Described, findHindrances, refuseDeletion } from "./app_deletion.ts";
 import { checkSlug, refuseTaken } from "./apps.ts";
 import { type ConsoleDeps, callConsole, readConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
@@ -121,7 +121,7 @@ export async function describeAppEnd(
 }
 
 /**
- * Deletes an app in steps, as the command does, until it is gone or `isLate` says so; whether it is gone. Asking again goes
+ * Deletes an app in steps until it is gone or `isLate` says so; whether it is gone. The data service deletes the rows. Asking again goes
  * on from there.
  *
  * @throws {Problem} unknown_app; invalid_request — another app uses a table that it owns; push_busy
@@ -131,25 +131,24 @@ export async function deleteAppByConsole(
   cookies: ShownCookies,
   slug: string,
 ): Promise<boolean> {
-  for (let rows = 0; !deps.isLate(); ) {
-    const step = await takeStep(deps, cookies, { slug, rows });
-    rows += step.deleted;
+  while (!deps.isLate()) {
+    const step = await takeStep(deps, cookies, slug);
     if (step.is_done) return true;
+    if (step.is_waiting) await Bun.sleep(ROWS_WAIT_MS);
   }
   return false;
 }
 
-type Step = { is_done: boolean; deleted: number };
+/** While the data service deletes rows. */
+export const ROWS_WAIT_MS = 200;
 
-async function takeStep(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { slug, rows }: { slug: string; rows: number },
-): Promise<Step> {
+type Step = { is_done: boolean; is_waiting: boolean };
+
+async function takeStep(deps: ConsoleDeps, cookies: ShownCookies, slug: string): Promise<Step> {
   try {
     const [step] = await callConsole<Step>(deps, cookies, {
       name: "console_delete_app_step",
-      values: [slug, ROWS_PER_STEP, rows],
+      values: [slug],
       retry: "unsafe",
     });
     if (step === undefined) throw new Error("A step of an app's deletion gave no row");

@@ -53,6 +53,8 @@ export type ShownPerson = Shown<{
     passkeys: number;
     /** How many are left. */
     recoveryCodes: number;
+    /** Attempts at the password since it was last right. */
+    failedSignIns: { attempts: number; lastAt: string; lastFrom: string | null } | null;
     /** Whether nobody else is a super_admin who can sign in. */
     isLast: boolean;
     /** Whether links are mailed to the address: this service set it. */

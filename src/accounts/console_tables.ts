@@ -6,10 +6,11 @@
  */
 import { SIGNALS } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
+import { ROWS_WAIT_MS } from "./console_apps.ts";
 import { type ConsoleDeps, callConsole, readConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
 import type { ShownCall, ShownCookies } from "./shown_call.ts";
-import { type DroppedTable, type EndedUse, refuseTableAct } from "./tables.ts";
+import { type DroppedTable, refuseTableAct } from "./tables.ts";
 
 type Shown<Content> = Content & { me: ConsoleVisitor };
 
@@ -118,15 +119,37 @@ export async function transferTableByConsole(
   await act(deps, cookies, { slug, name: "console_transfer_table", values: [table, slug] });
 }
 
-/** Ends an app's use of a table; without the names that were `told` it only counts. @throws {Problem} as `endRegistration` */
-export async function endRegistrationByConsole(
+/** The tables whose use would end together. @throws {Problem} as `findEndedUse` */
+export async function findEndByConsole(
   deps: ConsoleDeps,
   cookies: ShownCookies,
-  { table, slug, told }: { table: string; slug: string; told?: string },
-): Promise<EndedUse[]> {
-  const values = [slug, table, told ?? null];
-  const name = "console_end_registration";
-  return JSON.parse(await act(deps, cookies, { slug, name, values })) as EndedUse[];
+  { table, slug }: { table: string; slug: string },
+): Promise<string[]> {
+  const call = { slug, name: "console_end_registration", values: [slug, table, null] };
+  return (JSON.parse(await act(deps, cookies, call)) as { tables: string[] }).tables;
+}
+
+/** How far the end of a use is; it is refused if rows of another table refer to those. */
+export type EndState = "waiting" | "done" | "refused";
+
+/**
+ * Begins to end an app's use of the tables that were `told`, and waits until the data service has deleted the rows, or
+ * `isLate` says so. What is not done by then goes on.
+ *
+ * @throws {Problem} as `findEndedUse`
+ */
+export async function endRegistrationByConsole(
+  deps: ConsoleDeps & { isLate: () => boolean },
+  cookies: ShownCookies,
+  { table, slug, told }: { table: string; slug: string; told: string },
+): Promise<EndState> {
+  await act(deps, cookies, { slug, name: "console_end_registration", values: [slug, table, told] });
+  const call = { slug, name: "console_find_end", values: [slug, table] };
+  for (;;) {
+    const state = (await act(deps, cookies, call)) as EndState;
+    if (state !== "waiting" || deps.isLate()) return state;
+    await Bun.sleep(ROWS_WAIT_MS);
+  }
 }
 
 /** Drops a table that no app uses; without the names that were `told` it only checks. @throws {Problem} as `dropTable` */
@@ -145,6 +168,8 @@ const IN_BROWSER = {
   [SIGNALS.tableInUse]:
     "Apps use the table: under Tables of each app, end its use first, that of the owner last.",
   [SIGNALS.unknownTable]: "No table has that name.",
+  [SIGNALS.isolationBroken]:
+    "The database does not keep apps apart. The operator must run rowhouse doctor.",
 };
 
 async function act(

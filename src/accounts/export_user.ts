@@ -34,6 +34,8 @@ export type UserExport = {
   passkeys: Record<string, unknown>[];
   /** Sign-ins that wait for the second factor. */
   pendingSignIns: Record<string, unknown>[];
+  /** One, once a password was wrong since it was last right. */
+  failedSignIns: Record<string, unknown>[];
   /** That wait, or were sent in the last hour. */
   mails: Record<string, unknown>[];
   /** What was done by this person, or to them. */
@@ -56,6 +58,7 @@ export async function exportUser(deps: { admin: Database }, text: string): Promi
       'recoveryCodes', ${rowsOf("recovery_codes", "created_at")},
       'passkeys', ${rowsOf("passkeys", "created_at")},
       'pendingSignIns', ${rowsOf("pending_sign_ins", "expires_at")},
+      'failedSignIns', ${rowsOf("failed_sign_ins", "last_at")},
       'mails', ${rowsOf("mails", "id")},
       'audit', (select coalesce(json_agg(to_jsonb(audit) order by audit.id), '[]')
         from rowhouse.audit where audit.user_id = users.id or actor = users.id::text))::text as stored

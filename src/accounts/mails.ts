@@ -5,8 +5,7 @@ import { isConfirmed, renewAddress, type StoredAddress } from "./addresses.ts";
 import { findIdentitySecret, type IdentitySecrets } from "./identity_secrets.ts";
 import { deriveLinkText, makeLink } from "./password_links.ts";
 import { type PasswordRecord, proveSignIn } from "./passwords.ts";
-import { toDigest } from "./secret_text.ts";
-import { SIGN_IN_LIMITS, toClientKeys } from "./sign_in_attempts.ts";
+import { SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
 
 /** How long a link for a forgotten password can be used. */
 export const FORGOTTEN_LINK_LIFE_S = 1800;
@@ -41,14 +40,13 @@ export async function askForPassword(
   deps: { db: Database },
   { email, address }: { email: string; address: string },
 ): Promise<number> {
-  const clients = toClientKeys("forgotten client", address);
-  const typed = `forgotten address ${toDigest(email)}`;
+  const { networks, bounds } = toClient(address);
   const [row] = await deps.db.query<{ wait_s: number }>(
     `select rowhouse.ask_for_password($1, string_to_array($2, ','), string_to_array($3, ',')::int4[], $4, $5) as wait_s`,
     [
       email,
-      [typed, ...clients.keys].join(","),
-      [SIGN_IN_LIMITS.pair, ...clients.bounds].join(","),
+      networks.join(","),
+      [SIGN_IN_LIMITS.pair, ...bounds].join(","),
       SIGN_IN_LIMITS.windowS,
       address,
     ],

@@ -112,6 +112,7 @@ export {
   dropTableByConsole,
   endRegistrationByConsole,
   type FoundTable,
+  findEndByConsole,
   listConsoleAppTables,
   listConsoleTables,
   type ShownTable,
@@ -272,6 +273,7 @@ export {
   type RecoveryCodes,
   readRecoveryCode,
 } from "./recovery_codes.ts";
+export { type EndedUse, runRowsJobs } from "./rows_jobs.ts";
 export { seal, unseal } from "./sealed_text.ts";
 export {
   beginSecondFactor,
@@ -311,8 +313,8 @@ export {
 export {
   type DroppedTable,
   dropTable,
-  type EndedUse,
   endRegistration,
+  findEndedUse,
   transferTable,
 } from "./tables.ts";
 export { readTarget, type Target } from "./target.ts";

@@ -15,7 +15,7 @@ import {
   type ShownCookies,
   SignInTooOld,
 } from "./shown_call.ts";
-import { type AttemptFrom, toAttemptKeys } from "./sign_in_attempts.ts";
+import { type AttemptFrom, toClient, toKnownDevice } from "./sign_in_attempts.ts";
 
 type OwnDeps = { db: Database; sessionIdleS: number };
 /** No live session is presented with both its cookies. */
@@ -104,21 +104,19 @@ export async function changeOwnPassword(
   shown: ShownCookies,
   change: PasswordChange,
 ): Promise<boolean> {
-  const { password } = change;
-  const keys = toAttemptKeys(change.attempt);
+  const { password, attempt, isKnownDevice } = change;
   const [row] = await callOwn<{ result: boolean }>(deps, shown, {
     name: "change_own_password",
-    passed: `decode($5, 'hex'), $6, decode($7, 'hex'), $8, $9, decode($10, 'hex'), decode($11, 'hex'), $12, $13, $14,
-      string_to_array($15, ','), $16, $17`,
+    passed: `decode($5, 'hex'), $6, decode($7, 'hex'), $8, $9, decode($10, 'hex'), decode($11, 'hex'), $12, $13,
+      string_to_array($14, ','), $15, $16`,
     values: [
       change.proof,
       password.hash,
       password.digest,
       password.secretId,
       ...toSessionValues(change),
-      keys.address,
-      keys.clients.join(","),
-      change.isKnownDevice ? keys.device : null,
+      toClient(attempt.address).networks.join(","),
+      toKnownDevice({ isKnownDevice, from: attempt }),
       change.deviceName,
     ],
     retry: "unsafe",

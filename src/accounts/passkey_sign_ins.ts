@@ -10,7 +10,7 @@ import {
   toHex,
 } from "./passkeys.ts";
 import { type SessionStart, toSessionValues } from "./session_start.ts";
-import { SIGN_IN_LIMITS, toClientKeys } from "./sign_in_attempts.ts";
+import { SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
 
 export type PasskeyFinish = SessionStart & {
   /** Whose answer was verified. */
@@ -42,7 +42,7 @@ export async function finishPasskeySignIn(
       fresh.secretId,
       toChallengeKey(finish.challenge),
       SIGN_IN_LIMITS.windowS,
-      toClientKeys("passkey client", finish.address).keys.join(","),
+      toClient(finish.address).networks.join(","),
       finish.presented,
       ...toSessionValues(finish),
       finish.address,

@@ -13,7 +13,7 @@ import {
 } from "./identity_secrets.ts";
 import type { RightFactor } from "./second_factors.ts";
 import { toDigest } from "./secret_text.ts";
-import { SIGN_IN_LIMITS, toClientKeys } from "./sign_in_attempts.ts";
+import { SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
 
 type PasskeyDeps = { db: Database; identitySecrets: IdentitySecrets };
 
@@ -32,7 +32,7 @@ export async function beginPasskey(
   deps: { db: Database },
   { credentialId, address }: { credentialId: string; address: string },
 ): Promise<PasskeyAttempt> {
-  const { keys, bounds } = toClientKeys("passkey client", address);
+  const { networks, bounds } = toClient(address);
   const [row] = await deps.db.query<{
     wait_s: number;
     user_id: string | null;
@@ -41,7 +41,7 @@ export async function beginPasskey(
   }>(
     `select wait_s, user_id::text, encode(public_key, 'base64') as public_key, secret_id
     from rowhouse.begin_passkey(decode($1, 'hex'), string_to_array($2, ','), string_to_array($3, ',')::int4[], $4)`,
-    [toHex(credentialId), keys.join(","), bounds.join(","), SIGN_IN_LIMITS.windowS],
+    [toHex(credentialId), networks.join(","), bounds.join(","), SIGN_IN_LIMITS.windowS],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   if (row === undefined) throw new Error("The function of passkeys gave no row");

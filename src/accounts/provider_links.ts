@@ -5,7 +5,7 @@
  * @module
  */
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
-import { isConfirmed, makeAddressDigest } from "./addresses.ts";
+import { makeAddressDigest, proveConfirmed } from "./addresses.ts";
 import {
   findIdentitySecret,
   type IdentitySecret,
@@ -26,8 +26,10 @@ export type ProviderPerson =
   | ({ kind: "linked" } & Linked)
   /** There is a row for it that this service has not made. */
   | { kind: "planted" }
-  /** Nobody is linked; `invited` is who has the address, an invitation that lives, and no way to sign in yet. */
-  | { kind: "unlinked"; invited: string | undefined; isEmailTaken: boolean };
+  /** No one is linked; `invited` has the address, a live invitation, and no way to sign in yet. */
+  | { kind: "unlinked"; invited: Invited | undefined; isEmailTaken: boolean };
+/** An invited person, and the proof in hexadecimal that the service itself has set the address. */
+export type Invited = { userId: string; proof: string };
 
 type PersonRow = {
   link_user: string | null;
@@ -83,9 +85,10 @@ function findInvited(
   secrets: IdentitySecrets,
   { is_invited, mail_user: userId, mail_digest: digest, mail_secret_id: secretId }: PersonRow,
   email: string,
-): string | undefined {
+): Invited | undefined {
   if (is_invited !== true || userId === null) return undefined;
-  return isConfirmed(secrets, { userId, email, digest, secretId }) ? userId : undefined;
+  const proof = proveConfirmed(secrets, { userId, email, digest, secretId });
+  return proof === undefined ? undefined : { userId, proof };
 }
 
 /** What is stored of a link, and the proof of it. */
@@ -114,13 +117,13 @@ type NewLinkOptions = Subject & { email: string; provider: string };
 /** Links an invited person for the first time; `undefined` if the person has got a way to sign in meanwhile. */
 export async function linkInvited(
   deps: LinkDeps,
-  userId: string,
+  { userId, proof: shown }: Invited,
   { email, provider, ...linked }: NewLinkOptions,
 ): Promise<Linked | undefined> {
   const { digest, secretId, proof } = makeLinkRecord(deps, linked, userId);
   const [row] = await deps.db.query<{ is_done: boolean }>(
-    "select rowhouse.link_invited_person($1, $2, $3, $4, decode($5, 'hex'), $6, $7) as is_done",
-    [userId, email, linked.issuer, linked.subject, digest, secretId, provider],
+    "select rowhouse.link_invited_person($1, $2, decode($8, 'hex'), $3, $4, decode($5, 'hex'), $6, $7) as is_done",
+    [userId, email, linked.issuer, linked.subject, digest, secretId, provider, shown],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   return row?.is_done === true ? { userId, proof, isDisabled: false } : undefined;

@@ -6,23 +6,18 @@ import type { NewPending } from "./pending_sign_ins.ts";
 import { type Linked, makeLinkRecord, type Subject } from "./provider_links.ts";
 import { toDigest } from "./secret_text.ts";
 import { type SessionStart, toSessionValues } from "./session_start.ts";
-import {
-  type Admission,
-  type FactorRule,
-  SIGN_IN_LIMITS,
-  toClientKeys,
-} from "./sign_in_attempts.ts";
+import { type Admission, type FactorRule, SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
 
 /** Counts an attempt; `isFirst` is false where this answer of a provider was tried before. */
 export async function beginProviderSignIn(
   deps: { db: Database },
   { state, address }: { state: string; address: string },
 ): Promise<{ waitS: number; isFirst: boolean }> {
-  const { keys, bounds } = toClientKeys("provider client", address);
+  const { networks, bounds } = toClient(address);
   const [row] = await deps.db.query<{ wait_s: number; is_first: boolean }>(
     `select wait_s, is_first from rowhouse.begin_provider_sign_in($1, string_to_array($2, ','),
       string_to_array($3, ',')::int4[], $4)`,
-    [`state ${toDigest(state)}`, keys.join(","), bounds.join(","), SIGN_IN_LIMITS.windowS],
+    [toDigest(state), networks.join(","), bounds.join(","), SIGN_IN_LIMITS.windowS],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   if (row === undefined) throw new Error("The sign-in function gave no row");
@@ -40,6 +35,8 @@ export type ProviderFinish = SessionStart &
     /** When the person proved it to the provider, in seconds; unknown is long ago. */
     provenAtS: number | undefined;
     address: string;
+    /** What the answer was begun with. */
+    state: string;
     /** The roles that the provider's claims give now: others that it gave are taken. */
     claimed: readonly ClaimedRecord[];
   };
@@ -54,7 +51,7 @@ export async function finishProviderSignIn(
   const [row] = await deps.db.query<{ outcome: Admission }>(
     `select rowhouse.finish_provider_sign_in($1, $2, $3, decode($4, 'hex'), decode($5, 'hex'), $6, $7,
       $8, decode($9, 'hex'), decode($10, 'hex'), $11, $12, coalesce(to_timestamp($13), '-infinity'),
-      string_to_array($14, ','), $15, $16, $17, $18, $19::text::jsonb, $20, decode($21, 'hex'), $22) as outcome`,
+      $14, string_to_array($15, ','), $16, $17, $18, $19, $20::text::jsonb, $21, decode($22, 'hex'), $23) as outcome`,
     [
       linked.userId,
       issuer,
@@ -65,7 +62,8 @@ export async function finishProviderSignIn(
       finish.presented,
       ...toSessionValues(finish),
       finish.provenAtS ?? null,
-      toClientKeys("provider client", finish.address).keys.join(","),
+      toDigest(finish.state),
+      toClient(finish.address).networks.join(","),
       finish.provider,
       finish.address,
       finish.deviceName,

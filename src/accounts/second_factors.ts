@@ -2,8 +2,9 @@
 import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import type { Device } from "./device_text.ts";
+import { toDigest } from "./secret_text.ts";
 import { type SessionStart, toSessionValues } from "./session_start.ts";
-import { SIGN_IN_LIMITS, toClientKeys } from "./sign_in_attempts.ts";
+import { SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
 import type { TotpRecord } from "./totp.ts";
 
 export type FactorKind = "totp" | "recovery" | "passkey";
@@ -114,8 +115,8 @@ export async function finishSecondFactor(
 }
 
 function toFactorKeys({ address, device }: FactorFrom): { client: string; device: string } {
-  const [client = ""] = toClientKeys("client", address).keys;
-  return { client, device: `device ${device?.id ?? ""}` };
+  const [network = ""] = toClient(address).networks;
+  return { client: `client ${toDigest(network)}`, device: `device ${device?.id ?? ""}` };
 }
 
 /** Notes that a second factor was wrong: somebody knows the password. */

@@ -58,7 +58,7 @@ export type PageSession = Presence & {
 };
 
 /** The `id` and `proof` of each presented session, from the text that `toPresented` made of them. */
-function presentedIn(parameter: "$1" | "$3"): string {
+function presentedIn(parameter: "$3"): string {
   return `(select distinct split_part(text, '.', 1) as id, decode(split_part(text, '.', 2), 'hex') as proof
     from unnest(string_to_array(${parameter}, ',')) as text)`;
 }
@@ -202,18 +202,10 @@ export async function endSessions(
   deps: { db: Database },
   { presented, from }: { presented: string; from: string },
 ): Promise<void> {
-  await deps.db.query(
-    `with ended as (
-      delete from rowhouse.sessions using ${presentedIn("$1")} as presented
-      where sessions.id = presented.id
-        and ${digestOf("presented")} in (sessions.session_digest, sessions.identity_digest)
-      returning sessions.user_id
-    )
-    insert into rowhouse.audit (actor, action, user_id, client)
-    select user_id::text, 'sign_out', user_id, nullif($2, '') from ended`,
-    [presented, from],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
+  await deps.db.query("select from rowhouse.sign_out($1, $2)", [presented, from], {
+    retry: "unsafe",
+    queue: SERVICE_QUEUE,
+  });
 }
 
 /**

@@ -4,7 +4,6 @@ import { type PrefixLength, toClientNetwork } from "../std/client_network.ts";
 import type { Device } from "./device_text.ts";
 import type { PasswordRecord } from "./passwords.ts";
 import type { NewPending } from "./pending_sign_ins.ts";
-import { toDigest } from "./secret_text.ts";
 import { type SessionStart, toSessionValues } from "./session_start.ts";
 
 /**
@@ -55,7 +54,7 @@ export type KnownUser = {
 
 /** Counts an attempt, whether the address is known or not; returns what is needed to check the password. */
 export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Promise<Attempt> {
-  const keys = toAttemptKeys(from);
+  const { networks, bounds } = toClient(from.address);
   const [row] = await deps.db.query<{
     wait_s: number;
     user_id: string | null;
@@ -65,16 +64,16 @@ export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Pr
     is_known_device: boolean;
   }>(
     `select wait_s, user_id::text, password_hash, password_secret_id, is_disabled, is_known_device
-    from rowhouse.begin_sign_in($1, $2, string_to_array($3, ','), $4, string_to_array($5, ',')::uuid[],
+    from rowhouse.begin_sign_in($1, string_to_array($2, ','), $3, string_to_array($4, ',')::uuid[], $5,
       $6, string_to_array($7, ',')::int4[], $8, $9)`,
     [
       from.email,
-      keys.address,
-      keys.clients.join(","),
-      keys.device,
+      networks.join(","),
+      from.device?.id ?? null,
       (from.device?.userIds ?? []).join(","),
+      from.address,
       SIGN_IN_LIMITS.pair,
-      keys.clientBounds.join(","),
+      bounds.join(","),
       SIGN_IN_LIMITS.globalPerMinute,
       SIGN_IN_LIMITS.windowS,
     ],
@@ -113,11 +112,10 @@ export async function finishSignIn(
   finish: SignInFinish,
 ): Promise<Admission> {
   const { pending, fresh } = finish;
-  const keys = toAttemptKeys(finish.from);
   const [row] = await deps.db.query<{ outcome: Admission }>(
     `select rowhouse.finish_sign_in($1, decode($2, 'hex'), $3, decode($4, 'hex'), $5, $6,
-      $7, decode($8, 'hex'), decode($9, 'hex'), $10, $11, $12, string_to_array($13, ','), $14, $15, $16,
-      $17, decode($18, 'hex'), $19) as outcome`,
+      $7, decode($8, 'hex'), decode($9, 'hex'), $10, $11, string_to_array($12, ','), $13, $14, $15,
+      $16, decode($17, 'hex'), $18) as outcome`,
     [
       finish.userId,
       finish.proof,
@@ -126,9 +124,8 @@ export async function finishSignIn(
       fresh?.secretId ?? null,
       finish.presented,
       ...toSessionValues(finish),
-      keys.address,
-      keys.clients.join(","),
-      finish.isKnownDevice ? keys.device : null,
+      toClient(finish.from.address).networks.join(","),
+      toKnownDevice(finish),
       finish.from.address,
       finish.deviceName,
       pending.id,
@@ -140,40 +137,31 @@ export async function finishSignIn(
   return row?.outcome ?? "wrong";
 }
 
-export type AttemptKeys = {
-  address: string;
-  clients: string[];
-  clientBounds: number[];
-  device: string;
-};
-
-/** Digests, because people type passwords into the wrong field, and these must not end up in a table of counters. */
-export function toAttemptKeys({ email, address, device }: AttemptFrom): AttemptKeys {
-  const clients = toClientKeys("client", address);
-  return {
-    address: `address ${toDigest(email)}`,
-    clients: clients.keys,
-    clientBounds: clients.bounds,
-    device: `device ${toDigest(`${device?.id ?? ""} ${email}`)}`,
-  };
+/** The id of the device, if this very person has signed in on it before: its attempts were counted apart. */
+export function toKnownDevice({
+  isKnownDevice,
+  from,
+}: {
+  isKnownDevice: boolean;
+  from: AttemptFrom;
+}): string | null {
+  return isKnownDevice ? (from.device?.id ?? null) : null;
 }
 
-/** The counters of a client as itself and as the networks that it is part of, and how many attempts each allows. */
-export function toClientKeys(
-  kind: "client" | "provider client" | "forgotten client" | "passkey client",
-  address: string,
-): { keys: string[]; bounds: number[] } {
-  const networks = CLIENTS.map(([prefixLength, bound]) => ({
+/**
+ * A client as itself and as the networks that it is part of, and how many attempts each allows. The database makes the keys of
+ * counters from them.
+ */
+export function toClient(address: string): { networks: string[]; bounds: number[] } {
+  const clients = CLIENTS.map(([prefixLength, bound]) => ({
     network: toClientNetwork(address, prefixLength),
     bound,
   }));
   // An IPv4 address is the same for each of them, and counts once.
-  const clients = networks.filter(
-    ({ network }, at) => at === 0 || network !== networks[0]?.network,
-  );
+  const counted = clients.filter(({ network }, at) => at === 0 || network !== clients[0]?.network);
   return {
-    keys: clients.map(({ network }) => `${kind} ${toDigest(network)}`),
-    bounds: clients.map(({ bound }) => bound),
+    networks: counted.map(({ network }) => network),
+    bounds: counted.map(({ bound }) => bound),
   };
 }
 

@@ -15,6 +15,7 @@ import {
 import { Problem, type ProblemCode } from "../problem.ts";
 import { OPERATOR } from "./audit.ts";
 import { unknownApp } from "./keys.ts";
+import { type EndedUse, endRowsJob, runRowsJob } from "./rows_jobs.ts";
 
 type Refusal = { code: ProblemCode; message: string };
 
@@ -45,9 +46,16 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
       "Apps use the table, and rowhouse db status --app <slug> of one of them names all: end each one's use with rowhouse admin end-registration, the owner's last",
   },
   [SIGNALS.tableReferredTo]: REFERRED_TO,
+  [SIGNALS.unknownJob]: REFERRED_TO,
+  [SIGNALS.isolationBroken]: {
+    code: "unavailable",
+    message: "The database does not keep apps apart: run rowhouse doctor, and fix what it reports",
+  },
 };
 
 type Deps = { admin: Database };
+/** `rows` is the connection of a login that is a member of `rowhouse_rows` alone. */
+type RowsDeps = Deps & { rows: Database };
 
 /**
  * Makes another app the owner of a table that it uses; returns the slug of the app that owned it before.
@@ -66,27 +74,60 @@ export async function transferTable(
   );
 }
 
-/** A table whose use ends, and how many rows the app has of it. */
-export type EndedUse = { name: string; rows: number };
+/**
+ * Checks that an app's use of a table can end, and of those that refer to each other with it in a circle: the tables with how
+ * many rows the app has of each.
+ *
+ * @throws {Problem} unknown_table; unknown_app; push_busy; invalid_request — the app does not use the table, owns it while
+ *   others use it, or has another table that refers to it
+ */
+export async function findEndedUse(
+  deps: RowsDeps,
+  { table, slug }: { table: string; slug: string },
+): Promise<EndedUse[]> {
+  const { app, tables } = await beginEnd(deps, { table, slug });
+  const found: EndedUse[] = [];
+  for (const name of tables)
+    found.push({ name, rows: await call(deps.rows, "count_rows", { wanted_table: name, app }) });
+  return found;
+}
 
 /**
- * Ends an app's use of a table, and of those that refer to each other with it in a circle, and deletes its rows of them.
- * Without the names that were `told` before it only checks and counts.
+ * Ends an app's use of the tables that were `told` before, and deletes its rows of them. The app is not served the tables from
+ * the first moment on; if a step fails, the call can be repeated and goes on from there.
  *
- * @throws {Problem} unknown_table; unknown_app; push_busy — also if others than those that were told would go;
- *   invalid_request — the app does not use the table, owns it while others use it, or has another table that refers to it
+ * @throws {Problem} as `findEndedUse`; push_busy — also if others than those that were told would go
  */
 export async function endRegistration(
+  deps: RowsDeps,
+  { table, slug, told }: { table: string; slug: string; told: readonly string[] },
+): Promise<EndedUse[]> {
+  const { job } = await beginEnd(deps, { table, slug, told });
+  if (job === null) throw new Error("An end of a registration gave no job");
+  try {
+    await runRowsJob(deps.rows, job);
+  } catch (error) {
+    if (error instanceof ViolationError) await call(deps.admin, "cancel_rows_job", { job });
+    throw refuseTableAct(error, slug);
+  }
+  const ended = await endRowsJob(deps.admin, job);
+  if (ended === null) throw refuseTableAct(new SignalError(SIGNALS.unknownJob), slug);
+  return ended;
+}
+
+type Begun = { app: string; tables: string[]; job: string | null };
+
+async function beginEnd(
   deps: Deps,
   { table, slug, told }: { table: string; slug: string; told?: readonly string[] },
-): Promise<EndedUse[]> {
-  const ended = await call(
+): Promise<Begun> {
+  const begun = await call(
     deps.admin,
-    "end_registration",
+    "begin_end_registration",
     { wanted_slug: slug, wanted_table: table, told, actor: OPERATOR },
     { reject: (error) => refuseTableAct(error, slug) },
   );
-  return ended as EndedUse[];
+  return begun as Begun;
 }
 
 /** A table that is dropped, and the slug of the app that owned it. */

@@ -1,6 +1,7 @@
 /** `rowhouse migrate`: the service's own tables and roles, the functions of apps' tables, the serving login's rights. @module */
 import type { Config } from "../config/mod.ts";
 import {
+  admitNodes,
   CitusError,
   checkCluster,
   checkLoginsLetIn,
@@ -8,6 +9,7 @@ import {
   GrantLoginError,
   grantConsole,
   grantLogin,
+  grantRows,
   isDistributed,
   isRestored,
   migrate,
@@ -16,7 +18,7 @@ import {
   spreadLogins,
   undoDistribution,
 } from "../db/mod.ts";
-import { refreshFunctions, sweepSets } from "../push/mod.ts";
+import { RELEASE, recordRelease, refreshFunctions, sweepSets } from "../push/mod.ts";
 import {
   type Arguments,
   type Command,
@@ -129,18 +131,27 @@ export async function setUpDatabase(
   if (spreads) await setUpCluster(admin, citus?.shards);
   const login = await grantServingLogin(admin, config);
   if (await grantConsoleLogin(admin, config)) say("The login of the Console may act");
+  if (config.ROWS_DATABASE_URL !== undefined) {
+    checkOwn("ROWS_DATABASE_URL", config);
+    await grantRows(admin, config.ROWS_DATABASE_URL);
+    say("The login of ROWS_DATABASE_URL can count and delete apps' rows");
+  }
   if (spreads) {
     await spreadLogins(admin);
   }
   await quietLogins(admin, { isDistributed: spreads });
   if (spreads) {
     await checkLoginsLetIn(admin);
+    await admitNodes(admin);
     if (citus !== undefined) say("Every node of the Citus cluster is set up");
   }
+  // What changes now is of no release: processes compare no bodies until all functions are renewed.
+  await recordRelease(admin, null);
   await sweepSets(admin);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     say(`Renewed the functions of table ${name} (${index} of ${count})`),
   );
+  await recordRelease(admin, RELEASE);
   return { applied, refreshed, login };
 }
 
@@ -149,7 +160,7 @@ const RESTORED =
 
 type Say = (line: string) => void;
 type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
-  Partial<Pick<Config, "ROLE" | "CONSOLE_DATABASE_URL">>;
+  Partial<Pick<Config, "ROLE" | OwnVariable>>;
 
 /** The login that may now serve, if it is not the administrator's own. */
 async function grantServingLogin(admin: Database, config: Addresses): Promise<string | undefined> {
@@ -161,18 +172,30 @@ async function grantServingLogin(admin: Database, config: Addresses): Promise<st
   return login;
 }
 
-/** Whether there is one. @throws {GrantLoginError} it already has another job: whoever steals it could do both */
+/** Whether there is one. */
 async function grantConsoleLogin(admin: Database, config: Addresses): Promise<boolean> {
   const { CONSOLE_DATABASE_URL: url } = config;
   if (url === undefined) return false;
-  const toName = (text: string) => decodeURIComponent(new URL(text).username);
-  const others = [config.DATABASE_URL, config.ADMIN_DATABASE_URL].filter(
-    (one) => one !== undefined,
-  );
-  if (others.map(toName).includes(toName(url)))
-    throw new GrantLoginError(
-      "CONSOLE_DATABASE_URL must name a login of its own: not that of DATABASE_URL or ADMIN_DATABASE_URL",
-    );
+  checkOwn("CONSOLE_DATABASE_URL", config);
   await grantConsole(admin, url);
   return true;
+}
+
+/** Each names a login that has no other job. */
+const OWN_VARIABLES = ["CONSOLE_DATABASE_URL", "ROWS_DATABASE_URL"] as const;
+type OwnVariable = (typeof OWN_VARIABLES)[number];
+
+/** @throws {GrantLoginError} the login has another job already: a thief could do both */
+function checkOwn(variable: OwnVariable, config: Addresses): void {
+  const others = (["DATABASE_URL", "ADMIN_DATABASE_URL", ...OWN_VARIABLES] as const).filter(
+    (name) => name !== variable && config[name] !== undefined,
+  );
+  const toName = (name: keyof Addresses) => {
+    const url = config[name];
+    return url === undefined ? undefined : decodeURIComponent(new URL(url).username);
+  };
+  if (others.some((name) => toName(name) === toName(variable)))
+    throw new GrantLoginError(
+      `${variable} must name a login of its own: not that of ${others.join(" or ")}`,
+    );
 }

@@ -93,10 +93,12 @@ async function readNews(db: Database, since: number): Promise<News> {
         from rowhouse.tables where version > $1),
       'registrations', (select coalesce(json_agg(json_build_object(
           'appIds', app_ids, 'definition', definition)), '[]') from (
-        select definition, json_agg(app_id) as app_ids from rowhouse.registrations where version > $1
+        select definition, json_agg(app_id) as app_ids from rowhouse.registrations where version > $1 and not is_ending
         group by definition) as declared),
       'ended', (select coalesce(json_agg(json_build_object('appId', app_id, 'table', table_name)), '[]')
-        from rowhouse.ended_registrations where version > $1))::text as news`,
+        from (select app_id, table_name from rowhouse.ended_registrations where version > $1
+          union all select app_id, table_name from rowhouse.registrations
+          where version > $1 and is_ending) as gone))::text as news`,
     [since],
     { retry: "safe", queue: SERVICE_QUEUE },
   );

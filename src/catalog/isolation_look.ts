@@ -9,15 +9,24 @@ import {
   type Database,
   IS_DISTRIBUTED_SQL,
   type NodeMap,
+  renderFaults,
   SERVICE_QUEUE,
 } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
-import { renderFaults } from "./isolation.ts";
 
 /** What a look has found. */
 export type Isolation = {
-  /** What is not as it must be. For operators only: it names tables of every app. */
+  /** How old the result is. */
+  ageMs: number;
+  /** A digest of the functions of all tables, and the release that generated them; none while they are renewed. */
+  bodies: string;
+  release: string | null;
+  /** What is not as it must be in the database as a whole. For operators only: it names tables of every app. */
   faults: readonly string[];
+  /** The same of a node of a distributed database, by its name: it concerns the apps whose rows are there. */
+  ofNodes: Readonly<Record<string, readonly string[]>>;
+  /** Nodes that `rowhouse migrate` has not set up: they get no rows. */
+  added: readonly string[];
   /** Nodes of a distributed database that did not answer: nothing is known of them, and nothing is served from them. */
   away: readonly string[];
 };
@@ -26,13 +35,24 @@ export type Isolation = {
 const NODE_PATIENCE_MS = 5000;
 const OPTIONS = { retry: "safe", queue: SERVICE_QUEUE } as const;
 
+type CheckRow = {
+  faults: string;
+  bodies: string;
+  release: string | null;
+  age_s: number;
+  is_distributed: boolean;
+};
+
 type Node = { host: string; port: number; ranges: [number, number][] };
 
 /**
- * Looks at the database, and at every node of a distributed one; a node that hangs is asked once at a time. `map` is told
+ * Looks at the database, by a check of any process that is not older than so, and at every node of a distributed one; a node that hangs is asked once at a time. `map` is told
  * where apps are, and of a node that hangs until it answers: asked at once again, so that its apps are served as soon as it does.
  */
-export function makeIsolationLook(db: Database, map?: NodeMap): () => Promise<Isolation> {
+export function makeIsolationLook(
+  db: Database,
+  map?: NodeMap,
+): (options?: { maxAgeMs: number }) => Promise<Isolation> {
   const asked = new Map<string, Promise<readonly string[] | undefined>>();
   const ask = async (node: Node): Promise<readonly string[] | undefined> => {
     for (;;) {
@@ -54,29 +74,47 @@ export function makeIsolationLook(db: Database, map?: NodeMap): () => Promise<Is
     map?.tell(name, askedAt);
     return undefined;
   };
-  return async () => {
-    const [row] = await db.query<{ faults: string; is_distributed: boolean }>(
-      `select (${renderFaults("rowhouse.registrations")}) as faults, ${IS_DISTRIBUTED_SQL} as is_distributed`,
-      [],
+  return async ({ maxAgeMs } = { maxAgeMs: 0 }) => {
+    const [row] = await db.query<CheckRow>(
+      `select faults::pg_catalog.text as faults, bodies, release, age_s, ${IS_DISTRIBUTED_SQL} as is_distributed
+      from rowhouse.check_isolation($1)`,
+      [maxAgeMs / 1000],
       OPTIONS,
     );
     if (row === undefined) throw new Error("The look at the isolation gave no row");
+    const { bodies, release } = row;
+    const found = { ageMs: row.age_s * 1000, bodies, release };
     const faults = JSON.parse(row.faults) as string[];
-    if (!row.is_distributed) return { faults, away: [] };
+    if (!row.is_distributed) return { ...found, faults, ofNodes: {}, added: [], away: [] };
     const nodes = await db.query<Node>(NODES, [], OPTIONS);
     map?.place(nodes.map((node) => ({ name: toName(node), ranges: node.ranges })));
     const answers = await Promise.all(
       nodes.map(async (node) => ({ name: toName(node), found: await askOnce(node) })),
     );
+    const added = await db.query<{ name: string }>(ADDED, [], OPTIONS);
     return {
-      faults: [
-        ...faults,
-        ...answers.flatMap(({ name, found = [] }) => found.map((one) => `Node ${name}: ${one}`)),
-      ],
+      ...found,
+      faults,
+      ofNodes: Object.fromEntries(
+        answers.flatMap(({ name, found = [] }) => (found.length > 0 ? [[name, found]] : [])),
+      ),
+      added: added.map(({ name }) => name),
       away: answers.flatMap(({ name, found }) => (found === undefined ? [name] : [])),
     };
   };
 }
+
+/** All faults of a look, as operators read them. */
+export function listFaults({ faults, ofNodes }: Isolation): string[] {
+  const ofAll = Object.entries(ofNodes).flatMap(([node, found]) =>
+    found.map((fault) => `Node ${node}: ${fault}`),
+  );
+  return [...faults, ...ofAll];
+}
+
+const ADDED = `select nodename || ':' || nodeport as name from pg_catalog.pg_dist_node
+where noderole = 'primary' and isactive and groupid <> 0 and nodeid not in (select id from rowhouse.nodes)
+order by groupid`;
 
 /** Those with shards: one that has just been added gets its rights by `rowhouse migrate`, before any row. */
 const NODES = `select nodename as host, nodeport as port, ranges

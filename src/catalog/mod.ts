@@ -20,7 +20,7 @@ export {
   TABLE_OWNER,
   toParameters,
 } from "./functions.ts";
-export { makeIsolationLook } from "./isolation_look.ts";
+export { type Isolation, listFaults, makeIsolationLook } from "./isolation_look.ts";
 export {
   type Constraint,
   deriveName,

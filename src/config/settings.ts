@@ -40,6 +40,11 @@ export const SETTINGS = {
     about:
       "The connection string of the login on which administrators act from a browser; rowhouse migrate grants it that and nothing else. A login of its own. Unset: no Console. Of a split service, only the identity service has it.",
   },
+  ROWS_DATABASE_URL: {
+    form: v.optional(PostgresUrl),
+    about:
+      "For admin: the connection string of the login that counts and deletes apps' rows; rowhouse migrate grants it that and nothing else. A login of its own, straight to PostgreSQL. No process that serves has it. Unset: the administrator creates a login for each command and drops it.",
+  },
   DATABASE_POOL: {
     form: whole(1, 500),
     initial: "20",

@@ -43,6 +43,7 @@ export const ACTION_WORDS: Readonly<Record<string, string>> = {
   set_password: "set a password by link",
   set_targets: "set origins and redirects",
   sign_in: "signed in",
+  sign_in_failed: "had wrong passwords before",
   sign_in_refused: "was refused at sign-in",
   sign_in_throttled: "has to wait to sign in",
   sign_out: "signed out",

@@ -1,5 +1,9 @@
-/** Ending an app's use of a table: its rows are counted and said, the table's name is typed, then they are deleted. @module */
-import { type EndedUse, endRegistrationByConsole, listConsoleAppTables } from "../accounts/mod.ts";
+/** Ending an app's use of a table: the table's name is typed, then the data service deletes the rows. @module */
+import {
+  endRegistrationByConsole,
+  findEndByConsole,
+  listConsoleAppTables,
+} from "../accounts/mod.ts";
 import { answerSeeOther, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { answerAppAct } from "./app_page.ts";
@@ -7,8 +11,10 @@ import type { Visit } from "./enter.ts";
 import { renderActForm, renderFault, renderLink } from "./parts.ts";
 import { toAppTablesPath, toRowsPath } from "./paths.ts";
 import { toMessages } from "./read.ts";
-import { countOf } from "./table_parts.ts";
 import { renderTypedName } from "./typed_name.ts";
+
+/** A request waits for so long; the data service goes on after that. */
+const WAIT_MS = 10_000;
 
 export async function answerEndUse(visit: Visit): Promise<Response> {
   return await answerForm(visit, []);
@@ -21,8 +27,14 @@ export async function answerEndUseForm(visit: Visit): Promise<Response> {
     return await answerForm(visit, [`Type ${table} to end its use`]);
   try {
     const told = fields.get("told") ?? "";
-    await endRegistrationByConsole(deps, cookies, { slug, table, told });
-    return answerSeeOther(toAppTablesPath(slug));
+    const end = performance.now() + WAIT_MS;
+    const isLate = () => performance.now() > end;
+    const use = { slug, table, told };
+    const state = await endRegistrationByConsole({ ...deps, isLate }, cookies, use);
+    if (state !== "refused") return answerSeeOther(toAppTablesPath(slug));
+    return await answerForm(visit, [
+      "Rows of another table refer to those: that table must go first",
+    ]);
   } catch (error) {
     return await answerForm(visit, toRefusal(error));
   }
@@ -33,11 +45,6 @@ const REFUSED: readonly string[] = ["invalid_request", "push_busy"];
 /** Why not, for the page; whatever else went wrong is thrown on. */
 function toRefusal(error: unknown): string[] {
   if (!(error instanceof Problem)) throw error;
-  // All rows go in one statement, or none.
-  if (error.code === "timeout")
-    return [
-      "It has too many rows for one request, and nothing was deleted: rowhouse admin end-registration takes as long as it needs",
-    ];
   if (REFUSED.includes(error.code)) return toMessages(error);
   throw error;
 }
@@ -45,10 +52,10 @@ function toRefusal(error: unknown): string[] {
 async function answerForm(visit: Visit, faults: readonly string[]): Promise<Response> {
   const { deps, cookies, context, token } = visit;
   const { app: slug = "", table = "" } = context.params;
-  let found: EndedUse[] = [];
+  let found: string[] = [];
   let hindrances: string[] = [];
   try {
-    found = await endRegistrationByConsole(deps, cookies, { slug, table });
+    found = await findEndByConsole(deps, cookies, { slug, table });
   } catch (error) {
     hindrances = toRefusal(error);
   }
@@ -72,12 +79,11 @@ async function answerForm(visit: Visit, faults: readonly string[]): Promise<Resp
   return answerAppAct({ me, slug, title: `End ${slug}'s use of ${table}`, body, status });
 }
 
-function renderEffect(slug: string, found: readonly EndedUse[]): Part {
-  const names = found.map(({ name }) => name);
+function renderEffect(slug: string, names: readonly string[]): Part {
   const one = names.length === 1;
   return html`<input type="hidden" name="told" value="${names.join(",")}">
 <p>This goes, and cannot be undone:</p>
-<ul class="plain">${found.map(({ name, rows }) => html`<li><b>${countOf(rows, "row")}</b> of ${slug} in <b>${name}</b></li>`)}</ul>
-${!one && html`<p>These tables refer to each other, so that the use of all of them ends.</p>`}
+<ul class="plain">${names.map((name) => html`<li>all rows of ${slug} in <b>${name}</b></li>`)}</ul>
+${!one && html`<p>These tables reference each other and are removed together.</p>`}
 <p>${slug} is answered 404 for ${one ? "it" : "them"} then. The ${one ? "table" : "tables"} and other apps' rows stay; a push of ${slug} registers ${one ? "it" : "them"} again.</p>`;
 }

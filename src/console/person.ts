@@ -68,6 +68,7 @@ function renderFacts(shown: ShownPerson, now: number): Html {
       text: html`${renderState(person)}${person.id === me.id && html` <span class="quiet">(this is you)</span>`}`,
     },
     ...renderWaysIn(shown, now),
+    ...renderFailures(person, now),
     {
       name: "Second factor",
       text: renderFactors(person),
@@ -128,6 +129,13 @@ function renderPassword({ person }: ShownPerson, now: number): Part {
   const state = ways.filter((way) => way !== false).join("; ") || "none yet";
   if (person.linkEndsAt === null) return state;
   return html`${state}, <span class="quiet">an unused link ends ${renderTime(person.linkEndsAt, now)}</span>`;
+}
+
+function renderFailures({ failedSignIns }: ShownPerson["person"], now: number): Fact[] {
+  if (failedSignIns === null) return [];
+  const { attempts, lastAt, lastFrom } = failedSignIns;
+  const text = html`${attempts} since the last correct one, the last ${renderTime(lastAt, now)} from ${lastFrom ?? "an unknown address"}`;
+  return [{ name: "Wrong passwords", text }];
 }
 
 function renderFactors({ hasTotp, passkeys, recoveryCodes }: ShownPerson["person"]): Part {

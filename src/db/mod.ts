@@ -8,6 +8,7 @@ export { findAwayNode } from "./citus/away_node.ts";
 export { askNodes, CitusError, findClusterFaults } from "./citus/check_nodes.ts";
 export { type Conversion, PROGRESS, type Reference, renderConversion } from "./citus/conversion.ts";
 export { spreadLogins } from "./citus/logins.ts";
+export { admitNodes, holdNewNodes } from "./citus/new_nodes.ts";
 export { checkLoginsLetIn } from "./citus/node_access.ts";
 export { findNodeGaps } from "./citus/node_state.ts";
 export { makeNodeMap, type NodeMap } from "./citus/nodes.ts";
@@ -15,14 +16,15 @@ export { isRestored, undoDistribution } from "./citus/restored.ts";
 export { checkCluster, countShards, prepareNodes, SHARDS, setUpCluster } from "./citus/set_up.ts";
 export { isNamed } from "./citus/shard_names.ts";
 export { startCluster } from "./embedded/mod.ts";
+export { renderFaults } from "./isolation.ts";
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
 export {
   GrantLoginError,
   grantConsole,
   grantLogin,
   grantPush,
+  grantRows,
   quietLogins,
-  SERVING_ROLES,
 } from "./migrations/grant_login.ts";
 export {
   BaselineError,
@@ -56,6 +58,7 @@ export {
   MIN_POSTGRES_VERSION,
   readMajorVersion,
 } from "./server_version.ts";
+export { SERVING_ROLES } from "./serving_roles.ts";
 export { SIGNALS } from "./signals.ts";
 export {
   readSqlState,
@@ -63,6 +66,7 @@ export {
   type Violation,
   ViolationError,
 } from "./sqlstate.ts";
+export { withTemporaryLogin } from "./temporary_login.ts";
 export { APP_SETTING, TENANT_POLICY } from "./tenant_policy.ts";
 export {
   coalesce,

@@ -29,6 +29,10 @@ export const SIGNALS = {
   superAdminNeeded: "RH014",
   /** The nodes of a cluster have not as many rows of each app as there were before. */
   rowsDiffer: "RH015",
+  /** A job on apps' rows does not exist, or was taken back. */
+  unknownJob: "RH016",
+  /** The database does not keep apps apart, so nothing changes tables or functions of apps. */
+  isolationBroken: "RH017",
   /** No live session is proven by both cookies. */
   notSignedIn: "RH400",
   /** Nobody who may act from the Console presents these cookies. */

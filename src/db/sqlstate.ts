@@ -72,8 +72,6 @@ type ErrorMapping = { code: ProblemCode; retryAfterS?: number };
 
 /** By SQLSTATE, otherwise by its class (two characters). */
 const ERROR_MAPPINGS: Readonly<Record<string, ErrorMapping>> = {
-  "57014": { code: "timeout" },
-  "25P03": { code: "timeout" },
   "25006": { code: "unavailable", retryAfterS: 5 },
   "08": { code: "unavailable", retryAfterS: 1 },
   "40": { code: "unavailable", retryAfterS: 1 },
@@ -85,7 +83,8 @@ const ERROR_MAPPINGS: Readonly<Record<string, ErrorMapping>> = {
 
 /** Lost a conflict with another statement: rolled back, worth another attempt. */
 const LOST_RACES = new Set(["40001", "40P01"]);
-const CANCELLED = "57014";
+/** Canceled on request, by a limit of the server, or by a conflict on a standby: rolled back. */
+const CANCELED = new Set(["57014", "25P03", "25P04"]);
 /** The server ended the session before the statement was done: it was rolled back. */
 const SESSION_ENDED = "57P01";
 /** With one of these, a write that was under way may have been committed: a crash, or a pooler that lost its server. */
@@ -109,7 +108,7 @@ const CUT = new Set([
   "ETIMEDOUT",
 ]);
 
-/** How a statement failed: at its limit, cancelled by us, or well before its limit. */
+/** How a statement failed: at its limit, canceled by us, or before its limit. */
 export type Failure = {
   error: unknown;
   retry: "safe" | "unsafe";
@@ -139,8 +138,8 @@ export function isWorthAnother(failure: Failure, attempt: number): boolean {
   const code = errorCode(error) ?? "";
   if (LOST_RACES.has(code)) return true;
   if (failure.isAsked) return false;
-  // A cancellation that we did not ask for was meant for another statement on a pooler's connection.
-  if (code === CANCELLED) return failure.isEarly && attempt === 1;
+  // Canceled by another client: a pooler's late cancellation, an administrator, a conflict on a standby.
+  if (CANCELED.has(code)) return failure.isEarly && !isOnNode(failure) && attempt === 1;
   if (code === SESSION_ENDED || isMisrouted(error) || isOutdated(error)) return true;
   return failure.retry === "safe" && (CUT.has(code) || code.startsWith("08"));
 }
@@ -153,16 +152,16 @@ export function toConnectError(error: unknown): Problem {
 /** The error to throw for a failed statement. */
 export function toDatabaseError(
   error: unknown,
-  call: Pick<Failure, "retry" | "isTimedOut" | "isHandedOver">,
+  call: Pick<Failure, "retry" | "isTimedOut" | "isEarly" | "isHandedOver">,
 ): Error {
   const code = errorCode(error) ?? "";
-  // Without an answer even to the cancellation, nobody knows whether the write happens after all; nor where only the
-  // coordinator has answered: a node that hangs goes on with what has reached it.
-  if (call.retry === "unsafe" && call.isTimedOut)
-    if (error instanceof SilenceError || (code === CANCELLED && call.isHandedOver))
-      return unknownOutcome(error);
-  if (call.isTimedOut && (code === CANCELLED || error instanceof SilenceError))
-    return new Problem("timeout", { cause: error });
+  const isSilent = error instanceof SilenceError;
+  if (isSilent || CANCELED.has(code)) {
+    // Without a response even to the cancellation, the write may happen after all.
+    if ((isSilent && call.retry === "unsafe") || isOnNode(call)) return unknownOutcome(error);
+    if (call.isTimedOut || !call.isEarly) return new Problem("timeout", { cause: error });
+    return new Problem("unavailable", { message: CANCELED_TEXT, cause: error, retryAfterS: 1 });
+  }
   if (code.startsWith(SIGNAL_START)) return new SignalError(code, readField(error, "detail"));
   const kind = VIOLATIONS[code];
   if (kind !== undefined) return new ViolationError(toViolation(kind, error), code);
@@ -174,6 +173,13 @@ export function toDatabaseError(
   if (mapping === undefined)
     return error instanceof Error ? error : new Error("The driver threw no error");
   return new Problem(mapping.code, { cause: error, retryAfterS: mapping.retryAfterS });
+}
+
+const CANCELED_TEXT = "The statement was canceled in the database";
+
+/** Whether only the coordinator has canceled a write: a node that hangs goes on with what has reached it. */
+function isOnNode({ retry, isHandedOver }: Pick<Failure, "retry" | "isHandedOver">): boolean {
+  return retry === "unsafe" && isHandedOver;
 }
 
 /** The SQLSTATE or driver's code behind an error of this room; `undefined` for any other error. */

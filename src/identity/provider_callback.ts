@@ -141,7 +141,7 @@ type SessionOf = { signed: Signed; linked: Linked; claimed: readonly ClaimedRole
 async function admit(
   deps: PageDeps,
   { request, address }: RequestContext,
-  { provider, signed, linked, claimed }: Arrival & SessionOf,
+  { provider, state, signed, linked, claimed }: Arrival & SessionOf,
 ): Promise<Admitted | undefined> {
   const { userId } = linked;
   const records = await toRecords(deps, { provider: provider.settings.name, userId, claimed });
@@ -159,6 +159,7 @@ async function admit(
     sessionMaxS: deps.identity.sessionMaxS,
     provenAtS: signed.authTimeS,
     address,
+    state: state.state,
     deviceName: toDeviceName(request.headers.get("user-agent")),
     isKnownDevice: device?.userIds.includes(userId) === true,
     claimed: records,

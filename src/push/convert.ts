@@ -7,6 +7,7 @@
 import { OPERATOR } from "../accounts/mod.ts";
 import { ENDPOINTS, functionSignature } from "../catalog/mod.ts";
 import {
+  admitNodes,
   CitusError,
   type Conversion,
   checkLoginsLetIn,
@@ -71,6 +72,7 @@ export async function convertToCitus(
     return await admin.message<ConvertedTable>(text, { timeoutMs: LIMIT_MS });
   });
   await setUpCluster(admin).catch(tellUnfinished);
+  await admitNodes(admin);
   return converted;
 }
 

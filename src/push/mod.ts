@@ -31,6 +31,12 @@ export {
   findUncallableTables,
   refreshFunctions,
 } from "./refresh.ts";
+export {
+  type CheckBodies,
+  makeCheckBodies,
+  RELEASE,
+  recordRelease,
+} from "./release.ts";
 export { type PlannedMigration, planReplay, replay } from "./replay.ts";
 export { readReplayBody } from "./replay_body.ts";
 export { replayRoutes } from "./replay_routes.ts";

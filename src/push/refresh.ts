@@ -19,6 +19,7 @@ import { renderBody, renderFunctions } from "./functions.ts";
 import { renderLockTable } from "./message.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import { readMessageResult } from "./refusals.ts";
+import { digestOf } from "./release.ts";
 
 /** A recorded table with functions that are not from this release. */
 export type OutdatedTable = {
@@ -134,10 +135,6 @@ export async function findOutdatedTables(
       sets.some((set) => ENDPOINTS.some((endpoint) => isOutdated(set, endpoint))),
     )
     .map((table) => ({ ...table, isDistributed }));
-}
-
-function digestOf(body: string): string {
-  return new Bun.CryptoHasher("md5").update(body).digest("hex");
 }
 
 /** The tables that this release cannot serve: a function that it would call is missing, or takes other arguments. */

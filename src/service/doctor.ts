@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { makeIsolationLook } from "../catalog/mod.ts";
+import { listFaults, makeIsolationLook } from "../catalog/mod.ts";
 import {
   compareMigrations,
   type Database,
@@ -105,8 +105,8 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   if (migrations.level !== "ok") return findings;
   // The logins of a gateway and of identity may not read what tables there are.
   if (pushes || variable === "ADMIN_DATABASE_URL") findings.push(await examineFunctions(admin));
-  const { faults, away } = await makeIsolationLook(admin)();
-  findings.push(...judgeIsolation(faults), ...judgeNodes(away));
+  const isolation = await makeIsolationLook(admin)();
+  findings.push(...judgeIsolation(listFaults(isolation)), ...judgeNodes(isolation));
   findings.push(...(await examineDevLeftovers([db, admin])));
   const { identitySecrets, cookieDomain, providers = [] } = options;
   // Where DATABASE_URL cannot be used, there may be only a login that pushes.

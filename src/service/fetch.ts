@@ -38,7 +38,7 @@ export type FetchDeps = {
   /** Absent in a service behind a gateway, which has already checked the caller. */
   callers: CallerDeps | undefined;
   /** Checks that the database keeps apps apart. */
-  guard: Pick<Guard, "check">;
+  guard: Pick<Guard, "check" | "checkApp">;
   /** Counts requests that have no answer yet. */
   traffic: { inFlight: number };
   log: Log;
@@ -175,6 +175,7 @@ async function enter<Deps extends FetchDeps>(
   await deps.guard.check();
   const principal = state.principal ?? (await authenticate(deps, context));
   state.principal = principal;
+  deps.guard.checkApp(principal.appId);
   state.quota = await deps.callers?.takeQuota(principal);
   if (route.access === "key" && !principal.scopes.includes(route.scope))
     throw new Problem("forbidden", {

@@ -4,20 +4,27 @@
  *
  * @module
  */
-import { makeIsolationLook } from "../catalog/mod.ts";
-import { coalesce, type Database, type NodeMap } from "../db/mod.ts";
+import { type Isolation, listFaults, makeIsolationLook } from "../catalog/mod.ts";
+import { coalesce, type Database, holdNewNodes, type NodeMap } from "../db/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
+import { type CheckBodies, RELEASE } from "../push/mod.ts";
 
 export type Guard = {
-  /** Looks now; the result counts at once. Rejects if the look fails: then the last verdict keeps ageing. */
-  readonly look: () => Promise<readonly string[]>;
+  /** Checks the whole database now. Rejects if the check fails: then the last verdict keeps ageing. */
+  readonly look: () => Promise<Isolation>;
   /**
    * Returns at once, but looks first if there is no verdict, or one that is too old to count.
    *
    * @throws {Problem} unavailable — the database does not keep apps apart, or this cannot be determined
    */
   readonly check: () => Promise<void>;
+  /**
+   * The same for the node that has this app's rows. Call it after `check`.
+   *
+   * @throws {Problem} unavailable — the node does not keep apps apart
+   */
+  readonly checkApp: (appId: string) => void;
   /** What it found last; `undefined` before the first look. */
   readonly judge: () => Judgement | undefined;
   readonly stop: () => void;
@@ -26,60 +33,91 @@ export type Guard = {
 export type Judgement = { faults: readonly string[]; ageMs: number };
 
 export const LOOK_INTERVAL_MS = 10_000;
-/** How long a verdict counts: six failed looks. After that, nobody knows whether the database keeps apps apart. */
-export const MAX_AGE_MS = 60_000;
+/** One process checks for all, once a minute and after pushes; each reads the result at every look. */
+const LOOKS_PER_CHECK = 6;
+/** How long a verdict counts. After that it is unknown whether the database keeps apps apart. */
+export const MAX_AGE_MS = 120_000;
 
 /** What a guard works with; `now` is a monotonic clock. */
 export type GuardDeps = {
   db: Database;
   /** Told what the looks find of the nodes of a distributed database. */
   nodes?: NodeMap;
+  /** Compares the functions of apps' tables with what this release generates; where rows are not served there is none. */
+  checkBodies?: CheckBodies | undefined;
   log: Log;
   now: () => number;
   /** Default {@linkcode LOOK_INTERVAL_MS}. */
   lookIntervalMs?: number | undefined;
 };
 
-/** A guard that looks on demand and every ten seconds. */
+/** A guard that checks on demand, and every ten seconds reads what a process has found. */
 export function makeGuard(deps: GuardDeps): Guard {
-  const { db, nodes, log, now, lookIntervalMs = LOOK_INTERVAL_MS } = deps;
-  let faults: readonly string[] | undefined;
-  let away: readonly string[] = [];
+  const { db, nodes, checkBodies, log, now, lookIntervalMs = LOOK_INTERVAL_MS } = deps;
+  let isolation: Isolation | undefined;
   let foundAt = Number.NEGATIVE_INFINITY;
   const findIsolation = makeIsolationLook(db, nodes);
-  const look = coalesce(async () => {
+  let otherRelease: string | undefined;
+  const findBodyFaults = async ({ bodies, release }: Isolation): Promise<readonly string[]> => {
+    if (checkBodies === undefined || release === null) return [];
+    if (release === RELEASE) return await checkBodies(bodies);
+    if (release !== otherRelease) log("warn", "functions of another release", { message: release });
+    otherRelease = release;
+    return [];
+  };
+  const lookFor = async (maxAgeMs: number) => {
     const startedAt = now();
-    const { faults: found, away: silent } = await findIsolation();
-    for (const node of silent)
-      if (!away.includes(node)) log("warn", "node away", { message: node });
-    for (const node of away)
-      if (!silent.includes(node)) log("info", "node answers again", { message: node });
-    away = silent;
-    for (const fault of found)
-      if (faults?.includes(fault) !== true) log("error", "isolation broken", { message: fault });
-    if (found.length === 0 && faults !== undefined && faults.length > 0)
-      log("info", "isolation holds again");
-    faults = found;
-    foundAt = startedAt;
-    return faults;
-  });
+    const checked = await findIsolation({ maxAgeMs });
+    const found = { ...checked, faults: [...checked.faults, ...(await findBodyFaults(checked))] };
+    logChanges(log, isolation, found);
+    isolation = found;
+    foundAt = startedAt - found.ageMs;
+    if (found.added.length > 0)
+      await holdNewNodes(db).catch(noteFault(log, "keeping rows from a new node"));
+    return found;
+  };
+  const look = coalesce(() => lookFor(0));
+  const lookShared = coalesce(() => lookFor(LOOKS_PER_CHECK * lookIntervalMs));
   const timer = setInterval(() => {
-    look().catch(noteFault(log, "the look at the isolation"));
+    lookShared().catch(noteFault(log, "the look at the isolation"));
   }, lookIntervalMs);
   timer.unref();
   return {
     look,
     check: async () => {
-      const isUnknown = faults === undefined || now() - foundAt > MAX_AGE_MS;
-      refuseBroken(isUnknown ? await look().catch(refuseUnknown) : (faults ?? []));
+      const isOld = now() - foundAt > MAX_AGE_MS;
+      const known =
+        isolation === undefined || isOld ? await look().catch(refuseUnknown) : isolation;
+      if (known.faults.length > 0) throw stopped(undefined);
     },
-    judge: () => (faults === undefined ? undefined : { faults, ageMs: now() - foundAt }),
+    checkApp: (appId) => {
+      const broken = Object.keys(isolation?.ofNodes ?? {});
+      if (broken.length === 0) return;
+      const node = nodes?.find(appId);
+      if (node === undefined || broken.includes(node)) throw stopped(undefined);
+    },
+    judge: () =>
+      isolation === undefined
+        ? undefined
+        : { faults: listFaults(isolation), ageMs: now() - foundAt },
     stop: () => clearInterval(timer),
   };
 }
 
-function refuseBroken(faults: readonly string[]): void {
-  if (faults.length > 0) throw stopped(undefined);
+function logChanges(log: Log, before: Isolation | undefined, found: Isolation): void {
+  const [faults, earlier] = [listFaults(found), before && listFaults(before)];
+  const away = before?.away ?? [];
+  for (const node of found.added)
+    if (before?.added.includes(node) !== true)
+      log("warn", "node not set up", { message: `${node}: run rowhouse migrate` });
+  for (const node of found.away)
+    if (!away.includes(node)) log("warn", "node away", { message: node });
+  for (const node of away)
+    if (!found.away.includes(node)) log("info", "node answers again", { message: node });
+  for (const fault of faults)
+    if (earlier?.includes(fault) !== true) log("error", "isolation broken", { message: fault });
+  if (faults.length === 0 && earlier !== undefined && earlier.length > 0)
+    log("info", "isolation holds again");
 }
 
 /** An outage is reported as such; anything else that prevents the look is no reason to trust the database. */

@@ -11,6 +11,7 @@ import { type Database, makeNodeMap, openDatabase } from "../db/mod.ts";
 import type { Peer } from "../gateway/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import type { AnswerRecord, Log } from "../observe.ts";
+import { makeCheckBodies } from "../push/mod.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { systemRandomBytes } from "../std/random_text.ts";
 import { makeAdminFetch, makeCheckReady } from "./health.ts";
@@ -113,7 +114,8 @@ export function openService(options: ServiceOptions): Service {
   const consoleDb = openConsole(options, role);
   const now = options.now ?? Date.now;
   const looks = { now: () => performance.now(), lookIntervalMs: options.lookIntervalMs };
-  const guard = makeGuard({ db, nodes, log: options.log, ...looks });
+  const checkBodies = servesRows(role) ? makeCheckBodies(db) : undefined;
+  const guard = makeGuard({ db, nodes, checkBodies, log: options.log, ...looks });
   let isDraining = false;
   const traffic = { inFlight: 0 };
   const metrics = makeMetrics({
@@ -163,7 +165,7 @@ export function openService(options: ServiceOptions): Service {
     admin,
     warm: async () => {
       await watch.read();
-      const faults = await guard.look();
+      const { faults } = await guard.look();
       if (faults.length > 0) throw new IsolationError(faults);
     },
     drain: () => {

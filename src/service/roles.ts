@@ -7,10 +7,22 @@
  *
  * @module
  */
-import { makeIdentitySecrets, makeLimits, makeOrigins, type Origins } from "../accounts/mod.ts";
+import {
+  makeIdentitySecrets,
+  makeLimits,
+  makeOrigins,
+  type Origins,
+  runRowsJobs,
+} from "../accounts/mod.ts";
 import { type Catalog, makeCatalog } from "../catalog/mod.ts";
 import { type IdempotencyRoom, LIST_BYTES, LIST_CACHE_BYTES, makeListCache } from "../data/mod.ts";
-import { type Database, type Versions, type VersionWatch, watchVersions } from "../db/mod.ts";
+import {
+  coalesce,
+  type Database,
+  type Versions,
+  type VersionWatch,
+  watchVersions,
+} from "../db/mod.ts";
 import {
   type Audience,
   makeAuthenticate,
@@ -107,8 +119,10 @@ export const ROLE_BUILDERS: Readonly<Record<Role, (parts: Parts) => BuiltRole>> 
 };
 
 function buildAll(parts: Parts): BuiltRole {
+  const executeJobs = makeRowsJobs(parts);
   const watch = follow(parts, async (versions) => {
     await Promise.all([catalog.follow(versions.catalog), callers.refresh(versions.apps)]);
+    executeJobs(versions.catalog);
   });
   const catalog = makeCatalog({ db: parts.db, look: watch.read });
   const callers = makeCallers(parts, watch);
@@ -135,7 +149,11 @@ function buildGateway(parts: Parts): BuiltRole {
 }
 
 function buildData(parts: Parts): BuiltRole {
-  const watch = follow(parts, (versions) => catalog.follow(versions.catalog));
+  const executeJobs = makeRowsJobs(parts);
+  const watch = follow(parts, async (versions) => {
+    await catalog.follow(versions.catalog);
+    executeJobs(versions.catalog);
+  });
   const catalog = makeCatalog({ db: parts.db, look: watch.read });
   const deps = { ...makeSignedDeps(parts, "data"), ...makeDataDeps(parts, catalog) };
   return { fetch: makeFetch(deps, DATA_TABLES), watch, checkReady: parts.checkReady };
@@ -154,6 +172,26 @@ function follow(
   onVersions: (versions: Versions) => Promise<void>,
 ): VersionWatch {
   return watchVersions({ db, now, log }, onVersions);
+}
+
+/**
+ * Executes the jobs on apps' rows that administrators store, at a version of the catalog that is new here: whatever stores a
+ * job raises it. What failed is tried again at the next look, and so is what another process left.
+ */
+function makeRowsJobs({ db, shared: { guard, log } }: Parts): (version: number) => void {
+  let seen: number | undefined;
+  const run = coalesce(async () => {
+    await guard.check();
+    await runRowsJobs(db);
+  });
+  return (version) => {
+    if (version === seen) return;
+    seen = version;
+    run().catch((error) => {
+      seen = undefined;
+      noteFault(log, "the deletion of rows")(error);
+    });
+  };
 }
 
 type CallerParts = {

@@ -1,4 +1,5 @@
 /** What the doctor says of what is in the database: migrations, generated functions, isolation, nodes. @module */
+import type { Isolation } from "../catalog/mod.ts";
 import { type Database, type MigrationState, OTHER_BASELINE } from "../db/mod.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
 import type { Finding } from "./finding.ts";
@@ -54,11 +55,22 @@ export function judgeIsolation(faults: readonly string[]): Finding[] {
 }
 
 /** Of a distributed database: apps elsewhere are served. */
-export function judgeNodes(away: readonly string[]): Finding[] {
-  return away.map((node) => ({
-    about: "nodes",
-    level: "warn",
-    says: `${node} does not answer: requests of the apps on it fail, and so does every push`,
-    remedy: `start PostgreSQL on ${node}, then run rowhouse doctor again: nothing is known of its isolation until then`,
-  }));
+export function judgeNodes({ away, added }: Pick<Isolation, "away" | "added">): Finding[] {
+  const unprepared = added.map(
+    (node): Finding => ({
+      about: "nodes",
+      level: "warn",
+      says: `${node} was added and is not set up: it gets no rows`,
+      remedy: "run rowhouse migrate",
+    }),
+  );
+  const silent = away.map(
+    (node): Finding => ({
+      about: "nodes",
+      level: "warn",
+      says: `${node} does not answer: requests of the apps on it fail, and so does every push`,
+      remedy: `start PostgreSQL on ${node}, then run rowhouse doctor again: nothing is known of its isolation until then`,
+    }),
+  );
+  return [...unprepared, ...silent];
 }

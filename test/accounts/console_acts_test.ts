@@ -193,10 +193,10 @@ describe("a login", () => {
     "select rowhouse.set_targets('x', '{}', '[]', '[]', 'x')",
     "select rowhouse.rename_app('x', 'y', 'x')",
     "select rowhouse.set_app_disabled('x', true, 'x')",
-    "select rowhouse.delete_app_step('x', 1, 0, 'x')",
+    "select rowhouse.delete_app_step('x', 'x')",
     "select rowhouse.delete_user('x@example.org', 'x')",
     "select rowhouse.issue_key('x', 'x', 'x', '', '{}', null, 'x')",
-    "select rowhouse.begin_sign_in('', '', '{}', '', '{}', 1, '{}', 1, 1)",
+    "select rowhouse.begin_sign_in('', '{}', '', '{}', '', 1, '{}', 1, 1)",
   ])("of the Console may not: %s", async (text) => {
     expect(await refusalOf(service.database.consoleUrl, text)).toBe("42501");
   });

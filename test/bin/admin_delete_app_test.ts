@@ -4,6 +4,7 @@ import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
+import { withDatabase } from "../support/cluster.ts";
 import { makePerson } from "../support/people.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import type { TestApp } from "../support/service.ts";
@@ -139,17 +140,38 @@ test("a step changes no more rows than it may, whatever refers to what, and the 
     up = await makeRow(app, b, { to, up });
     to = up;
   }
-  const steps: { is_done: boolean; deleted: number }[] = [];
-  while (steps.at(-1)?.is_done !== true && steps.length < 50)
-    steps.push(
-      ...(await service.service.admin.query<{ is_done: boolean; deleted: number }>(
-        "select is_done, deleted::int4 as deleted from rowhouse.delete_app_step($1, 2, 0, 'operator')",
-        [app.slug],
-        { retry: "unsafe", queue: SERVICE_QUEUE },
-      )),
+  type Step = { is_done: boolean; job: string | null; deleted: number | null };
+  const step = async () => {
+    const [row] = await service.service.admin.query<Step>(
+      "select is_done, job::text as job, deleted::int4 as deleted from rowhouse.delete_app_step($1, 'operator')",
+      [app.slug],
+      { retry: "unsafe", queue: SERVICE_QUEUE },
     );
-  expect(steps.at(-1)?.is_done).toBe(true);
-  expect(Math.max(...steps.map(({ deleted }) => deleted))).toBe(2);
-  expect(steps.reduce((sum, { deleted }) => sum + deleted, 0)).toBe(9);
+    return row;
+  };
+  expect(await step()).toEqual({ is_done: false, job: null, deleted: 0 });
+  const job = (await step())?.job ?? "";
+  const left: number[] = [];
+  await withDatabase(service.database.rowsUrl, async (rows) => {
+    for (let isEmptied = false; !isEmptied && left.length < 50; ) {
+      const [row] = await rows.query<{ is_emptied: boolean }>(
+        "select rowhouse.run_rows_job($1::uuid, 2) as is_emptied",
+        [job],
+        { retry: "unsafe", queue: SERVICE_QUEUE },
+      );
+      isEmptied = row?.is_emptied === true;
+      const [counted] = await service.service.admin.query<{ rows: number }>(
+        `select (select count(*) from data.${a})::int4 + (select count(*) from data.${b})::int4 as rows`,
+        [],
+        { retry: "safe", queue: SERVICE_QUEUE },
+      );
+      left.push(counted?.rows ?? 0);
+    }
+  });
+  expect(left.at(-1)).toBe(0);
+  const drops = left.map((rows, index) => (left[index - 1] ?? 9) - rows);
+  expect(Math.max(...drops)).toBe(2);
+  expect((await step())?.is_done).toBe(false);
+  expect(await step()).toEqual({ is_done: true, job: null, deleted: 9 });
   expect(await readDrift(service.service.admin)).toEqual([]);
 });

@@ -169,6 +169,7 @@ test("create-user prints the link as text too, and a new link replaces it", asyn
 const EXPORTED: Readonly<Record<string, string>> = {
   grants: "grants",
   invitations: "invitations",
+  failed_sign_ins: "failedSignIns",
   mails: "mails",
   sessions: "sessions",
   password_links: "passwordLinks",
@@ -203,6 +204,7 @@ test("export-user gives all that is stored of a person, without what proves anyt
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
   for (const text of [
+    "failed_sign_ins (user_id, attempts, last_at) values ($1::text::uuid, 1, now())",
     "totp_factors (user_id, sealed_secret, digest, secret_id, last_step) values ($1::text::uuid, sha256('x'), sha256('x'), 'x', 0)",
     "recovery_codes (user_id, digest, secret_id) values ($1::text::uuid, sha256('x'), 'x')",
     "passkeys (credential_id, user_id, public_key, label, digest, secret_id) values ('x', $1::text::uuid, 'x', 'key', sha256('x'), 'x')",

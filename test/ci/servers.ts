@@ -1,5 +1,5 @@
 /** The servers that the tests run against, each made for one run and gone after it. @module */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
@@ -7,11 +7,14 @@ import { LOGIN, PASSWORD, SPLIT_ROLES, toLogin } from "../support/cluster.ts";
 import { startDebianCluster } from "../support/debian_cluster.ts";
 import { startPooler } from "../support/pgbouncer.ts";
 
+/** For the clusters of all workers of a run; each takes a few hundred MB. */
+const MEMORY_BYTES = 4 * 1024 ** 3;
+
 export type Server = { env: Record<string, string>; stop: () => Promise<void> };
 
 /** An embedded PostgreSQL, as `bun test` starts one. */
 export async function startEmbedded(): Promise<Server> {
-  const folder = mkdtempSync(join(tmpdir(), "rowhouse-test-"));
+  const folder = mkdtempSync(join(findFastFolder(), "rowhouse-test-"));
   // The account that runs the server must be able to enter the folder.
   chmodSync(folder, 0o755);
   const cluster = await startTestCluster(join(folder, "postgres"));
@@ -55,6 +58,15 @@ export async function startPooled(folder: string): Promise<Server> {
   };
 }
 
+/** Returns a folder in memory where there is room: creating databases on a disk costs several times as much. */
+function findFastFolder(): string {
+  const memory = "/dev/shm";
+  if (!existsSync(memory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize >= MEMORY_BYTES ? memory : tmpdir();
+}
+
 function startTestCluster(dataDir: string): Promise<Cluster> {
-  return startCluster({ dataDir, durable: false, settings: ["max_connections=300"] });
+  const settings = ["max_connections=300", "max_wal_size=128MB"];
+  return startCluster({ dataDir, durable: false, settings });
 }

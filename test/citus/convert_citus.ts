@@ -231,7 +231,12 @@ test("the coordinator keeps no row, every node is as it must be, and the audit l
       and (relnamespace = 'data'::regnamespace or oid in ('rowhouse.proofs'::regclass, 'rowhouse.idempotency_keys'::regclass))`,
   );
   expect(local).toEqual([]);
-  expect(await makeIsolationLook(service.service.db)()).toEqual({ faults: [], away: [] });
+  expect(await makeIsolationLook(service.service.db)()).toMatchObject({
+    faults: [],
+    ofNodes: {},
+    added: [],
+    away: [],
+  });
   expect(await readDrift(service.service.admin)).toEqual([]);
   const open = await askNodes(
     service.service.admin,

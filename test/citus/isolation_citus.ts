@@ -1,4 +1,4 @@
-/** Isolation over the nodes of a cluster: what is broken on one of them stops the service, and a node that is away does not. */
+/** Isolation over the nodes of a cluster: what is broken on one of them stops the apps whose rows are there, and no others. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { makeIsolationLook } from "../../src/catalog/mod.ts";
@@ -8,10 +8,9 @@ import { functionOf, signatureOf } from "../support/functions.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;
-let app: TestApp;
 beforeAll(async () => {
   service = await openTestService({ service: { lookIntervalMs: 50 } });
-  app = await service.makeApp(schema);
+  await service.makeApp(schema);
 });
 afterAll(() => service.close());
 
@@ -95,17 +94,46 @@ const BREAKS = [
   },
 ];
 
-test.each(BREAKS)("$name stops the service until it is mended", async ({ hurt, mend, says }) => {
-  const node = await findNode();
-  const shard = await runOn(node, readShard);
-  const statement = (text: string) => text.replaceAll("SHARD", shard);
-  const list = async () => (await service.call(app, "/v1/data/db/todos")).status;
-  const look = makeIsolationLook(service.service.db);
-  expect(await list()).toBe(200);
-  await changeOn(node, statement(hurt));
-  expect(await look()).toEqual({ faults: [`Node ${node.name}: ${statement(says)}`], away: [] });
-  await eventually(async () => (await list()) === 503);
-  await changeOn(node, statement(mend));
-  expect(await look()).toEqual({ faults: [], away: [] });
-  await eventually(async () => (await list()) === 200);
-});
+/** Apps until there is one on this node and one elsewhere. */
+async function makeApps(node: Node): Promise<{ here: TestApp; elsewhere: TestApp }> {
+  let here: TestApp | undefined;
+  let elsewhere: TestApp | undefined;
+  while (here === undefined || elsewhere === undefined) {
+    const made = await service.makeApp(schema);
+    const [place] = await service.service.admin.query<{ name: string }>(
+      `select nodename || ':' || nodeport as name from pg_dist_placement natural join pg_dist_node
+      where shardid = get_shard_id_for_distribution_column('data.todos', $1::text::uuid)`,
+      [made.id],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    if (place?.name === node.name) here = made;
+    else elsewhere = made;
+  }
+  return { here, elsewhere };
+}
+
+test.each(BREAKS)(
+  "$name stops the node's apps until it is mended",
+  async ({ hurt, mend, says }) => {
+    const node = await findNode();
+    const { here: app, elsewhere } = await makeApps(node);
+    const shard = await runOn(node, readShard);
+    const statement = (text: string) => text.replaceAll("SHARD", shard);
+    const list = async () => (await service.call(app, "/v1/data/db/todos")).status;
+    const look = makeIsolationLook(service.service.db);
+    expect(await list()).toBe(200);
+    await changeOn(node, statement(hurt));
+    expect(await look()).toMatchObject({
+      faults: [],
+      ofNodes: { [node.name]: [statement(says)] },
+      added: [],
+      away: [],
+    });
+    await eventually(async () => (await list()) === 503);
+    expect((await service.call(elsewhere, "/v1/data/db/todos")).status).toBe(200);
+    expect((await service.call(undefined, "/ready")).status).toBe(200);
+    await changeOn(node, statement(mend));
+    expect(await look()).toMatchObject({ faults: [], ofNodes: {}, added: [], away: [] });
+    await eventually(async () => (await list()) === 200);
+  },
+);

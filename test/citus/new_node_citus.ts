@@ -4,6 +4,7 @@ import { makeIsolationLook } from "../../src/catalog/mod.ts";
 import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const PATH = "/v1/data/db/grown";
@@ -56,8 +57,26 @@ test("a node that is added stops nobody; after migrate, an app can be moved to i
   const look = makeIsolationLook(service.service.db);
   const { host, port } = await renewNode();
 
+  const name = `${host}:${port}`;
   await ask("select citus_add_node($1, $2)", [host, port]);
-  expect(await look()).toEqual({ faults: [], away: [] });
+  expect(await look()).toMatchObject({ faults: [], ofNodes: {}, added: [name], away: [] });
+  // Before and after the service has noticed the node.
+  const mayHaveRows = async () => {
+    const [node] = await ask<{ may: boolean }>(
+      "select shouldhaveshards as may from pg_dist_node where nodeport = $1",
+      [port],
+    );
+    return node?.may;
+  };
+  await ask("select rebalance_table_shards(shard_transfer_mode := 'block_writes')");
+  await eventually(async () => (await mayHaveRows()) === false);
+  await ask("select rebalance_table_shards(shard_transfer_mode := 'block_writes')");
+  const [placed] = await ask<{ count: number }>(
+    "select count(*)::int4 as count from citus_shards where nodeport = $1 and table_name = 'data.grown'::regclass",
+    [port],
+  );
+  expect(placed?.count).toBe(0);
+  expect((await service.call(app, PATH)).status).toBe(200);
   const words = ["admin", "move-app", app.slug, "--to", `${host}:${port}`];
   const early = await runCommand([...words, "--json"], { ...project, env });
   expect([early.code, JSON.parse(early.out).details]).toEqual([
@@ -66,15 +85,16 @@ test("a node that is added stops nobody; after migrate, an app can be moved to i
       {
         path: "/to",
         message: expect.stringMatching(
-          /^is not set up for rows: run rowhouse migrate first \(.*everybody may execute functions there; everybody may make temporary tables there/,
+          /^is not set up for rows: run rowhouse migrate first \(.*everybody may execute functions there; everybody may make temporary tables there; functions made there are everybody's\)$/,
         ),
       },
     ],
   ]);
 
   expect(await runCommand(["migrate"], { ...project, env })).toMatchObject({ code: 0 });
+  expect(await mayHaveRows()).toBe(true);
   expect(await runCommand(words, { ...project, env })).toMatchObject({ code: 0 });
-  expect(await look()).toEqual({ faults: [], away: [] });
+  expect(await look()).toMatchObject({ faults: [], ofNodes: {}, added: [], away: [] });
   expect(await service.call(app, PATH)).toMatchObject({
     status: 200,
     json: { rows: [{ title: "kept" }] },

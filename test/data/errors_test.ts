@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { PROBLEMS, type ProblemCode } from "../../src/problem.ts";
+import { PROBLEMS, Problem, type ProblemCode, toMessage } from "../../src/problem.ts";
+import { nodeAway } from "../../src/push/refusals.ts";
 import { signatureOf } from "../support/functions.ts";
 import { codeOf, expectRefusal, type Refusal } from "../support/problem.ts";
 import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -409,4 +410,12 @@ describe("the order of the checks", () => {
     );
     expect(codes).toEqual(["body_too_large", "invalid_json", "validation_failed"]);
   });
+});
+
+test("a message that says that nothing was written says it once", () => {
+  const away = nodeAway("10.0.0.2:5432", undefined);
+  expect(toMessage(away, "POST")).toBe(
+    "Cannot push: node 10.0.0.2:5432 of the database cannot be reached; nothing was written",
+  );
+  expect(toMessage(new Problem("unavailable"), "POST")).toEndWith("; nothing was written");
 });

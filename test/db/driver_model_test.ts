@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { checkSequences } from "./driver_model.ts";
 
-const SEQUENCES = 250;
+const SEQUENCES = 100;
 
 test(`${SEQUENCES} random sequences of statements get what was sent for them`, async () => {
   const counts = await checkSequences(SEQUENCES);

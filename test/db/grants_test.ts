@@ -7,7 +7,13 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { CONSOLE_LOGIN, PUSH_LOGIN, LOGIN as SERVING_LOGIN, toLogin } from "../support/cluster.ts";
+import {
+  CONSOLE_LOGIN,
+  PUSH_LOGIN,
+  ROWS_LOGIN,
+  LOGIN as SERVING_LOGIN,
+  toLogin,
+} from "../support/cluster.ts";
 import { ROOT } from "../support/command.ts";
 import { type Grants, readGrants, renderGrants } from "../support/grants.ts";
 import { openTestService, type TestService } from "../support/service.ts";
@@ -24,6 +30,7 @@ const LOGINS = {
   identity: toLogin("identity"),
   push: PUSH_LOGIN,
   console: CONSOLE_LOGIN,
+  rows: ROWS_LOGIN,
   functions: "rowhouse_tenant",
   nobody: NOBODY,
 } as const;

@@ -1,8 +1,8 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { hashBytes } from "../../src/db/citus/hash.ts";
 import { makeNodeMap } from "../../src/db/citus/nodes.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { toDatabaseError } from "../../src/db/sqlstate.ts";
+import { isWorthAnother, toDatabaseError } from "../../src/db/sqlstate.ts";
 import { clusterUrls, withDatabase } from "../support/cluster.ts";
 
 const HALVES = [
@@ -63,15 +63,31 @@ test.each([
   },
 ])("a write that ended with $message is told $told", ({ message, told }) => {
   const error = Object.assign(new Error(message), { code: "08006" });
-  const call = { retry: "unsafe", isTimedOut: false, isHandedOver: true } as const;
+  const call = { retry: "unsafe", isTimedOut: false, isEarly: true, isHandedOver: true } as const;
   expect(toDatabaseError(error, call)).toMatchObject({ code: told });
 });
 
-test("a write that was cancelled at its limit may have happened where another node has it", () => {
-  const error = Object.assign(new Error("canceling statement"), { code: "57014" });
-  const tell = (retry: "safe" | "unsafe", isHandedOver: boolean) =>
-    toDatabaseError(error, { retry, isHandedOver, isTimedOut: true });
-  expect(tell("unsafe", true)).toMatchObject({ code: "unknown_outcome" });
-  expect(tell("unsafe", false)).toMatchObject({ code: "timeout" });
-  expect(tell("safe", true)).toMatchObject({ code: "timeout" });
+describe("a canceled statement is", () => {
+  const write = { retry: "unsafe", isTimedOut: false, isEarly: true, isHandedOver: false } as const;
+  test.each([
+    { name: "late at our limit", call: { ...write, isTimedOut: true }, code: "timeout" },
+    { name: "late at the server's limit", call: { ...write, isEarly: false }, code: "timeout" },
+    { name: "unavailable before the limit", call: write, code: "unavailable" },
+    {
+      name: "of unknown outcome if a node may go on with a write",
+      call: { ...write, isHandedOver: true },
+      code: "unknown_outcome",
+    },
+    {
+      name: "late if a node may go on with a read",
+      call: { ...write, retry: "safe", isTimedOut: true, isHandedOver: true },
+      code: "timeout",
+    },
+  ] as const)("$name", ({ call, code }) => {
+    const error = Object.assign(new Error("canceling statement"), { code: "57014" });
+    expect(toDatabaseError(error, call)).toMatchObject({ code });
+    expect(isWorthAnother({ ...call, error, isAsked: call.isTimedOut }, 1)).toBe(
+      code === "unavailable",
+    );
+  });
 });

@@ -95,6 +95,23 @@ async function untilWaiting(): Promise<void> {
   await eventually(async () => (await countSessions("wait_event_type = 'Lock'")) > 0);
 }
 
+/** Cancels the statement that waits for a lock and began after this moment, as an administrator can; when it began. */
+async function cancelWaiting(after: string): Promise<string> {
+  let began = after;
+  await eventually(async () => {
+    const [row] = await service.service.admin.query<{ began: string }>(
+      `select query_start::text as began, pg_cancel_backend(pid) from pg_stat_activity
+      where application_name = 'rowhouse' and datname = current_database() and wait_event_type = 'Lock'
+        and query_start > $1::text::timestamptz`,
+      [after],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    began = row?.began ?? after;
+    return began !== after;
+  });
+  return began;
+}
+
 describe("while the database is away,", () => {
   test("every endpoint answers 503 unavailable with Retry-After, and works again once it is back", async () => {
     proxy.refuse();
@@ -239,6 +256,25 @@ describe("a request for a row that another session has locked", () => {
       expect(await countSessions("state = 'active' and query like '%api.%'")).toBe(0);
     });
     expect((await service.call(app, row)).text).toContain('"first"');
+  });
+
+  test.each([
+    { name: "sent again after another client canceled it", times: 1, want: [200, undefined, null] },
+    { name: "answered 503 after a second cancellation", times: 2, want: [503, "unavailable", "1"] },
+  ])("is $name", async ({ times, want }) => {
+    let changed: Promise<Answer> | undefined;
+    await whileLocked(idOf(row), async () => {
+      changed = service.call(app, row, { method: "PATCH", json: { title: "changed" } });
+      let began = "-infinity";
+      for (let count = 0; count < times; count++) began = await cancelWaiting(began);
+      if (times > 1) await changed;
+    });
+    const answer = await changed;
+    const code = answer?.status === 200 ? undefined : codeOf(answer?.text ?? "");
+    expect([answer?.status, code, answer?.headers.get("retry-after")]).toEqual([...want]);
+    const text = "The statement was canceled in the database; nothing was written";
+    expect(answer?.text.includes(text)).toBe(times > 1);
+    expect((await service.call(app, row)).text).toContain(times > 1 ? "first" : "changed");
   });
 
   test("stops waiting when the caller leaves", async () => {

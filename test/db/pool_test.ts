@@ -77,7 +77,12 @@ describe("a statement that failed in the database is", () => {
     { name: "sent again after a deadlock", state: "40P01", times: 2, want: "done" },
     { name: "sent three times at most", state: "40001", times: 3, want: "unavailable" },
     { name: "sent again after one stray cancellation", state: "57014", times: 1, want: "done" },
-    { name: "not sent a third time after two of them", state: "57014", times: 2, want: "timeout" },
+    {
+      name: "not sent a third time after two of them",
+      state: "57014",
+      times: 2,
+      want: "unavailable",
+    },
     { name: "not sent again for lack of space", state: "53100", times: 1, want: "unavailable" },
     {
       name: "of unknown outcome if the server crashed",
@@ -118,7 +123,7 @@ test("a statement whose caller has left is cancelled in the database", async () 
     });
     await eventually(async () => (await countRunning(mark)) > 0);
     caller.abort();
-    expect(await codeOf(call)).toBe("timeout");
+    expect(await codeOf(call)).toBe("unavailable");
     expect(await countRunning(mark)).toBe(0);
   });
 });
@@ -185,7 +190,7 @@ test("nobody waits behind a slow statement while a connection is free", async ()
     );
     expect(ended).toBe(0);
     caller.abort();
-    expect(new Set(await Promise.all(slow))).toEqual(new Set(["timeout"]));
+    expect(new Set(await Promise.all(slow))).toEqual(new Set(["unavailable"]));
   });
 });
 

@@ -7,6 +7,8 @@ import schema from "../../schema/mod.ts";
 import { EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLocked } from "../support/held_lock.ts";
+import { codeOf } from "../support/problem.ts";
+import { sendRaw, writeRequest } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const DAWDLERS = 200;
@@ -41,6 +43,19 @@ test("sockets that send three bytes and stop are closed in time, and keep nobody
   await closed;
   expect(performance.now() - openedAt).toBeLessThan(CLOSED_WITHIN_MS);
 }, 30_000);
+
+test("a body that stops arriving is given up", async () => {
+  const { key } = app;
+  const headers = ["Content-Type: application/json", "Content-Length: 1000"];
+  const request = writeRequest(
+    "POST /v1/data/db/todos",
+    [`Authorization: Bearer ${key}`, ...headers],
+    { body: '{"a' },
+  );
+  const answer = await sendRaw(service.url, request, { waitMs: CLOSED_WITHIN_MS });
+  expect([answer.closed, answer.status, codeOf(answer.body)]).toEqual([true, 400, "invalid_json"]);
+  expect(answer.ms).toBeLessThan(CLOSED_WITHIN_MS);
+}, 20_000);
 
 const TRICKLERS = 100;
 const MAX_HEAD = 16_384;

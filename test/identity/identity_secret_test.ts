@@ -112,12 +112,12 @@ describe("copied to another person", () => {
 
 describe("the serving login by itself", () => {
   const FINISH = `select rowhouse.finish_sign_in($1::text::uuid, decode($2, 'hex'), $3, decode($4, 'hex'), 'secret', '',
-    'aaaaaaaaaaaaaaaa', decode($4, 'hex'), decode($4, 'hex'), 'secret', 600, 'address', array['client'], null, '', '', 'bbbbbbbbbbbbbbbb', decode($4, 'hex'), 'none') <> 'wrong' as is_done`;
+    'aaaaaaaaaaaaaaaa', decode($4, 'hex'), decode($4, 'hex'), 'secret', 600, array['client'], null, '', '', 'bbbbbbbbbbbbbbbb', decode($4, 'hex'), 'none') <> 'wrong' as is_done`;
   const zeros = "00".repeat(32);
 
   test("can read a password's hash, but neither sign in with it nor replace it", async () => {
     const [row] = await steal(
-      "select password_hash from rowhouse.begin_sign_in($1, 'address x', array['client x'], 'device x', null, 10, array[60], 600, 900)",
+      "select password_hash from rowhouse.begin_sign_in($1, array['x'], 'x', null, '', 10, array[60], 600, 900)",
       [victim.email],
     );
     const hash = String(row?.["password_hash"]);

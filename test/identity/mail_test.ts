@@ -126,7 +126,7 @@ describe("a stolen serving login", () => {
 
   test("cannot put text of its own into a mail", async () => {
     const person = await makePerson(service);
-    await act(`select rowhouse.ask_for_password('${person.email}', array['address x'], array[10], 900,
+    await act(`select rowhouse.ask_for_password('${person.email}', array['x'], array[10, 10], 900,
       'evil.example, where you won')`);
     await query(
       `insert into rowhouse.mails (user_id, template, details)

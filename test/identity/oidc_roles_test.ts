@@ -1,10 +1,9 @@
 /** Roles on apps by the claims of a provider: given and taken at each sign-in, and never in place of what a person gave. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
-  createUser,
+  createLinked,
   finishProviderSignIn,
   grantRole,
-  linkInvited,
   listGrants,
   makeClaimedRecords,
   makeIdentitySecrets,
@@ -262,18 +261,18 @@ test("a role that a stolen serving login writes counts nowhere", async () => {
   };
   const random = { ...deps, randomBytes: systemRandomBytes };
   const email = "accomplice@example.org";
-  const made = { email, displayName: undefined, consoleRole: undefined };
-  const { id } = await createUser(testDeps({ admin }), made);
   const link = { issuer: ours.settings.issuer, subject: "planted" };
-  const linked = await linkInvited(deps, id, { ...link, email, provider: "ours" });
+  const made = { ...link, email, provider: "ours", displayName: undefined };
+  const linked = await createLinked({ ...deps, makeId: () => crypto.randomUUID() }, made);
   if (linked === undefined) throw new Error("The link was not taken");
+  const id = linked.userId;
   const claimed = [{ slug: "wiki", role: "admin" }];
   const { records } = await makeClaimedRecords(deps, { userId: id, provider: "ours", claimed });
   const outcome = await finishProviderSignIn(deps, {
     ...link,
     ...{ linked, provider: "ours", presented: "", session: makeSession(random, id) },
     ...{ pending: makePending(random, id), factorRule: "none" },
-    ...{ sessionMaxS: 600, provenAtS: undefined, address: "::1", deviceName: "x" },
+    ...{ sessionMaxS: 600, provenAtS: undefined, address: "::1", state: "x", deviceName: "x" },
     ...{ isKnownDevice: true, claimed: records },
   });
   expect([outcome, await listRoles(email)]).toEqual(["done", ["wiki admin ours"]]);

@@ -1,9 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { makePasswordLink, SIGN_IN_LIMITS } from "../../src/accounts/mod.ts";
+import { exportUser, makePasswordLink, SIGN_IN_LIMITS } from "../../src/accounts/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { Hashing } from "../../src/identity/mod.ts";
 import { TEST_HASHING, testDeps } from "../support/deps.ts";
-import { type Jar, makePerson, readHidden, submitSignIn, visit } from "../support/people.ts";
+import { textOf } from "../support/page_text.ts";
+import {
+  type Jar,
+  makePerson,
+  readHidden,
+  signInAs,
+  submitSignIn,
+  visit,
+} from "../support/people.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -41,6 +49,35 @@ describe("sign-in attempts", () => {
     const right = await submitSignIn(service, new Map(), { email: person.email });
     expect(right.status).toBe(429);
     expect(right.text).toContain("too many attempts");
+  });
+
+  test("with a wrong password are counted by account until the right one, in one row", async () => {
+    const person = await makePerson(service);
+    const counted = async () =>
+      (await exportUser({ admin: service.service.admin }, person.email)).failedSignIns;
+    expect(await counted()).toEqual([]);
+    await tryWrong("nobody@example.org");
+    for (const _ of [1, 2, 3]) await tryWrong(person.email);
+    expect(await counted()).toEqual([
+      { attempts: 3, last_at: expect.any(String), last_from: "127.0.0.1" },
+    ]);
+    const boss = await makePerson(service, { consoleRole: "admin" });
+    const page = await visit(
+      service,
+      await signInAs(service, boss),
+      `/console/people/${person.id}`,
+    );
+    expect(textOf(page)).toMatch(
+      /Wrong passwords 3 since the last correct one, the last .* from 127\.0\.0\.1/,
+    );
+    expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
+    expect(await counted()).toEqual([]);
+    const audited = await service.service.admin.query<{ details: unknown }>(
+      "select details from rowhouse.audit where user_id = $1::text::uuid and action = 'sign_in_failed'",
+      [person.id],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    expect(audited.map(({ details }) => details)).toEqual([{ attempts: 3 }]);
   });
 
   test("by one stranger lock nobody out; those by many do", async () => {

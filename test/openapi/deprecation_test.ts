@@ -43,7 +43,7 @@ const deps: FetchDeps = {
     readVirtualHost: () => "both",
   }),
   callers: undefined,
-  guard: { check: async () => {} },
+  guard: { check: async () => {}, checkApp: () => undefined },
   traffic: { inFlight: 0 },
   log: () => {},
   onAnswer: () => {},

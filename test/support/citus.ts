@@ -4,7 +4,13 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE, setUpCluster, spreadLogins } from "../../src/db/mod.ts";
+import {
+  admitNodes,
+  type Database,
+  SERVICE_QUEUE,
+  setUpCluster,
+  spreadLogins,
+} from "../../src/db/mod.ts";
 import { toBlock } from "../../src/push/distributed.ts";
 import { copyDatabase, endSessions, refuseSessions } from "./template.ts";
 
@@ -56,7 +62,11 @@ export function makeCitusDatabase(
     await addWorkers(url, name, open, workers);
     return {
       distribute: (admin) => inTurn(() => setUpCluster(admin, SHARDS)),
-      spread: (admin) => inTurn(() => spreadLogins(admin)),
+      spread: (admin) =>
+        inTurn(async () => {
+          await spreadLogins(admin);
+          await admitNodes(admin);
+        }),
       drop: () => dropOnNodes(url, name, open),
     };
   });

@@ -6,9 +6,11 @@ import {
   grantConsole,
   grantLogin,
   grantPush,
+  grantRows,
   migrate,
   openDatabase,
 } from "../../src/db/mod.ts";
+import { RELEASE, recordRelease } from "../../src/push/mod.ts";
 
 import {
   type CitusDatabase,
@@ -62,6 +64,8 @@ export type TestDatabase = {
   pushUrl: string;
   /** As the login on which administrators act from a browser, directly. */
   consoleUrl: string;
+  /** As the login that counts and deletes apps' rows for commands, directly. */
+  rowsUrl: string;
   /** As the administrator, through whatever serves: what a careless operator would set. */
   superuserUrl: string;
   prepare: boolean;
@@ -73,6 +77,7 @@ export const SUPERUSER_SQL = join(import.meta.dirname, "../../deploy/superuser.s
 export const LOGIN = "rowhouse_test_login";
 export const PUSH_LOGIN = "rowhouse_test_push";
 export const CONSOLE_LOGIN = "rowhouse_test_console";
+export const ROWS_LOGIN = "rowhouse_test_rows";
 export const PASSWORD = "test login password";
 export const SPLIT_ROLES = ["gateway", "data", "identity"] as const;
 export type SplitRole = (typeof SPLIT_ROLES)[number];
@@ -100,6 +105,7 @@ function toAccess(urls: ClusterUrls, name: string): Access {
     password: PASSWORD,
   });
   const consoleUrl = withParts(pushUrl, { database: name, username: CONSOLE_LOGIN });
+  const rowsUrl = withParts(pushUrl, { database: name, username: ROWS_LOGIN });
   const { username, password } = new URL(urls.admin);
   const superuserUrl = withParts(urls.serving, { database: name, username, password });
   const toRoleUrl = (role: SplitRole) =>
@@ -110,7 +116,10 @@ function toAccess(urls: ClusterUrls, name: string): Access {
     identity: toRoleUrl("identity"),
   };
   const { prepare } = urls;
-  return { name, adminUrl, servingUrl, roleUrls, pushUrl, consoleUrl, superuserUrl, prepare };
+  return {
+    ...{ name, adminUrl, servingUrl, roleUrls, pushUrl, consoleUrl, rowsUrl },
+    ...{ superuserUrl, prepare },
+  };
 }
 
 /** Returns the function that drops the database. */
@@ -147,7 +156,7 @@ async function createDistributed(
 
 /** Migrates an empty database, and creates the logins that serve it. */
 async function setUp(root: Database, access: Access, citus?: CitusDatabase): Promise<void> {
-  for (const login of [LOGIN, PUSH_LOGIN, CONSOLE_LOGIN, ...SPLIT_ROLES.map(toLogin)])
+  for (const login of [LOGIN, PUSH_LOGIN, CONSOLE_LOGIN, ROWS_LOGIN, ...SPLIT_ROLES.map(toLogin)])
     await makeLogin(root, login);
   await withDatabase(access.adminUrl, async (admin) => {
     await migrate(admin);
@@ -155,8 +164,10 @@ async function setUp(root: Database, access: Access, citus?: CitusDatabase): Pro
     await grantLogin(admin, access.servingUrl);
     await grantPush(admin, access.pushUrl);
     await grantConsole(admin, access.consoleUrl);
+    await grantRows(admin, access.rowsUrl);
     for (const role of SPLIT_ROLES) await grantLogin(admin, access.roleUrls[role], role);
     await admin.message(`${readFileSync(SUPERUSER_SQL, "utf8")}; select 1`);
+    await recordRelease(admin, RELEASE);
     await citus?.spread(admin);
   });
 }

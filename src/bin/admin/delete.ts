@@ -6,11 +6,25 @@ import {
   findAppContents,
   showUser,
 } from "../../accounts/mod.ts";
+import type { Database } from "../../db/mod.ts";
+import type { Arguments } from "../cli/command.ts";
+import { checkIsolation } from "../cli/database.ts";
 import { confirm, YES } from "./confirm.ts";
-import { type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } from "./task.ts";
 
 const deleteAppTask: AdminTask = async (deps, args) => {
   const [slug = ""] = args.positionals;
+  await checkIsolation(deps.admin);
+  return await deps.withRows(
+    async (rows) => await deleteAppOverRows({ ...deps, rows }, args, slug),
+  );
+};
+
+async function deleteAppOverRows(
+  deps: AdminDeps & { rows: Database },
+  args: Arguments,
+  slug: string,
+): Promise<AdminResult> {
   const contents = await findAppContents(deps, slug);
   await confirm(deps, args, {
     says: describeApp(slug, contents),
@@ -23,7 +37,7 @@ const deleteAppTask: AdminTask = async (deps, args) => {
     document: { app: slug, id: contents.id, rows, tables },
     lines: [`Deleted app ${slug} with ${show(rows, "row")} and ${show(tables.length, "table")}`],
   };
-};
+}
 
 /** What goes and what stays. */
 function describeApp(slug: string, { id, tables, ...contents }: AppContents): string {

@@ -1,7 +1,16 @@
 /** `rowhouse admin` on apps' tables: who owns one, who no longer uses one, which one is dropped. @module */
-import { dropTable, type EndedUse, endRegistration, transferTable } from "../../accounts/mod.ts";
+import {
+  dropTable,
+  type EndedUse,
+  endRegistration,
+  findEndedUse,
+  transferTable,
+} from "../../accounts/mod.ts";
+import type { Database } from "../../db/mod.ts";
+import type { Arguments } from "../cli/command.ts";
+import { checkIsolation } from "../cli/database.ts";
 import { confirm, YES } from "./confirm.ts";
-import { type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } from "./task.ts";
 
 const transferTableTask: AdminTask = async (deps, args) => {
   const [table = "", slug = ""] = args.positionals;
@@ -18,7 +27,18 @@ const transferTableTask: AdminTask = async (deps, args) => {
 
 const endRegistrationTask: AdminTask = async (deps, args) => {
   const [slug = "", table = ""] = args.positionals;
-  const found = await endRegistration(deps, { slug, table });
+  await checkIsolation(deps.admin);
+  return await deps.withRows(
+    async (rows) => await endUse({ ...deps, rows }, args, { slug, table }),
+  );
+};
+
+async function endUse(
+  deps: AdminDeps & { rows: Database },
+  args: Arguments,
+  { slug, table }: { slug: string; table: string },
+): Promise<AdminResult> {
+  const found = await findEndedUse(deps, { slug, table });
   const [that, it] = found.length === 1 ? ["that table", "it"] : ["those tables", "them"];
   await confirm(deps, args, {
     says: `${slug} will be answered 404 for ${showCircle(found)}, and its ${showRows(found)} of ${that} will be deleted. The ${showTables(found)} and other apps' rows stay; a push of ${slug} registers ${it} again.`,
@@ -30,10 +50,11 @@ const endRegistrationTask: AdminTask = async (deps, args) => {
     document: { app: slug, tables: ended },
     lines: [`${slug} no longer uses ${namesOf(ended).join(", ")}; ${showRows(ended)} deleted`],
   };
-};
+}
 
 const dropTableTask: AdminTask = async (deps, args) => {
   const [table = ""] = args.positionals;
+  await checkIsolation(deps.admin);
   const found = await dropTable(deps, { table });
   const owners = [...new Set(found.map(({ owner }) => owner))].join(", ");
   await confirm(deps, args, {

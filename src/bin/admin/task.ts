@@ -13,13 +13,15 @@ import {
   type Terminal,
   UsageError,
 } from "../cli/command.ts";
-import { checkMigrated, withDatabase } from "../cli/database.ts";
+import { checkMigrated, withDatabase, withRowsDatabase } from "../cli/database.ts";
 import { type Address, findAdminAddress, readSettings } from "../cli/settings.ts";
 import { toDocument } from "../cli/terminal.ts";
 import { DEV_FILE, readDevFile, tellDevDatabase, toDevAddress } from "../dev/file.ts";
 
 export type AdminDeps = {
   admin: Database;
+  /** Runs a task with a connection on which apps' rows can be touched, and nothing else. */
+  withRows: <Result>(task: (rows: Database) => Promise<Result>) => Promise<Result>;
   config: Config;
   makeId: () => string;
   randomBytes: RandomBytes;
@@ -80,6 +82,7 @@ async function runTask(
       return await task(
         {
           admin,
+          withRows: (rowsTask) => withRowsDatabase({ admin, address, config }, rowsTask),
           config: settled,
           makeId,
           randomBytes: systemRandomBytes,

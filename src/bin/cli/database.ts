@@ -1,4 +1,5 @@
 /** The database for commands: opened for one task, with each failure explained in one sentence that says what to do. @module */
+import { makeIsolationLook } from "../../catalog/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import {
   BaselineError,
@@ -11,6 +12,8 @@ import {
   MIN_POSTGRES_VERSION,
   openDatabase,
   readMajorVersion,
+  SERVICE_QUEUE,
+  withTemporaryLogin,
 } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { findUncallableTables } from "../../push/mod.ts";
@@ -44,6 +47,56 @@ export async function withDatabase<Result>(
   } finally {
     await database.close(1);
   }
+}
+
+type Administration = { admin: Database; address: Address; config: Config };
+
+/**
+ * Runs a task over a connection that can do nothing but count and delete apps' rows: of the login of ROWS_DATABASE_URL, or
+ * of a temporary one, made and dropped by the administrator.
+ */
+export async function withRowsDatabase<Result>(
+  { admin, address, config }: Administration,
+  task: (rows: Database) => Promise<Result>,
+): Promise<Result> {
+  const { ROWS_DATABASE_URL: url } = config;
+  if (url !== undefined)
+    return await withDatabase({ url, variable: "ROWS_DATABASE_URL" }, config, task);
+  return await withTemporaryLogin(admin, { url: address.url, group: "rowhouse_rows" }, (own) =>
+    withDatabase({ ...address, url: own }, config, task),
+  );
+}
+
+/**
+ * The same for pushes: an administrator never touches apps' tables itself. A login that only pushes is used as it is.
+ */
+export async function withPushDatabase<Result>(
+  { admin, address, config }: Administration,
+  task: (pushing: Database) => Promise<Result>,
+): Promise<Result> {
+  if (!(await isAdministrator(admin))) return await task(admin);
+  return await withTemporaryLogin(admin, { url: address.url, group: "rowhouse_tables" }, (own) =>
+    withDatabase({ ...address, url: own }, config, task),
+  );
+}
+
+async function isAdministrator(db: Database): Promise<boolean> {
+  const [row] = await db.query<{ is_administrator: boolean }>(
+    "select pg_catalog.pg_has_role('rowhouse_owner', 'member') as is_administrator",
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.is_administrator === true;
+}
+
+/** @throws {RefusedError} the database does not keep apps apart, with every fault: what is planted must not run */
+export async function checkIsolation(admin: Database): Promise<void> {
+  const { faults } = await makeIsolationLook(admin)();
+  if (faults.length === 0) return;
+  const lines = faults.map((fault) => `  ${fault}`);
+  throw new RefusedError(
+    `The database does not keep apps apart, so this command touches no table of an app; rowhouse doctor says what to do:\n${lines.join("\n")}`,
+  );
 }
 
 /** @throws {RefusedError} a PostgreSQL that is too old */

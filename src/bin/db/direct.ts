@@ -17,7 +17,7 @@ import {
   replay,
   type Status,
 } from "../../push/mod.ts";
-import { checkMigrated, withDatabase } from "../cli/database.ts";
+import { checkIsolation, checkMigrated, withDatabase, withPushDatabase } from "../cli/database.ts";
 import type {
   DirectDestination,
   Pushed,
@@ -36,11 +36,18 @@ export async function withDirectService<Result>(
     await checkMigrated(admin);
     const id = await findAppId({ admin }, destination.app);
     if (id === undefined) throw unknownApp(destination.app);
+    const app = { id, slug: destination.app };
+    const { address } = destination;
+    const withPusher = async <Pushed>(push: (pushing: Database) => Promise<Pushed>) => {
+      await checkIsolation(admin);
+      return await withPushDatabase({ admin, address, config }, push);
+    };
     return await task({
-      push: (request, log) => pushStraight({ admin, log }, { id, slug: destination.app }, request),
+      push: (request, log) =>
+        withPusher((pushing) => pushStraight({ admin: pushing, log }, app, request)),
       replay: (request, log) =>
-        replayStraight({ admin, log }, { id, slug: destination.app }, request),
-      planReplay: (request) => planStraight(admin, { id, slug: destination.app }, request),
+        withPusher((pushing) => replayStraight({ admin: pushing, log }, app, request)),
+      planReplay: (request) => withPusher((pushing) => planStraight(pushing, app, request)),
       status: () => findStatus(admin, { id, slug: destination.app }),
       migration: (seq) => findMigration(admin, id, seq),
       drift: () => readDrift(admin),

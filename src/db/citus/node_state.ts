@@ -23,7 +23,7 @@ function renderGaps(logins: readonly string[]): string {
       from pg_catalog.unnest(array[${names}]) as wanted
       where not exists (select from pg_catalog.pg_roles where rolname = wanted and rolcanlogin)
     union all
-    select 'functions made there are everybody''s' from pg_catalog.unnest(array['rowhouse_owner', 'rowhouse_tables']) as maker
+    select distinct 'functions made there are everybody''s' from pg_catalog.unnest(array['rowhouse_owner', 'rowhouse_tables']) as maker
       where not exists (select from pg_catalog.pg_default_acl where defaclrole = pg_catalog.to_regrole(maker)
         and defaclnamespace = 0 and defaclobjtype = 'f'
         and not exists (select from pg_catalog.aclexplode(defaclacl) where grantee = 0))

@@ -35,10 +35,13 @@ export async function isRestored(admin: Database): Promise<boolean> {
 export async function undoDistribution(admin: Database): Promise<void> {
   await admin.message(`set local citus.enable_ddl_propagation = 'off';
 do $$ begin perform ${MIGRATE_LOCK}; end $$;
+drop function if exists rowhouse.hold_new_nodes();
 set local role rowhouse_owner;
 ${OWN.map(({ sql, name }) => findFunction(sql, name)).join("\n")}
 drop function if exists rowhouse.drop_part(text);
 drop table if exists ${ANCHOR};
+drop function if exists rowhouse.may_have_shard(bigint, integer);
+drop table if exists rowhouse.nodes;
 update rowhouse.versions set version = version + 1 where name = 'catalog';
 update rowhouse.tables set version = (select version from rowhouse.versions where versions.name = 'catalog');
 select 1`);

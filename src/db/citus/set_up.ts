@@ -14,6 +14,7 @@ import { ANCHOR, isDistributed } from "./anchor.ts";
 import { CitusError, findClusterFaults, runOnNodes } from "./check_nodes.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { NODE_LOGINS } from "./logins.ts";
+import { RECORD_NODES } from "./new_nodes.ts";
 import { letRolesIn } from "./node_access.ts";
 
 /** What Citus itself takes where nothing is said. */
@@ -152,6 +153,7 @@ export function renderBodies(shards: number): string[] {
     `set local citus.enable_ddl_propagation = 'off';
   ${FUNCTIONS}`,
     ...CALLED.map((name) => `perform create_distributed_function('${name}');`),
+    RECORD_NODES,
   ];
 }
 

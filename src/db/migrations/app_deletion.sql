@@ -104,6 +104,7 @@ create function rowhouse.give_up_tables(app uuid, app_slug text, circle text[], 
 set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.lock_names(array(select 'table ' || name from unnest(circle) as listed (name)));
+  perform rowhouse.refuse_faults();
   perform rowhouse.leave_tables(app, circle);
   if not exists (select from rowhouse.tables where name = any (circle) and owner_app_id = app) then
     return;
@@ -122,16 +123,15 @@ begin
 end
 $$;
 
--- One step of an app's end: whether that was the last one, and how many rows it deleted.
--- "deleted_before" are those of the steps before, for the audit log.
+-- One step of an app's end: whether that was the last one, the job that deletes its rows if there
+-- is one to run before the next step, and at the end how many rows there were.
 create function rowhouse.delete_app_step(
-  app_slug text, most integer, deleted_before bigint, actor text, out is_done boolean,
-    out deleted bigint
+  app_slug text, actor text, out is_done boolean, out job uuid, out deleted bigint
 ) language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
   circle text[];
-  changed bigint;
+  work rowhouse.row_jobs;
 begin
   is_done := false;
   deleted := 0;
@@ -146,22 +146,37 @@ begin
     raise exception 'in use' using errcode = 'RH008';
   end if;
   if rowhouse.set_app_disabled(app_slug, true, actor) then
+    -- The app may have written rows since an earlier deletion that was not finished.
+    update rowhouse.row_jobs set is_emptied = false where app_id = app;
     return;
   end if;
   circle := rowhouse.next_circle(app);
   if circle is not null then
-    select step.changed, step.deleted into changed, deleted
-    from rowhouse.delete_some_rows(circle, app, most) as step;
-    if changed = 0 then
+    select * into work from rowhouse.row_jobs
+      where app_id = app and tables = circle and kind = 'delete_app';
+    if work.id is null then
+      insert into rowhouse.row_jobs (app_id, tables, kind, actor, counts)
+      values (app, circle, 'delete_app', actor, array_fill(0::bigint, array[cardinality(circle)]))
+      returning * into work;
+      -- The data service hears of it.
+      update rowhouse.versions set version = version + 1 where name = 'catalog';
+    end if;
+    if work.is_emptied then
       perform rowhouse.give_up_tables(app, app_slug, circle, actor);
+    else
+      job := work.id;
     end if;
     return;
   end if;
+  select coalesce(sum(row_count), 0) into deleted
+    from rowhouse.row_jobs, unnest(counts) as gone (row_count)
+    where app_id = app and kind = 'delete_app';
   delete from rowhouse.statistics where app_id = app;
   delete from rowhouse.kept_requests where app_id = app;
   delete from rowhouse.apps where id = app;
   insert into rowhouse.audit (actor, action, app, details)
-  values (actor, 'delete_app', app_slug, jsonb_build_object('id', app, 'rows', deleted_before));
+  values (actor, 'delete_app', app_slug, jsonb_build_object('id', app, 'rows', deleted));
   is_done := true;
 end
 $$;
+comment on function rowhouse.delete_app_step is 'null job';

@@ -50,11 +50,11 @@ end
 $$;
 
 -- proves: admin, recent sign-in
-create function rowhouse.console_delete_app_step(app_slug text, most integer, deleted_before bigint)
-  returns table (is_done boolean, deleted integer) as $$
+create function rowhouse.console_delete_app_step(app_slug text)
+  returns table (is_done boolean, is_waiting boolean) as $$
 begin
-  return query select step.is_done, step.deleted::integer
-    from rowhouse.delete_app_step(app_slug, most, deleted_before, who::text) as step;
+  return query select step.is_done, step.job is not null
+    from rowhouse.delete_app_step(app_slug, who::text) as step;
 end
 $$;
 

@@ -72,6 +72,8 @@ begin
         (select count(*) from rowhouse.passkeys where user_id = person) as passkeys,
         (select count(*) from rowhouse.recovery_codes where user_id = person) as "recoveryCodes",
         encode(email_digest, 'hex') as "addressDigest", email_secret_id as "addressSecretId",
+        (select jsonb_build_object('attempts', attempts, 'lastAt', last_at, 'lastFrom', last_from)
+          from rowhouse.failed_sign_ins where user_id = person) as "failedSignIns",
         rowhouse.is_last_super_admin(users) as "isLast",
         rowhouse.describe_invitation(person) as invitation
       from rowhouse.users where email = mail) as shown),

@@ -236,13 +236,25 @@ begin
 end
 $$;
 
--- Without the tables that were told before, only says what would go.
+-- Without the tables that were told before it only checks. The data service deletes the rows, and
+-- ends the use after that.
 -- proves: admin, recent sign-in
 create function rowhouse.console_end_registration(app_slug text, wanted text, told text)
   returns text as $$
 begin
-  perform set_config('lock_timeout', '700ms', true);
-  return rowhouse.end_registration(app_slug, wanted, string_to_array(told, ','), who::text);
+  return rowhouse.begin_end_registration(app_slug, wanted, string_to_array(told, ','), who::text);
+end
+$$;
+
+-- How far the end of an app's use of a table is: "waiting", "done", or "refused" because rows of
+-- another table refer to those.
+-- proves: admin
+create function rowhouse.console_find_end(app_slug text, wanted text) returns text as $$
+declare
+  app rowhouse.apps := rowhouse.console_app(app_slug);
+begin
+  return coalesce((select case when is_ending then 'waiting' else 'refused' end
+    from rowhouse.registrations where app_id = app.id and table_name = wanted), 'done');
 end
 $$;
 

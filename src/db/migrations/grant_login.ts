@@ -8,6 +8,7 @@ import type { Role } from "../../role.ts";
 import { runOnNodes } from "../citus/check_nodes.ts";
 import { quoteLiteral, quoteName } from "../literal.ts";
 import { type Database, EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../pool/mod.ts";
+import { SERVING_ROLES } from "../serving_roles.ts";
 import { MIGRATE_LOCK } from "./lock.ts";
 import { ROLE_NAMES } from "./roles.ts";
 
@@ -50,14 +51,6 @@ select 1`);
 
 export class GrantLoginError extends Error {}
 
-/** What a login is made a member of, by the role of the process that uses it. */
-export const SERVING_ROLES = {
-  all: "rowhouse_service",
-  gateway: "rowhouse_gateway",
-  data: "rowhouse_data",
-  identity: "rowhouse_identity",
-} as const satisfies Record<Role, string>;
-
 /** Of temporary files for each session of a login that owns no table: its statements sort a page of rows at most. */
 const TEMP_FILE_LIMIT = "256MB";
 
@@ -90,10 +83,28 @@ export async function grantConsole(admin: Database, consoleUrl: string): Promise
   });
 }
 
+/**
+ * Lets the login of `rowsUrl` count and delete apps' rows for an operator's commands.
+ *
+ * @throws {GrantLoginError} there is no such role
+ */
+export async function grantRows(admin: Database, rowsUrl: string): Promise<void> {
+  // Counting the rows of a large table takes as long as it needs.
+  const membership = { group: "rowhouse_rows", variable: "ROWS_DATABASE_URL", limitMs: 0 };
+  await grantMembership(admin, rowsUrl, membership);
+}
+
+type Membership = {
+  group: string;
+  variable: string;
+  /** How long a statement may take; 0 for as long as it needs. */
+  limitMs?: number;
+};
+
 async function grantMembership(
   admin: Database,
   url: string,
-  { group, variable }: { group: string; variable: string },
+  { group, variable, limitMs = EXECUTION_LIMIT_MS }: Membership,
 ): Promise<void> {
   const login = decodeURIComponent(new URL(url).username);
   const [found] = await admin.query<{ is_self: boolean; database: string }>(
@@ -111,7 +122,7 @@ async function grantMembership(
   await admin.message(`
 do $$ begin perform ${MIGRATE_LOCK}; end $$;
 grant ${group} to ${quoteName(login)};
-alter role ${quoteName(login)} in database ${database} set statement_timeout = '${EXECUTION_LIMIT_MS}ms';
+alter role ${quoteName(login)} in database ${database} set statement_timeout = '${limitMs}ms';
 alter role ${quoteName(login)} in database ${database} set client_connection_check_interval = '1s';
 do $$ begin
   if pg_catalog.has_parameter_privilege('temp_file_limit', 'set') then

@@ -63,11 +63,13 @@ $$;
 -- Counts an attempt to have a link mailed, and queues the mail; says how long to wait instead. The
 -- same happens for everybody and for nobody: who has no password, or is disabled, is nobody here.
 create function rowhouse.ask_for_password(
-  typed text, keys text[], bounds integer[], window_s integer, shown_from text
+  typed text, client_networks text[], bounds integer[], window_s integer, shown_from text
 ) returns integer language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
 declare
-  wait integer := rowhouse.count_attempt(keys, bounds, null, window_s);
+  wait integer := rowhouse.count_attempt(
+    rowhouse.throttle_key('forgotten address', typed)
+      || rowhouse.client_keys('forgotten client', client_networks), bounds, null, window_s);
   person uuid;
   is_allowed boolean;
 begin

@@ -6,6 +6,8 @@
  *
  * @module
  */
+
+import { FIND_FAULTS } from "../isolation.ts";
 import ADDRESSES from "./addresses.sql" with { type: "text" };
 import APP_DELETION from "./app_deletion.sql" with { type: "text" };
 import APP_LIFE from "./app_life.sql" with { type: "text" };
@@ -21,6 +23,7 @@ import CONSOLE_TABLES from "./console_tables.sql" with { type: "text" };
 import FACTOR_USE from "./factor_use.sql" with { type: "text" };
 import IDEMPOTENCY from "./idempotency.sql" with { type: "text" };
 import INVITATIONS from "./invitations.sql" with { type: "text" };
+import ISOLATION from "./isolation.sql" with { type: "text" };
 import KEYS from "./keys.sql" with { type: "text" };
 import LEASES from "./leases.sql" with { type: "text" };
 import MAILS from "./mails.sql" with { type: "text" };
@@ -78,6 +81,8 @@ const BASELINE = [
   PASSKEYS,
   CONSOLE,
   PUSH,
+  FIND_FAULTS,
+  ISOLATION,
   ROWS,
   TABLES,
   APP_LIFE,

@@ -141,19 +141,19 @@ grant execute on function rowhouse.sign_out_everywhere(text, text, text) to rowh
 -- proves: owner
 create function rowhouse.change_own_password(shown bytea, new_hash text, new_digest bytea,
   new_hash_secret_id text, new_id text, new_session_digest bytea, new_identity_digest bytea,
-  new_secret_id text, most_s integer, address_key text, client_keys text[], device_key text,
+  new_secret_id text, most_s integer, client_networks text[], known_device text,
   device_name text) returns boolean as $$
 declare
   ended integer;
 begin
   if not rowhouse.prove_password(
-    who, shown, new_hash, new_digest, new_hash_secret_id, address_key, client_keys, device_key) then
+    who, shown, new_hash, new_digest, new_hash_secret_id, client_networks, known_device) then
     return false;
   end if;
   perform rowhouse.start_session(who, '', new_id, new_session_digest, new_identity_digest,
     new_secret_id, most_s, now(),
     (select second_factor_at from rowhouse.sessions where id = own), shown_from, device_name,
-    device_key is not null);
+    known_device is not null);
   perform rowhouse.end_pending_sign_ins(who);
   delete from rowhouse.password_links where user_id = who;
   delete from rowhouse.sessions where user_id = who and id not in (own, new_id);

@@ -7,13 +7,14 @@
 
 -- Before anything is verified: how long to wait, and what is stored of the passkey, if there is
 -- one.
-create function rowhouse.begin_passkey(wanted bytea, client_keys text[], client_bounds integer[],
+create function rowhouse.begin_passkey(wanted bytea, client_networks text[], client_bounds integer[],
   window_s integer)
 returns table (wait_s integer, user_id uuid, public_key bytea, secret_id text)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-  wait integer := rowhouse.count_attempt(client_keys, client_bounds, null, window_s);
+  wait integer := rowhouse.count_attempt(
+    rowhouse.client_keys('passkey client', client_networks), client_bounds, null, window_s);
 begin
   return query select coalesce(wait, 0), passkeys.user_id, passkeys.public_key, passkeys.secret_id
   from (values (1)) as always left join rowhouse.passkeys on credential_id = wanted
@@ -72,7 +73,7 @@ $$;
 -- of those presented.
 create function rowhouse.finish_passkey_sign_in(
   wanted bytea, who uuid, shown bytea, new_count bigint, fresh_digest bytea, fresh_secret_id text,
-  challenge_key text, window_s integer, client_keys text[], presented text,
+  challenge_key text, window_s integer, client_networks text[], presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
   most_s integer,
   shown_from text, device_name text, is_known_device boolean
@@ -80,7 +81,6 @@ create function rowhouse.finish_passkey_sign_in(
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   outcome text;
-  client_key text;
 begin
   -- For the audit log, until this statement ends.
   perform set_config('rowhouse.client', shown_from, true);
@@ -99,9 +99,7 @@ begin
     who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id,
       most_s, now(), now(),
     shown_from, device_name, is_known_device);
-  foreach client_key in array client_keys loop
-    update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
-  end loop;
+  perform rowhouse.give_back_attempts(rowhouse.client_keys('passkey client', client_networks));
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'sign_in', who, jsonb_build_object('method', 'passkey'));
   return outcome;

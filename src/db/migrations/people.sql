@@ -74,7 +74,7 @@ create table rowhouse.sessions (
 );
 create index sessions__user_id__idx on rowhouse.sessions (user_id);
 create index sessions__expires_at__idx on rowhouse.sessions (expires_at);
-grant select, delete on rowhouse.sessions to rowhouse_service, rowhouse_identity;
+grant select on rowhouse.sessions to rowhouse_service, rowhouse_identity;
 
 -- When two live sessions were last presented together: it is in the audit log once an hour. No
 -- references, which a sign-out at the same time would break.
@@ -197,11 +197,13 @@ $$;
 -- was counted is given back.
 create function rowhouse.prove_password(
   who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
-  address_key text, client_keys text[], device_key text
+  client_networks text[], known_device text
 ) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users;
-  client_key text;
+  client_keys text[] := rowhouse.client_keys('client', client_networks);
+  address_key text;
+  failures integer;
 begin
   select * into person from rowhouse.users where id = who for no key update;
   if person.id is null or person.disabled_at is not null
@@ -214,14 +216,19 @@ begin
       password_secret_id = fresh_secret_id where id = who;
   end if;
   -- In the order in which it was counted. A known device was counted by itself.
-  if device_key is not null then
-    delete from rowhouse.throttle where key = device_key;
+  if known_device is not null then
+    delete from rowhouse.throttle where key = rowhouse.device_key(known_device, person.email);
   else
+    address_key := rowhouse.throttle_key('address', person.email);
     delete from rowhouse.throttle where key = rowhouse.pair_key(address_key, client_keys[1]);
     delete from rowhouse.throttle where key = address_key;
-    foreach client_key in array client_keys || array['all'] loop
-      update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
-    end loop;
+    perform rowhouse.give_back_attempts(client_keys || array['all']);
+  end if;
+  -- This attempt is one of them.
+  delete from rowhouse.failed_sign_ins where user_id = who returning attempts - 1 into failures;
+  if failures > 0 then
+    insert into rowhouse.audit (actor, action, user_id, details)
+    values ('sign-in', 'sign_in_failed', who, jsonb_build_object('attempts', failures));
   end if;
   return true;
 end
@@ -233,24 +240,24 @@ create function rowhouse.finish_sign_in(
   who uuid, shown bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text, presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
   most_s integer,
-  address_key text, client_keys text[], device_key text, shown_from text, device_name text,
+  client_networks text[], known_device text, shown_from text, device_name text,
   pending_id text, pending_digest bytea, factor_rule text
 ) returns text
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if not rowhouse.prove_password(
-    who, shown, fresh_hash, fresh_digest, fresh_secret_id, address_key, client_keys, device_key)
+    who, shown, fresh_hash, fresh_digest, fresh_secret_id, client_networks, known_device)
       then
     return 'wrong';
   end if;
   return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, most_s, now(),
-    shown_from, device_name, device_key is not null, null, pending_id, pending_digest, factor_rule);
+    shown_from, device_name, known_device is not null, null, pending_id, pending_digest, factor_rule);
 end
 $$;
 grant execute on function rowhouse.finish_sign_in(
-  uuid, bytea, text, bytea, text, text, text, bytea, bytea, text, integer, text, text[], text, text,
-    text, text, bytea, text)
+  uuid, bytea, text, bytea, text, text, text, bytea, bytea, text, integer, text[], text, text, text,
+    text, bytea, text)
   to rowhouse_service, rowhouse_identity;
 
 -- A link sets a password once: of two uses at the same time the second finds no row. An invitation
@@ -280,7 +287,7 @@ begin
   update rowhouse.users
   set password_hash = new_hash, password_digest = new_digest, password_secret_id = new_secret_id
   where id = who
-  returning 'address ' || encode(sha256(convert_to(email, 'UTF8')), 'hex') into address_key;
+  returning rowhouse.throttle_key('address', email) into address_key;
   delete from rowhouse.invitations where user_id = who;
   delete from rowhouse.sessions where user_id = who;
   perform rowhouse.end_pending_sign_ins(who);

@@ -162,14 +162,19 @@ begin
 end
 $$;
 
--- Whoever changes who may do everything waits here for the others: two super_admins who
--- remove each other at the same time would both still see the other one.
+-- One row, locked by each action that changes who may do everything: two super_admins who remove each
+-- other at the same time would both still see the other one. Any login can take an advisory lock, but
+-- only these functions can lock this row.
+create table rowhouse.account_actions (
+  is_only boolean primary key default true check (is_only)
+);
+insert into rowhouse.account_actions default values;
 create function rowhouse.lock_user(mail text) returns rowhouse.users
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users;
 begin
-  perform pg_advisory_xact_lock(hashtextextended('rowhouse super_admin', 0));
+  perform from rowhouse.account_actions for update;
   select * into person from rowhouse.users where email = mail for no key update;
   if person.id is null then
     raise exception 'unknown user' using errcode = 'RH011';

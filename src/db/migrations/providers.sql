@@ -18,14 +18,23 @@ create table rowhouse.provider_links (
 );
 grant select on rowhouse.provider_links to rowhouse_service, rowhouse_identity;
 
+-- Which clients an answer of a provider was counted for: for them alone it can be given back, once.
+-- Anyone with the login can link a person of their own, and so finish sign-ins that nobody began.
+create function rowhouse.counted_key(state text, client_networks text[]) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.throttle_key('counted state', state || ' ' || array_to_string(client_networks, ' '))
+$$;
+
 -- Before anything is asked of a provider: whether this answer of it comes for the first time, and
 -- may be tried now.
 create function rowhouse.begin_provider_sign_in(
-  state_key text, client_keys text[], client_bounds integer[], window_s integer
+  state text, client_networks text[], client_bounds integer[], window_s integer
 ) returns table (wait_s integer, is_first boolean)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  wait integer := rowhouse.count_attempt(client_keys, client_bounds, null, window_s);
+  wait integer := rowhouse.count_attempt(
+    rowhouse.client_keys('provider client', client_networks), client_bounds, null, window_s);
+  ends timestamptz := clock_timestamp() + make_interval(secs => least(window_s, 2592000));
 begin
   if wait is not null then
     return query select wait, true;
@@ -33,9 +42,11 @@ begin
   end if;
   -- It is kept as long as attempts are counted, which is longer than it may be used.
   insert into rowhouse.throttle (key, attempts, ends_at)
-  values (state_key, 1, clock_timestamp() + make_interval(secs => least(window_s, 2592000)))
-    on conflict (key) do nothing;
-  return query select 0, found;
+  values (rowhouse.throttle_key('state', state), 1, ends) on conflict (key) do nothing;
+  is_first := found;
+  insert into rowhouse.throttle (key, attempts, ends_at)
+  values (rowhouse.counted_key(state, client_networks), 1, ends) on conflict (key) do nothing;
+  return query select 0, is_first;
 end
 $$;
 grant execute on function rowhouse.begin_provider_sign_in(text, text[], integer[], integer)
@@ -93,12 +104,11 @@ create function rowhouse.finish_provider_sign_in(
     fresh_secret_id text, presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
     most_s integer,
-  proven timestamptz, client_keys text[], provider text, shown_from text, device_name text,
+  proven timestamptz, state text, client_networks text[], provider text, shown_from text, device_name text,
   is_known_device boolean, claimed jsonb, pending_id text, pending_digest bytea, factor_rule text
 ) returns text
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  client_key text;
   outcome text;
 begin
   perform from rowhouse.users where id = who and disabled_at is null for no key update;
@@ -111,9 +121,10 @@ begin
   if not found then
     return 'wrong';
   end if;
-  foreach client_key in array client_keys loop
-    update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = client_key;
-  end loop;
+  delete from rowhouse.throttle where key = rowhouse.counted_key(state, client_networks);
+  if found then
+    perform rowhouse.give_back_attempts(rowhouse.client_keys('provider client', client_networks));
+  end if;
   outcome := rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, most_s,
     least(proven, now()), shown_from, device_name, is_known_device, provider, pending_id,
@@ -125,19 +136,21 @@ end
 $$;
 grant execute on function rowhouse.finish_provider_sign_in(
   uuid, text, text, bytea, bytea, text, text, text, bytea, bytea, text, integer, timestamptz,
-    text[], text, text, text, boolean,
+    text, text[], text, text, text, boolean,
   jsonb, text, bytea, text) to rowhouse_service, rowhouse_identity;
 
--- Accepts an invitation: links whoever was invited under this address and has no other way to sign
--- in, neither a password nor another link. One that has expired is none any more.
+-- Accepts an invitation: links the person who was invited under this address and has no other way to
+-- sign in, neither a password nor another link, while the invitation has not expired. "shown" is the
+-- proof of the address, which follows from the service's secret: a serving login by itself links no
+-- invited person to an account of its own.
 create function rowhouse.link_invited_person(
-  who uuid, mail text, link_issuer text, link_subject text, new_digest bytea,
+  who uuid, mail text, shown bytea, link_issuer text, link_subject text, new_digest bytea,
     new_secret_id text, provider text
 ) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform from rowhouse.users
-  where id = who and email = mail
+  where id = who and email = mail and email_digest = sha256(shown || uuid_send(who))
     and password_hash is null and disabled_at is null for no key update;
   if not found or exists (select from rowhouse.provider_links where user_id = who)
      or rowhouse.invitation_state(who) is distinct from 'pending' then
@@ -155,7 +168,8 @@ begin
   return true;
 end
 $$;
-grant execute on function rowhouse.link_invited_person(uuid, text, text, text, bytea, text, text)
+grant execute on function rowhouse.link_invited_person(
+    uuid, text, bytea, text, text, bytea, text, text)
   to rowhouse_service, rowhouse_identity;
 
 -- A person without any role, who can sign in by the link alone. False where somebody has the

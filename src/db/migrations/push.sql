@@ -19,6 +19,8 @@ create table rowhouse.registrations (
   table_name text not null references rowhouse.tables (name),
   definition jsonb not null,
   version bigint not null,
+  -- Its rows are being deleted: the app is not served the table, and cannot push until then.
+  is_ending boolean not null default false,
   primary key (app_id, table_name)
 );
 create index registrations__version__idx on rowhouse.registrations (version);
@@ -142,6 +144,9 @@ begin
       raise exception 'another push is under way' using errcode = 'RH001';
     end if;
   end loop;
+  if exists (select from rowhouse.registrations where app_id = app and is_ending) then
+    raise exception 'a registration is ending' using errcode = 'RH001';
+  end if;
   if (select coalesce(max(seq), 0) from rowhouse.migrations where app_id = app) <> head
     or exists (
       select from jsonb_each_text(stamps) as seen (name, stamp)

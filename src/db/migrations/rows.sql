@@ -1,7 +1,26 @@
--- How an operator's commands count and delete apps' rows. Whoever pushes owns the tables, and what
--- it may have planted there, such as a trigger or a view in a table's place, runs with the rights
--- of whoever touches it: never an administrator's. So these functions run as `rowhouse_rows`, which
--- may do no more than a push.
+-- How apps' rows are counted and deleted. Anyone with the pushing login owns the tables, and code
+-- planted there runs in the session that reads, writes or only plans a statement on one, whatever
+-- role a function runs as: so never in an administrator's session. Commands use a login that is a
+-- member of `rowhouse_rows` alone. The Console stores a job, and the data service executes it.
+
+-- Rows of an app to delete, each job once. It is stored when a registration begins to end, and when
+-- an app is deleted.
+create table rowhouse.row_jobs (
+  id uuid primary key default gen_random_uuid(),
+  app_id uuid not null references rowhouse.apps (id) on delete cascade,
+  tables text[] not null,
+  kind text not null check (kind in ('end_registration', 'delete_app')),
+  actor text not null,
+  -- How many rows were deleted so far, in the order of the tables.
+  counts bigint[] not null,
+  is_emptied boolean not null default false,
+  created_at timestamptz not null default now(),
+  -- When the registrations ended.
+  ended_at timestamptz,
+  unique (app_id, tables, kind)
+);
+grant select, update (counts, is_emptied) on rowhouse.row_jobs to rowhouse_rows;
+grant select (id, created_at, ended_at) on rowhouse.row_jobs to rowhouse_service, rowhouse_data;
 
 -- How many rows an app has of a table.
 create function rowhouse.count_rows(wanted_table text, app uuid) returns bigint
@@ -36,12 +55,13 @@ begin
 end
 $$;
 
--- Deletes at most so many of an app's rows of tables, or takes as many references from them, which
--- stand in the way: one bounded step; "changed" is 0 once nothing is left. Tables that none refers
+-- Deletes at most so many of an app's rows of tables, or sets as many references from them to null,
+-- which block the deletion: one bounded step; "changed" is 0 once nothing is left. "counts" are the
+-- deleted rows in the order of the names. Tables that none refers
 -- to go first. In a circle of references the optional ones are set to null before; where all are
 -- required, what is left goes in one statement.
 create function rowhouse.delete_some_rows(names text[], app uuid, most integer, out changed bigint,
-  out deleted bigint)
+  out counts bigint[])
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   one text;
@@ -53,7 +73,7 @@ declare
   loose_via text;
 begin
   changed := 0;
-  deleted := 0;
+  counts := array_fill(0::bigint, array[cardinality(names)]);
   perform rowhouse.enter_app(app);
   foreach one in array names loop
     execute format('select exists (select from data.%I where app_id = $1)', one) into is_there
@@ -84,24 +104,51 @@ begin
     execute format('delete from data.%1$I as whole using (select id from data.%1$I
       where app_id = $1 limit $2) as part
       where whole.app_id = $1 and whole.id = part.id', one) using app, most;
-    get diagnostics deleted = row_count;
-    changed := deleted;
+    get diagnostics changed = row_count;
+    counts[array_position(names, one)] := changed;
   elsif loose_via is not null then
     execute format('update data.%1$I as whole set %2$I = null
       from (select id from data.%1$I where app_id = $1 and %2$I is not null limit $2) as part
       where whole.app_id = $1 and whole.id = part.id', loose_child, loose_via) using app, most;
     get diagnostics changed = row_count;
   elsif filled <> '{}' then
-    select sum(row_count) into deleted
-      from unnest(rowhouse.delete_rows(filled, app)) as gone (row_count);
-    changed := deleted;
+    select sum(row_count), array_agg(coalesce(row_count, 0) order by place) into changed, counts
+      from unnest(names) with ordinality as listed (name, place)
+      left join unnest(filled, rowhouse.delete_rows(filled, app)) as gone (gone_name, row_count)
+        on gone_name = name;
   end if;
 end
 $$;
+
+-- One step of a job: whether nothing is left of it, or null if another session is at it.
+create function rowhouse.run_rows_job(job uuid, most integer) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  work rowhouse.row_jobs;
+  step record;
+begin
+  select * into work from rowhouse.row_jobs where id = job for update skip locked;
+  if work.id is null and not exists (select from rowhouse.row_jobs where id = job) then
+    raise exception 'no such job' using errcode = 'RH016';
+  end if;
+  if work.id is null or work.is_emptied then
+    return work.is_emptied;
+  end if;
+  select * into step from rowhouse.delete_some_rows(work.tables, work.app_id, most);
+  update rowhouse.row_jobs set is_emptied = step.changed = 0, counts = array(
+    select before + now_gone from unnest(work.counts, step.counts) as summed (before, now_gone))
+  where id = job;
+  return step.changed = 0;
+end
+$$;
+
+comment on function rowhouse.run_rows_job is 'null result';
 
 grant execute on function rowhouse.enter_app(uuid) to rowhouse_rows;
 grant create on schema rowhouse to rowhouse_rows;
 alter function rowhouse.count_rows(text, uuid) owner to rowhouse_rows;
 alter function rowhouse.delete_rows(text[], uuid) owner to rowhouse_rows;
 alter function rowhouse.delete_some_rows(text[], uuid, integer) owner to rowhouse_rows;
+alter function rowhouse.run_rows_job(uuid, integer) owner to rowhouse_rows;
 revoke create on schema rowhouse from rowhouse_rows;
+grant execute on function rowhouse.run_rows_job(uuid, integer) to rowhouse_service, rowhouse_data;

@@ -34,6 +34,22 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     order by noted_at limit 200 for update skip locked)
 $$;
 
+-- Ends every session that is presented with either of its secrets; only the entry in the audit log is
+-- left. A serving login that could delete by itself could lock the whole table, too.
+create function rowhouse.sign_out(presented text, shown_from text) returns void
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+  with ended as (
+    delete from rowhouse.sessions using unnest(string_to_array(presented, ',')) as pair
+    where sessions.id = split_part(pair, '.', 1)
+      and sha256(decode(split_part(pair, '.', 2), 'hex') || uuid_send(sessions.user_id))
+        in (sessions.session_digest, sessions.identity_digest)
+    returning sessions.user_id
+  )
+  insert into rowhouse.audit (actor, action, user_id, client)
+  select user_id::text, 'sign_out', user_id, nullif(shown_from, '') from ended
+$$;
+grant execute on function rowhouse.sign_out(text, text) to rowhouse_service, rowhouse_identity;
+
 -- The session that counts among those that a browser shows as a list of <id>.<proof>: the only live
 -- one. Two live ones are none: which of them a page meant cannot be told. A row that proves nothing
 -- does not count.

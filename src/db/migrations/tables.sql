@@ -59,7 +59,7 @@ begin
     raise exception 'no such app' using errcode = 'RH005';
   end if;
   if not exists (select from rowhouse.registrations where app_id = new_id
-    and table_name = wanted_table) then
+    and table_name = wanted_table and not is_ending) then
     raise exception 'not a user of the table' using errcode = 'RH006';
   end if;
   update rowhouse.versions set version = version + 1 where name = 'catalog';
@@ -107,17 +107,18 @@ begin
 end
 $$;
 
--- Ends an app's use of a table and of those in a circle with it, and deletes the app's rows of
--- them: the tables with how many rows there are. Without the names that were told before it only
--- checks and counts; other names than those are refused.
-create function rowhouse.end_registration(wanted_slug text, wanted_table text, told text[],
+-- Begins to end an app's use of a table and of those in a circle with it: the job that deletes
+-- the app's rows of them. The app is not served them from now on, and `end_rows_job` ends their
+-- use once the rows are gone. Without the names that were told before it only checks; other names
+-- than those are rejected. What is ending already goes on.
+create function rowhouse.begin_end_registration(wanted_slug text, wanted_table text, told text[],
   actor text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
   circle text[];
-  row_counts bigint[];
   next_version bigint;
+  job_id uuid;
 begin
   select id into app from rowhouse.apps where slug = wanted_slug;
   if not found then
@@ -140,32 +141,85 @@ begin
     raise exception 'the owner of a table in use' using errcode = 'RH008';
   end if;
   perform rowhouse.check_circle(circle, app);
-  if told is null then
-    row_counts := array(select rowhouse.count_rows(name, app)
-      from unnest(circle) with ordinality as listed (name, place)
-      order by place);
-  elsif told <> circle then
-    raise exception 'pushed meanwhile' using errcode = 'RH001';
-  else
-    row_counts := rowhouse.delete_rows(circle, app);
+  if told is not null then
+    if told <> circle then
+      raise exception 'pushed meanwhile' using errcode = 'RH001';
+    end if;
     update rowhouse.versions set version = version + 1
       where name = 'catalog' returning version into next_version;
-    delete from rowhouse.registrations where app_id = app and table_name = any (circle);
-    insert into rowhouse.ended_registrations (app_id, table_name, version)
-    select app, name, next_version from unnest(circle) as listed (name);
-    update rowhouse.column_sets set unused_since = now()
-    where app_id = app and table_name = any (circle) and unused_since is null;
+    update rowhouse.registrations set is_ending = true, version = next_version
+      where app_id = app and table_name = any (circle);
     -- A plan that was made before this one's end is of another state.
     update rowhouse.tables set version = next_version where name = any (circle);
-    insert into rowhouse.audit (actor, action, app, details)
-    select actor, 'end_registration', wanted_slug,
-      jsonb_build_object('table', name, 'rows', row_count)
-    from unnest(circle, row_counts) as ended (name, row_count);
+    insert into rowhouse.row_jobs as under_way (app_id, tables, kind, actor, counts)
+    values (app, circle, 'end_registration', actor,
+      array_fill(0::bigint, array[cardinality(circle)]))
+    on conflict (app_id, tables, kind) do update
+      set actor = case when under_way.ended_at is null then under_way.actor else excluded.actor end,
+        counts = case when under_way.ended_at is null then under_way.counts
+          else excluded.counts end,
+        is_emptied = under_way.is_emptied and under_way.ended_at is null, ended_at = null
+    returning id into job_id;
   end if;
-  return (select jsonb_agg(jsonb_build_object('name', name, 'rows', row_count) order by name)
-    from unnest(circle, row_counts) as ended (name, row_count));
+  return jsonb_build_object('app', app, 'tables', circle, 'job', job_id);
 end
 $$;
+
+-- Ends the registrations of a job that has deleted their rows, once: the tables with how many rows
+-- there were. Null if the job does not exist, or is not done.
+create function rowhouse.end_rows_job(job uuid) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  work rowhouse.row_jobs;
+  next_version bigint;
+begin
+  update rowhouse.row_jobs set ended_at = now()
+    where id = job and kind = 'end_registration' and is_emptied and ended_at is null
+    returning * into work;
+  if work.id is not null then
+    update rowhouse.versions set version = version + 1
+      where name = 'catalog' returning version into next_version;
+    delete from rowhouse.registrations
+      where app_id = work.app_id and table_name = any (work.tables);
+    insert into rowhouse.ended_registrations (app_id, table_name, version)
+    select work.app_id, name, next_version from unnest(work.tables) as listed (name)
+    on conflict (app_id, table_name) do update set version = excluded.version;
+    update rowhouse.column_sets set unused_since = now()
+    where app_id = work.app_id and table_name = any (work.tables) and unused_since is null;
+    update rowhouse.tables set version = next_version where name = any (work.tables);
+    insert into rowhouse.audit (actor, action, app, details)
+    select work.actor, 'end_registration', (select slug from rowhouse.apps where id = work.app_id),
+      jsonb_build_object('table', name, 'rows', row_count)
+    from unnest(work.tables, work.counts) as ended (name, row_count);
+  end if;
+  select * into work from rowhouse.row_jobs where id = job and ended_at is not null;
+  return (select jsonb_agg(jsonb_build_object('name', name, 'rows', row_count) order by name)
+    from unnest(work.tables, work.counts) as ended (name, row_count));
+end
+$$;
+
+-- Takes back a job whose rows cannot be deleted, because rows of another table refer to them: the
+-- app is served the tables again.
+create function rowhouse.cancel_rows_job(job uuid) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  work rowhouse.row_jobs;
+  next_version bigint;
+begin
+  delete from rowhouse.row_jobs where id = job and kind = 'end_registration' and ended_at is null
+    returning * into work;
+  if work.id is null then
+    return;
+  end if;
+  update rowhouse.versions set version = version + 1
+    where name = 'catalog' returning version into next_version;
+  update rowhouse.registrations set is_ending = false, version = next_version
+    where app_id = work.app_id and table_name = any (work.tables);
+end
+$$;
+comment on function rowhouse.end_rows_job is 'null result';
+grant execute on function rowhouse.end_rows_job(uuid), rowhouse.cancel_rows_job(uuid)
+  to rowhouse_service, rowhouse_data;
 
 -- Drops tables that no app uses any more, with their types and functions, together: they may refer
 -- to each other.
@@ -211,6 +265,9 @@ begin
   perform rowhouse.lock_names(array(select 'table ' || name from unnest(circle) as listed (name)));
   if not exists (select from rowhouse.tables where name = wanted_table) then
     raise exception 'no such table' using errcode = 'RH004';
+  end if;
+  if told is not null then
+    perform rowhouse.refuse_faults();
   end if;
   if exists (select from rowhouse.registrations where table_name = any (circle)) then
     raise exception 'in use' using errcode = 'RH008';

@@ -14,6 +14,26 @@ create table rowhouse.throttle (
   ends_at timestamptz not null
 );
 create index throttle__ends_at__idx on rowhouse.throttle (ends_at);
+-- The key of a counter. The functions that count make the keys themselves: a login that could name a
+-- key could lower any counter.
+create function rowhouse.throttle_key(kind text, name text) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select kind || ' ' || encode(sha256(convert_to(name, 'UTF8')), 'hex')
+$$;
+
+-- The counters of a client: as itself, and as the networks that it is part of.
+create function rowhouse.client_keys(kind text, networks text[]) returns text[]
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(array_agg(rowhouse.throttle_key(kind, network) order by place), '{}')
+  from unnest(networks) with ordinality as client (network, place)
+$$;
+
+-- The counter of a device on which the person with this address signed in before.
+create function rowhouse.device_key(device_id text, mail text) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.throttle_key('device', device_id || ' ' || mail)
+$$;
+
 create function rowhouse.pair_key(address_key text, client_key text) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select address_key || ' from ' || client_key
@@ -94,9 +114,39 @@ begin
 end
 $$;
 
+-- Takes attempts that were counted back.
+create function rowhouse.give_back_attempts(keys text[]) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  counted text;
+begin
+  -- In the order in which they were counted.
+  foreach counted in array keys loop
+    update rowhouse.throttle set attempts = greatest(attempts - 1, 0) where key = counted;
+  end loop;
+end
+$$;
+
+-- Attempts at a person's password since it was last right, for administrators: one row for each
+-- person, so that nobody fills the disk with it. An attempt counts until it is found right.
+create table rowhouse.failed_sign_ins (
+  user_id uuid primary key references rowhouse.users (id) on delete cascade,
+  attempts integer not null,
+  last_at timestamptz not null,
+  last_from text check (length(last_from) <= 64)
+);
+create function rowhouse.note_password_attempt(person uuid, shown_from text) returns void
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  insert into rowhouse.failed_sign_ins as failed (user_id, attempts, last_at, last_from)
+  select id, 1, now(), left(shown_from, 64) from rowhouse.users
+  where id = person and disabled_at is null for key share
+  on conflict (user_id) do update set attempts = least(failed.attempts, 1000000) + 1,
+    last_at = excluded.last_at, last_from = excluded.last_from
+$$;
+
 -- Before a password is hashed: counts the attempt, or says how long to wait and writes nothing.
 create function rowhouse.begin_sign_in(
-  typed text, address_key text, client_keys text[], device_key text, device_users uuid[],
+  typed text, client_networks text[], device_id text, device_users uuid[], shown_from text,
   most_pair integer, most_clients integer[], most_global integer, window_s integer
 ) returns table (
   wait_s integer, user_id uuid, password_hash text, password_secret_id text, is_disabled boolean,
@@ -107,6 +157,8 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 declare
   person rowhouse.users;
   is_known boolean;
+  address_key text := rowhouse.throttle_key('address', typed);
+  client_keys text[] := rowhouse.client_keys('client', client_networks);
   -- The pair and the address come first: what is used up there is worth an entry in the audit log.
   keys text[] := array[rowhouse.pair_key(address_key, client_keys[1]), address_key] || client_keys
     || array['all'];
@@ -116,7 +168,7 @@ begin
   select * into person from rowhouse.users where email = typed;
   is_known := coalesce(person.id = any(device_users), false);
   if is_known then
-    keys := array[device_key];
+    keys := array[rowhouse.device_key(device_id, typed)];
     bounds := array[most_pair];
   end if;
   wait := rowhouse.count_attempt(keys, bounds, most_global, window_s);
@@ -130,11 +182,13 @@ begin
   select 'sign-in', 'sign_in_throttled', person.id
   from unnest(keys[1:2], bounds[1:2]) as wanted (key, bound)
   join rowhouse.throttle on throttle.key = wanted.key and attempts = bound;
+  perform rowhouse.note_password_attempt(person.id, shown_from);
   perform rowhouse.sweep_throttle(20);
   return query select 0, person.id, person.password_hash, person.password_secret_id,
     person.disabled_at is not null, is_known;
 end
 $$;
 grant execute on function
-  rowhouse.begin_sign_in(text, text, text[], text, uuid[], integer, integer[], integer, integer)
+  rowhouse.begin_sign_in(
+    text, text[], text, uuid[], text, integer, integer[], integer, integer)
   to rowhouse_service, rowhouse_identity;

@@ -4,6 +4,7 @@ import { endRegistration, toPresented } from "../../../src/accounts/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { withDatabase } from "../../support/cluster.ts";
 import { IDENTITY_SECRETS } from "../../support/deps.ts";
 import { type Jar, makePerson, signInAs, submitSignIn, visit } from "../../support/people.ts";
 import type { TestApp } from "../../support/service.ts";
@@ -153,7 +154,7 @@ const SENSITIVE = [
   "console_end_sessions(WHO, 'PERSON', '0000000000000000')",
   "console_reset_second_factor(WHO, 'PERSON')",
   "console_delete_person(WHO, 'PERSON')",
-  "console_delete_app_step(WHO, 'APP', 1, 0)",
+  "console_delete_app_step(WHO, 'APP')",
   "console_transfer_table(WHO, 'TABLE', 'APP')",
   "console_end_registration(WHO, 'APP', 'TABLE', 'TABLE')",
   "console_drop_table(WHO, 'TABLE_unused', 'TABLE_unused')",
@@ -184,7 +185,12 @@ async function makeOwner({ service }: World): Promise<TestApp> {
   const [table, unused] = [toTableName(mine), `${toTableName(mine)}_unused`];
   const columns = { title: t.string() };
   await service.pushSchema(mine, defineSchema({ [table]: columns, [unused]: columns }));
-  await endRegistration(service.service, { slug: mine.slug, table: unused, told: [unused] });
+  await withDatabase(service.database.rowsUrl, (rows) =>
+    endRegistration(
+      { admin: service.service.admin, rows },
+      { slug: mine.slug, table: unused, told: [unused] },
+    ),
+  );
   return mine;
 }
 

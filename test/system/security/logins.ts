@@ -18,6 +18,7 @@ import {
 } from "../../../src/accounts/mod.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { withDatabase } from "../../support/cluster.ts";
 import { IDENTITY_SECRETS, testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";
 import { makeHolder } from "../../support/passkeys.ts";
@@ -92,6 +93,23 @@ export const SERVING_LOGINS: Page = {
               "create function rowhouse.mine() returns int language sql as 'select 1'",
             ]);
         },
+      "take an advisory lock or create a large object, once a superuser has run `deploy/superuser.sql`; the pushing login takes locks.":
+        async (world) => {
+          for (const login of SERVING)
+            await world.refuses(login, [
+              "select pg_advisory_lock(1)",
+              "select pg_advisory_xact_lock_shared(1, 2)",
+              "select pg_try_advisory_lock(1)",
+            ]);
+          for (const login of [...SERVING, "push"] as const)
+            await world.refuses(login, [
+              "select lo_create(0)",
+              "select lo_creat(-1)",
+              "select lo_from_bytea(0, 'x')",
+              "select lo_put(1, 0, 'x')",
+            ]);
+          await world.allows("push", ["select pg_try_advisory_xact_lock(1)"]);
+        },
       "read a file of the server, or run a program there.": async (world) => {
         for (const login of [...SERVING, "push"] as const)
           await world.refuses(login, [
@@ -117,7 +135,7 @@ export const SERVING_LOGINS: Page = {
           ]),
       "read the digests of sessions and links, from which address and browser each session was signed in, and the hash of a password by its owner's address.":
         (world) => reachesPeople(world, "all"),
-      "end sessions, and add entries to the audit log about things that never happened.": (world) =>
+      "add entries to the audit log about things that never happened.": (world) =>
         reachesPeople(world, "all"),
       "tell who has a second factor.": (world) =>
         world.allows("all", [`select rowhouse.has_second_factor('${world.victim.id}')`]),
@@ -132,13 +150,13 @@ export const SERVING_LOGINS: Page = {
           await reachesPeople(world, "all");
           await countsForDays(world, "all");
         },
-      "make people without a role, and links to accounts at providers, that sign nobody in; and end an invitation by one.":
+      "make people without a role, and link them to accounts at providers, which signs nobody in.":
         (world) => plantsLinks(world, "all"),
       "have people mailed links that set a password, five in an hour, and lose mails that wait.": (
         world,
       ) =>
         world.allows("all", [
-          `select rowhouse.ask_for_password('${world.victim.email}', array['address x'], array[10], 900, '')`,
+          `select rowhouse.ask_for_password('${world.victim.email}', array['x'], array[10, 10], 900, '')`,
           "select rowhouse.claim_mails(10, 60, 60)",
           "select rowhouse.settle_mail(1, 'void')",
         ]),
@@ -172,14 +190,29 @@ export const SERVING_LOGINS: Page = {
       "read, make, roll or revoke a key.": (world) => world.refuses("all", KEYS),
       "sign in as anybody, or put another password in the place of one.": (world) =>
         signsInAsNobody(world, "all"),
-      "keep a session alive that it cannot prove, or hide that a browser showed two.": (world) =>
+      "lower a count of attempts to sign in.": (world) => lowersNoCount(world),
+      "accept an invitation of somebody else, and so act as that person, not even with the Console's login.":
+        (world) => acceptsNoInvitation(world, "all"),
+      "have text of its own mailed, or anything to an address that the service has not set.": (
+        world,
+      ) =>
+        // What is sent of what it can store: test/identity/mail_test.ts.
         world.refuses("all", [
-          "update rowhouse.sessions set last_seen_at = now()",
-          "update rowhouse.sessions set expires_at = expires_at + interval '1 day'",
-          "select rowhouse.note_session_conflict(array['x', 'y'])",
-          "insert into rowhouse.session_conflicts (first_id, second_id) values ('x', 'y')",
-          "delete from rowhouse.session_conflicts",
+          "insert into rowhouse.mails (template) values ('invitation')",
+          "select rowhouse.queue_mail(id, 'new_device', null, '{}') from rowhouse.users",
+          "update rowhouse.users set email = 'x@example.org', display_name = 'x'",
         ]),
+      "end a session that it cannot prove, keep one alive, lock all of them, or hide that a browser showed two.":
+        async (world) => {
+          await endsNoSession(world, "all");
+          await world.refuses("all", [
+            "update rowhouse.sessions set last_seen_at = now()",
+            "update rowhouse.sessions set expires_at = expires_at + interval '1 day'",
+            "select rowhouse.note_session_conflict(array['x', 'y'])",
+            "insert into rowhouse.session_conflicts (first_id, second_id) values ('x', 'y')",
+            "delete from rowhouse.session_conflicts",
+          ]);
+        },
       "read or change a second factor, or finish a sign-in that waits for one.": (world) =>
         keepsFactors(world, "all"),
       "read or change an account as its owner does, without both cookies of a live session.":
@@ -199,7 +232,7 @@ export const SERVING_LOGINS: Page = {
                 sha256('x'), 'x', '')`,
               `select rowhouse.remove_own_passkey(${from}, 'x')`,
               `select rowhouse.change_own_password(${from}, sha256('x'), 'h', sha256('h'), 's', 'aaaaaaaaaaaaaaaa',
-                sha256('s'), sha256('i'), 's', 600, 'address x', array['client x'], null, '')`,
+                sha256('s'), sha256('i'), 's', 600, array['x'], null, '')`,
             ],
             SIGNALS.notSignedIn,
           );
@@ -217,7 +250,7 @@ export const SERVING_LOGINS: Page = {
           "select rowhouse.set_targets('x', '{}', '[]', '[]', 'me')",
           "select rowhouse.rename_app('x', 'y', 'me')",
           "select rowhouse.delete_user('x@example.org', 'me')",
-          "select * from rowhouse.delete_app_step('x', 1, 0, 'me')",
+          "select * from rowhouse.delete_app_step('x', 'me')",
           "select * from rowhouse.delete_some_rows('{}', gen_random_uuid(), 1)",
         ]);
       },
@@ -349,43 +382,122 @@ async function forgottenCall({ service, victim }: World, shown: string): Promise
 }
 
 /** Somebody who has not set a password yet. */
-async function invite({ service }: World["service"]): Promise<{ id: string; email: string }> {
+async function invite(
+  { service }: World["service"],
+  consoleRole?: "super_admin",
+): Promise<{ id: string; email: string }> {
   const email = `${crypto.randomUUID()}@example.org`;
-  const invitation = { email, displayName: undefined, consoleRole: undefined };
+  const invitation = { email, displayName: undefined, consoleRole };
   return { email, id: (await createUser(testDeps(service), invitation)).id };
 }
 
 /** What it may write is a digest of its own: the service knows the proof, and finds it planted. */
-async function plantsLinks({ service, victim, tryAs }: World, login: Login): Promise<void> {
+async function plantsLinks({ service, tryAs }: World, login: Login): Promise<void> {
   const subject = { issuer: "https://planted.example.org", subject: crypto.randomUUID() };
   const link = `'${subject.issuer}', '${subject.subject}', sha256('x'), 'x', 'planted'`;
   const person = `rowhouse.create_linked_person(gen_random_uuid(), '${subject.subject}@example.org', sha256('x'), null, ${link})`;
   expect((await tryAs(login, `select ${person} as is_done`)).rows).toEqual([{ is_done: true }]);
-  // A person with a password is not linked, whoever asks.
-  const linked = `rowhouse.link_invited_person('${victim.id}', '${victim.email}', ${link})`;
-  expect((await tryAs(login, `select ${linked} as is_done`)).rows).toEqual([{ is_done: false }]);
-  const invited = await invite(service);
-  const ended = `rowhouse.link_invited_person('${invited.id}', '${invited.email}', ${link})`;
-  expect((await tryAs(login, `select ${ended} as is_done`)).rows).toEqual([{ is_done: true }]);
-  await deleteUser(service.service, invited.email);
   await service.service.db.query(`select ${person}`, [], { retry: "unsafe", queue: SERVICE_QUEUE });
   const deps = { db: service.service.db, identitySecrets: IDENTITY_SECRETS };
   expect(await findProviderPerson(deps, subject, undefined)).toEqual({ kind: "planted" });
 }
 
-/** By a link of its own to somebody invited it may note a role, with a digest that the service does not believe. */
-async function plantsRole({ service, mine, tryAs }: World): Promise<void> {
-  const { id, email } = await invite(service);
-  const link = `'https://x', '${id}', sha256('x' || uuid_send('${id}')), 'x', 'x'`;
-  const planted = `rowhouse.link_invited_person('${id}', '${email}', ${link})`;
-  await service.service.db.query(`select ${planted}`, [], {
-    retry: "unsafe",
+/** Whatever it shows in place of the proof of the address, and however the person has been invited. */
+async function acceptsNoInvitation(world: World, login: Login): Promise<void> {
+  const { service, victim, tryAs } = world;
+  const boss = await invite(service, "super_admin");
+  for (const { id, email } of [boss, victim])
+    for (const shown of [
+      "null",
+      "''",
+      MADE_UP,
+      `(select email_digest from rowhouse.users where id = '${id}')`,
+    ]) {
+      const link = `'https://x', '${id}', sha256('x' || uuid_send('${id}')), 'x', 'x'`;
+      const text = `select rowhouse.link_invited_person('${id}', '${email}', ${shown}, ${link}) as is_done`;
+      expect((await tryAs(login, text)).rows).toEqual([{ is_done: false }]);
+    }
+  const finished = `select ${finishProvider(boss.id, "'x'", "[]")} as outcome`;
+  expect((await tryAs(login, finished)).rows).toEqual([{ outcome: "wrong" }]);
+  await deleteUser(service.service, boss.email);
+}
+
+/** A sign-in by the link of a person to an account of the same name. */
+const finishProvider = (id: string, shown: string, claimed: string) =>
+  `rowhouse.finish_provider_sign_in('${id}', 'https://x', '${id}', ${shown}, sha256('x' || uuid_send('${id}')),
+    '${IDENTITY_SECRETS.current.id}', '', 'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, now(), 'state', array['x'],
+    'x', '', '', false, '${claimed}', 'bbbbbbbbbbbbbbbb', sha256('p'), 'none')`;
+
+/** Makes a person of its own with a link whose proof it knows. */
+async function makeAccomplice({
+  service,
+}: World["service"]): Promise<{ id: string; email: string }> {
+  const id = crypto.randomUUID();
+  const email = `${id}@example.org`;
+  const made = `select rowhouse.create_linked_person('${id}', '${email}', sha256('x'), null,
+    'https://x', '${id}', sha256('x' || uuid_send('${id}')), 'x', 'x')`;
+  await service.db.query(made, [], { retry: "unsafe", queue: SERVICE_QUEUE });
+  return { id, email };
+}
+
+/** A finished sign-in gives back what the same client was counted for by it, once, and nothing else. */
+async function lowersNoCount(world: World): Promise<void> {
+  const { id, email } = await makeAccomplice(world.service);
+  const finish = () =>
+    `select ${finishProvider(id, "'x'", "[]").replace("aaaaaaaaaaaaaaaa", crypto.randomUUID().slice(-12).padEnd(16, "a"))}`;
+  const begin = (networks: string) =>
+    `select (rowhouse.begin_provider_sign_in('state', array[${networks}], array[9], 900)).wait_s`;
+  const count = (kind: string, network: string) =>
+    `select rowhouse.throttle_key('${kind}', '${network}') as key`;
+  const { admin } = world.service.service;
+  const [key] = await admin.query<{ key: string }>(count("provider client", "x"), [], {
+    retry: "safe",
     queue: SERVICE_QUEUE,
   });
+  await admin.message(`insert into rowhouse.throttle (key, attempts, ends_at) values
+    ('${key?.key}', 5, now() + interval '1 hour'), ('all', 5, now() + interval '1 hour')
+    on conflict (key) do update set attempts = 5; select 1`);
+  // As the login, and each in a transaction of its own, which stays.
+  await withDatabase(world.service.database.servingUrl, async (thief) => {
+    for (const text of [finish(), begin("'y'"), finish(), begin("'x'"), finish(), finish()])
+      await thief.message(text);
+  });
+  const counted = await admin.query<{ attempts: number }>(
+    "select attempts from rowhouse.throttle where key in ('all', $1) order by key",
+    [key?.key ?? ""],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  expect(counted).toEqual([{ attempts: 5 }, { attempts: 5 }]);
+  await deleteUser(world.service.service, email);
+  await admin.message("delete from rowhouse.throttle; select 1");
+}
+
+/** Neither by the digests that it reads, nor all together. */
+async function endsNoSession(world: World, login: Login): Promise<void> {
+  await world.refuses(login, [
+    "delete from rowhouse.sessions",
+    ...["row exclusive", "share", "exclusive", "access exclusive"].map(
+      (mode) => `lock table rowhouse.sessions in ${mode} mode`,
+    ),
+    "select from rowhouse.sessions for key share",
+  ]);
+  const { rows } = await world.tryAs(
+    login,
+    `with presented as (
+      select string_agg(id || '.' || encode(session_digest, 'hex'), ',') as text, count(*) from rowhouse.sessions
+    ), ended as materialized (select rowhouse.sign_out(text, '') from presented)
+    select (select count(*) from ended) as calls, count > 0 as had from presented`,
+  );
+  expect(rows).toEqual([{ calls: "1", had: true }]);
+  const cookie = `${SESSION_COOKIE}=${world.jar.get(SESSION_COOKIE)}`;
+  expect((await me(world, cookie)).status).toBe(200);
+}
+
+/** By a link of its own it may note a role, with a digest that the service does not believe. */
+async function plantsRole({ service, mine, tryAs }: World): Promise<void> {
+  const { id, email } = await makeAccomplice(service);
   const claimed = JSON.stringify([[mine.id, "admin", "07".repeat(32)]]);
-  const finished = `rowhouse.finish_provider_sign_in('${id}', 'https://x', '${id}', 'x', sha256('x'), '${IDENTITY_SECRETS.current.id}', '',
-    'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, now(), array['client x'], 'x', '', '', false, '${claimed}',
-    'bbbbbbbbbbbbbbbb', sha256('p'), 'none')`;
+  const finished = finishProvider(id, "'x'", claimed);
   expect((await tryAs("all", `select ${finished} as outcome`)).rows).toEqual([{ outcome: "done" }]);
   await service.service.db.query(`select ${finished}`, [], {
     retry: "unsafe",
@@ -430,7 +542,7 @@ async function signsInAsNobody(world: World, login: Login): Promise<void> {
     "insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at) select id, 'aaaaaaaaaaaaaaaa', sha256('x'), 'x', now() from rowhouse.users",
   ]);
   const finished = `select rowhouse.finish_provider_sign_in('${world.victim.id}', 'https://x', 's', 'x', sha256('x'), 'x', '',
-    'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, now(), array['client x'], 'x', '', '', false, '[]',
+    'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, now(), 'x', array['x'], 'x', '', '', false, '[]',
     'bbbbbbbbbbbbbbbb', sha256('p'), 'none') <> 'wrong' as is_done`;
   expect((await world.tryAs(login, finished)).rows).toEqual([{ is_done: false }]);
   await signsInByNoPasskey(world, login);
@@ -461,8 +573,7 @@ async function signsInAsNobody(world: World, login: Login): Promise<void> {
 
 /** What a serving login that reaches people can do. */
 const toHex = (base64url: string) => Buffer.from(base64url, "base64url").toString("hex");
-const beginPasskey = (id: string) =>
-  `rowhouse.begin_passkey(${id}, array['passkey client x'], array[60], 900)`;
+const beginPasskey = (id: string) => `rowhouse.begin_passkey(${id}, array['x'], array[60], 900)`;
 
 /** Whatever it shows in place of the proof of a passkey that there is. */
 async function signsInByNoPasskey(world: World, login: Login): Promise<void> {
@@ -487,14 +598,8 @@ async function countsForDays({ tryAs }: World, login: Login): Promise<void> {
   const window = 2_147_483_647;
   const count = (keys: string) =>
     `select (rowhouse.begin_passkey('', array[${keys}], array[1], ${window})).wait_s`;
-  const use = `select (rowhouse.begin_provider_sign_in('one', array['another'], array[9], ${window})).wait_s`;
-  for (const text of [
-    `${count("'one'")} union all ${count("'one'")}`,
-    `${use} union all ${count("'one'")}`,
-  ]) {
-    const { rows } = await tryAs(login, text);
-    expect(rows).toEqual([{ wait_s: 0 }, { wait_s: 2_592_000 }]);
-  }
+  const { rows } = await tryAs(login, `${count("'one'")} union all ${count("'one'")}`);
+  expect(rows).toEqual([{ wait_s: 0 }, { wait_s: 2_592_000 }]);
 }
 
 async function reachesPeople(world: World, login: Login): Promise<void> {
@@ -505,9 +610,8 @@ async function reachesPeople(world: World, login: Login): Promise<void> {
     "select origin from rowhouse.targets",
     "select session_digest, identity_digest, device, address from rowhouse.sessions",
     "select digest from rowhouse.password_links",
-    "delete from rowhouse.sessions",
     "insert into rowhouse.audit (actor, action, user_id) values ('operator', 'nothing', null)",
-    "select rowhouse.begin_sign_in('x@example.org', 'address x', array['client x'], 'device x', null, 10, array[60], 600, 900)",
+    "select rowhouse.begin_sign_in('x@example.org', array['x'], 'x', null, '', 10, array[60], 600, 900)",
   ]);
   expect((await hashOf(world, login, world.victim)).hash).toStartWith("$argon2id$");
 }

@@ -79,7 +79,7 @@ export const OWNING_LOGINS: Page = {
           "select password_hash from rowhouse.users",
           "select * from rowhouse.password_links",
           "select * from rowhouse.audit",
-          "select rowhouse.begin_sign_in('x', 'x', array['x'], 'x', null, 1, array[1], 1, 1)",
+          "select rowhouse.begin_sign_in('x', array['x'], 'x', null, 'x', 1, array[1], 1, 1)",
         ]),
       "make, read or revoke a key: what it reads of proofs are digests.": async (world) => {
         await world.refuses(

@@ -178,7 +178,7 @@ export async function hashOf(
 ): Promise<{ hash: string; secretId: string }> {
   const { rows } = await tryAs(
     login,
-    `select password_hash, password_secret_id from rowhouse.begin_sign_in('${email}', 'address x', array['client x'], 'device x', null, 10, array[60], 600, 900)`,
+    `select password_hash, password_secret_id from rowhouse.begin_sign_in('${email}', array['x'], 'x', null, '', 10, array[60], 600, 900)`,
   );
   const [row] = rows;
   return { hash: String(row?.["password_hash"]), secretId: String(row?.["password_secret_id"]) };
@@ -187,7 +187,7 @@ export async function hashOf(
 /** A call that ends a sign-in with what is shown, and puts a fresh hash in place of the person's. */
 export const finishCall = (who: Person, shown: string, fresh = "null, null, null"): string =>
   `select rowhouse.finish_sign_in('${who.id}', decode('${shown}', 'hex'), ${fresh}, '', 'aaaaaaaaaaaaaaaa', sha256('s'),
-    sha256('i'), 'secret', 600, 'address x', array['client x'], null, '', '', 'bbbbbbbbbbbbbbbb', sha256('p'), 'none') <> 'wrong' as is_done`;
+    sha256('i'), 'secret', 600, array['x'], null, '', '', 'bbbbbbbbbbbbbbbb', sha256('p'), 'none') <> 'wrong' as is_done`;
 
 export const digestOf = (text: string | Uint8Array): string =>
   new Bun.CryptoHasher("sha256").update(text).digest("hex");

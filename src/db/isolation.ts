@@ -5,7 +5,10 @@
  *
  * @module
  */
-import { type ANCHOR, quoteLiteral, SERVING_ROLES, TENANT_POLICY } from "../db/mod.ts";
+import type { ANCHOR } from "./citus/anchor.ts";
+import { quoteLiteral } from "./literal.ts";
+import { SERVING_ROLES } from "./serving_roles.ts";
+import { TENANT_POLICY } from "./tenant_policy.ts";
 
 const POLICY = quoteLiteral(TENANT_POLICY.printed);
 const MAX_FAULTS = 50;
@@ -49,10 +52,10 @@ const PLANTED = `
           and exists (select from pg_catalog.pg_class where pg_class.oid = objid and relkind in ('r', 'p', 'v', 'm', 'f'))
         when 'pg_catalog.pg_proc'::pg_catalog.regclass then refobjid = pg_catalog.to_regnamespace('api')
         when 'pg_catalog.pg_type'::pg_catalog.regclass then refobjid = pg_catalog.to_regnamespace('data')
-          and exists (select from pg_catalog.pg_type where pg_type.oid = objid and typtype = 'e')
-          and exists (select from pg_catalog.pg_depend as used
-            where used.refclassid = pg_depend.classid and used.refobjid = pg_depend.objid
-              and used.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and used.objsubid > 0)
+          and exists (select from pg_catalog.pg_type where pg_type.oid = objid and typtype = 'e' and (
+            typname like '%\\_\\_enum' or exists (select from pg_catalog.pg_depend as used
+              where used.refclassid = pg_depend.classid and used.refobjid = pg_depend.objid
+                and used.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and used.objsubid > 0)))
         else false end
   union all
   select 'Function api.' || proname || ' must be as a push creates it'
@@ -96,6 +99,20 @@ function print(expression: string, by: string): string {
 
 /** The table of ours by which expressions are printed: one that a node of a distributed database has, too, or not. */
 type Printer = "rowhouse.registrations" | typeof ANCHOR;
+
+/**
+ * The function that reports every fault of a database, the functions among them that no push recorded. It needs rights that
+ * no login has.
+ */
+export const FIND_FAULTS = `
+create function rowhouse.find_faults() returns jsonb language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp as $function$
+begin
+  return (${renderFaults("rowhouse.registrations")})::jsonb
+    || coalesce((select jsonb_agg(fault order by fault) from rowhouse.find_unrecorded() as unrecorded (fault)), '[]');
+end
+$function$;
+`;
 
 /** A statement of one value: the first faults as JSON. Shards of tables have names that end with a number. */
 export function renderFaults(printedBy: Printer): string {

@@ -1,0 +1,92 @@
+-- What the guard has found. One process checks the whole database for all; the others read what it
+-- stored. No login can store a result of its own: the function that stores it computes it.
+
+-- The release that generated the functions of apps' tables, with its preview features. Only an
+-- administrator writes it. The name is null while `rowhouse migrate` renews functions.
+create table rowhouse.release (
+  is_only boolean primary key default true check (is_only),
+  name text,
+  features text[] not null default '{}',
+  recorded_at timestamptz not null default now()
+);
+insert into rowhouse.release default values;
+grant select on rowhouse.release
+  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+
+create table rowhouse.isolation_checks (
+  is_only boolean primary key default true check (is_only),
+  checked_at timestamptz not null default 'epoch',
+  catalog_version bigint not null default 0,
+  faults jsonb not null default '[]',
+  bodies text not null default ''
+);
+insert into rowhouse.isolation_checks default values;
+
+-- A digest of the names and bodies of all functions of apps' tables.
+create function rowhouse.digest_bodies() returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select md5(coalesce(string_agg(line, E'\n' order by line collate "C"), '')) from (
+    select proname || '(' || oidvectortypes(proargtypes) || ') '
+      || md5(trim(both E'\n' from prosrc)) as line
+    from pg_proc where pronamespace = 'api'::regnamespace) as functions
+$$;
+
+-- Functions that no push recorded.
+create function rowhouse.find_unrecorded() returns setof text language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select 'Function api.' || proname || ' must be one that a push recorded' from pg_proc
+  where pronamespace = 'api'::regnamespace
+    and regexp_replace(proname, '_(list|get|create|create_many|update|delete)$', '') not in (
+      select left(table_name, 32) || '__' || hash from rowhouse.column_sets)
+$$;
+
+-- The faults, not older than so many seconds, with their age; a sixth of that after a push. While
+-- another process checks, its previous result counts for as long again.
+create function rowhouse.check_isolation(max_age_s double precision, out faults jsonb,
+  out bodies text, out release text, out age_s double precision)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  known rowhouse.isolation_checks;
+  moment timestamptz := clock_timestamp();
+  catalog_now bigint := (select version from rowhouse.versions where name = 'catalog');
+  is_ours boolean;
+begin
+  select * into known from rowhouse.isolation_checks;
+  age_s := extract(epoch from moment - known.checked_at);
+  if age_s >= max_age_s or (known.catalog_version <> catalog_now and age_s >= max_age_s / 6) then
+    perform from rowhouse.isolation_checks for update skip locked;
+    is_ours := found;
+    if is_ours then
+      select * into known from rowhouse.isolation_checks;
+      age_s := extract(epoch from moment - known.checked_at);
+    end if;
+    if (is_ours and (age_s >= max_age_s
+        or (known.catalog_version <> catalog_now and age_s >= max_age_s / 6)))
+      or age_s >= 2 * max_age_s
+    then
+      known.faults := rowhouse.find_faults();
+      known.bodies := rowhouse.digest_bodies();
+      age_s := 0;
+      if is_ours then
+        update rowhouse.isolation_checks set checked_at = moment, catalog_version = catalog_now,
+          faults = known.faults, bodies = known.bodies;
+      end if;
+    end if;
+  end if;
+  faults := known.faults;
+  bodies := known.bodies;
+  release := (select name from rowhouse.release);
+end
+$$;
+grant execute on function rowhouse.check_isolation(double precision)
+  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+
+-- Raises an error while there are faults: no table or function of an app is dropped then.
+create function rowhouse.refuse_faults() returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if rowhouse.find_faults() <> '[]' then
+    raise exception 'the database does not keep apps apart' using errcode = 'RH017';
+  end if;
+end
+$$;

@@ -1,0 +1,47 @@
+/**
+ * A login that lasts for one task: a member of one role and of nothing else. What is planted in apps' tables then runs in a
+ * session that can do nothing but that task, never in an administrator's.
+ *
+ * @module
+ */
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
+import { quoteLiteral, quoteName } from "./literal.ts";
+import type { Database } from "./pool/mod.ts";
+
+/** After that time the login cannot sign in, even if the process that made it died before dropping it. */
+const LIFETIME_HOURS = 13;
+
+/** Runs `use` with the connection string of a new login in `group`, which is dropped after it. */
+export async function withTemporaryLogin<Result>(
+  admin: Database,
+  { url, group }: { url: string; group: "rowhouse_rows" | "rowhouse_tables" },
+  use: (url: string) => Promise<Result>,
+): Promise<Result> {
+  const name = `${group}_${randomBytes(8).toString("hex")}`;
+  const password = randomBytes(24).toString("hex");
+  const until = new Date(Date.now() + LIFETIME_HOURS * 3_600_000).toISOString();
+  await admin.message(
+    `create role ${quoteName(name)} login password ${quoteLiteral(toVerifier(password))}
+      valid until ${quoteLiteral(until)} in role ${group}`,
+  );
+  const own = new URL(url);
+  own.username = name;
+  own.password = password;
+  try {
+    return await use(own.href);
+  } finally {
+    await admin.message(`drop role ${quoteName(name)}`);
+  }
+}
+
+const ITERATIONS = 4096;
+
+/** What PostgreSQL stores of a password (RFC 5803), so that no log of the server contains the password. */
+function toVerifier(password: string): string {
+  const salt = randomBytes(16);
+  const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, "sha256");
+  const sign = (text: string) => createHmac("sha256", salted).update(text).digest();
+  const storedKey = createHash("sha256").update(sign("Client Key")).digest("base64");
+  const serverKey = sign("Server Key").toString("base64");
+  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString("base64")}$${storedKey}:${serverKey}`;
+}

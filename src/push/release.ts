@@ -1,0 +1,100 @@
+/**
+ * Whether the functions of apps' tables are what this release generates. `rowhouse migrate` records the release in a table
+ * that only an administrator writes, so a process knows whether a body that differs is from another release or planted.
+ *
+ * @module
+ */
+import { type ColumnSet, ENDPOINTS, functionName, printedArguments } from "../catalog/mod.ts";
+import { type Database, IS_DISTRIBUTED_SQL, quoteLiteral, SERVICE_QUEUE } from "../db/mod.ts";
+import { KINDS } from "../dsl/mod.ts";
+import { renderBody } from "./functions.ts";
+
+/** A set of columns with every kind: two releases that generate the same for it generate the same for every set. */
+const SAMPLE: ColumnSet = {
+  name: "sample",
+  columns: KINDS.map((kind) => ({ name: kind, kind })),
+};
+
+/** What this release generates, by a digest: a release is as new as its functions. */
+export const RELEASE = digestOf(
+  ENDPOINTS.flatMap((endpoint) =>
+    [false, true].map((isDistributed) => renderBody(SAMPLE, endpoint, { isDistributed })),
+  ).join("\n"),
+);
+
+/** Records the release whose functions the tables have; `null` while they are renewed. */
+export async function recordRelease(admin: Database, release: string | null): Promise<void> {
+  const name = release === null ? "null" : quoteLiteral(release);
+  await admin.message(
+    `update rowhouse.release set name = ${name}, recorded_at = pg_catalog.now() returning is_only`,
+  );
+}
+
+/** Compares all functions with what this release generates, unless it has seen this digest of them and found no fault. */
+export type CheckBodies = (digest: string) => Promise<readonly string[]>;
+
+type Found = {
+  isDistributed: boolean;
+  sets: ColumnSet[];
+  functions: { signature: string; digest: string }[];
+};
+
+/** Bodies are generated once for each set: with many tables that is most of the work. */
+export function makeCheckBodies(db: Database): CheckBodies {
+  let checked: string | undefined;
+  const generated = new Map<string, ReadonlyMap<string, string>>();
+  return async (digest) => {
+    if (digest === checked) return [];
+    const { sets, functions, isDistributed } = await readFunctions(db);
+    const wanted = new Map<string, string>();
+    for (const set of sets) {
+      const key = `${functionName(set, "get")} ${isDistributed}`;
+      const digests = generated.get(key) ?? digestBodies(set, isDistributed);
+      generated.set(key, digests);
+      for (const [signature, body] of digests) wanted.set(signature, body);
+    }
+    const foreign = functions.filter(({ signature, digest }) => wanted.get(signature) !== digest);
+    // Of the state that was compared: another one may have come since the digest was taken.
+    checked = foreign.length > 0 ? undefined : digestFunctions(functions);
+    return foreign.map(
+      ({ signature }) => `Function api.${signature} must have the body that this release generates`,
+    );
+  };
+}
+
+async function readFunctions(db: Database): Promise<Found> {
+  const [row] = await db.query<{ found: string }>(
+    `select pg_catalog.json_build_object(
+      'isDistributed', ${IS_DISTRIBUTED_SQL},
+      'sets', (select coalesce(pg_catalog.json_agg(definition), '[]') from (
+        select distinct on (table_name, hash) definition from rowhouse.column_sets) as sets),
+      'functions', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(
+          'signature', proname || '(' || pg_catalog.oidvectortypes(proargtypes) || ')',
+          'digest', pg_catalog.md5(pg_catalog.btrim(prosrc, E'\\n')))), '[]')
+        from pg_catalog.pg_proc
+        where pronamespace = pg_catalog.to_regnamespace('api')))::pg_catalog.text as found`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return JSON.parse(row?.found ?? "null") as Found;
+}
+
+function digestBodies(set: ColumnSet, isDistributed: boolean): ReadonlyMap<string, string> {
+  return new Map(
+    ENDPOINTS.map((endpoint) => [
+      `${functionName(set, endpoint)}(${printedArguments(endpoint)})`,
+      digestOf(renderBody(set, endpoint, { isDistributed })),
+    ]),
+  );
+}
+
+/** As `rowhouse.digest_bodies()`. */
+function digestFunctions(functions: Found["functions"]): string {
+  const lines = functions.map(({ signature, digest }) => `${signature} ${digest}`);
+  return digestOf(lines.sort().join("\n"));
+}
+
+/** As PostgreSQL's `md5()`. */
+export function digestOf(text: string): string {
+  return new Bun.CryptoHasher("md5").update(text).digest("hex");
+}
