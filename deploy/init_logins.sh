@@ -18,8 +18,8 @@ select 'create role rowhouse_admin'
   where not exists (select from pg_catalog.pg_roles where rolname = 'rowhouse_admin') \gexec
 alter role rowhouse_admin login createrole password :'password';
 select pg_catalog.format('alter database %I owner to rowhouse_admin', pg_catalog.current_database()) \gexec
--- So that migrate can limit the temporary files of each login.
-grant set on parameter temp_file_limit to rowhouse_admin;
+-- So that migrate can limit the temporary files of each login, and keep failing statements out of the log.
+grant set on parameter temp_file_limit, log_min_error_statement to rowhouse_admin;
 SQL
 
 make_login() { # name, password, connections

@@ -123,7 +123,7 @@ export function judgeFailureLog({ logsFailures, login }: Session): Finding {
     level: "warn",
     says: `are written to the database's log with the statements of ${login}`,
     remedy:
-      "run rowhouse migrate as a superuser, or have the provider set log_min_error_statement = 'panic' for the login",
+      "as a superuser grant set on parameter log_min_error_statement to the administrator, and run rowhouse migrate",
   };
 }
 

@@ -223,6 +223,6 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     });
     await Promise.all([db.close(), admin.close()]);
     const wanting = findings.filter(({ level }) => level !== "ok").map(({ about }) => about);
-    expect(wanting).toEqual(["time limit", "temporary files", "temporary tables"]);
+    expect(wanting).toEqual(["time limit", "temporary files", "temporary tables", "failures"]);
   });
 });
