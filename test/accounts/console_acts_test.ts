@@ -223,6 +223,6 @@ describe("a login", () => {
     });
     project.remove();
     expect([ran.code, ran.out]).toEqual([1, ""]);
-    expect(ran.err).toContain("CONSOLE_DATABASE_URL must name a login of its own");
+    expect(ran.err).toContain("CONSOLE_DATABASE_URL");
   });
 });

@@ -73,7 +73,7 @@ describe("changes nothing", () => {
       });
       const words = ["dev", "--reset", "--yes", "--data-dir", "schema"];
       const { code, err } = await runCommand(words, project);
-      expect(err).toContain("holds something else: name an empty or a new folder");
+      expect(err).toContain("holds something else");
       expect([code, existsSync(join(project.folder, "schema/mod.ts"))]).toEqual([1, true]);
       await expectKept();
     },

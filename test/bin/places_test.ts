@@ -108,7 +108,7 @@ describe("what cannot be meant is refused before anything is sent", () => {
 test("a URL that is not encrypted is remarked on, unless it is this machine", async () => {
   writePlaces({ far: "http://rowhouse.invalid" });
   const { err } = await run(["db", "status", "--to", "far"], { ROWHOUSE_API_KEY_FAR: app.key });
-  expect(err).toContain("Note: http://rowhouse.invalid is not encrypted");
+  expect(err).toContain("http://rowhouse.invalid is not encrypted");
 });
 
 describe("a place with confirm", () => {

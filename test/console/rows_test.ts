@@ -311,7 +311,7 @@ describe("the form of a row", () => {
     await submit(at, { "value.title": "Oat milk", "value.hours": "2" });
     const late = await visit(service, jar, at, { fields });
     expect(late.status).toBe(412);
-    expect(late.text).toContain("Somebody changed this row while you had it open");
+    expect(late.text).toContain("changed this row");
     expect(late.text).toContain("It is now: <bdi>Oat milk</bdi>");
     expect(late.text).toContain("Soy milk</textarea>");
     expect((await listRows())[0]).toMatchObject({ title: "Oat milk", hours: "2" });

@@ -231,7 +231,7 @@ test("an app's use ends with its rows; then the table is dropped", async () => {
   const early = await show(end(owner));
   expect([early.status, early.text.includes("Apps use the table")]).toEqual([422, true]);
   const used = textOf(await show(`/console/tables/${name}/drop`));
-  expect(used).toContain("Apps use the table: under Tables of each app, end its use first");
+  expect(used).toContain("Apps use the table");
   expect(used).not.toContain("rowhouse ");
   expect(textOf(await show(end(user)))).toContain(`all rows of ${user.slug} in ${name}`);
   expect((await submit(end(user), { typed_name: "other" })).status).toBe(422);

@@ -143,7 +143,7 @@ describe("whoever has a second factor", () => {
     const { jar } = await passPassword(service, person);
     const answer = await enterFactor(service, jar, { code });
     expect([answer.status, isSignedIn(jar)]).toEqual([422, false]);
-    expect(answer.text).toContain("This code is not right, or was used already");
+    expect(answer.text).toContain("used already");
     expect(await listEvents(person)).toContain("second_factor_refused");
     // The sign-in goes on waiting, for a code that is newer than any before.
     await enterFactor(service, jar, { code: app.code({ steps: 1 }) });
@@ -173,7 +173,7 @@ describe("whoever has a second factor", () => {
     const second = await passPassword(service, person);
     const again = await enterFactor(service, second.jar, { recovery });
     expect([again.status, isSignedIn(second.jar)]).toEqual([422, false]);
-    expect(again.text).toContain("An administrator can reset your second factor");
+    expect(again.text).toContain("reset your second factor");
     expect(await listEvents(person)).toContain("use_recovery_code");
   });
 
@@ -312,7 +312,7 @@ test("the first authenticator app ends all other sessions, in apps too; the next
       .status;
   expect((await visit(service, jar, SECURITY)).text).toContain("signed out everywhere else");
   const { app, answer } = await enrol(service, jar);
-  expect(answer.text).toContain("Wherever else you were signed in, you no longer are.");
+  expect(answer.text).toContain("else you were signed in");
   expect([await whoAmI(stolen), await whoAmI(jar)]).toEqual([401, 200]);
   const { jar: second } = await passPassword(service, person);
   await enterFactor(service, second, { code: app.code() });

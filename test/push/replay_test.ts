@@ -160,7 +160,7 @@ test("rows that are there refuse a migration in the middle; those before it stay
   const refused = await postMigrations({ service, app }, history.slice(2, 3), now);
 
   expect(refused).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
-  expect(refused.text).toContain("Cannot apply 0003_step_3: existing rows share values");
+  expect(refused.text).toContain("Cannot apply 0003_step_3");
   expect(refused.text).toContain(`/${name}/title`);
   expect((await readMigrations(service, app)).length).toBe(2);
 });

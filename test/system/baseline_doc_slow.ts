@@ -82,7 +82,7 @@ describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline"
       folder,
       env: { ...env, ADMIN_DATABASE_URL: old.database.adminUrl },
     });
-    expect(refused.err).toContain("was set up by another release of Rowhouse");
+    expect(refused.err).toContain("another release");
     const { code, said } = run(steps, env);
     expect(said).toContain("Renewed the functions of table todos");
     expect(code).toBe(0);
