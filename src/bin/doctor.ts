@@ -103,17 +103,24 @@ async function examineOver(config: SoundSettings, pushes: boolean): Promise<Find
   const asked = { ...toAsked(config), adminUrl, pushes };
   const admin = open(config, adminUrl, CONNECTIONS);
   const db = databaseUrl === undefined ? undefined : open(config, databaseUrl, CONNECTIONS);
+  const identityUrl = config.IDENTITY_DATABASE_URL;
+  const identityDb = identityUrl === undefined ? undefined : open(config, identityUrl, CONNECTIONS);
   try {
     if (db === undefined || databaseUrl === undefined)
       return [judgeDriver(isDriverPatched()), ...(await examineAdmin(admin, asked))];
     const connections = {
-      pool: config.DATABASE_POOL ?? 0,
+      pool:
+        (config.DATABASE_POOL ?? 0) +
+        (identityDb === undefined ? 0 : (config.IDENTITY_DATABASE_POOL ?? 0)),
       pushing: pushes ? ADMIN_CONNECTIONS : 0,
       workers: config.WORKERS ?? 1,
     };
-    return await examine({ ...asked, db, admin, databaseUrl, connections, now: Date.now });
+    return await examine({
+      ...{ ...asked, db, identityDb, admin, databaseUrl, connections, now: Date.now },
+      isWhole: (config.ROLE ?? "all") === "all",
+    });
   } finally {
-    await Promise.all([db?.close(), admin.close()]);
+    await Promise.all([db?.close(), identityDb?.close(), admin.close()]);
   }
 }
 

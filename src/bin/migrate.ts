@@ -8,6 +8,7 @@ import {
   type Database,
   GrantLoginError,
   grantConsole,
+  grantIdentity,
   grantLogin,
   grantRows,
   isDistributed,
@@ -131,6 +132,11 @@ export async function setUpDatabase(
   if (spreads) await setUpCluster(admin, citus?.shards);
   const login = await grantServingLogin(admin, config);
   if (await grantConsoleLogin(admin, config)) say("The login of the Console may act");
+  if (config.IDENTITY_DATABASE_URL !== undefined) {
+    checkOwn("IDENTITY_DATABASE_URL", config);
+    await grantIdentity(admin, config.IDENTITY_DATABASE_URL);
+    say("The login of IDENTITY_DATABASE_URL can serve identity");
+  }
   if (config.ROWS_DATABASE_URL !== undefined) {
     checkOwn("ROWS_DATABASE_URL", config);
     await grantRows(admin, config.ROWS_DATABASE_URL);
@@ -168,7 +174,9 @@ async function grantServingLogin(admin: Database, config: Addresses): Promise<st
   if (serving === undefined || administering === undefined) return undefined;
   const login = decodeURIComponent(new URL(serving).username);
   if (login === decodeURIComponent(new URL(administering).username)) return undefined;
-  await grantLogin(admin, serving, config.ROLE);
+  await grantLogin(admin, serving, config.ROLE, {
+    hasIdentityLogin: config.IDENTITY_DATABASE_URL !== undefined,
+  });
   return login;
 }
 
@@ -182,7 +190,11 @@ async function grantConsoleLogin(admin: Database, config: Addresses): Promise<bo
 }
 
 /** Each names a login that has no other job. */
-const OWN_VARIABLES = ["CONSOLE_DATABASE_URL", "ROWS_DATABASE_URL"] as const;
+const OWN_VARIABLES = [
+  "CONSOLE_DATABASE_URL",
+  "IDENTITY_DATABASE_URL",
+  "ROWS_DATABASE_URL",
+] as const;
 type OwnVariable = (typeof OWN_VARIABLES)[number];
 
 /** @throws {GrantLoginError} the login has another job already: a thief could do both */

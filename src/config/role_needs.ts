@@ -21,10 +21,15 @@ const OF_IDENTITY = {
   IDENTITY_SECRET: "the identity service",
   CONSOLE_DATABASE_URL: "the identity service",
 };
+/** What a process that is one part of the service cannot use: it has one login. */
+const OF_ALL = { IDENTITY_DATABASE_URL: "a process where ROLE is all" };
 const ROLE_NEEDS: Readonly<Record<string, RoleNeeds>> = {
-  gateway: { needed: ["UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"], foreign: OF_IDENTITY },
-  data: { needed: ["INTERNAL_HMAC_SECRET"], foreign: { ...OF_GATEWAY, ...OF_IDENTITY } },
-  identity: { needed: ["INTERNAL_HMAC_SECRET"], foreign: OF_GATEWAY },
+  gateway: {
+    needed: ["UPSTREAM_DATA_URL", "UPSTREAM_IDENTITY_URL"],
+    foreign: { ...OF_ALL, ...OF_IDENTITY },
+  },
+  data: { needed: ["INTERNAL_HMAC_SECRET"], foreign: { ...OF_ALL, ...OF_GATEWAY, ...OF_IDENTITY } },
+  identity: { needed: ["INTERNAL_HMAC_SECRET"], foreign: { ...OF_ALL, ...OF_GATEWAY } },
 };
 
 /** What the environment's ROLE lacks, or must not have. */

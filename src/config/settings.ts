@@ -40,6 +40,17 @@ export const SETTINGS = {
     about:
       "The connection string of the login on which administrators act from a browser; rowhouse migrate grants it that and nothing else. A login of its own. Unset: no Console. Of a split service, only the identity service has it.",
   },
+  IDENTITY_DATABASE_URL: {
+    form: v.optional(PostgresUrl),
+    about:
+      "Only where ROLE is all: the connection string of a login of its own for identity, so that code planted among apps' tables never runs in a session that reads people. Run rowhouse migrate with it. Unset: identity shares DATABASE_URL, and a thief of the pushing login can do what the serving login can.",
+  },
+  IDENTITY_DATABASE_POOL: {
+    form: whole(1, 500),
+    initial: "10",
+    about:
+      "Maximum number of connections of IDENTITY_DATABASE_URL, in addition to DATABASE_POOL: together 30 for each worker by default.",
+  },
   ROWS_DATABASE_URL: {
     form: v.optional(PostgresUrl),
     about:

@@ -21,6 +21,7 @@ export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
 export {
   GrantLoginError,
   grantConsole,
+  grantIdentity,
   grantLogin,
   grantPush,
   grantRows,

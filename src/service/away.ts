@@ -4,7 +4,11 @@ import { errorCode } from "../std/error_code.ts";
 import type { Finding } from "./finding.ts";
 
 /** The settings that hold a connection string of the service. */
-export type DatabaseVariable = "DATABASE_URL" | "ADMIN_DATABASE_URL" | "CONSOLE_DATABASE_URL";
+export type DatabaseVariable =
+  | "DATABASE_URL"
+  | "ADMIN_DATABASE_URL"
+  | "CONSOLE_DATABASE_URL"
+  | "IDENTITY_DATABASE_URL";
 
 type Refusal = { says: string; remedy: (variable: DatabaseVariable) => string };
 

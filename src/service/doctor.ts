@@ -22,7 +22,7 @@ import { examineDevLeftovers } from "./dev_leftovers.ts";
 import type { Finding } from "./finding.ts";
 import { examineIdentitySecrets } from "./identity_values.ts";
 import { judgeLoginLimits } from "./login_limits.ts";
-import { judgeServingLogin, readLogin } from "./logins.ts";
+import { judgeIdentityLogin, judgeServingLogin, readIdentityLogin, readLogin } from "./logins.ts";
 import { examineMails } from "./mail_state.ts";
 import { examinePooler, judgePooling } from "./pooler.ts";
 import { examinePushing } from "./pushing.ts";
@@ -31,6 +31,10 @@ import { examineNodeLogs, judgeSession, judgeVersion, readSession } from "./sess
 
 export type DoctorDeps = {
   db: Database;
+  /** Of the login for identity, if it has one of its own. */
+  identityDb?: Database | undefined;
+  /** Whether one process does everything, which should have such a login. */
+  isWhole?: boolean;
   admin: Database;
   /** Where the connection string of `admin` comes from. */
   adminVariable: DatabaseVariable;
@@ -59,6 +63,10 @@ export async function examine(deps: DoctorDeps): Promise<Finding[]> {
   findings.push({ about: "database", level: "ok", says: `answers ${session.login}` });
   const login = await readLogin(deps.db);
   findings.push(judgeVersion(session), ...judgeServingLogin(login), ...judgeLoginLimits(login));
+  if (deps.isWhole === true)
+    findings.push(
+      judgeIdentityLogin(login, deps.identityDb && (await readIdentityLogin(deps.identityDb))),
+    );
   // It told its time at some moment between the two, however long that took.
   const nowMs = Math.min(Math.max(session.epochMs, askedAt), answeredAt);
   findings.push(...judgeSession(session, nowMs), ...(await examineNodeLogs(deps.db)));
@@ -82,6 +90,7 @@ type AdminOptions = Pick<
   | "identitySecrets"
   | "cookieDomain"
   | "providers"
+  | "identityDb"
 > & { db?: Database };
 
 /** What can be found out without the serving login. */
@@ -108,14 +117,14 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   const isolation = await makeIsolationLook(admin)();
   findings.push(...judgeIsolation(listFaults(isolation)), ...judgeNodes(isolation));
   findings.push(...(await examineDevLeftovers([db, admin])));
-  const { identitySecrets, cookieDomain, providers = [] } = options;
+  const { identitySecrets, cookieDomain, providers = [], identityDb: people = db } = options;
   // Where DATABASE_URL cannot be used, there may be only a login that pushes.
-  if (identitySecrets !== undefined && (await readsPeople(db))) {
-    findings.push(...(await examineIdentitySecrets(db, identitySecrets)));
-    findings.push(...(await examineCookieDomain(db, cookieDomain)));
-    findings.push(...(await examineMails(db)));
-    findings.push(...(await examineClaimedApps(db, providers)));
-    findings.push(...(await examineClaimedRoles(db, providers)));
+  if (identitySecrets !== undefined && (await readsPeople(people))) {
+    findings.push(...(await examineIdentitySecrets(people, identitySecrets)));
+    findings.push(...(await examineCookieDomain(people, cookieDomain)));
+    findings.push(...(await examineMails(people)));
+    findings.push(...(await examineClaimedApps(people, providers)));
+    findings.push(...(await examineClaimedRoles(people, providers)));
   }
   return findings;
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { type Database, quoteName, SERVICE_QUEUE, SERVING_ROLES } from "../db/mod.ts";
-import type { DatabaseVariable } from "./away.ts";
+import { type DatabaseVariable, toAway } from "./away.ts";
 import type { Finding } from "./finding.ts";
 
 /** A login's rights, as far as serving and pushing are concerned. */
@@ -114,6 +114,56 @@ export function judgeConsoleLogin(found: Login): Finding {
     says: `${login} ${rights}: more than the Console needs`,
     remedy:
       "create a role with LOGIN and nothing else, put it into CONSOLE_DATABASE_URL and run rowhouse migrate",
+  };
+}
+
+/** Of `IDENTITY_DATABASE_URL`; a finding if the database does not answer it. */
+export async function readIdentityLogin(db: Database): Promise<Login | Finding> {
+  return await readLogin(db).catch((error: unknown) => {
+    const { says, ...finding } = toAway("IDENTITY_DATABASE_URL")(error);
+    return { ...finding, about: "identity login", says: `cannot connect: the database ${says}` };
+  });
+}
+
+/**
+ * Whether identity has a login of its own in a process that does everything. Without one, code that a thief of the pushing
+ * login plants among apps' functions runs in sessions that read people.
+ */
+export function judgeIdentityLogin(serving: Login, identity: Login | Finding | undefined): Finding {
+  const about = "identity login";
+  if (identity === undefined)
+    return {
+      about,
+      level: "warn",
+      says: "there is none: in this shape a thief of the pushing login can do everything that the serving login can",
+      remedy:
+        "create a role with LOGIN and nothing else, put it into IDENTITY_DATABASE_URL, run rowhouse migrate and restart",
+    };
+  if ("about" in identity) return identity;
+  if (!identity.memberOf.includes("rowhouse_identity"))
+    return {
+      about,
+      level: "fail",
+      says: `${identity.login} lacks the rights to serve identity`,
+      remedy: "run rowhouse migrate with this IDENTITY_DATABASE_URL",
+    };
+  const member = [...OWNERS, CONSOLE, "rowhouse_service", "rowhouse_data"].find((role) =>
+    identity.memberOf.includes(role),
+  );
+  const rights = describeExcess(identity, member);
+  const shared = ["rowhouse_service", "rowhouse_identity"].find((role) =>
+    serving.memberOf.includes(role),
+  );
+  if (rights === "" && shared === undefined)
+    return { about, level: "ok", says: `${identity.login} serves identity, and nothing else` };
+  return {
+    about,
+    level: "warn",
+    says:
+      rights === ""
+        ? `${serving.login} of DATABASE_URL is a member of ${shared}, so it can do what ${identity.login} can`
+        : `${identity.login} ${rights}: more than identity needs`,
+    remedy: "run rowhouse migrate with both connection strings, each of a login with no other job",
   };
 }
 

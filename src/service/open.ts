@@ -29,6 +29,10 @@ export type ServiceOptions = RoleOptions & {
   adminDatabaseUrl: string;
   /** Of the login on which administrators act from a browser; unset: no Console. */
   consoleDatabaseUrl?: string | undefined;
+  /** Of the login for identity, where one process does everything; unset: it shares that of `databaseUrl`. */
+  identityDatabaseUrl?: string | undefined;
+  /** Of the pool for identity; default: as many as `connections`. */
+  identityConnections?: number | undefined;
   connections: number;
   prepare: boolean;
   log: Log;
@@ -50,6 +54,8 @@ export type Service = {
   readonly adminFetch: (request: Request) => Promise<Response>;
   /** Of the login that serves. */
   readonly db: Database;
+  /** Of the login for identity; the same as `db` where there is none. */
+  readonly identityDb: Database;
   /** Of the login that pushes, straight to PostgreSQL. */
   readonly admin: Database;
   /**
@@ -112,6 +118,8 @@ export function openService(options: ServiceOptions): Service {
     name: "rowhouse admin",
   });
   const consoleDb = openConsole(options, role);
+  const ownIdentityDb = openIdentity(options, role);
+  const identityDb = ownIdentityDb ?? db;
   const now = options.now ?? Date.now;
   const looks = { now: () => performance.now(), lookIntervalMs: options.lookIntervalMs };
   const checkBodies = servesRows(role) ? makeCheckBodies(db) : undefined;
@@ -119,7 +127,11 @@ export function openService(options: ServiceOptions): Service {
   let isDraining = false;
   const traffic = { inFlight: 0 };
   const metrics = makeMetrics({
-    pools: { serving: db.stats, admin: admin.stats },
+    pools: {
+      serving: db.stats,
+      admin: admin.stats,
+      ...(ownIdentityDb && { identity: ownIdentityDb.stats }),
+    },
     inFlight: () => traffic.inFlight,
   });
   const statistics = startStatistics({
@@ -134,6 +146,7 @@ export function openService(options: ServiceOptions): Service {
     db,
     admin,
     consoleDb,
+    identityDb,
     checkReady: makeCheckReady({
       db,
       guard,
@@ -156,12 +169,13 @@ export function openService(options: ServiceOptions): Service {
       now,
     },
   });
-  const stopSweeps = startSweeps({ options, db, idempotencyRoom }, role);
-  const endMailing = openMailing(options, { db, note: metrics.noteMail });
+  const stopSweeps = startSweeps({ options, db, identityDb, idempotencyRoom }, role);
+  const endMailing = openMailing(options, { db: identityDb, note: metrics.noteMail });
   return {
     fetch,
     adminFetch: makeAdminFetch({ checkReady, metrics, log: options.log }),
     db,
+    identityDb,
     admin,
     warm: async () => {
       await watch.read();
@@ -177,7 +191,7 @@ export function openService(options: ServiceOptions): Service {
       stopSweeps();
       await endMailing();
       await statistics.end();
-      await Promise.all([db.close(), admin.close(), consoleDb?.close()]);
+      await Promise.all([db.close(), admin.close(), consoleDb?.close(), ownIdentityDb?.close()]);
     },
   };
 }
@@ -189,6 +203,17 @@ function openConsole(
 ): Database | undefined {
   if (url === undefined || (role !== "all" && role !== "identity")) return undefined;
   return openDatabase({ url, connections: CONSOLE_CONNECTIONS, prepare, name: "rowhouse console" });
+}
+
+/** The connections of identity alone, in a process that does everything: in its parts each has its own login anyway. */
+function openIdentity(options: ServiceOptions, role: Role): Database | undefined {
+  const { identityDatabaseUrl: url, identityConnections, connections, prepare, limitMs } = options;
+  if (url === undefined || role !== "all") return undefined;
+  return openDatabase({
+    ...{ url, prepare, connections: identityConnections ?? connections },
+    name: "rowhouse identity",
+    ...(limitMs === undefined ? {} : { limitMs }),
+  });
 }
 
 /** Sends mails in a process that serves people, where there is a server to give them to. */

@@ -99,6 +99,8 @@ export type Parts = {
   admin: Database;
   /** Of the login of the Console; unset: there is none. */
   consoleDb: Database | undefined;
+  /** Of the login for identity; the same as `db` where there is none. */
+  identityDb: Database;
   idempotencyRoom: IdempotencyRoom;
   checkReady: CheckReady;
   shared: Pick<FetchDeps, "guard" | "traffic" | "log" | "onAnswer" | "makeSpanId" | "now">;
@@ -126,12 +128,9 @@ function buildAll(parts: Parts): BuiltRole {
   });
   const catalog = makeCatalog({ db: parts.db, look: watch.read });
   const callers = makeCallers(parts, watch);
-  const deps = {
-    ...callers.deps,
-    ...makeDataDeps(parts, catalog),
-    ...makeIdentityDeps(parts, callers.origins),
-    callApi: (request: Request) => fetch(request, { requestIP: () => null }),
-  };
+  const callApi = (request: Request) => fetch(request, { requestIP: () => null });
+  const identityDeps = { ...makeIdentityDeps(parts, callers.origins), callApi };
+  const deps = { ...callers.deps, ...makeDataDeps(parts, catalog), identityDeps };
   const fetch: BuiltRole["fetch"] = makeFetch(deps, ALL_TABLES);
   return { fetch, watch, checkReady: parts.checkReady };
 }
@@ -278,11 +277,11 @@ function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
 }
 
 function makeIdentityDeps(
-  { db, consoleDb, identity, checkReady, options, shared }: Parts,
+  { identityDb, consoleDb, identity, checkReady, options, shared }: Parts,
   origins: Origins,
 ): IdentityServiceDeps {
   return {
-    db,
+    db: identityDb,
     consoleDb,
     hasConsole: consoleDb !== undefined,
     hasMail:

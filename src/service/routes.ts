@@ -55,13 +55,28 @@ export const IDENTITY_TABLES: RouteTables<IdentityServiceDeps> = toRouteTables<I
   { api: authRoutes, pages },
 );
 
-/** For a process that does everything. */
-export const ALL_TABLES: RouteTables<DataServiceDeps & IdentityServiceDeps> = toRouteTables<
-  DataServiceDeps & IdentityServiceDeps
->({
-  api: [...dataRoutes, ...pushRoutes, ...replayRoutes, ...openapiRoutes, ...docs, ...authRoutes],
-  pages,
+/** Of a process that does everything. Identity has connections of its own, so its handlers get other deps. */
+export type AllDeps = DataServiceDeps & { identityDeps: IdentityServiceDeps };
+
+export const ALL_TABLES: RouteTables<AllDeps> = toRouteTables<AllDeps>({
+  api: [
+    ...[...dataRoutes, ...pushRoutes, ...replayRoutes, ...openapiRoutes, ...docs],
+    ...toAll(authRoutes),
+  ],
+  pages: toAll(pages),
 });
+
+function toAll(ofIdentity: readonly Route<IdentityServiceDeps>[]): Route<AllDeps>[] {
+  return ofIdentity.map((route) => {
+    type Handle = (deps: IdentityServiceDeps, context: never) => ReturnType<typeof route.handle>;
+    // What a handler's context has follows from the route's access, which stays the same.
+    const handle = route.handle as Handle;
+    return {
+      ...route,
+      handle: ({ identityDeps }: AllDeps, context: never) => handle(identityDeps, context),
+    } as Route<AllDeps>;
+  });
+}
 
 /** The tables of a gateway in front of services: the same paths and checks, forwarded. */
 export function toForwardedTables({

@@ -1,6 +1,7 @@
 /** What each role sweeps, and how often. @module */
 import { AUDIT_RETENTION_S, sweepAudit, sweepThrottle } from "../accounts/mod.ts";
 import { type IdempotencySweepDeps, sweepIdempotency } from "../data/mod.ts";
+import type { Database } from "../db/mod.ts";
 import { sweepLeases, sweepNonces } from "../gateway/mod.ts";
 import type { Log } from "../observe.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
@@ -11,6 +12,8 @@ import { type Sweep, startSweep } from "./sweep.ts";
 /** What sweeps work with. */
 export type SweepDeps = IdempotencySweepDeps & {
   options: { log: Log; auditRetentionS?: number | undefined };
+  /** Of the login for identity. */
+  identityDb: Database;
 };
 
 const HOURLY_MS = HOUR_S * 1000;
@@ -30,11 +33,11 @@ function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
   const { auditRetentionS = AUDIT_RETENTION_S } = deps.options;
   const sweeps: Sweep[] = [];
   if (servesPeople(role)) {
-    const step = () => sweepThrottle(deps);
+    const step = () => sweepThrottle({ db: deps.identityDb });
     sweeps.push({ what: "attempts to sign in", intervalMs: HOURLY_MS, step });
   }
   if (servesPeople(role) && auditRetentionS > 0) {
-    const step = () => sweepAudit(deps, auditRetentionS);
+    const step = () => sweepAudit({ db: deps.identityDb }, auditRetentionS);
     sweeps.push({ what: "the audit log", intervalMs: HOURLY_MS, step });
   }
   if (servesRows(role)) {

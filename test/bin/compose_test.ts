@@ -177,6 +177,7 @@ test("what only one shape needs is not required: Compose reads the variables of 
         "LOGIN_PASSWORD",
         "PUSH_PASSWORD",
         "CONSOLE_PASSWORD",
+        "IDENTITY_PASSWORD",
         "COOKIE_DOMAIN",
         "IDENTITY_SECRET",
       ]).toContain(name);

@@ -249,20 +249,24 @@ describe("rowhouse doctor", () => {
     await Promise.all([database.drop(), other.drop()]);
   });
 
+  const serving = () => ({
+    ADMIN_DATABASE_URL: database.pushUrl,
+    DATABASE_PREPARE: database.prepare ? "on" : "off",
+    CONSOLE_DATABASE_URL: database.consoleUrl,
+    IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+  });
   const run = (url: string, ...flags: string[]): Promise<Outcome> =>
     runCommand(["doctor", ...flags], {
       ...project,
       env: {
+        ...serving(),
         DATABASE_URL: url,
-        ADMIN_DATABASE_URL: database.pushUrl,
-        DATABASE_PREPARE: database.prepare ? "on" : "off",
-        CONSOLE_DATABASE_URL: database.consoleUrl,
-        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+        IDENTITY_DATABASE_URL: database.roleUrls.identity,
       },
     });
 
   test("finds nothing to fix in a healthy service", async () => {
-    const { code, out, err } = await run(database.servingUrl, "--json");
+    const { code, out, err } = await run(database.apartUrl, "--json");
     const { findings } = JSON.parse(out) as { findings: { about: string; level: string }[] };
     expect([code, err]).toEqual([0, ""]);
     expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
@@ -272,6 +276,7 @@ describe("rowhouse doctor", () => {
       "database",
       "version",
       "login",
+      "identity login",
       "temporary tables",
       "every login",
       "parameters",
@@ -286,6 +291,17 @@ describe("rowhouse doctor", () => {
       "identity secret",
       "console login",
     ]);
+  });
+
+  test("warns where identity shares a login, and where the other login can do the same", async () => {
+    const settings = { ...serving(), DATABASE_URL: database.servingUrl };
+    const { out } = await runCommand(["doctor"], { ...project, env: settings });
+    expect(out).toContain(
+      "warn identity login: there is none: in this shape a thief of the pushing",
+    );
+    const own = { ...settings, IDENTITY_DATABASE_URL: database.roleUrls.identity };
+    const shared = await runCommand(["doctor"], { ...project, env: own });
+    expect(shared.out).toContain(`${LOGIN} of DATABASE_URL is a member of rowhouse_service`);
   });
 
   test.each([

@@ -151,7 +151,7 @@ test("failed and slow requests are kept by their id, with the route and never th
 });
 
 test("a process that stops adds its last minute and says that it has ended; it was known at once", async () => {
-  const processes = shapeOfRun() === "one" ? 1 : 3;
+  const processes = shapeOfRun() === "split" ? 3 : 1;
   const count = async (where: string) =>
     (await read(`select from rowhouse.processes where ${where}`)).length;
   await eventually(async () => (await count("ended_at is null")) === processes);

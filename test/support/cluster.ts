@@ -58,6 +58,8 @@ export type TestDatabase = {
   adminUrl: string;
   /** As the login that may only EXECUTE, through whatever serves. */
   servingUrl: string;
+  /** The same where identity has a login of its own, that of the split service. */
+  apartUrl: string;
   /** As the logins of a split service: each a member of the group of its role and of nothing else. */
   roleUrls: Readonly<Record<SplitRole, string>>;
   /** As the login that pushes and may do no more, directly. */
@@ -77,6 +79,7 @@ export const SUPERUSER_SQL = join(import.meta.dirname, "../../deploy/superuser.s
 export const LOGIN = "rowhouse_test_login";
 export const PUSH_LOGIN = "rowhouse_test_push";
 export const CONSOLE_LOGIN = "rowhouse_test_console";
+export const APART_LOGIN = "rowhouse_test_apart";
 export const ROWS_LOGIN = "rowhouse_test_rows";
 export const PASSWORD = "test login password";
 export const SPLIT_ROLES = ["gateway", "data", "identity"] as const;
@@ -99,6 +102,7 @@ function toAccess(urls: ClusterUrls, name: string): Access {
     username: LOGIN,
     password: PASSWORD,
   });
+  const apartUrl = withParts(servingUrl, { database: name, username: APART_LOGIN });
   const pushUrl = withParts(adminUrl, {
     database: name,
     username: PUSH_LOGIN,
@@ -117,7 +121,7 @@ function toAccess(urls: ClusterUrls, name: string): Access {
   };
   const { prepare } = urls;
   return {
-    ...{ name, adminUrl, servingUrl, roleUrls, pushUrl, consoleUrl, rowsUrl },
+    ...{ name, adminUrl, servingUrl, apartUrl, roleUrls, pushUrl, consoleUrl, rowsUrl },
     ...{ superuserUrl, prepare },
   };
 }
@@ -156,12 +160,20 @@ async function createDistributed(
 
 /** Migrates an empty database, and creates the logins that serve it. */
 async function setUp(root: Database, access: Access, citus?: CitusDatabase): Promise<void> {
-  for (const login of [LOGIN, PUSH_LOGIN, CONSOLE_LOGIN, ROWS_LOGIN, ...SPLIT_ROLES.map(toLogin)])
+  for (const login of [
+    LOGIN,
+    PUSH_LOGIN,
+    CONSOLE_LOGIN,
+    ROWS_LOGIN,
+    APART_LOGIN,
+    ...SPLIT_ROLES.map(toLogin),
+  ])
     await makeLogin(root, login);
   await withDatabase(access.adminUrl, async (admin) => {
     await migrate(admin);
     await citus?.distribute(admin);
     await grantLogin(admin, access.servingUrl);
+    await grantLogin(admin, access.apartUrl, "all", { hasIdentityLogin: true });
     await grantPush(admin, access.pushUrl);
     await grantConsole(admin, access.consoleUrl);
     await grantRows(admin, access.rowsUrl);

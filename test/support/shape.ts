@@ -9,7 +9,8 @@ import { TEST_HASHING, TEST_IDENTITY_SECRET } from "./deps.ts";
 import type { TestServiceOptions } from "./service.ts";
 
 export const SHAPES = ["one", "split"] as const;
-export type Shape = (typeof SHAPES)[number];
+/** `logins`: one process, where identity has a login of its own. */
+export type Shape = (typeof SHAPES)[number] | "logins";
 
 export const TEST_SECRETS = {
   data: "a secret of the tests for data, 32 bytes or more",
@@ -18,7 +19,8 @@ export const TEST_SECRETS = {
 
 /** The shape that TEST_SHAPE gives to every service that does not name one. */
 export function shapeOfRun(): Shape {
-  return process.env["TEST_SHAPE"] === "split" ? "split" : "one";
+  const named = process.env["TEST_SHAPE"];
+  return named === "split" || named === "logins" ? named : "one";
 }
 
 export type Opened = { service: Service; url: string; close: () => Promise<void> };
@@ -58,7 +60,8 @@ async function openServices(
 ): Promise<OpenedServices> {
   const shape = options.shape ?? shapeOfRun();
   const toUrl = (role: SplitRole | "all") => {
-    const least = role === "all" ? database.servingUrl : database.roleUrls[role];
+    const whole = shape === "logins" ? database.apartUrl : database.servingUrl;
+    const least = role === "all" ? whole : database.roleUrls[role];
     const url = options.login === "superuser" ? database.superuserUrl : least;
     return options.toServingUrl?.(url) ?? url;
   };
@@ -90,9 +93,11 @@ async function openServices(
       secrets: { data: [TEST_SECRETS.data], identity: [TEST_SECRETS.identity] },
       ...more,
     });
-  if (shape === "one") {
-    const all = await face.serve(open("all"));
-    return { ...all, processes: [all.service] };
+  if (shape !== "split") {
+    const own = shape === "logins" ? { identityDatabaseUrl: toUrl("identity") } : {};
+    const all = await face.serve(open("all", own));
+    const service = { ...all.service, db: all.service.identityDb };
+    return { ...all, service, processes: [all.service] };
   }
   const [data, identity] = await Promise.all([
     serve(open("data")),

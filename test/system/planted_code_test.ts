@@ -11,16 +11,24 @@ import {
   findEndedUse,
 } from "../../src/accounts/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { LOGIN, PUSH_LOGIN, ROWS_LOGIN, toLogin, withDatabase } from "../support/cluster.ts";
+import {
+  APART_LOGIN,
+  LOGIN,
+  PUSH_LOGIN,
+  ROWS_LOGIN,
+  toLogin,
+  withDatabase,
+} from "../support/cluster.ts";
 import { makeProject, runCommand, schemaText } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
+import { signatureOf } from "../support/functions.ts";
 import { makePerson, signInAs, submitForm, visit } from "../support/people.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 
 const schema = defineSchema({ todos: { title: t.string().required() } });
 
 /** Sessions that can do nothing but push, serve rows, or delete them. */
-const ALLOWED = [LOGIN, toLogin("data"), PUSH_LOGIN, ROWS_LOGIN];
+const ALLOWED = [LOGIN, APART_LOGIN, toLogin("data"), PUSH_LOGIN, ROWS_LOGIN];
 
 let service: TestService;
 let thief: postgres.Sql;
@@ -116,6 +124,36 @@ describe("planted code runs in no session but one that can do nothing else:", ()
     await expectContained();
   });
 });
+
+test.each([
+  { shape: "one", reads: "true" },
+  { shape: "logins", reads: "false" },
+  { shape: "split", reads: "false" },
+] as const)(
+  "a function that a thief swaps reads people in the shape $shape: $reads",
+  async ({ shape, reads }) => {
+    const one = await openTestService({ shape, service: UNGUARDED });
+    const login = postgres(one.database.pushUrl, { max: 1, onnotice: () => undefined });
+    try {
+      const app = await one.makeApp(schema);
+      const get = signatureOf(schema, "todos", "get");
+      await login.unsafe(`
+        create table data.noted (what text);
+        create function api.note(what text) returns void language sql security definer as
+          'insert into data.noted values (what)';
+        drop function api.${get};
+        create function api.${get} returns text language plpgsql as $$ begin
+          perform api.note(has_any_column_privilege('rowhouse.users', 'select')::text);
+          return null; end $$`);
+      await one.call(app, `/v1/data/db/todos/${crypto.randomUUID()}`);
+      const noted = await login.unsafe("select distinct what from data.noted");
+      expect(noted.map(({ what }) => what)).toEqual([reads]);
+    } finally {
+      await login.end();
+      await one.close();
+    }
+  },
+);
 
 test("commands that touch apps' rows refuse while there are faults, and say which", async () => {
   const project = makeProject({ "schema/mod.ts": schemaText("{ notes: { title: t.string() } }") });

@@ -81,14 +81,23 @@ function findSecretConflicts(config: SoundSettings): string[] {
   ];
 }
 
-/** Whoever steals the login of a browser's acts, or one that serves or pushes, must get no other. */
+/** A login for each of these jobs: a thief of one must get no other. */
+const OWN_LOGINS = ["CONSOLE_DATABASE_URL", "IDENTITY_DATABASE_URL", "ROWS_DATABASE_URL"] as const;
+
 function findLoginConflicts(config: SoundSettings): string[] {
-  const { CONSOLE_DATABASE_URL: own, DATABASE_URL, ADMIN_DATABASE_URL } = config;
-  const others = [DATABASE_URL, ADMIN_DATABASE_URL].filter((url) => url !== undefined);
-  if (own === undefined || !others.map(toLogin).includes(toLogin(own))) return [];
-  return [
-    "CONSOLE_DATABASE_URL must name a login of its own, not that of DATABASE_URL or ADMIN_DATABASE_URL: create a role with LOGIN and nothing else",
-  ];
+  const shared = ["DATABASE_URL", "ADMIN_DATABASE_URL"] as const;
+  const loginOf = (name: (typeof OWN_LOGINS | typeof shared)[number]) => {
+    const url = config[name];
+    return url === undefined ? undefined : toLogin(url);
+  };
+  return OWN_LOGINS.flatMap((name, place) => {
+    const login = loginOf(name);
+    const others = [...shared, ...OWN_LOGINS.slice(0, place)];
+    if (login === undefined || !others.map(loginOf).includes(login)) return [];
+    return [
+      `${name} must name a login of its own, not that of ${others.join(" or ")}: create a role with LOGIN and nothing else`,
+    ];
+  });
 }
 
 function toLogin(url: string): string {

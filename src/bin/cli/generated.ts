@@ -40,7 +40,7 @@ export const COMPOSE = {
     "Password of the one process's login, or of the pooler's when there are several processes.",
   GATEWAY_PASSWORD: "Password of the gateway's login.",
   DATA_PASSWORD: "Password of the data services' login.",
-  IDENTITY_PASSWORD: "Password of the identity service's login.",
+  IDENTITY_PASSWORD: "Password of the login for identity, in one process and in several.",
   PUSH_PASSWORD: "Password of the login with which the one process, or the data services, push.",
   CONSOLE_PASSWORD: "Password of the login on which administrators act from a browser.",
 } as const satisfies Record<string, string>;

@@ -11,6 +11,8 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     databaseUrl: options.databaseUrl,
     adminDatabaseUrl: options.adminDatabaseUrl,
     consoleDatabaseUrl: config.CONSOLE_DATABASE_URL,
+    identityDatabaseUrl: config.IDENTITY_DATABASE_URL,
+    identityConnections: config.IDENTITY_DATABASE_POOL,
     connections: config.DATABASE_POOL,
     prepare: config.DATABASE_PREPARE,
     maxResponseBytes: config.MAX_RESPONSE_BYTES,

@@ -55,8 +55,8 @@ export class GrantLoginError extends Error {}
 const TEMP_FILE_LIMIT = "256MB";
 
 /**
- * Lets the login of `databaseUrl` serve in a role, with the least rights for it. If it is the administrator's own login,
- * nothing changes.
+ * Lets the login of `databaseUrl` serve in a role, with the least rights for it: those of everything but identity, if
+ * identity has a login of its own. If it is the administrator's own login, nothing changes.
  *
  * @throws {GrantLoginError} there is no such role
  */
@@ -64,10 +64,25 @@ export async function grantLogin(
   admin: Database,
   databaseUrl: string,
   role: Role = "all",
+  { hasIdentityLogin = false } = {},
 ): Promise<void> {
+  const isApart = role === "all" && hasIdentityLogin;
   await grantMembership(admin, databaseUrl, {
-    group: SERVING_ROLES[role],
+    groups: isApart ? [SERVING_ROLES.gateway, SERVING_ROLES.data] : [SERVING_ROLES[role]],
+    without: isApart ? SERVING_ROLES.all : undefined,
     variable: "DATABASE_URL",
+  });
+}
+
+/**
+ * Lets the login of `identityUrl` serve identity where one process does everything.
+ *
+ * @throws {GrantLoginError} there is no such role
+ */
+export async function grantIdentity(admin: Database, identityUrl: string): Promise<void> {
+  await grantMembership(admin, identityUrl, {
+    groups: [SERVING_ROLES.identity],
+    variable: "IDENTITY_DATABASE_URL",
   });
 }
 
@@ -78,7 +93,7 @@ export async function grantLogin(
  */
 export async function grantConsole(admin: Database, consoleUrl: string): Promise<void> {
   await grantMembership(admin, consoleUrl, {
-    group: "rowhouse_console",
+    groups: ["rowhouse_console"],
     variable: "CONSOLE_DATABASE_URL",
   });
 }
@@ -90,12 +105,14 @@ export async function grantConsole(admin: Database, consoleUrl: string): Promise
  */
 export async function grantRows(admin: Database, rowsUrl: string): Promise<void> {
   // Counting the rows of a large table takes as long as it needs.
-  const membership = { group: "rowhouse_rows", variable: "ROWS_DATABASE_URL", limitMs: 0 };
+  const membership = { groups: ["rowhouse_rows"], variable: "ROWS_DATABASE_URL", limitMs: 0 };
   await grantMembership(admin, rowsUrl, membership);
 }
 
 type Membership = {
-  group: string;
+  groups: readonly string[];
+  /** What it is no longer a member of. */
+  without?: string | undefined;
   variable: string;
   /** How long a statement may take; 0 for as long as it needs. */
   limitMs?: number;
@@ -104,7 +121,7 @@ type Membership = {
 async function grantMembership(
   admin: Database,
   url: string,
-  { group, variable, limitMs = EXECUTION_LIMIT_MS }: Membership,
+  { groups, without, variable, limitMs = EXECUTION_LIMIT_MS }: Membership,
 ): Promise<void> {
   const login = decodeURIComponent(new URL(url).username);
   const [found] = await admin.query<{ is_self: boolean; database: string }>(
@@ -121,7 +138,8 @@ async function grantMembership(
   const database = quoteName(found.database);
   await admin.message(`
 do $$ begin perform ${MIGRATE_LOCK}; end $$;
-grant ${group} to ${quoteName(login)};
+grant ${groups.join(", ")} to ${quoteName(login)};
+${without === undefined ? "" : `revoke ${without} from ${quoteName(login)};`}
 alter role ${quoteName(login)} in database ${database} set statement_timeout = '${limitMs}ms';
 alter role ${quoteName(login)} in database ${database} set client_connection_check_interval = '1s';
 do $$ begin
