@@ -1,12 +1,11 @@
 /** Another address of a person, as operators set it. @module */
-import { type Database, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
+import { call, type Database, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { toAddressValues } from "./addresses.ts";
 import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
 import { findFaults, refuseFor } from "./faults.ts";
 import type { IdentitySecrets } from "./identity_secrets.ts";
-import { runAct } from "./run_act.ts";
 import { toUserRefusal, unknownUser } from "./users.ts";
 
 /** The address now, and the new one. */
@@ -23,13 +22,15 @@ export async function changeEmail(
 ): Promise<{ email: string; before: string }> {
   const { email: before, newEmail: email } = readBoth(texts);
   const id = await findChanging(deps, { email: before, newEmail: email });
-  const act = {
-    text: "select rowhouse.change_email($1, $2, decode($3, 'hex'), $4, $5)",
-    values: [id, email, ...toAddressValues(deps.identitySecrets, id, email), OPERATOR],
+  const values = {
+    person_id: id,
+    new_mail: email,
+    ...toAddressValues(deps.identitySecrets, id, email),
+    who: OPERATOR,
   };
-  await runAct(deps.admin, act, (error) =>
-    toAddressRefusal(error, { email: before, newEmail: email }),
-  );
+  await call(deps.admin, "change_email", values, {
+    reject: (error) => toAddressRefusal(error, { email: before, newEmail: email }),
+  });
   return { email, before };
 }
 
@@ -45,11 +46,7 @@ async function findChanging(
   { admin }: { admin: Database },
   { email, newEmail }: Texts,
 ): Promise<string> {
-  const found = await admin.query<{ id: string; email: string }>(
-    "select id::text, email from rowhouse.users where email in ($1, $2)",
-    [email, newEmail],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  const found = await call(admin, "find_addresses", { mails: [email, newEmail] });
   const id = found.find((one) => one.email === email)?.id;
   const isTaken = found.some((one) => one.email === newEmail && one.email !== email);
   if (id !== undefined && !isTaken) return id;

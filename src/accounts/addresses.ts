@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import { OPERATOR } from "./audit.ts";
 import {
   findIdentitySecret,
@@ -33,12 +33,11 @@ export function makeAddressDigest(
 }
 
 /** The digest of a new address, and which secret made it, as the database takes them. */
-export function toAddressValues(
-  secrets: IdentitySecrets,
-  userId: string,
-  email: string,
-): [digest: string, secretId: string] {
-  return [makeAddressDigest(secrets, userId, email), secrets.current.id];
+export function toAddressValues(secrets: IdentitySecrets, userId: string, email: string) {
+  return {
+    mail_digest: makeAddressDigest(secrets, userId, email),
+    mail_secret_id: secrets.current.id,
+  };
 }
 
 /** Whether this service has set the address, for this very person. */
@@ -66,11 +65,13 @@ export async function renewAddress(
   const { current } = identitySecrets;
   if (by === undefined || by === current) return;
   const shown = Buffer.from(proveAddress(by, userId, email)).toString("hex");
-  await db.query(
-    "select rowhouse.renew_address($1, $2, decode($3, 'hex'), decode($4, 'hex'), $5)",
-    [userId, email, shown, makeAddressDigest(identitySecrets, userId, email), current.id],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  await call(db, "renew_address", {
+    who: userId,
+    mail: email,
+    shown,
+    fresh_digest: makeAddressDigest(identitySecrets, userId, email),
+    fresh_secret_id: current.id,
+  });
 }
 
 function proveAddress(by: IdentitySecret, userId: string, email: string): Uint8Array {
@@ -90,12 +91,9 @@ export async function readAddresses(
   const state: AddressState = { unconfirmed: [], outdated: [] };
   let page: StoredAddress[] = [];
   do {
-    page = await db.query<StoredAddress>(
-      `select id::text as "userId", email, encode(email_digest, 'hex') as digest, email_secret_id as "secretId"
-      from rowhouse.users where email > $1 order by email limit $2`,
-      [page.at(-1)?.email ?? "", PAGE],
-      { retry: "safe", queue: SERVICE_QUEUE },
-    );
+    const after = page.at(-1)?.email ?? "";
+    const rows = await call(db, "list_addresses", { after_email: after, most: PAGE });
+    page = rows.map((row) => ({ ...row, userId: row.user_id, secretId: row.secret_id }));
     state.unconfirmed.push(...page.filter((one) => !isConfirmed(secrets, one)));
     state.outdated.push(
       ...page.filter((one) => one.secretId !== secrets.current.id && isConfirmed(secrets, one)),
@@ -115,10 +113,9 @@ export async function confirmAddresses(
     email,
     makeAddressDigest(identitySecrets, userId, email),
   ]);
-  const [row] = await admin.query<{ confirmed: number }>(
-    "select rowhouse.confirm_addresses($1::text::jsonb, $2, $3) as confirmed",
-    [JSON.stringify(records), identitySecrets.current.id, isRenewal ? null : OPERATOR],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return row?.confirmed ?? 0;
+  return await call(admin, "confirm_addresses", {
+    confirmed: records,
+    new_secret_id: identitySecrets.current.id,
+    actor: isRenewal ? null : OPERATOR,
+  });
 }

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import {
   findIdentitySecret,
   type IdentitySecret,
@@ -61,12 +61,7 @@ export async function findClaimedApps(
 ): Promise<ClaimedApps> {
   const wanted = [...new Set(slugs)];
   if (wanted.length === 0) return { found: new Map(), unknown: [], disabled: [] };
-  const rows = await db.query<{ id: string; slug: string; is_disabled: boolean }>(
-    `select id::text as id, slug, disabled_at is not null as is_disabled from rowhouse.apps
-    where slug = any(string_to_array($1, ','))`,
-    [wanted.join(",")],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  const rows = await call(db, "find_apps", { slugs: wanted });
   const found = new Map(rows.map(({ slug, id }) => [slug, id]));
   return {
     found,
@@ -81,17 +76,10 @@ export async function countClaimedRoles({
 }: {
   db: Database;
 }): Promise<{ provider: string; roles: number }[]> {
-  return await db.query<{ provider: string; roles: number }>(
-    `select provider, count(*)::int4 as roles from rowhouse.grants where provider is not null
-    group by provider order by provider`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  return await call(db, "count_claimed_roles", {});
 }
 
-/** Of a row of `rowhouse.grants`: what `toGrantedRole` reads. */
-export const STORED_GRANT =
-  "json_build_array(grants.role, grants.provider, encode(grants.digest, 'hex'), grants.secret_id)";
+/** What `rowhouse.stored_grant` gives of a role. */
 export type StoredGrant = readonly [
   role: string,
   provider: string | null,

@@ -19,10 +19,7 @@ export async function grantRoleByConsole(
   grant: GrantOptions,
 ): Promise<void> {
   await passGrant(grant, async ({ email, slug, role }) => {
-    await callConsole(deps, cookies, {
-      name: "console_grant_role",
-      values: [email, slug, role],
-      retry: "unsafe",
-    });
+    const values = { mail: email, app_slug: slug, new_role: role };
+    await callConsole(deps, cookies, "console_grant_role", values);
   });
 }

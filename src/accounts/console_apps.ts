@@ -3,12 +3,12 @@ import { ViolationError } from "../db/mod.ts";
 import type { Detail } from "../problem.ts";
 import { type Described, findHindrances, refuseDeletion } from "./app_deletion.ts";
 import { checkSlug, refuseTaken } from "./apps.ts";
-import { type ConsoleDeps, callConsole, readConsole } from "./console_call.ts";
+import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
 import { findFaults, refuseFor } from "./faults.ts";
 import { refuseUnknownApp } from "./keys.ts";
 import { checkLimits, type SetLimitOptions } from "./limits.ts";
-import type { ShownCall, ShownCookies } from "./shown_call.ts";
+import type { Reject, ShownCookies } from "./shown_call.ts";
 import { readTargets, type Target, type TypedTargets } from "./target.ts";
 
 type AppOptions = TypedTargets & { slug: string; cookieDomain: string | undefined };
@@ -20,16 +20,13 @@ export async function createAppByConsole(
   options: AppOptions,
 ): Promise<void> {
   const targets = readAll(options);
-  try {
-    await callConsole(deps, cookies, {
-      name: "console_create_app",
-      passed: "$5, $6, $7::text::jsonb",
-      values: [deps.makeId(), options.slug, JSON.stringify(targets)],
-      retry: "unsafe",
-    });
-  } catch (error) {
-    throw error instanceof ViolationError ? refuseTaken(options.slug) : error;
-  }
+  await callConsole(
+    deps,
+    cookies,
+    "console_create_app",
+    { new_id: deps.makeId(), app_slug: options.slug, added: targets },
+    (error) => (error instanceof ViolationError ? refuseTaken(options.slug) : error),
+  );
 }
 
 /** The slug and the targets, with the faults of both at once. */
@@ -49,12 +46,8 @@ export async function setTargetsByConsole(
   options: AppOptions,
 ): Promise<void> {
   const targets = readTargets(options, options.cookieDomain);
-  await runOnApp(deps, cookies, {
-    slug: options.slug,
-    name: "console_set_targets",
-    passed: "$5, $6::text::jsonb",
-    values: [options.slug, JSON.stringify(targets)],
-  });
+  const values = { app_slug: options.slug, added: targets };
+  await callConsole(deps, cookies, "console_set_targets", values, rejectFor(options.slug));
 }
 
 /** How many requests an app and each of its keys may send. @throws {Problem} unknown_app; invalid_request — no such limit */
@@ -64,11 +57,8 @@ export async function setLimitByConsole(
   { slug, perMinute, perMinuteOfKey }: SetLimitOptions,
 ): Promise<void> {
   checkLimits([perMinute, perMinuteOfKey]);
-  await runOnApp(deps, cookies, {
-    slug,
-    name: "console_set_limit",
-    values: [slug, perMinute ?? null, perMinuteOfKey ?? null],
-  });
+  const values = { app_slug: slug, per_minute: perMinute, key_per_minute: perMinuteOfKey };
+  await callConsole(deps, cookies, "console_set_limit", values, rejectFor(slug));
 }
 
 /** @throws {Problem} unknown_app */
@@ -77,23 +67,12 @@ export async function setAppDisabledByConsole(
   cookies: ShownCookies,
   { slug, disabled }: { slug: string; disabled: boolean },
 ): Promise<void> {
-  await runOnApp(deps, cookies, {
-    slug,
-    name: "console_set_app_disabled",
-    values: [slug, disabled],
-  });
+  const values = { app_slug: slug, disabled };
+  await callConsole(deps, cookies, "console_set_app_disabled", values, rejectFor(slug));
 }
 
-async function runOnApp<Row>(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { slug, ...call }: Omit<ShownCall, "retry"> & { slug: string },
-): Promise<Row[]> {
-  try {
-    return await callConsole<Row>(deps, cookies, { ...call, retry: "unsafe" });
-  } catch (error) {
-    throw refuseUnknownApp(error, slug);
-  }
+function rejectFor(slug: string): Reject {
+  return (error) => refuseUnknownApp(error, slug);
 }
 
 /** What goes with an app, and what stands in the way. */
@@ -108,16 +87,16 @@ export async function describeAppEnd(
   cookies: ShownCookies,
   slug: string,
 ): Promise<AppEnd> {
-  try {
-    const { used, referredTo, ...rest } = await readConsole<Described & { me: ConsoleVisitor }>(
-      deps,
-      cookies,
-      { name: "console_describe_app", values: [slug] },
-    );
-    return { ...rest, hindrances: findHindrances({ used, referredTo }) };
-  } catch (error) {
-    throw refuseUnknownApp(error, slug);
-  }
+  const values = { app_slug: slug };
+  const described = await callConsole(
+    deps,
+    cookies,
+    "console_describe_app",
+    values,
+    rejectFor(slug),
+  );
+  const { used, referredTo, ...rest } = described as Described & { me: ConsoleVisitor };
+  return { ...rest, hindrances: findHindrances({ used, referredTo }) };
 }
 
 /**
@@ -132,7 +111,14 @@ export async function deleteAppByConsole(
   slug: string,
 ): Promise<boolean> {
   while (!deps.isLate()) {
-    const step = await takeStep(deps, cookies, slug);
+    const [step] = await callConsole(
+      deps,
+      cookies,
+      "console_delete_app_step",
+      { app_slug: slug },
+      (error) => refuseDeletion(error, slug),
+    );
+    if (step === undefined) throw new Error("A step of an app's deletion gave no row");
     if (step.is_done) return true;
     if (step.is_waiting) await Bun.sleep(ROWS_WAIT_MS);
   }
@@ -141,19 +127,3 @@ export async function deleteAppByConsole(
 
 /** While the data service deletes rows. */
 export const ROWS_WAIT_MS = 200;
-
-type Step = { is_done: boolean; is_waiting: boolean };
-
-async function takeStep(deps: ConsoleDeps, cookies: ShownCookies, slug: string): Promise<Step> {
-  try {
-    const [step] = await callConsole<Step>(deps, cookies, {
-      name: "console_delete_app_step",
-      values: [slug],
-      retry: "unsafe",
-    });
-    if (step === undefined) throw new Error("A step of an app's deletion gave no row");
-    return step;
-  } catch (error) {
-    throw refuseDeletion(error, slug);
-  }
-}

@@ -1,5 +1,5 @@
 /** The audit log as the Console shows it: filtered, newest first, a page at a time. @module */
-import { type ConsoleDeps, readConsole } from "./console_call.ts";
+import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import type { Shown } from "./console_reads.ts";
 import type { ShownCookies } from "./shown_call.ts";
 
@@ -51,19 +51,20 @@ export async function listConsoleAudit(
   filter: AuditFilter & AuditPage,
 ): Promise<ShownAudit> {
   const { actor, action, app, person, from, until, before, most, detailsChars } = filter;
-  return await readConsole(deps, cookies, {
-    name: "console_list_audit",
-    values: [
-      actor,
-      action,
-      app,
-      person,
-      from ?? null,
-      until ?? null,
-      before ?? null,
-      most,
-      detailsChars,
-    ],
-    passed: "$5, $6, $7, $8, $9::text::timestamptz, $10::text::timestamptz, $11, $12, $13",
+  const shown = await callConsole(deps, cookies, "console_list_audit", {
+    of_actor: actor,
+    of_action: action,
+    of_app: app,
+    of_person: person,
+    from_at: toDate(from),
+    before_at: toDate(until),
+    before_id: before,
+    most,
+    details_chars: detailsChars,
   });
+  return shown as ShownAudit;
+}
+
+function toDate(text: string | undefined): Date | undefined {
+  return text === undefined ? undefined : new Date(text);
 }

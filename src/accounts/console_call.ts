@@ -4,13 +4,14 @@
  *
  * @module
  */
-import { type Database, SIGNALS } from "../db/mod.ts";
+import { type Database, type Result, SIGNALS } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import {
   callShown,
-  readShown,
-  type ShownCall,
+  type Reject,
+  type ShownArguments,
   type ShownCookies,
+  type ShownFunction,
   SignInTooOld,
 } from "./shown_call.ts";
 
@@ -30,22 +31,15 @@ export class SecondFactorNeeded extends Problem {
   }
 }
 
-/** @throws {ConsoleRefused} @throws {SecondFactorNeeded} @throws {SignInTooOld} */
-export async function callConsole<Row>(
-  deps: ConsoleDeps,
+/** What the function returns. @throws {ConsoleRefused} @throws {SecondFactorNeeded} @throws {SignInTooOld} */
+export async function callConsole<Name extends ShownFunction>(
+  { consoleDb: db, sessionIdleS }: ConsoleDeps,
   cookies: ShownCookies,
-  call: ShownCall,
-): Promise<Row[]> {
-  return await callShown<Row>(toShown(deps), cookies, call);
-}
-
-/** What a function of the Console shows as JSON. @throws {ConsoleRefused} @throws {SecondFactorNeeded} @throws {SignInTooOld} */
-export async function readConsole<Content>(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  call: Omit<ShownCall, "retry">,
-): Promise<Content> {
-  return await readShown<Content>(toShown(deps), cookies, call);
+  name: Name,
+  values: ShownArguments<Name>,
+  reject?: Reject,
+): Promise<Result<Name>> {
+  return await callShown({ db, sessionIdleS, refusals: REFUSALS }, cookies, name, values, reject);
 }
 
 const REFUSALS = {
@@ -53,7 +47,3 @@ const REFUSALS = {
   [SIGNALS.signInTooOld]: () => new SignInTooOld(),
   [SIGNALS.secondFactorNeeded]: () => new SecondFactorNeeded(),
 };
-
-function toShown({ consoleDb, sessionIdleS }: ConsoleDeps) {
-  return { db: consoleDb, sessionIdleS, refusals: REFUSALS };
-}

@@ -1,5 +1,5 @@
 /** What Home shows: numbers of requests by app, and what needs attention. @module */
-import { type ConsoleDeps, readConsole } from "./console_call.ts";
+import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import type { Numbers, Span } from "./console_numbers.ts";
 import type { ConsoleApp, Shown } from "./console_reads.ts";
 import type { DevLeftovers } from "./dev_leftovers.ts";
@@ -40,10 +40,8 @@ export async function readConsoleHome(
   cookies: ShownCookies,
   { span, most }: { span: Span; most: number },
 ): Promise<ConsoleHome> {
-  return await readConsole<ConsoleHome>(deps, cookies, {
-    name: "console_home",
-    values: [span, most],
-  });
+  const values = { shown_span: span, most };
+  return (await callConsole(deps, cookies, "console_home", values)) as ConsoleHome;
 }
 
 export type KeptRequest = {
@@ -63,8 +61,7 @@ export async function listConsoleRequests(
   cookies: ShownCookies,
   { reference, app, most }: { reference: string; app: string; most: number },
 ): Promise<Shown<{ requests: KeptRequest[] }>> {
-  return await readConsole(deps, cookies, {
-    name: "console_list_requests",
-    values: [reference, app, most],
-  });
+  const values = { of_reference: reference, of_app: app, most };
+  const shown = await callConsole(deps, cookies, "console_list_requests", values);
+  return shown as Shown<{ requests: KeptRequest[] }>;
 }

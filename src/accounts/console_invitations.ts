@@ -1,14 +1,13 @@
 /** Invitations in the Console, by the same rules and in the same words as the commands. @module */
 import { type Detail, Problem } from "../problem.ts";
-import { makeAddressDigest } from "./addresses.ts";
-import { type ConsoleDeps, readConsole } from "./console_call.ts";
+import { toAddressValues } from "./addresses.ts";
+import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import {
   type LinkMakeDeps,
   type MadeLink,
+  makeLinkByConsole,
   type PersonRef,
-  passLink,
-  runOnPerson,
-  toLinkValues,
+  rejectFor,
 } from "./console_people.ts";
 import { listAppPeople, listConsolePeople, type PeopleFilter } from "./console_people_reads.ts";
 import type { Shown } from "./console_reads.ts";
@@ -36,10 +35,9 @@ export async function listConsoleInvitations(
   cookies: ShownCookies,
   { search, after, most }: PeopleFilter,
 ): Promise<Shown<{ invitations: ListedInvitation[]; invited: number }>> {
-  return await readConsole(deps, cookies, {
-    name: "console_list_invitations",
-    values: [search, after, most],
-  });
+  const values = { search, after_email: after, most };
+  const shown = await callConsole(deps, cookies, "console_list_invitations", values);
+  return shown as Shown<{ invitations: ListedInvitation[]; invited: number }>;
 }
 
 /** A page names the person before its form is sent, so that a form that is sent twice makes one. */
@@ -67,27 +65,33 @@ export async function inviteByConsole(
   const { id, displayName, consoleRole, grant } = options;
   await checkPerson(deps, cookies, options);
   const email = readEmail(options.email);
-  const { text, values } = toLinkValues(deps);
-  const call = runOnPerson<{ result: InvitationOutcome }>(deps, cookies, {
-    email,
-    slug: grant?.slug ?? "",
-    name: "console_invite",
-    passed: `$5, $6, decode($15, 'hex'), $7, $8, ${passLink(9)}, $13, $14`,
-    values: [
-      ...[id, email, displayName === "" ? null : displayName, consoleRole ?? null],
+  const { text, values } = makeLinkByConsole(deps);
+  const { mail_digest } = toAddressValues(deps.identitySecrets, id, email);
+  const slug = grant?.slug ?? "";
+  const invited = callConsole(
+    deps,
+    cookies,
+    "console_invite",
+    {
+      new_id: id,
+      mail: email,
+      mail_digest,
+      new_name: displayName === "" ? null : displayName,
+      new_console_role: consoleRole,
       ...values,
-      ...[grant === undefined ? null : toAskedSlug(grant.slug), grant?.role ?? null],
-      makeAddressDigest(deps.identitySecrets, id, email),
-    ],
-  });
-  const [row] = await call.catch(async (error: unknown) => {
+      app_slug: grant && toAskedSlug(slug),
+      new_role: grant?.role,
+    },
+    rejectFor({ email, slug }),
+  );
+  const outcome = await invited.catch(async (error: unknown) => {
     // Of an address that is taken the database says so before it looks for the app.
     if (!(error instanceof Problem) || error.code !== "invalid_request") throw error;
     const ofApp = await findAppFaults(deps, cookies, grant?.slug ?? "");
     throw refuseFor([{ path: "", message: error.message }, ...ofApp]);
   });
-  if (row === undefined) throw new Error("An invitation gave no row");
-  return { email, outcome: row.result, linkText: isNew(row.result) ? text : undefined };
+  const made = outcome as InvitationOutcome;
+  return { email, outcome: made, linkText: isNew(made) ? text : undefined };
 }
 
 /** @throws {Problem} invalid_request — with every fault; of an app or an address that alone is one the invitation says so */
@@ -154,15 +158,12 @@ export async function resendInvitationByConsole(
   cookies: ShownCookies,
   { id, email }: PersonRef,
 ): Promise<MadeLink> {
-  const { text, values } = toLinkValues(deps);
-  const [row] = await runOnPerson<{ result: "mailed" | "made" | null }>(deps, cookies, {
-    email,
-    name: "console_resend_invitation",
-    passed: `$5, ${passLink(6)}`,
-    values: [id, ...values],
-  });
-  if (row == null || row.result === null) throw noInvitation(email);
-  return { text, isMailed: row.result === "mailed" };
+  const { text, values } = makeLinkByConsole(deps);
+  const all = { person: id, ...values };
+  const name = "console_resend_invitation";
+  const outcome = await callConsole(deps, cookies, name, all, rejectFor({ email }));
+  if (outcome === null) throw noInvitation(email);
+  return { text, isMailed: outcome === "mailed" };
 }
 
 /** With the person and the roles. @throws {Problem} forbidden — it is for a super_admin; invalid_request — nobody waits for it */
@@ -171,10 +172,7 @@ export async function withdrawInvitationByConsole(
   cookies: ShownCookies,
   { id, email }: PersonRef,
 ): Promise<void> {
-  const [row] = await runOnPerson<{ result: boolean }>(deps, cookies, {
-    email,
-    name: "console_withdraw_invitation",
-    values: [id],
-  });
-  if (row?.result !== true) throw noInvitation(email);
+  const name = "console_withdraw_invitation";
+  const wasThere = await callConsole(deps, cookies, name, { person: id }, rejectFor({ email }));
+  if (!wasThere) throw noInvitation(email);
 }

@@ -39,22 +39,16 @@ export async function issueKeyByConsole(
 ): Promise<IssuedByConsole> {
   const { slug, keyId, name, scopes, expiresAt } = options;
   const key = makeKeyText(deps.keyPrefix, deps.randomBytes, keyId);
-  const [row] = await once(() =>
-    callConsole<{ result: boolean }>(deps, cookies, {
-      name: "console_issue_key",
-      passed: "$5, $6, $7, decode($8, 'hex'), string_to_array($9, ','), $10::text::timestamptz",
-      values: [
-        slug,
-        key.keyId,
-        name,
-        toProofDigest(toProof(key.secret)),
-        scopes.join(","),
-        expiresAt?.toISOString() ?? null,
-      ],
-      retry: "unsafe",
-    }),
-  );
-  if (row?.result !== true) throw unknownApp(slug);
+  const values = {
+    app_slug: slug,
+    new_key_id: key.keyId,
+    key_name: name,
+    new_digest: toProofDigest(toProof(key.secret)),
+    key_scopes: scopes,
+    key_expires_at: expiresAt,
+  };
+  if (!(await callConsole(deps, cookies, "console_issue_key", values, refuseSecond)))
+    throw unknownApp(slug);
   return { keyId, text: key.text };
 }
 
@@ -66,14 +60,14 @@ export async function rollKeyByConsole(
 ): Promise<IssuedByConsole> {
   const { slug, oldKeyId, keyId, grace } = options;
   const copy = makeKeyText(deps.keyPrefix, deps.randomBytes, keyId);
-  const rows = await once(() =>
-    callConsole(deps, cookies, {
-      name: "console_roll_key",
-      passed: "$5, $6, $7, decode($8, 'hex'), $9",
-      values: [slug, oldKeyId, copy.keyId, toProofDigest(toProof(copy.secret)), GRACES[grace]],
-      retry: "unsafe",
-    }),
-  );
+  const values = {
+    app_slug: slug,
+    old_key_id: oldKeyId,
+    new_key_id: copy.keyId,
+    new_digest: toProofDigest(toProof(copy.secret)),
+    grace_s: GRACES[grace],
+  };
+  const rows = await callConsole(deps, cookies, "console_roll_key", values, refuseSecond);
   if (rows.length === 0) throw notInForce();
   return { keyId, text: copy.text };
 }
@@ -84,12 +78,8 @@ export async function revokeKeyByConsole(
   cookies: ShownCookies,
   { slug, keyId }: { slug: string; keyId: string },
 ): Promise<void> {
-  const [row] = await callConsole<{ result: boolean }>(deps, cookies, {
-    name: "console_revoke_key",
-    values: [slug, keyId],
-    retry: "unsafe",
-  });
-  if (row?.result !== true) throw notInForce();
+  const values = { app_slug: slug, old_key_id: keyId };
+  if (!(await callConsole(deps, cookies, "console_revoke_key", values))) throw notInForce();
 }
 
 function notInForce(): Problem {
@@ -98,14 +88,10 @@ function notInForce(): Problem {
   });
 }
 
-async function once<Result>(make: () => Promise<Result>): Promise<Result> {
-  try {
-    return await make();
-  } catch (error) {
-    if (!(error instanceof ViolationError)) throw error;
-    throw new Problem("invalid_request", {
-      message:
-        "This form was sent before: the key was made then, and is not shown again. Make another one, and revoke that one if nobody copied it",
-    });
-  }
+function refuseSecond(error: unknown): unknown {
+  if (!(error instanceof ViolationError)) return error;
+  return new Problem("invalid_request", {
+    message:
+      "This form was sent before: the key was made then, and is not shown again. Make another one, and revoke that one if nobody copied it",
+  });
 }

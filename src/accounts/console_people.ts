@@ -11,8 +11,8 @@ import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import { readEmail } from "./email.ts";
 import type { IdentitySecrets } from "./identity_secrets.ts";
 import { refuseUnknownApp } from "./keys.ts";
-import { type LinkDeps, makeLink } from "./password_links.ts";
-import type { ShownCall, ShownCookies } from "./shown_call.ts";
+import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
+import type { Reject, ShownCookies } from "./shown_call.ts";
 import { type ConsoleRole, toUserRefusal } from "./users.ts";
 
 /** An administrator asks for what only a super_admin may do. */
@@ -39,25 +39,17 @@ export async function makePasswordLinkByConsole(
   cookies: ShownCookies,
   { id, email }: PersonRef,
 ): Promise<MadeLink> {
-  const { text, values } = toLinkValues(deps);
-  const [row] = await runOnPerson<{ result: boolean }>(deps, cookies, {
-    email,
-    name: "console_make_password_link",
-    passed: `$5, ${passLink(6)}`,
-    values: [id, ...values],
-  });
-  return { text, isMailed: row?.result === true };
+  const { text, values } = makeLinkByConsole(deps);
+  const all = { person: id, ...values };
+  const name = "console_make_password_link";
+  const isMailed = await callConsole(deps, cookies, name, all, rejectFor({ email }));
+  return { text, isMailed };
 }
 
 /** A new link, and what the database gets of it. */
-export function toLinkValues({ now, ...deps }: LinkMakeDeps) {
+export function makeLinkByConsole({ now, ...deps }: LinkMakeDeps) {
   const link = makeLink({ ...deps, now: () => new Date(now()) });
-  return { text: link.text, values: [link.id, link.proof, link.secretId, link.expiresAtS] };
-}
-
-/** The values of a link as SQL, from a place on. */
-export function passLink(first: number): string {
-  return `$${first}, decode($${first + 1}, 'hex'), $${first + 2}, to_timestamp($${first + 3})`;
+  return { text: link.text, values: toLinkValues(link) };
 }
 
 /** @throws {Problem} forbidden — it is for a super_admin; invalid_request — it is the last one */
@@ -66,11 +58,8 @@ export async function setConsoleRoleByConsole(
   cookies: ShownCookies,
   { id, email, role }: PersonRef & { role: ConsoleRole | undefined },
 ): Promise<void> {
-  await runOnPerson(deps, cookies, {
-    email,
-    name: "console_set_console_role",
-    values: [id, role ?? null],
-  });
+  const values = { person: id, new_role: role };
+  await callConsole(deps, cookies, "console_set_console_role", values, rejectFor({ email }));
 }
 
 /** @throws {Problem} forbidden — it is for a super_admin; invalid_request — it is the last one */
@@ -79,11 +68,8 @@ export async function setPersonDisabledByConsole(
   cookies: ShownCookies,
   { id, email, disabled }: PersonRef & { disabled: boolean },
 ): Promise<void> {
-  await runOnPerson(deps, cookies, {
-    email,
-    name: "console_set_person_disabled",
-    values: [id, disabled],
-  });
+  const values = { person: id, disabled };
+  await callConsole(deps, cookies, "console_set_person_disabled", values, rejectFor({ email }));
 }
 
 /**
@@ -97,16 +83,14 @@ export async function changeEmailByConsole(
   { id, email, newEmail: text }: PersonRef & { newEmail: string },
 ): Promise<void> {
   const newEmail = readEmail(text);
-  try {
-    await callConsole(deps, cookies, {
-      name: "console_change_email",
-      passed: "$5, $6, decode($7, 'hex'), $8",
-      values: [id, newEmail, ...toAddressValues(deps.identitySecrets, id, newEmail)],
-      retry: "unsafe",
-    });
-  } catch (error) {
-    throw toRefusal(toAddressRefusal(error, { email, newEmail }), { email, slug: "" });
-  }
+  const reject = rejectFor({ email });
+  await callConsole(
+    deps,
+    cookies,
+    "console_change_email",
+    { person: id, new_mail: newEmail, ...toAddressValues(deps.identitySecrets, id, newEmail) },
+    (error) => reject(toAddressRefusal(error, { email, newEmail })),
+  );
 }
 
 /** Takes away the role on an app; nothing, if there is none. @throws {Problem} unknown_app */
@@ -115,12 +99,8 @@ export async function revokeRoleByConsole(
   cookies: ShownCookies,
   { id, email, slug }: PersonRef & { slug: string },
 ): Promise<void> {
-  await runOnPerson(deps, cookies, {
-    email,
-    slug,
-    name: "console_revoke_role",
-    values: [id, slug],
-  });
+  const values = { person: id, app_slug: slug };
+  await callConsole(deps, cookies, "console_revoke_role", values, rejectFor({ email, slug }));
 }
 
 /** Ends all sessions of a person, or one; how many there were. @throws {Problem} forbidden — it is for a super_admin */
@@ -129,12 +109,8 @@ export async function endSessionsByConsole(
   cookies: ShownCookies,
   { id, email, sessionId }: PersonRef & { sessionId?: string },
 ): Promise<number> {
-  const [row] = await runOnPerson<{ result: number }>(deps, cookies, {
-    email,
-    name: "console_end_sessions",
-    values: [id, sessionId ?? null],
-  });
-  return row?.result ?? 0;
+  const values = { person: id, session_id: sessionId };
+  return await callConsole(deps, cookies, "console_end_sessions", values, rejectFor({ email }));
 }
 
 /** Takes away every second factor, and ends all sessions. @throws {Problem} forbidden — it is for a super_admin */
@@ -143,7 +119,8 @@ export async function resetSecondFactorByConsole(
   cookies: ShownCookies,
   { id, email }: PersonRef,
 ): Promise<void> {
-  await runOnPerson(deps, cookies, { email, name: "console_reset_second_factor", values: [id] });
+  const values = { person: id };
+  await callConsole(deps, cookies, "console_reset_second_factor", values, rejectFor({ email }));
 }
 
 /** With roles, sessions and password. @throws {Problem} forbidden — it is for a super_admin; invalid_request — it is the last one */
@@ -152,22 +129,13 @@ export async function deletePersonByConsole(
   cookies: ShownCookies,
   { id, email }: PersonRef,
 ): Promise<void> {
-  await runOnPerson(deps, cookies, { email, name: "console_delete_person", values: [id] });
+  const values = { person: id };
+  await callConsole(deps, cookies, "console_delete_person", values, rejectFor({ email }));
 }
 
-type PersonCall = Omit<ShownCall, "retry"> & { email: string; slug?: string };
-
-/** A call about somebody. @throws what a page says of it */
-export async function runOnPerson<Row>(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { email, slug = "", ...call }: PersonCall,
-): Promise<Row[]> {
-  try {
-    return await callConsole<Row>(deps, cookies, { ...call, retry: "unsafe" });
-  } catch (error) {
-    throw toRefusal(error, { email, slug });
-  }
+/** What a page says of the error of a call about somebody. */
+export function rejectFor({ email, slug = "" }: { email: string; slug?: string }): Reject {
+  return (error) => toRefusal(error, { email, slug });
 }
 
 function toRefusal(error: unknown, { email, slug }: { email: string; slug: string }): unknown {

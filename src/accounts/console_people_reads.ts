@@ -3,7 +3,7 @@ import { SIGNALS, SignalError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { isConfirmed } from "./addresses.ts";
-import { type ConsoleDeps, readConsole } from "./console_call.ts";
+import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import type { Shown } from "./console_reads.ts";
 import type { IdentitySecrets } from "./identity_secrets.ts";
 import type { Invitation } from "./invitations.ts";
@@ -36,10 +36,9 @@ export async function listConsolePeople(
   cookies: ShownCookies,
   { search, after, most }: PeopleFilter,
 ): Promise<Shown<PeopleList>> {
-  return await readConsole(deps, cookies, {
-    name: "console_list_people",
-    values: [search, after, most],
-  });
+  const values = { search, after_email: after, most };
+  const shown = await callConsole(deps, cookies, "console_list_people", values);
+  return shown as Shown<PeopleList>;
 }
 
 export type ShownPerson = Shown<{
@@ -89,19 +88,16 @@ export async function showConsolePerson(
 ): Promise<ShownPerson> {
   // What is no id is nobody's.
   if (!isUuid(id)) throw noSuchPerson();
-  try {
-    const shown = await readConsole<ShownPerson & { person: StoredPerson }>(deps, cookies, {
-      name: "console_show_person",
-      values: [id, app ?? null, after, most],
-    });
-    const { addressDigest: digest, addressSecretId: secretId, ...person } = shown.person;
-    const stored = { userId: person.id, email: person.email, digest, secretId };
-    const isAddressConfirmed = isConfirmed(deps.identitySecrets, stored);
-    return { ...shown, person: { ...person, isConfirmed: isAddressConfirmed } };
-  } catch (error) {
+  const values = { person: id, of_app: app, after_slug: after, most };
+  const found = await callConsole(deps, cookies, "console_show_person", values, (error) => {
     const isUnknown = error instanceof SignalError && error.signal === SIGNALS.unknownUser;
-    throw isUnknown ? noSuchPerson() : error;
-  }
+    return isUnknown ? noSuchPerson() : error;
+  });
+  const shown = found as ShownPerson & { person: StoredPerson };
+  const { addressDigest: digest, addressSecretId: secretId, ...person } = shown.person;
+  const stored = { userId: person.id, email: person.email, digest, secretId };
+  const isAddressConfirmed = isConfirmed(deps.identitySecrets, stored);
+  return { ...shown, person: { ...person, isConfirmed: isAddressConfirmed } };
 }
 
 function noSuchPerson(): Problem {
@@ -121,12 +117,9 @@ export async function listAppPeople(
   cookies: ShownCookies,
   { slug, search, after, most }: PeopleFilter & { slug: string },
 ): Promise<Shown<{ isDisabled: boolean; administrators: number; people: AppPerson[] }>> {
-  try {
-    return await readConsole(deps, cookies, {
-      name: "console_list_app_people",
-      values: [slug, search, after, most],
-    });
-  } catch (error) {
-    throw refuseUnknownApp(error, slug);
-  }
+  const values = { app_slug: slug, search, after_email: after, most };
+  const shown = await callConsole(deps, cookies, "console_list_app_people", values, (error) =>
+    refuseUnknownApp(error, slug),
+  );
+  return shown as Shown<{ isDisabled: boolean; administrators: number; people: AppPerson[] }>;
 }

@@ -1,6 +1,6 @@
 /** What the Console shows of an app's pushes, each page with one call on the Console's login. @module */
 import { Problem } from "../problem.ts";
-import { type ConsoleDeps, readConsole } from "./console_call.ts";
+import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
 import type { ConsoleBuild, PageApp } from "./console_tables.ts";
 import { refuseUnknownApp } from "./keys.ts";
@@ -27,12 +27,11 @@ export async function listConsolePushes(
   cookies: ShownCookies,
   { slug, before, most }: { slug: string; before: number | undefined; most: number },
 ): Promise<Shown<{ pushes: ConsolePush[] }>> {
-  try {
-    const values = [slug, before ?? null, most];
-    return await readConsole(deps, cookies, { name: "console_list_pushes", values });
-  } catch (error) {
-    throw refuseUnknownApp(error, slug);
-  }
+  const values = { app_slug: slug, before_seq: before, most };
+  const shown = await callConsole(deps, cookies, "console_list_pushes", values, (error) =>
+    refuseUnknownApp(error, slug),
+  );
+  return shown as Shown<{ pushes: ConsolePush[] }>;
 }
 
 /** A push with what it declared, as JSON, and what the one before it did. */
@@ -49,14 +48,11 @@ export async function showConsolePush(
   cookies: ShownCookies,
   { slug, seq }: { slug: string; seq: number },
 ): Promise<Shown<{ push: ShownPush }>> {
-  try {
-    const { push, ...rest } = await readConsole<Shown<{ push: ShownPush | null }>>(deps, cookies, {
-      name: "console_show_push",
-      values: [slug, seq],
-    });
-    if (push === null) throw new Problem("not_found");
-    return { ...rest, push };
-  } catch (error) {
-    throw refuseUnknownApp(error, slug);
-  }
+  const values = { app_slug: slug, wanted: seq };
+  const shown = await callConsole(deps, cookies, "console_show_push", values, (error) =>
+    refuseUnknownApp(error, slug),
+  );
+  const { push, ...rest } = shown as Shown<{ push: ShownPush | null }>;
+  if (push === null) throw new Problem("not_found");
+  return { ...rest, push };
 }

@@ -1,7 +1,7 @@
 /** What the Console's pages show, each with one call on the Console's login. Never a secret. @module */
 import { SCOPES, type Scope } from "../principal.ts";
 import type { RegisteredTargets } from "./app_targets.ts";
-import { type ConsoleDeps, readConsole } from "./console_call.ts";
+import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import type { Numbers } from "./console_numbers.ts";
 import type { ListedKey } from "./key_life.ts";
 import { refuseUnknownApp } from "./keys.ts";
@@ -38,10 +38,9 @@ export async function listConsoleApps(
   cookies: ShownCookies,
   { search, after, most }: { search: string; after: string; most: number },
 ): Promise<Shown<{ apps: ConsoleApp[] }>> {
-  return await readConsole(deps, cookies, {
-    name: "console_list_apps",
-    values: [search, after, most],
-  });
+  const values = { search, after_slug: after, most };
+  const shown = await callConsole(deps, cookies, "console_list_apps", values);
+  return shown as Shown<{ apps: ConsoleApp[] }>;
 }
 
 export type ShownApp = RegisteredTargets & {
@@ -68,16 +67,12 @@ export async function showConsoleApp(
   cookies: ShownCookies,
   slug: string,
 ): Promise<ShownAppPage> {
-  try {
-    const shown = await readConsole<ShownAppPage>(deps, cookies, {
-      name: "console_show_app",
-      values: [slug],
-    });
-    const keys = shown.keys.map((key) => ({ ...key, scopes: toScopes(key.scopes) }));
-    return { ...shown, keys };
-  } catch (error) {
-    throw refuseUnknownApp(error, slug);
-  }
+  const page = await callConsole(deps, cookies, "console_show_app", { app_slug: slug }, (error) =>
+    refuseUnknownApp(error, slug),
+  );
+  const shown = page as ShownAppPage;
+  const keys = shown.keys.map((key) => ({ ...key, scopes: toScopes(key.scopes) }));
+  return { ...shown, keys };
 }
 
 function toScopes(given: readonly Scope[]): Scope[] {

@@ -9,7 +9,7 @@ import type { TableDefinition } from "../dsl/mod.ts";
 import type { Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { RandomBytes } from "../std/random_text.ts";
-import { type ConsoleDeps, callConsole, readConsole } from "./console_call.ts";
+import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
 import { toProof, toProofDigest } from "./key_proof.ts";
 import { makeKeyText } from "./key_text.ts";
@@ -30,16 +30,13 @@ export async function showConsoleRows(
   cookies: ShownCookies,
   { slug, table }: { slug: string; table: string },
 ): Promise<ShownRows> {
-  try {
-    return await readConsole<ShownRows>(deps, cookies, {
-      name: "console_show_rows",
-      values: [slug, table],
-    });
-  } catch (error) {
-    if (error instanceof SignalError && error.signal === SIGNALS.unknownTable)
-      throw new Problem("unknown_table", { cause: error });
-    throw refuseUnknownApp(error, slug);
-  }
+  const values = { app_slug: slug, wanted_table: table };
+  const shown = await callConsole(deps, cookies, "console_show_rows", values, (error) =>
+    error instanceof SignalError && error.signal === SIGNALS.unknownTable
+      ? new Problem("unknown_table", { cause: error })
+      : refuseUnknownApp(error, slug),
+  );
+  return shown as ShownRows;
 }
 
 /** A key's text, and when it ends. */
@@ -52,21 +49,25 @@ export async function openRows(
   { appId, scopes, usedFor }: { appId: string; scopes: readonly Scope[]; usedFor: string },
 ): Promise<RowsKey> {
   const key = makeKeyText(deps.keyPrefix, deps.randomBytes);
-  try {
-    const [row] = await callConsole<{ result: number | null }>(deps, cookies, {
-      name: "console_open_rows",
-      values: [appId, key.keyId, toProofDigest(toProof(key.secret)), scopes.join(","), usedFor],
-      passed: "$5, $6, decode($7, 'hex'), string_to_array($8, ','), $9",
-      retry: "unsafe",
+  const endsAt = await callConsole(
+    deps,
+    cookies,
+    "console_open_rows",
+    {
+      wanted: appId,
+      new_key_id: key.keyId,
+      new_digest: toProofDigest(toProof(key.secret)),
+      key_scopes: scopes,
+      used_for: usedFor,
+    },
+    (error) =>
+      error instanceof SignalError && error.signal === SIGNALS.unknownApp
+        ? new Problem("unknown_app", { cause: error })
+        : error,
+  );
+  if (endsAt === null)
+    throw new Problem("forbidden", {
+      message: "This app is disabled: enable it to see and change its rows",
     });
-    if (row?.result == null)
-      throw new Problem("forbidden", {
-        message: "This app is disabled: enable it to see and change its rows",
-      });
-    return { text: key.text, endsAt: row.result };
-  } catch (error) {
-    if (error instanceof SignalError && error.signal === SIGNALS.unknownApp)
-      throw new Problem("unknown_app", { cause: error });
-    throw error;
-  }
+  return { text: key.text, endsAt };
 }

@@ -7,9 +7,9 @@
 import { SIGNALS } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import { ROWS_WAIT_MS } from "./console_apps.ts";
-import { type ConsoleDeps, callConsole, readConsole } from "./console_call.ts";
+import { type ConsoleDeps, callConsole } from "./console_call.ts";
 import type { ConsoleVisitor } from "./console_reads.ts";
-import type { ShownCall, ShownCookies } from "./shown_call.ts";
+import type { Reject, ShownCookies } from "./shown_call.ts";
 import { type DroppedTable, refuseTableAct } from "./tables.ts";
 
 type Shown<Content> = Content & { me: ConsoleVisitor };
@@ -74,8 +74,9 @@ export async function listConsoleTables(
   cookies: ShownCookies,
   { search, after, most }: { search: string; after: string; most: number },
 ): Promise<Shown<{ tables: ConsoleTable[] }>> {
-  const values = [search, after, most];
-  return await readConsole(deps, cookies, { name: "console_list_tables", values });
+  const values = { search, after_name: after, most };
+  const shown = await callConsole(deps, cookies, "console_list_tables", values);
+  return shown as Shown<{ tables: ConsoleTable[] }>;
 }
 
 /** @throws {Problem} unknown_table */
@@ -84,9 +85,9 @@ export async function showConsoleTable(
   cookies: ShownCookies,
   table: string,
 ): Promise<Shown<{ table: ShownTable }>> {
-  return await refuse("", () =>
-    readConsole(deps, cookies, { name: "console_show_table", values: [table] }),
-  );
+  const values = { wanted: table };
+  const shown = await callConsole(deps, cookies, "console_show_table", values, rejectFor(""));
+  return shown as Shown<{ table: ShownTable }>;
 }
 
 /** A table as one app uses it. */
@@ -104,10 +105,15 @@ export async function listConsoleAppTables(
   cookies: ShownCookies,
   { slug, after, most }: { slug: string; after: string; most: number },
 ): Promise<Shown<{ app: PageApp; tables: ConsoleAppTable[] }>> {
-  const values = [slug, after, most];
-  return await refuse(slug, () =>
-    readConsole(deps, cookies, { name: "console_list_app_tables", values }),
+  const values = { app_slug: slug, after_name: after, most };
+  const shown = await callConsole(
+    deps,
+    cookies,
+    "console_list_app_tables",
+    values,
+    rejectFor(slug),
   );
+  return shown as Shown<{ app: PageApp; tables: ConsoleAppTable[] }>;
 }
 
 /** Makes an app that uses a table its owner. @throws {Problem} as `transferTable` */
@@ -116,7 +122,8 @@ export async function transferTableByConsole(
   cookies: ShownCookies,
   { table, slug }: { table: string; slug: string },
 ): Promise<void> {
-  await act(deps, cookies, { slug, name: "console_transfer_table", values: [table, slug] });
+  const values = { wanted: table, app_slug: slug };
+  await callConsole(deps, cookies, "console_transfer_table", values, rejectFor(slug));
 }
 
 /** The tables whose use would end together. @throws {Problem} as `findEndedUse` */
@@ -125,8 +132,10 @@ export async function findEndByConsole(
   cookies: ShownCookies,
   { table, slug }: { table: string; slug: string },
 ): Promise<string[]> {
-  const call = { slug, name: "console_end_registration", values: [slug, table, null] };
-  return (JSON.parse(await act(deps, cookies, call)) as { tables: string[] }).tables;
+  const values = { app_slug: slug, wanted: table, told: null };
+  const name = "console_end_registration";
+  const found = await callConsole(deps, cookies, name, values, rejectFor(slug));
+  return (found as { tables: string[] }).tables;
 }
 
 /** How far the end of a use is; it is refused if rows of another table refer to those. */
@@ -143,11 +152,13 @@ export async function endRegistrationByConsole(
   cookies: ShownCookies,
   { table, slug, told }: { table: string; slug: string; told: string },
 ): Promise<EndState> {
-  await act(deps, cookies, { slug, name: "console_end_registration", values: [slug, table, told] });
-  const call = { slug, name: "console_find_end", values: [slug, table] };
+  const reject = rejectFor(slug);
+  const end = { app_slug: slug, wanted: table, told: told.split(",") };
+  await callConsole(deps, cookies, "console_end_registration", end, reject);
+  const values = { app_slug: slug, wanted: table };
   for (;;) {
-    const state = (await act(deps, cookies, call)) as EndState;
-    if (state !== "waiting" || deps.isLate()) return state;
+    const state = await callConsole(deps, cookies, "console_find_end", values, reject);
+    if (state !== "waiting" || deps.isLate()) return state as EndState;
     await Bun.sleep(ROWS_WAIT_MS);
   }
 }
@@ -158,9 +169,9 @@ export async function dropTableByConsole(
   cookies: ShownCookies,
   { table, told }: { table: string; told?: string },
 ): Promise<DroppedTable[]> {
-  const values = [table, told ?? null];
-  const name = "console_drop_table";
-  return JSON.parse(await act(deps, cookies, { slug: "", name, values })) as DroppedTable[];
+  const values = { wanted: table, told: told?.split(",") };
+  const dropped = await callConsole(deps, cookies, "console_drop_table", values, rejectFor(""));
+  return dropped as DroppedTable[];
 }
 
 /** What a browser's visitor can do about it there. */
@@ -172,25 +183,6 @@ const IN_BROWSER = {
     "The database does not keep apps apart. The operator must run rowhouse doctor.",
 };
 
-async function act(
-  deps: ConsoleDeps,
-  cookies: ShownCookies,
-  { slug, ...call }: Omit<ShownCall, "retry"> & { slug: string },
-): Promise<string> {
-  return await refuse(slug, async () => {
-    const [row] = await callConsole<{ result: string }>(deps, cookies, {
-      ...call,
-      retry: "unsafe",
-    });
-    if (row === undefined) throw new Error(`${call.name} gave no row`);
-    return row.result;
-  });
-}
-
-async function refuse<Result>(slug: string, run: () => Promise<Result>): Promise<Result> {
-  try {
-    return await run();
-  } catch (error) {
-    throw refuseTableAct(error, slug, IN_BROWSER);
-  }
+function rejectFor(slug: string): Reject {
+  return (error) => refuseTableAct(error, slug, IN_BROWSER);
 }

@@ -4,19 +4,9 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import { readEmail } from "./email.ts";
-import { unknownUser } from "./users.ts";
-
-/** Columns that nobody is shown, in any table. */
-const HIDDEN =
-  "'{password_hash,password_digest,password_secret_id,email_digest,email_secret_id,session_digest,identity_digest,digest,secret_id,sealed_secret,last_step,user_id,credential_id,public_key,sign_count}'::text[]";
-
-/** Rows of a table that has the person's id, as they are stored. */
-function rowsOf(table: string, order: string): string {
-  return `(select coalesce(json_agg(to_jsonb(stored) - ${HIDDEN} order by ${order}), '[]')
-    from rowhouse.${table} as stored where stored.user_id = users.id)`;
-}
+import { toUserRefusal } from "./users.ts";
 
 /** The columns as they are named in the database; by table. */
 export type UserExport = {
@@ -45,27 +35,11 @@ export type UserExport = {
 /** @throws {Problem} invalid_request — nobody has this address */
 export async function exportUser(deps: { admin: Database }, text: string): Promise<UserExport> {
   const email = readEmail(text);
-  const [row] = await deps.admin.query<{ stored: string }>(
-    `select json_build_object(
-      'user', to_jsonb(users) - ${HIDDEN} || jsonb_build_object('has_password', password_hash is not null),
-      'grants', (select coalesce(json_agg(to_jsonb(stored) - ${HIDDEN} || jsonb_build_object('app', slug) order by slug), '[]')
-        from rowhouse.grants as stored join rowhouse.apps on apps.id = app_id where stored.user_id = users.id),
-      'sessions', ${rowsOf("sessions", "created_at")},
-      'invitations', ${rowsOf("invitations", "invited_at")},
-      'passwordLinks', ${rowsOf("password_links", "created_at")},
-      'providerLinks', ${rowsOf("provider_links", "issuer, subject")},
-      'totpFactors', ${rowsOf("totp_factors", "confirmed_at")},
-      'recoveryCodes', ${rowsOf("recovery_codes", "created_at")},
-      'passkeys', ${rowsOf("passkeys", "created_at")},
-      'pendingSignIns', ${rowsOf("pending_sign_ins", "expires_at")},
-      'failedSignIns', ${rowsOf("failed_sign_ins", "last_at")},
-      'mails', ${rowsOf("mails", "id")},
-      'audit', (select coalesce(json_agg(to_jsonb(audit) order by audit.id), '[]')
-        from rowhouse.audit where audit.user_id = users.id or actor = users.id::text))::text as stored
-    from rowhouse.users where email = $1`,
-    [email],
-    { retry: "safe", queue: SERVICE_QUEUE },
+  const stored = await call(
+    deps.admin,
+    "export_user",
+    { mail: email },
+    { reject: (error) => toUserRefusal(error, email) },
   );
-  if (row === undefined) throw unknownUser(email);
-  return JSON.parse(row.stored) as UserExport;
+  return stored as UserExport;
 }

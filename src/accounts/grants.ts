@@ -1,5 +1,5 @@
 /** Grants: one role per person and app, given and taken by an operator. Nothing but the row grants access. @module */
-import { type Database, SERVICE_QUEUE, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
+import { call, type Database, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { ROLE_WORDS } from "../std/stored_text.ts";
@@ -8,7 +8,6 @@ import { OPERATOR } from "./audit.ts";
 import { readEmail } from "./email.ts";
 import { refuseFor } from "./faults.ts";
 import { refuseUnknownApp, toAskedSlug, unknownApp } from "./keys.ts";
-import { type Act, runAct } from "./run_act.ts";
 import { unknownUser } from "./users.ts";
 
 export type GrantOptions = { email: string; slug: string; role: string };
@@ -20,11 +19,8 @@ export type GrantOptions = { email: string; slug: string; role: string };
  */
 export async function grantRole(deps: { admin: Database }, options: GrantOptions): Promise<void> {
   await passGrant(options, async ({ email, slug, role }) => {
-    await deps.admin.query(
-      "select rowhouse.grant_role($1, $2, $3, $4)",
-      [email, slug, role, OPERATOR],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
-    );
+    const values = { mail: email, app_slug: slug, new_role: role, actor: OPERATOR };
+    await call(deps.admin, "grant_role", values);
   });
 }
 
@@ -101,15 +97,12 @@ export async function revokeRole(
 ): Promise<boolean> {
   const email = readEmail(options.email);
   const { slug } = options;
-  const [row] = await run<{ is_done: boolean }>(
-    deps.admin,
-    { email, slug },
-    {
-      text: "select rowhouse.revoke_role($1, $2, $3) as is_done",
-      values: [email, slug, OPERATOR],
-    },
-  );
-  return row?.is_done === true;
+  const values = { mail: email, app_slug: slug, actor: OPERATOR };
+  const reject = (error: unknown) => {
+    const isUser = error instanceof SignalError && error.signal === SIGNALS.unknownUser;
+    return isUser ? unknownUser(email) : refuseUnknownApp(error, slug);
+  };
+  return await call(deps.admin, "revoke_role", values, { reject });
 }
 
 export type ClaimedGrant = { email: string; app: string; role: string };
@@ -119,13 +112,7 @@ export async function listClaimedGrants(
   { admin }: { admin: Database },
   provider: string,
 ): Promise<ClaimedGrant[]> {
-  return await admin.query<ClaimedGrant>(
-    `select email, slug as app, role from rowhouse.grants
-    join rowhouse.apps on apps.id = app_id join rowhouse.users on users.id = user_id
-    where provider = $1 order by slug, email`,
-    [provider],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  return await call(admin, "list_claimed_grants", { by_provider: provider });
 }
 
 /** Takes all of them, whether the provider is set up or not; returns those that there were. */
@@ -133,19 +120,7 @@ export async function revokeClaimedRoles(
   { admin }: { admin: Database },
   provider: string,
 ): Promise<ClaimedGrant[]> {
-  return await admin.query<ClaimedGrant>(
-    `select mail as email, app_slug as app, old_role as role
-    from rowhouse.revoke_claimed_roles($1, $2) order by app_slug, mail`,
-    [provider, OPERATOR],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
+  return await call(admin, "revoke_claimed_roles", { by_provider: provider, actor: OPERATOR });
 }
 
 type Of = { email: string; slug: string };
-
-function run<Row>(admin: Database, { email, slug }: Of, act: Act): Promise<Row[]> {
-  return runAct(admin, act, (error) => {
-    const isUser = error instanceof SignalError && error.signal === SIGNALS.unknownUser;
-    return isUser ? unknownUser(email) : refuseUnknownApp(error, slug);
-  });
-}

@@ -1,15 +1,14 @@
 /** Invitations, as operators make, list, send again and withdraw them. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
-import { makeAddressDigest } from "./addresses.ts";
+import { toAddressValues } from "./addresses.ts";
 import { OPERATOR } from "./audit.ts";
 import { checkDisplayName } from "./display_name.ts";
 import { readEmail } from "./email.ts";
 import { findFaults, refuseFor } from "./faults.ts";
 import { checkRole, type GrantOptions } from "./grants.ts";
 import { refuseUnknownApp, unknownApp } from "./keys.ts";
-import { type LinkDeps, makeLink } from "./password_links.ts";
-import { runAct } from "./run_act.ts";
+import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
 import { type ConsoleRole, toUserRefusal } from "./users.ts";
 
 /** Until when it can be accepted; what has expired can be sent again. */
@@ -65,21 +64,25 @@ export async function invite(deps: MakeDeps, options: InviteOptions): Promise<Ma
   const { slug, role, displayName } = options;
   const email = await readInvitation(deps, options);
   const [id, link] = [deps.makeId(), makeLink(deps)];
-  const [row] = await runAct<{ outcome: InvitationOutcome }>(
+  const { mail_digest } = toAddressValues(deps.identitySecrets, id, email);
+  const made = await call(
     deps.admin,
+    "invite",
     {
-      text: "select rowhouse.invite($1, $2, decode($11, 'hex'), $3, null, $4, decode($5, 'hex'), $6, to_timestamp($7), $8, $9, $10) as outcome",
-      values: [
-        ...[id, email, displayName ?? null],
-        ...[link.id, link.proof, link.secretId, link.expiresAtS],
-        ...[slug, role, OPERATOR],
-        makeAddressDigest(deps.identitySecrets, id, email),
-      ],
+      new_id: id,
+      mail: email,
+      mail_digest,
+      new_name: displayName,
+      new_console_role: null,
+      ...toLinkValues(link),
+      app_slug: slug,
+      new_role: role,
+      actor: OPERATOR,
     },
-    (error) => refuseUnknownApp(toUserRefusal(error, email), slug),
+    { reject: (error) => refuseUnknownApp(toUserRefusal(error, email), slug) },
   );
-  if (row === undefined) throw new Error("An invitation gave no row");
-  return { email, outcome: row.outcome, linkText: isNew(row.outcome) ? link.text : undefined };
+  const outcome = made as InvitationOutcome;
+  return { email, outcome, linkText: isNew(outcome) ? link.text : undefined };
 }
 
 export function isNew(outcome: InvitationOutcome): boolean {
@@ -98,11 +101,8 @@ async function readInvitation(
   ];
   const faults = checks.flatMap((check) => findFaults(check, ""));
   if (faults.length === 0) return readEmail(email);
-  const known = await admin.query("select from rowhouse.apps where slug = $1", [slug], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
-  const unknown = known.length > 0 ? [] : [{ path: "", message: unknownApp(slug).message }];
+  const known = await call(admin, "find_app_id", { app_slug: slug });
+  const unknown = known !== null ? [] : [{ path: "", message: unknownApp(slug).message }];
   throw refuseFor([...faults, ...unknown]);
 }
 
@@ -111,12 +111,8 @@ export async function listInvitations(
   deps: { admin: Database },
   { after = "", limit }: { after?: string; limit: number },
 ): Promise<{ invitations: ListedInvitation[]; hasMore: boolean }> {
-  const [row] = await deps.admin.query<{ found: string }>(
-    "select rowhouse.list_invitations('', $1, $2::int4 + 1)::text as found",
-    [after.toLowerCase(), limit],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  const found = JSON.parse(row?.found ?? "[]") as ListedInvitation[];
+  const values = { search: "", after_email: after.toLowerCase(), most: limit + 1 };
+  const found = (await call(deps.admin, "list_invitations", values)) as ListedInvitation[];
   return { invitations: found.slice(0, limit), hasMore: found.length > limit };
 }
 
@@ -131,16 +127,12 @@ export async function resendInvitation(
 ): Promise<{ email: string; isMailed: boolean; linkText: string }> {
   const email = readEmail(text);
   const link = makeLink(deps);
-  const [row] = await runAct<{ outcome: "mailed" | "made" | null }>(
-    deps.admin,
-    {
-      text: "select rowhouse.resend_invitation($1, $2, decode($3, 'hex'), $4, to_timestamp($5), $6) as outcome",
-      values: [email, link.id, link.proof, link.secretId, link.expiresAtS, OPERATOR],
-    },
-    (error) => toUserRefusal(error, email),
-  );
-  if (row == null || row.outcome === null) throw noInvitation(email);
-  return { email, isMailed: row.outcome === "mailed", linkText: link.text };
+  const values = { mail: email, ...toLinkValues(link), actor: OPERATOR };
+  const outcome = await call(deps.admin, "resend_invitation", values, {
+    reject: (error) => toUserRefusal(error, email),
+  });
+  if (outcome === null) throw noInvitation(email);
+  return { email, isMailed: outcome === "mailed", linkText: link.text };
 }
 
 /**
@@ -150,12 +142,11 @@ export async function resendInvitation(
  */
 export async function withdrawInvitation(deps: { admin: Database }, text: string): Promise<string> {
   const email = readEmail(text);
-  const [row] = await runAct<{ is_done: boolean }>(
-    deps.admin,
-    { text: "select rowhouse.withdraw_invitation($1, $2) as is_done", values: [email, OPERATOR] },
-    (error) => toUserRefusal(error, email),
-  );
-  if (row?.is_done !== true) throw noInvitation(email);
+  const values = { mail: email, actor: OPERATOR };
+  const wasThere = await call(deps.admin, "withdraw_invitation", values, {
+    reject: (error) => toUserRefusal(error, email),
+  });
+  if (!wasThere) throw noInvitation(email);
   return email;
 }
 

@@ -4,15 +4,15 @@
  *
  * @module
  */
-import { type Database, SIGNALS } from "../db/mod.ts";
+import { type Database, type Result, SIGNALS } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import type { PasswordRecord } from "./passwords.ts";
 import { type SessionStart, toSessionValues } from "./session_start.ts";
 import {
   callShown,
-  readShown,
-  type ShownCall,
+  type ShownArguments,
   type ShownCookies,
+  type ShownFunction,
   SignInTooOld,
 } from "./shown_call.ts";
 import { type AttemptFrom, toClient, toKnownDevice } from "./sign_in_attempts.ts";
@@ -56,7 +56,7 @@ export type OwnAccount = {
 
 /** @throws {NotSignedIn} */
 export async function readOwnAccount(deps: OwnDeps, shown: ShownCookies): Promise<OwnAccount> {
-  return await readOwn<OwnAccount>(deps, shown, { name: "read_own_account" });
+  return (await callOwn(deps, shown, "read_own_account", {})) as OwnAccount;
 }
 
 export const PICTURE_MAX_CHARS = 2048;
@@ -69,11 +69,8 @@ export async function changeOwnProfile(
   shown: ShownCookies,
   { displayName, avatarUrl }: OwnProfile,
 ): Promise<void> {
-  await callOwn(deps, shown, {
-    name: "change_own_profile",
-    values: [displayName, avatarUrl],
-    retry: "unsafe",
-  });
+  const values = { new_name: displayName, new_picture: avatarUrl };
+  await callOwn(deps, shown, "change_own_profile", values);
 }
 
 /** Ends another session, or without an id all others; returns how many. @throws {NotSignedIn} */
@@ -82,12 +79,7 @@ export async function endOwnSessions(
   shown: ShownCookies,
   sessionId: string | undefined,
 ): Promise<number> {
-  const [row] = await callOwn<{ result: number }>(deps, shown, {
-    name: "end_own_sessions",
-    values: [sessionId ?? null],
-    retry: "unsafe",
-  });
-  return row?.result ?? 0;
+  return await callOwn(deps, shown, "end_own_sessions", { wanted: sessionId });
 }
 
 /** The session is in place of all that there are. */
@@ -105,39 +97,24 @@ export async function changeOwnPassword(
   change: PasswordChange,
 ): Promise<boolean> {
   const { password, attempt, isKnownDevice } = change;
-  const [row] = await callOwn<{ result: boolean }>(deps, shown, {
-    name: "change_own_password",
-    passed: `decode($5, 'hex'), $6, decode($7, 'hex'), $8, $9, decode($10, 'hex'), decode($11, 'hex'), $12, $13,
-      string_to_array($14, ','), $15, $16`,
-    values: [
-      change.proof,
-      password.hash,
-      password.digest,
-      password.secretId,
-      ...toSessionValues(change),
-      toClient(attempt.address).networks.join(","),
-      toKnownDevice({ isKnownDevice, from: attempt }),
-      change.deviceName,
-    ],
-    retry: "unsafe",
+  return await callOwn(deps, shown, "change_own_password", {
+    shown: change.proof,
+    new_hash: password.hash,
+    new_digest: password.digest,
+    new_hash_secret_id: password.secretId,
+    ...toSessionValues(change),
+    client_networks: toClient(attempt.address).networks,
+    known_device: toKnownDevice({ isKnownDevice, from: attempt }),
+    device_name: change.deviceName,
   });
-  return row?.result === true;
 }
 
-/** @throws {NotSignedIn} */
-export async function callOwn<Row>(
-  deps: OwnDeps,
+/** What the function returns. @throws {NotSignedIn} @throws {SignInTooOld} */
+export async function callOwn<Name extends ShownFunction>(
+  { db, sessionIdleS }: OwnDeps,
   cookies: ShownCookies,
-  call: ShownCall,
-): Promise<Row[]> {
-  return await callShown<Row>({ ...deps, refusals: REFUSALS }, cookies, call);
-}
-
-/** What a function shows as JSON. @throws {NotSignedIn} */
-export async function readOwn<Content>(
-  deps: OwnDeps,
-  cookies: ShownCookies,
-  call: Omit<ShownCall, "retry">,
-): Promise<Content> {
-  return await readShown<Content>({ ...deps, refusals: REFUSALS }, cookies, call);
+  name: Name,
+  values: ShownArguments<Name>,
+): Promise<Result<Name>> {
+  return await callShown({ db, sessionIdleS, refusals: REFUSALS }, cookies, name, values);
 }

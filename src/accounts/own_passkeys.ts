@@ -1,7 +1,7 @@
 /** What people do with their own passkeys: each is one call of a function that proves by both cookies who asks. @module */
 import type { Database } from "../db/mod.ts";
 import type { IdentitySecrets } from "./identity_secrets.ts";
-import { callOwn, readOwn } from "./own_account.ts";
+import { callOwn } from "./own_account.ts";
 import { makePasskeyRecord, type PasskeyKey, toChallengeKey, toHex } from "./passkeys.ts";
 import type { RecoveryCodes } from "./recovery_codes.ts";
 import type { ShownCookies } from "./shown_call.ts";
@@ -33,7 +33,7 @@ export type OwnPasskeys = {
 
 /** @throws {NotSignedIn} */
 export async function readOwnPasskeys(deps: OwnDeps, shown: ShownCookies): Promise<OwnPasskeys> {
-  return await readOwn<OwnPasskeys>(deps, shown, { name: "read_own_passkeys" });
+  return (await callOwn(deps, shown, "read_own_passkeys", {})) as OwnPasskeys;
 }
 
 /**
@@ -59,28 +59,22 @@ export async function addOwnPasskey(
   added: AddedPasskey,
 ): Promise<AddOutcome> {
   const { digest, secretId } = makePasskeyRecord(deps, added);
-  const [row] = await callOwn<{ result: AddOutcome }>(deps, shown, {
-    name: "add_own_passkey",
-    passed:
-      "$5, $6, $7, $8, decode($9, 'hex'), decode($10, 'hex'), $11, $12, $13, $14, decode($15, 'hex'), $16, $17",
-    values: [
-      added.userId,
-      added.sessionId,
-      toChallengeKey(added.challenge),
-      SIGN_IN_LIMITS.windowS,
-      toHex(added.credentialId),
-      Buffer.from(added.publicKey).toString("hex"),
-      added.signCount,
-      added.transports.join(","),
-      added.label,
-      added.isBackedUp,
-      digest,
-      secretId,
-      added.codes.digests,
-    ],
-    retry: "unsafe",
+  const outcome = await callOwn(deps, shown, "add_own_passkey", {
+    expected: added.userId,
+    expected_session: added.sessionId,
+    challenge_key: toChallengeKey(added.challenge),
+    window_s: SIGN_IN_LIMITS.windowS,
+    new_credential: toHex(added.credentialId),
+    new_key: Buffer.from(added.publicKey).toString("hex"),
+    new_count: added.signCount,
+    new_transports: added.transports.join(","),
+    new_label: added.label,
+    is_backed_up: added.isBackedUp,
+    new_digest: digest,
+    new_secret_id: secretId,
+    code_digests: added.codes.digests,
   });
-  return row?.result ?? "nobody";
+  return outcome as AddOutcome;
 }
 
 /** @throws {NotSignedIn} */
@@ -89,7 +83,8 @@ export async function renameOwnPasskey(
   shown: ShownCookies,
   { ref, label }: { ref: string; label: string },
 ): Promise<"done" | "unknown"> {
-  return await act(deps, shown, { name: "rename_own_passkey", values: [ref, label] });
+  const values = { wanted: ref, new_label: label };
+  return (await callOwn(deps, shown, "rename_own_passkey", values)) as "done" | "unknown";
 }
 
 /** @throws {NotSignedIn} @throws {SignInTooOld} */
@@ -98,14 +93,6 @@ export async function removeOwnPasskey(
   shown: ShownCookies,
   ref: string,
 ): Promise<"done" | "unknown"> {
-  return await act(deps, shown, { name: "remove_own_passkey", values: [ref] });
-}
-
-async function act<Outcome extends string>(
-  deps: OwnDeps,
-  shown: ShownCookies,
-  call: { name: string; values: string[] },
-): Promise<Outcome | "unknown"> {
-  const [row] = await callOwn<{ result: Outcome }>(deps, shown, { ...call, retry: "unsafe" });
-  return row?.result ?? "unknown";
+  const outcome = await callOwn(deps, shown, "remove_own_passkey", { wanted: ref });
+  return outcome as "done" | "unknown";
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Database } from "../db/mod.ts";
-import { callOwn, readOwn } from "./own_account.ts";
+import { callOwn } from "./own_account.ts";
 import type { RecoveryCodes } from "./recovery_codes.ts";
 import type { ShownCookies } from "./shown_call.ts";
 import type { TotpRecord } from "./totp.ts";
@@ -30,7 +30,7 @@ export async function readOwnSecondFactor(
   deps: OwnDeps,
   shown: ShownCookies,
 ): Promise<OwnSecondFactor> {
-  return await readOwn<OwnSecondFactor>(deps, shown, { name: "read_own_second_factor" });
+  return (await callOwn(deps, shown, "read_own_second_factor", {})) as OwnSecondFactor;
 }
 
 /**
@@ -52,13 +52,16 @@ export async function putOwnTotp(
   },
 ): Promise<PutOutcome> {
   const { userId, totp, step, codes, replaced } = options;
-  const [row] = await callOwn<{ result: PutOutcome }>(deps, shown, {
-    name: "put_own_totp",
-    passed: "$5, decode($6, 'hex'), decode($7, 'hex'), $8, $9, $10, $11",
-    values: [userId, totp.sealed, totp.digest, totp.secretId, step, codes.digests, replaced],
-    retry: "unsafe",
+  const outcome = await callOwn(deps, shown, "put_own_totp", {
+    expected: userId,
+    new_sealed: totp.sealed,
+    new_digest: totp.digest,
+    new_secret_id: totp.secretId,
+    step,
+    code_digests: codes.digests,
+    replaced,
   });
-  return row?.result ?? "nobody";
+  return outcome as PutOutcome;
 }
 
 /** New recovery codes in place of all there are. @throws {NotSignedIn} @throws {SignInTooOld} */
@@ -67,15 +70,16 @@ export async function putOwnRecoveryCodes(
   shown: ShownCookies,
   { userId, codes, replaced }: { userId: string; codes: RecoveryCodes; replaced: string },
 ): Promise<Exclude<PutOutcome, "first">> {
-  const [row] = await callOwn<{ result: Exclude<PutOutcome, "first"> }>(deps, shown, {
-    name: "put_own_recovery_codes",
-    values: [userId, codes.digests, codes.secretId, replaced],
-    retry: "unsafe",
+  const outcome = await callOwn(deps, shown, "put_own_recovery_codes", {
+    expected: userId,
+    code_digests: codes.digests,
+    new_secret_id: codes.secretId,
+    replaced,
   });
-  return row?.result ?? "nobody";
+  return outcome as Exclude<PutOutcome, "first">;
 }
 
 /** @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function removeOwnTotp(deps: OwnDeps, shown: ShownCookies): Promise<void> {
-  await callOwn(deps, shown, { name: "remove_own_totp", retry: "unsafe" });
+  await callOwn(deps, shown, "remove_own_totp", {});
 }

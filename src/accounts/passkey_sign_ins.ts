@@ -1,5 +1,5 @@
 /** The database's part of a sign-in with a passkey alone: its use and the session in one statement. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import type { IdentitySecrets } from "./identity_secrets.ts";
 import {
   makePasskeyRecord,
@@ -30,26 +30,21 @@ export async function finishPasskeySignIn(
   const proof = provePasskeyUse(deps, stored);
   if (proof === undefined) return "unknown";
   const fresh = makePasskeyRecord(deps, stored);
-  const [row] = await deps.db.query<{ outcome: PasskeyOutcome }>(
-    `select rowhouse.finish_passkey_sign_in(decode($1, 'hex'), $2, decode($3, 'hex'), $4, decode($5, 'hex'), $6, $7, $8,
-      string_to_array($9, ','), $10, $11, decode($12, 'hex'), decode($13, 'hex'), $14, $15, $16, $17, $18) as outcome`,
-    [
-      toHex(stored.credentialId),
-      stored.userId,
-      proof,
-      finish.signCount,
-      fresh.digest,
-      fresh.secretId,
-      toChallengeKey(finish.challenge),
-      SIGN_IN_LIMITS.windowS,
-      toClient(finish.address).networks.join(","),
-      finish.presented,
-      ...toSessionValues(finish),
-      finish.address,
-      finish.deviceName,
-      finish.isKnownDevice,
-    ],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  return row?.outcome ?? "unknown";
+  const outcome = await call(deps.db, "finish_passkey_sign_in", {
+    wanted: toHex(stored.credentialId),
+    who: stored.userId,
+    shown: proof,
+    new_count: finish.signCount,
+    fresh_digest: fresh.digest,
+    fresh_secret_id: fresh.secretId,
+    challenge_key: toChallengeKey(finish.challenge),
+    window_s: SIGN_IN_LIMITS.windowS,
+    client_networks: toClient(finish.address).networks,
+    presented: finish.presented,
+    ...toSessionValues(finish),
+    shown_from: finish.address,
+    device_name: finish.deviceName,
+    is_known_device: finish.isKnownDevice,
+  });
+  return outcome as PasskeyOutcome;
 }

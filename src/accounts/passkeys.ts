@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { callRow, type Database } from "../db/mod.ts";
 import {
   findIdentitySecret,
   type IdentitySecret,
@@ -33,22 +33,16 @@ export async function beginPasskey(
   { credentialId, address }: { credentialId: string; address: string },
 ): Promise<PasskeyAttempt> {
   const { networks, bounds } = toClient(address);
-  const [row] = await deps.db.query<{
-    wait_s: number;
-    user_id: string | null;
-    public_key: string | null;
-    secret_id: string | null;
-  }>(
-    `select wait_s, user_id::text, encode(public_key, 'base64') as public_key, secret_id
-    from rowhouse.begin_passkey(decode($1, 'hex'), string_to_array($2, ','), string_to_array($3, ',')::int4[], $4)`,
-    [toHex(credentialId), networks.join(","), bounds.join(","), SIGN_IN_LIMITS.windowS],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  if (row === undefined) throw new Error("The function of passkeys gave no row");
+  const row = await callRow(deps.db, "begin_passkey", {
+    wanted: toHex(credentialId),
+    client_networks: networks,
+    client_bounds: bounds,
+    window_s: SIGN_IN_LIMITS.windowS,
+  });
   if (row.wait_s > 0) return { waitS: row.wait_s };
   const { user_id: userId, public_key: text, secret_id: secretId } = row;
   if (userId === null || text === null || secretId === null) return { waitS: 0, stored: undefined };
-  const publicKey = new Uint8Array(Buffer.from(text, "base64"));
+  const publicKey = new Uint8Array(Buffer.from(text, "hex"));
   return { waitS: 0, stored: { credentialId, publicKey, userId, secretId } };
 }
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import {
@@ -47,6 +47,16 @@ export function makeLink(
   return { id, secretId: current.id, proof, expiresAtS, text: `${id}.${secret}` };
 }
 
+/** The arguments of every SQL function that stores a link. */
+export function toLinkValues({ id, proof, secretId, expiresAtS }: NewLink) {
+  return {
+    link_id: id,
+    proof,
+    link_secret_id: secretId,
+    ends_at: new Date(expiresAtS * 1000),
+  };
+}
+
 /** The text of a stored link, for the mail that it is sent in: no table holds it. */
 export function deriveLinkText(by: IdentitySecret, id: string, expiresAtS: number): string {
   return `${id}.${deriveSecret(by, id, expiresAtS)}`;
@@ -69,17 +79,6 @@ export type PasswordLink = {
   isInvitation: boolean;
 };
 
-type LinkRow = {
-  user_id: string;
-  digest: string;
-  secret_id: string;
-  expires_at_s: number;
-  email: string;
-  display_name: string | null;
-  slugs: string;
-  is_invitation: boolean;
-};
-
 /** Whom a link is for, while it can be used; looking does not use it up. */
 export async function findPasswordLink(
   { db, identitySecrets }: { db: Database; identitySecrets: IdentitySecrets },
@@ -87,22 +86,10 @@ export async function findPasswordLink(
 ): Promise<PasswordLink | undefined> {
   const parts = splitSecretText(text);
   if (parts === undefined) return undefined;
-  const [row] = await db.query<LinkRow>(
-    `select user_id::text, encode(digest, 'hex') as digest, secret_id,
-      extract(epoch from expires_at)::float8 as expires_at_s, users.email, users.display_name,
-      (select coalesce(json_agg(slug order by slug), '[]')::text
-        from rowhouse.apps join rowhouse.grants on grants.app_id = apps.id
-        where grants.user_id = users.id and apps.disabled_at is null) as slugs,
-      users.password_secret_id is null
-        and not exists (select from rowhouse.provider_links where user_id = users.id) as is_invitation
-    from rowhouse.password_links join rowhouse.users on users.id = password_links.user_id
-    where password_links.id = $1 and expires_at > now() and disabled_at is null`,
-    [parts.id],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  const [row] = await call(db, "find_password_link", { link_id: parts.id });
   const by = row && findIdentitySecret(identitySecrets, row.secret_id);
   if (row === undefined || by === undefined) return undefined;
-  const proof = proveLink(by, parts, row.expires_at_s);
+  const proof = proveLink(by, parts, row.expires_at.getTime() / 1000);
   if (!isDigestOf(row.digest, proof, row.user_id)) return undefined;
   return {
     id: parts.id,
@@ -110,7 +97,7 @@ export async function findPasswordLink(
     proof,
     email: row.email,
     displayName: row.display_name ?? undefined,
-    appSlugs: JSON.parse(row.slugs) as string[],
+    appSlugs: row.app_slugs,
     isInvitation: row.is_invitation,
   };
 }
@@ -121,18 +108,13 @@ export async function usePasswordLink(
   link: PasswordLink,
   password: PasswordRecord,
 ): Promise<boolean> {
-  const [row] = await deps.db.query<{ is_done: boolean }>(
-    "select rowhouse.use_password_link($1, decode($2, 'hex'), $3, decode($4, 'hex'), $5) as is_done",
-    [
-      link.id,
-      Buffer.from(link.proof).toString("hex"),
-      password.hash,
-      password.digest,
-      password.secretId,
-    ],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  return row?.is_done === true;
+  return await call(deps.db, "use_password_link", {
+    link_id: link.id,
+    shown: Buffer.from(link.proof).toString("hex"),
+    new_hash: password.hash,
+    new_digest: password.digest,
+    new_secret_id: password.secretId,
+  });
 }
 
 function proveLink(by: IdentitySecret, parts: SecretText, expiresAtS: number): Uint8Array {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import { type IdentitySecrets, toStoredDigest } from "./identity_secrets.ts";
 import { makeIdText, makeSecret } from "./secret_text.ts";
@@ -56,10 +56,6 @@ export async function findPendingSignIn(
   shown: string,
 ): Promise<PendingSignIn | undefined> {
   if (shown === "") return undefined;
-  const [row] = await db.query<{ pending: string | null }>(
-    "select rowhouse.show_pending_sign_in($1)::text as pending",
-    [shown],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return row?.pending == null ? undefined : (JSON.parse(row.pending) as PendingSignIn);
+  const pending = await call(db, "show_pending_sign_in", { pending_shown: shown });
+  return (pending ?? undefined) as PendingSignIn | undefined;
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, callRow, type Database, type Result } from "../db/mod.ts";
 import { makeAddressDigest, proveConfirmed } from "./addresses.ts";
 import {
   findIdentitySecret,
@@ -31,16 +31,7 @@ export type ProviderPerson =
 /** An invited person, and the proof in hexadecimal that the service itself has set the address. */
 export type Invited = { userId: string; proof: string };
 
-type PersonRow = {
-  link_user: string | null;
-  digest: string | null;
-  secret_id: string | null;
-  is_disabled: boolean | null;
-  mail_user: string | null;
-  mail_digest: string | null;
-  mail_secret_id: string | null;
-  is_invited: boolean | null;
-};
+type PersonRow = Result<"find_provider_person">[number];
 
 /** Who signs in as this subject; without a link, who was invited under `email`. */
 export async function findProviderPerson(
@@ -48,25 +39,13 @@ export async function findProviderPerson(
   { issuer, subject }: Subject,
   email: string | undefined,
 ): Promise<ProviderPerson> {
-  const [row] = await db.query<PersonRow>(
-    `select link.user_id::text as link_user, encode(link.digest, 'hex') as digest, link.secret_id,
-      owner.disabled_at is not null as is_disabled, mailed.id::text as mail_user,
-      encode(mailed.email_digest, 'hex') as mail_digest, mailed.email_secret_id as mail_secret_id,
-      mailed.password_secret_id is null and mailed.disabled_at is null
-        and not exists (select from rowhouse.provider_links where user_id = mailed.id)
-        and exists (select from rowhouse.password_links where user_id = mailed.id and expires_at > now()) as is_invited
-    from (values ($1::text, $2::text, $3::text)) as asked (issuer, subject, mail)
-    left join rowhouse.provider_links as link on link.issuer = asked.issuer and link.subject = asked.subject
-    left join rowhouse.users as owner on owner.id = link.user_id
-    left join rowhouse.users as mailed on mailed.email = asked.mail`,
-    [issuer, subject, email ?? null],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  if (row?.link_user == null || row.digest === null || row.secret_id === null)
+  const values = { link_issuer: issuer, link_subject: subject, mail: email };
+  const row = await callRow(db, "find_provider_person", values);
+  if (row.link_user === null || row.digest === null || row.secret_id === null)
     return {
       kind: "unlinked",
-      invited: row === undefined ? undefined : findInvited(identitySecrets, row, email ?? ""),
-      isEmailTaken: row?.mail_user != null,
+      invited: findInvited(identitySecrets, row, email ?? ""),
+      isEmailTaken: row.mail_user !== null,
     };
   const by = findIdentitySecret(identitySecrets, row.secret_id);
   const proof = by && proveLink(by, { issuer, subject }, row.link_user);
@@ -76,7 +55,7 @@ export async function findProviderPerson(
     kind: "linked",
     userId: row.link_user,
     proof: Buffer.from(proof).toString("hex"),
-    isDisabled: row.is_disabled === true,
+    isDisabled: row.is_disabled,
   };
 }
 
@@ -86,7 +65,7 @@ function findInvited(
   { is_invited, mail_user: userId, mail_digest: digest, mail_secret_id: secretId }: PersonRow,
   email: string,
 ): Invited | undefined {
-  if (is_invited !== true || userId === null) return undefined;
+  if (!is_invited || userId === null) return undefined;
   const proof = proveConfirmed(secrets, { userId, email, digest, secretId });
   return proof === undefined ? undefined : { userId, proof };
 }
@@ -121,12 +100,17 @@ export async function linkInvited(
   { email, provider, ...linked }: NewLinkOptions,
 ): Promise<Linked | undefined> {
   const { digest, secretId, proof } = makeLinkRecord(deps, linked, userId);
-  const [row] = await deps.db.query<{ is_done: boolean }>(
-    "select rowhouse.link_invited_person($1, $2, decode($8, 'hex'), $3, $4, decode($5, 'hex'), $6, $7) as is_done",
-    [userId, email, linked.issuer, linked.subject, digest, secretId, provider, shown],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  return row?.is_done === true ? { userId, proof, isDisabled: false } : undefined;
+  const isDone = await call(deps.db, "link_invited_person", {
+    who: userId,
+    mail: email,
+    shown,
+    link_issuer: linked.issuer,
+    link_subject: linked.subject,
+    new_digest: digest,
+    new_secret_id: secretId,
+    provider,
+  });
+  return isDone ? { userId, proof, isDisabled: false } : undefined;
 }
 
 /** A new person without any role; `undefined` if somebody has got the address meanwhile. */
@@ -136,22 +120,18 @@ export async function createLinked(
 ): Promise<Linked | undefined> {
   const userId = deps.makeId();
   const { digest, secretId, proof } = makeLinkRecord(deps, linked, userId);
-  const [row] = await deps.db.query<{ is_done: boolean }>(
-    "select rowhouse.create_linked_person($1, $2, decode($9, 'hex'), $3, $4, $5, decode($6, 'hex'), $7, $8) as is_done",
-    [
-      userId,
-      email,
-      displayName ?? null,
-      linked.issuer,
-      linked.subject,
-      digest,
-      secretId,
-      provider,
-      makeAddressDigest(deps.identitySecrets, userId, email),
-    ],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  return row?.is_done === true ? { userId, proof, isDisabled: false } : undefined;
+  const isDone = await call(deps.db, "create_linked_person", {
+    new_id: userId,
+    mail: email,
+    mail_digest: makeAddressDigest(deps.identitySecrets, userId, email),
+    new_name: displayName,
+    link_issuer: linked.issuer,
+    link_subject: linked.subject,
+    new_digest: digest,
+    new_secret_id: secretId,
+    provider,
+  });
+  return isDone ? { userId, proof, isDisabled: false } : undefined;
 }
 
 /** What became of a link: `taken` by another person, `another` account of the provider is linked. */
@@ -165,13 +145,15 @@ export async function linkOwnProvider(
   { userId, provider, ...linked }: Subject & { userId: string; provider: string },
 ): Promise<LinkOutcome> {
   const { digest, secretId } = makeLinkRecord(deps, linked, userId);
-  const [row] = await callOwn<{ result: LinkOutcome }>(deps, shown, {
-    name: "link_provider",
-    passed: "$5, $6, $7, decode($8, 'hex'), $9, $10",
-    values: [userId, linked.issuer, linked.subject, digest, secretId, provider],
-    retry: "unsafe",
+  const outcome = await callOwn(deps, shown, "link_provider", {
+    expected: userId,
+    link_issuer: linked.issuer,
+    link_subject: linked.subject,
+    new_digest: digest,
+    new_secret_id: secretId,
+    provider,
   });
-  return row?.result ?? "nobody";
+  return outcome as LinkOutcome;
 }
 
 /** Takes a link away from whoever presents both cookies; the last way to sign in is kept. @throws {NotSignedIn} */
@@ -180,12 +162,8 @@ export async function unlinkOwnProvider(
   shown: ShownCookies,
   { issuer, provider }: { issuer: string; provider: string },
 ): Promise<"done" | "last"> {
-  const [row] = await callOwn<{ result: "done" | "last" }>(deps, shown, {
-    name: "unlink_provider",
-    values: [issuer, provider],
-    retry: "unsafe",
-  });
-  return row?.result ?? "last";
+  const values = { link_issuer: issuer, provider };
+  return (await callOwn(deps, shown, "unlink_provider", values)) as "done" | "last";
 }
 
 export type OwnLinks = {
@@ -201,13 +179,10 @@ export async function readOwnLinks(
   { id, sessions }: Pick<OwnAccount, "id" | "sessions">,
 ): Promise<OwnLinks> {
   const own = sessions.find(({ isOwn }) => isOwn);
-  const [row] = await db.query<{ links: string; is_fresh: boolean }>(
-    `select (select coalesce(json_agg(json_build_array(issuer, linked_at) order by issuer), '[]')::text
-        from rowhouse.provider_links where user_id = $1) as links,
-      rowhouse.is_fresh($2) as is_fresh`,
-    [id, own?.id ?? ""],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  const linked = JSON.parse(row?.links ?? "[]") as [issuer: string, at: string][];
-  return { linkedAt: new Map(linked), isFresh: row?.is_fresh === true };
+  const links = await call(db, "read_own_links", { who: id, own: own?.id ?? "" });
+  const { linkedAt, isFresh } = links as {
+    linkedAt: [issuer: string, at: string][];
+    isFresh: boolean;
+  };
+  return { linkedAt: new Map(linkedAt), isFresh };
 }

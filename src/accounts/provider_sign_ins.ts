@@ -1,5 +1,5 @@
 /** The database's part of a sign-in by a provider: begun once for each answer of the provider, finished with a session. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, callRow, type Database } from "../db/mod.ts";
 import type { ClaimedRecord } from "./claimed_roles.ts";
 import type { IdentitySecrets } from "./identity_secrets.ts";
 import type { NewPending } from "./pending_sign_ins.ts";
@@ -14,13 +14,12 @@ export async function beginProviderSignIn(
   { state, address }: { state: string; address: string },
 ): Promise<{ waitS: number; isFirst: boolean }> {
   const { networks, bounds } = toClient(address);
-  const [row] = await deps.db.query<{ wait_s: number; is_first: boolean }>(
-    `select wait_s, is_first from rowhouse.begin_provider_sign_in($1, string_to_array($2, ','),
-      string_to_array($3, ',')::int4[], $4)`,
-    [toDigest(state), networks.join(","), bounds.join(","), SIGN_IN_LIMITS.windowS],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  if (row === undefined) throw new Error("The sign-in function gave no row");
+  const row = await callRow(deps.db, "begin_provider_sign_in", {
+    state: toDigest(state),
+    client_networks: networks,
+    client_bounds: bounds,
+    window_s: SIGN_IN_LIMITS.windowS,
+  });
   return { waitS: row.wait_s, isFirst: row.is_first };
 }
 
@@ -48,34 +47,29 @@ export async function finishProviderSignIn(
 ): Promise<Admission> {
   const { linked, pending, issuer, subject } = finish;
   const fresh = makeLinkRecord(deps, { issuer, subject }, linked.userId);
-  const [row] = await deps.db.query<{ outcome: Admission }>(
-    `select rowhouse.finish_provider_sign_in($1, $2, $3, decode($4, 'hex'), decode($5, 'hex'), $6, $7,
-      $8, decode($9, 'hex'), decode($10, 'hex'), $11, $12, coalesce(to_timestamp($13), '-infinity'),
-      $14, string_to_array($15, ','), $16, $17, $18, $19, $20::text::jsonb, $21, decode($22, 'hex'), $23) as outcome`,
-    [
-      linked.userId,
-      issuer,
-      subject,
-      linked.proof,
-      fresh.digest,
-      fresh.secretId,
-      finish.presented,
-      ...toSessionValues(finish),
-      finish.provenAtS ?? null,
-      toDigest(finish.state),
-      toClient(finish.address).networks.join(","),
-      finish.provider,
-      finish.address,
-      finish.deviceName,
-      finish.isKnownDevice,
-      JSON.stringify(finish.claimed),
-      pending.id,
-      pending.digest,
-      finish.factorRule,
-    ],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  return row?.outcome ?? "wrong";
+  const { provenAtS } = finish;
+  const outcome = await call(deps.db, "finish_provider_sign_in", {
+    who: linked.userId,
+    link_issuer: issuer,
+    link_subject: subject,
+    shown: linked.proof,
+    fresh_digest: fresh.digest,
+    fresh_secret_id: fresh.secretId,
+    presented: finish.presented,
+    ...toSessionValues(finish),
+    proven: provenAtS === undefined ? null : new Date(provenAtS * 1000),
+    state: toDigest(finish.state),
+    client_networks: toClient(finish.address).networks,
+    provider: finish.provider,
+    shown_from: finish.address,
+    device_name: finish.deviceName,
+    is_known_device: finish.isKnownDevice,
+    claimed: finish.claimed,
+    pending_id: pending.id,
+    pending_digest: pending.digest,
+    factor_rule: finish.factorRule,
+  });
+  return outcome as Admission;
 }
 
 /** Notes that a provider's answer let nobody in, and why: a word for operators, never what was sent. */
@@ -84,10 +78,5 @@ export async function noteRefusedSignIn(
   refused: { provider: string; reason: string; userId?: string | undefined; from: string },
 ): Promise<void> {
   const { provider, reason, userId, from } = refused;
-  await deps.db.query(
-    `insert into rowhouse.audit (actor, action, user_id, details, client)
-    values ('sign-in', 'sign_in_refused', $1, jsonb_build_object('provider', $2::text, 'reason', $3::text), nullif($4, ''))`,
-    [userId ?? null, provider, reason, from],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
+  await call(deps.db, "note_refused_sign_in", { provider, reason, who: userId, shown_from: from });
 }

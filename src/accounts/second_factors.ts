@@ -1,5 +1,5 @@
 /** The database's part of the second step of a sign-in: counted before a factor is looked at, finished after it. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import type { Device } from "./device_text.ts";
 import { toDigest } from "./secret_text.ts";
@@ -45,24 +45,19 @@ export async function beginSecondFactor(
   from: FactorFrom,
 ): Promise<FactorAttempt | undefined> {
   const keys = toFactorKeys(from);
-  const [row] = await db.query<{ attempt: string | null }>(
-    `select rowhouse.begin_second_factor($1, $2, $3, $4, string_to_array($5, ',')::uuid[], $6, $7, $8, $9, $10)::text
-      as attempt`,
-    [
-      from.shown,
-      from.kind,
-      keys.client,
-      keys.device,
-      (from.device?.factorUserIds ?? []).join(","),
-      FACTOR_LIMITS.pair,
-      FACTOR_LIMITS.person,
-      FACTOR_LIMITS.lasting,
-      SIGN_IN_LIMITS.windowS,
-      FACTOR_LIMITS.lastingS,
-    ],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  return row?.attempt == null ? undefined : (JSON.parse(row.attempt) as FactorAttempt);
+  const attempt = await call(db, "begin_second_factor", {
+    pending_shown: from.shown,
+    kind: from.kind,
+    client_key: keys.client,
+    device_key: keys.device,
+    device_users: from.device?.factorUserIds ?? [],
+    most_pair: FACTOR_LIMITS.pair,
+    most_person: FACTOR_LIMITS.person,
+    most_lasting: FACTOR_LIMITS.lasting,
+    window_s: SIGN_IN_LIMITS.windowS,
+    lasting_s: FACTOR_LIMITS.lastingS,
+  });
+  return (attempt ?? undefined) as FactorAttempt | undefined;
 }
 
 /** A factor that the service has found right. */
@@ -88,30 +83,23 @@ export async function finishSecondFactor(
   { from, factor, ...finish }: FactorFinish,
 ): Promise<"done" | "wrong" | "gone"> {
   const keys = toFactorKeys(from);
-  const [row] = await db.query<{ outcome: "done" | "wrong" | "gone" }>(
-    `select rowhouse.finish_second_factor($1, $2, decode($3, 'hex'),
-      (select array_agg(decode(proof, 'hex')) from unnest(string_to_array($4, ',')) as proof), $5,
-      decode($6, 'hex'), decode($7, 'hex'), $8, $9, $10, decode($11, 'hex'), decode($12, 'hex'), $13, $14,
-      $15, $16, $17, $18) as outcome`,
-    [
-      from.shown,
-      from.kind,
-      factor.key ?? null,
-      factor.proofs,
-      factor.count,
-      factor.fresh?.sealed ?? null,
-      factor.fresh?.digest ?? null,
-      factor.fresh?.secretId ?? null,
-      finish.presented,
-      ...toSessionValues(finish),
-      keys.client,
-      finish.isKnownDevice ? keys.device : null,
-      from.address,
-      finish.deviceName,
-    ],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  return row?.outcome ?? "gone";
+  const outcome = await call(db, "finish_second_factor", {
+    pending_shown: from.shown,
+    kind: from.kind,
+    factor_key: factor.key,
+    factor_shown: factor.proofs === "" ? [] : factor.proofs.split(","),
+    factor_count: factor.count,
+    fresh_sealed: factor.fresh?.sealed,
+    fresh_digest: factor.fresh?.digest,
+    fresh_secret_id: factor.fresh?.secretId,
+    presented: finish.presented,
+    ...toSessionValues(finish),
+    client_key: keys.client,
+    device_key: finish.isKnownDevice ? keys.device : null,
+    shown_from: from.address,
+    device_name: finish.deviceName,
+  });
+  return outcome as "done" | "wrong" | "gone";
 }
 
 function toFactorKeys({ address, device }: FactorFrom): { client: string; device: string } {
@@ -124,10 +112,5 @@ export async function noteWrongFactor(
   { db }: { db: Database },
   { userId, kind, from }: { userId: string; kind: FactorKind; from: string },
 ): Promise<void> {
-  await db.query(
-    `insert into rowhouse.audit (actor, action, user_id, details, client)
-    values ('sign-in', 'second_factor_refused', $1, jsonb_build_object('kind', $2::text), nullif($3, ''))`,
-    [userId, kind, from],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
+  await call(db, "note_wrong_factor", { who: userId, kind, shown_from: from });
 }

@@ -13,11 +13,16 @@ export type SessionStart = {
   isKnownDevice: boolean;
 };
 
-/** The arguments from `new_id` to `most_s` of every SQL function that makes a session. */
+/** The arguments of every SQL function that makes a session. */
 export function toSessionValues({
   session,
   sessionMaxS,
-}: Pick<SessionStart, "session" | "sessionMaxS">): (string | number)[] {
-  const { id, sessionDigest, identityDigest, secretId } = session;
-  return [id, sessionDigest, identityDigest, secretId, sessionMaxS];
+}: Pick<SessionStart, "session" | "sessionMaxS">) {
+  return {
+    new_id: session.id,
+    new_session_digest: session.sessionDigest,
+    new_identity_digest: session.identityDigest,
+    new_secret_id: session.secretId,
+    most_s: sessionMaxS,
+  };
 }

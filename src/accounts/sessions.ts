@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { type Database, echoColumn, SERVICE_QUEUE } from "../db/mod.ts";
-import { STORED_GRANT, type StoredGrant, toGrantedRole } from "./claimed_roles.ts";
+import { call, type Database } from "../db/mod.ts";
+import { type StoredGrant, toGrantedRole } from "./claimed_roles.ts";
 import type { IdentitySecrets } from "./identity_secrets.ts";
 
 type SessionDeps = {
@@ -57,20 +57,6 @@ export type PageSession = Presence & {
   apps: VisitorApp[];
 };
 
-/** The `id` and `proof` of each presented session, from the text that `toPresented` made of them. */
-function presentedIn(parameter: "$3"): string {
-  return `(select distinct split_part(text, '.', 1) as id, decode(split_part(text, '.', 2), 'hex') as proof
-    from unnest(string_to_array(${parameter}, ',')) as text)`;
-}
-
-/** What a session stores for its own cookie, with `presented` naming what was presented. */
-function digestOf(presented: string, session = "sessions"): string {
-  return `sha256(${presented}.proof || uuid_send(${session}.user_id))`;
-}
-
-const GRANT_ON_APP = `(select ${STORED_GRANT} from rowhouse.grants
-    where grants.user_id = users.id and grants.app_id = apps.id)`;
-
 /** What says which role somebody has on an app. */
 type RoleSource = { isAdministrator: boolean; appId: string; grant: StoredGrant | null };
 
@@ -90,15 +76,6 @@ function toRole(
   return toGrantedRole(identitySecrets, { userId, appId }, grant);
 }
 
-type MeRow = {
-  live: number;
-  is_app_known: boolean;
-  /** The session that counts, if one does, and the app that was asked about. */
-  session: string | null;
-  asked: string | null;
-  person: string | null;
-};
-
 /** Whether a session is one of those that are presented; none does not tell. */
 function isPresented(presented: string, session: string | null): boolean | undefined {
   if (session === null) return undefined;
@@ -114,33 +91,29 @@ export async function readMe(
   presented: string,
   { slug, demandsFactor }: { slug: string | undefined; demandsFactor: boolean },
 ): Promise<Me> {
-  const [row] = await deps.db.query<MeRow>(
-    `select one.live, apps.id is not null as is_app_known, one.session_id as session, $3::text as asked,
-      (select json_build_object('id', users.id, 'email', users.email, 'displayName', users.display_name,
-        'avatarUrl', users.avatar_url, 'on', case when apps.id is not null then json_build_object('appId', apps.id,
-          'isAdministrator', users.console_role is not null, 'grant', ${GRANT_ON_APP}) end)::text
-      from rowhouse.users where users.id = one.person_id
-        and case when $4::bool then not rowhouse.is_factor_overdue(users.id) else true end) as person,
-      ${echoColumn(5)}
-    from rowhouse.find_session($1, $2) as one left join rowhouse.apps on apps.slug = $3::text and apps.disabled_at is null`,
-    [presented, deps.sessionIdleS, slug ?? null, demandsFactor],
+  const found = await call(
+    deps.db,
+    "read_me",
     {
-      retry: "safe",
-      queue: SERVICE_QUEUE,
-      isOwn: ([found]) => found?.asked === (slug ?? null) && isPresented(presented, found.session),
+      presented,
+      idle_s: deps.sessionIdleS,
+      app_slug: slug,
+      demands_factor: demandsFactor,
+    },
+    {
+      isOwn: ({ asked, session }) => asked === (slug ?? null) && isPresented(presented, session),
     },
   );
   return {
-    isConflict: (row?.live ?? 0) > 1,
-    isAppKnown: row?.is_app_known === true,
-    user: row?.person == null ? undefined : toUser(deps, row.person),
+    isConflict: found.live > 1,
+    isAppKnown: found.is_app_known,
+    user: found.person === null ? undefined : toUser(deps, found.person as MePerson),
   };
 }
 
 type MePerson = Omit<IdentityUser, "role"> & { on: RoleSource | null };
 
-function toUser(deps: SessionDeps, text: string): IdentityUser {
-  const { on, ...person } = JSON.parse(text) as MePerson;
+function toUser(deps: SessionDeps, { on, ...person }: MePerson): IdentityUser {
   return { ...person, role: (on && toRole(deps, person.id, on)) ?? null };
 }
 
@@ -152,44 +125,18 @@ export async function readPageSession(
   cookies: PageCookies,
   slug?: string,
 ): Promise<PageSession> {
-  const [row] = await deps.db.query<{
-    live: number;
-    visitor: string | null;
-    app: string | null;
-    apps: string;
-  }>(
-    `with one as materialized (
-      select live, session_id, person_id as user_id, identity_digest from rowhouse.find_session($1, $2)
-    ), visitor as (
-      select users.* from one
-      join ${presentedIn("$3")} as pair on pair.id = one.session_id and one.identity_digest = ${digestOf("pair", "one")}
-      join (select id, email, display_name, console_role from rowhouse.users) as users on users.id = one.user_id
-    )
-    select (select live from one) as live,
-      (select json_build_object('id', id, 'email', email, 'displayName', display_name,
-        'isAdministrator', console_role is not null,
-        'factorDueAt', rowhouse.factor_due_at(id),
-        'isFactorOverdue', rowhouse.is_factor_overdue(id))::text from visitor) as visitor,
-      (select json_build_object('id', apps.id, 'slug', apps.slug, 'targets', coalesce(
-          (select json_agg(json_build_object('kind', kind, 'url', url, 'origin', origin) order by kind, url)
-          from rowhouse.targets where app_id = apps.id), '[]'))::text
-        from rowhouse.apps where slug = $4 and disabled_at is null) as app,
-      (select coalesce(json_agg(open_apps order by slug), '[]')::text from (
-        select apps.slug, apps.id as "appId", users.console_role is not null as "isAdministrator", ${GRANT_ON_APP} as "grant",
-          (select min(origin) from rowhouse.targets where app_id = apps.id) as url
-        from visitor as users cross join rowhouse.apps
-        where $4 is null and apps.disabled_at is null and (users.console_role is not null
-          or exists (select from rowhouse.grants where grants.user_id = users.id and grants.app_id = apps.id))
-      ) as open_apps) as apps`,
-    [cookies.session, deps.sessionIdleS, cookies.identity, slug ?? null],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  const visitor = row?.visitor == null ? undefined : (JSON.parse(row.visitor) as Visitor);
-  const listed = JSON.parse(row?.apps ?? "[]") as (Omit<VisitorApp, "role"> & RoleSource)[];
+  const found = await call(deps.db, "read_page_session", {
+    presented: cookies.session,
+    presented_identity: cookies.identity,
+    idle_s: deps.sessionIdleS,
+    app_slug: slug,
+  });
+  const visitor = (found.visitor ?? undefined) as Visitor | undefined;
+  const listed = found.apps as (Omit<VisitorApp, "role"> & RoleSource)[];
   return {
-    isConflict: (row?.live ?? 0) > 1,
+    isConflict: found.live > 1,
     visitor,
-    app: row?.app == null ? undefined : (JSON.parse(row.app) as AppTargets),
+    app: (found.app ?? undefined) as AppTargets | undefined,
     apps: listed.flatMap(({ slug, url, ...on }) => {
       const role = visitor && toRole(deps, visitor.id, on);
       return role === undefined ? [] : [{ slug, role, url }];
@@ -202,10 +149,7 @@ export async function endSessions(
   deps: { db: Database },
   { presented, from }: { presented: string; from: string },
 ): Promise<void> {
-  await deps.db.query("select from rowhouse.sign_out($1, $2)", [presented, from], {
-    retry: "unsafe",
-    queue: SERVICE_QUEUE,
-  });
+  await call(deps.db, "sign_out", { presented, shown_from: from });
 }
 
 /**
@@ -216,9 +160,9 @@ export async function endSessionsEverywhere(
   deps: { db: Database },
   { session, identity, from }: PageCookies & { from: string },
 ): Promise<void> {
-  await deps.db.query(
-    "select from rowhouse.sign_out_everywhere($1, $2, $3)",
-    [session, identity, from],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
+  await call(deps.db, "sign_out_everywhere", {
+    session_shown: session,
+    identity_shown: identity,
+    shown_from: from,
+  });
 }

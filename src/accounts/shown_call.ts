@@ -4,7 +4,15 @@
  *
  * @module
  */
-import { type Database, readSqlState, SERVICE_QUEUE, SignalError } from "../db/mod.ts";
+import {
+  type Arguments,
+  call,
+  type Database,
+  type FunctionName,
+  type Result,
+  readSqlState,
+  SignalError,
+} from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import type { PageCookies } from "./sessions.ts";
 
@@ -18,66 +26,43 @@ export class SignInTooOld extends Problem {
   }
 }
 
-export type ShownCall = {
-  /** Of the function, without its schema. */
-  name: string;
-  /** What it takes after the cookies, the idle limit and the address. */
-  values?: readonly (string | number | boolean | null)[];
-  /** These as SQL, where a value must be cast: `$5` is the first. */
-  passed?: string;
-  retry: "safe" | "unsafe";
-};
+type Presented = "session_shown" | "identity_shown" | "idle_s" | "shown_from";
+/** A function that takes what a browser shows, and what it takes besides. */
+export type ShownFunction = {
+  [Name in FunctionName]: Presented extends keyof Arguments<Name> ? Name : never;
+}[FunctionName];
+export type ShownArguments<Name extends ShownFunction> = Omit<Arguments<Name>, Presented>;
+
+/** What to throw for an error of the function; any other error is thrown as it is. */
+export type Reject = (error: unknown) => unknown;
 
 type ShownDeps = {
   db: Database;
   sessionIdleS: number;
-  /** What the function's own signals mean; any other error is thrown as it is. */
+  /** What the signals of every such function mean. */
   refusals: Readonly<Record<string, () => Problem>>;
 };
 
-const FIRST = 5;
-
-/** Its rows; of a function that returns one value, with that as `result`. */
-export async function callShown<Row>(
-  deps: ShownDeps,
-  cookies: ShownCookies,
-  call: ShownCall,
-): Promise<Row[]> {
-  return await run<Row>(deps, cookies, {
-    ...call,
-    text: `select * from ${toCall(call)} as result`,
-  });
-}
-
-/** What a function shows as JSON. */
-export async function readShown<Content>(
-  deps: ShownDeps,
-  cookies: ShownCookies,
-  call: Omit<ShownCall, "retry">,
-): Promise<Content> {
-  const text = `select ${toCall(call)}::text as shown`;
-  const [row] = await run<{ shown: string }>(deps, cookies, { ...call, text, retry: "safe" });
-  if (row === undefined) throw new Error(`${call.name} gave no row`);
-  return JSON.parse(row.shown) as Content;
-}
-
-function toCall({ name, values = [], passed }: Omit<ShownCall, "retry">): string {
-  const rest = passed ?? values.map((_, place) => `$${FIRST + place}`).join(", ");
-  return `rowhouse.${name}($1, $2, $3, $4${rest === "" ? "" : `, ${rest}`})`;
-}
-
-async function run<Row>(
+/** What the function returns. */
+export async function callShown<Name extends ShownFunction>(
   { db, sessionIdleS, refusals }: ShownDeps,
   { session, identity, from }: ShownCookies,
-  { text, values = [], retry }: ShownCall & { text: string },
-): Promise<Row[]> {
-  try {
-    return await db.query<Row>(text, [session, identity, sessionIdleS, from, ...values], {
-      retry,
-      queue: SERVICE_QUEUE,
-    });
-  } catch (error) {
-    const state = error instanceof SignalError ? error.signal : readSqlState(error);
-    throw refusals[state ?? ""]?.() ?? error;
-  }
+  name: Name,
+  values: ShownArguments<Name>,
+  reject: Reject = (error) => error,
+): Promise<Result<Name>> {
+  const presented = {
+    session_shown: session,
+    identity_shown: identity,
+    idle_s: sessionIdleS,
+    shown_from: from,
+  };
+  // Both parts together are the arguments: the compiler cannot add what it has taken away.
+  const all = { ...presented, ...values } as unknown as Arguments<Name>;
+  return await call(db, name, all, {
+    reject: (error) => {
+      const state = error instanceof SignalError ? error.signal : readSqlState(error);
+      return refusals[state ?? ""]?.() ?? reject(error);
+    },
+  });
 }

@@ -1,5 +1,5 @@
 /** The database's part of a sign-in: throttled before a password is hashed, finished after it. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, callRow, type Database } from "../db/mod.ts";
 import { type PrefixLength, toClientNetwork } from "../std/client_network.ts";
 import type { Device } from "./device_text.ts";
 import type { PasswordRecord } from "./passwords.ts";
@@ -55,31 +55,17 @@ export type KnownUser = {
 /** Counts an attempt, whether the address is known or not; returns what is needed to check the password. */
 export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Promise<Attempt> {
   const { networks, bounds } = toClient(from.address);
-  const [row] = await deps.db.query<{
-    wait_s: number;
-    user_id: string | null;
-    password_hash: string | null;
-    password_secret_id: string | null;
-    is_disabled: boolean;
-    is_known_device: boolean;
-  }>(
-    `select wait_s, user_id::text, password_hash, password_secret_id, is_disabled, is_known_device
-    from rowhouse.begin_sign_in($1, string_to_array($2, ','), $3, string_to_array($4, ',')::uuid[], $5,
-      $6, string_to_array($7, ',')::int4[], $8, $9)`,
-    [
-      from.email,
-      networks.join(","),
-      from.device?.id ?? null,
-      (from.device?.userIds ?? []).join(","),
-      from.address,
-      SIGN_IN_LIMITS.pair,
-      bounds.join(","),
-      SIGN_IN_LIMITS.globalPerMinute,
-      SIGN_IN_LIMITS.windowS,
-    ],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  if (row === undefined) throw new Error("The sign-in function gave no row");
+  const row = await callRow(deps.db, "begin_sign_in", {
+    typed: from.email,
+    client_networks: networks,
+    device_id: from.device?.id,
+    device_users: from.device?.userIds ?? [],
+    shown_from: from.address,
+    most_pair: SIGN_IN_LIMITS.pair,
+    most_clients: bounds,
+    most_global: SIGN_IN_LIMITS.globalPerMinute,
+    window_s: SIGN_IN_LIMITS.windowS,
+  });
   if (row.wait_s > 0) return { waitS: row.wait_s };
   const { user_id: userId, password_hash: hash, password_secret_id: secretId } = row;
   const password = hash === null || secretId === null ? undefined : { hash, secretId };
@@ -112,29 +98,23 @@ export async function finishSignIn(
   finish: SignInFinish,
 ): Promise<Admission> {
   const { pending, fresh } = finish;
-  const [row] = await deps.db.query<{ outcome: Admission }>(
-    `select rowhouse.finish_sign_in($1, decode($2, 'hex'), $3, decode($4, 'hex'), $5, $6,
-      $7, decode($8, 'hex'), decode($9, 'hex'), $10, $11, string_to_array($12, ','), $13, $14, $15,
-      $16, decode($17, 'hex'), $18) as outcome`,
-    [
-      finish.userId,
-      finish.proof,
-      fresh?.hash ?? null,
-      fresh?.digest ?? null,
-      fresh?.secretId ?? null,
-      finish.presented,
-      ...toSessionValues(finish),
-      toClient(finish.from.address).networks.join(","),
-      toKnownDevice(finish),
-      finish.from.address,
-      finish.deviceName,
-      pending.id,
-      pending.digest,
-      finish.factorRule,
-    ],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  return row?.outcome ?? "wrong";
+  const outcome = await call(deps.db, "finish_sign_in", {
+    who: finish.userId,
+    shown: finish.proof,
+    fresh_hash: fresh?.hash,
+    fresh_digest: fresh?.digest,
+    fresh_secret_id: fresh?.secretId,
+    presented: finish.presented,
+    ...toSessionValues(finish),
+    client_networks: toClient(finish.from.address).networks,
+    known_device: toKnownDevice(finish),
+    shown_from: finish.from.address,
+    device_name: finish.deviceName,
+    pending_id: pending.id,
+    pending_digest: pending.digest,
+    factor_rule: finish.factorRule,
+  });
+  return outcome as Admission;
 }
 
 /** The id of the device, if this very person has signed in on it before: its attempts were counted apart. */
@@ -170,10 +150,5 @@ const SWEEP_STEP = 1000;
 
 /** Deletes some expired counters; returns whether there may be more. */
 export async function sweepThrottle(deps: { db: Database }): Promise<boolean> {
-  const [row] = await deps.db.query<{ swept: number }>(
-    "select rowhouse.sweep_throttle($1) as swept",
-    [SWEEP_STEP],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return (row?.swept ?? 0) >= SWEEP_STEP;
+  return (await call(deps.db, "sweep_throttle", { most: SWEEP_STEP })) >= SWEEP_STEP;
 }

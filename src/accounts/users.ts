@@ -1,14 +1,13 @@
 /** People, as operators create and change them. Each change is noted in the audit log in the same statement. @module */
-import { type Database, SERVICE_QUEUE, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
+import { call, type Database, SIGNALS, SignalError, ViolationError } from "../db/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
-import { makeAddressDigest } from "./addresses.ts";
+import { toAddressValues } from "./addresses.ts";
 import { OPERATOR } from "./audit.ts";
 import { checkDisplayName } from "./display_name.ts";
 import { readEmail } from "./email.ts";
 import { findFaults, refuseFor } from "./faults.ts";
-import { type LinkDeps, makeLink } from "./password_links.ts";
-import { type Act, runAct } from "./run_act.ts";
+import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
 
 export const CONSOLE_ROLES = ["admin", "super_admin"] as const;
 export type ConsoleRole = (typeof CONSOLE_ROLES)[number];
@@ -34,26 +33,17 @@ export async function createUser(
   if (faults.length > 0) throw refuseFor(faults);
   const email = readEmail(options.email);
   const [id, link] = [deps.makeId(), makeLink(deps)];
-  try {
-    await deps.admin.query(
-      "select rowhouse.create_user($1, $2, decode($10, 'hex'), $3, $4, $5, decode($6, 'hex'), $7, to_timestamp($8), $9)",
-      [
-        id,
-        email,
-        options.displayName ?? null,
-        options.consoleRole ?? null,
-        link.id,
-        link.proof,
-        link.secretId,
-        link.expiresAtS,
-        OPERATOR,
-        makeAddressDigest(deps.identitySecrets, id, email),
-      ],
-      { retry: "unsafe", queue: SERVICE_QUEUE },
-    );
-  } catch (error) {
-    throw toUserRefusal(error, email);
-  }
+  const { mail_digest } = toAddressValues(deps.identitySecrets, id, email);
+  const values = {
+    new_id: id,
+    mail: email,
+    mail_digest,
+    new_name: options.displayName,
+    new_role: options.consoleRole,
+    ...toLinkValues(link),
+    actor: OPERATOR,
+  };
+  await call(deps.admin, "create_user", values, { reject: rejectFor(email) });
   return { id, email, linkText: link.text };
 }
 
@@ -67,10 +57,7 @@ export async function findNewUserFaults(
   // What is no address is nobody's, and the database could not even read some.
   if (ofEmail.length > 0) return [...ofEmail, ...ofName];
   const email = readEmail(text);
-  const found = await admin.query("select from rowhouse.users where email = $1", [email], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
+  const found = await call(admin, "find_addresses", { mails: [email] });
   return [...ofName, ...found.map(() => ({ path: "", message: takenAddress(email) }))];
 }
 
@@ -85,10 +72,8 @@ export async function makePasswordLink(
 ): Promise<{ email: string; linkText: string }> {
   const email = readEmail(text);
   const link = makeLink(deps);
-  await run(deps.admin, email, {
-    text: "select rowhouse.make_password_link($1, $2, decode($3, 'hex'), $4, to_timestamp($5), $6)",
-    values: [email, link.id, link.proof, link.secretId, link.expiresAtS, OPERATOR],
-  });
+  const values = { mail: email, ...toLinkValues(link), actor: OPERATOR };
+  await call(deps.admin, "make_password_link", values, { reject: rejectFor(email) });
   return { email, linkText: link.text };
 }
 
@@ -103,10 +88,8 @@ export async function setConsoleRole(
   role: ConsoleRole | undefined,
 ): Promise<void> {
   const email = readEmail(text);
-  await run(deps.admin, email, {
-    text: "select rowhouse.set_console_role($1, $2, $3)",
-    values: [email, role ?? null, OPERATOR],
-  });
+  const values = { mail: email, new_role: role, who: OPERATOR };
+  await call(deps.admin, "set_console_role", values, { reject: rejectFor(email) });
 }
 
 /**
@@ -120,10 +103,8 @@ export async function setDisabled(
   disabled: boolean,
 ): Promise<void> {
   const email = readEmail(text);
-  await run(deps.admin, email, {
-    text: "select rowhouse.set_disabled($1, $2, $3)",
-    values: [email, disabled, OPERATOR],
-  });
+  const values = { mail: email, disabled, who: OPERATOR };
+  await call(deps.admin, "set_disabled", values, { reject: rejectFor(email) });
 }
 
 /**
@@ -133,12 +114,8 @@ export async function setDisabled(
  */
 export async function deleteUser(deps: { admin: Database }, text: string): Promise<string> {
   const email = readEmail(text);
-  const [row] = await run<{ id: string }>(deps.admin, email, {
-    text: "select rowhouse.delete_user($1, $2)::text as id",
-    values: [email, OPERATOR],
-  });
-  if (row === undefined) throw new Error("The deletion of a person gave no row");
-  return row.id;
+  const values = { mail: email, who: OPERATOR };
+  return await call(deps.admin, "delete_user", values, { reject: rejectFor(email) });
 }
 
 /**
@@ -148,11 +125,8 @@ export async function deleteUser(deps: { admin: Database }, text: string): Promi
  */
 export async function endSessionsOf(deps: { admin: Database }, text: string): Promise<number> {
   const email = readEmail(text);
-  const [row] = await run<{ ended: number }>(deps.admin, email, {
-    text: "select rowhouse.end_sessions($1, $2) as ended",
-    values: [email, OPERATOR],
-  });
-  return row?.ended ?? 0;
+  const values = { mail: email, actor: OPERATOR };
+  return await call(deps.admin, "end_sessions", values, { reject: rejectFor(email) });
 }
 
 /**
@@ -162,14 +136,12 @@ export async function endSessionsOf(deps: { admin: Database }, text: string): Pr
  */
 export async function resetSecondFactor(deps: { admin: Database }, text: string): Promise<void> {
   const email = readEmail(text);
-  await run(deps.admin, email, {
-    text: "select rowhouse.reset_second_factor($1, $2)",
-    values: [email, OPERATOR],
-  });
+  const values = { mail: email, who: OPERATOR };
+  await call(deps.admin, "reset_second_factor", values, { reject: rejectFor(email) });
 }
 
-function run<Row>(admin: Database, email: string, act: Act): Promise<Row[]> {
-  return runAct(admin, act, (error) => toUserRefusal(error, email));
+function rejectFor(email: string): (error: unknown) => unknown {
+  return (error) => toUserRefusal(error, email);
 }
 
 const REFUSALS: Readonly<Record<string, (email: string) => Problem>> = {

@@ -42,6 +42,23 @@ export async function call<Name extends FunctionName>(
   }
 }
 
+type SetName = {
+  [Name in FunctionName]: (typeof FUNCTIONS)[Name]["isSet"] extends true ? Name : never;
+}[FunctionName];
+
+type ItemOf<Rows> = Rows extends (infer Row)[] ? Row : never;
+
+/** The only row of what a function returns as a set. */
+export async function callRow<Name extends SetName>(
+  db: Pick<Database, "query">,
+  name: Name,
+  values: Arguments<Name>,
+): Promise<ItemOf<Result<Name>>> {
+  const [row] = (await call(db, name, values)) as ItemOf<Result<Name>>[];
+  if (row === undefined) throw new Error(`rowhouse.${name} gave no row`);
+  return row;
+}
+
 async function send<Name extends FunctionName>(
   db: Pick<Database, "query">,
   name: Name,

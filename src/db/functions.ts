@@ -108,13 +108,8 @@ export const FUNCTIONS = {
   },
   begin_passkey: {
     retry: "unsafe",
-    takes: {
-      wanted: "bytea",
-      client_networks: "text[]",
-      client_bounds: "int4[]",
-      window_s: "int4",
-    },
-    returns: { wait_s: "int4", user_id: "uuid", public_key: "bytea", secret_id: "text" },
+    takes: { wanted: "bytea", client_keys: "text[]", client_bounds: "int4[]", window_s: "int4" },
+    returns: { wait_s: "int4", user_id: "uuid?", public_key: "bytea?", secret_id: "text?" },
     isSet: true,
   },
   begin_provider_sign_in: {
@@ -143,7 +138,7 @@ export const FUNCTIONS = {
       window_s: "int4",
       lasting_s: "int4",
     },
-    returns: "jsonb",
+    returns: "jsonb?",
     isSet: false,
   },
   begin_sign_in: {
@@ -161,9 +156,9 @@ export const FUNCTIONS = {
     },
     returns: {
       wait_s: "int4",
-      user_id: "uuid",
-      password_hash: "text",
-      password_secret_id: "text",
+      user_id: "uuid?",
+      password_hash: "text?",
+      password_secret_id: "text?",
       is_disabled: "bool",
       is_known_device: "bool",
     },
@@ -290,7 +285,7 @@ export const FUNCTIONS = {
   },
   codes_version: { retry: "safe", takes: { who: "uuid" }, returns: "text", isSet: false },
   confirm_addresses: {
-    retry: "unsafe",
+    retry: "safe",
     takes: { confirmed: "jsonb", new_secret_id: "text", actor: "text" },
     returns: "int4",
     isSet: false,
@@ -349,7 +344,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_describe_app: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -368,9 +363,9 @@ export const FUNCTIONS = {
       idle_s: "int4",
       shown_from: "text",
       wanted: "text",
-      told: "text",
+      told: "text[]",
     },
-    returns: "text",
+    returns: "jsonb",
     isSet: false,
   },
   console_end_registration: {
@@ -382,9 +377,9 @@ export const FUNCTIONS = {
       shown_from: "text",
       app_slug: "text",
       wanted: "text",
-      told: "text",
+      told: "text[]",
     },
-    returns: "text",
+    returns: "jsonb",
     isSet: false,
   },
   console_end_sessions: {
@@ -428,7 +423,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_home: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -480,7 +475,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_list_app_people: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -495,7 +490,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_list_app_tables: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -509,7 +504,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_list_apps: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -523,7 +518,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_list_audit: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -543,7 +538,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_list_invitations: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -557,7 +552,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_list_people: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -571,7 +566,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_list_pushes: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -585,7 +580,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_list_requests: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -599,7 +594,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_list_tables: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -641,7 +636,7 @@ export const FUNCTIONS = {
       key_scopes: "text[]",
       used_for: "text",
     },
-    returns: "float8",
+    returns: "float8?",
     isSet: false,
   },
   console_resend_invitation: {
@@ -657,7 +652,7 @@ export const FUNCTIONS = {
       link_secret_id: "text",
       ends_at: "timestamptz",
     },
-    returns: "text",
+    returns: "text?",
     isSet: false,
   },
   console_reset_second_factor: {
@@ -711,7 +706,7 @@ export const FUNCTIONS = {
       new_digest: "bytea",
       grace_s: "int4",
     },
-    returns: { new_expires_at: "timestamptz", old_expires_at: "timestamptz" },
+    returns: { new_expires_at: "timestamptz?", old_expires_at: "timestamptz" },
     isSet: true,
   },
   console_set_app_disabled: {
@@ -781,7 +776,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_show_app: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -793,7 +788,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_show_person: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -808,7 +803,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_show_push: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -821,7 +816,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_show_rows: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -834,7 +829,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   console_show_table: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       session_shown: "text",
       identity_shown: "text",
@@ -881,6 +876,12 @@ export const FUNCTIONS = {
     takes: { keys: "text[]", bounds: "int4[]", most_global: "int4", window_s: "int4" },
     returns: "int4",
     isSet: false,
+  },
+  count_claimed_roles: {
+    retry: "safe",
+    takes: {},
+    returns: { provider: "text", roles: "int8" },
+    isSet: true,
   },
   count_rows: {
     retry: "safe",
@@ -1010,6 +1011,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   enter_app: { retry: "unsafe", takes: { app: "uuid" }, returns: "void", isSet: false },
+  export_user: { retry: "safe", takes: { mail: "text" }, returns: "jsonb", isSet: false },
   factor_due_at: { retry: "safe", takes: { who: "uuid" }, returns: "timestamptz", isSet: false },
   factor_keys: {
     retry: "safe",
@@ -1017,8 +1019,20 @@ export const FUNCTIONS = {
     returns: "text[]",
     isSet: false,
   },
+  find_addresses: {
+    retry: "safe",
+    takes: { mails: "text[]" },
+    returns: { id: "uuid", email: "text" },
+    isSet: true,
+  },
   find_app: { retry: "unsafe", takes: { app_slug: "text" }, returns: "uuid", isSet: false },
   find_app_id: { retry: "safe", takes: { app_slug: "text" }, returns: "uuid?", isSet: false },
+  find_apps: {
+    retry: "safe",
+    takes: { slugs: "text[]" },
+    returns: { id: "uuid", slug: "text", is_disabled: "bool" },
+    isSet: true,
+  },
   find_circle: {
     retry: "safe",
     takes: { wanted_table: "text", app: "uuid" },
@@ -1026,6 +1040,36 @@ export const FUNCTIONS = {
     isSet: false,
   },
   find_faults: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
+  find_password_link: {
+    retry: "safe",
+    takes: { link_id: "text" },
+    returns: {
+      user_id: "uuid",
+      digest: "bytea",
+      secret_id: "text",
+      expires_at: "timestamptz",
+      email: "text",
+      display_name: "text?",
+      app_slugs: "text[]",
+      is_invitation: "bool",
+    },
+    isSet: true,
+  },
+  find_provider_person: {
+    retry: "safe",
+    takes: { link_issuer: "text", link_subject: "text", mail: "text" },
+    returns: {
+      link_user: "uuid?",
+      digest: "bytea?",
+      secret_id: "text?",
+      is_disabled: "bool",
+      mail_user: "uuid?",
+      mail_digest: "bytea?",
+      mail_secret_id: "text?",
+      is_invited: "bool",
+    },
+    isSet: true,
+  },
   find_session: {
     retry: "unsafe",
     takes: { shown: "text", idle_s: "int4" },
@@ -1285,6 +1329,12 @@ export const FUNCTIONS = {
     returns: "text",
     isSet: false,
   },
+  list_addresses: {
+    retry: "safe",
+    takes: { after_email: "text", most: "int4" },
+    returns: { user_id: "uuid", email: "text", digest: "bytea?", secret_id: "text?" },
+    isSet: true,
+  },
   list_all_apps: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
   list_apps: {
     retry: "safe",
@@ -1293,6 +1343,13 @@ export const FUNCTIONS = {
     isSet: false,
   },
   list_audit: { retry: "safe", takes: { most: "int4" }, returns: "jsonb", isSet: false },
+  list_claimed_grants: {
+    retry: "safe",
+    takes: { by_provider: "text" },
+    returns: { email: "text", app: "text", role: "text" },
+    isSet: true,
+  },
+  list_grants: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
   list_invitations: {
     retry: "safe",
     takes: { search: "text", after_email: "text", most: "int4" },
@@ -1305,6 +1362,13 @@ export const FUNCTIONS = {
     takes: {},
     returns: { slug: "text", app_id: "uuid", origin: "text?" },
     isSet: true,
+  },
+  list_sessions: { retry: "safe", takes: { mail: "text" }, returns: "jsonb", isSet: false },
+  list_users: {
+    retry: "safe",
+    takes: { after_email: "text", most: "int4" },
+    returns: "jsonb",
+    isSet: false,
   },
   lock_names: { retry: "unsafe", takes: { names: "text[]" }, returns: "void", isSet: false },
   lock_push: {
@@ -1340,15 +1404,21 @@ export const FUNCTIONS = {
     isSet: false,
   },
   next_circle: { retry: "safe", takes: { app: "uuid" }, returns: "text[]", isSet: false },
-  note_password_attempt: {
+  note_refused_sign_in: {
     retry: "unsafe",
-    takes: { person: "uuid", shown_from: "text" },
+    takes: { provider: "text", reason: "text", who: "uuid", shown_from: "text" },
     returns: "void",
     isSet: false,
   },
   note_session_conflict: {
     retry: "unsafe",
     takes: { live_ids: "text[]" },
+    returns: "void",
+    isSet: false,
+  },
+  note_wrong_factor: {
+    retry: "unsafe",
+    takes: { who: "uuid", kind: "text", shown_from: "text" },
     returns: "void",
     isSet: false,
   },
@@ -1468,22 +1538,46 @@ export const FUNCTIONS = {
     returns: { app_id: "uuid", per_minute: "int4", per_minute_of_key: "int4" },
     isSet: true,
   },
+  read_me: {
+    retry: "safe",
+    takes: { presented: "text", idle_s: "int4", app_slug: "text", demands_factor: "bool" },
+    returns: {
+      live: "int4",
+      is_app_known: "bool",
+      session: "text?",
+      asked: "text?",
+      person: "jsonb?",
+    },
+    isSet: false,
+  },
   read_own_account: {
-    retry: "unsafe",
+    retry: "safe",
     takes: { session_shown: "text", identity_shown: "text", idle_s: "int4", shown_from: "text" },
     returns: "jsonb",
     isSet: false,
   },
+  read_own_links: {
+    retry: "safe",
+    takes: { who: "uuid", own: "text" },
+    returns: "jsonb",
+    isSet: false,
+  },
   read_own_passkeys: {
-    retry: "unsafe",
+    retry: "safe",
     takes: { session_shown: "text", identity_shown: "text", idle_s: "int4", shown_from: "text" },
     returns: "jsonb",
     isSet: false,
   },
   read_own_second_factor: {
-    retry: "unsafe",
+    retry: "safe",
     takes: { session_shown: "text", identity_shown: "text", idle_s: "int4", shown_from: "text" },
     returns: "jsonb",
+    isSet: false,
+  },
+  read_page_session: {
+    retry: "safe",
+    takes: { presented: "text", presented_identity: "text", idle_s: "int4", app_slug: "text" },
+    returns: { live: "int4", visitor: "jsonb?", app: "jsonb?", apps: "jsonb" },
     isSet: false,
   },
   read_setup: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
@@ -1546,7 +1640,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   renew_address: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       who: "uuid",
       mail: "text",
@@ -1567,7 +1661,7 @@ export const FUNCTIONS = {
       ends_at: "timestamptz",
       actor: "text",
     },
-    returns: "text",
+    returns: "text?",
     isSet: false,
   },
   reset_second_factor: {
@@ -1579,7 +1673,7 @@ export const FUNCTIONS = {
   revoke_claimed_roles: {
     retry: "unsafe",
     takes: { by_provider: "text", actor: "text" },
-    returns: { mail: "text", app_slug: "text", old_role: "text" },
+    returns: { email: "text", app: "text", role: "text" },
     isSet: true,
   },
   revoke_key: {
@@ -1653,9 +1747,10 @@ export const FUNCTIONS = {
   show_pending_sign_in: {
     retry: "safe",
     takes: { pending_shown: "text" },
-    returns: "jsonb",
+    returns: "jsonb?",
     isSet: false,
   },
+  show_user: { retry: "safe", takes: { mail: "text" }, returns: "jsonb", isSet: false },
   sign_in_wait: {
     retry: "unsafe",
     takes: { keys: "text[]", bounds: "int4[]", most_global: "int4", pending: "int4" },
@@ -1681,6 +1776,12 @@ export const FUNCTIONS = {
     returns: { since: "timestamptz", step: "text", step_s: "int4", steps: "int4" },
     isSet: false,
   },
+  split_presented: {
+    retry: "safe",
+    takes: { presented: "text" },
+    returns: { id: "text", proof: "bytea" },
+    isSet: true,
+  },
   start_session: {
     retry: "unsafe",
     takes: {
@@ -1700,6 +1801,12 @@ export const FUNCTIONS = {
     returns: "void",
     isSet: false,
   },
+  stored_grant: {
+    retry: "safe",
+    takes: { person: "uuid", app: "uuid" },
+    returns: "jsonb",
+    isSet: false,
+  },
   sweep_audit: { retry: "safe", takes: { keep_s: "int4" }, returns: "int4", isSet: false },
   sweep_idempotency_keys: {
     retry: "unsafe",
@@ -1716,7 +1823,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   sweep_statistics: { retry: "unsafe", takes: { most: "int4" }, returns: "int4", isSet: false },
-  sweep_throttle: { retry: "unsafe", takes: { most: "int4" }, returns: "int4", isSet: false },
+  sweep_throttle: { retry: "safe", takes: { most: "int4" }, returns: "int4", isSet: false },
   tables_of: { retry: "safe", takes: { app: "uuid" }, returns: "text[]", isSet: false },
   targets_of: { retry: "safe", takes: { app: "uuid" }, returns: "jsonb", isSet: false },
   throttle_key: {
@@ -1819,4 +1926,5 @@ export const FUNCTIONS = {
     returns: "bool",
     isSet: false,
   },
+  without_secrets: { retry: "safe", takes: { stored: "jsonb" }, returns: "jsonb", isSet: false },
 } as const satisfies Readonly<Record<string, FunctionShape>>;

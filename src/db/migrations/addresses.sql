@@ -21,6 +21,7 @@ begin
   return cardinality(people);
 end
 $$;
+comment on function rowhouse.confirm_addresses is 'idempotent';
 
 -- The same address by another secret, for whoever can show what follows from it and the one before.
 create function rowhouse.renew_address(
@@ -29,5 +30,6 @@ create function rowhouse.renew_address(
   update rowhouse.users set email_digest = fresh_digest, email_secret_id = fresh_secret_id
   where id = who and email = mail and email_digest = sha256(shown || uuid_send(who))
 $$;
+comment on function rowhouse.renew_address is 'idempotent';
 grant execute on function rowhouse.renew_address(uuid, text, bytea, bytea, text)
   to rowhouse_service, rowhouse_identity;

@@ -48,6 +48,7 @@ begin
     || jsonb_build_object('me', rowhouse.console_visitor(who, session_shown));
 end
 $$;
+comment on function rowhouse.console_describe_app is 'idempotent';
 
 -- proves: admin, recent sign-in
 create function rowhouse.console_delete_app_step(app_slug text)
@@ -78,6 +79,7 @@ begin
   end if;
 end
 $$;
+comment on function rowhouse.console_roll_key is 'null new_expires_at';
 
 -- proves: admin, recent sign-in
 create function rowhouse.console_revoke_key(app_slug text, old_key_id text) returns boolean as $$

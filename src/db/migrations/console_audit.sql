@@ -51,3 +51,4 @@ begin
         then actor::uuid end) as entry));
 end
 $$;
+comment on function rowhouse.console_list_audit is 'idempotent';

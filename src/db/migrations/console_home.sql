@@ -135,6 +135,7 @@ begin
       where state <> 'done' order by name limit 10) as step));
 end
 $$;
+comment on function rowhouse.console_home is 'idempotent';
 
 -- Failed and slow requests, newest first: the one of an id or of the end of one, or the latest
 -- ones, of an app if one is named.
@@ -156,3 +157,4 @@ begin
       order by at desc limit most) as kept));
 end
 $$;
+comment on function rowhouse.console_list_requests is 'idempotent';

@@ -50,6 +50,7 @@ begin
   ) as listed));
 end
 $$;
+comment on function rowhouse.console_list_people is 'idempotent';
 
 -- A person with roles on apps after a slug, or on one app, and the sessions that can be used,
 -- latest first.
@@ -95,6 +96,7 @@ begin
       order by last_seen_at desc, id limit 100) as live));
 end
 $$;
+comment on function rowhouse.console_show_person is 'idempotent';
 
 -- Who was invited and cannot sign in yet, by address.
 -- proves: admin
@@ -106,6 +108,7 @@ begin
     'invitations', rowhouse.list_invitations(search, after_email, most));
 end
 $$;
+comment on function rowhouse.console_list_invitations is 'idempotent';
 
 -- Who has which role on an app, by address, and how many have one on every app.
 -- proves: admin
@@ -131,6 +134,7 @@ begin
         order by email limit most) as listed));
 end
 $$;
+comment on function rowhouse.console_list_app_people is 'idempotent';
 
 -- What became of it: see rowhouse.invite.
 -- proves: admin, recent sign-in
@@ -156,6 +160,7 @@ begin
     rowhouse.hold_account(who, person), link_id, proof, link_secret_id, ends_at, who::text);
 end
 $$;
+comment on function rowhouse.console_resend_invitation is 'null result';
 
 -- Whether there was one.
 -- proves: admin, recent sign-in

@@ -39,6 +39,7 @@ begin
     'apps', rowhouse.list_apps(search, after_slug, most));
 end
 $$;
+comment on function rowhouse.console_list_apps is 'idempotent';
 
 -- An app with where its pages live, its tables and its keys, newest first.
 -- proves: admin
@@ -68,3 +69,4 @@ begin
       from rowhouse.api_keys where app_id = app.id order by created_at desc limit 500) as listed));
 end
 $$;
+comment on function rowhouse.console_show_app is 'idempotent';

@@ -59,6 +59,7 @@ begin
     'isDisabled', app.disabled_at is not null, 'definition', declared);
 end
 $$;
+comment on function rowhouse.console_show_rows is 'idempotent';
 
 -- When the new key ends, in milliseconds; null where the app is disabled. It is for the app whose
 -- page was read: another one may have its slug by now.
@@ -93,3 +94,4 @@ begin
   return extract(epoch from ends) * 1000;
 end
 $$;
+comment on function rowhouse.console_open_rows is 'null result';

@@ -92,6 +92,7 @@ begin
         order by name limit most) as listed));
 end
 $$;
+comment on function rowhouse.console_list_tables is 'idempotent';
 
 -- One table: uses are grouped by the columns that they declare, which many apps may share.
 -- proves: admin
@@ -126,6 +127,7 @@ begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_shown), 'table', shown);
 end
 $$;
+comment on function rowhouse.console_show_table is 'idempotent';
 
 -- An app by its slug, for its pages.
 create function rowhouse.console_app(wanted text) returns rowhouse.apps language plpgsql stable
@@ -163,6 +165,7 @@ begin
           order by table_name limit most) as listed));
 end
 $$;
+comment on function rowhouse.console_list_app_tables is 'idempotent';
 
 -- The key with which something was pushed; null where an operator did it.
 create function rowhouse.pushing_key(app uuid, wanted text) returns jsonb language sql stable
@@ -195,6 +198,7 @@ begin
         order by name limit 50) as build));
 end
 $$;
+comment on function rowhouse.console_list_pushes is 'idempotent';
 
 -- The definition in a migration's text, which is one line of it.
 create function rowhouse.definition_in(text text) returns text language sql immutable
@@ -227,6 +231,7 @@ begin
         order by name limit 100) as build));
 end
 $$;
+comment on function rowhouse.console_show_push is 'idempotent';
 
 -- Makes an app that uses a table its owner; the slug of the one before.
 -- proves: admin, recent sign-in
@@ -239,10 +244,10 @@ $$;
 -- Without the tables that were told before it only checks. The data service deletes the rows, and
 -- ends the use after that.
 -- proves: admin, recent sign-in
-create function rowhouse.console_end_registration(app_slug text, wanted text, told text)
-  returns text as $$
+create function rowhouse.console_end_registration(app_slug text, wanted text, told text[])
+  returns jsonb as $$
 begin
-  return rowhouse.begin_end_registration(app_slug, wanted, string_to_array(told, ','), who::text);
+  return rowhouse.begin_end_registration(app_slug, wanted, told, who::text);
 end
 $$;
 
@@ -259,8 +264,8 @@ end
 $$;
 
 -- proves: admin, recent sign-in
-create function rowhouse.console_drop_table(wanted text, told text) returns text as $$
+create function rowhouse.console_drop_table(wanted text, told text[]) returns jsonb as $$
 begin
-  return rowhouse.drop_table(wanted, string_to_array(told, ','), who::text);
+  return rowhouse.drop_table(wanted, told, who::text);
 end
 $$;

@@ -59,6 +59,7 @@ begin
       from rowhouse.passkeys where user_id = who and kind = 'passkey'));
 end
 $$;
+comment on function rowhouse.begin_second_factor is 'null result';
 grant execute on function rowhouse.begin_second_factor(
   text, text, text, text, uuid[], integer, integer, integer, integer, integer) to rowhouse_service,
     rowhouse_identity;
@@ -150,4 +151,14 @@ $$;
 grant execute on function rowhouse.finish_second_factor(
   text, text, bytea, bytea[], bigint, bytea, bytea, text, text, text, bytea, bytea, text, integer,
     text, text, text, text)
+  to rowhouse_service, rowhouse_identity;
+
+-- That a second factor was wrong: someone knows the password.
+create function rowhouse.note_wrong_factor(who uuid, kind text, shown_from text) returns void
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  insert into rowhouse.audit (actor, action, user_id, details, client)
+  values ('sign-in', 'second_factor_refused', who, jsonb_build_object('kind', kind),
+    nullif(shown_from, ''))
+$$;
+grant execute on function rowhouse.note_wrong_factor(uuid, text, text)
   to rowhouse_service, rowhouse_identity;

@@ -96,6 +96,7 @@ begin
     else 'made' end;
 end
 $$;
+comment on function rowhouse.resend_invitation is 'null result';
 
 -- Removes whoever was invited, with link and roles: nothing else is there of a person who has never
 -- signed in. False where nobody waits for it.

@@ -34,6 +34,7 @@ import PASSKEYS from "./passkeys.sql" with { type: "text" };
 import PENDING_SIGN_INS from "./pending_sign_ins.sql" with { type: "text" };
 import PEOPLE from "./people.sql" with { type: "text" };
 import PEOPLE_ACTS from "./people_acts.sql" with { type: "text" };
+import PEOPLE_LISTS from "./people_lists.sql" with { type: "text" };
 import PROVIDERS from "./providers.sql" with { type: "text" };
 import PUSH from "./push.sql" with { type: "text" };
 import ROLES from "./roles.sql" with { type: "text" };
@@ -79,6 +80,7 @@ const BASELINE = [
   OWN_SECOND_FACTOR,
   PROVIDERS,
   PASSKEYS,
+  PEOPLE_LISTS,
   CONSOLE,
   PUSH,
   FIND_FAULTS,

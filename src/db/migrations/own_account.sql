@@ -63,6 +63,7 @@ begin
     from rowhouse.users where id = who);
 end
 $$;
+comment on function rowhouse.read_own_account is 'idempotent';
 
 -- The audit log says what was changed, not what it says now: it outlives the person.
 -- proves: owner

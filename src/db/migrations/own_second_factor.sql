@@ -43,6 +43,7 @@ begin
     'passkeys', (select count(*) from rowhouse.passkeys where user_id = who));
 end
 $$;
+comment on function rowhouse.read_own_second_factor is 'idempotent';
 
 -- After a code was right: the authenticator app, in place of one there was, with recovery codes.
 -- "expected" is as whom the digests were made. Says "first" or "done"; "nobody", where that is

@@ -21,6 +21,7 @@ begin
     and wait is null;
 end
 $$;
+comment on function rowhouse.begin_passkey is 'null user_id, public_key, secret_id';
 grant execute on function rowhouse.begin_passkey(bytea, text[], integer[], integer)
   to rowhouse_service, rowhouse_identity;
 
@@ -122,6 +123,7 @@ begin
     from rowhouse.passkeys where user_id = who));
 end
 $$;
+comment on function rowhouse.read_own_passkeys is 'idempotent';
 
 -- A new one, after a sign-in of the last ten minutes: says what became of it. "expected" is who
 -- began it, in which session, as whom the digests were made. A person has at most ten. With the

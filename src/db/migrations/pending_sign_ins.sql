@@ -104,6 +104,7 @@ begin
     from rowhouse.users where id = pending.user_id);
 end
 $$;
+comment on function rowhouse.show_pending_sign_in is 'null result';
 grant execute on function rowhouse.show_pending_sign_in(text) to rowhouse_service,
   rowhouse_identity;
 

@@ -113,20 +113,20 @@ $$;
 
 -- Takes every role that the claims of a provider gave: whose, on which app, and which.
 create function rowhouse.revoke_claimed_roles(by_provider text, actor text)
-returns table (mail text, app_slug text, old_role text)
+returns table (email text, app text, role text)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  taken record;
 begin
-  for taken in
+  return query
+  with taken as (
     delete from rowhouse.grants using rowhouse.apps
-    where provider = by_provider and apps.id = app_id returning user_id, slug, role
-  loop
+    where provider = by_provider and apps.id = app_id returning user_id, slug, grants.role
+  ), noted as (
     insert into rowhouse.audit (actor, action, user_id, app, details)
-    values (actor, 'revoke', taken.user_id, taken.slug,
-      jsonb_build_object('role', taken.role, 'provider', by_provider));
-    return query select email, taken.slug, taken.role from rowhouse.users where id = taken.user_id;
-  end loop;
+    select revoke_claimed_roles.actor, 'revoke', user_id, slug,
+      jsonb_build_object('role', taken.role, 'provider', by_provider) from taken
+  )
+  select users.email, slug, taken.role from taken join rowhouse.users on users.id = user_id
+  order by slug, users.email;
 end
 $$;
 

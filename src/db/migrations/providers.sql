@@ -127,7 +127,8 @@ begin
   end if;
   outcome := rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, most_s,
-    least(proven, now()), shown_from, device_name, is_known_device, provider, pending_id,
+    least(coalesce(proven, '-infinity'), now()), shown_from, device_name, is_known_device,
+    provider, pending_id,
     pending_digest, factor_rule);
   -- The provider says them, whatever the second factor comes to.
   perform rowhouse.apply_claimed_roles(who, provider, claimed, fresh_secret_id);
@@ -253,3 +254,44 @@ begin
   return 'done';
 end
 $$;
+
+-- Who is linked to a subject of an issuer, and who has an address.
+create function rowhouse.find_provider_person(link_issuer text, link_subject text, mail text)
+returns table (
+  link_user uuid, digest bytea, secret_id text, is_disabled boolean, mail_user uuid,
+  mail_digest bytea, mail_secret_id text, is_invited boolean
+) language sql stable set search_path = pg_catalog, pg_temp as $$
+  select link.user_id, link.digest, link.secret_id, owner.disabled_at is not null, mailed.id,
+    mailed.email_digest, mailed.email_secret_id,
+    mailed.password_secret_id is null and mailed.disabled_at is null
+      and not exists (select from rowhouse.provider_links where user_id = mailed.id)
+      and exists (select from rowhouse.password_links
+        where user_id = mailed.id and expires_at > now())
+  from (values (link_issuer, link_subject, mail)) as asked (issuer, subject, mail)
+  left join rowhouse.provider_links as link
+    on link.issuer = asked.issuer and link.subject = asked.subject
+  left join rowhouse.users as owner on owner.id = link.user_id
+  left join rowhouse.users as mailed on mailed.email = asked.mail
+$$;
+comment on function rowhouse.find_provider_person is
+  'null link_user, digest, secret_id, mail_user, mail_digest, mail_secret_id';
+
+-- A person's links, by issuer, and whether the session may add one.
+create function rowhouse.read_own_links(who uuid, own text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('isFresh', rowhouse.is_fresh(own),
+    'linkedAt', (select coalesce(jsonb_agg(jsonb_build_array(issuer, linked_at) order by issuer),
+      '[]') from rowhouse.provider_links where user_id = who))
+$$;
+
+-- That a provider's answer let no one in, and why: a word for operators, never what was sent.
+create function rowhouse.note_refused_sign_in(
+  provider text, reason text, who uuid, shown_from text
+) returns void language sql volatile set search_path = pg_catalog, pg_temp as $$
+  insert into rowhouse.audit (actor, action, user_id, details, client)
+  values ('sign-in', 'sign_in_refused', who,
+    jsonb_build_object('provider', provider, 'reason', reason), nullif(shown_from, ''))
+$$;
+grant execute on function rowhouse.find_provider_person(text, text, text),
+  rowhouse.read_own_links(uuid, text), rowhouse.note_refused_sign_in(text, text, uuid, text)
+  to rowhouse_service, rowhouse_identity;

@@ -96,3 +96,85 @@ end
 $$;
 grant execute on function rowhouse.find_session(text, integer) to rowhouse_service,
   rowhouse_identity;
+
+-- Of <id>.<proof>, as a list: each id with its proof.
+create function rowhouse.split_presented(presented text) returns table (id text, proof bytea)
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select distinct split_part(text, '.', 1), decode(split_part(text, '.', 2), 'hex')
+  from unnest(string_to_array(presented, ',')) as text
+$$;
+
+-- Of a person's role on an app, what the service decides by: the role, the provider whose claim
+-- gave it, and what proves that.
+create function rowhouse.stored_grant(person uuid, app uuid) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_array(role, provider, encode(digest, 'hex'), secret_id)
+  from rowhouse.grants where user_id = person and app_id = app
+$$;
+
+-- Who presents these sessions, and the role on the app with this slug, if one is asked about. Where
+-- a second factor is demanded of everyone, a person who has put it off for too long is not signed
+-- in. "asked" and "session" repeat what the answer is of.
+create function rowhouse.read_me(
+  presented text, idle_s integer, app_slug text, demands_factor boolean,
+  out live integer, out is_app_known boolean, out session text, out asked text, out person jsonb
+) language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+begin
+  select found.live, apps.id is not null, found.session_id, app_slug,
+    (select jsonb_build_object('id', users.id, 'email', users.email,
+        'displayName', users.display_name, 'avatarUrl', users.avatar_url,
+        'on', case when apps.id is not null then jsonb_build_object('appId', apps.id,
+          'isAdministrator', users.console_role is not null,
+          'grant', rowhouse.stored_grant(users.id, apps.id)) end)
+      from rowhouse.users where users.id = found.person_id
+        and case when demands_factor then not rowhouse.is_factor_overdue(users.id) else true end)
+  into live, is_app_known, session, asked, person
+  from rowhouse.find_session(presented, idle_s) as found
+  left join rowhouse.apps on apps.slug = app_slug and apps.disabled_at is null;
+end
+$$;
+comment on function rowhouse.read_me is 'idempotent; null session, asked, person';
+
+-- Who visits the pages, which require both cookies of one session; the app with this slug, if one
+-- is named, otherwise the apps that the visitor may open.
+create function rowhouse.read_page_session(
+  presented text, presented_identity text, idle_s integer, app_slug text,
+  out live integer, out visitor jsonb, out app jsonb, out apps jsonb
+) language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  found_session record;
+  person uuid;
+begin
+  select * into found_session from rowhouse.find_session(presented, idle_s);
+  live := found_session.live;
+  if exists (select from rowhouse.split_presented(presented_identity) as pair
+    where pair.id = found_session.session_id and found_session.identity_digest
+      = sha256(pair.proof || uuid_send(found_session.person_id))) then
+    person := found_session.person_id;
+  end if;
+  visitor := (select jsonb_build_object('id', id, 'email', email, 'displayName', display_name,
+      'isAdministrator', console_role is not null, 'factorDueAt', rowhouse.factor_due_at(id),
+      'isFactorOverdue', rowhouse.is_factor_overdue(id))
+    from rowhouse.users where id = person);
+  app := (select jsonb_build_object('id', listed.id, 'slug', listed.slug, 'targets', (
+      select coalesce(jsonb_agg(jsonb_build_object('kind', kind, 'url', url, 'origin', origin)
+        order by kind, url), '[]') from rowhouse.targets where app_id = listed.id))
+    from rowhouse.apps as listed where slug = app_slug and disabled_at is null);
+  apps := (select coalesce(jsonb_agg(jsonb_build_object('slug', listed.slug, 'appId', listed.id,
+      'isAdministrator', users.console_role is not null,
+      'grant', rowhouse.stored_grant(users.id, listed.id),
+      'url', (select min(origin) from rowhouse.targets where app_id = listed.id))
+      order by listed.slug), '[]')
+    from (select id, console_role from rowhouse.users where id = person) as users
+    cross join rowhouse.apps as listed
+    where app_slug is null and listed.disabled_at is null and (users.console_role is not null
+      or exists (select from rowhouse.grants
+        where grants.user_id = users.id and grants.app_id = listed.id)));
+end
+$$;
+comment on function rowhouse.read_page_session is 'idempotent; null visitor, app';
+
+grant execute on function rowhouse.split_presented(text), rowhouse.stored_grant(uuid, uuid),
+  rowhouse.read_me(text, integer, text, boolean),
+  rowhouse.read_page_session(text, text, integer, text)
+  to rowhouse_service, rowhouse_identity;

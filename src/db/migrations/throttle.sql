@@ -77,6 +77,7 @@ begin
   return swept;
 end
 $$;
+comment on function rowhouse.sweep_throttle is 'idempotent';
 grant execute on function rowhouse.sweep_throttle(integer) to rowhouse_service, rowhouse_identity;
 
 -- Counts an attempt by all its counters, or says how long to wait and writes nothing: null, if it
@@ -188,6 +189,7 @@ begin
     person.disabled_at is not null, is_known;
 end
 $$;
+comment on function rowhouse.begin_sign_in is 'null user_id, password_hash, password_secret_id';
 grant execute on function
   rowhouse.begin_sign_in(
     text, text[], text, uuid[], text, integer, integer[], integer, integer)

@@ -2,11 +2,7 @@
 
 import { expect } from "bun:test";
 import postgres from "postgres";
-import {
-  STORED_GRANT,
-  type StoredGrant,
-  toGrantedRole,
-} from "../../../src/accounts/claimed_roles.ts";
+import { type StoredGrant, toGrantedRole } from "../../../src/accounts/claimed_roles.ts";
 import {
   createUser,
   deleteUser,
@@ -505,7 +501,7 @@ async function plantsRole({ service, mine, tryAs }: World): Promise<void> {
   });
   const { rows } = await tryAs(
     "all",
-    `select ${STORED_GRANT}::text as stored from rowhouse.grants where user_id = '${id}'`,
+    `select rowhouse.stored_grant(user_id, app_id)::text as stored from rowhouse.grants where user_id = '${id}'`,
   );
   const stored = JSON.parse(String(rows[0]?.["stored"])) as StoredGrant;
   expect(stored.slice(0, 2)).toEqual(["admin", "x"]);

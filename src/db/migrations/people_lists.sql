@@ -1,0 +1,169 @@
+-- Who there is, and who may open what: mostly for operators to read. Shows neither passwords nor
+-- what proves a session.
+
+create function rowhouse.describe_user(person rowhouse.users) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('id', person.id, 'email', person.email,
+    'displayName', person.display_name, 'consoleRole', person.console_role,
+    'hasPassword', person.password_hash is not null,
+    'hasProvider', exists (select from rowhouse.provider_links where user_id = person.id),
+    'invitationState', rowhouse.invitation_state(person.id),
+    'createdAt', rowhouse.utc_text(person.created_at),
+    'disabledAt', rowhouse.utc_text(person.disabled_at))
+$$;
+
+-- People by address, after one.
+create function rowhouse.list_users(after_email text, most integer) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_agg(rowhouse.describe_user(users) order by email), '[]') from (
+    select * from rowhouse.users where email > after_email order by email limit most) as users
+$$;
+
+-- The sessions of a person that have not expired, oldest first.
+create function rowhouse.list_sessions(mail text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', id, 'createdAt', created_at,
+    'lastSeenAt', last_seen_at, 'expiresAt', expires_at) order by created_at), '[]')
+  from rowhouse.sessions where user_id = rowhouse.find_user(mail) and expires_at > now()
+$$;
+
+-- A person with the roles on apps, by app, and the sessions that have not expired, oldest first.
+create function rowhouse.show_user(mail text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.describe_user(users) || jsonb_build_object(
+    'grants', (select coalesce(jsonb_agg(jsonb_build_object('app', slug, 'role', role,
+        'grantedAt', rowhouse.utc_text(granted_at), 'provider', provider) order by slug), '[]')
+      from rowhouse.grants join rowhouse.apps on apps.id = app_id where user_id = users.id),
+    'sessions', (select coalesce(jsonb_agg(jsonb_build_object('id', sessions.id,
+        'createdAt', rowhouse.utc_text(sessions.created_at),
+        'lastSeenAt', rowhouse.utc_text(last_seen_at),
+        'expiresAt', rowhouse.utc_text(expires_at)) order by sessions.created_at), '[]')
+      from rowhouse.sessions where user_id = users.id and expires_at > now()))
+  from rowhouse.users where id = rowhouse.find_user(mail)
+$$;
+
+-- Who may open an app, by address.
+create function rowhouse.list_grants(app_slug text) returns jsonb language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  app rowhouse.apps := rowhouse.console_app(app_slug);
+begin
+  return jsonb_build_object(
+    'grants', (select coalesce(jsonb_agg(jsonb_build_object('userId', users.id, 'email', email,
+        'role', role, 'grantedAt', rowhouse.utc_text(granted_at), 'provider', provider,
+        'disabledAt', rowhouse.utc_text(users.disabled_at)) order by email), '[]')
+      from rowhouse.grants join rowhouse.users on users.id = user_id where app_id = app.id),
+    'administrators', (select coalesce(jsonb_agg(jsonb_build_object('userId', users.id,
+        'email', email, 'consoleRole', console_role,
+        'disabledAt', rowhouse.utc_text(users.disabled_at)) order by email), '[]')
+      from rowhouse.users where console_role is not null));
+end
+$$;
+
+-- Those of these addresses that people have.
+create function rowhouse.find_addresses(mails text[]) returns table (id uuid, email text)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select id, email from rowhouse.users where email = any (mails)
+$$;
+
+-- Every address, in pages, with what confirms it.
+create function rowhouse.list_addresses(after_email text, most integer)
+returns table (user_id uuid, email text, digest bytea, secret_id text)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select id, email, email_digest, email_secret_id from rowhouse.users
+  where email > after_email order by email limit most
+$$;
+comment on function rowhouse.list_addresses is 'null digest, secret_id';
+grant execute on function rowhouse.list_addresses(text, integer)
+  to rowhouse_service, rowhouse_identity;
+
+-- The roles that the claims of a provider gave, by app and address.
+create function rowhouse.list_claimed_grants(by_provider text)
+returns table (email text, app text, role text) language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select users.email, slug, grants.role from rowhouse.grants
+  join rowhouse.apps on apps.id = app_id join rowhouse.users on users.id = user_id
+  where provider = by_provider order by slug, users.email
+$$;
+
+-- How many roles the claims of each provider gave that people have now.
+create function rowhouse.count_claimed_roles() returns table (provider text, roles bigint)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select provider, count(*) from rowhouse.grants where provider is not null
+  group by provider order by provider
+$$;
+
+-- The apps with these slugs.
+create function rowhouse.find_apps(slugs text[])
+returns table (id uuid, slug text, is_disabled boolean) language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select id, slug, disabled_at is not null from rowhouse.apps where slug = any (slugs)
+$$;
+grant execute on function rowhouse.count_claimed_roles(), rowhouse.find_apps(text[])
+  to rowhouse_service, rowhouse_identity;
+
+-- A row without the columns that no one is shown, in any table.
+create function rowhouse.without_secrets(stored jsonb) returns jsonb language sql immutable
+set search_path = pg_catalog, pg_temp as $$
+  select stored - array['password_hash', 'password_digest', 'password_secret_id', 'email_digest',
+    'email_secret_id', 'session_digest', 'identity_digest', 'digest', 'secret_id', 'sealed_secret',
+    'last_step', 'user_id', 'credential_id', 'public_key', 'sign_count']
+$$;
+
+-- All that is stored of a person, for that person to have. Never what proves a session, a link or a
+-- password: whoever reads the file must not be able to do anything with it.
+create function rowhouse.export_user(mail text) returns jsonb language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  who uuid := rowhouse.find_user(mail);
+begin
+  return (select jsonb_build_object(
+    'user', (select rowhouse.without_secrets(to_jsonb(users))
+      || jsonb_build_object('has_password', password_hash is not null)
+      from rowhouse.users where id = who),
+    'grants', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+        || jsonb_build_object('app', slug) order by slug), '[]')
+      from rowhouse.grants as stored join rowhouse.apps on apps.id = app_id where user_id = who),
+    'audit', (select coalesce(jsonb_agg(to_jsonb(audit) order by audit.id), '[]')
+      from rowhouse.audit where audit.user_id = who or actor = who::text))
+    || jsonb_build_object(
+    'sessions', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+      order by created_at), '[]') from rowhouse.sessions as stored where user_id = who),
+    'invitations', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+      order by invited_at), '[]') from rowhouse.invitations as stored where user_id = who),
+    'passwordLinks', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+      order by created_at), '[]') from rowhouse.password_links as stored where user_id = who),
+    'providerLinks', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+      order by issuer, subject), '[]') from rowhouse.provider_links as stored
+      where user_id = who),
+    'totpFactors', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+      order by confirmed_at), '[]') from rowhouse.totp_factors as stored where user_id = who),
+    'recoveryCodes', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+      order by created_at), '[]') from rowhouse.recovery_codes as stored where user_id = who),
+    'passkeys', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+      order by created_at), '[]') from rowhouse.passkeys as stored where user_id = who),
+    'pendingSignIns', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+      order by expires_at), '[]') from rowhouse.pending_sign_ins as stored where user_id = who),
+    'failedSignIns', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+      order by last_at), '[]') from rowhouse.failed_sign_ins as stored where user_id = who),
+    'mails', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+      order by id), '[]') from rowhouse.mails as stored where user_id = who)));
+end
+$$;
+
+-- A link that can be used, and whose it is; looking does not use it up.
+create function rowhouse.find_password_link(link_id text) returns table (
+  user_id uuid, digest bytea, secret_id text, expires_at timestamptz, email text,
+  display_name text, app_slugs text[], is_invitation boolean
+) language sql stable set search_path = pg_catalog, pg_temp as $$
+  select links.user_id, links.digest, links.secret_id, links.expires_at, users.email,
+    users.display_name, array(select slug from rowhouse.apps
+      join rowhouse.grants on grants.app_id = apps.id
+      where grants.user_id = users.id and apps.disabled_at is null order by slug),
+    users.password_secret_id is null
+      and not exists (select from rowhouse.provider_links where provider_links.user_id = users.id)
+  from rowhouse.password_links as links join rowhouse.users on users.id = links.user_id
+  where links.id = link_id and links.expires_at > now() and users.disabled_at is null
+$$;
+comment on function rowhouse.find_password_link is 'null display_name';
+grant execute on function rowhouse.find_password_link(text) to rowhouse_service, rowhouse_identity;
