@@ -1,5 +1,5 @@
 /** What `rowhouse dev` left in a database that is not its own. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 
 export type DevLeftovers = {
   /** Enabled, with an address under `localhost`; at most 10. */
@@ -10,10 +10,6 @@ export type DevLeftovers = {
 
 /** `undefined` in a database of `rowhouse dev`. `db` is a login that reads people. */
 export async function findDevLeftovers(deps: { db: Database }): Promise<DevLeftovers | undefined> {
-  const [row] = await deps.db.query<{ found: string | null }>(
-    "select rowhouse.dev_leftovers()::pg_catalog.text as found",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return JSON.parse(row?.found ?? "null") ?? undefined;
+  const found = await call(deps.db, "dev_leftovers", {});
+  return (found ?? undefined) as DevLeftovers | undefined;
 }

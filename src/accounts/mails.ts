@@ -1,9 +1,9 @@
 /** The queue of mails: asked for, claimed by one process, settled. Links are derived from what is claimed, never stored. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import type { RandomBytes } from "../std/random_text.ts";
-import { isConfirmed, renewAddress, type StoredAddress } from "./addresses.ts";
+import { isConfirmed, renewAddress } from "./addresses.ts";
 import { findIdentitySecret, type IdentitySecrets } from "./identity_secrets.ts";
-import { deriveLinkText, makeLink } from "./password_links.ts";
+import { deriveLinkText, makeLink, toLinkValues } from "./password_links.ts";
 import { type PasswordRecord, proveSignIn } from "./passwords.ts";
 import { SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
 
@@ -41,19 +41,13 @@ export async function askForPassword(
   { email, address }: { email: string; address: string },
 ): Promise<number> {
   const { networks, bounds } = toClient(address);
-  const [row] = await deps.db.query<{ wait_s: number }>(
-    `select rowhouse.ask_for_password($1, string_to_array($2, ','), string_to_array($3, ',')::int4[], $4, $5) as wait_s`,
-    [
-      email,
-      networks.join(","),
-      [SIGN_IN_LIMITS.pair, ...bounds].join(","),
-      SIGN_IN_LIMITS.windowS,
-      address,
-    ],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  if (row === undefined) throw new Error("The queue of mails gave no row");
-  return row.wait_s;
+  return await call(deps.db, "ask_for_password", {
+    typed: email,
+    client_networks: networks,
+    bounds: [SIGN_IN_LIMITS.pair, ...bounds],
+    window_s: SIGN_IN_LIMITS.windowS,
+    shown_from: address,
+  });
 }
 
 /** Nobody else gets these while the lease lasts; those that are not settled come again, later each time. */
@@ -61,12 +55,8 @@ export async function claimMails(
   deps: { db: Database },
   { most, leaseS, retryS }: { most: number; leaseS: number; retryS: number },
 ): Promise<ClaimedMail[]> {
-  const [row] = await deps.db.query<{ mails: string }>(
-    "select rowhouse.claim_mails($1, $2, $3)::text as mails",
-    [most, leaseS, retryS],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return JSON.parse(row?.mails ?? "[]") as ClaimedMail[];
+  const values = { most, lease_s: leaseS, retry_s: retryS };
+  return (await call(deps.db, "claim_mails", values)) as ClaimedMail[];
 }
 
 export type MailOutcome = "sent" | "refused" | "void";
@@ -77,10 +67,7 @@ export async function settleMail(
   id: number,
   outcome: MailOutcome,
 ): Promise<void> {
-  await deps.db.query("select rowhouse.settle_mail($1, $2)", [id, outcome], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
+  await call(deps.db, "settle_mail", { mail_id: id, outcome });
 }
 
 export type MailLinkDeps = {
@@ -104,12 +91,16 @@ export async function findMailedLink(
   const shown = proveSignIn(deps.identitySecrets, mail.userId, mail.password);
   if (shown === undefined) return undefined;
   const link = makeLink(deps, FORGOTTEN_LINK_LIFE_S);
-  const [row] = await deps.db.query<{ is_done: boolean }>(
-    "select rowhouse.put_forgotten_link($1, $7, decode($2, 'hex'), $3, decode($4, 'hex'), $5, to_timestamp($6)) as is_done",
-    [mail.id, shown, link.id, link.proof, link.secretId, link.expiresAtS, email],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
-  return row?.is_done === true ? link.text : undefined;
+  const { link_id, link_secret_id, ...values } = toLinkValues(link);
+  const isDone = await call(deps.db, "put_forgotten_link", {
+    mail_id: mail.id,
+    sent_to: email,
+    shown,
+    new_id: link_id,
+    new_secret_id: link_secret_id,
+    ...values,
+  });
+  return isDone ? link.text : undefined;
 }
 
 /**
@@ -145,13 +136,7 @@ export type MailState = {
 
 /** The state of the queue, for operators and metrics. */
 export async function readMailState(deps: { db: Database }): Promise<MailState> {
-  const [row] = await deps.db.query<{ state: string }>(
-    "select rowhouse.mail_state()::text as state",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  if (row === undefined) throw new Error("The queue of mails gave no row");
-  return JSON.parse(row.state) as MailState;
+  return (await call(deps.db, "mail_state", {})) as MailState;
 }
 
 /** What becomes of the mail about a link: "unconfirmed" if none is sent because the service did not set the address. */
@@ -163,14 +148,10 @@ export async function findLinkMail(
   linkText: string,
 ): Promise<LinkMail> {
   const [id = ""] = linkText.split(".");
-  const [row] = await deps.admin.query<StoredAddress & { is_queued: boolean; has_sender: boolean }>(
-    `select user_id::text as "userId", email, encode(email_digest, 'hex') as digest, email_secret_id as "secretId",
-      exists (select from rowhouse.mails where link_id = $1) as is_queued, rowhouse.has_mail_sender() as has_sender
-    from rowhouse.password_links join rowhouse.users on users.id = user_id where password_links.id = $1`,
-    [id],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  const [row] = await call(deps.admin, "find_link_mail", { link_id: id });
   if (row === undefined) return "none";
-  if (row.has_sender && !isConfirmed(deps.identitySecrets, row)) return "unconfirmed";
+  const { user_id: userId, email, digest, secret_id: secretId } = row;
+  const address = { userId, email, digest, secretId };
+  if (row.has_sender && !isConfirmed(deps.identitySecrets, address)) return "unconfirmed";
   return row.is_queued ? "mailed" : "none";
 }

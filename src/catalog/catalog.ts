@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, IS_DISTRIBUTED_SQL, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 
 /** A table as one app uses it. What the app is served is another object once it has changed. */
@@ -84,24 +84,5 @@ export function makeCatalog(deps: { db: Database; look: () => Promise<unknown> }
 }
 
 async function readNews(db: Database, since: number): Promise<News> {
-  const [row] = await db.query<{ news: string }>(
-    `select json_build_object(
-      'version', (select version from rowhouse.versions where name = 'catalog'),
-      'isDistributed', ${IS_DISTRIBUTED_SQL},
-      'tables', (select coalesce(json_agg(json_build_object(
-          'name', name, 'definition', definition)), '[]')
-        from rowhouse.tables where version > $1),
-      'registrations', (select coalesce(json_agg(json_build_object(
-          'appIds', app_ids, 'definition', definition)), '[]') from (
-        select definition, json_agg(app_id) as app_ids from rowhouse.registrations where version > $1 and not is_ending
-        group by definition) as declared),
-      'ended', (select coalesce(json_agg(json_build_object('appId', app_id, 'table', table_name)), '[]')
-        from (select app_id, table_name from rowhouse.ended_registrations where version > $1
-          union all select app_id, table_name from rowhouse.registrations
-          where version > $1 and is_ending) as gone))::text as news`,
-    [since],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  if (row === undefined) throw new Error("The catalog's query gave no row");
-  return JSON.parse(row.news) as News;
+  return (await call(db, "read_catalog", { since })) as News;
 }

@@ -133,9 +133,6 @@ export function functionName(set: ColumnSet | RecordedName, endpoint: Endpoint):
   return `${table.slice(0, TABLE_LENGTH)}__${hash}_${endpoint}`;
 }
 
-/** `functionName` as an SQL expression over a row of `rowhouse.column_sets` and an `endpoint`. */
-export const FUNCTION_NAME_SQL = `(pg_catalog.left(column_sets.table_name, ${TABLE_LENGTH}) || '__' || column_sets.hash || '_' || endpoint)::pg_catalog.name`;
-
 /** A function as DDL names it: qualified, with the types of its arguments. */
 export function functionSignature(set: ColumnSet | RecordedName, endpoint: Endpoint): string {
   const types = argumentsOf(endpoint).map((name) => TYPES[ARGUMENTS[name]].name);

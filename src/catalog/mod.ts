@@ -7,7 +7,6 @@ export {
   type Endpoint,
   type EndpointCall,
   FUNCTION_CALLERS,
-  FUNCTION_NAME_SQL,
   FUNCTION_OWNER,
   functionName,
   functionSignature,

@@ -139,7 +139,7 @@ function encodeValue(type: SqlType, value: unknown): Parameter {
   if (value === null || value === undefined) return null;
   if (Array.isArray(value) && type.endsWith("[]")) return toArrayText(type, value);
   if (type === "jsonb") return JSON.stringify(value);
-  if (type === "bytea") return Buffer.from(String(value), "hex");
+  if (type === "bytea" && !(value instanceof Uint8Array)) return Buffer.from(String(value), "hex");
   return value as Parameter;
 }
 

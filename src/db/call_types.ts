@@ -9,6 +9,7 @@ type Values = {
   int2: number;
   int4: number;
   int8: number;
+  json: unknown;
   jsonb: unknown;
   text: string;
   timestamptz: Date;
@@ -41,7 +42,9 @@ type ValueOf<Type> = Type extends "void"
 
 type PassedOf<Type> = Type extends `${infer Item extends ItemType}[]`
   ? readonly Values[Item][]
-  : ValueOf<Type>;
+  : Type extends "bytea"
+    ? string | Uint8Array
+    : ValueOf<Type>;
 
 /** What is passed, by the names of the arguments; `undefined` is passed as null. */
 export type ArgumentsOf<Shape extends FunctionShape> = {

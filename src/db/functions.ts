@@ -33,7 +33,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   add_statistics: {
-    retry: "unsafe",
+    retry: "safe",
     takes: {
       process: "uuid",
       process_role: "text",
@@ -119,9 +119,9 @@ export const FUNCTIONS = {
     isSet: true,
   },
   begin_push: {
-    retry: "unsafe",
+    retry: "safe",
     takes: { app: "uuid", shown: "bytea", per_hour: "int4", is_applying: "bool" },
-    returns: { app_slug: "text", wait_s: "int4" },
+    returns: { app_slug: "text?", wait_s: "int4?" },
     isSet: false,
   },
   begin_second_factor: {
@@ -265,6 +265,12 @@ export const FUNCTIONS = {
     isSet: false,
   },
   check_super_admin: { retry: "unsafe", takes: { who: "uuid" }, returns: "void", isSet: false },
+  claim_deferred_step: {
+    retry: "unsafe",
+    takes: { after: "int8", lease_s: "int4" },
+    returns: { step_id: "int8", table_name: "text", step_name: "text", definition: "jsonb" },
+    isSet: true,
+  },
   claim_key: {
     retry: "unsafe",
     takes: { app: "uuid", claim: "bytea", first_answer: "text", short: "text" },
@@ -272,7 +278,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   claim_mails: {
-    retry: "unsafe",
+    retry: "safe",
     takes: { most: "int4", lease_s: "int4", retry_s: "float8" },
     returns: "jsonb",
     isSet: false,
@@ -883,18 +889,14 @@ export const FUNCTIONS = {
     returns: { provider: "text", roles: "int8" },
     isSet: true,
   },
+  count_identity_values: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
   count_rows: {
     retry: "safe",
     takes: { wanted_table: "text", app: "uuid" },
     returns: "int8",
     isSet: false,
   },
-  counted_key: {
-    retry: "safe",
-    takes: { state: "text", client_networks: "text[]" },
-    returns: "text",
-    isSet: false,
-  },
+  count_users: { retry: "safe", takes: {}, returns: "int8", isSet: false },
   create_app: {
     retry: "unsafe",
     takes: { new_id: "uuid", app_slug: "text", added: "jsonb", actor: "text" },
@@ -968,14 +970,7 @@ export const FUNCTIONS = {
   },
   describe_app: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
   describe_invitation: { retry: "safe", takes: { person: "uuid" }, returns: "jsonb", isSet: false },
-  dev_leftovers: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
-  device_key: {
-    retry: "safe",
-    takes: { device_id: "text", mail: "text" },
-    returns: "text",
-    isSet: false,
-  },
-  digest_bodies: { retry: "safe", takes: {}, returns: "text", isSet: false },
+  dev_leftovers: { retry: "safe", takes: {}, returns: "jsonb?", isSet: false },
   drop_table: {
     retry: "unsafe",
     takes: { wanted_table: "text", told: "text[]", actor: "text" },
@@ -984,6 +979,12 @@ export const FUNCTIONS = {
   },
   drop_tables: { retry: "unsafe", takes: { names: "text[]" }, returns: "void", isSet: false },
   email_of: { retry: "safe", takes: { person: "uuid" }, returns: "text", isSet: false },
+  end_deferred_step: {
+    retry: "unsafe",
+    takes: { step_id: "int8", new_state: "text", new_fault: "text" },
+    returns: "void",
+    isSet: false,
+  },
   end_own_sessions: {
     retry: "unsafe",
     takes: {
@@ -1039,7 +1040,19 @@ export const FUNCTIONS = {
     returns: "text[]",
     isSet: false,
   },
-  find_faults: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
+  find_link_mail: {
+    retry: "safe",
+    takes: { link_id: "text" },
+    returns: {
+      user_id: "uuid",
+      email: "text",
+      digest: "bytea?",
+      secret_id: "text?",
+      is_queued: "bool",
+      has_sender: "bool",
+    },
+    isSet: true,
+  },
   find_password_link: {
     retry: "safe",
     takes: { link_id: "text" },
@@ -1076,7 +1089,13 @@ export const FUNCTIONS = {
     returns: { live: "int4", session_id: "text", person_id: "uuid", identity_digest: "bytea" },
     isSet: false,
   },
-  find_unrecorded: { retry: "safe", takes: {}, returns: "text", isSet: true },
+  find_uncallable_tables: {
+    retry: "safe",
+    takes: { wanted: "jsonb" },
+    returns: "text",
+    isSet: true,
+  },
+  find_unused_sets: { retry: "safe", takes: { kept_s: "int4" }, returns: "json", isSet: false },
   find_user: { retry: "safe", takes: { mail: "text" }, returns: "uuid", isSet: false },
   find_visitor_session: {
     retry: "unsafe",
@@ -1226,7 +1245,7 @@ export const FUNCTIONS = {
   },
   hold_visitor: { retry: "unsafe", takes: { own: "text" }, returns: "uuid", isSet: false },
   idempotency_sizes: {
-    retry: "unsafe",
+    retry: "safe",
     takes: { after: "uuid" },
     returns: { app_id: "uuid", bytes: "int8" },
     isSet: true,
@@ -1251,6 +1270,7 @@ export const FUNCTIONS = {
     returns: "text",
     isSet: false,
   },
+  is_distributed: { retry: "safe", takes: {}, returns: "bool", isSet: false },
   is_factor_overdue: { retry: "safe", takes: { who: "uuid" }, returns: "bool", isSet: false },
   is_fresh: { retry: "safe", takes: { session_id: "text" }, returns: "bool", isSet: false },
   is_key_of: {
@@ -1364,6 +1384,12 @@ export const FUNCTIONS = {
     isSet: true,
   },
   list_sessions: { retry: "safe", takes: { mail: "text" }, returns: "jsonb", isSet: false },
+  list_table_apps: {
+    retry: "safe",
+    takes: { app: "uuid" },
+    returns: { table: "text", owner: "text", users: "text[]" },
+    isSet: true,
+  },
   list_users: {
     retry: "safe",
     takes: { after_email: "text", most: "int4" },
@@ -1435,6 +1461,12 @@ export const FUNCTIONS = {
     isSet: false,
   },
   processes_shown: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
+  prove_key: {
+    retry: "safe",
+    takes: { app: "uuid", shown: "bytea" },
+    returns: "int8",
+    isSet: false,
+  },
   prove_password: {
     retry: "unsafe",
     takes: {
@@ -1532,6 +1564,13 @@ export const FUNCTIONS = {
     returns: "bool",
     isSet: false,
   },
+  read_catalog: { retry: "safe", takes: { since: "int8" }, returns: "json", isSet: false },
+  read_generated: {
+    retry: "safe",
+    takes: { wanted: "text", endpoints: "text[]" },
+    returns: "json",
+    isSet: false,
+  },
   read_limits: {
     retry: "safe",
     takes: { default_per_minute: "int4" },
@@ -1578,6 +1617,12 @@ export const FUNCTIONS = {
     retry: "safe",
     takes: { presented: "text", presented_identity: "text", idle_s: "int4", app_slug: "text" },
     returns: { live: "int4", visitor: "jsonb?", app: "jsonb?", apps: "jsonb" },
+    isSet: false,
+  },
+  read_push_state: {
+    retry: "safe",
+    takes: { app: "uuid", names: "text[]", large_pages: "int4", rows_a_page: "int4" },
+    returns: "json",
     isSet: false,
   },
   read_setup: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
@@ -1648,6 +1693,12 @@ export const FUNCTIONS = {
       fresh_digest: "bytea",
       fresh_secret_id: "text",
     },
+    returns: "void",
+    isSet: false,
+  },
+  renew_deferred_step: {
+    retry: "unsafe",
+    takes: { step_id: "int8", lease_s: "int4" },
     returns: "void",
     isSet: false,
   },
@@ -1739,7 +1790,7 @@ export const FUNCTIONS = {
     isSet: false,
   },
   settle_mail: {
-    retry: "unsafe",
+    retry: "safe",
     takes: { mail_id: "int8", outcome: "text" },
     returns: "void",
     isSet: false,
@@ -1782,6 +1833,7 @@ export const FUNCTIONS = {
     returns: { id: "text", proof: "bytea" },
     isSet: true,
   },
+  stamp_of: { retry: "safe", takes: { wanted: "text" }, returns: "int8", isSet: false },
   start_session: {
     retry: "unsafe",
     takes: {
@@ -1808,21 +1860,16 @@ export const FUNCTIONS = {
     isSet: false,
   },
   sweep_audit: { retry: "safe", takes: { keep_s: "int4" }, returns: "int4", isSet: false },
-  sweep_idempotency_keys: {
-    retry: "unsafe",
-    takes: { most: "int4" },
-    returns: "int4",
-    isSet: false,
-  },
-  sweep_leases: { retry: "unsafe", takes: {}, returns: "void", isSet: false },
-  sweep_nonces: { retry: "unsafe", takes: { most: "int4" }, returns: "int4", isSet: false },
+  sweep_idempotency_keys: { retry: "safe", takes: { most: "int4" }, returns: "int4", isSet: false },
+  sweep_leases: { retry: "safe", takes: {}, returns: "void", isSet: false },
+  sweep_nonces: { retry: "safe", takes: { most: "int4" }, returns: "int4", isSet: false },
   sweep_pending_sign_ins: {
     retry: "unsafe",
     takes: { most: "int4" },
     returns: "void",
     isSet: false,
   },
-  sweep_statistics: { retry: "unsafe", takes: { most: "int4" }, returns: "int4", isSet: false },
+  sweep_statistics: { retry: "safe", takes: { most: "int4" }, returns: "int4", isSet: false },
   sweep_throttle: { retry: "safe", takes: { most: "int4" }, returns: "int4", isSet: false },
   tables_of: { retry: "safe", takes: { app: "uuid" }, returns: "text[]", isSet: false },
   targets_of: { retry: "safe", takes: { app: "uuid" }, returns: "jsonb", isSet: false },

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { Database } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { makeBatch } from "./batch.ts";
 
@@ -20,12 +20,9 @@ const NONCE_QUEUE = "nonces";
 export function makeUseNonce(db: Database): UseNonce {
   const use = makeBatch<string, true>(async (nonces) => {
     const byId = new Map(nonces.map((nonce) => [toId(nonce), nonce]));
-    const rows = await db.query<{ nonce: string }>(
-      "select nonce::text from rowhouse.use_nonces($1::text::uuid[]) as unused (nonce)",
-      [`{${[...byId.keys()].join(",")}}`],
-      { retry: "unsafe", queue: NONCE_QUEUE },
-    );
-    return new Map(rows.map((row) => [byId.get(row.nonce) ?? "", true]));
+    const shown = [...byId.keys()];
+    const unused = await call(db, "use_nonces", { shown }, { queue: NONCE_QUEUE });
+    return new Map(unused.map((id) => [byId.get(id) ?? "", true]));
   });
   return async (nonce) => {
     try {
@@ -52,10 +49,7 @@ const SWEEP_STEP = 5000;
 
 /** Deletes some that no process would accept any more; returns whether there may be more. */
 export async function sweepNonces({ db }: { db: Database }): Promise<boolean> {
-  const [row] = await db.query<{ swept: number }>(
-    "select rowhouse.sweep_nonces($1) as swept",
-    [SWEEP_STEP],
-    { retry: "safe", queue: NONCE_QUEUE },
+  return (
+    (await call(db, "sweep_nonces", { most: SWEEP_STEP }, { queue: NONCE_QUEUE })) >= SWEEP_STEP
   );
-  return (row?.swept ?? 0) >= SWEEP_STEP;
 }

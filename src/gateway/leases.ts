@@ -1,5 +1,5 @@
 /** Leases of tokens from the buckets that all processes share, many in one statement. @module */
-import type { Database } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 
 /** What a process has taken of a bucket, and what it would like to have of it. */
 export type Report = { name: string; perMinute: number; taken: number; wanted: number };
@@ -15,18 +15,17 @@ const LEASE_QUEUE = "leases";
 /** Leases for a process, which is told apart from others by its id, a UUID. */
 export function makeLease(db: Database, processId: string): Lease {
   return async (reports) => {
-    const list = (read: (one: Report) => number): string => `{${reports.map(read).join(",")}}`;
-    const rows = await db.query<{ bucket: string; leased: number; left_over: number }>(
-      `select bucket, leased, left_over from rowhouse.lease_tokens($1, string_to_array($2, ','), $3::text::float8[],
-        $4::text::float8[], $5::text::float8[])`,
-      [
-        processId,
-        reports.map(({ name }) => name).join(","),
-        list(({ perMinute }) => perMinute),
-        list(({ taken }) => taken),
-        list(({ wanted }) => wanted),
-      ],
-      { retry: "unsafe", queue: LEASE_QUEUE },
+    const rows = await call(
+      db,
+      "lease_tokens",
+      {
+        reporter: processId,
+        names: reports.map(({ name }) => name),
+        limits: reports.map(({ perMinute }) => perMinute),
+        taken: reports.map(({ taken }) => taken),
+        wanted: reports.map(({ wanted }) => wanted),
+      },
+      { queue: LEASE_QUEUE },
     );
     return new Map(rows.map((row) => [row.bucket, { leased: row.leased, left: row.left_over }]));
   };
@@ -34,6 +33,6 @@ export function makeLease(db: Database, processId: string): Lease {
 
 /** Forgets buckets and leases that no process has used for a while. */
 export async function sweepLeases({ db }: { db: Database }): Promise<boolean> {
-  await db.query("select rowhouse.sweep_leases()", [], { retry: "safe", queue: LEASE_QUEUE });
+  await call(db, "sweep_leases", {}, { queue: LEASE_QUEUE });
   return false;
 }

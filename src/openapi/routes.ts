@@ -6,7 +6,7 @@
  */
 import type { Catalog } from "../catalog/mod.ts";
 import { type CachedPage, type ListCache, makeListCache } from "../data/mod.ts";
-import { type Database, SIGNALS, SignalError } from "../db/mod.ts";
+import { call, type Database, SIGNALS, SignalError } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
   answerBytes,
@@ -101,18 +101,19 @@ async function answerDocument(
  */
 export async function proveKey({ db, catalog }: OpenapiDeps, principal: Principal): Promise<void> {
   const { appId, proof } = principal;
-  try {
-    const [row] = await db.query<{ version: string }>(
-      `select version::text as version from rowhouse.versions
-      where name = 'catalog' and rowhouse.check_key($1, $2) is not null`,
-      [appId, proof],
-      { retry: "safe", queue: appId },
-    );
-    if (Number(row?.version) !== catalog.version()) await catalog.refresh();
-  } catch (error) {
-    const isRefused = error instanceof SignalError && error.signal === SIGNALS.keyRefused;
-    throw isRefused ? keyRefused(error) : error;
-  }
+  const version = await call(
+    db,
+    "prove_key",
+    { app: appId, shown: proof },
+    {
+      queue: appId,
+      reject: (error) => {
+        const isRefused = error instanceof SignalError && error.signal === SIGNALS.keyRefused;
+        return isRefused ? keyRefused(error) : error;
+      },
+    },
+  );
+  if (version !== catalog.version()) await catalog.refresh();
 }
 
 type AppTables = { appId: string | undefined };

@@ -1,5 +1,5 @@
 /** Who pushes by key, and how often: checked and counted in the database, before the push is looked at. @module */
-import { type Database, SIGNALS, SignalError } from "../db/mod.ts";
+import { call, type Database, SIGNALS, SignalError } from "../db/mod.ts";
 import { keyRefused } from "../http/mod.ts";
 import type { Log } from "../observe.ts";
 import type { Principal } from "../principal.ts";
@@ -20,14 +20,15 @@ export async function beginPush(
   { appId: id, keyId, proof }: Principal,
   options: { isApplying: boolean },
 ): Promise<{ id: string; slug: string; keyId: string }> {
-  const counted = admin.query<{ app_slug: string | null; wait_s: number | null }>(
-    "select app_slug, wait_s from rowhouse.begin_push($1, $2, $3, $4)",
-    [id, proof, pushesPerHour, options.isApplying],
-    // If the connection breaks it may be counted twice, which does no harm.
-    { retry: "safe", queue: id },
+  // If the connection breaks it may be counted twice, which does no harm.
+  const counted = call(
+    admin,
+    "begin_push",
+    { app: id, shown: proof, per_hour: pushesPerHour, is_applying: options.isApplying },
+    { queue: id },
   );
-  const [row] = await answerKey({ log }, counted);
-  if (row == null || row.app_slug === null) throw keyRefused();
+  const row = await answerKey({ log }, counted);
+  if (row.app_slug === null) throw keyRefused();
   if (row.wait_s === null) return { id, slug: row.app_slug, keyId };
   throw new Problem("rate_limited", {
     message: `This app may push ${pushesPerHour} times an hour, dry runs included`,

@@ -5,7 +5,14 @@
  * @module
  */
 import { findConstraint, type RecordedDefinition } from "../catalog/mod.ts";
-import { coalesce, type Database, readSqlState, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
+import {
+  call,
+  coalesce,
+  type Database,
+  readSqlState,
+  SERVICE_QUEUE,
+  ViolationError,
+} from "../db/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
 import { type DeferredBuild, renderDeferred, renderDropIndex } from "./ddl.ts";
 
@@ -20,7 +27,6 @@ export type DeferredStep = {
 };
 
 type Claimed = DeferredBuild & { id: string };
-type ClaimedRow = { id: string; table: string; name: string; definition: string };
 
 const LEASE_S = 60;
 const RENEW_MS = 20_000;
@@ -56,38 +62,20 @@ async function runDeferredSteps(deps: DeferredDeps): Promise<void> {
 }
 
 async function claimStep(admin: Database, after: string): Promise<Claimed | undefined> {
-  const [row] = await admin.query<ClaimedRow>(
-    `update rowhouse.deferred_steps set state = 'running', attempts = attempts + 1, fault = null, progress = null,
-      lease_until = now() + make_interval(secs => ${LEASE_S})
-    where id = (select id from rowhouse.deferred_steps
-      where state <> 'done' and lease_until < now() and id > $1::int8
-      order by id limit 1 for update skip locked)
-    returning id::text as id, table_name as "table", name,
-      (select definition::text from rowhouse.tables where tables.name = table_name) as definition`,
-    [after],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
+  const values = { after: Number(after), lease_s: LEASE_S };
+  const [row] = await call(admin, "claim_deferred_step", values);
   if (row === undefined) return undefined;
-  const definition = JSON.parse(row.definition) as RecordedDefinition;
-  const constraint = findConstraint(definition, row.name);
-  if (constraint === undefined) throw new Error(`A deferred step builds nothing of ${row.table}`);
-  return { id: row.id, table: row.table, constraint };
+  const definition = row.definition as RecordedDefinition;
+  const constraint = findConstraint(definition, row.step_name);
+  if (constraint === undefined)
+    throw new Error(`A deferred step builds nothing of ${row.table_name}`);
+  return { id: String(row.step_id), table: row.table_name, constraint };
 }
 
 /** Also notes how far the build is: PostgreSQL shows that to the login that builds and to no other. */
 export async function renewLease({ admin, log }: DeferredDeps, id: string): Promise<void> {
-  const renewed = admin.query(
-    `update rowhouse.deferred_steps set lease_until = now() + make_interval(secs => ${LEASE_S}),
-      progress = (select json_build_object('phase', phase, 'unit', case when blocks_total > 0 then 'blocks' else 'rows' end,
-          'done', case when blocks_total > 0 then blocks_done else tuples_done end,
-          'total', case when blocks_total > 0 then blocks_total else tuples_total end)::text::jsonb
-        from pg_catalog.pg_stat_progress_create_index
-        join pg_catalog.pg_class on pg_class.oid = index_relid
-        where datname = current_database() and relname = name)
-    where id = $1::int8 and state = 'running'`,
-    [id],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
+  const values = { step_id: Number(id), lease_s: LEASE_S };
+  const renewed = call(admin, "renew_deferred_step", values);
   // If a renewal fails, the next one makes up for it; otherwise the lease expires, as it should.
   await renewed.catch(noteFault(log, "the lease of a deferred step"));
 }
@@ -95,13 +83,8 @@ export async function renewLease({ admin, log }: DeferredDeps, id: string): Prom
 type End = { state: "waiting" | "done" | "failed"; fault: string | null };
 
 async function endStep(admin: Database, id: string, { state, fault }: End): Promise<void> {
-  await admin.query(
-    `update rowhouse.deferred_steps set state = $2, fault = $3, progress = null, lease_until = '-infinity',
-      finished_at = case when $2 = 'done' then now() end
-    where id = $1::int8`,
-    [id, state, fault],
-    { retry: "unsafe", queue: SERVICE_QUEUE },
-  );
+  const values = { step_id: Number(id), new_state: state, new_fault: fault };
+  await call(admin, "end_deferred_step", values);
 }
 
 async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> {

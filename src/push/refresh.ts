@@ -8,11 +8,10 @@ import {
   type ColumnSet,
   ENDPOINTS,
   type Endpoint,
-  FUNCTION_NAME_SQL,
   functionName,
   printedArguments,
 } from "../catalog/mod.ts";
-import { type Database, IS_DISTRIBUTED_SQL, quoteLiteral, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database, quoteLiteral } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { renderDistributedFunctions } from "./distributed.ts";
 import { renderBody, renderFunctions } from "./functions.ts";
@@ -99,33 +98,9 @@ export async function findOutdatedTables(
   db: Database,
   name: string | null = null,
 ): Promise<OutdatedTable[]> {
-  const [row] = await db.query<{ recorded: string }>(
-    `with concerned as (
-      select name, greatest(version,
-        (select max(version) from rowhouse.registrations where table_name = name)) as stamp
-      from rowhouse.tables where name = $1::pg_catalog.text or $1::pg_catalog.text is null
-    ), sets as (
-      select distinct on (table_name, hash) table_name, hash, definition
-      from rowhouse.column_sets where table_name in (select name from concerned)
-    ), wanted as (
-      select ${FUNCTION_NAME_SQL} as function_name
-      from sets as column_sets, jsonb_array_elements_text($2::text::jsonb) as endpoint
-    )
-    select json_build_object(
-      'isDistributed', ${IS_DISTRIBUTED_SQL},
-      'tables', (select coalesce(json_agg(json_build_object('name', name, 'stamp', stamp,
-          'sets', (select coalesce(json_agg(definition order by hash), '[]') from sets where table_name = name))
-        order by name), '[]') from concerned),
-      'functions', (select coalesce(json_agg(json_build_object('name', proname,
-          'arguments', pg_catalog.oidvectortypes(proargtypes),
-          'digest', md5(trim(both E'\\n' from prosrc)))), '[]')
-        from pg_catalog.pg_proc
-        where pronamespace = (select oid from pg_catalog.pg_namespace where nspname = 'api')
-          and proname in (select function_name from wanted)))::text as recorded`,
-    [name, JSON.stringify(ENDPOINTS)],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  const { tables, functions, isDistributed } = JSON.parse(row?.recorded ?? "null") as Recorded;
+  const values = { wanted: name, endpoints: ENDPOINTS };
+  const recorded = (await call(db, "read_generated", values)) as Recorded;
+  const { tables, functions, isDistributed } = recorded;
   const digests = new Map(functions.map((one) => [`${one.name}(${one.arguments})`, one.digest]));
   const isOutdated = (set: ColumnSet, endpoint: Endpoint) =>
     digests.get(`${functionName(set, endpoint)}(${printedArguments(endpoint)})`) !==
@@ -140,17 +115,5 @@ export async function findOutdatedTables(
 /** The tables that this release cannot serve: a function that it would call is missing, or takes other arguments. */
 export async function findUncallableTables(db: Database): Promise<string[]> {
   const wanted = ENDPOINTS.map((endpoint) => ({ endpoint, arguments: printedArguments(endpoint) }));
-  const rows = await db.query<{ name: string }>(
-    `with wanted as (
-      select * from jsonb_to_recordset($1::text::jsonb) as wanted (endpoint text, arguments text)
-    )
-    select distinct table_name as name from rowhouse.column_sets
-    where unused_since is null and exists (select from wanted where not exists (select from pg_catalog.pg_proc
-      where pronamespace = (select oid from pg_catalog.pg_namespace where nspname = 'api')
-        and proname = ${FUNCTION_NAME_SQL} and pg_catalog.oidvectortypes(proargtypes) = arguments))
-    order by name`,
-    [JSON.stringify(wanted)],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return rows.map(({ name }) => name);
+  return await call(db, "find_uncallable_tables", { wanted });
 }

@@ -1,6 +1,6 @@
 /** What a push plans against: the recorded tables and registrations that concern one app. Read in one statement. @module */
 import type { RecordedDefinition } from "../catalog/mod.ts";
-import { type Database, IS_DISTRIBUTED_SQL } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import { findLargeTables } from "./large_shards.ts";
 
@@ -51,50 +51,13 @@ export async function readState(
   names: readonly string[],
   options: { largeTablePages: number },
 ): Promise<PushState> {
-  const [row] = await admin.query<{ state: string }>(
-    `with concerned as (
-      select name, owner_app_id, definition, version from rowhouse.tables
-      where name in (select jsonb_array_elements_text($2::text::jsonb))
-        or name in (select table_name from rowhouse.registrations where app_id = $1)
-    )
-    select json_build_object(
-      'tables', (select coalesce(json_agg(json_build_object(
-          'name', concerned.name, 'ownerAppId', owner_app_id, 'definition', concerned.definition,
-          'stamp', greatest(version, (select max(version) from rowhouse.registrations where table_name = concerned.name)),
-          -- Of a table that was never analysed the statistics tell how many rows went in. Its size on disk cannot be
-          -- asked for: that waits for whoever has the table locked.
-          'isLarge', coalesce((select case when reltuples < 0
-              then pg_catalog.pg_stat_get_live_tuples(oid) / ${ROWS_A_PAGE} else relpages end >= $3::pg_catalog.int4
-            from pg_catalog.pg_class where relname = concerned.name and relkind in ('r', 'p')
-              and relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'data')), false),
-          -- Each reference has triggers on the table that it refers to, which are found by index.
-          'references', (select json_build_object('own', count(distinct tgconstraint) filter (where source.owner_app_id = $1),
-              'foreign', count(distinct tgconstraint))
-            from pg_catalog.pg_trigger
-            join pg_catalog.pg_constraint on pg_constraint.oid = tgconstraint and confrelid = tgrelid and contype = 'f'
-            join pg_catalog.pg_class on pg_class.oid = conrelid
-            join rowhouse.tables as source on source.name = relname
-            where tgrelid = (select oid from pg_catalog.pg_class where relname = concerned.name and relkind in ('r', 'p')
-                and relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'data'))
-              and source.owner_app_id <> concerned.owner_app_id),
-          'ownerSlug', (select slug from rowhouse.apps where id = owner_app_id),
-          'uses', (select coalesce(json_agg(json_build_object(
-              'appId', app_id, 'slug', slug, 'definition', registrations.definition) order by slug), '[]')
-            from rowhouse.registrations join rowhouse.apps on apps.id = app_id
-            where table_name = concerned.name),
-          'sets', (select coalesce(json_agg(json_build_object('appId', app_id, 'hash', hash,
-              'unusedS', extract(epoch from now() - unused_since)::pg_catalog.float8)), '[]')
-            from rowhouse.column_sets where table_name = concerned.name)) order by concerned.name), '[]') from concerned),
-      'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name, 'checksum', checksum)
-          order by seq), '[]') from rowhouse.migrations where app_id = $1),
-      'journalBytes', (select coalesce(sum(octet_length(text) + octet_length(sql)), 0) from rowhouse.migrations where app_id = $1),
-      'isDistributed', ${IS_DISTRIBUTED_SQL},
-      'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))::text as state`,
-    [appId, JSON.stringify(names), options.largeTablePages],
-    { retry: "safe", queue: appId },
-  );
-  if (row === undefined) throw new Error("The query of push's state gave no row");
-  const state = JSON.parse(row.state) as PushState;
+  const values = {
+    app: appId,
+    names,
+    large_pages: options.largeTablePages,
+    rows_a_page: ROWS_A_PAGE,
+  };
+  const state = (await call(admin, "read_push_state", values, { queue: appId })) as PushState;
   if (!state.isDistributed) return state;
   const recorded = state.tables.map(({ name }) => name);
   const large = await findLargeTables(admin, recorded, { ...options, rowsAPage: ROWS_A_PAGE });

@@ -1,5 +1,5 @@
 /** What is recorded about one app: its tables, migrations and deferred steps; and for operators, who else uses the tables. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import type { DeferredStep } from "./deferred.ts";
 import type { Migration, MigrationRecord } from "./migration_text.ts";
 
@@ -83,16 +83,5 @@ export type TableApps = { table: string; owner: string; users: string[] };
 
 /** Who owns and who uses the tables of an app. For operators only: an app never learns about another one. */
 export async function readTableApps(admin: Database, appId: string): Promise<TableApps[]> {
-  const rows = await admin.query<{ table: string; owner: string; users: string }>(
-    `select name as "table", owner.slug as owner,
-      (select coalesce(json_agg(apps.slug order by apps.slug), '[]')
-        from rowhouse.registrations join rowhouse.apps on apps.id = app_id
-        where table_name = name and app_id <> owner_app_id)::text as users
-    from rowhouse.tables join rowhouse.apps as owner on owner.id = owner_app_id
-    where name in (select table_name from rowhouse.registrations where app_id = $1)
-    order by name`,
-    [appId],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return rows.map((row) => ({ ...row, users: JSON.parse(row.users) as string[] }));
+  return await call(admin, "list_table_apps", { app: appId });
 }

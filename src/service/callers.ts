@@ -1,5 +1,5 @@
 /** Settings about who calls, judged by what is known beyond them: proxies that are everybody, people without a domain. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database, SERVICE_QUEUE } from "../db/mod.ts";
 import { trustsEverybody } from "../gateway/mod.ts";
 import type { Finding } from "./finding.ts";
 
@@ -33,12 +33,7 @@ export async function examineCookieDomain(
   cookieDomain: string | undefined,
 ): Promise<Finding[]> {
   if (cookieDomain !== undefined) return [];
-  const [row] = await db.query<{ count: number }>(
-    "select count(*)::int4 as count from rowhouse.users",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  const count = row?.count ?? 0;
+  const count = await call(db, "count_users", {});
   if (count === 0) return [];
   return [
     {

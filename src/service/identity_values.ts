@@ -5,7 +5,7 @@
  * @module
  */
 import { makeIdentitySecrets, readAddresses } from "../accounts/mod.ts";
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
 
 /** How many live values one secret has. */
@@ -99,69 +99,20 @@ function describe(values: IdentityValues): string {
     .join(", ");
 }
 
-/** Each kind of stored value: its names, and a query of the secret that each value depends on, one row per value. */
+/** What each kind of stored value is called. */
 const KINDS = [
-  [
-    "passwords",
-    "password",
-    "passwords",
-    "select password_secret_id from rowhouse.users where password_secret_id is not null",
-  ],
-  [
-    "sessions",
-    "session",
-    "sessions",
-    "select secret_id from rowhouse.sessions where expires_at > now()",
-  ],
-  [
-    "links",
-    "link",
-    "links",
-    "select secret_id from rowhouse.password_links where expires_at > now()",
-  ],
-  [
-    "providerLinks",
-    "provider link",
-    "provider links",
-    "select secret_id from rowhouse.provider_links",
-  ],
-  [
-    "claimedRoles",
-    "claimed role",
-    "claimed roles",
-    "select secret_id from rowhouse.grants where secret_id is not null",
-  ],
-  [
-    "secondFactors",
-    "second factor",
-    "second factors",
-    "select secret_id from rowhouse.secrets_of_factors() as secret_id",
-  ],
-  [
-    "addresses",
-    "address",
-    "addresses",
-    "select email_secret_id from rowhouse.users where email_secret_id is not null",
-  ],
-] as const satisfies readonly (readonly [
-  kind: keyof IdentityValues,
-  one: string,
-  many: string,
-  query: string,
-])[];
+  ["passwords", "password", "passwords"],
+  ["sessions", "session", "sessions"],
+  ["links", "link", "links"],
+  ["providerLinks", "provider link", "provider links"],
+  ["claimedRoles", "claimed role", "claimed roles"],
+  ["secondFactors", "second factor", "second factors"],
+  ["addresses", "address", "addresses"],
+] as const satisfies readonly (readonly [kind: keyof IdentityValues, one: string, many: string])[];
 
+/** By secret; a kind without values counts none. */
 async function countValues(admin: Database): Promise<IdentityValues[]> {
-  const counts = KINDS.map(
-    ([kind]) => `count(*) filter (where kind = '${kind}')::int4 as "${kind}"`,
-  );
-  const kinds = KINDS.map(
-    ([kind, , , query]) =>
-      `select secret_id, '${kind}' as kind from (${query}) as stored (secret_id)`,
-  );
-  return await admin.query<IdentityValues>(
-    `select secret_id as "secretId", ${counts.join(", ")}
-    from (${kinds.join(" union all ")}) as made group by secret_id order by secret_id`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  const none = Object.fromEntries(KINDS.map(([kind]) => [kind, 0]));
+  const found = (await call(admin, "count_identity_values", {})) as IdentityValues[];
+  return found.map((counts) => ({ ...none, ...counts }));
 }

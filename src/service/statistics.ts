@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { ALL_APPS, coalesce, type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { ALL_APPS, call, coalesce, type Database } from "../db/mod.ts";
 import { type AnswerRecord, type Log, noteFault } from "../observe.ts";
 import { isOutage } from "../problem.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
@@ -162,33 +162,22 @@ async function add(
   const counted = [[ALL_APPS, minute.all] as const, ...minute.byApp]
     .filter(([, counts]) => counts.requests > 0)
     .map(([app, counts]) => ({ app, ...counts }));
-  await db.query(
-    `select rowhouse.add_statistics($1, $2, to_timestamp($3::float8), to_timestamp($4::float8), $5, $6, $7::text::jsonb,
-      $8::text::jsonb, $9::text::jsonb)`,
-    [
-      id,
-      role,
-      startedMs / 1000,
-      (minute.number * MINUTE_MS) / 1000,
-      hasEnded,
-      judgement === undefined ? null : judgement.ageMs / 1000,
-      JSON.stringify(judgement?.faults ?? []),
-      JSON.stringify(counted),
-      JSON.stringify(minute.kept),
-    ],
-    // A repetition does no harm: the function knows the minute.
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  await call(db, "add_statistics", {
+    process: id,
+    process_role: role,
+    started: new Date(startedMs),
+    added_minute: new Date(minute.number * MINUTE_MS),
+    has_ended: hasEnded,
+    judged_s: judgement && judgement.ageMs / 1000,
+    faults: judgement?.faults ?? [],
+    counted,
+    kept: minute.kept,
+  });
 }
 
 const SWEEP_STEP = 5000;
 
 /** Deletes some of what is kept no longer; returns whether there may be more. */
 export async function sweepStatistics({ db }: { db: Database }): Promise<boolean> {
-  const [row] = await db.query<{ swept: number }>(
-    "select rowhouse.sweep_statistics($1) as swept",
-    [SWEEP_STEP],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
-  return (row?.swept ?? 0) >= SWEEP_STEP;
+  return (await call(db, "sweep_statistics", { most: SWEEP_STEP })) >= SWEEP_STEP;
 }

@@ -70,6 +70,12 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
     expect(await callNew(db, define(type, '"from"'), { from: value })).toEqual(value);
   });
 
+  test("bytea is passed as bytes, too", async () => {
+    const definition = `create or replace function rowhouse.echo_bytes(one bytea) returns bytea
+      language sql stable as $$ select one $$`;
+    expect(await callNew(db, definition, { one: new Uint8Array([0, 255]) })).toBe("00ff");
+  });
+
   test("bytea[] is passed", async () => {
     const definition = `create or replace function rowhouse.count_bytes(many bytea[]) returns int4
       language sql stable as $$ select sum(length(one))::int4 from unnest(many) as one $$`;

@@ -96,12 +96,12 @@ test.each([
     for (const fail of [() => undefined, proxy.freeze]) {
       await untilBack();
       fail();
-      const before = proxy.count("rowhouse.find_session");
+      const before = proxy.count("rowhouse.read_me");
       const answer = await service.call(undefined, `/v1/auth/me${query}`, { headers });
       expect([answer.status, answer.text]).toEqual(want as [number, string]);
       expect(answer.headers.getSetCookie()).toEqual([]);
       expect(answer.headers.get("access-control-allow-origin")).toBe(ORIGIN);
-      expect(proxy.count("rowhouse.find_session")).toBe(before);
+      expect(proxy.count("rowhouse.read_me")).toBe(before);
       await proxy.heal();
     }
   }
@@ -142,13 +142,21 @@ test("without the database, the pages say so and keep the cookies, which work af
   expect((await service.call(undefined, "/login", { headers })).status).toBe(200);
 });
 
-const ASKED = "rowhouse.find_session";
-const SIGNED_OUT = "rowhouse.sign_out";
 test.each([
-  { name: "me", path: () => "/v1/auth/me", method: "GET", does: ASKED },
-  { name: "me of an app", path: () => `/v1/auth/me?app=${app.slug}`, method: "GET", does: ASKED },
-  { name: "the list of a person's apps", path: () => "/login", method: "GET", does: ASKED },
-  { name: "logout", path: () => "/v1/auth/logout", method: "POST", does: SIGNED_OUT },
+  { name: "me", path: () => "/v1/auth/me", method: "GET", does: "rowhouse.read_me" },
+  {
+    name: "me of an app",
+    path: () => `/v1/auth/me?app=${app.slug}`,
+    method: "GET",
+    does: "rowhouse.read_me",
+  },
+  {
+    name: "the list of a person's apps",
+    path: () => "/login",
+    method: "GET",
+    does: "rowhouse.read_page_session",
+  },
+  { name: "logout", path: () => "/v1/auth/logout", method: "POST", does: "rowhouse.sign_out" },
 ])("$name costs one statement", async ({ path, method, does }) => {
   await untilBack();
   const count = () => proxy.count(does);

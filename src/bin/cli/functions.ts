@@ -4,7 +4,7 @@ import { type Database, type FunctionShape, SERVICE_QUEUE } from "../../db/mod.t
 export const FUNCTIONS_FILE = "src/db/functions.ts";
 
 /** What `call()` can pass and read. */
-const NAMES = "bool|bytea|float8|int2|int4|int8|jsonb|text|timestamptz|uuid";
+const NAMES = "bool|bytea|float8|int2|int4|int8|json|jsonb|text|timestamptz|uuid";
 const TYPE = new RegExp(`^(${NAMES})(\\[\\])?$`);
 
 type Part = { name: string; isPassed: boolean; type: string };

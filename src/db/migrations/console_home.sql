@@ -103,6 +103,7 @@ set search_path = pg_catalog, pg_temp as $$
       order by slug, key_id limit 10) as found))
   where not exists (select from pg_namespace where nspname = 'rowhouse_dev')
 $$;
+comment on function rowhouse.dev_leftovers is 'null result';
 grant execute on function rowhouse.dev_leftovers() to rowhouse_service, rowhouse_identity;
 
 -- proves: admin

@@ -112,6 +112,7 @@ begin
   return swept;
 end
 $$;
+comment on function rowhouse.sweep_idempotency_keys is 'idempotent';
 
 -- How many bytes are kept for each app after that one, by the length of answers, as each process
 -- counts them in between: of as many apps as are counted within a second, so that no call takes
@@ -130,5 +131,6 @@ begin
   end loop;
 end
 $$;
+comment on function rowhouse.idempotency_sizes is 'idempotent';
 grant execute on function rowhouse.sweep_idempotency_keys(integer), rowhouse.idempotency_sizes(uuid)
   to rowhouse_service, rowhouse_data;

@@ -303,3 +303,12 @@ begin
     from rowhouse.api_keys where app_id = app.id);
 end
 $$;
+
+-- For the description of an app's tables: the version of the catalog, for who proves a live key.
+create function rowhouse.prove_key(app uuid, shown bytea) returns bigint language sql volatile
+set search_path = pg_catalog, pg_temp as $$
+  select version from rowhouse.versions
+  where name = 'catalog' and rowhouse.check_key(app, shown) is not null
+$$;
+comment on function rowhouse.prove_key is 'idempotent';
+grant execute on function rowhouse.prove_key(uuid, bytea) to rowhouse_service, rowhouse_data;

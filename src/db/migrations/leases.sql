@@ -85,6 +85,7 @@ set search_path = pg_catalog, pg_temp as $$
     select name from rowhouse.buckets where counted_at < now() - interval '3 minutes'
       for update skip locked)
 $$;
+comment on function rowhouse.sweep_leases is 'idempotent';
 grant execute on function rowhouse.lease_tokens(uuid, text[], double precision[],
   double precision[], double precision[]),
   rowhouse.sweep_leases() to rowhouse_service, rowhouse_gateway;

@@ -140,6 +140,7 @@ begin
   return coalesce(claimed, '[]');
 end
 $$;
+comment on function rowhouse.claim_mails is 'idempotent';
 grant execute on function rowhouse.claim_mails(integer, integer, float8) to rowhouse_service,
   rowhouse_identity;
 
@@ -156,6 +157,7 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
     given_up_at = case when outcome = 'refused' then clock_timestamp() end
   where id = mail_id and sent_at is null and outcome in ('sent', 'refused')
 $$;
+comment on function rowhouse.settle_mail is 'idempotent';
 grant execute on function rowhouse.settle_mail(bigint, text) to rowhouse_service, rowhouse_identity;
 
 -- The link of a mail to somebody who forgot the password, for whoever can show what follows from
@@ -207,3 +209,15 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.mails where user_id is not null
 $$;
 grant execute on function rowhouse.mail_state() to rowhouse_service, rowhouse_identity;
+
+-- For operators: whose a link is, and whether it is mailed.
+create function rowhouse.find_link_mail(link_id text) returns table (
+  user_id uuid, email text, digest bytea, secret_id text, is_queued boolean, has_sender boolean
+) language sql stable set search_path = pg_catalog, pg_temp as $$
+  select users.id, users.email, users.email_digest, users.email_secret_id,
+    exists (select from rowhouse.mails where mails.link_id = find_link_mail.link_id),
+    rowhouse.has_mail_sender()
+  from rowhouse.password_links as links join rowhouse.users on users.id = links.user_id
+  where links.id = find_link_mail.link_id
+$$;
+comment on function rowhouse.find_link_mail is 'null digest, secret_id';

@@ -37,6 +37,7 @@ import PEOPLE_ACTS from "./people_acts.sql" with { type: "text" };
 import PEOPLE_LISTS from "./people_lists.sql" with { type: "text" };
 import PROVIDERS from "./providers.sql" with { type: "text" };
 import PUSH from "./push.sql" with { type: "text" };
+import PUSH_READS from "./push_reads.sql" with { type: "text" };
 import ROLES from "./roles.sql" with { type: "text" };
 import ROWS from "./rows.sql" with { type: "text" };
 import SCHEMA_RIGHTS from "./schema_rights.sql" with { type: "text" };
@@ -87,6 +88,7 @@ const BASELINE = [
   ISOLATION,
   ROWS,
   TABLES,
+  PUSH_READS,
   APP_LIFE,
   APP_DELETION,
   CONSOLE_READS,

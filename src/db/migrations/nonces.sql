@@ -33,5 +33,6 @@ begin
   return swept;
 end
 $$;
+comment on function rowhouse.sweep_nonces is 'idempotent';
 grant execute on function rowhouse.use_nonces(uuid[]), rowhouse.sweep_nonces(integer)
   to rowhouse_data, rowhouse_identity;

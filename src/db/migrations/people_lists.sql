@@ -167,3 +167,32 @@ create function rowhouse.find_password_link(link_id text) returns table (
 $$;
 comment on function rowhouse.find_password_link is 'null display_name';
 grant execute on function rowhouse.find_password_link(text) to rowhouse_service, rowhouse_identity;
+
+create function rowhouse.count_users() returns bigint language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select count(*) from rowhouse.users
+$$;
+grant execute on function rowhouse.count_users() to rowhouse_service, rowhouse_identity;
+
+-- How many values of each kind depend on each secret of the service.
+create function rowhouse.count_identity_values() returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  with made (secret_id, kind) as (
+    select password_secret_id, 'passwords' from rowhouse.users
+    where password_secret_id is not null
+    union all select secret_id, 'sessions' from rowhouse.sessions where expires_at > now()
+    union all select secret_id, 'links' from rowhouse.password_links where expires_at > now()
+    union all select secret_id, 'providerLinks' from rowhouse.provider_links
+    union all select secret_id, 'claimedRoles' from rowhouse.grants where secret_id is not null
+    union all select secret_id, 'secondFactors' from rowhouse.secrets_of_factors() as secret_id
+    union all select email_secret_id, 'addresses' from rowhouse.users
+    where email_secret_id is not null
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('secretId', secret_id) || counts
+    order by secret_id), '[]')
+  from (select secret_id, jsonb_object_agg(kind, values) as counts from (
+    select secret_id, kind, count(*) as values from made group by secret_id, kind) as counted
+    group by secret_id) as found
+$$;
+grant execute on function rowhouse.count_identity_values()
+  to rowhouse_service, rowhouse_identity;

@@ -128,6 +128,7 @@ begin
   into wait_s from rowhouse.push_allowances as allowance where app_id = app;
 end
 $$;
+comment on function rowhouse.begin_push is 'idempotent; null app_slug, wait_s';
 grant execute on function rowhouse.begin_push(uuid, bytea, integer, boolean) to rowhouse_tables;
 
 -- First statement of a push: takes its locks without waiting, and refuses a plan made on another
@@ -267,3 +268,55 @@ grant execute on function rowhouse.forget_sets(text, jsonb),
   rowhouse.lock_push(text[], jsonb, uuid, integer),
   rowhouse.lock_tables(text[], text[], integer), rowhouse.record_push(uuid, jsonb, jsonb, jsonb,
   jsonb) to rowhouse_tables;
+
+-- The next deferred step after one that no other process is working on, for as long as the lease
+-- lasts.
+create function rowhouse.claim_deferred_step(after bigint, lease_s integer)
+returns table (step_id bigint, table_name text, step_name text, definition jsonb)
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  update rowhouse.deferred_steps set state = 'running', attempts = attempts + 1, fault = null,
+    progress = null, lease_until = now() + make_interval(secs => lease_s)
+  where id = (select id from rowhouse.deferred_steps
+    where state <> 'done' and lease_until < now() and id > after
+    order by id limit 1 for update skip locked)
+  returning id, deferred_steps.table_name, name,
+    (select tables.definition from rowhouse.tables where tables.name = deferred_steps.table_name)
+$$;
+
+-- Makes the lease longer, and notes how far the build is: PostgreSQL shows that to the login that
+-- builds and to no other.
+create function rowhouse.renew_deferred_step(step_id bigint, lease_s integer) returns void
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  update rowhouse.deferred_steps set lease_until = now() + make_interval(secs => lease_s),
+    progress = (select jsonb_build_object('phase', phase,
+        'unit', case when blocks_total > 0 then 'blocks' else 'rows' end,
+        'done', case when blocks_total > 0 then blocks_done else tuples_done end,
+        'total', case when blocks_total > 0 then blocks_total else tuples_total end)
+      from pg_stat_progress_create_index join pg_class on pg_class.oid = index_relid
+      where datname = current_database() and relname = name)
+  where id = step_id and state = 'running'
+$$;
+
+create function rowhouse.end_deferred_step(step_id bigint, new_state text, new_fault text)
+  returns void
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  update rowhouse.deferred_steps set state = new_state, fault = new_fault, progress = null,
+    lease_until = '-infinity', finished_at = case when new_state = 'done' then now() end
+  where id = step_id
+$$;
+grant execute on function rowhouse.claim_deferred_step(bigint, integer),
+  rowhouse.renew_deferred_step(bigint, integer), rowhouse.end_deferred_step(bigint, text, text)
+  to rowhouse_tables;
+
+-- For operators: who owns and who uses the tables of an app.
+create function rowhouse.list_table_apps(app uuid)
+returns table ("table" text, owner text, users text[])
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select name, owner.slug, array(select apps.slug from rowhouse.registrations
+      join rowhouse.apps on apps.id = app_id
+      where table_name = name and app_id <> owner_app_id order by apps.slug)
+  from rowhouse.tables join rowhouse.apps as owner on owner.id = owner_app_id
+  where name in (select table_name from rowhouse.registrations where app_id = app)
+  order by name
+$$;
+grant execute on function rowhouse.list_table_apps(uuid) to rowhouse_tables;

@@ -102,6 +102,7 @@ begin
   return true;
 end
 $$;
+comment on function rowhouse.add_statistics is 'idempotent';
 
 -- Deletes at most so many rows of each kind whose time is over: the most that went of one kind.
 create function rowhouse.sweep_statistics(most integer) returns integer
@@ -130,6 +131,7 @@ begin
   return greatest(swept, swept_here);
 end
 $$;
+comment on function rowhouse.sweep_statistics is 'idempotent';
 grant execute on function rowhouse.sweep_statistics(integer), rowhouse.add_statistics(
   uuid, text, timestamptz, timestamptz, boolean, double precision, jsonb, jsonb, jsonb)
   to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;

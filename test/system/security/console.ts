@@ -156,8 +156,8 @@ const SENSITIVE = [
   "console_delete_person(WHO, 'PERSON')",
   "console_delete_app_step(WHO, 'APP')",
   "console_transfer_table(WHO, 'TABLE', 'APP')",
-  "console_end_registration(WHO, 'APP', 'TABLE', 'TABLE')",
-  "console_drop_table(WHO, 'TABLE_unused', 'TABLE_unused')",
+  "console_end_registration(WHO, 'APP', 'TABLE', '{TABLE}')",
+  "console_drop_table(WHO, 'TABLE_unused', '{TABLE_unused}')",
 ] as const;
 
 const ACCOUNT =

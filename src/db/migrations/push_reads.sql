@@ -1,0 +1,145 @@
+-- What pushes have recorded, as those who push and those who serve read it.
+
+-- Whether the database is distributed; never on plain PostgreSQL.
+create function rowhouse.is_distributed() returns boolean language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select to_regclass('rowhouse.shards') is not null
+$$;
+
+-- The highest version recorded for a table: a plan is applied only if this is still true.
+create function rowhouse.stamp_of(wanted text) returns bigint language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select greatest(version, (select max(version) from rowhouse.registrations
+    where table_name = wanted)) from rowhouse.tables where name = wanted
+$$;
+
+-- For processes that serve: what pushes have recorded since a version.
+create function rowhouse.read_catalog(since bigint) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select json_build_object(
+    'version', (select version from rowhouse.versions where name = 'catalog'),
+    'isDistributed', rowhouse.is_distributed(),
+    'tables', (select coalesce(json_agg(json_build_object('name', name, 'definition', definition)),
+      '[]') from rowhouse.tables where version > since),
+    'registrations', (select coalesce(json_agg(json_build_object(
+        'appIds', app_ids, 'definition', definition)), '[]') from (
+      select definition, json_agg(app_id) as app_ids from rowhouse.registrations
+      where version > since and not is_ending group by definition) as declared),
+    'ended', (select coalesce(json_agg(json_build_object('appId', app_id, 'table', table_name)),
+      '[]') from (
+      select app_id, table_name from rowhouse.ended_registrations where version > since
+      union all select app_id, table_name from rowhouse.registrations
+      where version > since and is_ending) as gone))
+$$;
+
+-- What a push plans against: the tables with these names, and all that the app has registered.
+create function rowhouse.read_push_state(
+  app uuid, names text[], large_pages integer, rows_a_page integer
+) returns json language sql stable set search_path = pg_catalog, pg_temp as $$
+  with concerned as (
+    select name, owner_app_id, definition, (select oid from pg_class where relname = name
+      and relkind in ('r', 'p') and relnamespace = (
+        select oid from pg_namespace where nspname = 'data')) as relation
+    from rowhouse.tables where name = any (names)
+      or name in (select table_name from rowhouse.registrations where app_id = app)
+  )
+  select json_build_object(
+    'tables', (select coalesce(json_agg(json_build_object(
+        'name', concerned.name, 'ownerAppId', owner_app_id, 'definition', concerned.definition,
+        'stamp', rowhouse.stamp_of(concerned.name),
+        -- Of a table that was never analyzed the statistics tell how many rows went in. Its size on
+        -- disk cannot be asked for: that waits for whoever has the table locked.
+        'isLarge', coalesce((select case when reltuples < 0
+            then pg_stat_get_live_tuples(oid) / rows_a_page else relpages end >= large_pages
+          from pg_class where oid = relation), false),
+        -- Each reference has triggers on the table that it refers to, which are found by index.
+        'references', (select json_build_object(
+            'own', count(distinct tgconstraint) filter (where source.owner_app_id = app),
+            'foreign', count(distinct tgconstraint))
+          from pg_trigger
+          join pg_constraint on pg_constraint.oid = tgconstraint and confrelid = tgrelid
+            and contype = 'f'
+          join pg_class on pg_class.oid = conrelid
+          join rowhouse.tables as source on source.name = relname
+          where tgrelid = relation and source.owner_app_id <> concerned.owner_app_id),
+        'ownerSlug', (select slug from rowhouse.apps where id = owner_app_id),
+        'uses', (select coalesce(json_agg(json_build_object('appId', app_id, 'slug', slug,
+            'definition', registrations.definition) order by slug), '[]')
+          from rowhouse.registrations join rowhouse.apps on apps.id = app_id
+          where table_name = concerned.name),
+        'sets', (select coalesce(json_agg(json_build_object('appId', app_id, 'hash', hash,
+            'unusedS', extract(epoch from now() - unused_since)::float8)), '[]')
+          from rowhouse.column_sets where table_name = concerned.name))
+        order by concerned.name), '[]') from concerned),
+    'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name,
+        'checksum', checksum) order by seq), '[]') from rowhouse.migrations where app_id = app),
+    'journalBytes', (select coalesce(sum(octet_length(text) + octet_length(sql)), 0)
+      from rowhouse.migrations where app_id = app),
+    'isDistributed', rowhouse.is_distributed(),
+    'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))
+$$;
+
+-- The tables with column sets that no app has been served for so many seconds.
+create function rowhouse.find_unused_sets(kept_s integer) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce(json_agg(json_build_object('name', name,
+      'isDistributed', rowhouse.is_distributed(), 'stamp', rowhouse.stamp_of(name),
+      'sets', (select json_agg(json_build_object('appId', app_id, 'hash', hash,
+          'unusedS', extract(epoch from now() - unused_since)::float8))
+        from rowhouse.column_sets where table_name = name)) order by name), '[]')
+  from rowhouse.tables where name in (select table_name from rowhouse.column_sets
+    where unused_since < now() - make_interval(secs => kept_s))
+$$;
+
+-- The name of a generated function of a column set.
+create function rowhouse.function_name(table_name text, hash text, endpoint text) returns name
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select (left(table_name, 32) || '__' || hash || '_' || endpoint)::name
+$$;
+
+-- Of one table, or of all: the column sets, and what there is of their functions.
+create function rowhouse.read_generated(wanted text, endpoints text[]) returns json
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  with concerned as (
+    select name from rowhouse.tables where name = wanted or wanted is null
+  ), sets as (
+    select distinct on (table_name, hash) table_name, hash, definition
+    from rowhouse.column_sets where table_name in (select name from concerned)
+  ), named as (
+    select rowhouse.function_name(table_name, hash, endpoint) as function_name
+    from sets, unnest(endpoints) as endpoint
+  )
+  select json_build_object(
+    'isDistributed', rowhouse.is_distributed(),
+    'tables', (select coalesce(json_agg(json_build_object('name', name,
+        'stamp', rowhouse.stamp_of(name),
+        'sets', (select coalesce(json_agg(definition order by hash), '[]')
+          from sets where table_name = name)) order by name), '[]') from concerned),
+    'functions', (select coalesce(json_agg(json_build_object('name', proname,
+        'arguments', oidvectortypes(proargtypes),
+        'digest', md5(trim(both E'\n' from prosrc)))), '[]')
+      from pg_proc
+      where pronamespace = (select oid from pg_namespace where nspname = 'api')
+        and proname in (select function_name from named)))
+$$;
+
+-- The tables of which a generated function is missing, or takes other arguments than these: a list
+-- of {endpoint, arguments}.
+create function rowhouse.find_uncallable_tables(wanted jsonb) returns setof text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select distinct table_name from rowhouse.column_sets
+  where unused_since is null and exists (
+    select from jsonb_to_recordset(wanted) as called (endpoint text, arguments text)
+    where not exists (select from pg_proc
+      where pronamespace = (select oid from pg_namespace where nspname = 'api')
+        and proname = rowhouse.function_name(table_name, hash, endpoint)
+        and oidvectortypes(proargtypes) = arguments))
+  order by table_name
+$$;
+grant execute on function rowhouse.is_distributed(), rowhouse.stamp_of(text),
+  rowhouse.function_name(text, text, text), rowhouse.read_generated(text, text[]),
+  rowhouse.find_uncallable_tables(jsonb)
+  to rowhouse_tables, rowhouse_service, rowhouse_data;
+grant execute on function rowhouse.read_catalog(bigint) to rowhouse_service, rowhouse_data;
+grant execute on function rowhouse.read_push_state(uuid, text[], integer, integer)
+  to rowhouse_tables;
