@@ -62,7 +62,11 @@ export type ShownUser = ListedUser & {
  */
 export async function showUser(deps: { admin: Database }, text: string): Promise<ShownUser> {
   const email = readEmail(text);
-  return (await call(deps.admin, "show_user", { mail: email }, rejectFor(email))) as ShownUser;
+  const shown = await call(deps.admin, "show_user", { mail: email }, rejectFor(email));
+  const { person, ...rest } = shown as Pick<ShownUser, "grants" | "sessions"> & {
+    person: ListedUser;
+  };
+  return { ...person, ...rest };
 }
 
 export type AppPeople = {

@@ -156,11 +156,11 @@ $$;
 comment on function rowhouse.find_app_id is 'null result';
 
 -- For operators: every app with its targets, by slug.
-create function rowhouse.list_all_apps() returns jsonb language sql stable
+create function rowhouse.list_all_apps() returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', id, 'slug', slug,
+  select coalesce(json_agg(json_build_object('id', id, 'slug', slug,
     'createdAt', rowhouse.utc_text(created_at), 'disabledAt', rowhouse.utc_text(disabled_at),
-    'targets', (select coalesce(jsonb_agg(url order by url), '[]') from rowhouse.targets
+    'targets', (select coalesce(json_agg(url order by url), '[]') from rowhouse.targets
       where app_id = apps.id)) order by slug), '[]') from rowhouse.apps
 $$;
 

@@ -287,12 +287,12 @@ comment on function rowhouse.use_keys is 'idempotent; null expires_at';
 grant execute on function rowhouse.use_keys(text[], bytea[]) to rowhouse_service, rowhouse_gateway;
 
 -- For operators: the keys of an app, newest first; never their secrets.
-create function rowhouse.list_keys(app_slug text) returns jsonb language plpgsql stable
+create function rowhouse.list_keys(app_slug text) returns json language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
-  return (select coalesce(jsonb_agg(jsonb_build_object(
+  return (select coalesce(json_agg(json_build_object(
       'keyId', key_id, 'name', name, 'scopes', scopes,
       'status', case when revoked_at is not null then 'revoked'
         when expires_at <= now() then 'expired'

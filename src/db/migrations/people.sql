@@ -304,9 +304,9 @@ grant execute on function rowhouse.use_password_link(text, bytea, text, bytea, t
   to rowhouse_service, rowhouse_identity;
 
 -- For operators: the latest entries of the audit log, the latest first.
-create function rowhouse.list_audit(most integer) returns jsonb language sql stable
+create function rowhouse.list_audit(most integer) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select coalesce(jsonb_agg(to_jsonb(entry) order by entry.id desc), '[]') from (
+  select coalesce(json_agg(entry order by entry.id desc), '[]') from (
     select audit.id, at, actor, action, user_id as "userId", email, app, client, details
     from rowhouse.audit left join rowhouse.users on users.id = audit.user_id
     order by audit.id desc limit most

@@ -1,9 +1,9 @@
 -- Who there is, and who may open what: mostly for operators to read. Shows neither passwords nor
 -- what proves a session.
 
-create function rowhouse.describe_user(person rowhouse.users) returns jsonb language sql stable
+create function rowhouse.describe_user(person rowhouse.users) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select jsonb_build_object('id', person.id, 'email', person.email,
+  select json_build_object('id', person.id, 'email', person.email,
     'displayName', person.display_name, 'consoleRole', person.console_role,
     'hasPassword', person.password_hash is not null,
     'hasProvider', exists (select from rowhouse.provider_links where user_id = person.id),
@@ -13,28 +13,28 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- People by address, after one.
-create function rowhouse.list_users(after_email text, most integer) returns jsonb
+create function rowhouse.list_users(after_email text, most integer) returns json
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select coalesce(jsonb_agg(rowhouse.describe_user(users) order by email), '[]') from (
+  select coalesce(json_agg(rowhouse.describe_user(users) order by email), '[]') from (
     select * from rowhouse.users where email > after_email order by email limit most) as users
 $$;
 
 -- The sessions of a person that have not expired, oldest first.
-create function rowhouse.list_sessions(mail text) returns jsonb language sql stable
+create function rowhouse.list_sessions(mail text) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', id, 'createdAt', created_at,
+  select coalesce(json_agg(json_build_object('id', id, 'createdAt', created_at,
     'lastSeenAt', last_seen_at, 'expiresAt', expires_at) order by created_at), '[]')
   from rowhouse.sessions where user_id = rowhouse.find_user(mail) and expires_at > now()
 $$;
 
 -- A person with the roles on apps, by app, and the sessions that have not expired, oldest first.
-create function rowhouse.show_user(mail text) returns jsonb language sql stable
+create function rowhouse.show_user(mail text) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select rowhouse.describe_user(users) || jsonb_build_object(
-    'grants', (select coalesce(jsonb_agg(jsonb_build_object('app', slug, 'role', role,
+  select json_build_object('person', rowhouse.describe_user(users),
+    'grants', (select coalesce(json_agg(json_build_object('app', slug, 'role', role,
         'grantedAt', rowhouse.utc_text(granted_at), 'provider', provider) order by slug), '[]')
       from rowhouse.grants join rowhouse.apps on apps.id = app_id where user_id = users.id),
-    'sessions', (select coalesce(jsonb_agg(jsonb_build_object('id', sessions.id,
+    'sessions', (select coalesce(json_agg(json_build_object('id', sessions.id,
         'createdAt', rowhouse.utc_text(sessions.created_at),
         'lastSeenAt', rowhouse.utc_text(last_seen_at),
         'expiresAt', rowhouse.utc_text(expires_at)) order by sessions.created_at), '[]')
@@ -43,17 +43,17 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Who may open an app, by address.
-create function rowhouse.list_grants(app_slug text) returns jsonb language plpgsql stable
+create function rowhouse.list_grants(app_slug text) returns json language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
-  return jsonb_build_object(
-    'grants', (select coalesce(jsonb_agg(jsonb_build_object('userId', users.id, 'email', email,
+  return json_build_object(
+    'grants', (select coalesce(json_agg(json_build_object('userId', users.id, 'email', email,
         'role', role, 'grantedAt', rowhouse.utc_text(granted_at), 'provider', provider,
         'disabledAt', rowhouse.utc_text(users.disabled_at)) order by email), '[]')
       from rowhouse.grants join rowhouse.users on users.id = user_id where app_id = app.id),
-    'administrators', (select coalesce(jsonb_agg(jsonb_build_object('userId', users.id,
+    'administrators', (select coalesce(json_agg(json_build_object('userId', users.id,
         'email', email, 'consoleRole', console_role,
         'disabledAt', rowhouse.utc_text(users.disabled_at)) order by email), '[]')
       from rowhouse.users where console_role is not null));
@@ -112,42 +112,40 @@ $$;
 
 -- All that is stored of a person, for that person to have. Never what proves a session, a link or a
 -- password: whoever reads the file must not be able to do anything with it.
-create function rowhouse.export_user(mail text) returns jsonb language plpgsql stable
+create function rowhouse.export_user(mail text) returns json language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
   who uuid := rowhouse.find_user(mail);
 begin
-  return (select jsonb_build_object(
+  return json_build_object(
     'user', (select rowhouse.without_secrets(to_jsonb(users))
       || jsonb_build_object('has_password', password_hash is not null)
       from rowhouse.users where id = who),
-    'grants', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+    'grants', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
         || jsonb_build_object('app', slug) order by slug), '[]')
       from rowhouse.grants as stored join rowhouse.apps on apps.id = app_id where user_id = who),
-    'audit', (select coalesce(jsonb_agg(to_jsonb(audit) order by audit.id), '[]')
-      from rowhouse.audit where audit.user_id = who or actor = who::text))
-    || jsonb_build_object(
-    'sessions', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+    'sessions', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
       order by created_at), '[]') from rowhouse.sessions as stored where user_id = who),
-    'invitations', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+    'invitations', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
       order by invited_at), '[]') from rowhouse.invitations as stored where user_id = who),
-    'passwordLinks', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+    'passwordLinks', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
       order by created_at), '[]') from rowhouse.password_links as stored where user_id = who),
-    'providerLinks', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
-      order by issuer, subject), '[]') from rowhouse.provider_links as stored
-      where user_id = who),
-    'totpFactors', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+    'providerLinks', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
+      order by issuer, subject), '[]') from rowhouse.provider_links as stored where user_id = who),
+    'totpFactors', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
       order by confirmed_at), '[]') from rowhouse.totp_factors as stored where user_id = who),
-    'recoveryCodes', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+    'recoveryCodes', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
       order by created_at), '[]') from rowhouse.recovery_codes as stored where user_id = who),
-    'passkeys', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+    'passkeys', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
       order by created_at), '[]') from rowhouse.passkeys as stored where user_id = who),
-    'pendingSignIns', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+    'pendingSignIns', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
       order by expires_at), '[]') from rowhouse.pending_sign_ins as stored where user_id = who),
-    'failedSignIns', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
+    'failedSignIns', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
       order by last_at), '[]') from rowhouse.failed_sign_ins as stored where user_id = who),
-    'mails', (select coalesce(jsonb_agg(rowhouse.without_secrets(to_jsonb(stored))
-      order by id), '[]') from rowhouse.mails as stored where user_id = who)));
+    'mails', (select coalesce(json_agg(rowhouse.without_secrets(to_jsonb(stored))
+      order by id), '[]') from rowhouse.mails as stored where user_id = who),
+    'audit', (select coalesce(json_agg(to_jsonb(audit) order by audit.id), '[]')
+      from rowhouse.audit where audit.user_id = who or actor = who::text));
 end
 $$;
 

@@ -106,9 +106,9 @@ $$;
 
 -- Of a person's role on an app, what the service decides by: the role, the provider whose claim
 -- gave it, and what proves that.
-create function rowhouse.stored_grant(person uuid, app uuid) returns jsonb language sql stable
+create function rowhouse.stored_grant(person uuid, app uuid) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select jsonb_build_array(role, provider, encode(digest, 'hex'), secret_id)
+  select json_build_array(role, provider, encode(digest, 'hex'), secret_id)
   from rowhouse.grants where user_id = person and app_id = app
 $$;
 
@@ -117,13 +117,13 @@ $$;
 -- in. "asked" and "session" repeat what the answer is of.
 create function rowhouse.read_me(
   presented text, idle_s integer, app_slug text, demands_factor boolean,
-  out live integer, out is_app_known boolean, out session text, out asked text, out person jsonb
+  out live integer, out is_app_known boolean, out session text, out asked text, out person json
 ) language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   select found.live, apps.id is not null, found.session_id, app_slug,
-    (select jsonb_build_object('id', users.id, 'email', users.email,
+    (select json_build_object('id', users.id, 'email', users.email,
         'displayName', users.display_name, 'avatarUrl', users.avatar_url,
-        'on', case when apps.id is not null then jsonb_build_object('appId', apps.id,
+        'on', case when apps.id is not null then json_build_object('appId', apps.id,
           'isAdministrator', users.console_role is not null,
           'grant', rowhouse.stored_grant(users.id, apps.id)) end)
       from rowhouse.users where users.id = found.person_id
