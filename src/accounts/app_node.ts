@@ -10,7 +10,7 @@ import {
   findNodeGaps,
   IS_DISTRIBUTED_SQL,
   quoteLiteral,
-  SERVICE_QUEUE,
+  readRows,
 } from "../db/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
@@ -23,7 +23,6 @@ type AppMove = { from: string; to: string; isIsolated: boolean };
 
 /** Copying may take long; 12 hours. */
 const MOVE_LIMIT_MS = 43_200_000;
-const OPTIONS = { retry: "safe", queue: SERVICE_QUEUE } as const;
 
 /**
  * Moves an app's rows, the proofs of its keys and its answers to another node, alone: an app that shares its shard with
@@ -48,11 +47,11 @@ async function check(
   { admin }: Deps,
   { slug, to }: { slug: string; to: string },
 ): Promise<{ id: string; place: Place }> {
-  const [found] = await admin.query<Found>(
+  const [found] = await readRows<Found>(
+    admin,
     `select (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as is_superuser,
       ${IS_DISTRIBUTED_SQL} as is_distributed, (select id from rowhouse.apps where slug = $1)::text as id`,
     [slug],
-    OPTIONS,
   );
   if (found === undefined) throw new Error("The query of the app gave no row");
   const { id, is_distributed } = found;
@@ -98,11 +97,10 @@ function findFaults(found: Found, { slug, to, nodes, place, gaps }: Asked): Deta
 
 /** Those that may have rows. */
 async function readNodes(admin: Database): Promise<string[]> {
-  const rows = await admin.query<{ name: string }>(
+  const rows = await readRows<{ name: string }>(
+    admin,
     `select nodename || ':' || nodeport as name from pg_catalog.pg_dist_node
     where noderole = 'primary' and isactive and shouldhaveshards order by groupid`,
-    [],
-    OPTIONS,
   );
   return rows.map(({ name }) => name);
 }
@@ -115,12 +113,12 @@ const SHARD_OF = (app: string) =>
 const PLACE = "pg_catalog.pg_dist_placement natural join pg_catalog.pg_dist_node";
 
 async function readPlace(admin: Database, id: string): Promise<Place | undefined> {
-  const [place] = await admin.query<Place>(
+  const [place] = await readRows<Place>(
+    admin,
     `select nodename || ':' || nodeport as node, exists (
       select from rowhouse.apps where id <> $1::text::uuid and ${SHARD_OF("id")} = shardid) as is_shared
     from ${PLACE} where shardid = ${SHARD_OF("$1::text::uuid")} and noderole = 'primary'`,
     [id],
-    OPTIONS,
   );
   return place;
 }

@@ -9,8 +9,8 @@ import {
   type Database,
   IS_DISTRIBUTED_SQL,
   type NodeMap,
+  readRows,
   renderFaults,
-  SERVICE_QUEUE,
 } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 
@@ -33,7 +33,6 @@ export type Isolation = {
 
 /** How long a node may take: the verdict on the others does not wait for one that hangs. */
 const NODE_PATIENCE_MS = 5000;
-const OPTIONS = { retry: "safe", queue: SERVICE_QUEUE } as const;
 
 type CheckRow = {
   faults: string;
@@ -75,18 +74,18 @@ export function makeIsolationLook(
     return undefined;
   };
   return async ({ maxAgeMs } = { maxAgeMs: 0 }) => {
-    const [row] = await db.query<CheckRow>(
+    const [row] = await readRows<CheckRow>(
+      db,
       `select faults::pg_catalog.text as faults, bodies, release, age_s, ${IS_DISTRIBUTED_SQL} as is_distributed
       from rowhouse.check_isolation($1)`,
       [maxAgeMs / 1000],
-      OPTIONS,
     );
     if (row === undefined) throw new Error("The look at the isolation gave no row");
     const { bodies, release } = row;
     const found = { ageMs: row.age_s * 1000, bodies, release };
     const faults = JSON.parse(row.faults) as string[];
     if (!row.is_distributed) return { ...found, faults, ofNodes: {}, added: [], away: [] };
-    const nodes = await db.query<Node>(NODES, [], OPTIONS);
+    const nodes = await readRows<Node>(db, NODES);
     map?.place(nodes.map((node) => ({ name: toName(node), ranges: node.ranges })));
     const answers = await Promise.all(
       nodes.map(async (node) => ({ name: toName(node), found: await askOnce(node) })),
@@ -132,11 +131,11 @@ function toName({ host, port }: Pick<Node, "host" | "port">): string {
 /** A node's faults; `undefined` of one that is away. */
 async function askNode(db: Database, { host, port }: Node): Promise<readonly string[] | undefined> {
   try {
-    const [row] = await db.query<{ success: boolean; result: string }>(
+    const [row] = await readRows<{ success: boolean; result: string }>(
+      db,
       `select success, result from pg_catalog.master_run_on_worker(
         array[$1::pg_catalog.text], array[$2::pg_catalog.int4], array[$3::pg_catalog.text], false)`,
       [host, port, renderFaults(ANCHOR)],
-      OPTIONS,
     );
     return row?.success === true ? (JSON.parse(row.result) as string[]) : undefined;
   } catch (error) {

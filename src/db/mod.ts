@@ -52,6 +52,7 @@ export {
   markForDev,
   readDevState,
 } from "./provision.ts";
+export { readRows } from "./read_rows.ts";
 export { MAX_KEPT_ANSWER_BYTES, REPLAY } from "./replay.ts";
 export {
   isSupportedVersion,

@@ -5,14 +5,14 @@
  * @module
  */
 import { quoteLiteral, quoteName } from "./literal.ts";
-import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
+import type { Database } from "./pool/mod.ts";
+import { readRows } from "./read_rows.ts";
 
 /** Creates a database, unless there is one with that name. */
 export async function makeDatabase(admin: Database, name: string): Promise<void> {
-  const found = await admin.query("select from pg_catalog.pg_database where datname = $1", [name], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
+  const found = await readRows(admin, "select from pg_catalog.pg_database where datname = $1", [
+    name,
+  ]);
   if (found.length === 0) await admin.message(`create database ${quoteName(name)}`);
 }
 
@@ -21,11 +21,9 @@ export async function makeLogin(
   admin: Database,
   login: { name: string; password: string },
 ): Promise<void> {
-  const found = await admin.query(
-    "select from pg_catalog.pg_roles where rolname = $1",
-    [login.name],
-    { retry: "safe", queue: SERVICE_QUEUE },
-  );
+  const found = await readRows(admin, "select from pg_catalog.pg_roles where rolname = $1", [
+    login.name,
+  ]);
   const verb = found.length === 0 ? "create" : "alter";
   await admin.message(
     `${verb} role ${quoteName(login.name)} login password ${quoteLiteral(login.password)}`,
@@ -45,7 +43,8 @@ export async function markForDev(admin: Database): Promise<void> {
 export async function readDevState(
   admin: Database,
 ): Promise<{ isMarked: boolean; isEmpty: boolean }> {
-  const [row] = await admin.query<{ isMarked: boolean; isEmpty: boolean }>(
+  const [row] = await readRows<{ isMarked: boolean; isEmpty: boolean }>(
+    admin,
     `with schemas as (
       select oid, nspname from pg_catalog.pg_namespace
       where nspname not like 'pg\\_%' and nspname <> 'information_schema'),
@@ -63,7 +62,6 @@ export async function readDevState(
         select from made where not exists (
           select from pg_catalog.pg_depend where classid = catalog and objid = object and deptype = 'e')) as "isEmpty"`,
     [DEV_SCHEMA],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row ?? { isMarked: false, isEmpty: false };
 }

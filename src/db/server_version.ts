@@ -1,5 +1,6 @@
 /** The version of PostgreSQL, and whether it has what the tables need. @module */
-import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
+import type { Database } from "./pool/mod.ts";
+import { readRows } from "./read_rows.ts";
 
 /** The oldest that has it: `on delete set null (column)`, and what row security relies on. */
 export const MIN_POSTGRES_VERSION = 15;
@@ -15,10 +16,7 @@ export function isSupportedVersion(version: number): boolean {
 
 /** The server's major version. */
 export async function readMajorVersion(db: Database): Promise<number> {
-  const [row] = await db.query<{ version: number }>(`select ${MAJOR_VERSION} as version`, [], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
+  const [row] = await readRows<{ version: number }>(db, `select ${MAJOR_VERSION} as version`);
   if (row === undefined) throw new Error("The query of the version gave no row");
   return row.version;
 }

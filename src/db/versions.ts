@@ -5,7 +5,8 @@
  * @module
  */
 import { type Log, noteFault } from "../observe.ts";
-import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
+import type { Database } from "./pool/mod.ts";
+import { readRows } from "./read_rows.ts";
 
 export const KINDS = ["catalog", "keys", "apps"] as const;
 export type VersionKind = (typeof KINDS)[number];
@@ -35,10 +36,7 @@ export function watchVersions(
   let confirmedAt = Number.NEGATIVE_INFINITY;
   const look = async (): Promise<Versions> => {
     const startedAt = deps.now();
-    const rows = await deps.db.query<{ name: VersionKind; version: number }>(READ, [], {
-      retry: "safe",
-      queue: SERVICE_QUEUE,
-    });
+    const rows = await readRows<{ name: VersionKind; version: number }>(deps.db, READ);
     const versions = toVersions(rows);
     await onVersions(versions);
     latest = versions;

@@ -6,7 +6,7 @@ import {
   findClusterFaults,
   isRestored,
   type Reference,
-  SERVICE_QUEUE,
+  readRows,
 } from "../db/mod.ts";
 import { findDrift, RECORDED_SQL, type RecordedState } from "./drift.ts";
 import { FACTS_QUERY, FACTS_SETTINGS, readFacts } from "./snapshot.ts";
@@ -44,11 +44,10 @@ export async function readConvertible(admin: Database): Promise<ConversionState>
 
 /** The nodes that may have rows. */
 export async function listDataNodes(admin: Database): Promise<string[]> {
-  const rows = await admin.query<{ name: string }>(
+  const rows = await readRows<{ name: string }>(
+    admin,
     `select nodename || ':' || nodeport as name from pg_catalog.pg_dist_node
     where noderole = 'primary' and isactive and shouldhaveshards order by groupid`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return rows.map(({ name }) => name);
 }

@@ -9,8 +9,8 @@ import {
   call,
   coalesce,
   type Database,
+  readRows,
   readSqlState,
-  SERVICE_QUEUE,
   ViolationError,
 } from "../db/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
@@ -115,7 +115,8 @@ async function runBuild(admin: Database, step: Claimed): Promise<End> {
 }
 
 async function findIndex(admin: Database, { table, constraint }: Claimed) {
-  const [row] = await admin.query<{ valid: boolean; building: boolean }>(
+  const [row] = await readRows<{ valid: boolean; building: boolean }>(
+    admin,
     `select indisvalid as valid, exists (
         select from pg_catalog.pg_stat_progress_create_index where index_relid = indexrelid) as building
     from pg_catalog.pg_index
@@ -124,7 +125,6 @@ async function findIndex(admin: Database, { table, constraint }: Claimed) {
     where index_class.relname = $1 and table_class.relname = $2
       and index_class.relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'data')`,
     [constraint.name, table],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row;
 }

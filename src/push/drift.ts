@@ -1,5 +1,5 @@
 /** Drift: where PostgreSQL differs from what pushes recorded, each difference by name. Repairs nothing. @module */
-import { type Database, IS_DISTRIBUTED_SQL, SERVICE_QUEUE } from "../db/mod.ts";
+import { type Database, IS_DISTRIBUTED_SQL, readRows } from "../db/mod.ts";
 import { type Facts, type Recorded, toFacts } from "./facts.ts";
 import { readSnapshot } from "./snapshot.ts";
 
@@ -35,10 +35,9 @@ function toShown(path: string, value: string | undefined): string | undefined {
  * @throws {Problem} push_busy — a table is locked; it is not waited for
  */
 export async function readDrift(admin: Database): Promise<Difference[]> {
-  const [row] = await admin.query<{ recorded: string }>(
+  const [row] = await readRows<{ recorded: string }>(
+    admin,
     `select (${RECORDED_SQL})::text as recorded`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   const recorded = JSON.parse(row?.recorded ?? "null") as RecordedState;
   return findDrift(recorded, await readSnapshot(admin));

@@ -1,5 +1,5 @@
 /** Settings about who calls, judged by what is known beyond them: proxies that are everybody, people without a domain. @module */
-import { call, type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { call, type Database, readRows } from "../db/mod.ts";
 import { trustsEverybody } from "../gateway/mod.ts";
 import type { Finding } from "./finding.ts";
 
@@ -19,10 +19,9 @@ export function judgeProxies(trusted: readonly string[]): Finding[] {
 
 /** Whether this login may read people. */
 export async function readsPeople(db: Database): Promise<boolean> {
-  const [row] = await db.query<{ reads: boolean }>(
+  const [row] = await readRows<{ reads: boolean }>(
+    db,
     "select pg_catalog.has_any_column_privilege('rowhouse.users', 'select') as reads",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.reads === true;
 }

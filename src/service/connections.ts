@@ -1,5 +1,5 @@
 /** Whether PostgreSQL has as many connections as the processes of a service may open. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { type Database, readRows } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
 
 /** What a service with these settings opens at most; `pushing` of each process go to the login that pushes. */
@@ -10,12 +10,11 @@ export async function examineConnections(
   db: Database,
   { pool, pushing, workers }: Connections,
 ): Promise<Finding[]> {
-  const [row] = await db.query<{ most: number; login_most: number }>(
+  const [row] = await readRows<{ most: number; login_most: number }>(
+    db,
     `select current_setting('max_connections')::int4 - current_setting('superuser_reserved_connections')::int4
         - coalesce(current_setting('reserved_connections', true)::int4, 0) as most, rolconnlimit as login_most
     from pg_catalog.pg_roles where rolname = current_user`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   const { most = 0, login_most: loginMost = -1 } = row ?? {};
   const serving = pool * workers;

@@ -10,7 +10,7 @@ import {
   type Database,
   findPooling,
   isDriverPatched,
-  SERVICE_QUEUE,
+  readRows,
 } from "../db/mod.ts";
 import type { ProviderSettings } from "../identity/mod.ts";
 import { type DatabaseVariable, toAway } from "./away.ts";
@@ -96,9 +96,7 @@ type AdminOptions = Pick<
 /** What can be found out without the serving login. */
 export async function examineAdmin(admin: Database, options: AdminOptions): Promise<Finding[]> {
   const { pushes, adminUrl: url, adminVariable: variable, db = admin, prepare } = options;
-  const answer = await admin
-    .query("select 1", [], { retry: "safe", queue: SERVICE_QUEUE })
-    .catch(toAway(variable));
+  const answer = await readRows(admin, "select 1").catch(toAway(variable));
   if ("about" in answer) return [{ ...answer, about: "admin database" }];
   const findings: Finding[] = [{ about: "admin database", level: "ok", says: "answers" }];
   if (variable === "ADMIN_DATABASE_URL") {

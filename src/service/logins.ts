@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, quoteName, SERVICE_QUEUE, SERVING_ROLES } from "../db/mod.ts";
+import { type Database, quoteName, readRows, SERVING_ROLES } from "../db/mod.ts";
 import { type DatabaseVariable, toAway } from "./away.ts";
 import type { Finding } from "./finding.ts";
 
@@ -33,7 +33,8 @@ const OWNERS = ["rowhouse_owner", "rowhouse_tables", "rowhouse_tenant"];
 const CONSOLE = "rowhouse_console";
 
 export async function readLogin(db: Database): Promise<Login> {
-  const [row] = await db.query<{ login: string }>(
+  const [row] = await readRows<{ login: string }>(
+    db,
     `select pg_catalog.json_build_object('login', current_user, 'database', current_database(),
       'isSuperuser', rolsuper, 'bypassesRls', rolbypassrls, 'createsRoles', rolcreaterole,
       'memberOf', (select coalesce(pg_catalog.json_agg(role.rolname), '[]') from pg_catalog.pg_roles as role
@@ -47,7 +48,6 @@ export async function readLogin(db: Database): Promise<Login> {
       'statementTimeoutMs', (select setting::int8 from pg_catalog.pg_settings where name = 'statement_timeout'))::text as login
     from pg_catalog.pg_roles as login where rolname = current_user`,
     [JSON.stringify([...SERVING, ...OWNERS, CONSOLE])],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return JSON.parse(row?.login ?? "null") as Login;
 }

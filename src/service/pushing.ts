@@ -1,5 +1,5 @@
 /** The logins of a process that serves, examined over their connections: what they may do too much, and what too little. @module */
-import { type Database, SERVICE_QUEUE } from "../db/mod.ts";
+import { type Database, readRows } from "../db/mod.ts";
 import { type DatabaseVariable, toAway } from "./away.ts";
 import type { Finding } from "./finding.ts";
 import { judgeLoginLimits } from "./login_limits.ts";
@@ -74,11 +74,10 @@ export async function examineLogins(
 
 /** A database, and the start of the server that it is in: no two are alike. */
 async function readPlace(db: Database): Promise<string> {
-  const [row] = await db.query<{ place: string }>(
+  const [row] = await readRows<{ place: string }>(
+    db,
     `select pg_catalog.json_build_array(oid, extract(epoch from pg_catalog.pg_postmaster_start_time()))::text as place
     from pg_catalog.pg_database where datname = current_database()`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.place ?? "";
 }

@@ -6,7 +6,7 @@ import {
   MAJOR_VERSION,
   MIN_POSTGRES_VERSION,
   quoteName,
-  SERVICE_QUEUE,
+  readRows,
 } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
 import { judgeOpenFunctions } from "./login_limits.ts";
@@ -40,7 +40,8 @@ const LOGS_STATEMENTS_SQL = `${LOGS_FAILURES_SQL}
 
 /** One statement of the serving login. */
 export async function readSession(db: Database): Promise<Session> {
-  const [row] = await db.query<{ session: string }>(
+  const [row] = await readRows<{ session: string }>(
+    db,
     `select pg_catalog.json_build_object(
       'version', ${MAJOR_VERSION},
       'login', current_user, 'database', current_database(),
@@ -61,8 +62,6 @@ export async function readSession(db: Database): Promise<Session> {
         case when pg_catalog.has_function_privilege('public', 'pg_catalog.pg_advisory_lock(int8)', 'execute') then 'locks' end,
         case when pg_catalog.has_function_privilege('public', 'pg_catalog.lo_create(oid)', 'execute') then 'files' end], null),
       'epochMs', extract(epoch from pg_catalog.clock_timestamp()) * 1000)::text as session`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return JSON.parse(row?.session ?? "null") as Session;
 }
@@ -130,12 +129,12 @@ export function judgeFailureLog({ logsFailures, login }: Session): Finding {
 /** A finding for each node of a distributed database that logs statements; a node that is away is a finding of its own. */
 export async function examineNodeLogs(db: Database): Promise<Finding[]> {
   if (!(await isDistributed(db))) return [];
-  const nodes = await db.query<{ node: string }>(
+  const nodes = await readRows<{ node: string }>(
+    db,
     `select nodename || ':' || nodeport as node from pg_catalog.pg_dist_node as node,
       lateral pg_catalog.master_run_on_worker(array[nodename], array[nodeport], array[$1::pg_catalog.text], false)
     where noderole = 'primary' and isactive and success and result = 'true' order by groupid`,
     [`select (${LOGS_STATEMENTS_SQL})::pg_catalog.text`],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return nodes.map(({ node }) => ({
     about: "nodes",

@@ -1,5 +1,5 @@
 /** The service's SQL functions as a migrated database has them, and the text of `db/functions.ts`, which is made from them. @module */
-import { type Database, type FunctionShape, SERVICE_QUEUE } from "../../db/mod.ts";
+import { type Database, type FunctionShape, readRows } from "../../db/mod.ts";
 
 export const FUNCTIONS_FILE = "src/db/functions.ts";
 
@@ -32,10 +32,7 @@ from pg_proc where pronamespace = 'rowhouse'::regnamespace`;
 
 /** The shapes of all functions of the service's schema that code can call, by name. */
 export async function readFunctions(admin: Database): Promise<Record<string, FunctionShape>> {
-  const [row] = await admin.query<{ functions: Row[] }>(FUNCTIONS, [], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
+  const [row] = await readRows<{ functions: Row[] }>(admin, FUNCTIONS);
   return Object.fromEntries((row?.functions ?? []).flatMap(toShape));
 }
 

@@ -1,5 +1,6 @@
 /** Whether a database is distributed over the nodes of a Citus cluster: a fact of the database, never a setting. @module */
-import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+import type { Database } from "../pool/mod.ts";
+import { readRows } from "../read_rows.ts";
 
 /**
  * The table that fixes the number of shards once and for all: whatever is distributed is colocated with it, so that an
@@ -11,9 +12,6 @@ export const ANCHOR = "rowhouse.shards";
 export const IS_DISTRIBUTED_SQL = `pg_catalog.to_regclass('${ANCHOR}') is not null`;
 
 export async function isDistributed(db: Database): Promise<boolean> {
-  const [row] = await db.query<{ found: boolean }>(`select ${IS_DISTRIBUTED_SQL} as found`, [], {
-    retry: "safe",
-    queue: SERVICE_QUEUE,
-  });
+  const [row] = await readRows<{ found: boolean }>(db, `select ${IS_DISTRIBUTED_SQL} as found`);
   return row?.found === true;
 }

@@ -1,7 +1,8 @@
 /** What a Citus cluster must be like before a database is distributed over it. @module */
 import { quoteBody } from "../literal.ts";
 import { MIGRATE_LOCK } from "../migrations/lock.ts";
-import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+import type { Database } from "../pool/mod.ts";
+import { readRows } from "../read_rows.ts";
 
 /** The cluster, or what is recorded in the database, does not allow what was asked: the message lists every fault. */
 export class CitusError extends Error {
@@ -50,25 +51,21 @@ const NO_EXTENSION =
   "The extension citus is missing: run create extension citus in this database on every node, then citus_set_coordinator_host and citus_add_node here (docs/scaling.md)";
 
 async function readCoordinator(admin: Database): Promise<Coordinator> {
-  const [row] = await admin.query<{ is_superuser: boolean; version: string | null }>(
+  const [row] = await readRows<{ is_superuser: boolean; version: string | null }>(
+    admin,
     `select (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as is_superuser,
       (select extversion from pg_catalog.pg_extension where extname = 'citus') as version`,
-    [],
-    OPTIONS,
   );
   if (row === undefined) throw new Error("The query of the coordinator gave no row");
   const nodes = row.version === null ? [] : await readNodes(admin);
   return { ...row, nodes, has_coordinator: nodes.some(({ is_coordinator }) => is_coordinator) };
 }
 
-const OPTIONS = { retry: "safe", queue: SERVICE_QUEUE } as const;
-
 async function readNodes(admin: Database) {
-  return await admin.query<Coordinator["nodes"][number] & { is_coordinator: boolean }>(
+  return await readRows<Coordinator["nodes"][number] & { is_coordinator: boolean }>(
+    admin,
     `select nodename || ':' || nodeport as name, isactive as is_active, metadatasynced as is_synced, shouldhaveshards as has_shards,
       groupid = 0 as is_coordinator from pg_catalog.pg_dist_node where noderole = 'primary' order by groupid`,
-    [],
-    OPTIONS,
   );
 }
 
@@ -118,12 +115,12 @@ export function toFault({ node, result }: Pick<NodeAnswer, "node" | "result">): 
 
 /** What every node, the coordinator among them, answers to a statement of one value. Writes nothing to the log. */
 export async function askNodes(admin: Database, statement: string): Promise<NodeAnswer[]> {
-  return await admin.query<NodeAnswer>(
+  return await readRows<NodeAnswer>(
+    admin,
     `select nodename || ':' || nodeport as node, success, result
     from pg_catalog.run_command_on_all_nodes($1::pg_catalog.text, give_warning_for_connection_errors := true)
     join pg_catalog.pg_dist_node using (nodeid) order by groupid`,
     [statement],
-    OPTIONS,
   );
 }
 

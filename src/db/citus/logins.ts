@@ -1,7 +1,8 @@
 /** Logins on the nodes of a Citus cluster: whoever serves, pushes or acts at the coordinator does so on every node. @module */
 import { quoteLiteral, quoteName } from "../literal.ts";
 import { ROLE_NAMES } from "../migrations/roles.ts";
-import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+import type { Database } from "../pool/mod.ts";
+import { readRows } from "../read_rows.ts";
 import { runOnNodes } from "./check_nodes.ts";
 
 /**
@@ -12,11 +13,9 @@ export const NODE_LOGINS = ["rowhouse_owner", "rowhouse_tables", "rowhouse_rows"
 
 /** Lets every login that the coordinator lets serve, push or act do the same on the other nodes, with the same password. */
 export async function spreadLogins(admin: Database): Promise<void> {
-  const logins = await admin.query<Login>(LOGINS, [], OPTIONS);
+  const logins = await readRows<Login>(admin, LOGINS);
   if (logins.length > 0) await runOnNodes(admin, logins.map(renderLogin).join("\n"));
 }
-
-const OPTIONS = { retry: "safe", queue: SERVICE_QUEUE } as const;
 
 type Login = { name: string; password: string | null; groups: string; settings: string };
 
@@ -25,7 +24,7 @@ const OWN_ROLES = `(array[${ROLE_NAMES.map(quoteLiteral).join(", ")}])`;
 
 /** Those that each node has to have. */
 export async function listLogins(admin: Database): Promise<string[]> {
-  const logins = await admin.query<Login>(LOGINS, [], OPTIONS);
+  const logins = await readRows<Login>(admin, LOGINS);
   return logins.map(({ name }) => name);
 }
 

@@ -1,6 +1,7 @@
 /** Whether `rowhouse migrate` was run since a node was added to a Citus cluster: it does what Citus does not copy. @module */
 import { quoteLiteral } from "../literal.ts";
-import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+import type { Database } from "../pool/mod.ts";
+import { readRows } from "../read_rows.ts";
 import { askNodes, toFault } from "./check_nodes.ts";
 import { listLogins, NODE_LOGINS } from "./logins.ts";
 import { EVERYWHERE } from "./set_up.ts";
@@ -39,13 +40,13 @@ function renderGaps(logins: readonly string[]): string {
 
 /** Whether it has what is the same on every node, without which Citus moves nothing to it. */
 async function hasCopy(admin: Database, node: string): Promise<boolean> {
-  const [row] = await admin.query<{ found: boolean }>(
+  const [row] = await readRows<{ found: boolean }>(
+    admin,
     `select exists (select from pg_catalog.pg_dist_shard join pg_catalog.pg_dist_placement using (shardid)
       join pg_catalog.pg_dist_node using (groupid)
       where logicalrelid = $1::pg_catalog.text::pg_catalog.regclass
         and nodename || ':' || nodeport = $2::pg_catalog.text) as found`,
     [EVERYWHERE, node],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.found === true;
 }

@@ -7,26 +7,24 @@
 import KEYS from "../migrations/keys.sql" with { type: "text" };
 import { MIGRATE_LOCK } from "../migrations/lock.ts";
 import TABLES from "../migrations/tables.sql" with { type: "text" };
-import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+import type { Database } from "../pool/mod.ts";
+import { readRows } from "../read_rows.ts";
 import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
-
-const OPTIONS = { retry: "safe", queue: SERVICE_QUEUE } as const;
 
 /** Whether the database says that it is distributed, and is not. */
 export async function isRestored(admin: Database): Promise<boolean> {
-  const [row] = await admin.query<{ has_anchor: boolean; has_citus: boolean }>(
+  const [row] = await readRows<{ has_anchor: boolean; has_citus: boolean }>(
+    admin,
     `select ${IS_DISTRIBUTED_SQL} as has_anchor,
       pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null as has_citus`,
-    [],
-    OPTIONS,
   );
   if (row?.has_anchor !== true) return false;
   if (!row.has_citus) return true;
-  const [found] = await admin.query<{ is_distributed: boolean }>(
+  const [found] = await readRows<{ is_distributed: boolean }>(
+    admin,
     `select exists (select from pg_catalog.pg_dist_partition
       where logicalrelid = $1::pg_catalog.text::pg_catalog.regclass) as is_distributed`,
     [ANCHOR],
-    OPTIONS,
   );
   return found?.is_distributed === false;
 }

@@ -9,7 +9,8 @@ import { quoteBody } from "../literal.ts";
 import { MIGRATE_LOCK } from "../migrations/lock.ts";
 import MAKE_ROLES from "../migrations/roles.sql" with { type: "text" };
 import SCHEMA_RIGHTS from "../migrations/schema_rights.sql" with { type: "text" };
-import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+import type { Database } from "../pool/mod.ts";
+import { readRows } from "../read_rows.ts";
 import { ANCHOR, isDistributed } from "./anchor.ts";
 import { CitusError, findClusterFaults, runOnNodes } from "./check_nodes.ts";
 import { FUNCTIONS } from "./functions.ts";
@@ -57,25 +58,22 @@ export async function checkCluster(admin: Database, shards: number | undefined):
 /** The number of shards; `undefined` of a database that is not distributed. */
 export async function countShards(admin: Database): Promise<number | undefined> {
   if (!(await isDistributed(admin))) return undefined;
-  const [row] = await admin.query<{ count: number }>(
+  const [row] = await readRows<{ count: number }>(
+    admin,
     "select count(*)::int4 as count from pg_catalog.pg_dist_shard where logicalrelid = $1::pg_catalog.text::pg_catalog.regclass",
     [ANCHOR],
-    OPTIONS,
   );
   return row?.count;
 }
 
 async function hasTables(admin: Database): Promise<boolean> {
-  const [row] = await admin.query<{ found: boolean }>(
+  const [row] = await readRows<{ found: boolean }>(
+    admin,
     `select exists (select from pg_catalog.pg_class
       where relnamespace = pg_catalog.to_regnamespace('data') and relkind in ('r', 'p')) as found`,
-    [],
-    OPTIONS,
   );
   return row?.found === true;
 }
-
-const OPTIONS = { retry: "safe", queue: SERVICE_QUEUE } as const;
 
 /** Roles and rights on every node, which change nothing for a database that is not distributed. */
 export async function prepareNodes(admin: Database): Promise<void> {

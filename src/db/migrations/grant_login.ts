@@ -7,7 +7,8 @@
 import type { Role } from "../../role.ts";
 import { runOnNodes } from "../citus/check_nodes.ts";
 import { quoteLiteral, quoteName } from "../literal.ts";
-import { type Database, EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../pool/mod.ts";
+import { type Database, EXECUTION_LIMIT_MS } from "../pool/mod.ts";
+import { readRows } from "../read_rows.ts";
 import { SERVING_ROLES } from "../serving_roles.ts";
 import { MIGRATE_LOCK } from "./lock.ts";
 import { ROLE_NAMES } from "./roles.ts";
@@ -124,10 +125,10 @@ async function grantMembership(
   { groups, without, variable, limitMs = EXECUTION_LIMIT_MS }: Membership,
 ): Promise<void> {
   const login = decodeURIComponent(new URL(url).username);
-  const [found] = await admin.query<{ is_self: boolean; database: string }>(
+  const [found] = await readRows<{ is_self: boolean; database: string }>(
+    admin,
     "select rolname = current_user as is_self, current_database() as database from pg_catalog.pg_roles where rolname = $1",
     [login],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   if (found === undefined) {
     throw new GrantLoginError(

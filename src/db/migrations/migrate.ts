@@ -5,7 +5,8 @@
  * @module
  */
 import { quoteLiteral } from "../literal.ts";
-import { type Database, SERVICE_QUEUE } from "../pool/mod.ts";
+import type { Database } from "../pool/mod.ts";
+import { readRows } from "../read_rows.ts";
 import { SIGNALS } from "../signals.ts";
 import { readSqlState, SignalError } from "../sqlstate.ts";
 import { MIGRATE_LOCK } from "./lock.ts";
@@ -62,16 +63,14 @@ export async function compareMigrations(db: Database): Promise<MigrationState> {
 }
 
 async function readApplied(db: Database): Promise<Map<number, string>> {
-  const [there] = await db.query<{ found: boolean }>(
+  const [there] = await readRows<{ found: boolean }>(
+    db,
     "select pg_catalog.to_regclass('rowhouse.service_migrations') is not null as found",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   if (there?.found !== true) return new Map();
-  const rows = await db.query<{ number: number; checksum: string }>(
+  const rows = await readRows<{ number: number; checksum: string }>(
+    db,
     "select number, checksum from rowhouse.service_migrations",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return new Map(rows.map((row) => [row.number, row.checksum]));
 }
