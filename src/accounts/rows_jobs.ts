@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { call, type Database, SERVICE_QUEUE, ViolationError } from "../db/mod.ts";
+import { call, type Database, readRows, ViolationError } from "../db/mod.ts";
 
 /** Maximum number of rows that one statement deletes: it takes far less time than a statement may. */
 const ROWS_PER_STEP = 5000;
@@ -28,10 +28,9 @@ export async function runRowsJob(rows: Database, job: string): Promise<void> {
 
 /** Executes every job that waits, also those that a process which died has left. */
 export async function runRowsJobs(db: Database): Promise<void> {
-  const jobs = await db.query<{ id: string }>(
+  const jobs = await readRows<{ id: string }>(
+    db,
     "select id::pg_catalog.text as id from rowhouse.row_jobs where ended_at is null order by created_at",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   for (const { id } of jobs) await executeJob(db, id);
 }

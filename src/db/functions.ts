@@ -971,6 +971,7 @@ export const FUNCTIONS = {
   describe_app: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
   describe_invitation: { retry: "safe", takes: { person: "uuid" }, returns: "jsonb", isSet: false },
   dev_leftovers: { retry: "safe", takes: {}, returns: "jsonb?", isSet: false },
+  digest_bodies: { retry: "safe", takes: {}, returns: "text", isSet: false },
   drop_table: {
     retry: "unsafe",
     takes: { wanted_table: "text", told: "text[]", actor: "text" },
@@ -1040,6 +1041,7 @@ export const FUNCTIONS = {
     returns: "text[]",
     isSet: false,
   },
+  find_faults: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
   find_link_mail: {
     retry: "safe",
     takes: { link_id: "text" },
@@ -1095,6 +1097,7 @@ export const FUNCTIONS = {
     returns: "text",
     isSet: true,
   },
+  find_unrecorded: { retry: "safe", takes: {}, returns: "text", isSet: true },
   find_unused_sets: { retry: "safe", takes: { kept_s: "int4" }, returns: "json", isSet: false },
   find_user: { retry: "safe", takes: { mail: "text" }, returns: "uuid", isSet: false },
   find_visitor_session: {

@@ -5,7 +5,7 @@
  * @module
  */
 import { type ColumnSet, ENDPOINTS, functionName, printedArguments } from "../catalog/mod.ts";
-import { type Database, IS_DISTRIBUTED_SQL, quoteLiteral, SERVICE_QUEUE } from "../db/mod.ts";
+import { type Database, IS_DISTRIBUTED_SQL, quoteLiteral, readRows } from "../db/mod.ts";
 import { KINDS } from "../dsl/mod.ts";
 import { renderBody } from "./functions.ts";
 
@@ -63,7 +63,8 @@ export function makeCheckBodies(db: Database): CheckBodies {
 }
 
 async function readFunctions(db: Database): Promise<Found> {
-  const [row] = await db.query<{ found: string }>(
+  const [row] = await readRows<{ found: string }>(
+    db,
     `select pg_catalog.json_build_object(
       'isDistributed', ${IS_DISTRIBUTED_SQL},
       'sets', (select coalesce(pg_catalog.json_agg(definition), '[]') from (
@@ -73,8 +74,6 @@ async function readFunctions(db: Database): Promise<Found> {
           'digest', pg_catalog.md5(pg_catalog.btrim(prosrc, E'\\n')))), '[]')
         from pg_catalog.pg_proc
         where pronamespace = pg_catalog.to_regnamespace('api')))::pg_catalog.text as found`,
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return JSON.parse(row?.found ?? "null") as Found;
 }

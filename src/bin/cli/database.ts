@@ -12,7 +12,7 @@ import {
   MIN_POSTGRES_VERSION,
   openDatabase,
   readMajorVersion,
-  SERVICE_QUEUE,
+  readRows,
   withTemporaryLogin,
 } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
@@ -81,10 +81,9 @@ export async function withPushDatabase<Result>(
 }
 
 async function isAdministrator(db: Database): Promise<boolean> {
-  const [row] = await db.query<{ is_administrator: boolean }>(
+  const [row] = await readRows<{ is_administrator: boolean }>(
+    db,
     "select pg_catalog.pg_has_role('rowhouse_owner', 'member') as is_administrator",
-    [],
-    { retry: "safe", queue: SERVICE_QUEUE },
   );
   return row?.is_administrator === true;
 }
