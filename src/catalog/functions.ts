@@ -122,7 +122,7 @@ function argumentsOf(endpoint: Endpoint): readonly Argument[] {
 }
 
 /** How much of a table's name a function's name holds: 32 + `__` + 16 + `_` + an endpoint fit into 63 bytes. */
-const TABLE_LENGTH = 32;
+export const TABLE_LENGTH = 32;
 
 /** A recorded set of columns, by its table's name and its hash. */
 export type RecordedName = { readonly table: string; readonly hash: string };

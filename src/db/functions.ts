@@ -1042,6 +1042,12 @@ export const FUNCTIONS = {
     isSet: false,
   },
   find_faults: { retry: "safe", takes: {}, returns: "jsonb", isSet: false },
+  find_index: {
+    retry: "safe",
+    takes: { index_name: "text", table_name: "text" },
+    returns: { is_valid: "bool", is_building: "bool" },
+    isSet: true,
+  },
   find_link_mail: {
     retry: "safe",
     takes: { link_id: "text" },

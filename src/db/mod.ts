@@ -56,7 +56,6 @@ export { readRows } from "./read_rows.ts";
 export { MAX_KEPT_ANSWER_BYTES, REPLAY } from "./replay.ts";
 export {
   isSupportedVersion,
-  MAJOR_VERSION,
   MIN_POSTGRES_VERSION,
   readMajorVersion,
 } from "./server_version.ts";

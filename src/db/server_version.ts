@@ -5,10 +5,6 @@ import { readRows } from "./read_rows.ts";
 /** The oldest that has it: `on delete set null (column)`, and what row security relies on. */
 export const MIN_POSTGRES_VERSION = 15;
 
-/** SQL that gives the server's major version. */
-export const MAJOR_VERSION =
-  "pg_catalog.current_setting('server_version_num')::pg_catalog.int4 / 10000";
-
 /** Whether a major version is one that the service runs on. */
 export function isSupportedVersion(version: number): boolean {
   return version >= MIN_POSTGRES_VERSION;
@@ -16,7 +12,10 @@ export function isSupportedVersion(version: number): boolean {
 
 /** The server's major version. */
 export async function readMajorVersion(db: Database): Promise<number> {
-  const [row] = await readRows<{ version: number }>(db, `select ${MAJOR_VERSION} as version`);
+  const [row] = await readRows<{ version: number }>(
+    db,
+    "select pg_catalog.current_setting('server_version_num')::pg_catalog.int4 / 10000 as version",
+  );
   if (row === undefined) throw new Error("The query of the version gave no row");
   return row.version;
 }

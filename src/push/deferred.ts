@@ -5,14 +5,7 @@
  * @module
  */
 import { findConstraint, type RecordedDefinition } from "../catalog/mod.ts";
-import {
-  call,
-  coalesce,
-  type Database,
-  readRows,
-  readSqlState,
-  ViolationError,
-} from "../db/mod.ts";
+import { call, coalesce, type Database, readSqlState, ViolationError } from "../db/mod.ts";
 import { type Log, noteFault } from "../observe.ts";
 import { type DeferredBuild, renderDeferred, renderDropIndex } from "./ddl.ts";
 
@@ -99,9 +92,10 @@ async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> 
 
 /** An interrupted build leaves an invalid index, which no query uses but every write pays for: it is dropped. */
 async function buildIndex(admin: Database, step: Claimed): Promise<End> {
-  const found = await findIndex(admin, step);
-  if (found?.valid === true) return DONE;
-  if (found?.building === true)
+  const values = { index_name: step.constraint.name, table_name: step.table };
+  const [found] = await call(admin, "find_index", values);
+  if (found?.is_valid === true) return DONE;
+  if (found?.is_building === true)
     return { state: "waiting", fault: "another session is building it" };
   if (found !== undefined) await admin.message(renderDropIndex(step.constraint.name), BUILD);
   return await runBuild(admin, step);
@@ -112,21 +106,6 @@ const DONE: End = { state: "done", fault: null };
 async function runBuild(admin: Database, step: Claimed): Promise<End> {
   await admin.message(renderDeferred(step), BUILD);
   return DONE;
-}
-
-async function findIndex(admin: Database, { table, constraint }: Claimed) {
-  const [row] = await readRows<{ valid: boolean; building: boolean }>(
-    admin,
-    `select indisvalid as valid, exists (
-        select from pg_catalog.pg_stat_progress_create_index where index_relid = indexrelid) as building
-    from pg_catalog.pg_index
-    join pg_catalog.pg_class as index_class on index_class.oid = indexrelid
-    join pg_catalog.pg_class as table_class on table_class.oid = indrelid
-    where index_class.relname = $1 and table_class.relname = $2
-      and index_class.relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'data')`,
-    [constraint.name, table],
-  );
-  return row;
 }
 
 /** Rows that do not fit need a person; any other failure may succeed next time. */

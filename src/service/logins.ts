@@ -7,6 +7,7 @@
 import { type Database, quoteName, readRows, SERVING_ROLES } from "../db/mod.ts";
 import { type DatabaseVariable, toAway } from "./away.ts";
 import type { Finding } from "./finding.ts";
+import LOGIN from "./login.sql" with { type: "text" };
 
 /** A login's rights, as far as serving and pushing are concerned. */
 export type Login = {
@@ -33,23 +34,9 @@ const OWNERS = ["rowhouse_owner", "rowhouse_tables", "rowhouse_tenant"];
 const CONSOLE = "rowhouse_console";
 
 export async function readLogin(db: Database): Promise<Login> {
-  const [row] = await readRows<{ login: string }>(
-    db,
-    `select pg_catalog.json_build_object('login', current_user, 'database', current_database(),
-      'isSuperuser', rolsuper, 'bypassesRls', rolbypassrls, 'createsRoles', rolcreaterole,
-      'memberOf', (select coalesce(pg_catalog.json_agg(role.rolname), '[]') from pg_catalog.pg_roles as role
-        where role.rolname in (select pg_catalog.jsonb_array_elements_text($1::text::jsonb))
-          and pg_catalog.pg_has_role(current_user, role.oid, 'member')),
-      'otherRoles', (select coalesce(pg_catalog.json_agg(role.rolname order by role.rolname), '[]')
-        from pg_catalog.pg_auth_members join pg_catalog.pg_roles as role on role.oid = roleid
-        where member = login.oid and role.rolname not in (select pg_catalog.jsonb_array_elements_text($1::text::jsonb))),
-      'connectionLimit', rolconnlimit,
-      'tempFileLimitKb', (select setting::int8 from pg_catalog.pg_settings where name = 'temp_file_limit'),
-      'statementTimeoutMs', (select setting::int8 from pg_catalog.pg_settings where name = 'statement_timeout'))::text as login
-    from pg_catalog.pg_roles as login where rolname = current_user`,
-    [JSON.stringify([...SERVING, ...OWNERS, CONSOLE])],
-  );
-  return JSON.parse(row?.login ?? "null") as Login;
+  const roles = JSON.stringify([...SERVING, ...OWNERS, CONSOLE]);
+  const [row] = await readRows<{ login: Login }>(db, LOGIN, [roles]);
+  return row?.login as Login;
 }
 
 /** The login of DATABASE_URL. */

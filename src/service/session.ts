@@ -3,13 +3,13 @@ import {
   type Database,
   isDistributed,
   isSupportedVersion,
-  MAJOR_VERSION,
   MIN_POSTGRES_VERSION,
   quoteName,
   readRows,
 } from "../db/mod.ts";
 import type { Finding } from "./finding.ts";
 import { judgeOpenFunctions } from "./login_limits.ts";
+import SESSION from "./session.sql" with { type: "text" };
 
 /** What is known about the serving login's session. */
 export type Session = {
@@ -29,41 +29,16 @@ export type Session = {
 
 const MAX_SKEW_MS = 1000;
 
-/** Whether a statement that raises an error is written to the log of the server that runs it, as far as its login is set up. */
-const LOGS_FAILURES_SQL =
-  "pg_catalog.current_setting('log_min_error_statement') not in ('log', 'fatal', 'panic')";
-/** The same, or any other setting by which a node logs the statements that Citus sends it, which contain their values. */
-const LOGS_STATEMENTS_SQL = `${LOGS_FAILURES_SQL}
+/** Whether a node logs the statements that Citus sends it, which contain their values. */
+const LOGS_STATEMENTS_SQL = `pg_catalog.current_setting('log_min_error_statement') not in ('log', 'fatal', 'panic')
   or pg_catalog.current_setting('log_statement') in ('mod', 'all')
   or pg_catalog.current_setting('log_min_duration_statement') <> '-1'
   or pg_catalog.current_setting('log_min_duration_sample') <> '-1'`;
 
 /** One statement of the serving login. */
 export async function readSession(db: Database): Promise<Session> {
-  const [row] = await readRows<{ session: string }>(
-    db,
-    `select pg_catalog.json_build_object(
-      'version', ${MAJOR_VERSION},
-      'login', current_user, 'database', current_database(),
-      'publicTemp', (select datacl is null or exists (select from pg_catalog.aclexplode(datacl)
-          where grantee = 0 and privilege_type = 'TEMPORARY')
-        from pg_catalog.pg_database where datname = current_database()),
-      'logsParameters', (select pg_catalog.bool_or(name = 'log_parameter_max_length_on_error') or (
-          pg_catalog.bool_or(name = 'log_parameter_max_length')
-          and pg_catalog.bool_or(name like 'log_min_duration%' or name = 'log_statement'))
-        from pg_catalog.pg_settings where case name
-          when 'log_parameter_max_length' then setting <> '0'
-          when 'log_parameter_max_length_on_error' then setting <> '0'
-          when 'log_min_duration_statement' then setting <> '-1'
-          when 'log_min_duration_sample' then setting <> '-1'
-          when 'log_statement' then setting not in ('none', 'ddl') else false end) is true,
-      'logsFailures', ${LOGS_FAILURES_SQL},
-      'openFunctions', pg_catalog.array_remove(array[
-        case when pg_catalog.has_function_privilege('public', 'pg_catalog.pg_advisory_lock(int8)', 'execute') then 'locks' end,
-        case when pg_catalog.has_function_privilege('public', 'pg_catalog.lo_create(oid)', 'execute') then 'files' end], null),
-      'epochMs', extract(epoch from pg_catalog.clock_timestamp()) * 1000)::text as session`,
-  );
-  return JSON.parse(row?.session ?? "null") as Session;
+  const [row] = await readRows<{ session: Session }>(db, SESSION);
+  return row?.session as Session;
 }
 
 /** What the session shows, the server's version aside. */

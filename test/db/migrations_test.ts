@@ -1,5 +1,6 @@
 /** The service's own SQL: facts that it shares with the code, the form of its files, and functions that prove first. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { TABLE_LENGTH } from "../../src/catalog/functions.ts";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
 import { defineVisitorFunctions } from "../../src/db/migrations/visitor_functions.ts";
@@ -21,6 +22,7 @@ import { openTestService, type TestService } from "../support/service.ts";
 
 const FOLDER = "src/db/migrations";
 const files = await readAll("*.sql", FOLDER);
+const statements = await readAll("**/*.sql", "src");
 const code = await readAll("**/*.ts", "src");
 const textOf = (name: string) => files.find((file) => file.name === `${name}.sql`)?.text ?? "";
 /** Text without line breaks, which SQL does not care about. */
@@ -68,6 +70,11 @@ const bits = Object.entries(SCOPE_BITS);
 const buckets = Array.from({ length: LATENCY_BUCKETS }, (_, place) => place + 1);
 
 test.each([
+  {
+    fact: "lengths of functions' names",
+    file: "push_reads",
+    sql: `left(table_name, ${TABLE_LENGTH})`,
+  },
   { fact: "patterns of slugs", file: "apps", sql: `slug ~ '${SLUG_PATTERN}'` },
   { fact: "patterns of keys' ids", file: "keys", sql: `key_id ~ '${ID_PATTERN}'` },
   {
@@ -143,7 +150,7 @@ describe("files", () => {
   });
 
   test("have lines of at most 100 characters", () => {
-    const long = files.flatMap(({ name, text }) =>
+    const long = statements.flatMap(({ name, text }) =>
       text.split("\n").flatMap((line, at) => (line.length > 100 ? [`${name}:${at + 1}`] : [])),
     );
     expect(long).toEqual([]);

@@ -304,7 +304,20 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     lease_until = '-infinity', finished_at = case when new_state = 'done' then now() end
   where id = step_id
 $$;
-grant execute on function rowhouse.claim_deferred_step(bigint, integer),
+-- An index of an app's table, as far as it is built.
+create function rowhouse.find_index(index_name text, table_name text)
+returns table (is_valid boolean, is_building boolean) language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select indisvalid, exists (
+    select from pg_stat_progress_create_index where index_relid = indexrelid)
+  from pg_index
+  join pg_class as index_class on index_class.oid = indexrelid
+  join pg_class as table_class on table_class.oid = indrelid
+  where index_class.relname = index_name and table_class.relname = find_index.table_name
+    and index_class.relnamespace = (select oid from pg_namespace where nspname = 'data')
+$$;
+grant execute on function rowhouse.find_index(text, text),
+  rowhouse.claim_deferred_step(bigint, integer),
   rowhouse.renew_deferred_step(bigint, integer), rowhouse.end_deferred_step(bigint, text, text)
   to rowhouse_tables;
 
