@@ -90,7 +90,7 @@ export function makeIsolationLook(
     const answers = await Promise.all(
       nodes.map(async (node) => ({ name: toName(node), found: await askOnce(node) })),
     );
-    const added = await db.query<{ name: string }>(ADDED, [], OPTIONS);
+    const added = await readRows<{ name: string }>(db, ADDED);
     return {
       ...found,
       faults,

@@ -108,7 +108,12 @@ export const FUNCTIONS = {
   },
   begin_passkey: {
     retry: "unsafe",
-    takes: { wanted: "bytea", client_keys: "text[]", client_bounds: "int4[]", window_s: "int4" },
+    takes: {
+      wanted: "bytea",
+      client_networks: "text[]",
+      client_bounds: "int4[]",
+      window_s: "int4",
+    },
     returns: { wait_s: "int4", user_id: "uuid?", public_key: "bytea?", secret_id: "text?" },
     isSet: true,
   },
@@ -897,6 +902,12 @@ export const FUNCTIONS = {
     isSet: false,
   },
   count_users: { retry: "safe", takes: {}, returns: "int8", isSet: false },
+  counted_key: {
+    retry: "safe",
+    takes: { state: "text", client_networks: "text[]" },
+    returns: "text",
+    isSet: false,
+  },
   create_app: {
     retry: "unsafe",
     takes: { new_id: "uuid", app_slug: "text", added: "jsonb", actor: "text" },
@@ -971,6 +982,12 @@ export const FUNCTIONS = {
   describe_app: { retry: "safe", takes: { app_slug: "text" }, returns: "jsonb", isSet: false },
   describe_invitation: { retry: "safe", takes: { person: "uuid" }, returns: "jsonb", isSet: false },
   dev_leftovers: { retry: "safe", takes: {}, returns: "jsonb?", isSet: false },
+  device_key: {
+    retry: "safe",
+    takes: { device_id: "text", mail: "text" },
+    returns: "text",
+    isSet: false,
+  },
   digest_bodies: { retry: "safe", takes: {}, returns: "text", isSet: false },
   drop_table: {
     retry: "unsafe",
@@ -1439,6 +1456,12 @@ export const FUNCTIONS = {
     isSet: false,
   },
   next_circle: { retry: "safe", takes: { app: "uuid" }, returns: "text[]", isSet: false },
+  note_password_attempt: {
+    retry: "unsafe",
+    takes: { person: "uuid", shown_from: "text" },
+    returns: "void",
+    isSet: false,
+  },
   note_refused_sign_in: {
     retry: "unsafe",
     takes: { provider: "text", reason: "text", who: "uuid", shown_from: "text" },

@@ -1,8 +1,9 @@
--- Nodes that migrate has set up. Another node gets no shard: it has neither roles nor rights yet, so
--- that the apps whose rows moved there would stop.
+-- Nodes that migrate has set up. Another node gets no shard: it has neither roles nor rights yet,
+-- so that the apps whose rows moved there would stop.
 create table if not exists rowhouse.nodes (id integer primary key);
 alter table rowhouse.nodes owner to rowhouse_owner;
-grant select on rowhouse.nodes to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
+grant select on rowhouse.nodes
+  to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
 -- Takes a new node out of what rebalances, and makes Citus refuse to move a shard to it. It belongs
 -- to the superuser who migrates: Citus changes the node's property on every node as the caller.

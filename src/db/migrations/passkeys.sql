@@ -7,7 +7,8 @@
 
 -- Before anything is verified: how long to wait, and what is stored of the passkey, if there is
 -- one.
-create function rowhouse.begin_passkey(wanted bytea, client_networks text[], client_bounds integer[],
+create function rowhouse.begin_passkey(wanted bytea, client_networks text[],
+  client_bounds integer[],
   window_s integer)
 returns table (wait_s integer, user_id uuid, public_key bytea, secret_id text)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$

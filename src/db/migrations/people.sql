@@ -32,6 +32,7 @@ create table rowhouse.users (
 grant select (id, email, email_digest, email_secret_id, display_name, avatar_url, console_role,
   disabled_at, password_secret_id) on rowhouse.users
   to rowhouse_service, rowhouse_identity;
+
 -- For rowhouse.dev_leftovers(), which every visit of the Console's Home calls.
 create index users__email__localhost__idx on rowhouse.users (email) where email ~ '[@.]localhost$';
 
@@ -252,7 +253,8 @@ begin
   end if;
   return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, most_s, now(),
-    shown_from, device_name, known_device is not null, null, pending_id, pending_digest, factor_rule);
+    shown_from, device_name, known_device is not null, null, pending_id,
+    pending_digest, factor_rule);
 end
 $$;
 grant execute on function rowhouse.finish_sign_in(

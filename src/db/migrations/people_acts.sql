@@ -162,9 +162,9 @@ begin
 end
 $$;
 
--- One row, locked by each action that changes who may do everything: two super_admins who remove each
--- other at the same time would both still see the other one. Any login can take an advisory lock, but
--- only these functions can lock this row.
+-- One row, locked by each action that changes who may do everything: two super_admins who remove
+-- each other at the same time would both still see the other one. Any login can take an advisory
+-- lock, but only these functions can lock this row.
 create table rowhouse.account_actions (
   is_only boolean primary key default true check (is_only)
 );

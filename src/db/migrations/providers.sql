@@ -22,7 +22,8 @@ grant select on rowhouse.provider_links to rowhouse_service, rowhouse_identity;
 -- Anyone with the login can link a person of their own, and so finish sign-ins that nobody began.
 create function rowhouse.counted_key(state text, client_networks text[]) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select rowhouse.throttle_key('counted state', state || ' ' || array_to_string(client_networks, ' '))
+  select rowhouse.throttle_key('counted state', state || ' '
+    || array_to_string(client_networks, ' '))
 $$;
 
 -- Before anything is asked of a provider: whether this answer of it comes for the first time, and
@@ -104,7 +105,8 @@ create function rowhouse.finish_provider_sign_in(
     fresh_secret_id text, presented text,
   new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
     most_s integer,
-  proven timestamptz, state text, client_networks text[], provider text, shown_from text, device_name text,
+  proven timestamptz, state text, client_networks text[], provider text, shown_from text,
+    device_name text,
   is_known_device boolean, claimed jsonb, pending_id text, pending_digest bytea, factor_rule text
 ) returns text
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -140,10 +142,10 @@ grant execute on function rowhouse.finish_provider_sign_in(
     text, text[], text, text, text, boolean,
   jsonb, text, bytea, text) to rowhouse_service, rowhouse_identity;
 
--- Accepts an invitation: links the person who was invited under this address and has no other way to
--- sign in, neither a password nor another link, while the invitation has not expired. "shown" is the
--- proof of the address, which follows from the service's secret: a serving login by itself links no
--- invited person to an account of its own.
+-- Accepts an invitation: links the person who was invited under this address and has no other way
+-- to sign in, neither a password nor another link, while the invitation has not expired. "shown" is
+-- the proof of the address, which follows from the service's secret: a serving login by itself
+-- links no invited person to an account of its own.
 create function rowhouse.link_invited_person(
   who uuid, mail text, shown bytea, link_issuer text, link_subject text, new_digest bytea,
     new_secret_id text, provider text

@@ -34,8 +34,8 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     order by noted_at limit 200 for update skip locked)
 $$;
 
--- Ends every session that is presented with either of its secrets; only the entry in the audit log is
--- left. A serving login that could delete by itself could lock the whole table, too.
+-- Ends every session that is presented with either of its secrets; only the entry in the audit log
+-- is left. A serving login that could delete by itself could lock the whole table, too.
 create function rowhouse.sign_out(presented text, shown_from text) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   with ended as (

@@ -14,8 +14,8 @@ create table rowhouse.throttle (
   ends_at timestamptz not null
 );
 create index throttle__ends_at__idx on rowhouse.throttle (ends_at);
--- The key of a counter. The functions that count make the keys themselves: a login that could name a
--- key could lower any counter.
+-- The key of a counter. The functions that count make the keys themselves: a login that could name
+-- a key could lower any counter.
 create function rowhouse.throttle_key(kind text, name text) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select kind || ' ' || encode(sha256(convert_to(name, 'UTF8')), 'hex')
