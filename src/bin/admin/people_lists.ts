@@ -166,7 +166,7 @@ ${OF_CLAIMS}`,
       name: "admin export-user",
       example: "rowhouse admin export-user ada@example.org > ada.json",
       about: `Prints { user, grants, sessions, invitations, passwordLinks, providerLinks, totpFactors, recoveryCodes, passkeys,
-pendingSignIns, mails, audit }, with or without --json: the columns as they are stored, and what the audit log says of or
+pendingSignIns, failedSignIns, mails, audit }, with or without --json: the columns as they are stored, and what the audit log says of or
 by this person; never what proves a session, a link or a password. What apps store of people is in their rows.`,
       positionals: ["email"],
     },

@@ -89,7 +89,7 @@ export const SERVING_LOGINS: Page = {
               "create function rowhouse.mine() returns int language sql as 'select 1'",
             ]);
         },
-      "take an advisory lock or create a large object, once a superuser has run `deploy/superuser.sql`; the pushing login takes locks.":
+      "lift its limit of temporary files, or, once a superuser has run `deploy/superuser.sql`, create a large object or take an advisory lock; the pushing login takes locks.":
         async (world) => {
           for (const login of SERVING)
             await world.refuses(login, [
@@ -103,6 +103,7 @@ export const SERVING_LOGINS: Page = {
               "select lo_creat(-1)",
               "select lo_from_bytea(0, 'x')",
               "select lo_put(1, 0, 'x')",
+              "set local temp_file_limit = -1",
             ]);
           await world.allows("push", ["select pg_try_advisory_xact_lock(1)"]);
         },
