@@ -8,7 +8,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { homedir } from "node:os";
+import { devNull, homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -44,7 +44,10 @@ function startUnderBun(bun) {
     return;
   }
   const script = fileURLToPath(new URL("./rowhouse.ts", import.meta.url));
-  const child = spawn(bun, [script, ...process.argv.slice(2)], { stdio: "inherit" });
+  // The preload of a project's bunfig.toml would run in the command, with its settings.
+  const child = spawn(bun, [`--config=${devNull}`, script, ...process.argv.slice(2)], {
+    stdio: "inherit",
+  });
   // A terminal sends Ctrl-C to both: the command ends in order, and this process after it.
   process.on("SIGINT", () => undefined);
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));

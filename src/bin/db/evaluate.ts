@@ -1,6 +1,7 @@
 /**
- * From a schema's file to its definition: evaluated in a separate process, with a time limit and its output kept apart. Never
- * lets the schema's code see the command's settings.
+ * From a schema's file to its definition: evaluated in a separate process, with a time limit and its output kept apart. The
+ * process gets neither the command's settings nor the project's bunfig.toml. It still has the rights of the account: like
+ * any program, a schema can read that account's files and, in /proc, the environment of its other processes.
  *
  * @module
  */
@@ -14,6 +15,7 @@ import * as v from "valibot";
 import type { Environment } from "../../config/mod.ts";
 import { type Definition, readDefinition } from "../../dsl/mod.ts";
 import type { Detail } from "../../problem.ts";
+import { NO_BUNFIG } from "../../std/no_bunfig.ts";
 import { EXIT, RefusedError, type Terminal } from "../cli/command.ts";
 
 const EVALUATION_LIMIT_MS = 10_000;
@@ -118,7 +120,8 @@ async function runEvaluation({
   terminal,
 }: EvaluateOptions): Promise<Evaluation> {
   const script = fileURLToPath(new URL("./evaluate_process.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--no-env-file", "--no-install", script, file], {
+  const flags = [NO_BUNFIG, "--no-env-file", "--no-install"];
+  const child = spawn(process.execPath, [...flags, script, file], {
     cwd: folder,
     env: Object.fromEntries(PASSED_ON.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
     // Descriptor 3 is for the report; 4 is only held open, so that the process ends with this one.

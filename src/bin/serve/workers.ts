@@ -8,6 +8,7 @@ import type { Subprocess } from "bun";
 import type { Config } from "../../config/mod.ts";
 import type { Log } from "../../observe.ts";
 import type { Role } from "../../role.ts";
+import { NO_BUNFIG } from "../../std/no_bunfig.ts";
 import { EXIT, type ExitCode } from "../cli/command.ts";
 import { untilSignal } from "./signals.ts";
 
@@ -107,7 +108,7 @@ function spawnWorker(index: number, role: Role): Worker {
     settle = resolve;
   });
   const child = Bun.spawn(
-    [process.execPath, Bun.main, "serve", "--worker", String(index), "--role", role],
+    [process.execPath, NO_BUNFIG, Bun.main, "serve", "--worker", String(index), "--role", role],
     {
       stdin: "ignore",
       stdout: "inherit",

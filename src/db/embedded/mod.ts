@@ -7,6 +7,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { NO_BUNFIG } from "../../std/no_bunfig.ts";
 
 export type Cluster = {
   /** The administrator's connection string, to the database `postgres`. */
@@ -33,7 +34,7 @@ export type ClusterOptions = {
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const script = fileURLToPath(new URL("./process.ts", import.meta.url));
   // A process group of its own: Ctrl-C goes to the caller, which stops the cluster last.
-  const supervisor = spawn(process.execPath, [script, JSON.stringify(options)], {
+  const supervisor = spawn(process.execPath, [NO_BUNFIG, script, JSON.stringify(options)], {
     stdio: ["pipe", "pipe", "pipe"],
     detached: true,
   });
