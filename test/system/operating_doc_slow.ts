@@ -151,6 +151,8 @@ test("every word in capitals is a setting, or a variable in compose.yaml", () =>
     "NEXT_DATABASE_URL",
     "CLUSTER_URL",
     "NODE_EXTRA_CA_CERTS",
+    "SUPERUSER_URL",
+    "NEXT_SUPERUSER_URL",
   ];
   expect([...used].filter((name) => ![...known, ...words].includes(name))).toEqual([]);
   expect(used.size).toBeGreaterThan(15);
