@@ -8,15 +8,15 @@ import type { ArgumentsOf, FunctionShape, ResultOf, SqlType } from "./call_types
 import { FUNCTIONS } from "./functions.ts";
 import { quoteName } from "./literal.ts";
 import type { Parameter } from "./pool/connection.ts";
-import { type CallOptions, type Database, echoColumn, SERVICE_QUEUE } from "./pool/mod.ts";
+import { type Database, echoColumn, SERVICE_QUEUE } from "./pool/mod.ts";
 
 export type FunctionName = keyof typeof FUNCTIONS;
 export type Arguments<Name extends FunctionName> = ArgumentsOf<(typeof FUNCTIONS)[Name]>;
 export type Result<Name extends FunctionName> = ResultOf<(typeof FUNCTIONS)[Name]>;
 
-export type FunctionCallOptions<Name extends FunctionName> = Partial<
-  Pick<CallOptions, "queue" | "caller">
-> & {
+export type FunctionCallOptions<Name extends FunctionName> = {
+  /** Default: {@linkcode SERVICE_QUEUE}. */
+  queue?: string;
   /** What to throw for an error, such as a {@linkcode SignalError}. */
   reject?: (error: unknown) => unknown;
   /** For a short read that may be pipelined: whether a result is the one that was asked for. */
@@ -24,8 +24,7 @@ export type FunctionCallOptions<Name extends FunctionName> = Partial<
 };
 
 /**
- * What the function returns: its rows if it returns a set, otherwise one row or value. Waits in {@linkcode SERVICE_QUEUE}
- * unless another queue is named.
+ * What the function returns: its rows if it returns a set, otherwise one row or value.
  *
  * @throws {SignalError} what the function raises
  */
@@ -63,11 +62,11 @@ async function send<Name extends FunctionName>(
   db: Pick<Database, "query">,
   name: Name,
   values: Arguments<Name>,
-  { queue = SERVICE_QUEUE, caller, isOwn }: Omit<FunctionCallOptions<Name>, "reject">,
+  { queue = SERVICE_QUEUE, isOwn }: Omit<FunctionCallOptions<Name>, "reject">,
 ): Promise<Result<Name>> {
   const { text, readText, encode, decode, retry } = findStatement(name);
   const parameters = encode(values);
-  const options = { retry, queue, ...(caller && { caller }) };
+  const options = { retry, queue };
   // The statement's columns were made from the shape that the types follow from.
   const rows = (found: Row[]) => decode(found) as Result<Name>;
   if (isOwn === undefined) return rows(await db.query<Row>(text, parameters, options));
@@ -165,7 +164,8 @@ function makeDecode(name: string, { returns, isSet }: FunctionShape): (rows: Row
       isNullable: type.endsWith("?"),
     }),
   );
-  const decodeRow = (row: Row): Row => {
+  const decodeRow = (found: Row): Row => {
+    const row = { ...found };
     for (const { column, decode, isNullable } of columns) {
       const value = row[column];
       if (value === null && !isNullable)
