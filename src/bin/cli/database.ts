@@ -95,6 +95,8 @@ export async function checkIsolation(admin: Database): Promise<void> {
   const lines = faults.map((fault) => `  ${fault}`);
   throw new RefusedError(
     `The database does not keep apps apart, so this command touches no table of an app; rowhouse doctor says what to do:\n${lines.join("\n")}`,
+    EXIT.refused,
+    { code: "isolation_faults" },
   );
 }
 

@@ -82,21 +82,23 @@ async function findPending(setting: Setting, recorded: Recorded): Promise<Pendin
   try {
     return await planSchema(setting, recorded);
   } catch (error) {
-    if (isOfSchema(error)) return error;
+    if (isPlanFailure(error)) return error;
     throw error;
   }
 }
 
-const OF_SCHEMA: readonly string[] = [
+/** Reported beside the rest of the status, which needs no plan. */
+const PLAN_FAILURES: readonly string[] = [
   "invalid_schema",
   "incompatible_schema",
   "edited_migration",
   "diverged_history",
+  "isolation_faults",
 ];
 
-function isOfSchema(error: unknown): error is RefusedError | Problem {
-  if (error instanceof Problem) return OF_SCHEMA.includes(error.code);
-  return error instanceof RefusedError && OF_SCHEMA.includes(error.told.code ?? "");
+function isPlanFailure(error: unknown): error is RefusedError | Problem {
+  if (error instanceof Problem) return PLAN_FAILURES.includes(error.code);
+  return error instanceof RefusedError && PLAN_FAILURES.includes(error.told.code ?? "");
 }
 
 /** The steps that a push of the folder's schema would take; `null` where the folder has none. */
