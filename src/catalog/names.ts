@@ -97,7 +97,10 @@ function toConstraints(
   lists: readonly (readonly string[])[],
   kind: Constraint["kind"],
 ): Constraint[] {
-  const kindOf = new Map(table.columns.map((column) => [column.name, column.kind]));
+  const kindOf = new Map<string, Kind>([
+    ["id", "uuid"],
+    ...table.columns.map(({ name, kind }) => [name, kind] as const),
+  ]);
   const byName = new Map<string, Constraint>();
   for (const columns of lists) {
     const name = deriveName(table.name, columns, kind);

@@ -16,8 +16,11 @@ type Parts<C> = {
 /** A table's columns with its composite indexes and uniques. */
 export interface Model<C> {
   readonly model: Parts<C>;
-  /** The model with another index, on these columns in this order. */
-  index(...columns: NamesOf<C>): Model<C>;
+  /**
+   * The model with another index, on these columns in this order. With `"id"` as the last name, it also serves lists in the
+   * order of the columns before.
+   */
+  index(...columns: NamesOf<C> | [...NamesOf<C>, "id"]): Model<C>;
   /** The model with another unique constraint: no two rows of an app have the same values in these columns. */
   unique(...columns: NamesOf<C>): Model<C>;
 }
@@ -32,7 +35,7 @@ export function makeModel<C extends Columns>(columns: C, found: readonly string[
 function extendModel<C>(model: Parts<C>): Model<C> {
   const extended = {
     model: Object.freeze(model),
-    index: (...columns: NamesOf<C>) =>
+    index: (...columns: NamesOf<C> | [...NamesOf<C>, "id"]) =>
       extendModel({ ...model, indexes: [...model.indexes, Object.freeze(columns)] }),
     unique: (...columns: NamesOf<C>) =>
       extendModel({ ...model, uniques: [...model.uniques, Object.freeze(columns)] }),

@@ -35,7 +35,9 @@ function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[
   }
   const names: string[] = [];
   for (const one of list ?? []) {
-    const fault = findFault(one, names, wanted);
+    const isLast = names.length > 0 && names.length + 1 === list?.length;
+    const fault =
+      isLast && one === "id" && what === "an index" ? undefined : findFault(one, names, wanted);
     if (fault === undefined && typeof one === "string") names.push(one);
     else faults.add(at, `Cannot make ${what} on ${describe(one)}: ${fault}`);
   }
@@ -54,6 +56,8 @@ function readColumnList(value: unknown, wanted: Wanted, faults: Faults): string[
 function findFault(value: unknown, earlier: readonly string[], wanted: Wanted): string | undefined {
   if (typeof value !== "string") return "must be the name of a column";
   if (earlier.includes(value)) return "the list names it twice";
+  if (value === "id")
+    return "the id is in the primary key: only an index can name it, after its columns";
   const column = wanted.columns.find(({ name }) => name === value);
   if (column === undefined) return `the table declares no column ${quote(value)}`;
   return column.kind === "json" ? "an index cannot search inside a json column" : undefined;
