@@ -19,6 +19,10 @@ export const PROBLEMS = {
     status: 400,
     when: "a query parameter is not supported: only `limit` and `offset` on a list are",
   },
+  needs_index: {
+    status: 400,
+    when: "a list would read more than 10,000 rows; the message names the index to declare (with `PREVIEW=filters`)",
+  },
   invalid_id: { status: 400, when: "the id in the path is not a UUID" },
   invalid_precondition: {
     status: 400,

@@ -23,6 +23,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   dsl: 2,
   "observe.ts": 2,
   "problem.ts": 1,
+  "preview.ts": 1,
   "role.ts": 1,
   "principal.ts": 1,
   std: 0,

@@ -142,6 +142,7 @@ function toAsked(config: SoundSettings) {
     identitySecrets: config.IDENTITY_SECRET,
     cookieDomain: config.COOKIE_DOMAIN,
     providers: config.providers,
+    previews: config.PREVIEW,
   };
 }
 

@@ -15,11 +15,13 @@ import {
   isRestored,
   migrate,
   quietLogins,
+  recordPreviews,
   setUpCluster,
   spreadLogins,
   undoDistribution,
 } from "../db/mod.ts";
 import { RELEASE, recordRelease, refreshFunctions, sweepSets } from "../push/mod.ts";
+import { servesRows } from "../role.ts";
 import {
   type Arguments,
   type Command,
@@ -153,6 +155,8 @@ export async function setUpDatabase(
   }
   // What changes now is of no release: processes compare no bodies until all functions are renewed.
   await recordRelease(admin, null);
+  // The processes of other roles do not know which previews are on.
+  if (servesRows(config.ROLE ?? "all")) await recordPreviews(admin, config.PREVIEW ?? []);
   await sweepSets(admin);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     say(`Renewed the functions of table ${name} (${index} of ${count})`),
@@ -166,7 +170,7 @@ const RESTORED =
 
 type Say = (line: string) => void;
 type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
-  Partial<Pick<Config, "ROLE" | OwnVariable>>;
+  Partial<Pick<Config, "ROLE" | "PREVIEW" | OwnVariable>>;
 
 /** The login that may now serve, if it is not the administrator's own. */
 async function grantServingLogin(admin: Database, config: Addresses): Promise<string | undefined> {
@@ -202,7 +206,7 @@ function checkOwn(variable: OwnVariable, config: Addresses): void {
   const others = (["DATABASE_URL", "ADMIN_DATABASE_URL", ...OWN_VARIABLES] as const).filter(
     (name) => name !== variable && config[name] !== undefined,
   );
-  const toName = (name: keyof Addresses) => {
+  const toName = (name: Exclude<keyof Addresses, "PREVIEW">) => {
     const url = config[name];
     return url === undefined ? undefined : decodeURIComponent(new URL(url).username);
   };

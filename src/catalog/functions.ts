@@ -6,11 +6,33 @@
  * @module
  */
 import { echoColumn, quoteName } from "../db/mod.ts";
+import type { Preview } from "../preview.ts";
 import { SCOPE_BITS } from "../principal.ts";
 import { type ColumnSet, hashColumnSet } from "./column_set.ts";
 
-export const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
-export type Endpoint = (typeof ENDPOINTS)[number];
+const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
+/** What `PREVIEW=filters` adds. */
+const QUERY = "query";
+export type Endpoint = (typeof ENDPOINTS)[number] | typeof QUERY;
+
+/** Where the functions run: in one PostgreSQL or on the nodes of a Citus cluster, and with which previews. */
+export type FunctionSite = {
+  readonly isDistributed: boolean;
+  readonly previews: readonly Preview[];
+};
+
+/** Whether lists accept conditions there: the preview does not cover Citus. */
+export function hasQueries({ isDistributed, previews }: FunctionSite): boolean {
+  return previews.includes("filters") && !isDistributed;
+}
+
+/** The endpoints for which a column set has functions there. */
+export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
+  return hasQueries(site) ? [...ENDPOINTS, QUERY] : ENDPOINTS;
+}
+
+/** Every endpoint that a column set may have a function for. */
+export const ALL_ENDPOINTS: readonly Endpoint[] = [...ENDPOINTS, QUERY];
 
 /** Whether a call may be sent again after its connection broke: not if it may have written. */
 export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
@@ -20,6 +42,7 @@ export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
   create_many: "unsafe",
   update: "unsafe",
   delete: "unsafe",
+  query: "safe",
 };
 
 /** The scope that a function requires of the key, as a bit of `rowhouse.proofs.scopes`. */
@@ -30,6 +53,7 @@ export const SCOPE_BIT: Readonly<Record<Endpoint, number>> = {
   create_many: SCOPE_BITS["data:write"],
   update: SCOPE_BITS["data:write"],
   delete: SCOPE_BITS["data:write"],
+  query: SCOPE_BITS["data:read"],
 };
 
 /** The role that owns apps' tables and types, and nothing else: pushes run as this role. */
@@ -48,6 +72,7 @@ const TYPES = {
   uuids: { name: "pg_catalog.uuid[]", printed: "uuid[]" },
   int4: { name: "pg_catalog.int4", printed: "integer" },
   text: { name: "pg_catalog.text", printed: "text" },
+  texts: { name: "pg_catalog.text[]", printed: "text[]" },
   bytea: { name: "pg_catalog.bytea", printed: "bytea" },
   tags: { name: "pg_catalog.text", printed: "text" },
   claim: { name: "pg_catalog.bytea", printed: "bytea" },
@@ -58,6 +83,7 @@ type ValueOf = {
   uuids: readonly string[];
   int4: number;
   text: string;
+  texts: readonly string[];
   bytea: Uint8Array;
   tags: string | null;
   claim: Uint8Array | null;
@@ -88,6 +114,10 @@ const ARGUMENTS = {
   known: "tags",
   /** A page of more than about so many bytes is not sent: its tag comes alone; `null` if any is sent. */
   inline: "most",
+  /** How a query visits, filters and orders rows, as JSON: columns and values by number. */
+  plan: "text",
+  /** The values of a query's conditions. */
+  values: "texts",
   /** The idempotency key and its request, as `rowhouse.claim_key` takes them; `null` without a key. */
   claim: "claim",
 } as const satisfies Readonly<Record<string, keyof typeof TYPES>>;
@@ -103,6 +133,7 @@ const OF_ENDPOINT = {
   create_many: ["ids", "bodies", "bytes", "claim"],
   update: ["id", "body", "bytes", "match", "claim"],
   delete: ["id", "match"],
+  query: ["plan", "values", "bytes", "known"],
 } as const satisfies Readonly<Record<Endpoint, readonly Argument[]>>;
 
 type CallerArgument = (typeof OF_CALLER)[number];
@@ -183,8 +214,13 @@ export function toParameters(
   return argumentsOf(call.endpoint).map((name) => {
     const value = values[name];
     // The driver does not know the types of arrays.
-    return isList(value) ? `{${value.join(",")}}` : value;
+    return isList(value) ? `{${value.map(quoteElement).join(",")}}` : value;
   });
+}
+
+/** An element of an array's text. */
+function quoteElement(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
 function isList(value: Values<Argument>[Argument]): value is readonly string[] {

@@ -2,14 +2,17 @@
 export { type Catalog, makeCatalog, type RecordedTable } from "./catalog.ts";
 export { type ColumnSet, hashColumnSet, toColumnSet } from "./column_set.ts";
 export {
+  ALL_ENDPOINTS,
   callText,
-  ENDPOINTS,
   type Endpoint,
   type EndpointCall,
+  endpointsOf,
   FUNCTION_CALLERS,
   FUNCTION_OWNER,
+  type FunctionSite,
   functionName,
   functionSignature,
+  hasQueries,
   NO_MATCH,
   placeholdersOf,
   printedArguments,
@@ -33,4 +36,5 @@ export {
 } from "./names.ts";
 export { ofAnotherRelease } from "./other_release.ts";
 export { pageHead } from "./page_head.ts";
+export { queryColumns } from "./query_columns.ts";
 export { rowTag, TAG_LENGTH } from "./row_tag.ts";

@@ -5,6 +5,7 @@ import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES } from "../data/pure.ts
 import { isProxy, MIN_SECRET_BYTES } from "../gateway/pure.ts";
 import { DEFAULT_SETTINGS } from "../identity/pure.ts";
 import { LOG_LEVELS } from "../observe.ts";
+import { isPreview, PREVIEWS } from "../preview.ts";
 import { PUSH_LIMITS } from "../push/pure.ts";
 import { ROLES } from "../role.ts";
 import { DAY_S, HOUR_S } from "../std/duration.ts";
@@ -99,6 +100,15 @@ export const SETTINGS = {
     initial: "on",
     about:
       "Whether to use prepared statements; off behind PgBouncer before 1.21 in transaction mode.",
+  },
+  PREVIEW: {
+    form: v.pipe(
+      list(isPreview, `must be one of ${PREVIEWS.join(", ")}, or several with commas between`),
+      v.transform((names) => names.filter(isPreview)),
+    ),
+    initial: "",
+    about:
+      "Features that are off by default, with commas between: filters (conditions, order and selection on lists). After a change, run rowhouse migrate with the new value, then restart. Empty: none.",
   },
   HOST: {
     form: v.pipe(v.string(), v.regex(/^[\w.:-]+$/, "must be a host name or address")),

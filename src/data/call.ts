@@ -17,7 +17,11 @@ import { NO_SUCH_FUNCTION, toCallError } from "./call_error.ts";
 import type { DataDeps } from "./deps.ts";
 import { isKnown, toProblem } from "./violation.ts";
 
-type TableCall = EndpointCall & { readonly table: RecordedTable };
+type TableCall = EndpointCall & {
+  readonly table: RecordedTable;
+  /** The call for a table with more columns; default: the same arguments. */
+  readonly renew?: (table: RecordedTable) => EndpointCall;
+};
 
 /** What the table's function returns for this app, as UTF-8. */
 export async function callFunction(
@@ -43,7 +47,8 @@ export async function callFunction(
   } catch (error) {
     if (readSqlState(error) === NO_SUCH_FUNCTION) {
       const newer = await findNewer(deps, appId, table);
-      if (newer !== undefined) return await callFunction(deps, context, { ...call, table: newer });
+      if (newer !== undefined)
+        return await callFunction(deps, context, { ...call, ...call.renew?.(newer), table: newer });
     }
     if (!(error instanceof ViolationError)) throw toCallError(error, deps, call);
     const { violation } = error;
@@ -96,6 +101,20 @@ async function findNewer(
 const NO_ROW = "00000000-0000-0000-0000-000000000000";
 
 /**
+ * Asks the database about the key of a query that is rejected without it: by a read of no row.
+ *
+ * @throws {Problem} unauthenticated — the key is not proven
+ */
+export async function checkReadProof(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  table: RecordedTable,
+): Promise<void> {
+  const values = { id: NO_ROW, bytes: deps.maxResponseBytes };
+  await callFunction(deps, context, { table, endpoint: "get", values });
+}
+
+/**
  * Asks the database about the key of a write that is refused without it: by the write's own function, of no row.
  *
  * @throws {Problem} unauthenticated — the key is not proven
@@ -129,6 +148,7 @@ function statementsOf({ definition }: RecordedTable, isDistributed: boolean): St
     create_many: of("create_many"),
     update: of("update"),
     delete: of("delete"),
+    query: of("query"),
   };
   const made = { isDistributed, hash: hashColumnSet(definition), texts };
   statements.set(definition, made);

@@ -1,6 +1,7 @@
 /** What the data endpoints work with, and their limits. @module */
 import type { Catalog } from "../catalog/mod.ts";
 import type { Database } from "../db/mod.ts";
+import type { Preview } from "../preview.ts";
 import type { IdempotencyRoom } from "./idempotency.ts";
 import type { ListCache } from "./list_cache.ts";
 
@@ -13,12 +14,19 @@ export type DataDeps = {
   maxResponseBytes: number;
   /** Pages that were answered, for as long as the database says that they are right. */
   listCache: ListCache;
+  /** Which previews are on. */
+  previews: readonly Preview[];
+  /** Maximum number of rows that a query visits. */
+  maxVisits: number;
   /** How much room each app has left for idempotency keys. */
   idempotencyRoom: IdempotencyRoom;
 };
 
 /** Maximum size of a body in bytes, the service's documented limit: 100 KB. */
 export const MAX_BODY = 102_400;
+
+/** Maximum number of rows that a query visits: 5 to 15 ms. */
+export const MAX_VISITS = 10_000;
 
 /** How much memory pages may take that are kept, unless the operator sets another. */
 export const LIST_CACHE_BYTES = 16_777_216;

@@ -47,7 +47,7 @@ export async function findPage(
 }
 
 /** What the function returned: the tag, whose page it is, and the rows or nothing. */
-function readFound(found: Uint8Array<ArrayBuffer> | null): FoundPage {
+export function readFound(found: Uint8Array<ArrayBuffer> | null): FoundPage {
   if (found === null) throw new Error("A list function returned nothing");
   const tag = ascii.decode(found.subarray(0, TAG_LENGTH));
   const start = found.indexOf(BRACE, TAG_LENGTH);

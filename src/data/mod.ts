@@ -5,6 +5,7 @@ export {
   LIST_BYTES,
   LIST_CACHE_BYTES,
   MAX_BODY,
+  MAX_VISITS,
 } from "./deps.ts";
 export {
   type IdempotencyRoom,

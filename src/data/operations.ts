@@ -57,26 +57,65 @@ const BODIES = [
   "unknown_outcome",
 ] as const satisfies readonly ProblemCode[];
 
+const LIMIT: OperationParameter = {
+  in: "query",
+  name: "limit",
+  description: `How many rows; more than ${MAX_ROWS} are reduced to that.`,
+  schema: { type: "integer", minimum: 0, default: MAX_ROWS },
+};
+const OFFSET: OperationParameter = {
+  in: "query",
+  name: "offset",
+  description: "How many rows to skip.",
+  schema: { type: "integer", minimum: 0, maximum: MAX_OFFSET, default: 0 },
+};
+
+function textParameter(name: string, description: string, example: string): OperationParameter {
+  return { in: "query", name, description, schema: { type: "string", examples: [example] } };
+}
+
+/** What a list accepts where `PREVIEW` names filters, beside conditions on columns. */
+const OF_QUERY: readonly OperationParameter[] = [
+  textParameter(
+    "order",
+    "Up to three columns with commas between, each with `.asc` or `.desc`. Nulls come last, and rows that are equal in the order of their creation.",
+    "id.desc",
+  ),
+  textParameter("select", "The columns that rows have in the response, with commas between.", "id"),
+  textParameter("after", "The `next` of an earlier page with the same conditions and order.", ""),
+  textParameter(
+    "and",
+    "Conditions that must all be true. A condition on one column is a parameter with its name, such as `id=eq.` and a value.",
+    "(id.not.is.null)",
+  ),
+  textParameter("or", "Conditions one of which must be true.", "(id.is.null,id.not.is.null)"),
+  textParameter("not.and", "Conditions that must not all be true.", "(id.is.null)"),
+  textParameter("not.or", "Conditions none of which may be true.", "(id.is.null)"),
+  {
+    in: "header",
+    name: "Prefer",
+    description: "`count=bounded`: the response has `count`.",
+    schema: { type: "string", examples: ["count=bounded"] },
+  },
+];
+
 export const OPERATIONS = {
+  query: {
+    id: "list",
+    group: "rows",
+    summary: "List rows that fulfill conditions",
+    parameters: [LIMIT, OFFSET, ...OF_QUERY, IF_NONE_MATCH],
+    answers: [
+      { status: 200, when: "A page of rows.", bodies: [{ table: "found" }], headers: ["ETag"] },
+      SAME,
+    ],
+    problems: [...READS, "needs_index"],
+  },
   list: {
     id: "list",
     group: "rows",
     summary: "List rows in the order of their creation",
-    parameters: [
-      {
-        in: "query",
-        name: "limit",
-        description: `How many rows; more than ${MAX_ROWS} are reduced to that.`,
-        schema: { type: "integer", minimum: 0, default: MAX_ROWS },
-      },
-      {
-        in: "query",
-        name: "offset",
-        description: "How many rows to skip.",
-        schema: { type: "integer", minimum: 0, maximum: MAX_OFFSET, default: 0 },
-      },
-      IF_NONE_MATCH,
-    ],
+    parameters: [LIMIT, OFFSET, IF_NONE_MATCH],
     answers: [
       { status: 200, when: "A page of rows.", bodies: [{ table: "page" }], headers: ["ETag"] },
       SAME,

@@ -37,7 +37,11 @@ export function readPage(query: string): Page {
   };
 }
 
-function readWhole(name: string, text: string | undefined, most: number): number | undefined {
+export function readWhole(
+  name: string,
+  text: string | undefined,
+  most: number,
+): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d+$/.test(text)) throw notWhole(name, text, "a whole number from 0");
   const value = Number(text);

@@ -35,10 +35,11 @@ import { findPage } from "./find_page.ts";
 import { type Replay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
 import { claimFor, readId, takeReplay } from "./keyed.ts";
 import { OPERATIONS } from "./operations.ts";
-import { ONLY_PAGES, readPage } from "./query.ts";
+import { ONLY_PAGES } from "./query.ts";
 import { checkBatch, readBatch } from "./read_batch.ts";
 import { checkAccept, readBody, readRowRequest, readValues, requireTable } from "./read_request.ts";
 import { readRow } from "./read_row.ts";
+import { findQueriedPage, readAskedList, toQueryWords } from "./run_query.ts";
 
 const LIST = "/v1/data/db/:table";
 const ROW = "/v1/data/db/:table/:id";
@@ -46,7 +47,14 @@ const READ = { access: "key", scope: "data:read" } as const;
 const WRITE = { access: "key", scope: "data:write" } as const;
 
 export const dataRoutes: readonly Route<DataDeps>[] = [
-  { method: "GET", path: LIST, ...READ, operation: OPERATIONS.list, handle: listRows },
+  {
+    method: "GET",
+    path: LIST,
+    ...READ,
+    operation: OPERATIONS.list,
+    previewed: { filters: OPERATIONS.query },
+    handle: listRows,
+  },
   { method: "POST", path: LIST, ...WRITE, operation: OPERATIONS.create, handle: createRow },
   { method: "GET", path: ROW, ...READ, operation: OPERATIONS.get, handle: getRow },
   { method: "PATCH", path: ROW, ...WRITE, operation: OPERATIONS.update, handle: updateRow },
@@ -54,17 +62,22 @@ export const dataRoutes: readonly Route<DataDeps>[] = [
 ];
 
 async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
-  const table = await requireTable(deps, context);
+  const found = await requireTable(deps, context);
   checkAccept(context.request);
-  const { limit, offset } = readPage(context.query);
+  const { table, page: asked, query } = await readAskedList(deps, context, found);
   const known = readIfNoneMatch(context.request);
   const encoding = readEncoding(context.request.headers.get("accept-encoding"));
   const { appId } = context.principal;
-  const words = `${table.name} ${limit} ${offset} ${encoding}`;
+  const { limit, offset } = asked;
+  const what = query === undefined ? `${limit} ${offset}` : toQueryWords(query);
+  const words = `${table.name} ${what} ${encoding}`;
   const kept = deps.listCache.find(appId, words);
   const tags = [listTags(known), kept?.tag].filter((tag) => tag !== undefined);
-  const found = await findPage(deps, context, { table, limit, offset, tags });
-  const { tag, page = kept } = await encodePage(found, encoding);
+  const current =
+    query === undefined
+      ? await findPage(deps, context, { table, limit, offset, tags })
+      : await findQueriedPage(deps, context, { table, query, tags });
+  const { tag, page = kept } = await encodePage(current, encoding);
   if (page?.tag === tag && page !== kept) deps.listCache.keep(appId, words, page);
   if (known !== undefined && isNamed(known, tag)) return answerSame(tag, known);
   if (page?.tag !== tag) throw new Error("A list function returned a tag that nobody has");

@@ -1590,6 +1590,31 @@ export const FUNCTIONS = {
     returns: "void",
     isSet: false,
   },
+  query_bound: {
+    retry: "safe",
+    takes: { targets: "text[]", types: "text[]", bound: "jsonb" },
+    returns: "text",
+    isSet: false,
+  },
+  query_condition: {
+    retry: "safe",
+    takes: { columns: "text[]", types: "text[]", condition: "jsonb" },
+    returns: "text",
+    isSet: false,
+  },
+  query_operator: { retry: "safe", takes: { name: "text" }, returns: "text", isSet: false },
+  query_statement: {
+    retry: "safe",
+    takes: { source: "text", columns: "text[]", keys: "text[]", types: "text[]", plan: "jsonb" },
+    returns: "text",
+    isSet: false,
+  },
+  query_value: {
+    retry: "safe",
+    takes: { place: "int4", type: "text" },
+    returns: "text",
+    isSet: false,
+  },
   queue_mail: {
     retry: "unsafe",
     takes: { person: "uuid", kind: "text", link: "text", more: "jsonb" },

@@ -45,6 +45,7 @@ export {
 } from "./pool/mod.ts";
 export type { ReadLength } from "./pool/pipelines.ts";
 export { findPooling, type Pooling } from "./pooling.ts";
+export { PREVIEWS_SQL, readPreviews, recordPreviews } from "./previews.ts";
 export {
   DEV_KEY_NAME,
   makeDatabase,

@@ -33,6 +33,12 @@ export const SIGNALS = {
   unknownJob: "RH016",
   /** The database does not keep apps apart, so nothing changes tables or functions of apps. */
   isolationBroken: "RH017",
+  /** A query would visit more rows than it may. */
+  tooManyVisits: "RH020",
+  /** The index that a query was planned for is not there, or not built yet. */
+  indexMissing: "RH021",
+  /** A plan names a column, an operator or a value that does not exist. */
+  planInvalid: "RH022",
   /** No live session is proven by both cookies. */
   notSignedIn: "RH400",
   /** Nobody who may act from the Console presents these cookies. */

@@ -10,9 +10,9 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
  * A schema that each table has its own of: a row as it is answered, a row to create, what to change of one, a page of rows,
- * rows to create together, and rows created together.
+ * a page of a query, rows to create together, and rows created together.
  */
-export type TableShape = "row" | "insert" | "update" | "page" | "inserts" | "rows";
+export type TableShape = "row" | "insert" | "update" | "page" | "found" | "inserts" | "rows";
 
 export type Shape = JsonSchema | { readonly table: TableShape };
 

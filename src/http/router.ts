@@ -5,6 +5,7 @@
  * @module
  */
 import type { Trace } from "../observe.ts";
+import type { Preview } from "../preview.ts";
 import type { Principal, Scope } from "../principal.ts";
 import type { Operation } from "./operation.ts";
 
@@ -36,6 +37,8 @@ type Endpoint = {
   readonly path: string;
   /** For the description of the API; pages have none. */
   readonly operation?: Operation;
+  /** The same where a preview is on. */
+  readonly previewed?: Readonly<Partial<Record<Preview, Operation>>>;
 };
 
 /** An endpoint for holders of an API key with a scope. */

@@ -9,4 +9,5 @@ export type DescribedRoute = {
   readonly access: Route<never>["access"];
   readonly scope?: Scope;
   readonly operation?: Operation;
+  readonly previewed?: Route<never>["previewed"];
 };

@@ -18,6 +18,7 @@ import {
   type Shape,
 } from "../http/mod.ts";
 import { SESSION_COOKIE } from "../identity/mod.ts";
+import type { Preview } from "../preview.ts";
 import type { Scope } from "../principal.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
 import type { DescribedRoute } from "./described_route.ts";
@@ -45,6 +46,8 @@ export type Document = {
 type DocumentOptions = {
   /** The tables of an app; `undefined`: of no app in particular. */
   tables: readonly TableDefinition[] | undefined;
+  /** Which previews are on; default: none. */
+  previews?: readonly Preview[];
   /** The service's address; default: that of the document. */
   server?: string;
 };
@@ -52,37 +55,47 @@ type DocumentOptions = {
 const ABOUT =
   "Rows of an app's tables, and who is signed in. Every error has a stable code; a client can rely on it, and never on a message.";
 
+const ABOUT_PREVIEW: Readonly<Record<Preview, string>> = {
+  filters: "The preview `filters` is on: lists accept conditions, an order and a selection.",
+};
+
 /** The OpenAPI document of these routes; with `tables`, those of rows are described once for each. */
 export function makeDocument(
   routes: readonly DescribedRoute[],
-  { tables, server = "/" }: DocumentOptions,
+  { tables, previews = [], server = "/" }: DocumentOptions,
 ): Document {
-  const described = routes.flatMap(describe);
+  const described = routes.flatMap((route) => describe(route, previews));
   const expanded = described.flatMap((route) => expand(route, tables));
   return {
     openapi: "3.1.1",
     info: {
       title: "Rowhouse",
       version: "1",
-      description: ABOUT,
+      description: [ABOUT, ...previews.map((preview) => ABOUT_PREVIEW[preview])].join(" "),
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: server }],
     tags: Object.entries(OPERATION_GROUPS).map(([name, description]) => ({ name, description })),
     paths: toPaths(expanded),
     components: {
-      schemas: toSchemas(tables),
+      schemas: toSchemas(tables, previews),
       responses: toResponses(described),
       securitySchemes: SECURITY,
     },
   };
 }
 
-function toSchemas(tables: readonly TableDefinition[] | undefined): Schemas {
+function toSchemas(
+  tables: readonly TableDefinition[] | undefined,
+  previews: readonly Preview[],
+): Schemas {
   const columns = (tables ?? []).flatMap((table) => table.columns);
   // What nothing refers to is a fault of a document.
   const shared = columns.some(({ kind }) => kind === "json") ? { json: JSON_VALUE } : {};
-  return Object.assign(shared, ...(tables ?? [undefined]).map(toTableSchemas));
+  return Object.assign(
+    shared,
+    ...(tables ?? [undefined]).map((table) => toTableSchemas(table, previews)),
+  );
 }
 
 const SECURITY = {
@@ -103,8 +116,10 @@ const SECURITY = {
 type Described = DescribedRoute & { operation: Operation; refusals: readonly Refusal[] };
 type TableRoute = Described & { table: string | undefined };
 
-function describe(route: DescribedRoute): Described[] {
-  const { operation } = route;
+function describe(route: DescribedRoute, previews: readonly Preview[]): Described[] {
+  const [operation = route.operation] = previews.flatMap(
+    (preview) => route.previewed?.[preview] ?? [],
+  );
   if (operation === undefined) return [];
   return [{ ...route, operation, refusals: listRefusals(route, operation) }];
 }

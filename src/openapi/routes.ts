@@ -23,6 +23,7 @@ import {
   refuseQuery,
   tagHeader,
 } from "../http/mod.ts";
+import type { Preview } from "../preview.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { DescribedRoute } from "./described_route.ts";
@@ -36,10 +37,17 @@ const CACHE_BYTES = 33_554_432;
 export type OpenapiDeps = { db: Database; catalog: Catalog; documents: Documents };
 
 /** The routes that are described, and what was made of them lately. */
-export type Documents = { readonly routes: readonly DescribedRoute[]; readonly cache: ListCache };
+export type Documents = {
+  readonly routes: readonly DescribedRoute[];
+  readonly previews: readonly Preview[];
+  readonly cache: ListCache;
+};
 
-export function makeDocuments(routes: readonly DescribedRoute[]): Documents {
-  return { routes, cache: makeListCache(CACHE_BYTES) };
+export function makeDocuments(
+  routes: readonly DescribedRoute[],
+  previews: readonly Preview[],
+): Documents {
+  return { routes, previews, cache: makeListCache(CACHE_BYTES) };
 }
 
 const OPERATION: Operation = {
@@ -124,17 +132,18 @@ type AppTables = { appId: string | undefined };
  * @throws {Problem} response_too_large — the app declares more than one document can describe
  */
 function findPacked(
-  { catalog, documents: { routes, cache } }: OpenapiDeps,
+  { catalog, documents: { routes, previews: named, cache } }: OpenapiDeps,
   { appId }: AppTables,
 ): CachedPage {
   const tables = appId === undefined ? undefined : catalog.tablesOf(appId);
+  const previews = catalog.isDistributed() ? [] : named;
   const declared = (tables ?? []).map(look);
   const words = declared.map(({ number }) => number).join(",");
   const found = cache.find(appId ?? "", words);
   if (found !== undefined) return found;
   if (declared.reduce((sum, { chars }) => sum + chars, 0) > MAX_DECLARED_CHARS)
     throw new Problem("response_too_large", { message: TOO_LARGE });
-  const body = new TextEncoder().encode(JSON.stringify(makeDocument(routes, { tables })));
+  const body = new TextEncoder().encode(JSON.stringify(makeDocument(routes, { tables, previews })));
   const tag = new Bun.CryptoHasher("sha256").update(body).digest("base64url");
   const packed = new Uint8Array(Bun.zstdCompressSync(body, { level: 1 }));
   const made = { tag, encoding: "zstd", body: packed } as const;

@@ -2,6 +2,7 @@
 import { MAX_BATCH, MAX_ROWS, toDefaultSchema, toValueSchema } from "../data/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { JsonSchema, TableShape } from "../http/mod.ts";
+import type { Preview } from "../preview.ts";
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;
 
@@ -26,7 +27,10 @@ export function toReference(name: string): JsonSchema {
 }
 
 /** All shapes of a table; of `undefined`, those that every table has in common. */
-export function toTableSchemas(table: TableDefinition | undefined): Schemas {
+export function toTableSchemas(
+  table: TableDefinition | undefined,
+  previews: readonly Preview[],
+): Schemas {
   const columns = table?.columns ?? [];
   const name = (shape: TableShape) => toSchemaName(table?.name, shape);
   const row = toReference(name("row"));
@@ -42,7 +46,9 @@ export function toTableSchemas(table: TableDefinition | undefined): Schemas {
       ...listRequired(columns.filter((one) => one.required && one.default === undefined)),
     },
     [name("update")]: { type: "object", properties: toProperties(columns, toValueSchema) },
-    [name("page")]: toPage(row),
+    ...(previews.includes("filters")
+      ? { [name("found")]: toFoundPage(toProperties(columns, toValueSchema)) }
+      : { [name("page")]: toPage(row) }),
     [name("inserts")]: {
       type: "array",
       minItems: 1,
@@ -78,6 +84,28 @@ function toProperties(
 /** An empty list of required properties is no JSON Schema of older drafts, which tools still check by. */
 function listRequired(columns: readonly NamedColumn[]): { required?: string[] } {
   return columns.length === 0 ? {} : { required: columns.map(({ name }) => name) };
+}
+
+/** A page of a query, whose rows have the columns that were selected. */
+function toFoundPage(columns: Schemas): JsonSchema {
+  const page = toPage({ type: "object", properties: { id: ID, app_id: APP_ID, ...columns } });
+  return {
+    ...page,
+    properties: {
+      ...Object(page["properties"]),
+      next: {
+        type: ["string", "null"],
+        description: "Where the next page begins, for `after`; null on the last page.",
+        examples: [null],
+      },
+      count: {
+        type: ["integer", "null"],
+        description:
+          "With `Prefer: count=bounded`: how many rows fulfill the conditions; null if more than 10,000 would have to be read.",
+      },
+    },
+    required: ["rows", "limit", "offset", "hasMore", "next"],
+  };
 }
 
 function toPage(row: JsonSchema): JsonSchema {

@@ -5,7 +5,7 @@
  * @module
  */
 import { OPERATOR } from "../accounts/mod.ts";
-import { ENDPOINTS, functionSignature } from "../catalog/mod.ts";
+import { endpointsOf, functionSignature } from "../catalog/mod.ts";
 import {
   admitNodes,
   CitusError,
@@ -22,7 +22,7 @@ import {
   spreadLogins,
 } from "../db/mod.ts";
 import { type ConversionState, listDataNodes, readConvertible } from "./conversion_state.ts";
-import { renderDistributedFunctions } from "./distributed.ts";
+import { DISTRIBUTED, renderDistributedFunctions } from "./distributed.ts";
 import { FACTS_QUERY, FACTS_SETTINGS } from "./snapshot.ts";
 import { orderTables } from "./table_order.ts";
 
@@ -86,7 +86,7 @@ function toConversion(
     ...orderTables(names, references),
     functions: recorded.sets.flatMap(renderDistributedFunctions),
     signatures: recorded.sets.flatMap((set) =>
-      ENDPOINTS.map((endpoint) => functionSignature(set, endpoint)),
+      endpointsOf(DISTRIBUTED).map((endpoint) => functionSignature(set, endpoint)),
     ),
     checked: { settings: FACTS_SETTINGS, query: FACTS_QUERY, digest },
     actor: OPERATOR,

@@ -4,11 +4,10 @@
  *
  * @module
  */
-import { type Constraint, deriveName, enumTypeName } from "../catalog/mod.ts";
+import { type Constraint, deriveName, enumTypeName, type FunctionSite } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName, TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { distributeStep } from "./distributed.ts";
-import type { Where } from "./function_terms.ts";
 import { renderDropFunctions, renderFunctions } from "./functions.ts";
 import { renderRows, renderTerms } from "./index_terms.ts";
 import type { Plan, Step } from "./step.ts";
@@ -39,7 +38,8 @@ const RENDERERS: Renderers = {
   defer_index: () => [],
   add_reference: renderReference,
   defer_reference: () => [],
-  create_functions: ({ table }) => renderFunctions(table, { isDistributed: false }),
+  // What they contain depends on where they run.
+  create_functions: () => [],
   drop_functions: ({ table, hashes }) =>
     hashes.flatMap((hash) => renderDropFunctions({ table, hash })),
   record_table: () => [],
@@ -61,12 +61,13 @@ export function renderPlan(plan: Plan): RenderedPlan {
 /** All statements of a plan: those that need no lock on an existing table come first. */
 export function renderStatements(
   { steps }: Plan,
-  { isDistributed }: Where,
+  site: FunctionSite,
 ): { early: string[]; late: string[] } {
   const { early, late } = splitSteps(steps);
-  const render = isDistributed
-    ? (step: Step) => distributeStep(step, renderStep(step))
-    : renderStep;
+  const render = (step: Step) => {
+    if (site.isDistributed) return distributeStep(step, renderStep(step));
+    return step.kind === "create_functions" ? renderFunctions(step.table, site) : renderStep(step);
+  };
   return { early: early.flatMap(render), late: late.flatMap(render) };
 }
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type ColumnSet, ENDPOINTS, functionSignature } from "../catalog/mod.ts";
+import { type ColumnSet, endpointsOf, functionSignature } from "../catalog/mod.ts";
 import { ANCHOR, quoteBody, quoteLiteral, quoteName } from "../db/mod.ts";
 import { renderFunctions } from "./functions.ts";
 import type { Step } from "./step.ts";
@@ -16,13 +16,16 @@ export function distributeStep(step: Step, statements: readonly string[]): strin
   return step.kind === "create_table" ? [...blocks, renderDistribute(step.table.name)] : blocks;
 }
 
+/** No preview covers Citus. */
+export const DISTRIBUTED = { isDistributed: true, previews: [] } as const;
+
 /** Creates or replaces the functions of a set on every node, in such a way that a call goes whole to the node of its app. */
 export function renderDistributedFunctions(table: ColumnSet): string[] {
-  const signatures = ENDPOINTS.map((endpoint) => functionSignature(table, endpoint));
+  const signatures = endpointsOf(DISTRIBUTED).map((endpoint) => functionSignature(table, endpoint));
   return [
     // Two connections to one node, one for the function and one for its distribution, would wait for each other.
     "set local citus.enable_ddl_propagation = 'off'",
-    ...renderFunctions(table, { isDistributed: true }),
+    ...renderFunctions(table, DISTRIBUTED),
     "set local citus.enable_ddl_propagation = 'on'",
     ...signatures.map((signature) =>
       toBlock(

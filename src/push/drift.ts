@@ -1,6 +1,7 @@
 /** Drift: where PostgreSQL differs from what pushes recorded, each difference by name. Repairs nothing. @module */
-import { type Database, IS_DISTRIBUTED_SQL, readRows } from "../db/mod.ts";
+import { type Database, readRows } from "../db/mod.ts";
 import { type Facts, type Recorded, toFacts } from "./facts.ts";
+import { SITE_SQL } from "./site.ts";
 import { readSnapshot } from "./snapshot.ts";
 
 export type Difference = { thing: string; wanted: string; found: string };
@@ -45,7 +46,7 @@ export async function readDrift(admin: Database): Promise<Difference[]> {
 
 /** What pushes recorded, as JSON. */
 export const RECORDED_SQL = `select json_build_object(
-      'isDistributed', ${IS_DISTRIBUTED_SQL},
+      ${SITE_SQL},
       'tables', (select coalesce(json_agg(definition), '[]') from rowhouse.tables),
       'sets', (select coalesce(json_agg(definition), '[]') from (
         select distinct on (table_name, hash) definition from rowhouse.column_sets) as sets),

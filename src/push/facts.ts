@@ -6,10 +6,11 @@
  */
 import {
   type ColumnSet,
-  ENDPOINTS,
+  endpointsOf,
   enumTypeName,
   FUNCTION_CALLERS,
   FUNCTION_OWNER,
+  type FunctionSite,
   functionName,
   indexesOf,
   keysOf,
@@ -21,7 +22,6 @@ import {
 import { TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { toDefaultText } from "./default_text.ts";
-import type { Where } from "./function_terms.ts";
 import { renderBody } from "./functions.ts";
 import { printRows, printTerms } from "./index_terms.ts";
 
@@ -40,16 +40,16 @@ const TYPES: Readonly<Record<Exclude<NamedColumn["kind"], "enum">, string>> = {
 };
 
 /** What pushes recorded: tables, and the sets of columns that apps are or were served of them. */
-export type Recorded = Where & {
+export type Recorded = FunctionSite & {
   tables: readonly RecordedDefinition[];
   sets: readonly ColumnSet[];
 };
 
 /** All facts that follow from these. */
-export function toFacts({ tables, sets, isDistributed }: Recorded): Facts {
+export function toFacts({ tables, sets, ...site }: Recorded): Facts {
   return new Map([
     ...tables.flatMap((table) => [...toTableFacts(table), ...toTypeFacts(table)]),
-    ...sets.flatMap((set) => toFunctionFacts(set, { isDistributed })),
+    ...sets.flatMap((set) => toFunctionFacts(set, site)),
   ]);
 }
 
@@ -135,8 +135,8 @@ function toTypeFacts(table: TableDefinition): Fact[] {
     ]);
 }
 
-function toFunctionFacts(set: ColumnSet, where: Where): Fact[] {
-  return ENDPOINTS.flatMap((endpoint): Fact[] => {
+function toFunctionFacts(set: ColumnSet, site: FunctionSite): Fact[] {
+  return endpointsOf(site).flatMap((endpoint): Fact[] => {
     const path = `function ${functionName(set, endpoint)}(${printedArguments(endpoint)})`;
     return [
       [path, THERE],
@@ -146,7 +146,7 @@ function toFunctionFacts(set: ColumnSet, where: Where): Fact[] {
       [`${path} / settings`, "none"],
       [`${path} / argument defaults`, "none"],
       ...FUNCTION_CALLERS.map((role): Fact => [`${path} / executed by ${role}`, "allowed"]),
-      [`${path} / body`, renderBody(set, endpoint, where)],
+      [`${path} / body`, renderBody(set, endpoint, site)],
     ];
   });
 }

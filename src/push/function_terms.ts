@@ -5,7 +5,13 @@
  *
  * @module
  */
-import { type ColumnSet, type Endpoint, placeholdersOf, SCOPE_BIT } from "../catalog/mod.ts";
+import {
+  type ColumnSet,
+  type Endpoint,
+  type FunctionSite,
+  placeholdersOf,
+  SCOPE_BIT,
+} from "../catalog/mod.ts";
 import { APP_SETTING, quoteLiteral, quoteName } from "../db/mod.ts";
 import type { Kind } from "../dsl/mod.ts";
 import { sqlDefault, sqlType } from "./types.ts";
@@ -14,8 +20,8 @@ export type SetColumn = ColumnSet["columns"][number];
 
 export const TEXT = "pg_catalog.text";
 
-/** Where the functions run: in one PostgreSQL, or on the nodes of a Citus cluster. */
-export type Where = { readonly isDistributed: boolean };
+/** Whether the functions run in one PostgreSQL, or on the nodes of a Citus cluster. */
+export type Where = Pick<FunctionSite, "isDistributed">;
 
 /**
  * The tenant and UTC, for this transaction only; one plan serves every tenant. A plan that a session makes while a table is
@@ -42,6 +48,19 @@ const INDEXES = [["enable_seqscan", "off"]] as const;
 
 /** A page's plan is for any limit, and may look so dear that PostgreSQL would compile it to machine code in each call. */
 const NO_COMPILATION = [["jit", "off"]] as const;
+/**
+ * A query visits rows in the order of the index that it was planned for: sorting in place of that would read all rows of
+ * the app. Its own statement is planned in each call, without workers for what takes milliseconds.
+ */
+const ONE_WALK = [
+  ["enable_sort", "off"],
+  ["enable_incremental_sort", "off"],
+  ["max_parallel_workers_per_gather", "0"],
+] as const;
+const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string, string])[]>>> = {
+  list: NO_COMPILATION,
+  query: [...NO_COMPILATION, ...ONE_WALK],
+};
 
 export const EQUALS = "operator(pg_catalog.=)";
 
@@ -60,7 +79,7 @@ export function isProved(endpoint: Endpoint): string {
 
 /** The start of a body: sets the tenant, and refuses without a proof. */
 export function beginAs(endpoint: Endpoint, where: Where): string {
-  const settings = endpoint === "list" ? NO_COMPILATION : [];
+  const settings = SETTINGS_OF[endpoint] ?? [];
   return `${setTenant(placeholdersOf(endpoint).app, where, settings)}
   if not ${isProved(endpoint)} then
     return rowhouse.refuse_key();
@@ -76,9 +95,14 @@ export function isTooLarge(text: string, bytes: string): string {
   return `pg_catalog.octet_length("${text}") operator(pg_catalog.>) ${bytes}`;
 }
 
+/** A text as base64url, which a query string can hold as it is. */
+export function toBase64Url(text: string): string {
+  return `pg_catalog.translate(pg_catalog.encode(pg_catalog.convert_to(${text}, 'UTF8'), 'base64'), E'+/=\\n', '-_')`;
+}
+
 /** A lower bound of a row's size, without decompressing it: a row far too large is not built just to be measured. */
-export function leastBytes(table: ColumnSet): string {
-  return sumOf(unboundedSizes(table, "$one"));
+export function leastBytes(table: ColumnSet, alias: string): string {
+  return sumOf(unboundedSizes(table, alias));
 }
 
 /** About the size of a row's text: as it is, but for JSON that is stored compressed. */

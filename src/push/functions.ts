@@ -5,38 +5,34 @@
  * @module
  */
 import {
+  ALL_ENDPOINTS,
   type ColumnSet,
-  ENDPOINTS,
   type Endpoint,
+  endpointsOf,
   FUNCTION_CALLERS,
   FUNCTION_OWNER,
+  type FunctionSite,
   functionSignature,
   placeholdersOf,
   type RecordedName,
 } from "../catalog/mod.ts";
 import { quoteBody, quoteName } from "../db/mod.ts";
-import {
-  isProved,
-  isRow,
-  outputs,
-  returnText,
-  setTenant,
-  TEXT,
-  type Where,
-} from "./function_terms.ts";
+import { isProved, isRow, outputs, returnText, setTenant, TEXT } from "./function_terms.ts";
 import { listBody } from "./list_body.ts";
+import { queryBody } from "./query_body.ts";
 import { createBody, createManyBody, deleteBody, updateBody } from "./write_bodies.ts";
 
-const BODIES: Readonly<Record<Endpoint, (table: ColumnSet, where: Where) => string>> = {
+const BODIES: Readonly<Record<Endpoint, (table: ColumnSet, site: FunctionSite) => string>> = {
   list: listBody,
   get: getBody,
   create: createBody,
   create_many: createManyBody,
   update: updateBody,
   delete: deleteBody,
+  query: queryBody,
 };
 
-/** A list looks twice, and must see one state of its table. */
+/** A list and a query look twice, and must see one state of their table. */
 const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
   list: "stable",
   get: "volatile",
@@ -44,14 +40,15 @@ const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
   create_many: "volatile",
   update: "volatile",
   delete: "volatile",
+  query: "stable",
 };
 
 /** The statements that create or replace the functions of a set, and grant their execution. */
-export function renderFunctions(table: ColumnSet, where: Where): string[] {
-  return ENDPOINTS.flatMap((endpoint) => {
+export function renderFunctions(table: ColumnSet, site: FunctionSite): string[] {
+  return endpointsOf(site).flatMap((endpoint) => {
     const signature = functionSignature(table, endpoint);
     // A default may contain any text, even a dollar quote.
-    const body = quoteBody(renderBody(table, endpoint, where));
+    const body = quoteBody(renderBody(table, endpoint, site));
     return [
       `create or replace function ${signature} returns ${TEXT} language plpgsql ${VOLATILITY[endpoint]} security definer as ${body}`,
       `alter function ${signature} owner to ${FUNCTION_OWNER}`,
@@ -63,20 +60,35 @@ export function renderFunctions(table: ColumnSet, where: Where): string[] {
 
 /** The statements that drop the functions of a set. */
 export function renderDropFunctions(set: RecordedName): string[] {
-  return ENDPOINTS.map((endpoint) => `drop function if exists ${functionSignature(set, endpoint)}`);
+  return renderDrops(set, ALL_ENDPOINTS);
+}
+
+/** The statements that drop the functions of previews that are off. */
+export function renderDropUnserved(set: RecordedName | ColumnSet, site: FunctionSite): string[] {
+  return renderDrops(set, findUnserved(site));
+}
+
+/** The endpoints for which a column set has no functions there. */
+export function findUnserved(site: FunctionSite): Endpoint[] {
+  const served = endpointsOf(site);
+  return ALL_ENDPOINTS.filter((endpoint) => !served.includes(endpoint));
+}
+
+function renderDrops(set: RecordedName | ColumnSet, endpoints: readonly Endpoint[]): string[] {
+  return endpoints.map((endpoint) => `drop function if exists ${functionSignature(set, endpoint)}`);
 }
 
 /** A function's body, as PostgreSQL stores it between line ends. */
-export function renderBody(table: ColumnSet, endpoint: Endpoint, where: Where): string {
-  return BODIES[endpoint](table, where);
+export function renderBody(table: ColumnSet, endpoint: Endpoint, site: FunctionSite): string {
+  return BODIES[endpoint](table, site);
 }
 
-function getBody(table: ColumnSet, where: Where): string {
+function getBody(table: ColumnSet, site: FunctionSite): string {
   const { app, id, bytes } = placeholdersOf("get");
   return `declare
   "$text" ${TEXT};
 begin
-${setTenant(app, where)}
+${setTenant(app, site)}
   "$text" := case when ${isProved("get")} then (
     select pg_catalog.row_to_json("$row")::${TEXT}
     from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) as "$row"

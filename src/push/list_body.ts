@@ -1,5 +1,12 @@
 /** The body of the function that lists. @see function_terms.ts for what it is put together from @module */
-import { type ColumnSet, hashColumnSet, placeholdersOf, TAG_LENGTH } from "../catalog/mod.ts";
+import {
+  type ColumnSet,
+  type FunctionSite,
+  hashColumnSet,
+  hasQueries,
+  placeholdersOf,
+  TAG_LENGTH,
+} from "../catalog/mod.ts";
 import { quoteLiteral, quoteName } from "../db/mod.ts";
 import {
   beginAs,
@@ -11,11 +18,11 @@ import {
   ROW_TEXT,
   rowSize,
   TEXT,
-  type Where,
+  toBase64Url,
 } from "./function_terms.ts";
 
 /** Up to about this many bytes a page is built in one go and measured afterwards. */
-const BUILT_AT_ONCE_BYTES = 786_432;
+export const BUILT_AT_ONCE_BYTES = 786_432;
 
 /**
  * The tag of the page and whose it is, followed by the rows unless the caller knows that tag, or they may be more than it
@@ -23,7 +30,7 @@ const BUILT_AT_ONCE_BYTES = 786_432;
  * may be large is built row by row. It ends at the limit, and before a row that is larger than the limit. If that row is
  * the first one, its id is reported. All is read from one state of the table, because the function is stable.
  */
-export function listBody(table: ColumnSet, where: Where): string {
+export function listBody(table: ColumnSet, site: FunctionSite): string {
   const { app, limit, bytes, known, inline } = placeholdersOf("list");
   const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} ${app}`;
   // The rows in front of the page were passed over once, to find where it begins.
@@ -42,16 +49,16 @@ export function listBody(table: ColumnSet, where: Where): string {
   "$count" pg_catalog.int8 := 0;
   "$bytes" pg_catalog.int8 := 0;
 begin
-${beginAs("list", where)}
+${beginAs("list", site)}
   ${lookAtPage(table, rows)};
   "$first" := pg_catalog.encode(pg_catalog.substring("$states", 1, ${ID_BYTES}), 'hex')::pg_catalog.uuid;
-  "$tag" := ${tagOfPage(table)};
+  "$tag" := ${tagOfPage(table, site)};
   "$head" := ${headOfPage(table)};
   if "$size" operator(pg_catalog.>) ${inline} or "$tag" ${EQUALS} any (pg_catalog.string_to_array(${known}, ',')) then
     return "$head";
   end if;
   if "$size" operator(pg_catalog.<=) ${BUILT_AT_ONCE_BYTES} then
-    select pg_catalog.concat("$head", '{"rows":[', pg_catalog.string_agg(${ROW_TEXT}, ','), ${envelopeEnd(limit)})
+    select pg_catalog.concat("$head", '{"rows":[', pg_catalog.string_agg(${ROW_TEXT}, ','), ${envelopeEnd(limit, site)})
     into "$text" from (${page}) as "$row";
     if pg_catalog.octet_length("$text") operator(pg_catalog.<=) ${bytes} then
       return "$text";
@@ -59,7 +66,7 @@ ${beginAs("list", where)}
   end if;
   for "$one" in ${page} loop
     exit when "$bytes" operator(pg_catalog.>) ${bytes};
-    "$text" := case when ${leastBytes(table)} operator(pg_catalog.<=) ${bytes} then pg_catalog.row_to_json("$one")::${TEXT} end;
+    "$text" := case when ${leastBytes(table, "$one")} operator(pg_catalog.<=) ${bytes} then pg_catalog.row_to_json("$one")::${TEXT} end;
     if "$text" is null or ${isTooLarge("$text", bytes)} then
       if "$count" ${EQUALS} 0 then
         return rowhouse.refuse_row("$one"."id");
@@ -70,31 +77,49 @@ ${beginAs("list", where)}
     "$count" := "$count" operator(pg_catalog.+) 1;
     "$bytes" := "$bytes" operator(pg_catalog.+) pg_catalog.octet_length("$text");
   end loop;
-  return pg_catalog.concat("$head", '{"rows":[', pg_catalog.array_to_string("$rows", ','), ${envelopeEnd('"$count"')});
+  return pg_catalog.concat("$head", '{"rows":[', pg_catalog.array_to_string("$rows", ','), ${envelopeEnd('"$count"', site)});
 end`;
 }
 
 /** The end of a page's text, after `counted` of the rows that were found: one more than the page's, if there are. */
-function envelopeEnd(counted: string): string {
+function envelopeEnd(counted: string, site: FunctionSite): string {
   const { limit, offset } = placeholdersOf("list");
+  const next = hasQueries(site) ? ` ',"next":', ${nextOf(counted)},` : "";
   return `'],"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
-      case when "$found" operator(pg_catalog.>) ${counted} then 'true' else 'false' end, '}'`;
+      case when "$found" operator(pg_catalog.>) ${counted} then 'true' else 'false' end,${next} '}'`;
+}
+
+/** A cursor at the first row that is not shown, as JSON. */
+function nextOf(counted: string): string {
+  const start = `${counted} operator(pg_catalog.*) ${STATE_BYTES} operator(pg_catalog.+) 1`;
+  const id = `pg_catalog.encode(pg_catalog.substring("$states", (${start})::pg_catalog.int4, ${ID_BYTES}), 'hex')::pg_catalog.uuid`;
+  const cursor = toBase64Url(`pg_catalog.concat('["id.asc","', ${id}, '"]')`);
+  return `case when "$found" operator(pg_catalog.>) ${counted} then pg_catalog.concat('"', ${cursor}, '"') else 'null' end`;
 }
 
 /** Every state begins with the row's id, so that the first one says where the page begins. */
 const ID_BYTES = 16;
+const STATE_BYTES = 26;
+/** The state of a row: its `xmin` and `ctid` change whenever the row does. */
+export const ROW_STATE = ['uuid_send("$t"."id")', 'xidsend("$t"."xmin")', 'tidsend("$t"."ctid")']
+  .map((part) => `pg_catalog.${part}`)
+  .join(CONCAT);
+/** After a restore, and in another database, the states of rows may come again: these differ. */
+export const STATE_SEED = [
+  `(select "$seed"."value" from rowhouse."tag_seed" as "$seed" where "$seed"."is_only")`,
+  `pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time())`,
+] as const;
 
 /**
  * One look at the page and the row that follows it, without building any text: the states of its rows, how many there are,
- * and about how many bytes they take. A row's `xmin` and `ctid` change whenever the row does.
+ * and about how many bytes they take.
  */
 function lookAtPage(table: ColumnSet, rows: string): string {
   const { limit, offset } = placeholdersOf("list");
-  const state = ['uuid_send("$t"."id")', 'xidsend("$t"."xmin")', 'tidsend("$t"."ctid")'];
   return `select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
     pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
   into "$states", "$found", "$size" from (
-    select ${state.map((part) => `pg_catalog.${part}`).join(CONCAT)} as "$state", ${rowSize(table, "$t")} as "$size"
+    select ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size"
     from ${rows} order by "$t"."id" limit ${limit} operator(pg_catalog.+) 1 offset ${offset}) as "$row"`;
 }
 
@@ -104,15 +129,12 @@ function headOfPage(table: ColumnSet): string {
   return `pg_catalog.concat("$tag", ${app}, ' ${hashColumnSet(table)} ', ${limit}, ' ', ${offset}, ' ')`;
 }
 
-/**
- * The tag changes with everything that shapes the page. After a restore, and in another database, the states of rows may
- * come again, so the start of the server and a random value of the database are part of it too.
- */
-function tagOfPage(table: ColumnSet): string {
+/** The tag changes with everything that shapes the page. */
+function tagOfPage(table: ColumnSet, site: FunctionSite): string {
   const { limit, offset, bytes } = placeholdersOf("list");
   const parts = [
-    `(select "$seed"."value" from rowhouse."tag_seed" as "$seed" where "$seed"."is_only")`,
-    `pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time())`,
+    ...STATE_SEED,
+    ...(hasQueries(site) ? [`'next'::pg_catalog.bytea`] : []),
     `${quoteLiteral(hashColumnSet(table))}::pg_catalog.bytea`,
     ...[limit, offset, bytes].map((name) => `pg_catalog.int4send(${name})`),
     `coalesce("$states", ''::pg_catalog.bytea)`,

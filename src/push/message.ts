@@ -6,7 +6,7 @@
  * @module
  */
 import { hashColumnSet, toColumnSet } from "../catalog/mod.ts";
-import { IS_DISTRIBUTED_SQL, quoteLiteral, SIGNALS } from "../db/mod.ts";
+import { IS_DISTRIBUTED_SQL, PREVIEWS_SQL, quoteLiteral, SIGNALS } from "../db/mod.ts";
 import type { Json } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { type RenderedPlan, renderStatements } from "./ddl.ts";
@@ -58,12 +58,17 @@ function renderLockPush(appId: string, { plan, state }: Prepared): string {
   const seen = Object.fromEntries(tables.map((name) => [name, stamps.get(name) ?? 0]));
   const head = state.migrations.at(-1)?.seq ?? 0;
   const names = [`app ${appId}`, ...tables.map((name) => `table ${name}`)].map(quoteLiteral);
-  const body = `begin perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${state.isDistributed ? "" : REFUSE_DISTRIBUTED} end`;
+  const body = `begin perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${state.isDistributed ? "" : REFUSE_DISTRIBUTED}${refuseOtherPreviews(state)} end`;
   return `do $rowhouse$ ${body} $rowhouse$`;
 }
 
 /** A database may be distributed between the plan and the lock; then tables are made in another way. */
 const REFUSE_DISTRIBUTED = ` if ${IS_DISTRIBUTED_SQL} then raise exception 'the database was distributed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
+
+/** Previews may be turned on or off between the plan and the lock; then other functions are made. */
+function refuseOtherPreviews({ previews }: PushState): string {
+  return ` if ${PREVIEWS_SQL}::pg_catalog.jsonb <> ${quoteLiteral(JSON.stringify(previews))}::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
+}
 
 function toTables(step: Step): string[] {
   if (typeof step.table === "string") return [step.table];

@@ -5,20 +5,23 @@
  * @module
  */
 import {
+  ALL_ENDPOINTS,
   type ColumnSet,
-  ENDPOINTS,
   type Endpoint,
+  endpointsOf,
+  type FunctionSite,
   functionName,
   printedArguments,
 } from "../catalog/mod.ts";
 import { call, type Database, quoteLiteral } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
-import { renderDistributedFunctions } from "./distributed.ts";
-import { renderBody, renderFunctions } from "./functions.ts";
+import { renderDistributedFunctions, toBlock } from "./distributed.ts";
+import { findUnserved, renderBody, renderDropUnserved, renderFunctions } from "./functions.ts";
 import { renderLockTable } from "./message.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import { readMessageResult } from "./refusals.ts";
 import { digestOf } from "./release.ts";
+import { readSite } from "./site.ts";
 
 /** A recorded table with functions that are not from this release. */
 export type OutdatedTable = {
@@ -27,12 +30,11 @@ export type OutdatedTable = {
   sets: ColumnSet[];
   /** The highest version recorded for it: its functions are renewed only if this is still true. */
   stamp: number;
-  isDistributed: boolean;
+  site: FunctionSite;
 };
 
-type Recorded = {
-  isDistributed: boolean;
-  tables: Omit<OutdatedTable, "isDistributed">[];
+type Recorded = FunctionSite & {
+  tables: Omit<OutdatedTable, "site">[];
   functions: RecordedFunction[];
 };
 
@@ -81,10 +83,12 @@ async function refreshTable(admin: Database, name: string): Promise<boolean> {
   });
 }
 
-function renderRefresh({ name, sets, stamp, isDistributed }: OutdatedTable): string {
-  const render = isDistributed
-    ? renderDistributedFunctions
-    : (set: ColumnSet) => renderFunctions(set, { isDistributed });
+function renderRefresh({ name, sets, stamp, site }: OutdatedTable): string {
+  const render = (set: ColumnSet) => {
+    const drops = renderDropUnserved(set, site);
+    if (site.isDistributed) return [...renderDistributedFunctions(set), ...drops.map(toBlock)];
+    return [...renderFunctions(set, site), ...drops];
+  };
   return [
     renderLockTable(name, stamp),
     ...MESSAGE_SETTINGS,
@@ -98,22 +102,31 @@ export async function findOutdatedTables(
   db: Database,
   name: string | null = null,
 ): Promise<OutdatedTable[]> {
-  const values = { wanted: name, endpoints: ENDPOINTS };
+  const values = { wanted: name, endpoints: ALL_ENDPOINTS };
   const recorded = (await call(db, "read_generated", values)) as Recorded;
-  const { tables, functions, isDistributed } = recorded;
+  const { tables, functions, ...site } = recorded;
   const digests = new Map(functions.map((one) => [`${one.name}(${one.arguments})`, one.digest]));
   const isOutdated = (set: ColumnSet, endpoint: Endpoint) =>
     digests.get(`${functionName(set, endpoint)}(${printedArguments(endpoint)})`) !==
-    digestOf(renderBody(set, endpoint, { isDistributed }));
+    digestOf(renderBody(set, endpoint, site));
+  const isUnserved = (set: ColumnSet, endpoint: Endpoint) =>
+    digests.has(`${functionName(set, endpoint)}(${printedArguments(endpoint)})`);
   return tables
     .filter(({ sets }) =>
-      sets.some((set) => ENDPOINTS.some((endpoint) => isOutdated(set, endpoint))),
+      sets.some(
+        (set) =>
+          endpointsOf(site).some((endpoint) => isOutdated(set, endpoint)) ||
+          findUnserved(site).some((endpoint) => isUnserved(set, endpoint)),
+      ),
     )
-    .map((table) => ({ ...table, isDistributed }));
+    .map((table) => ({ ...table, site }));
 }
 
 /** The tables that this release cannot serve: a function that it would call is missing, or takes other arguments. */
 export async function findUncallableTables(db: Database): Promise<string[]> {
-  const wanted = ENDPOINTS.map((endpoint) => ({ endpoint, arguments: printedArguments(endpoint) }));
+  const wanted = endpointsOf(await readSite(db)).map((endpoint) => ({
+    endpoint,
+    arguments: printedArguments(endpoint),
+  }));
   return await call(db, "find_uncallable_tables", { wanted });
 }

@@ -4,10 +4,18 @@
  *
  * @module
  */
-import { type ColumnSet, ENDPOINTS, functionName, printedArguments } from "../catalog/mod.ts";
-import { type Database, IS_DISTRIBUTED_SQL, quoteLiteral, readRows } from "../db/mod.ts";
+import {
+  type ColumnSet,
+  endpointsOf,
+  type FunctionSite,
+  functionName,
+  printedArguments,
+} from "../catalog/mod.ts";
+import { type Database, quoteLiteral, readRows } from "../db/mod.ts";
 import { KINDS } from "../dsl/mod.ts";
+import { PREVIEWS } from "../preview.ts";
 import { renderBody } from "./functions.ts";
+import { SITE_SQL } from "./site.ts";
 
 /** A set of columns with every kind: two releases that generate the same for it generate the same for every set. */
 const SAMPLE: ColumnSet = {
@@ -17,9 +25,13 @@ const SAMPLE: ColumnSet = {
 
 /** What this release generates, by a digest: a release is as new as its functions. */
 export const RELEASE = digestOf(
-  ENDPOINTS.flatMap((endpoint) =>
-    [false, true].map((isDistributed) => renderBody(SAMPLE, endpoint, { isDistributed })),
-  ).join("\n"),
+  [
+    { isDistributed: false, previews: [] },
+    { isDistributed: true, previews: [] },
+    { isDistributed: false, previews: PREVIEWS },
+  ]
+    .flatMap((site) => endpointsOf(site).map((endpoint) => renderBody(SAMPLE, endpoint, site)))
+    .join("\n"),
 );
 
 /** Records the release whose functions the tables have; `null` while they are renewed. */
@@ -33,8 +45,7 @@ export async function recordRelease(admin: Database, release: string | null): Pr
 /** Compares all functions with what this release generates, unless it has seen this digest of them and found no fault. */
 export type CheckBodies = (digest: string) => Promise<readonly string[]>;
 
-type Found = {
-  isDistributed: boolean;
+type Found = FunctionSite & {
   sets: ColumnSet[];
   functions: { signature: string; digest: string }[];
 };
@@ -45,11 +56,11 @@ export function makeCheckBodies(db: Database): CheckBodies {
   const generated = new Map<string, ReadonlyMap<string, string>>();
   return async (digest) => {
     if (digest === checked) return [];
-    const { sets, functions, isDistributed } = await readFunctions(db);
+    const { sets, functions, ...site } = await readFunctions(db);
     const wanted = new Map<string, string>();
     for (const set of sets) {
-      const key = `${functionName(set, "get")} ${isDistributed}`;
-      const digests = generated.get(key) ?? digestBodies(set, isDistributed);
+      const key = `${functionName(set, "get")} ${JSON.stringify(site)}`;
+      const digests = generated.get(key) ?? digestBodies(set, site);
       generated.set(key, digests);
       for (const [signature, body] of digests) wanted.set(signature, body);
     }
@@ -66,7 +77,7 @@ async function readFunctions(db: Database): Promise<Found> {
   const [row] = await readRows<{ found: string }>(
     db,
     `select pg_catalog.json_build_object(
-      'isDistributed', ${IS_DISTRIBUTED_SQL},
+      ${SITE_SQL},
       'sets', (select coalesce(pg_catalog.json_agg(definition), '[]') from (
         select distinct on (table_name, hash) definition from rowhouse.column_sets) as sets),
       'functions', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(
@@ -78,11 +89,11 @@ async function readFunctions(db: Database): Promise<Found> {
   return JSON.parse(row?.found ?? "null") as Found;
 }
 
-function digestBodies(set: ColumnSet, isDistributed: boolean): ReadonlyMap<string, string> {
+function digestBodies(set: ColumnSet, site: FunctionSite): ReadonlyMap<string, string> {
   return new Map(
-    ENDPOINTS.map((endpoint) => [
+    endpointsOf(site).map((endpoint) => [
       `${functionName(set, endpoint)}(${printedArguments(endpoint)})`,
-      digestOf(renderBody(set, endpoint, { isDistributed })),
+      digestOf(renderBody(set, endpoint, site)),
     ]),
   );
 }

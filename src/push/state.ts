@@ -1,5 +1,5 @@
 /** What a push plans against: the recorded tables and registrations that concern one app. Read in one statement. @module */
-import type { RecordedDefinition } from "../catalog/mod.ts";
+import type { FunctionSite, RecordedDefinition } from "../catalog/mod.ts";
 import { call, type Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import { findLargeTables } from "./large_shards.ts";
@@ -28,7 +28,7 @@ export type TableState = {
 
 export type AppliedMigration = { seq: number; name: string; checksum: string };
 
-export type PushState = {
+export type PushState = FunctionSite & {
   tables: TableState[];
   /** The app's migrations in order. */
   migrations: AppliedMigration[];
@@ -36,7 +36,6 @@ export type PushState = {
   journalBytes: number;
   /** Whether any app's push left unfinished steps. */
   hasDeferredSteps: boolean;
-  isDistributed: boolean;
 };
 
 /** From this many pages on a build is deferred: 32 MB, which take about a second. */

@@ -27,7 +27,7 @@ export function findTableDifferences({
       .map((one) => `table ${name} / ${one.kind === "index" ? "index" : "constraint"} ${one.name}`),
   );
   const without = (facts: Facts) => new Map([...facts].filter(([path]) => !unfinished.has(path)));
-  const recorded = toFacts({ tables: [definition], sets: [], isDistributed: false });
+  const recorded = toFacts({ tables: [definition], sets: [], isDistributed: false, previews: [] });
   return compareFacts(without(toComparable(recorded)), without(toFoundFacts(name, found)));
 }
 

@@ -13,6 +13,7 @@ import {
   readRows,
 } from "../db/mod.ts";
 import type { ProviderSettings } from "../identity/mod.ts";
+import type { Preview } from "../preview.ts";
 import { type DatabaseVariable, toAway } from "./away.ts";
 import { examineCookieDomain, readsPeople } from "./callers.ts";
 import { examineClaimedApps, examineClaimedRoles } from "./claimed_apps.ts";
@@ -26,7 +27,13 @@ import { judgeIdentityLogin, judgeServingLogin, readIdentityLogin, readLogin } f
 import { examineMails } from "./mail_state.ts";
 import { examinePooler, judgePooling } from "./pooler.ts";
 import { examinePushing } from "./pushing.ts";
-import { examineFunctions, judgeIsolation, judgeMigrations, judgeNodes } from "./schema_state.ts";
+import {
+  examineFunctions,
+  examinePreviews,
+  judgeIsolation,
+  judgeMigrations,
+  judgeNodes,
+} from "./schema_state.ts";
 import { examineNodeLogs, judgeSession, judgeVersion, readSession } from "./session.ts";
 
 export type DoctorDeps = {
@@ -48,6 +55,8 @@ export type DoctorDeps = {
   identitySecrets?: readonly string[] | undefined;
   cookieDomain?: string | undefined;
   providers?: readonly ProviderSettings[] | undefined;
+  /** Those of the setting, if it was read. */
+  previews?: readonly Preview[] | undefined;
   /** How many the examined process and those beside it open. */
   connections?: Connections;
   now: () => number;
@@ -91,11 +100,12 @@ type AdminOptions = Pick<
   | "cookieDomain"
   | "providers"
   | "identityDb"
+  | "previews"
 > & { db?: Database };
 
 /** What can be found out without the serving login. */
 export async function examineAdmin(admin: Database, options: AdminOptions): Promise<Finding[]> {
-  const { pushes, adminUrl: url, adminVariable: variable, db = admin, prepare } = options;
+  const { pushes, adminUrl: url, adminVariable: variable, db = admin, prepare, previews } = options;
   const answer = await readRows(admin, "select 1").catch(toAway(variable));
   if ("about" in answer) return [{ ...answer, about: "admin database" }];
   const findings: Finding[] = [{ about: "admin database", level: "ok", says: "answers" }];
@@ -111,7 +121,8 @@ export async function examineAdmin(admin: Database, options: AdminOptions): Prom
   findings.push(migrations);
   if (migrations.level !== "ok") return findings;
   // The logins of a gateway and of identity may not read what tables there are.
-  if (pushes || variable === "ADMIN_DATABASE_URL") findings.push(await examineFunctions(admin));
+  if (pushes || variable === "ADMIN_DATABASE_URL")
+    findings.push(await examinePreviews(admin, previews), await examineFunctions(admin));
   const isolation = await makeIsolationLook(admin)();
   findings.push(...judgeIsolation(listFaults(isolation)), ...judgeNodes(isolation));
   findings.push(...(await examineDevLeftovers([db, admin])));

@@ -15,7 +15,13 @@ import {
   runRowsJobs,
 } from "../accounts/mod.ts";
 import { type Catalog, makeCatalog } from "../catalog/mod.ts";
-import { type IdempotencyRoom, LIST_BYTES, LIST_CACHE_BYTES, makeListCache } from "../data/mod.ts";
+import {
+  type IdempotencyRoom,
+  LIST_BYTES,
+  LIST_CACHE_BYTES,
+  MAX_VISITS,
+  makeListCache,
+} from "../data/mod.ts";
 import {
   coalesce,
   type Database,
@@ -46,6 +52,7 @@ import {
 } from "../identity/mod.ts";
 import { noteFault } from "../observe.ts";
 import { makeDocuments } from "../openapi/mod.ts";
+import type { Preview } from "../preview.ts";
 import { makePlanning, PUSH_LIMITS, type PushLimits } from "../push/mod.ts";
 import type { Role } from "../role.ts";
 import { systemRandomBytes } from "../std/random_text.ts";
@@ -79,6 +86,10 @@ export type RoleOptions = UpstreamOptions & {
   idempotencyBytes?: number | undefined;
   /** Memory for pages that were answered; default: {@linkcode LIST_CACHE_BYTES}. */
   listCacheBytes?: number | undefined;
+  /** Which previews are on; default: none. */
+  previews?: readonly Preview[];
+  /** Maximum number of rows that a query visits; default: {@linkcode MAX_VISITS}. */
+  maxVisits?: number | undefined;
   /** Default: {@linkcode PUSH_LIMITS}. */
   pushLimits?: PushLimits;
   /** Sessions, links and passwords are made with the first and verified with all. Required where people sign in. */
@@ -256,6 +267,8 @@ function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
   const {
     maxResponseBytes = LIST_BYTES,
     listCacheBytes = LIST_CACHE_BYTES,
+    previews = [],
+    maxVisits = MAX_VISITS,
     pushLimits = PUSH_LIMITS,
   } = options;
   const { log } = shared;
@@ -267,10 +280,12 @@ function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     makeId,
     maxResponseBytes,
     listCache,
+    previews,
+    maxVisits,
     idempotencyRoom,
     pushLimits,
     planning: makePlanning(),
-    documents: makeDocuments(routes),
+    documents: makeDocuments(routes, previews),
     checkReady,
     log,
   };

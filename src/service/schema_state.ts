@@ -1,6 +1,7 @@
 /** What the doctor says of what is in the database: migrations, generated functions, isolation, nodes. @module */
 import type { Isolation } from "../catalog/mod.ts";
-import { type Database, type MigrationState, OTHER_BASELINE } from "../db/mod.ts";
+import { type Database, type MigrationState, OTHER_BASELINE, readPreviews } from "../db/mod.ts";
+import type { Preview } from "../preview.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
 import type { Finding } from "./finding.ts";
 
@@ -16,6 +17,25 @@ export function judgeMigrations({ missing, isOtherBaseline }: MigrationState): F
     level: "fail",
     says: `${missing.length} missing`,
     remedy: "run rowhouse migrate",
+  };
+}
+
+/** Whether the setting PREVIEW is what `rowhouse migrate` recorded; without a setting, what was recorded. */
+export async function examinePreviews(
+  admin: Database,
+  previews: readonly Preview[] | undefined,
+): Promise<Finding> {
+  const about = "previews";
+  const show = (names: readonly Preview[]) =>
+    names.length === 0 ? "none" : names.toSorted().join(", ");
+  const recorded = show(await readPreviews(admin));
+  if (previews === undefined || show(previews) === recorded)
+    return { about, level: "ok", says: `on: ${recorded}` };
+  return {
+    about,
+    level: "fail",
+    says: `PREVIEW names ${show(previews)}, and rowhouse migrate recorded ${recorded}`,
+    remedy: "run rowhouse migrate with this PREVIEW, or correct it",
   };
 }
 

@@ -277,6 +277,7 @@ const ELSEWHERE: Readonly<Partial<Record<ProblemCode, string>>> = {
   overloaded: "db/pool_test.ts",
   unknown_outcome: "db/outage_test.ts",
   timeout: "db/outage_test.ts",
+  needs_index: "data/query_test.ts",
 };
 
 test("every code has a row here or a test elsewhere, never both", () => {

@@ -2,10 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { issueKey, revokeKey, rollKey } from "../../src/accounts/mod.ts";
-import { ENDPOINTS, SCOPE_BIT } from "../../src/catalog/functions.ts";
+import { endpointsOf, SCOPE_BIT } from "../../src/catalog/functions.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { PREVIEWS } from "../../src/preview.ts";
 import type { Scope } from "../../src/principal.ts";
+import { citusUrl } from "../support/citus.ts";
 import { testDeps } from "../support/deps.ts";
 import { functionOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
@@ -20,7 +22,7 @@ let mine: TestApp;
 let other: TestApp;
 let logins: postgres.Sql[];
 beforeAll(async () => {
-  service = await openTestService();
+  service = await openTestService({ service: { previews: PREVIEWS } });
   [mine, other] = [await service.makeApp(schema), await service.makeApp(schema)];
   for (const app of [mine, other])
     await service.call(app, "/v1/data/db/notes", { method: "POST", json: { title: "kept" } });
@@ -88,31 +90,35 @@ const ARGUMENTS = {
   create_many: `'{NEW}', '[{"title":"made"}]', 8388608, null`,
   update: `'${ROW}', '{"title":"changed"}', 8388608, null, null`,
   delete: `'${ROW}', null`,
+  query: `'{"limit":10,"offset":0,"visits":100,"cursor":"id.asc","order":[1],"picked":[],"walk":[1],"isDescending":false,"stop":{"op":"lte","values":[1]}}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', 8388608, null`,
 } as const;
 
-describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
-  const scope = SCOPE_BIT[endpoint] === 1 ? "data:read" : "data:write";
-  const callWith = (login: postgres.Sql, proof: string) =>
-    login.unsafe(
-      `select api.${functionOf(schema, "notes", endpoint)}('${mine.id}', ${proof}, ${ARGUMENTS[endpoint].replace("NEW", crypto.randomUUID())})`,
-    );
-
-  test.each(UNPROVED)("refuses $name", async ({ makeProof }) => {
-    const proof = await makeProof(scope);
-    for (const login of logins) {
-      const code = await callWith(login, proof).then(
-        () => "done",
-        (error: { code: string }) => error.code,
+describe.each(endpointsOf({ isDistributed: citusUrl() !== undefined, previews: PREVIEWS }))(
+  "the function of %s",
+  (endpoint) => {
+    const scope = SCOPE_BIT[endpoint] === 1 ? "data:read" : "data:write";
+    const callWith = (login: postgres.Sql, proof: string) =>
+      login.unsafe(
+        `select api.${functionOf(schema, "notes", endpoint)}('${mine.id}', ${proof}, ${ARGUMENTS[endpoint].replace("NEW", crypto.randomUUID())})`,
       );
-      expect(code).toBe(SIGNALS.keyRefused);
-    }
-  });
 
-  test("accepts a key that has just its scope", async () => {
-    const proof = proofOf((await issue([scope])).text);
-    for (const login of logins) expect(await callWith(login, proof)).toHaveLength(1);
-  });
-});
+    test.each(UNPROVED)("refuses $name", async ({ makeProof }) => {
+      const proof = await makeProof(scope);
+      for (const login of logins) {
+        const code = await callWith(login, proof).then(
+          () => "done",
+          (error: { code: string }) => error.code,
+        );
+        expect(code).toBe(SIGNALS.keyRefused);
+      }
+    });
+
+    test("accepts a key that has just its scope", async () => {
+      const proof = proofOf((await issue([scope])).text);
+      for (const login of logins) expect(await callWith(login, proof)).toHaveLength(1);
+    });
+  },
+);
 
 const testOne = testUnlessCitus("a call in a transaction is refused: test/citus/ tries that");
 

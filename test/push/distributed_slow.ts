@@ -50,6 +50,7 @@ const EMPTY: PushState = {
   journalBytes: 0,
   hasDeferredSteps: false,
   isDistributed: true,
+  previews: [],
 };
 
 /** The message of a push, and the state that it leaves. */
@@ -116,7 +117,7 @@ test("functions are the same but for how statements are planned and written", ()
     const set = toColumnSet({ name, columns });
     for (const endpoint of ["list", "get", "create"] as const) {
       const [one, distributed] = [false, true].map((isDistributed) =>
-        renderBody(set, endpoint, { isDistributed }),
+        renderBody(set, endpoint, { isDistributed, previews: [] }),
       );
       expect(distributed?.replace("force_custom_plan", "force_generic_plan")).toBe(one ?? "");
     }

@@ -115,6 +115,7 @@ const EMPTY: PushState = {
   journalBytes: 0,
   hasDeferredSteps: false,
   isDistributed: false,
+  previews: [],
 };
 
 const applyPlan = (state: PushState, app: string, plan: ReturnType<typeof planPush>) =>

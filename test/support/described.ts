@@ -1,9 +1,10 @@
 /** Whether an answer is one that the API's description knows of: every test through the front door asks. @module */
 import { makeRouter, splitTarget } from "../../src/http/mod.ts";
 import { type Document, makeDocument } from "../../src/openapi/mod.ts";
+import { PREVIEWS } from "../../src/preview.ts";
 import { routes } from "../../src/service/routes.ts";
 
-const document = makeDocument(routes, { tables: undefined });
+const document = makeDocument(routes, { tables: undefined, previews: PREVIEWS });
 const findRoute = makeRouter<never>(routes);
 
 type Exchange = { method: string; target: string; status: number; code: unknown };

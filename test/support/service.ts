@@ -1,17 +1,17 @@
 /** A served service over a disposable database, and apps in it: what every test through the front door starts from. @module */
 import { createApp, issueKey } from "../../src/accounts/mod.ts";
-import type { Database } from "../../src/db/mod.ts";
+import { type Database, recordPreviews } from "../../src/db/mod.ts";
 import { type Definition, toDefinition } from "../../src/dsl/mod.ts";
 import type { IdentitySettings } from "../../src/identity/mod.ts";
 import type { Log } from "../../src/observe.ts";
 import type { Scope } from "../../src/principal.ts";
 import { type PushDeps, push } from "../../src/push/mod.ts";
 import type { Service, ServiceOptions } from "../../src/service/open.ts";
-import { type ClusterUrls, makeDatabase, type TestDatabase } from "./cluster.ts";
+import { type ClusterUrls, makeDatabase, type TestDatabase, withDatabase } from "./cluster.ts";
 import { TEST_IDENTITY_SECRET, testDeps } from "./deps.ts";
 import { checkDescribed } from "./described.ts";
 import { makeSecrets, type Secrets } from "./secrets.ts";
-import { openShape, type Shape, TEST_SECRETS } from "./shape.ts";
+import { openShape, previewsOfRun, type Shape, TEST_SECRETS } from "./shape.ts";
 
 export type TestApp = { id: string; slug: string; key: string };
 
@@ -96,6 +96,9 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
   const log: Log = (level, event, fields) => {
     lines.push(JSON.stringify({ level, event, ...fields }));
   };
+  const previews = options.service?.previews ?? previewsOfRun();
+  if (previews.length > 0)
+    await withDatabase(database.adminUrl, (admin) => recordPreviews(admin, previews));
   const secrets = makeSecrets();
   for (const one of [...Object.values(TEST_SECRETS), TEST_IDENTITY_SECRET]) secrets.add(one);
   for (const one of [database.adminUrl, database.servingUrl, database.pushUrl]) secrets.addUrl(one);

@@ -2,6 +2,7 @@
 
 import { type Database, openDatabase } from "../../src/db/mod.ts";
 import type { Log } from "../../src/observe.ts";
+import { isPreview, type Preview } from "../../src/preview.ts";
 import { PUSH_LIMITS } from "../../src/push/mod.ts";
 import { openService, type Service, type ServiceOptions } from "../../src/service/open.ts";
 import type { SplitRole, TestDatabase } from "./cluster.ts";
@@ -21,6 +22,11 @@ export const TEST_SECRETS = {
 export function shapeOfRun(): Shape {
   const named = process.env["TEST_SHAPE"];
   return named === "split" || named === "logins" ? named : "one";
+}
+
+/** The previews that TEST_PREVIEW turns on in every service that does not name some. */
+export function previewsOfRun(): Preview[] {
+  return (process.env["TEST_PREVIEW"] ?? "").split(",").filter(isPreview);
 }
 
 export type Opened = { service: Service; url: string; close: () => Promise<void> };
@@ -79,6 +85,7 @@ async function openServices(
     // Laws and storms push more often than an app may.
     pushLimits: { ...PUSH_LIMITS, pushesPerHour: 1_000_000 },
     ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
+    previews: previewsOfRun(),
     ...options.service,
   };
   // The port first: the pages' origin is made of it.

@@ -12,11 +12,14 @@ import {
   MIN_POSTGRES_VERSION,
   openDatabase,
   readMajorVersion,
+  readPreviews,
   readRows,
   withTemporaryLogin,
 } from "../../db/mod.ts";
+import type { Preview } from "../../preview.ts";
 import { Problem } from "../../problem.ts";
 import { findUncallableTables } from "../../push/mod.ts";
+import { canonicalJson } from "../../std/canonical_json.ts";
 import { errorCode } from "../../std/error_code.ts";
 import { EXIT, RefusedError } from "./command.ts";
 import type { Address } from "./settings.ts";
@@ -123,6 +126,19 @@ export async function checkMigrated(database: Database): Promise<void> {
   if (missing.length === 0) return;
   throw new RefusedError(
     `The database lacks ${missing.length} ${missing.length === 1 ? "migration" : "migrations"}: run rowhouse migrate first`,
+  );
+}
+
+/** @throws {RefusedError} the setting PREVIEW is not what rowhouse migrate recorded */
+export async function checkPreviews(
+  database: Database,
+  previews: readonly Preview[],
+): Promise<void> {
+  const recorded = await readPreviews(database);
+  if (canonicalJson(recorded.toSorted()) === canonicalJson(previews.toSorted())) return;
+  const show = (names: readonly string[]) => (names.length === 0 ? "empty" : names.join(","));
+  throw new RefusedError(
+    `PREVIEW is ${show(previews)}, but ${show(recorded)} when rowhouse migrate last ran: run rowhouse migrate with this PREVIEW first, or correct it`,
   );
 }
 

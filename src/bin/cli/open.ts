@@ -18,6 +18,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     maxResponseBytes: config.MAX_RESPONSE_BYTES,
     idempotencyBytes: config.IDEMPOTENCY_BYTES,
     listCacheBytes: config.LIST_CACHE_BYTES,
+    previews: config.PREVIEW,
     pushLimits: { pushesPerHour: config.PUSHES_PER_HOUR, journalBytes: config.JOURNAL_BYTES },
     keyPrefix: config.API_KEY_PREFIX,
     identity: {

@@ -135,6 +135,7 @@ async function provision(
     DATABASE_URL: serving.address.url,
     ADMIN_DATABASE_URL: admin.url,
     CONSOLE_DATABASE_URL: acting.address.url,
+    PREVIEW: config.PREVIEW,
   };
   await withDatabase(admin, config, async (database) => {
     for (const login of [serving, pushing, acting]) await makeLogin(database, login);

@@ -38,6 +38,7 @@ export function toDevEnvironment(env: Environment, args: Arguments): Environment
     PORT: port ?? env["PORT"],
     COOKIE_DOMAIN: DEV_COOKIE_DOMAIN,
     LOG_LEVEL: env["LOG_LEVEL"] || "info",
+    PREVIEW: args.text("preview"),
   };
 }
 

@@ -13,7 +13,13 @@ import {
   type Service,
 } from "../../service/mod.ts";
 import { RefusedError } from "../cli/command.ts";
-import { checkFunctions, checkMigrated, checkVersion, isAway } from "../cli/database.ts";
+import {
+  checkFunctions,
+  checkMigrated,
+  checkPreviews,
+  checkVersion,
+  isAway,
+} from "../cli/database.ts";
 import type { ServeConfig } from "../cli/settings.ts";
 
 /** How often to look for a database that was away at the start. */
@@ -58,12 +64,15 @@ async function examinePoolers(config: ServeConfig): Promise<Finding[]> {
 
 /** Whether the database is there; if it is, it must be one that can be served. */
 export async function checkService(service: Service, config: ServeConfig): Promise<boolean> {
-  const { ROLE, COOKIE_DOMAIN } = config;
+  const { ROLE, COOKIE_DOMAIN, PREVIEW } = config;
   try {
     refuse(await examinePoolers(config));
     await checkVersion(service.db);
     await checkMigrated(service.db);
-    if (servesRows(ROLE)) await checkFunctions(service.db);
+    if (servesRows(ROLE)) {
+      await checkPreviews(service.db, PREVIEW);
+      await checkFunctions(service.db);
+    }
     if (servesPeople(ROLE)) refuse(await examineCookieDomain(service.db, COOKIE_DOMAIN));
     await service.warm();
     return true;

@@ -38,6 +38,7 @@ import PEOPLE_LISTS from "./people_lists.sql" with { type: "text" };
 import PROVIDERS from "./providers.sql" with { type: "text" };
 import PUSH from "./push.sql" with { type: "text" };
 import PUSH_READS from "./push_reads.sql" with { type: "text" };
+import QUERIES from "./queries.sql" with { type: "text" };
 import ROLES from "./roles.sql" with { type: "text" };
 import ROWS from "./rows.sql" with { type: "text" };
 import SCHEMA_RIGHTS from "./schema_rights.sql" with { type: "text" };
@@ -86,6 +87,7 @@ const BASELINE = [
   PUSH,
   FIND_FAULTS,
   ISOLATION,
+  QUERIES,
   ROWS,
   TABLES,
   PUSH_READS,

@@ -76,6 +76,7 @@ create function rowhouse.read_push_state(
     'journalBytes', (select coalesce(sum(octet_length(text) + octet_length(sql)), 0)
       from rowhouse.migrations where app_id = app),
     'isDistributed', rowhouse.is_distributed(),
+    'previews', (select to_json(features) from rowhouse.release),
     'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))
 $$;
 
@@ -111,6 +112,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   )
   select json_build_object(
     'isDistributed', rowhouse.is_distributed(),
+    'previews', (select to_json(features) from rowhouse.release),
     'tables', (select coalesce(json_agg(json_build_object('name', name,
         'stamp', rowhouse.stamp_of(name),
         'sets', (select coalesce(json_agg(definition order by hash), '[]')

@@ -42,7 +42,10 @@ async function answerTable(deps: OpenapiDeps, context: OptionalKeyContext): Prom
   const table = tables.find(({ name }) => name === context.params["table"]);
   if (table === undefined) throw new Problem("unknown_table");
   const { name } = table;
-  const document = makeDocument(deps.documents.routes, { tables: [table] });
+  const document = makeDocument(deps.documents.routes, {
+    tables: [table],
+    previews: deps.documents.previews,
+  });
   const endpoints = groupEndpoints(document).get("rows") ?? [];
   return await answer(context, {
     ...page,
@@ -63,9 +66,12 @@ function findShared(documents: Documents, tables: readonly unknown[] | undefined
   return tables === undefined ? found.keyless : found.keyed;
 }
 
-function makeShared({ routes }: Documents): Readonly<Record<"keyless" | "keyed", Shared>> {
-  const all = groupEndpoints(makeDocument(routes, { tables: undefined }));
-  const others = groupEndpoints(makeDocument(routes, { tables: [] }));
+function makeShared({
+  routes,
+  previews,
+}: Documents): Readonly<Record<"keyless" | "keyed", Shared>> {
+  const all = groupEndpoints(makeDocument(routes, { tables: undefined, previews }));
+  const others = groupEndpoints(makeDocument(routes, { tables: [], previews }));
   const codes = renderCodes(all);
   const toShared = (groups: Groups) => ({
     groups,

@@ -1,0 +1,288 @@
+/**
+ * Conditions of a list as text, `title=ilike.*x*` or `or=(done.eq.true,price.gt.5)`, and as a tree. Values are read by the
+ * readers that writes use. Knows columns, not SQL. Pure.
+ *
+ * @module
+ */
+import type { Kind, NamedColumn } from "../dsl/mod.ts";
+import { isStorableText } from "../std/is_storable_text.ts";
+import { quote } from "../std/quote.ts";
+import { readValueText } from "./value_text.ts";
+
+export type QueryColumn = Pick<NamedColumn, "name" | "kind" | "required" | "values">;
+
+export type Operator =
+  | "eq"
+  | "neq"
+  | "lt"
+  | "lte"
+  | "gt"
+  | "gte"
+  | "like"
+  | "ilike"
+  | "in"
+  | "null";
+/** A comparison of a column with values: one, or for "in" several, or for "null" none. */
+export type Comparison = {
+  readonly op: Operator;
+  readonly column: QueryColumn;
+  readonly values: readonly string[];
+};
+/** A comparison with null is never true, and neither is its negation, as in SQL. */
+export type Condition =
+  | Comparison
+  | { readonly op: "and" | "or"; readonly of: readonly Condition[] }
+  | { readonly op: "not"; readonly of: readonly [Condition] };
+
+/** How much one query can ask for. */
+export const QUERY_LIMITS = {
+  conditions: 30,
+  values: 100,
+  depth: 4,
+  keys: 3,
+  patternCharacters: 200,
+  wildcards: 6,
+  /** Of the query string without `after`, and of `after`. */
+  bytes: 8192,
+} as const;
+
+/** What is wrong with a query, by the code of the response. */
+export type QueryIssue = {
+  readonly code: "invalid_query" | "unsupported_query";
+  readonly message: string;
+};
+
+/** Ends the reading of one parameter. */
+export class QueryIssueError extends Error {
+  readonly code: QueryIssue["code"];
+  constructor(code: QueryIssue["code"], message: string) {
+    super(message);
+    this.name = "QueryIssueError";
+    this.code = code;
+  }
+}
+
+export function invalid(message: string): QueryIssueError {
+  return new QueryIssueError("invalid_query", message);
+}
+
+export function unsupported(message: string): QueryIssueError {
+  return new QueryIssueError("unsupported_query", message);
+}
+
+/** Reads conditions, and counts them and their values across the parameters of one query. */
+export type FilterReader = {
+  readonly findColumn: (name: string) => QueryColumn;
+  /** The condition in `column=text`. @throws {QueryIssueError} */
+  readonly readCondition: (column: QueryColumn, text: string) => Condition;
+  /** The conditions in `and=text` or `or=text`. @throws {QueryIssueError} */
+  readonly readList: (op: "and" | "or", text: string) => Condition;
+};
+
+const OPERATORS = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike", "in"] as const;
+const EQUALITY = ["eq", "neq", "in"] as const;
+const RANGES = ["lt", "lte", "gt", "gte"] as const;
+const ORDERED = new Set<Operator>([...EQUALITY, ...RANGES]);
+const OPERATORS_OF: Readonly<Record<Kind, ReadonlySet<Operator>>> = {
+  string: new Set(OPERATORS),
+  number: ORDERED,
+  decimal: ORDERED,
+  boolean: new Set(EQUALITY),
+  uuid: ORDERED,
+  timestamp: ORDERED,
+  json: new Set(),
+  enum: ORDERED,
+  ref: ORDERED,
+};
+
+const NEGATION = "not.";
+const NULL = "is.null";
+const GROUP = /^(not\.)?(and|or)(?=\()/;
+
+export function makeFilterReader(columns: readonly QueryColumn[]): FilterReader {
+  const known = new Map(columns.map((column) => [column.name, column]));
+  let conditions = 0;
+  let values = 0;
+
+  function findColumn(name: string): QueryColumn {
+    const column = known.get(name);
+    if (column !== undefined) return column;
+    throw invalid(`Cannot read ${quote(name)}: the table has no such column`);
+  }
+
+  function readCondition(column: QueryColumn, text: string): Condition {
+    const scanner = makeScanner(text);
+    const condition = scanCondition(column, scanner, () => scanner.takeRest());
+    scanner.expectEnd();
+    return condition;
+  }
+
+  function scanCondition(
+    column: QueryColumn,
+    scanner: Scanner,
+    takeValue: () => string,
+  ): Condition {
+    conditions++;
+    if (conditions > QUERY_LIMITS.conditions)
+      throw unsupported(`A list accepts at most ${QUERY_LIMITS.conditions} conditions`);
+    if (!scanner.skip(NEGATION)) return scanComparison(column, scanner, takeValue);
+    return { op: "not", of: [scanComparison(column, scanner, takeValue)] };
+  }
+
+  function scanComparison(
+    column: QueryColumn,
+    scanner: Scanner,
+    takeValue: () => string,
+  ): Comparison {
+    if (scanner.skip("is.")) {
+      if (takeValue() === "null") return { op: "null", column, values: [] };
+      throw invalid(`Cannot read the condition on ${quote(column.name)}: is. accepts only null`);
+    }
+    const op = OPERATORS.find((name) => scanner.skip(`${name}.`));
+    if (op === undefined)
+      throw invalid(
+        `Cannot read the condition on ${quote(column.name)}: must be ${OPERATORS.join(", ")} and a value, such as eq.5, or ${NULL}`,
+      );
+    if (!OPERATORS_OF[column.kind].has(op)) throw unsupported(explainOperators(column, op));
+    const texts = op === "in" ? scanner.takeList() : [takeValue()];
+    values += texts.length;
+    if (texts.length === 0)
+      throw invalid(`Cannot read the list of ${quote(column.name)}: it is empty`);
+    if (values > QUERY_LIMITS.values)
+      throw unsupported(`A list accepts at most ${QUERY_LIMITS.values} values in its conditions`);
+    const isPattern = op === "like" || op === "ilike";
+    return {
+      op,
+      column,
+      values: texts.map((text) => (isPattern ? toPattern(text) : toComparable(text, column))),
+    };
+  }
+
+  function scanItems(op: "and" | "or", scanner: Scanner, depth: number): Condition {
+    if (depth > QUERY_LIMITS.depth)
+      throw unsupported(`Conditions nest at most ${QUERY_LIMITS.depth} deep`);
+    const of: Condition[] = [];
+    scanner.expect("(");
+    do of.push(scanItem(scanner, depth));
+    while (scanner.skip(","));
+    scanner.expect(")");
+    return { op, of };
+  }
+
+  function scanItem(scanner: Scanner, depth: number): Condition {
+    const [start, negation, op] = scanner.match(GROUP) ?? [];
+    if (start !== undefined) {
+      const group = scanItems(op === "or" ? "or" : "and", scanner, depth + 1);
+      return negation === undefined ? group : { op: "not", of: [group] };
+    }
+    const column = findColumn(scanner.takeName());
+    return scanCondition(column, scanner, () => scanner.takeValue());
+  }
+
+  return {
+    findColumn,
+    readCondition,
+    readList: (op, text) => {
+      const scanner = makeScanner(text);
+      const group = scanItems(op, scanner, 1);
+      scanner.expectEnd();
+      return group;
+    },
+  };
+}
+
+function explainOperators({ name, kind }: QueryColumn, op: string): string {
+  const allowed = [...OPERATORS_OF[kind]].join(", ");
+  const instead = allowed === "" ? `only ${NULL} and not.${NULL}` : `${allowed}, ${NULL}`;
+  return `Cannot use ${op} on ${quote(name)}, which is of kind ${kind}: it supports ${instead}`;
+}
+
+/** A value as the database reads it. @throws {QueryIssueError} */
+export function toComparable(text: string, column: QueryColumn): string {
+  const read = readValueText(text, column);
+  if ("value" in read) return `${read.value}`;
+  const { fault } = read;
+  throw invalid(
+    `Cannot compare ${quote(column.name)} with ${quote(text)}: ${fault.charAt(0).toLowerCase()}${fault.slice(1)}`,
+  );
+}
+
+/** A pattern as LIKE reads it: `*` matches any characters, and everything else itself. */
+function toPattern(text: string): string {
+  const { patternCharacters, wildcards } = QUERY_LIMITS;
+  if (text.length > patternCharacters || text.split("*").length - 1 > wildcards)
+    throw unsupported(`A pattern has at most ${patternCharacters} characters and ${wildcards} *`);
+  if (!isStorableText(text)) throw invalid("Cannot read a pattern: it contains U+0000");
+  return text.replaceAll(/[\\%_]/g, "\\$&").replaceAll("*", "%");
+}
+
+type Scanner = ReturnType<typeof makeScanner>;
+
+/** Reads a text from left to right. In lists, a value with one of `,()"` is in quotes, where `\` precedes `"` and `\`. */
+function makeScanner(text: string) {
+  let at = 0;
+  const unreadable = () =>
+    invalid(
+      `Cannot read ${quote(text)} from character ${at + 1} on: in lists, put values that contain , ( ) or " in quotes`,
+    );
+
+  function skip(start: string): boolean {
+    if (!text.startsWith(start, at)) return false;
+    at += start.length;
+    return true;
+  }
+
+  function take(pattern: RegExp): RegExpExecArray | undefined {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text) ?? undefined;
+    at += found?.[0].length ?? 0;
+    return found;
+  }
+
+  function expect(start: string): void {
+    if (!skip(start)) throw unreadable();
+  }
+
+  function takeValue(): string {
+    const quoted = take(/"((?:[^"\\]|\\["\\])*)"/suy)?.[1];
+    if (quoted !== undefined) return quoted.replaceAll(/\\(.)/gs, "$1");
+    return take(/[^,()"]*/suy)?.[0] ?? "";
+  }
+
+  function takeList(): string[] {
+    const values: string[] = [];
+    expect("(");
+    if (skip(")")) return values;
+    do values.push(takeValue());
+    while (skip(","));
+    expect(")");
+    return values;
+  }
+
+  return {
+    skip,
+    expect,
+    takeValue,
+    takeList,
+    /** The groups of a pattern that matches here. */
+    match: (pattern: RegExp) => {
+      const found = pattern.exec(text.slice(at)) ?? undefined;
+      at += found?.[0].length ?? 0;
+      return found;
+    },
+    /** A column's name, with the dot after it. */
+    takeName: () => {
+      const name = take(/([^.,()"]+)\./suy)?.[1];
+      if (name === undefined) throw unreadable();
+      return name;
+    },
+    takeRest: () => {
+      const rest = text.slice(at);
+      at = text.length;
+      return rest;
+    },
+    expectEnd: () => {
+      if (at < text.length) throw unreadable();
+    },
+  };
+}

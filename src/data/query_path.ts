@@ -1,0 +1,233 @@
+/**
+ * Along which index a query visits rows, and between which values.
+ *
+ * Row security lets PostgreSQL search an index for a condition only if its operator is leakproof: those of ids, references,
+ * timestamps and booleans are. Every other condition is a filter over visited rows. Pure.
+ *
+ * @module
+ */
+import { type Constraint, indexesOf, keysOf, type RecordedTable } from "../catalog/mod.ts";
+import type { Kind } from "../dsl/mod.ts";
+import type { Comparison, Condition, QueryColumn } from "./filter.ts";
+import type { ListQuery } from "./list_query.ts";
+
+/** How rows are visited. */
+export type QueryPath = {
+  /** `undefined`: the primary key. */
+  readonly index: string | undefined;
+  /** The first columns of the index, as far as the walk uses them. */
+  readonly columns: readonly QueryColumn[];
+  /** The values of the first of these columns, if they have one each. */
+  readonly fixed: readonly string[];
+  /** Whether rows are visited in the order of the query; else every row of the walk is visited and sorted. */
+  readonly isOrdered: boolean;
+  readonly isDescending: boolean;
+  /** The conditions that hold for every visited row. */
+  readonly fulfilled: readonly Condition[];
+} & ({ readonly ids: Comparison } | Range);
+
+/** Where a walk begins, and where it ends: values of its first columns, compared one by one. */
+export type Range = { readonly start: Bound | undefined; readonly stop: Bound | undefined };
+export type Bound = { readonly op: Comparison["op"]; readonly values: readonly string[] };
+
+/** For which app, and without which indexes because they are not built yet. */
+export type PathOptions = { readonly appId: string; readonly missing: ReadonlySet<string> };
+
+/** The lowest and the highest value of each kind that PostgreSQL can search an index for behind row security. */
+const ENDS: Readonly<Record<Kind, readonly [lowest: string, highest: string] | undefined>> = {
+  uuid: ["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"],
+  ref: ["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"],
+  timestamp: ["-infinity", "infinity"],
+  boolean: ["false", "true"],
+  string: undefined,
+  number: undefined,
+  decimal: undefined,
+  enum: undefined,
+  json: undefined,
+};
+/** Kinds with so many values that rows with one of them are probably few. */
+const SELECTIVE: ReadonlySet<Kind> = new Set(["uuid", "ref", "timestamp"]);
+
+const ID: QueryColumn = { name: "id", kind: "uuid", required: true };
+const PRIMARY_KEY: Index = { name: undefined, columns: [ID], isUnique: true };
+
+type Index = {
+  readonly name: string | undefined;
+  /** The first columns that can be searched for. */
+  readonly columns: readonly QueryColumn[];
+  /** Whether no two rows have the same values in these columns. */
+  readonly isUnique: boolean;
+};
+/** An index, and the conditions that give its first columns one value each. */
+type Candidate = { readonly index: Index; readonly fixed: readonly Comparison[] };
+
+/** Whether PostgreSQL can search an index for values of this column. */
+export function isSearchable({ kind }: QueryColumn): boolean {
+  return ENDS[kind] !== undefined;
+}
+
+export function choosePath(
+  query: ListQuery,
+  table: RecordedTable,
+  options: PathOptions,
+): QueryPath {
+  const ids = query.where.find(
+    (condition) => condition.op === "in" && condition.column.name === "id",
+  );
+  if (ids !== undefined && "column" in ids)
+    return {
+      index: undefined,
+      columns: [ID],
+      fixed: [],
+      isOrdered: false,
+      isDescending: false,
+      fulfilled: [ids],
+      ids,
+    };
+  const candidates = listIndexes(table, options)
+    .map((index): Candidate => ({ index, fixed: findFixed(query, index) }))
+    .sort((a, b) => b.fixed.length - a.fixed.length);
+  const fixed = candidates.filter((candidate) => candidate.fixed.length > 0);
+  const single = fixed.find(
+    ({ index, fixed: { length } }) => index.isUnique && length === index.columns.length,
+  );
+  if (single !== undefined) return toPath(query, single, { isOrdered: false });
+  const ordered = candidates.find((candidate) => isInOrder(query, candidate));
+  const selective = fixed.find((candidate) =>
+    candidate.fixed.some(({ column }) => SELECTIVE.has(column.kind)),
+  );
+  // An index with the order shows a page after visiting no more than its rows; else few rows are better than many.
+  if (ordered !== undefined && (ordered.fixed.length > 0 || selective === undefined))
+    return toPath(query, ordered, { isOrdered: true });
+  const ranged = candidates.find(({ index }) => hasRange(query, index.columns[0]));
+  const best = selective ?? fixed[0] ?? ranged ?? { index: PRIMARY_KEY, fixed: [] };
+  return toPath(query, best, { isOrdered: false });
+}
+
+function listIndexes(
+  { whole, definition }: RecordedTable,
+  { appId, missing }: PathOptions,
+): Index[] {
+  const columns = new Map([ID, ...definition.columns].map((column) => [column.name, column]));
+  return [...keysOf(whole), ...indexesOf(whole)]
+    .filter((index) => (index.appId ?? appId) === appId && !missing.has(index.name))
+    .map((index) => toIndex(index, columns))
+    .concat(PRIMARY_KEY);
+}
+
+function toIndex(index: Constraint, columns: ReadonlyMap<string, QueryColumn>): Index {
+  const known = index.columns.map((name) => columns.get(name));
+  const end = known.findIndex((column) => column === undefined || !isSearchable(column));
+  const searchable = known
+    .slice(0, end === -1 ? undefined : end)
+    .filter((column) => column !== undefined);
+  const isUnique = index.kind === "key" && searchable.length === known.length;
+  return { name: index.name, columns: searchable, isUnique };
+}
+
+function findFixed({ where }: ListQuery, { columns }: Index): Comparison[] {
+  const fixed = columns.map((column) => findComparison(where, column, ["eq"]));
+  const end = fixed.indexOf(undefined);
+  return fixed.slice(0, end === -1 ? undefined : end).filter((one) => one !== undefined);
+}
+
+function findComparison(
+  where: readonly Condition[],
+  { name }: QueryColumn,
+  ops: readonly string[],
+): Comparison | undefined {
+  return where.find(
+    (condition): condition is Comparison =>
+      "column" in condition && ops.includes(condition.op) && condition.column.name === name,
+  );
+}
+
+/** Whether the rest of the index is the order of the query, down to the id: else equal values would be sorted as a whole. */
+function isInOrder({ where, order }: ListQuery, { index, fixed }: Candidate): boolean {
+  const rest = index.columns.slice(fixed.length);
+  const isSame = order.every(
+    ({ column, isDescending }, place) =>
+      rest[place]?.name === column.name && isDescending === order[0]?.isDescending,
+  );
+  // Nulls come last in both directions, and an index has them at one end: a walk along them needs a condition.
+  return (
+    isSame &&
+    order.every(({ column }, place) => column.required || (place === 0 && isPresent(where, column)))
+  );
+}
+
+function isPresent(where: readonly Condition[], column: QueryColumn): boolean {
+  if (findComparison(where, column, ["lt", "lte", "gt", "gte"]) !== undefined) return true;
+  return where.some(
+    ({ op, ...condition }) =>
+      op === "not" &&
+      "of" in condition &&
+      findComparison(condition.of, column, ["null"]) !== undefined,
+  );
+}
+
+function hasRange({ where }: ListQuery, column: QueryColumn | undefined): boolean {
+  return (
+    column !== undefined && findComparison(where, column, ["lt", "lte", "gt", "gte"]) !== undefined
+  );
+}
+
+function toPath(
+  query: ListQuery,
+  { index, fixed }: Candidate,
+  { isOrdered }: { isOrdered: boolean },
+): QueryPath {
+  const isDescending = isOrdered && query.order[0]?.isDescending === true;
+  const next = index.columns[fixed.length];
+  const isNextUsed = isOrdered || hasRange(query, next) || fixed.length === 0;
+  const rest = isOrdered
+    ? query.order.map(({ column }) => column)
+    : isNextUsed && next !== undefined
+      ? [next]
+      : [];
+  const lower = next && findComparison(query.where, next, ["gt", "gte"]);
+  const upper = next && findComparison(query.where, next, ["lt", "lte"]);
+  const lists = { values: fixed.map(({ values: [value = ""] }) => value), ...toEnds(next) };
+  // Nulls are beyond the ends of the values. A walk without another condition needs an end, too: see queries.sql.
+  const isNullable = rest.length > 0 && next?.required !== true;
+  const needs = { start: isNullable, stop: isNullable || fixed.length === 0 };
+  const bounds = {
+    lower: (isNeeded: boolean) =>
+      toBound("gte", { ...lists, range: lower, end: isNeeded ? lists.lowest : undefined }),
+    upper: (isNeeded: boolean) =>
+      toBound("lte", { ...lists, range: upper, end: isNeeded ? lists.highest : undefined }),
+  };
+  const [start, stop] = isDescending
+    ? [bounds.upper(needs.start), bounds.lower(needs.stop)]
+    : [bounds.lower(needs.start), bounds.upper(needs.stop)];
+  return {
+    index: index.name,
+    columns: [...fixed.map(({ column }) => column), ...rest],
+    fixed: lists.values,
+    isOrdered,
+    isDescending,
+    fulfilled: [...fixed, lower, upper].filter((condition) => condition !== undefined),
+    start,
+    stop,
+  };
+}
+
+type Ends = { readonly lowest: string | undefined; readonly highest: string | undefined };
+
+function toEnds(column: QueryColumn | undefined): Ends {
+  const [lowest, highest] = (column && ENDS[column.kind]) ?? [];
+  return { lowest, highest };
+}
+
+type BoundParts = {
+  readonly values: readonly string[];
+  readonly range: Comparison | undefined;
+  readonly end: string | undefined;
+};
+
+function toBound(op: "gte" | "lte", { values, range, end }: BoundParts): Bound | undefined {
+  const last = range?.values[0] ?? end;
+  if (last !== undefined)
+    return { op: range === undefined ? op : range.op, values: [...values, last] };
+  return values.length === 0 ? undefined : { op, values };
+}

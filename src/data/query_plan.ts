@@ -1,0 +1,129 @@
+/** A query as the function of its column set accepts it: columns and values by number, and the values. Pure. @module */
+import { queryColumns, type RecordedTable } from "../catalog/mod.ts";
+import { Problem } from "../problem.ts";
+import { MAX_VISITS } from "./deps.ts";
+import type { Condition, QueryColumn } from "./filter.ts";
+import { describeOrder, type ListQuery, type SortKey } from "./list_query.ts";
+import {
+  type Bound,
+  choosePath,
+  isSearchable,
+  type PathOptions,
+  type QueryPath,
+} from "./query_path.ts";
+
+export type PlanOptions = PathOptions & {
+  readonly visits: number;
+  /** Whether to count all matching rows. */
+  readonly isCounted: boolean;
+};
+
+export type QueryPlan = {
+  /** What `rowhouse.query_statement` reads, as JSON. */
+  readonly plan: string;
+  readonly values: readonly string[];
+  /** The index that the query needs. */
+  readonly index: string | undefined;
+};
+
+type Numbers = readonly (string | number | Numbers)[];
+
+export function planQuery(query: ListQuery, table: RecordedTable, options: PlanOptions): QueryPlan {
+  const path = choosePath(query, table, options);
+  const names = queryColumns(table.definition).map(({ name }) => name);
+  const values: string[] = [];
+  const numberOf = ({ name }: QueryColumn) => names.indexOf(name) + 1;
+  const put = (value: string) => values.push(value);
+  const bound = ({ op, values: list }: Bound) => ({ op, values: list.map(put) });
+  const numbers = (condition: Condition): Numbers => {
+    if ("of" in condition) return [condition.op, ...condition.of.map(numbers)];
+    const { op, column } = condition;
+    const places = condition.values.map(put);
+    return [
+      op,
+      numberOf(column),
+      ...(op === "in" ? [places[0] ?? 0, places.length + (places[0] ?? 0) - 1] : places),
+    ];
+  };
+  const filter = query.where.filter((condition) => !path.fulfilled.includes(condition));
+  const { order, after, select, limit, offset } = query;
+  const plan = {
+    limit,
+    offset,
+    visits: options.visits,
+    cursor: describeOrder(order),
+    order: order.map(({ column }) => numberOf(column)),
+    picked: select.map(numberOf),
+    walk: path.columns.map(numberOf),
+    isDescending: path.isDescending,
+    index: path.index,
+    ...("ids" in path
+      ? { ids: numbers(path.ids) }
+      : { start: path.start && bound(path.start), stop: path.stop && bound(path.stop) }),
+    filter: filter.length === 0 ? undefined : numbers({ op: "and", of: filter }),
+    isCounted: options.isCounted || undefined,
+    ...(path.isOrdered
+      ? { at: after && bound(toPosition(path, after)) }
+      : {
+          sort: order.map(({ column, isDescending }) => [numberOf(column), isDescending]),
+          after: after && numbers(toAfter(order, after)),
+        }),
+  };
+  return { plan: JSON.stringify(plan), values, index: path.index };
+}
+
+/** The values of a walk's columns in the row with which the page begins. @throws {Problem} invalid_query */
+function toPosition({ fixed, isDescending }: QueryPath, after: readonly (string | null)[]): Bound {
+  const values = after.filter((value) => value !== null);
+  if (values.length < after.length)
+    throw new Problem("invalid_query", {
+      message: "Cannot read after: it is the next of a list with other conditions",
+    });
+  return { op: isDescending ? "lte" : "gte", values: [...fixed, ...values] };
+}
+
+/** From a row on: (a > x) or (a = x and b >= y). Nulls come last. */
+function toAfter(
+  [key, ...keys]: readonly SortKey[],
+  [value, ...rest]: readonly (string | null)[],
+): Condition {
+  if (key === undefined || value === undefined)
+    throw new Error("An order has a value for each key");
+  const { column, isDescending } = key;
+  const isNull: Condition = { op: "null", column, values: [] };
+  if (value === null) return { op: "and", of: [isNull, toAfter(keys, rest)] };
+  const values = [value];
+  if (keys.length === 0) return { op: isDescending ? "lte" : "gte", column, values };
+  const isSame: Condition = { op: "eq", column, values };
+  return {
+    op: "or",
+    of: [
+      { op: isDescending ? "lt" : "gt", column, values },
+      { op: "and", of: [isSame, toAfter(keys, rest)] },
+      ...(column.required ? [] : [isNull]),
+    ],
+  };
+}
+
+/** How to ask so that fewer rows are visited. */
+export function explainNeededIndex({ where, order }: ListQuery, { name }: RecordedTable): string {
+  const few = `more than ${MAX_VISITS} rows of ${name} would be read`;
+  const keys = order.slice(0, -1);
+  const unsearchable = keys.find(({ column }) => !isSearchable(column));
+  const fixed = where.flatMap((condition) =>
+    condition.op === "eq" && isSearchable(condition.column) ? [condition.column.name] : [],
+  );
+  const isMixed = order.some(({ isDescending }) => isDescending !== order[0]?.isDescending);
+  if (unsearchable !== undefined || isMixed) {
+    const why =
+      unsearchable === undefined
+        ? "No index serves an order in two directions"
+        : `No index serves an order by ${unsearchable.column.name}, which is of kind ${unsearchable.column.kind}`;
+    return `${why}, and ${few}: narrow the list with a condition on an indexed reference, uuid, timestamp or boolean column`;
+  }
+  const names = [...fixed, ...keys.map(({ column }) => column.name), "id"];
+  const nullable = keys.find(({ column }) => !column.required);
+  const also =
+    nullable === undefined ? "" : ` and add the condition ${nullable.column.name}=not.is.null`;
+  return `Cannot sort without an index, because ${few}: declare .index(${names.map((column) => JSON.stringify(column)).join(", ")})${also}, or narrow the list`;
+}

@@ -1,0 +1,126 @@
+/** Lists where `PREVIEW` names filters: reading what was asked, and one call of the function that finds the page. @module */
+import type { RecordedTable } from "../catalog/mod.ts";
+import { SIGNALS, SignalError } from "../db/mod.ts";
+import { type KeyRequestContext, readParameters } from "../http/mod.ts";
+import { Problem } from "../problem.ts";
+import { callFunction, checkReadProof } from "./call.ts";
+import type { DataDeps } from "./deps.ts";
+import { type FoundPage, type PageQuery, readFound } from "./find_page.ts";
+import { type ListQuery, readListQuery } from "./list_query.ts";
+import { ONLY_PAGES, readPage } from "./query.ts";
+import { explainNeededIndex, planQuery } from "./query_plan.ts";
+
+/** A page of all rows in the order of creation, or a query. */
+export type AskedList = {
+  readonly table: RecordedTable;
+  readonly page: { readonly limit: number; readonly offset: number };
+  readonly query: (ListQuery & { readonly isCounted: boolean }) | undefined;
+};
+
+/** @throws {Problem} invalid_query; unsupported_query; not_implemented */
+export async function readAskedList(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  table: RecordedTable,
+): Promise<AskedList> {
+  const isOn = deps.previews.includes("filters");
+  if (!isOn || deps.catalog.isDistributed()) {
+    if (isOn) refuseQueries(context.query);
+    return { table, page: readPage(context.query), query: undefined };
+  }
+  const isCounted = prefersCount(context.request);
+  const asked = await readCurrent(deps, context, table);
+  const query = asked.query.isPlain && !isCounted ? undefined : { ...asked.query, isCounted };
+  return { table: asked.table, page: asked.query, query };
+}
+
+/** @throws {Problem} not_implemented — anything but a page, on Citus */
+function refuseQueries(query: string): void {
+  for (const [name] of readParameters(query))
+    if (name !== "limit" && name !== "offset")
+      throw new Problem("not_implemented", {
+        message: `On a Citus cluster ${ONLY_PAGES}`,
+      });
+}
+
+/** Issues name columns: nothing is rejected until the catalog is known to be current and the key is proven. */
+async function readCurrent(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  table: RecordedTable,
+): Promise<{ table: RecordedTable; query: ListQuery }> {
+  const known = attempt(context.query, table);
+  if (!(known instanceof Problem)) return { table, query: known };
+  await deps.catalog.refresh();
+  const current = deps.catalog.find(context.principal.appId, table.name) ?? table;
+  const query = attempt(context.query, current);
+  if (!(query instanceof Problem)) return { table: current, query };
+  await checkReadProof(deps, context, current);
+  throw query;
+}
+
+function attempt(query: string, { definition }: RecordedTable): ListQuery | Problem {
+  try {
+    return readListQuery(query, definition);
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/** @see https://www.rfc-editor.org/rfc/rfc7240 */
+function prefersCount({ headers }: Request): boolean {
+  const preferences = headers.get("prefer")?.split(",") ?? [];
+  return preferences.some((text) => /^\s*count\s*=\s*"?bounded"?\s*(?:;|$)/i.test(text));
+}
+
+/** A text that is the same for the same query. */
+export function toQueryWords(query: ListQuery): string {
+  return new Bun.CryptoHasher("sha256").update(JSON.stringify(query)).digest("base64");
+}
+
+type QueryCall = Pick<PageQuery, "table" | "tags"> & {
+  readonly query: NonNullable<AskedList["query"]>;
+};
+
+/**
+ * Finds the page of a query. It is never pipelined: it can take 15 ms.
+ *
+ * @throws {Problem} needs_index — more rows would be visited than a query may visit
+ */
+export async function findQueriedPage(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  { table, query, tags }: QueryCall,
+): Promise<FoundPage> {
+  if (query.offset >= deps.maxVisits)
+    throw new Problem("unsupported_query", {
+      message: `A query has an offset below ${deps.maxVisits}: go on with after`,
+    });
+  const missing = new Set<string>();
+  const { appId } = context.principal;
+  const options = { appId, missing, visits: deps.maxVisits, isCounted: query.isCounted };
+  for (;;) {
+    const { index, ...planned } = planQuery(query, table, options);
+    const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
+    try {
+      const found = await callFunction(deps, context, {
+        table,
+        endpoint: "query",
+        values: { ...planned, ...rest },
+        renew: (newer) => ({
+          endpoint: "query",
+          values: { ...planQuery(query, newer, options), ...rest },
+        }),
+      });
+      return readFound(found);
+    } catch (error) {
+      const signal = error instanceof SignalError ? error.signal : undefined;
+      if (signal === SIGNALS.tooManyVisits)
+        throw new Problem("needs_index", { message: explainNeededIndex(query, table) });
+      if (signal !== SIGNALS.indexMissing || index === undefined) throw error;
+      // A push left it to be built: until then the query is run without it.
+      missing.add(index);
+    }
+  }
+}

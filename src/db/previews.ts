@@ -1,0 +1,25 @@
+/** The previews that are on in a database, as `rowhouse migrate` recorded them from the setting `PREVIEW`. @module */
+import type { Preview } from "../preview.ts";
+import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
+import { readRows } from "./read_rows.ts";
+
+/** The names as a JSON array, in order. */
+export const PREVIEWS_SQL = "(select to_json(features) from rowhouse.release)";
+
+export async function readPreviews(db: Database): Promise<Preview[]> {
+  const [row] = await readRows<{ previews: string }>(
+    db,
+    `select ${PREVIEWS_SQL}::text as previews`,
+  );
+  return JSON.parse(row?.previews ?? "[]") as Preview[];
+}
+
+/** Records which previews are on from now on. */
+export async function recordPreviews(admin: Database, previews: readonly Preview[]): Promise<void> {
+  await admin.query(
+    `update rowhouse.release set features = array(
+      select name from jsonb_array_elements_text($1::text::jsonb) as listed (name) order by name)`,
+    [JSON.stringify(previews)],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+}

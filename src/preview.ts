@@ -1,0 +1,9 @@
+/** Features that are off unless the setting `PREVIEW` names them. @module */
+
+export const PREVIEWS = ["filters"] as const;
+export type Preview = (typeof PREVIEWS)[number];
+
+/** Whether a text names a preview. */
+export function isPreview(text: string): text is Preview {
+  return PREVIEWS.some((preview) => preview === text);
+}

@@ -1,0 +1,191 @@
+/**
+ * The body of the function that lists with conditions, an order or a selection. It finds ids with one statement, whose text
+ * `rowhouse.query_statement` makes of this function's constants and a plan of numbers. All else is fixed, and reads rows
+ * by their ids. Both read the table under its row security.
+ *
+ * @see function_terms.ts for what it is put together from
+ * @see ../db/migrations/queries.sql
+ * @module
+ */
+import {
+  type ColumnSet,
+  hashColumnSet,
+  placeholdersOf,
+  queryColumns,
+  TAG_LENGTH,
+} from "../catalog/mod.ts";
+import { quoteLiteral, quoteName, SIGNALS } from "../db/mod.ts";
+import type { Kind } from "../dsl/mod.ts";
+import {
+  beginAs,
+  CONCAT,
+  EQUALS,
+  isRow,
+  isTooLarge,
+  leastBytes,
+  outputs,
+  rowSize,
+  type SetColumn,
+  TEXT,
+  toBase64Url,
+  type Where,
+} from "./function_terms.ts";
+import { BUILT_AT_ONCE_BYTES, ROW_STATE, STATE_SEED } from "./list_body.ts";
+import { sqlType } from "./types.ts";
+
+/** How many characters of a text count in an order: a cursor contains them. */
+const KEY_CHARACTERS = 200;
+
+/**
+ * The tag of the page, followed by the rows unless the caller knows that tag. All is read from one state of the table,
+ * because the function is stable.
+ */
+export function queryBody(table: ColumnSet, where: Where): string {
+  const { app, plan, values, bytes, known } = placeholdersOf("query");
+  const source = `data.${quoteName(table.name)}`;
+  const columns = queryColumns(table);
+  const names = columns.map((column) => `"$t".${quoteName(column.name)}`);
+  const texts = (list: readonly string[]) =>
+    `array[${list.map(quoteLiteral).join(", ")}]::${TEXT}[]`;
+  const of = (kinds: (column: SetColumn) => (name: string) => string) =>
+    columns.map((column, index) => kinds(column)(names[index] ?? ""));
+  const number = (name: string) => `("$plan" operator(pg_catalog.->>) '${name}')::pg_catalog.int4`;
+  const each = (ids: string) =>
+    `pg_catalog.unnest(${ids}) with ordinality as "$i" ("$id", "$n") cross join lateral`;
+  // "offset 0" has PostgreSQL look up each row by its id, whatever it knew of the table when it planned this.
+  const row = `from ${source} as "$t" where ${isRow(app, `"$i"."$id"`)} offset 0`;
+  return `declare
+  "$plan" constant pg_catalog.jsonb := ${plan}::pg_catalog.jsonb;
+  "$limit" constant pg_catalog.int4 := ${number("limit")};
+  "$offset" constant pg_catalog.int4 := ${number("offset")};
+  "$picked" constant pg_catalog.int4[] := array(select "$p"."$v"::pg_catalog.int4
+    from pg_catalog.jsonb_array_elements_text("$plan" operator(pg_catalog.->) 'picked') as "$p" ("$v"));
+  "$ids" pg_catalog.uuid[];
+  "$cut" pg_catalog.bool;
+  "$total" pg_catalog.int8;
+  "$shown" pg_catalog.int4;
+  "$states" pg_catalog.bytea;
+  "$size" pg_catalog.int8;
+  "$tag" ${TEXT};
+  "$text" ${TEXT};
+  "$rows" ${TEXT}[] := '{}';
+  "$count" pg_catalog.int4 := 0;
+  "$bytes" pg_catalog.int8 := 0;
+  "$next" ${TEXT} := 'null';
+begin
+${beginAs("query", where)}
+  execute rowhouse.query_statement(${quoteLiteral(source)},
+    ${texts(of(({ kind }) => TARGETS[kind]))},
+    ${texts(of(({ kind }) => KEYS[kind]))},
+    ${texts(columns.map((column) => sqlType(table, column)))}, "$plan")
+  into "$ids", "$cut", "$total"
+  using ${app}, ${values}, "$offset" operator(pg_catalog.+) "$limit" operator(pg_catalog.+) 1, ${number("visits")};
+  if "$cut" and ("$offset" operator(pg_catalog.>) 0 or "$plan" operator(pg_catalog.?) 'sort') then
+    raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}';
+  end if;
+  "$ids" := "$ids"["$offset" operator(pg_catalog.+) 1:];
+  -- The last row of a walk that was cut short says where to go on, whether it matches or not.
+  "$shown" := least("$limit", coalesce(pg_catalog.cardinality("$ids"), 0) operator(pg_catalog.-) "$cut"::pg_catalog.int4);
+  select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea order by "$i"."$n"), coalesce(pg_catalog.sum("$row"."$size"), 0)
+  into "$states", "$size" from ${each('"$ids"')} (
+    select ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size" ${row}) as "$row";
+  "$tag" := pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(${[
+    ...STATE_SEED,
+    `${quoteLiteral(hashColumnSet(table))}::pg_catalog.bytea`,
+    `pg_catalog.convert_to(pg_catalog.concat_ws(' ', ${plan}, ${values}::${TEXT}, ${bytes}, "$cut", "$total"), 'UTF8')`,
+    `coalesce("$states", ''::pg_catalog.bytea)`,
+  ].join(CONCAT)}), 'hex'), ${TAG_LENGTH});
+  if "$tag" ${EQUALS} any (pg_catalog.string_to_array(${known}, ',')) then
+    return "$tag";
+  end if;
+  if "$size" operator(pg_catalog.<=) ${BUILT_AT_ONCE_BYTES} then
+    select pg_catalog.string_agg("$row"."$text", ',' order by "$i"."$n"), pg_catalog.count(*)
+    into "$text", "$count" from ${each('"$ids"[1:"$shown"]')} (select ${rowText(table, columns)} as "$text" ${row}) as "$row";
+  end if;
+  if "$size" operator(pg_catalog.>) ${BUILT_AT_ONCE_BYTES} or ${isTooLarge("$text", bytes)} then
+    "$count" := 0;
+    while "$count" operator(pg_catalog.<) "$shown" and "$bytes" operator(pg_catalog.<=) ${bytes} loop
+      select case when pg_catalog.cardinality("$picked") operator(pg_catalog.>) 0
+        or ${leastBytes(table, "$t")} operator(pg_catalog.<=) ${bytes} then ${rowText(table, columns)} end
+      into "$text" from ${source} as "$t"
+      where ${isRow(app, `"$ids"["$count" operator(pg_catalog.+) 1]`)};
+      if "$text" is null or ${isTooLarge("$text", bytes)} then
+        if "$count" ${EQUALS} 0 then
+          return rowhouse.refuse_row("$ids"[1]);
+        end if;
+        exit;
+      end if;
+      "$rows" := pg_catalog.array_append("$rows", "$text");
+      "$count" := "$count" operator(pg_catalog.+) 1;
+      "$bytes" := "$bytes" operator(pg_catalog.+) pg_catalog.octet_length("$text");
+    end loop;
+    "$text" := pg_catalog.array_to_string("$rows", ',');
+  end if;
+  if pg_catalog.cardinality("$ids") operator(pg_catalog.>) "$count" then
+    -- The first row that is not shown: the next page begins with it.
+    select pg_catalog.concat('"', ${toBase64Url(`pg_catalog.to_json(pg_catalog.array_prepend(
+        "$plan" operator(pg_catalog.->>) 'cursor', array(
+        select (array[${of(({ kind }) => CURSOR_TEXTS[kind]).join(", ")}])["$k"."$v"::pg_catalog.int4]
+        from pg_catalog.jsonb_array_elements_text("$plan" operator(pg_catalog.->) 'order')
+          with ordinality as "$k" ("$v", "$n") order by "$k"."$n")))::${TEXT}`)}, '"')
+    into "$next" from ${source} as "$t"
+    where ${isRow(app, `"$ids"["$count" operator(pg_catalog.+) 1]`)};
+  end if;
+  return pg_catalog.concat("$tag", '{"rows":[', "$text", '],"limit":', "$limit", ',"offset":', "$offset",
+    ',"hasMore":', case when "$next" operator(pg_catalog.<>) 'null' then 'true' else 'false' end, ',"next":', "$next",
+    case when "$plan" operator(pg_catalog.?) 'isCounted'
+      then pg_catalog.concat(',"count":', coalesce("$total"::${TEXT}, 'null')) end, '}');
+end`;
+}
+
+type Render = (name: string) => string;
+
+/** Texts are compared by their code points, so that every database gives the same rows in the same order. */
+const BY_CODE_POINT = `collate pg_catalog."C"`;
+const asItIs: Render = (name) => name;
+const asText: Render = (name) => `${name}::${TEXT}`;
+
+/** A column in a condition. */
+const TARGETS: Readonly<Record<Kind, Render>> = {
+  string: (name) => `${name} ${BY_CODE_POINT}`,
+  number: asItIs,
+  decimal: asItIs,
+  boolean: asItIs,
+  uuid: asItIs,
+  timestamp: asItIs,
+  json: asItIs,
+  enum: asItIs,
+  ref: asItIs,
+};
+/** A column in an order. */
+const KEYS: Readonly<Record<Kind, Render>> = {
+  ...TARGETS,
+  string: (name) => `pg_catalog.left(${name}, ${KEY_CHARACTERS}) ${BY_CODE_POINT}`,
+};
+/** A column's value in a cursor: a text that the column's reader accepts. */
+const CURSOR_TEXTS: Readonly<Record<Kind, Render>> = {
+  string: (name) => `pg_catalog.left(${name}, ${KEY_CHARACTERS})`,
+  number: asText,
+  decimal: asText,
+  boolean: asText,
+  uuid: asText,
+  timestamp: (name) => `(pg_catalog.to_json(${name}) operator(pg_catalog.#>>) '{}'::${TEXT}[])`,
+  json: asText,
+  enum: asText,
+  ref: asText,
+};
+
+/** A row as JSON: whole, or only what was picked, in the table's order. */
+function rowText(table: ColumnSet, columns: readonly SetColumn[]): string {
+  const shown = [{ name: "id" }, ...table.columns].map(({ name }) => name);
+  const inOrder = columns.toSorted((a, b) => shown.indexOf(a.name) - shown.indexOf(b.name));
+  const picked = inOrder.map((column) => {
+    const name = `"$t".${quoteName(column.name)}`;
+    const value = column.kind === "decimal" ? `${name}::${TEXT}` : name;
+    return `case when ${columns.indexOf(column) + 1} ${EQUALS} any ("$picked")
+        then ${quoteLiteral(`${JSON.stringify(column.name)}:`)}${CONCAT}coalesce(pg_catalog.to_json(${value})::${TEXT}, 'null') end`;
+  });
+  return `case when pg_catalog.cardinality("$picked") ${EQUALS} 0
+      then (select pg_catalog.row_to_json("$o")::${TEXT} from (select ${outputs(table)}) as "$o")
+      else pg_catalog.concat('{', pg_catalog.concat_ws(',', ${picked.join(",\n        ")}), '}') end`;
+}

@@ -1,0 +1,14 @@
+/** Where a database's functions run and with which previews, as `rowhouse migrate` recorded it. @module */
+import type { FunctionSite } from "../catalog/mod.ts";
+import { type Database, IS_DISTRIBUTED_SQL, PREVIEWS_SQL, readRows } from "../db/mod.ts";
+
+/** The fields of a {@linkcode FunctionSite}, as arguments of `json_build_object`. */
+export const SITE_SQL = `'isDistributed', ${IS_DISTRIBUTED_SQL}, 'previews', ${PREVIEWS_SQL}`;
+
+export async function readSite(db: Database): Promise<FunctionSite> {
+  const [row] = await readRows<{ site: string }>(
+    db,
+    `select json_build_object(${SITE_SQL})::text as site`,
+  );
+  return JSON.parse(row?.site ?? "null") as FunctionSite;
+}

@@ -1,0 +1,205 @@
+/** How many buffers queries read in a large app, among others with the same values: on PostgreSQL 18 and 15. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { RecordedTable } from "../../src/catalog/mod.ts";
+import { readListQuery } from "../../src/data/list_query.ts";
+import { planQuery } from "../../src/data/query_plan.ts";
+import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import {
+  type DebianCluster,
+  hasDebianPostgres,
+  startDebianCluster,
+} from "../support/debian_cluster.ts";
+import { functionOf } from "../support/functions.ts";
+import { proofOf } from "../support/proof.ts";
+import {
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+
+const schema = defineSchema({
+  projects: { name: t.string().required() },
+  todos: t
+    .model({
+      title: t.string().required(),
+      status: t.enum(["open", "done", "lost"]).required(),
+      done: t.boolean().required(),
+      project: t.ref("projects"),
+      due_at: t.timestamp(),
+      created_at: t.timestamp().required(),
+      position: t.number(),
+      external: t.uuid().unique(),
+      email: t.string().unique(),
+    })
+    .index("created_at", "id")
+    .index("done", "due_at", "id")
+    .index("due_at", "id")
+    .index("project", "created_at", "id")
+    .index("status", "created_at", "id"),
+});
+const ROWS = 100_000;
+const PROJECT = "01900000-0000-7000-9000-000000000003";
+/** Buffers of a page that an index serves: a few for each of its rows, the key and the tag. */
+const SERVED = 500;
+/** Of 10,000 visits: each reads an entry of the index and a row. */
+const VISITED = 32_000;
+
+const id = (n: number) => `01900000-0000-7000-8000-${String(n).padStart(12, "0")}`;
+const time = (n: number) =>
+  new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString().replace("Z", "+00:00");
+const cursor = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString("base64url");
+const DEEP = ROWS / 2;
+
+const CASES = [
+  { query: "order=id&limit=20", most: SERVED },
+  { query: "order=id.desc&limit=20", most: SERVED },
+  { query: `after=${cursor("id.asc", id(DEEP))}&limit=20`, most: SERVED },
+  { query: "order=created_at.desc&limit=20", most: SERVED },
+  { query: "order=created_at&limit=20", most: SERVED },
+  {
+    query: `order=created_at.desc&limit=20&after=${cursor("created_at.desc,id.desc", time(DEEP), id(DEEP))}`,
+    most: SERVED,
+  },
+  {
+    query: `order=created_at&limit=20&after=${cursor("created_at.asc,id.asc", time(DEEP), id(DEEP))}`,
+    most: SERVED,
+  },
+  {
+    query: `created_at=lt.${encodeURIComponent(time(DEEP))}&order=created_at.desc&limit=20`,
+    most: SERVED,
+  },
+  {
+    query: `created_at=gt.${encodeURIComponent(time(DEEP))}&created_at=lt.${encodeURIComponent(time(DEEP + 30))}&order=created_at&limit=20`,
+    most: SERVED,
+  },
+  { query: "done=eq.true&due_at=not.is.null&order=due_at.desc&limit=20", most: SERVED },
+  { query: "done=eq.false&due_at=not.is.null&order=due_at&limit=20", most: SERVED },
+  {
+    query: `done=eq.true&due_at=not.is.null&order=due_at.desc&limit=20&after=${cursor("due_at.desc,id.desc", time(DEEP), id(DEEP))}`,
+    most: SERVED,
+  },
+  {
+    query: `done=eq.true&due_at=gte.${encodeURIComponent(time(DEEP))}&order=due_at&limit=20`,
+    most: SERVED,
+  },
+  { query: "due_at=not.is.null&order=due_at&limit=20", most: SERVED },
+  { query: `project=eq.${PROJECT}&order=created_at.desc&limit=20`, most: SERVED },
+  { query: `external=eq.${id(DEEP)}`, most: SERVED },
+  { query: `id=eq.${id(DEEP)}`, most: SERVED },
+  { query: `id=in.(${[1, 2, 3, DEEP].map(id).join(",")})&order=title`, most: SERVED },
+  { query: "status=eq.lost&limit=20", most: VISITED },
+  { query: "title=ilike.*nothing*&limit=20", most: VISITED },
+  { query: "email=eq.nothing", most: VISITED },
+  { query: "status=eq.lost&order=created_at.desc&limit=20", most: VISITED },
+  {
+    query: "done=eq.true&due_at=not.is.null&status=eq.lost&order=due_at.desc&limit=20",
+    most: VISITED,
+  },
+  { query: "title=ilike.*nothing*&limit=20", isCounted: true, most: 2 * VISITED },
+];
+
+/** More than 10,000 rows would have to be sorted. */
+const UNSERVED = [
+  { query: "order=position.desc&limit=20" },
+  { query: `created_at=gt.${encodeURIComponent(time(10))}&order=title&limit=20` },
+];
+
+const SERVERS = [
+  { name: "PostgreSQL 18", isDebian: false },
+  ...(hasDebianPostgres ? [{ name: "PostgreSQL 15", isDebian: true }] : []),
+];
+
+describe.each(SERVERS)("on $name", ({ isDebian }) => {
+  let cluster: DebianCluster | undefined;
+  let service: TestService;
+  let app: TestApp;
+  let table: RecordedTable;
+  beforeAll(async () => {
+    cluster = isDebian ? await startDebianCluster() : undefined;
+    service = await openTestService({
+      service: { previews: ["filters"] },
+      ...(cluster === undefined
+        ? {}
+        : { cluster: { admin: cluster.url, serving: cluster.url, prepare: true } }),
+    });
+    const apps = [
+      await service.makeApp(schema),
+      await service.makeApp(schema),
+      await service.makeApp(schema),
+    ];
+    for (const [index, { id: appId }] of apps.entries())
+      await fill(service, appId, index === 1 ? ROWS : ROWS / 4);
+    await service.service.admin.message("analyze data.todos; select 1");
+    app = apps[1] ?? { id: "", slug: "", key: "" };
+    const definition = definitionOf(schema).tables.find(({ name }) => name === "todos");
+    if (definition === undefined) throw new Error("There is no table todos");
+    table = { name: "todos", definition, whole: definition };
+  }, 600_000);
+  afterAll(async () => {
+    await service.close();
+    await cluster?.stop();
+  });
+
+  const plan = (query: string, isCounted: boolean) => {
+    const options = { appId: app.id, missing: new Set<string>(), visits: 10_000, isCounted };
+    return planQuery(readListQuery(query, table.definition), table, options);
+  };
+
+  test.each(CASES)(
+    "$query reads at most $most buffers",
+    async ({ query, most, isCounted = false }) => {
+      const planned = plan(query, isCounted);
+      // The first call of a session reads the catalogs.
+      await measure(service, app, planned);
+      expect(await measure(service, app, planned)).toBeLessThan(most);
+    },
+  );
+
+  test.each(UNSERVED)("$query needs an index", async ({ query }) => {
+    await expect(measure(service, app, plan(query, false))).rejects.toMatchObject({
+      signal: SIGNALS.tooManyVisits,
+    });
+  });
+});
+
+/** Rows of an app, in the order of their times: every thousandth is lost, and each third has no due date. */
+async function fill(service: TestService, appId: string, rows: number): Promise<void> {
+  await service.service.admin.query(
+    `with made as (
+      insert into data.projects (app_id, id, name)
+      select $1::uuid, ('01900000-0000-7000-9000-' || lpad(n::text, 12, '0'))::uuid, 'p' from generate_series(1, 20) n
+      returning id)
+    insert into data.todos (app_id, id, title, status, done, project, due_at, created_at, position, external, email)
+    select $1::uuid, ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'Task ' || n,
+      (case when n % 1000 = 0 then 'lost' when n % 3 = 0 then 'done' else 'open' end)::data.todos__status__enum,
+      n % 2 = 0, (select id from made order by id offset n % 20 limit 1),
+      case when n % 3 > 0 then timestamptz '2026-01-01Z' + n * interval '1 s' end,
+      timestamptz '2026-01-01Z' + n * interval '1 s', n,
+      ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, n || '@example.org'
+    from generate_series(1, $2::int4) n`,
+    [appId, rows],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+}
+
+/** The buffers that a call reads, and what it calls. */
+async function measure(
+  service: TestService,
+  app: TestApp,
+  { plan, values }: { plan: string; values: readonly string[] },
+): Promise<number> {
+  const name = JSON.stringify(functionOf(schema, "todos", "query"));
+  const list = `{${values.map((value) => JSON.stringify(value)).join(",")}}`;
+  const [row] = await service.service.admin.query<{
+    "QUERY PLAN": [{ Plan: Record<string, number> }];
+  }>(
+    `explain (analyze, buffers, format json)
+    select api.${name}($1, ${proofOf(app.key)}, $2, $3::text::text[], 8388608, '')`,
+    [app.id, plan, list],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  const found = row?.["QUERY PLAN"][0]?.Plan;
+  return (found?.["Shared Hit Blocks"] ?? 0) + (found?.["Shared Read Blocks"] ?? 0);
+}

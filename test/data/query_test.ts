@@ -1,0 +1,396 @@
+/** Lists with conditions, an order, a selection and cursors, where the preview is on; and that it is off by default. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { codeOf } from "../support/problem.ts";
+import { postDefinition } from "../support/push.ts";
+import {
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+import { testUnlessCitus } from "../support/skip.ts";
+
+const schema = defineSchema({
+  projects: { name: t.string().required().unique() },
+  todos: t
+    .model({
+      title: t.string().required(),
+      status: t.enum(["open", "doing", "done"]).required().default("open"),
+      done: t.boolean().required().default(false),
+      project: t.ref("projects"),
+      due_at: t.timestamp(),
+      price: t.decimal(),
+      position: t.number(),
+      meta: t.json(),
+      limit: t.number(),
+    })
+    .index("done", "due_at", "id"),
+});
+const TODOS = "/v1/data/db/todos";
+
+let service: TestService;
+let app: TestApp;
+let other: TestApp;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters"], maxVisits: 40 } });
+  app = await service.makeApp(schema);
+  other = await service.makeApp(schema);
+  for (const one of [app, other]) await create(one, ROWS);
+});
+afterAll(() => service.close());
+
+const ROWS = Array.from({ length: 30 }, (_, index) => ({
+  title: `Task ${index}`,
+  status: ["open", "doing", "done"][index % 3],
+  done: index % 2 === 0,
+  due_at: index % 5 === 0 ? null : `2026-01-${10 + (index % 7)}T00:00:00Z`,
+  price: `${index}.50`,
+  position: index,
+  limit: index % 4,
+}));
+
+async function create(as: TestApp, json: object): Promise<string> {
+  const made = await service.call(as, TODOS, { method: "POST", json });
+  expect(made.status).toBe(201);
+  return (made.json as { id: string }).id;
+}
+
+type Found = {
+  rows: Record<string, unknown>[];
+  hasMore: boolean;
+  next: string | null;
+  count?: number | null;
+};
+
+async function list(query: string, headers: Record<string, string> = {}): Promise<Found> {
+  const { status, json, text } = await service.call(app, `${TODOS}?${query}`, { headers });
+  expect([status, text]).toEqual([200, expect.any(String)]);
+  return json as Found;
+}
+
+const positions = async (query: string) => (await list(query)).rows.map(({ position }) => position);
+
+test.each<{ query: string; found: number[] }>([
+  { query: "position=eq.3", found: [3] },
+  { query: "position=eq.3.0", found: [3] },
+  { query: "price=eq.3.500", found: [3] },
+  { query: "position=gt.26", found: [27, 28, 29] },
+  { query: "position=gte.2&position=lt.4", found: [2, 3] },
+  { query: "title=like.*k%201", found: [1] },
+  { query: "title=ilike.TASK%202*&order=position.desc&limit=2", found: [29, 28] },
+  { query: "title=like.%25", found: [] },
+  { query: "position=in.(4,5,40)", found: [4, 5] },
+  { query: 'title=in.("Task 7",Task 8)', found: [7, 8] },
+  { query: "and=(limit.eq.3,position.lt.8)", found: [3, 7] },
+  { query: "or=(position.eq.1,and(position.gt.27,done.eq.true))", found: [1, 28] },
+  { query: "not.or=(position.gt.1,position.eq.0)", found: [1] },
+  { query: "position=not.gt.1", found: [0, 1] },
+  { query: 'or=(title.eq."Task 1",title.not.ilike."*")', found: [1] },
+  { query: "meta=not.is.null", found: [] },
+  { query: "status=gt.doing&position=lt.6", found: [2, 5] },
+  { query: "due_at=eq.2026-01-11T01:00:00%2B01:00&position=lt.10", found: [1, 8] },
+  { query: "due_at=neq.2026-01-11T00:00:00Z&position=lt.3", found: [2] },
+  { query: "order=due_at.desc,position&limit=3", found: [6, 13, 27] },
+  { query: "order=done,position.desc&limit=2", found: [29, 27] },
+  { query: "offset=28&order=position", found: [28, 29] },
+  { query: "limit=0&position=eq.1", found: [] },
+])("?$query", async ({ query, found }) => {
+  expect(await positions(query)).toEqual(found);
+});
+
+describe("a selection", () => {
+  test("has its columns in the table's order", async () => {
+    const { rows } = await list("select=price,title&position=eq.3");
+    expect(JSON.stringify(rows)).toBe('[{"title":"Task 3","price":"3.50"}]');
+  });
+
+  test("of everything is what a row is", async () => {
+    const [row] = (await list("position=eq.3&order=id")).rows;
+    const { json } = await service.call(app, `${TODOS}/${row?.["id"]}`);
+    expect(row).toEqual(json as Record<string, unknown>);
+  });
+});
+
+describe("a rejected query", () => {
+  test.each<{ query: string; code: string }>([
+    { query: "nothing=eq.1", code: "invalid_query" },
+    { query: "app_id=eq.1", code: "invalid_query" },
+    { query: "position=5", code: "invalid_query" },
+    { query: "position=eq.5x", code: "invalid_query" },
+    { query: "position=eq.0x10", code: "invalid_query" },
+    { query: "position=eq.NaN", code: "invalid_query" },
+    { query: "position=eq.0.1000000000000000055511151231257827", code: "invalid_query" },
+    { query: "price=eq.1e3", code: "invalid_query" },
+    { query: "due_at=gt.now", code: "invalid_query" },
+    { query: "due_at=gt.infinity", code: "invalid_query" },
+    { query: "due_at=gt.2026-01-01", code: "invalid_query" },
+    { query: "done=eq.yes", code: "invalid_query" },
+    { query: "project=eq.1", code: "invalid_query" },
+    { query: "status=eq.lost", code: "invalid_query" },
+    { query: "title=eq.a%00b", code: "invalid_query" },
+    { query: "title=like.a%00b", code: "invalid_query" },
+    { query: "title=is.true", code: "invalid_query" },
+    { query: "title=in.()", code: "invalid_query" },
+    { query: "title=in.(a", code: "invalid_query" },
+    { query: "title=in.(a)b", code: "invalid_query" },
+    { query: "or=()", code: "invalid_query" },
+    { query: "or=(title.eq.a", code: "invalid_query" },
+    { query: "or=title.eq.a", code: "invalid_query" },
+    { query: "or=(title.eq.(a))", code: "invalid_query" },
+    { query: "order=nothing", code: "invalid_query" },
+    { query: "order=title,title.desc", code: "invalid_query" },
+    { query: "order=", code: "invalid_query" },
+    { query: "select=", code: "invalid_query" },
+    { query: "select=*", code: "invalid_query" },
+    { query: "select=id,id", code: "invalid_query" },
+    { query: "order=title&order=id", code: "invalid_query" },
+    { query: "limit=1&limit=2", code: "invalid_query" },
+    { query: "after=x&offset=1", code: "invalid_query" },
+    { query: "after=x", code: "invalid_query" },
+    { query: `after=${toCursor(["title.asc,id.asc", "a", "b"])}`, code: "invalid_query" },
+    { query: `after=${toCursor(["id.asc", "no uuid"])}`, code: "invalid_query" },
+    { query: `after=${toCursor(["id.asc", null])}`, code: "invalid_query" },
+    { query: "title=eq.%ff", code: "invalid_query" },
+    { query: "meta=eq.1", code: "unsupported_query" },
+    { query: "order=meta", code: "unsupported_query" },
+    { query: "done=gt.true", code: "unsupported_query" },
+    { query: "status=ilike.*o*", code: "unsupported_query" },
+    { query: `title=like.${"x".repeat(201)}`, code: "unsupported_query" },
+    { query: "title=like.*******", code: "unsupported_query" },
+    { query: "order=title,price,done,id", code: "unsupported_query" },
+    { query: "position=gt.1&".repeat(31), code: "unsupported_query" },
+    { query: `position=in.(${"1,".repeat(100)}1)`, code: "unsupported_query" },
+    { query: "or=(or(or(or(or(done.eq.true)))))", code: "unsupported_query" },
+    { query: `title=eq.${"x".repeat(8192)}`, code: "unsupported_query" },
+    { query: "offset=41&order=position", code: "unsupported_query" },
+  ])("?$query is $code", async ({ query, code }) => {
+    const { status, text } = await service.call(app, `${TODOS}?${query}`);
+    expect([status, codeOf(text)]).toEqual([400, code]);
+  });
+
+  test("names every issue", async () => {
+    const { json } = await service.call(app, `${TODOS}?status=eq.lost&nothing=eq.1&done=gt.true`);
+    expect((json as { message: string }).message).toBe(
+      'Cannot compare "status" with "lost": must be one of "open", "doing", "done"; Cannot read "nothing": the table has no such column; Cannot use gt on "done", which is of kind boolean: it supports eq, neq, in, is.null',
+    );
+  });
+
+  test("of a key without a proof names nothing", async () => {
+    const { status } = await service.call(app, `${TODOS}?nothing=eq.1`, { key: `${app.key}x` });
+    expect(status).toBe(401);
+  });
+});
+
+function toCursor(values: unknown[]): string {
+  return Buffer.from(JSON.stringify(values)).toString("base64url");
+}
+
+describe("pages by cursor", () => {
+  test.each([
+    "position=gte.0",
+    "order=title.desc",
+    "order=due_at",
+    "order=done.desc,due_at.desc",
+    "limit=7",
+  ])("of %s have each row once", async (query) => {
+    const ids: unknown[] = [];
+    let after = "";
+    for (let page = 0; page < 10; page++) {
+      const found = await list(`${query}&limit=7${after}`.replace("limit=7&limit=7", "limit=7"));
+      ids.push(...found.rows.map(({ id }) => id));
+      expect(found.hasMore).toBe(found.next !== null);
+      if (found.next === null) break;
+      after = `&after=${found.next}`;
+    }
+    expect(ids).toHaveLength(ROWS.length);
+    expect(new Set(ids).size).toBe(ROWS.length);
+  });
+
+  test("go on where the row was that is deleted now", async () => {
+    const late = await service.makeApp(schema);
+    const made: string[] = [];
+    for (const position of [1, 2, 3]) made.push(await create(late, { title: "late", position }));
+    const first = (await service.call(late, `${TODOS}?order=position&limit=1`)).json as Found;
+    await service.call(late, `${TODOS}/${made[1]}`, { method: "DELETE" });
+    const second = (await service.call(late, `${TODOS}?order=position&limit=1&after=${first.next}`))
+      .json as Found;
+    expect(second.rows.map(({ position }) => position)).toEqual([3]);
+  });
+
+  test("of a plain list lead on, too", async () => {
+    const { rows, next } = await list("limit=2");
+    const more = await list(`limit=2&after=${next}`);
+    expect([...rows, ...more.rows].map(({ position }) => position)).toEqual([0, 1, 2, 3]);
+  });
+});
+
+describe("a count", () => {
+  const PREFER = { prefer: "count=bounded" };
+
+  test("is of all rows that match, whatever the page", async () => {
+    expect(await list("done=eq.true&limit=1", PREFER)).toMatchObject({ count: 15, hasMore: true });
+    expect(await list("limit=1", PREFER)).toMatchObject({ count: 30 });
+    expect(await list("limit=1")).not.toHaveProperty("count");
+  });
+
+  test("is null where more rows would be visited than may be", async () => {
+    const many = await service.makeApp(schema);
+    await create(many, [...ROWS, ...ROWS]);
+    const { json } = await service.call(many, `${TODOS}?done=eq.true&limit=1`, { headers: PREFER });
+    expect(json).toMatchObject({ count: null, hasMore: true });
+  });
+});
+
+describe("more rows than may be visited", () => {
+  let many: TestApp;
+  beforeAll(async () => {
+    many = await service.makeApp(schema);
+    await create(many, [...ROWS, ...ROWS, { title: "last", position: 60 }]);
+  });
+
+  test("are searched page by page", async () => {
+    const first = (await service.call(many, `${TODOS}?title=eq.last`)).json as Found;
+    expect([first.rows.length, first.hasMore]).toEqual([0, true]);
+    const second = (await service.call(many, `${TODOS}?title=eq.last&after=${first.next}`))
+      .json as Found;
+    expect(second.rows.map(({ title }) => title)).toEqual(["last"]);
+    expect(second.next).toBeNull();
+  });
+
+  test.each([
+    {
+      query: "order=position.desc",
+      message:
+        "No index serves an order by position, which is of kind number, and more than 10000 rows of todos would be read: narrow the list with a condition on an indexed reference, uuid, timestamp or boolean column",
+    },
+    {
+      query: "order=due_at",
+      message:
+        'Cannot sort without an index, because more than 10000 rows of todos would be read: declare .index("due_at", "id") and add the condition due_at=not.is.null, or narrow the list',
+    },
+    {
+      query: "project=not.is.null&order=done",
+      message:
+        'Cannot sort without an index, because more than 10000 rows of todos would be read: declare .index("done", "id"), or narrow the list',
+    },
+  ])("cannot be sorted by ?$query", async ({ query, message }) => {
+    const { status, json } = await service.call(many, `${TODOS}?${query}`);
+    expect([status, json]).toEqual([
+      400,
+      expect.objectContaining({ error: "needs_index", message }),
+    ]);
+  });
+
+  test("are sorted by an index", async () => {
+    const { json } = await service.call(
+      many,
+      `${TODOS}?done=eq.true&due_at=not.is.null&order=due_at.desc&limit=1`,
+    );
+    expect((json as Found).rows[0]).toMatchObject({ due_at: "2026-01-16T00:00:00+00:00" });
+  });
+
+  test("are not skipped by an offset", async () => {
+    const { status, text } = await service.call(many, `${TODOS}?title=eq.last&offset=1`);
+    expect([status, codeOf(text)]).toEqual([400, "needs_index"]);
+  });
+});
+
+describe("a tag", () => {
+  const tagOf = async (query: string) =>
+    (await service.call(app, `${TODOS}?${query}`)).headers.get("etag") ?? "";
+
+  test("covers the query", async () => {
+    const queries = [
+      "position=eq.1",
+      "position=eq.2",
+      "title=eq.Task%201",
+      "position=eq.1&select=id",
+      "order=id",
+      "order=id.desc",
+    ];
+    const tags = await Promise.all(queries.map(tagOf));
+    expect(new Set(tags).size).toBe(queries.length);
+  });
+
+  test("is the same until a row of the page changes", async () => {
+    const mine = await service.makeApp(schema);
+    const [id] = [await create(mine, { title: "mine" }), await create(mine, { title: "other" })];
+    const path = `${TODOS}?title=eq.mine`;
+    const ask = (headers = {}) => service.call(mine, path, { headers });
+    const etag = (await ask()).headers.get("etag") ?? "";
+    expect((await ask({ "if-none-match": etag })).status).toBe(304);
+    expect((await ask()).headers.get("etag")).toBe(etag);
+    await service.call(mine, `${TODOS}/${id}`, { method: "PATCH", json: { position: 1 } });
+    const changed = await ask({ "if-none-match": etag });
+    expect([changed.status, (changed.json as Found).rows[0]?.["position"]]).toEqual([200, 1]);
+  });
+});
+
+test("an index that is not built yet is not used", async () => {
+  const late = await service.makeApp(schema);
+  await create(late, ROWS);
+  await service.service.admin.message(
+    "update pg_catalog.pg_index set indisvalid = false where indexrelid = 'data.todos__done__due_at__id__idx'::regclass; select 1",
+  );
+  const path = `${TODOS}?done=eq.true&due_at=not.is.null&order=due_at&limit=1`;
+  const { status, json } = await service.call(late, path);
+  expect([status, (json as Found).rows.length]).toEqual([200, 1]);
+  await service.service.admin.message(
+    "update pg_catalog.pg_index set indisvalid = true where indexrelid = 'data.todos__done__due_at__id__idx'::regclass; select 1",
+  );
+});
+
+test("a column that another process has just pushed can be named", async () => {
+  const growing = await service.makeApp(defineSchema({ growing: { title: t.string() } }));
+  const more = defineSchema({ growing: { a_first: t.string(), title: t.string() } });
+  await service.call(growing, "/v1/data/db/growing", { method: "POST", json: { title: "x" } });
+  await service.call(growing, "/v1/data/db/growing?title=eq.x");
+  await service.pushSchema(growing, more);
+  const { json } = await service.call(growing, "/v1/data/db/growing?a_first=is.null&title=eq.x");
+  expect((json as Found).rows).toHaveLength(1);
+});
+
+testUnlessCitus("there it is so")("on a Citus cluster queries are answered 501", async () => {
+  const distributed = await openTestService({ service: { previews: ["filters"] } });
+  const mine = await distributed.makeApp(schema);
+  await distributed.service.admin.query("create table rowhouse.shards ()", [], {
+    retry: "unsafe",
+    queue: SERVICE_QUEUE,
+  });
+  await distributed.service.admin.message(
+    "update rowhouse.versions set version = version + 1 where name = 'catalog'; select 1",
+  );
+  // An unknown table has the catalog looked at.
+  await distributed.call(mine, "/v1/data/db/nothing");
+  const { status, text } = await distributed.call(mine, `${TODOS}?order=id`);
+  expect([status, codeOf(text)]).toEqual([501, "not_implemented"]);
+  expect((await distributed.call(mine, `${TODOS}?limit=1`)).status).toBe(200);
+  await distributed.close();
+});
+
+describe("without the preview", () => {
+  let plain: TestService;
+  beforeAll(async () => {
+    plain = await openTestService({ service: { previews: [] } });
+  });
+  afterAll(() => plain.close());
+
+  test("nothing is generated, and every parameter is rejected", async () => {
+    const mine = await plain.makeApp();
+    expect((await postDefinition(plain, mine, definitionOf(schema))).status).toBe(200);
+    const made = await plain.service.admin.query(
+      "select from pg_catalog.pg_proc where pronamespace = 'api'::regnamespace and proname like '%query'",
+      [],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    expect(made).toHaveLength(0);
+    for (const query of ["order=id", "select=id", "title=eq.a", "or=(title.eq.a)", "after=x"]) {
+      const { status, text } = await plain.call(mine, `${TODOS}?${query}`);
+      expect([query, status, codeOf(text)]).toEqual([query, 400, "unsupported_query"]);
+    }
+    const { json } = await plain.call(mine, TODOS, { headers: { prefer: "count=bounded" } });
+    expect(json).toEqual({ rows: [], limit: 1000, offset: 0, hasMore: false });
+  });
+});
