@@ -40,12 +40,16 @@ export type {
   CallOptions,
   ChangeOptions,
   ListOptions,
+  OrderKey,
   Page,
+  QueryOptions,
   TableClient,
   TableTypes,
   WatchOptions,
 } from "./data_table.ts";
+export { matches, type TableKinds } from "./matches.ts";
 export { etagOf, type RowState } from "./row_state.ts";
+export type { Comparisons, Where } from "./where.ts";
 
 /** Settings of a client. */
 export type DataClientOptions = {

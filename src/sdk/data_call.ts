@@ -9,7 +9,7 @@ export type Connection = {
   readonly apiKey: string;
   readonly timeoutMs: number;
   readonly retries: number;
-  /** Pages by their path, where the client keeps them. */
+  /** Pages by their path and preference, where the client keeps them. */
   readonly kept: Map<string, KeptPage> | undefined;
 };
 
@@ -29,6 +29,8 @@ export type Call = {
   readonly ifMatch?: string | undefined;
   /** The tag of the state that the caller has. */
   readonly ifNoneMatch?: string | undefined;
+  /** What the answer may have besides, such as a count. */
+  readonly prefer?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
 };
@@ -127,6 +129,7 @@ async function sendOnce(
   if (call.key !== undefined) headers["idempotency-key"] = call.key;
   if (call.ifMatch !== undefined) headers["if-match"] = call.ifMatch;
   if (call.ifNoneMatch !== undefined) headers["if-none-match"] = call.ifNoneMatch;
+  if (call.prefer !== undefined) headers["prefer"] = call.prefer;
   try {
     const response = await fetch(baseUrl + call.path, {
       method: call.method,

@@ -6,7 +6,7 @@ export type DataErrorDetail = { readonly path: string; readonly message: string 
 /**
  * What went wrong, as a code. The service's own:
  *
- * - 400 `invalid_json` · `invalid_query` · `unsupported_query` · `invalid_id` · `invalid_precondition`
+ * - 400 `invalid_json` · `invalid_query` · `unsupported_query` · `needs_index` · `invalid_id` · `invalid_precondition`
  * - 401 `unauthenticated` · 403 `forbidden`
  * - 404 `not_found` (no such row in this app) · `unknown_table` (the app has not pushed it) · `unknown_route`
  * - 405 `method_not_allowed` · 406 `not_acceptable` · 413 `body_too_large` · 415 `unsupported_media_type`
@@ -21,12 +21,14 @@ export type DataErrorDetail = { readonly path: string; readonly message: string 
  * - `timeout`, status 0: `timeoutMs` passed
  * - `invalid_id`, status 0: an id that cannot be part of a path; nothing was sent
  * - `request_failed`, any status: an error from something in between, such as a proxy
+ * - `needs_index`, status 0: `find` has asked 20 times without reaching the end of the table
  * - `unreadable_answer`: a successful answer that is not from a data service; `baseUrl` is probably wrong
  */
 export type DataErrorCode =
   | "invalid_json"
   | "invalid_query"
   | "unsupported_query"
+  | "needs_index"
   | "invalid_id"
   | "invalid_precondition"
   | "unauthenticated"

@@ -3,6 +3,7 @@ import { type Call, type Connection, readObject, send, unreadable } from "./data
 import { DataError } from "./data_error.ts";
 import { keepTag, type RowState, toIfMatch } from "./row_state.ts";
 import { type Poll, watchPage } from "./watch_page.ts";
+import { toConditionParameters, type Where } from "./where.ts";
 
 /** Settings of one call. */
 export type CallOptions = {
@@ -20,6 +21,26 @@ export type ListOptions = CallOptions & {
   readonly offset?: number | undefined;
 };
 
+/** A column of the order, and its direction. */
+export type OrderKey<Row> = {
+  [Column in Exclude<keyof Row & string, "app_id">]: { readonly [C in Column]: "asc" | "desc" };
+}[Exclude<keyof Row & string, "app_id">];
+
+/** Which rows of a table, in which order. A service accepts these only where `PREVIEW` names filters. */
+export type QueryOptions<Row> = ListOptions & {
+  /** Conditions that must all be true. */
+  readonly where?: Where<Row> | undefined;
+  /** Up to three columns; rows that are equal in them come in the order of creation. Nulls come last. */
+  readonly orderBy?: readonly OrderKey<Row>[] | undefined;
+  /** The `next` of an earlier page with the same conditions and order. */
+  readonly after?: string | undefined;
+  /** Whether the page has `count`. */
+  readonly count?: boolean | undefined;
+};
+
+/** The columns of a row that can be selected. */
+type Selectable<Row> = Exclude<keyof Row & string, "app_id">;
+
 /** Settings of a call that changes a row. */
 export type ChangeOptions = CallOptions & {
   /**
@@ -30,7 +51,7 @@ export type ChangeOptions = CallOptions & {
 };
 
 /** Which page to watch, and how often to ask. */
-export type WatchOptions = ListOptions & {
+export type WatchOptions<Row = AnyRow> = QueryOptions<Row> & {
   /** Milliseconds between two questions. Default: 2,000. */
   readonly everyMs?: number | undefined;
 };
@@ -41,8 +62,12 @@ export type Page<Row> = {
   /** The limit that was used. */
   readonly limit: number;
   readonly offset: number;
-  /** Whether there are more rows after these. */
+  /** Whether more rows may follow. */
   readonly hasMore: boolean;
+  /** Where the next page begins, for `after`; `null` on the last page. Absent where `PREVIEW` does not name filters. */
+  readonly next?: string | null;
+  /** How many rows fulfill the conditions, if `count` was set; `null` if more than 10,000 would have to be read. */
+  readonly count?: number | null;
 };
 
 /** The types of a table's rows, inserts and updates, as `TablesOf` and the generated types give them. */
@@ -59,12 +84,30 @@ export type TableTypes = {
  * the service knows it again, so that it happens once. A call that changes a row is sent once.
  */
 export interface TableClient<Types extends TableTypes> {
-  /** A page of rows; `hasMore` says whether there are more. */
-  list(options?: ListOptions): Promise<Page<Types["row"]>>;
-  /** The pages from `offset` on, read one by one. If a row is deleted meanwhile, later ones move up and one may be missed. */
-  pages(options?: ListOptions): AsyncGenerator<Page<Types["row"]>, void, undefined>;
+  /** A page of rows with the columns in `select`; `hasMore` says whether more may follow. */
+  list<const Column extends Selectable<Types["row"]>>(
+    options: QueryOptions<Types["row"]> & { readonly select: readonly Column[] },
+  ): Promise<Page<Pick<Types["row"], Column>>>;
+  /** A page of rows; `hasMore` says whether more may follow. */
+  list(options?: QueryOptions<Types["row"]>): Promise<Page<Types["row"]>>;
+  /**
+   * The pages from `offset` on, read one by one. Where the service returns `next`, no row is missed; else later rows move up
+   * if a row is deleted meanwhile, and one may be missed.
+   */
+  pages<const Column extends Selectable<Types["row"]>>(
+    options: QueryOptions<Types["row"]> & { readonly select: readonly Column[] },
+  ): AsyncGenerator<Page<Pick<Types["row"], Column>>, void, undefined>;
+  pages(options?: QueryOptions<Types["row"]>): AsyncGenerator<Page<Types["row"]>, void, undefined>;
   /** The rows from `offset` on, read in pages of `limit`. */
-  all(options?: ListOptions): AsyncGenerator<Types["row"], void, undefined>;
+  all<const Column extends Selectable<Types["row"]>>(
+    options: QueryOptions<Types["row"]> & { readonly select: readonly Column[] },
+  ): AsyncGenerator<Pick<Types["row"], Column>, void, undefined>;
+  all(options?: QueryOptions<Types["row"]>): AsyncGenerator<Types["row"], void, undefined>;
+  /**
+   * The first row that fulfills the conditions, in the order of creation, or `undefined` if there is none: for columns that
+   * are unique. A search that has not reached the end of the table after 20 calls is a `DataError` with code `needs_index`.
+   */
+  find(where: Where<Types["row"]>, options?: CallOptions): Promise<Types["row"] | undefined>;
   /** The row; a missing one is a `DataError` with code `not_found`. */
   get(id: Types["row"]["id"], options?: CallOptions): Promise<Types["row"]>;
   /** The new row with its id and its defaults. A value that is `undefined` is not sent. */
@@ -86,11 +129,22 @@ export interface TableClient<Types extends TableTypes> {
    * The page now, and again whenever it has changed, until the loop is left or `signal` ends it. Asks by the page's tag, so
    * that a page that is the same costs the service almost nothing. Temporary failures are waited out.
    */
-  watch(options?: WatchOptions): AsyncGenerator<Page<Types["row"]>, void, undefined>;
+  watch(options?: WatchOptions<Types["row"]>): AsyncGenerator<Page<Types["row"]>, void, undefined>;
 }
 
 /** What every row has, whatever its table. */
 type AnyRow = TableTypes["row"];
+
+/** What the types of a table's columns have become, once they are checked. */
+type AnyQuery = ListOptions & {
+  readonly where?: object | undefined;
+  readonly orderBy?: readonly object[] | undefined;
+  readonly select?: readonly string[] | undefined;
+  readonly after?: string | undefined;
+  readonly count?: boolean | undefined;
+};
+type AnyWatch = AnyQuery & Pick<WatchOptions, "everyMs">;
+type ListPage = (options: AnyQuery) => Promise<Page<AnyRow>>;
 
 /** What a method adds to a call. */
 type Sent = Pick<Call, "method" | "body" | "key"> & { readonly id?: string };
@@ -108,28 +162,30 @@ export function makeTable(connection: Connection, table: string): TableClient<Ta
     const { body, tag } = await send(connection, call);
     return keepTag(readRow(body, call), tag);
   };
-  const pages = (options?: ListOptions) => readPages(list, options);
-  const all = (options?: ListOptions) => readRows(pages(options));
-  const toListCall = (options: ListOptions): Call => {
+  const pages = (options?: AnyQuery) => readPages(list, options);
+  const all = (options?: AnyQuery) => readRows(pages(options));
+  const toListCall = (options: AnyQuery): Call => {
     const call = toCall("list", { method: "GET" }, options);
-    return { ...call, path: call.path + toQuery(options) };
+    const prefer = options.count === true ? "count=bounded" : undefined;
+    return { ...call, path: call.path + toQuery(options), prefer };
   };
-  async function list(options: ListOptions = {}): Promise<Page<TableTypes["row"]>> {
+  async function list(options: AnyQuery = {}): Promise<Page<AnyRow>> {
     const call = toListCall(options);
-    return readPage(await sendList(connection, call), call);
+    return readPage(await sendList(connection, call), call, options);
   }
   const get: TableClient<TableTypes>["get"] = async (id, options) =>
     sendRow(toCall("get", { method: "GET", id }, options));
   const poll: Poll<Page<AnyRow>> = async (options, ifNoneMatch) => {
     const call = toListCall(options);
     const { body, tag, isSame } = await send(connection, { ...call, ifNoneMatch });
-    return { page: isSame ? undefined : readPage(body, call), tag };
+    return { page: isSame ? undefined : readPage(body, call, options), tag };
   };
   return Object.freeze<TableClient<TableTypes>>({
     list,
     pages,
     all,
     get,
+    find: (where, options) => findRow(list, { ...options, where }),
     create: async (values, options) => {
       const sent = { method: "POST", body: toJson(values), key: makeKey() } as const;
       const call = toCall("create", sent, options);
@@ -182,12 +238,13 @@ const MAX_KEPT = 100;
 /** The page, which is not sent again where the client has kept it and it is still the same. */
 async function sendList(connection: Connection, call: Call): Promise<object> {
   const { kept } = connection;
+  const key = `${call.path} ${call.prefer ?? ""}`;
   if (kept === undefined) return (await send(connection, call)).body;
-  const found = kept.get(call.path);
+  const found = kept.get(key);
   const { body, text, tag, isSame } = await send(connection, { ...call, ifNoneMatch: found?.tag });
-  kept.delete(call.path);
+  kept.delete(key);
   const page = isSame ? found : tag === undefined ? undefined : { tag, text };
-  if (page !== undefined) kept.set(call.path, page);
+  if (page !== undefined) kept.set(key, page);
   const [oldest] = kept.keys();
   if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
   // Read anew, because the caller may have changed what it was given before.
@@ -195,17 +252,39 @@ async function sendList(connection: Connection, call: Call): Promise<object> {
 }
 
 async function* readPages(
-  list: (options: ListOptions) => Promise<Page<AnyRow>>,
-  options: ListOptions = {},
+  list: ListPage,
+  options: AnyQuery = {},
 ): AsyncGenerator<Page<AnyRow>, void, undefined> {
-  let offset = options.offset ?? 0;
+  let position: Pick<AnyQuery, "offset" | "after"> =
+    options.after === undefined ? { offset: options.offset ?? 0 } : {};
   for (;;) {
-    const page = await list({ ...options, offset });
+    const page = await list({ ...options, ...position });
     yield page;
     // With a limit of 0 there is always more, and never any nearer.
-    if (!page.hasMore || page.rows.length === 0) return;
-    offset += page.rows.length;
+    if (!page.hasMore || options.limit === 0) return;
+    if (typeof page.next === "string") position = { offset: undefined, after: page.next };
+    else if (page.rows.length === 0) return;
+    else position = { offset: (position.offset ?? 0) + page.rows.length };
   }
+}
+
+/** How often a search goes on: each call visits up to 10,000 rows. */
+const MAX_FIND_CALLS = 20;
+
+async function findRow(
+  list: ListPage,
+  options: CallOptions & Pick<AnyQuery, "where">,
+): Promise<AnyRow | undefined> {
+  let after: string | undefined;
+  for (let call = 0; call < MAX_FIND_CALLS; call++) {
+    const { rows, next } = await list({ ...options, limit: 1, after });
+    if (rows[0] !== undefined || typeof next !== "string") return rows[0];
+    after = next;
+  }
+  throw new DataError(
+    "find: Cannot search any further without an index: use a unique or indexed reference, uuid or timestamp column",
+    { status: 0, code: "needs_index" },
+  );
 }
 
 async function* readRows(
@@ -222,11 +301,24 @@ function toBounds({
   return { signal, timeoutMs, ifMatch: toIfMatch(ifMatch) };
 }
 
-/** All that was given: a filter that the types do not know is the service's to refuse, not ours to drop. */
-function toQuery({ signal, timeoutMs, everyMs, ...asked }: WatchOptions): string {
-  const given = Object.entries(asked).filter(([, value]) => value !== undefined);
-  const query = new URLSearchParams(given.map(([name, value]) => [name, `${value}`]));
-  return given.length === 0 ? "" : `?${query}`;
+/** All that was given: a parameter that the types do not know is the service's to refuse, not ours to drop. */
+function toQuery({
+  signal,
+  timeoutMs,
+  everyMs,
+  count,
+  where,
+  orderBy,
+  ...asked
+}: AnyWatch): string {
+  const order = orderBy?.flatMap((key) =>
+    Object.entries(key).map(([name, way]) => `${name}.${way}`),
+  );
+  const given = Object.entries({ ...asked, order: order?.join(",") || undefined })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [name, `${value}`]);
+  const query = new URLSearchParams([...toConditionParameters(where ?? {}), ...given]);
+  return query.size === 0 ? "" : `?${query}`;
 }
 
 /** Nothing, dots, and text that UTF-8 cannot say. */
@@ -252,13 +344,14 @@ function toJson(values: object): string {
   });
 }
 
-function readPage(answer: object, call: Call): Page<AnyRow> {
-  if (isPage(answer)) return answer;
+function readPage(answer: object, call: Call, { select }: AnyQuery): Page<AnyRow> {
+  const isPart = select !== undefined && !select.includes("id");
+  if (isPage(answer, isPart ? isObject : isRow)) return answer;
   throw unreadable(call);
 }
 
 function readBatch(answer: object, call: Call, count: number): AnyRow[] {
-  if (hasRows(answer) && answer.rows.length === count) return answer.rows;
+  if (hasRows(answer, isRow) && answer.rows.length === count) return answer.rows;
   throw unreadable(call);
 }
 
@@ -267,16 +360,18 @@ function readRow(answer: object, call: Call): AnyRow {
   throw unreadable(call);
 }
 
-function isPage(answer: object): answer is Page<AnyRow> {
-  return hasRows(answer) && "hasMore" in answer && typeof answer.hasMore === "boolean";
+function isPage(answer: object, isOne: (row: unknown) => boolean): answer is Page<AnyRow> {
+  return hasRows(answer, isOne) && "hasMore" in answer && typeof answer.hasMore === "boolean";
 }
 
-function hasRows(answer: object): answer is { rows: AnyRow[] } {
-  return "rows" in answer && Array.isArray(answer.rows) && answer.rows.every(isRow);
+function hasRows(answer: object, isOne: (row: unknown) => boolean): answer is { rows: AnyRow[] } {
+  return "rows" in answer && Array.isArray(answer.rows) && answer.rows.every(isOne);
 }
 
 function isRow(value: unknown): value is AnyRow {
-  return (
-    typeof value === "object" && value !== null && "id" in value && typeof value.id === "string"
-  );
+  return isObject(value) && "id" in value && typeof value.id === "string";
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

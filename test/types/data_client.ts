@@ -7,6 +7,7 @@ import {
   type DataClient,
   type DataError,
   type DataErrorCode,
+  matches,
   type Page,
 } from "../../src/sdk/data.ts";
 import { expectEqual } from "./equal.ts";
@@ -73,6 +74,9 @@ type Todo = Tables["todos"]["row"];
 const title = "Water the plants";
 const anyId = "0190163d-8694-739b-aea5-966c26f8ad91";
 declare const projectId: Id<"projects">;
+declare const flags: DataClient<{
+  flags: { row: { id: string; done: boolean }; insert: object; update: object };
+}>["flags"];
 
 // Schema, type of a schema and generated types make the same client.
 expectEqual<typeof imported, typeof db>(true);
@@ -164,8 +168,54 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
   await db.todos.delete(projectId);
   // @ts-expect-error an id is a string
   await db.todos.get(1);
-  // @ts-expect-error filters are not served
-  await db.todos.list({ where: { status: "open" } });
+  // Conditions follow from the columns, and rows from the selection.
+  const picked = await db.todos.list({
+    where: {
+      status: "open",
+      title: { ilike: "*plants*", not: { eq: "" } },
+      due: null,
+      project: { in: [projectId] },
+      or: [{ due: { lt: "2030-01-01T00:00:00Z" } }, { due: { is: null } }],
+      not: { status: { in: ["done"] } },
+    },
+    orderBy: [{ due: "desc" }, { title: "asc" }],
+    select: ["id", "due"],
+    after: "",
+    count: true,
+  });
+  expectEqual<(typeof picked)["rows"], Pick<Todo, "id" | "due">[]>(true);
+  const found = await generated.todos.find({ project: projectId });
+  expectEqual<typeof found, Todo | undefined>(true);
+  for await (const one of db.todos.all({ select: ["title"] }))
+    expectEqual<typeof one, Pick<Todo, "title">>(true);
+  expectEqual<boolean, ReturnType<typeof matches<Todo>>>(true);
+  matches(todo, { extra: null, price: { gt: "10" } }, schema.tables.todos);
+  // @ts-expect-error the column was not selected
+  picked.rows[0]?.title;
+  // @ts-expect-error the table has no such column
+  await db.todos.list({ where: { titel: "" } });
+  // @ts-expect-error the enum has no such value
+  await db.todos.list({ where: { status: "lost" } });
+  // @ts-expect-error an enum has no pattern
+  await db.todos.list({ where: { status: { ilike: "*o*" } } });
+  // @ts-expect-error a boolean has no greater value
+  await flags.list({ where: { done: { gt: true } } });
+  // @ts-expect-error json is null or not, and nothing else
+  await db.todos.list({ where: { extra: { eq: { tags: [] } } } });
+  // @ts-expect-error a required column is never null
+  await db.todos.list({ where: { title: { is: null } } });
+  // @ts-expect-error nor by the short form
+  await db.todos.list({ where: { title: null } });
+  // @ts-expect-error the id of a todo is no id of a project
+  await db.todos.list({ where: { project: todo.id } });
+  // @ts-expect-error every row has the same app
+  await db.todos.list({ where: { app_id: anyId } });
+  // @ts-expect-error a direction is asc or desc
+  await db.todos.list({ orderBy: [{ due: "down" }] });
+  // @ts-expect-error only columns can be selected
+  await db.todos.list({ select: ["id", "nothing"] });
+  // @ts-expect-error there is no such column to find by
+  await db.todos.find({ email: "" });
   // @ts-expect-error a limit is a number
   await db.todos.list({ limit: "10" });
   // @ts-expect-error nobody has looked whether the column is null

@@ -1,0 +1,168 @@
+/** Whether a row fulfills conditions, decided as the service decides it. @module */
+import { type Test, toTest, type Where } from "./where.ts";
+
+type Value = string | number | boolean;
+
+/** A column of a schema, as far as comparisons depend on it. */
+type KindColumn = {
+  readonly column: { readonly kind: string; readonly values?: readonly string[] };
+};
+type KindColumns = { readonly [name: string]: KindColumn };
+/** A table of a schema, such as `schema.tables.todos`. */
+export type TableKinds = KindColumns | { readonly model: { readonly columns: KindColumns } };
+
+/**
+ * Whether a row fulfills conditions, as a list with them would find it.
+ *
+ * JSON has decimals, timestamps and enums as texts, which are compared by their characters unless `table` says what they
+ * are: only then is "10.0" more than "9.5", and an enum in the order of its values.
+ *
+ * @throws {TypeError} for what is no condition
+ *
+ * @example
+ * ```ts
+ * import { matches } from "rowhouse/data";
+ * import { expect } from "bun:test";
+ *
+ * const todo = { title: "Water the plants", done: false, due_at: null };
+ * expect(matches(todo, { title: { ilike: "*PLANTS*" }, done: false })).toBe(true);
+ * expect(matches(todo, { due_at: { lt: "2030-01-01T00:00:00Z" } })).toBe(false);
+ * ```
+ */
+export function matches<Row extends object>(
+  row: Row,
+  where: Where<Row>,
+  table: TableKinds = {},
+): boolean {
+  const columns = "model" in table && "columns" in table.model ? table.model.columns : table;
+  return (
+    isTrue(toTest(where), {
+      row: new Map(Object.entries(row)),
+      columns: new Map(Object.entries(columns)),
+    }) === true
+  );
+}
+
+type Subject = {
+  readonly row: ReadonlyMap<string, unknown>;
+  readonly columns: ReadonlyMap<string, KindColumn>;
+};
+
+/** `undefined`: unknown, because of a null. */
+function isTrue(test: Test, subject: Subject): boolean | undefined {
+  if (test.op === "not") return negate(isTrue(test.of[0], subject));
+  if ("of" in test) {
+    const decisive = test.op === "or";
+    const results = test.of.map((inner) => isTrue(inner, subject));
+    if (results.includes(decisive)) return decisive;
+    return results.includes(undefined) ? undefined : !decisive;
+  }
+  const value = subject.row.get(test.column) ?? null;
+  if (test.op === "is") return value === null;
+  if (value === null) return undefined;
+  const compare = makeCompare(subject.columns.get(test.column)?.column);
+  if (test.op === "in") return test.values.some((one) => compare(value as Value, one) === 0);
+  if (test.op === "like") return isLike(`${value}`, `${test.value}`);
+  if (test.op === "ilike") return isLike(fold(`${value}`), fold(`${test.value}`));
+  return OUTCOMES[test.op](compare(value as Value, test.value));
+}
+
+function negate(result: boolean | undefined): boolean | undefined {
+  return result === undefined ? undefined : !result;
+}
+
+const OUTCOMES = {
+  eq: (difference: number) => difference === 0,
+  neq: (difference: number) => difference !== 0,
+  lt: (difference: number) => difference < 0,
+  lte: (difference: number) => difference <= 0,
+  gt: (difference: number) => difference > 0,
+  gte: (difference: number) => difference >= 0,
+} as const;
+
+type Compare = (a: Value, b: Value) => number;
+
+/** How two values of a column compare: less than 0, 0, or more. */
+export function makeCompare(column: KindColumn["column"] | undefined): Compare {
+  if (column?.kind === "enum") {
+    const place = (value: Value) => column.values?.indexOf(`${value}`) ?? -1;
+    return (a, b) => place(a) - place(b);
+  }
+  return BY_KIND.get(column?.kind ?? "") ?? compareValues;
+}
+
+const BY_KIND: ReadonlyMap<string, Compare> = new Map([
+  ["decimal", compareDecimals],
+  ["timestamp", compareTimes],
+  ["uuid", compareIgnoringCase],
+  ["ref", compareIgnoringCase],
+]);
+
+function compareValues(a: Value, b: Value): number {
+  if (typeof a === "string" && typeof b === "string") return compareTexts(a, b);
+  return Number(a) - Number(b);
+}
+
+/** By code points, as the service does in every database. */
+function compareTexts(a: string, b: string): number {
+  let place = 0;
+  while (place < a.length && a.charCodeAt(place) === b.charCodeAt(place)) place++;
+  const [one = -1, other = -1] = [a, b].map((text) => text.charCodeAt(place));
+  const [first, second] = [one, other].map(toRank);
+  return (first ?? 0) - (second ?? 0);
+}
+
+/** The end of a text is before any character, and half a surrogate pair stands for a code point after all others. */
+function toRank(unit: number): number {
+  if (Number.isNaN(unit)) return -1;
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
+}
+
+function compareIgnoringCase(a: Value, b: Value): number {
+  return compareTexts(`${a}`.toLowerCase(), `${b}`.toLowerCase());
+}
+
+const DECIMAL = /^(-?)0*(\d*?)(?:\.(\d*?)0*)?$/;
+
+function compareDecimals(a: Value, b: Value): number {
+  const [one, other] = [a, b].map((value) => {
+    const [, sign = "", whole = "", fraction = ""] = DECIMAL.exec(`${value}`) ?? [];
+    return { isNegative: sign === "-" && whole + fraction !== "", whole, fraction };
+  });
+  if (one === undefined || other === undefined) return 0;
+  if (one.isNegative !== other.isNegative) return one.isNegative ? -1 : 1;
+  const larger =
+    one.whole.length - other.whole.length ||
+    compareTexts(one.whole, other.whole) ||
+    compareTexts(one.fraction, other.fraction);
+  return one.isNegative ? -larger : larger;
+}
+
+function compareTimes(a: Value, b: Value): number {
+  const [one, other] = [a, b].map((value) => {
+    const [, fraction = ""] = /\.(\d+)/.exec(`${value}`) ?? [];
+    const seconds = Date.parse(`${value}`.replace(/\.\d+/, ""));
+    return { seconds, micros: Number(fraction.padEnd(6, "0")) };
+  });
+  if (one === undefined || other === undefined) return 0;
+  return one.seconds - other.seconds || one.micros - other.micros;
+}
+
+/** Without a regular expression, which can take long on long texts. */
+function isLike(text: string, pattern: string): boolean {
+  const [start = "", ...parts] = pattern.split("*");
+  const end = parts.pop();
+  if (end === undefined) return text === pattern;
+  if (!text.startsWith(start)) return false;
+  let place = start.length;
+  for (const part of parts) {
+    const found = text.indexOf(part, place);
+    if (found === -1) return false;
+    place = found + part.length;
+  }
+  return text.length - end.length >= place && text.endsWith(end);
+}
+
+function fold(text: string): string {
+  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}

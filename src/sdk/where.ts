@@ -1,0 +1,165 @@
+/** Conditions of a list: their types, the tree that they stand for, and their text in a query string. @module */
+
+type Scalar = string | number | boolean;
+
+type Equality<V> = { readonly eq?: V; readonly neq?: V; readonly in?: readonly V[] };
+type Ranges<V> = { readonly lt?: V; readonly lte?: V; readonly gt?: V; readonly gte?: V };
+/** `*` stands for any characters; `ilike` ignores the case of the letters A to Z. */
+type Patterns = { readonly like?: string; readonly ilike?: string };
+type NullTest<V> = null extends V ? { readonly is?: null } : unknown;
+
+type ValueTests<V> = Equality<V> &
+  (V extends boolean ? unknown : Ranges<V>) &
+  (string extends V ? Patterns : unknown);
+type Tests<V> =
+  NonNullable<V> extends Scalar ? ValueTests<NonNullable<V>> & NullTest<V> : NullTest<V>;
+
+/** What a column is compared with: a value, or an object of comparisons that must all be true. */
+export type Comparisons<V> = Tests<V> & { readonly not?: Tests<V> };
+
+type Comparable<V> =
+  NonNullable<V> extends Scalar
+    ? V | Comparisons<V>
+    : null extends V
+      ? null | Comparisons<V>
+      : never;
+
+/** Names that mean something else in conditions. */
+type Reserved = "app_id" | "and" | "or" | "not";
+
+/** Conditions on the columns of a row, which must all be true. A comparison with null is never true, as in SQL. */
+export type Where<Row> = {
+  readonly [C in keyof Row as C extends Reserved ? never : C]?: Comparable<Row[C]>;
+} & {
+  readonly and?: readonly Where<Row>[];
+  readonly or?: readonly Where<Row>[];
+  readonly not?: Where<Row>;
+};
+
+export type Test =
+  | { readonly op: "and" | "or"; readonly of: readonly Test[] }
+  | { readonly op: "not"; readonly of: readonly [Test] }
+  | { readonly op: "is"; readonly column: string }
+  | { readonly op: "in"; readonly column: string; readonly values: readonly Scalar[] }
+  | { readonly op: ValueOperator; readonly column: string; readonly value: Scalar };
+type ValueOperator = "eq" | "neq" | "lt" | "lte" | "gt" | "gte" | "like" | "ilike";
+type ColumnTest = Extract<Test, { column: string }>;
+
+const VALUE_OPERATORS: readonly string[] = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike"];
+
+/** The tree of conditions. @throws {TypeError} for what is no condition */
+export function toTest(where: object): Test & { readonly op: "and" } {
+  const of = Object.entries(where)
+    .filter(([, asked]) => asked !== undefined)
+    .flatMap(([name, asked]): Test[] => {
+      if (name === "and") return toTests(name, asked);
+      if (name === "or") return [{ op: "or", of: toTests(name, asked) }];
+      if (name === "not") return [{ op: "not", of: [toTest(readObject(name, asked))] }];
+      return toColumnTests(name, asked);
+    });
+  return { op: "and", of };
+}
+
+function toTests(name: string, list: unknown): Test[] {
+  if (!Array.isArray(list))
+    throw new TypeError(`Cannot use "${name}": must be a list of conditions`);
+  const tests = list.map((where: unknown) => toTest(readObject(name, where)));
+  if (tests.some(({ of }) => of.length === 0) || (name === "or" && tests.length === 0))
+    throw new TypeError(`Cannot use "${name}": each of its conditions must name a column`);
+  return tests;
+}
+
+function readObject(name: string, value: unknown): object {
+  if (typeof value === "object" && value !== null) return value;
+  throw new TypeError(`Cannot use "${name}": must contain objects of conditions`);
+}
+
+function toColumnTests(column: string, asked: unknown): Test[] {
+  if (asked === null) return [{ op: "is", column }];
+  if (typeof asked !== "object") return [{ op: "eq", column, value: readScalar(column, asked) }];
+  return Object.entries(asked)
+    .filter(([, value]) => value !== undefined)
+    .map(([op, value]: [string, unknown]): Test => {
+      if (op === "not")
+        return { op, of: [{ op: "and", of: toColumnTests(column, readObject(op, value)) }] };
+      if (op === "is" && value === null) return { op, column };
+      if (op === "in" && Array.isArray(value))
+        return { op, column, values: value.map((one: unknown) => readScalar(column, one)) };
+      if (isValueOperator(op)) return { op, column, value: readScalar(column, value) };
+      throw new TypeError(`Cannot compare "${column}" by "${op}": there is no such comparison`);
+    });
+}
+
+function isValueOperator(op: string): op is ValueOperator {
+  return VALUE_OPERATORS.includes(op);
+}
+
+function readScalar(column: string, value: unknown): Scalar {
+  const isScalar =
+    typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+  if (isScalar) return value as Scalar;
+  throw new TypeError(
+    `Cannot compare "${column}" with ${typeof value === "number" ? value : `a value of type ${typeof value}`}: must be a string, a finite number or a boolean`,
+  );
+}
+
+/** Parameters that do not name a column. */
+const PARAMETERS: readonly string[] = [
+  "select",
+  "order",
+  "limit",
+  "offset",
+  "after",
+  "and",
+  "or",
+  "not.and",
+  "not.or",
+];
+
+/** The conditions as parameters of a query string. */
+export function toConditionParameters(where: object): [name: string, text: string][] {
+  return toTest(where).of.map((test): [string, string] => {
+    const inner = simplify(test);
+    const isNegated = inner.op === "not";
+    const subject = isNegated ? simplify(inner.of[0]) : inner;
+    if (!("column" in subject) || PARAMETERS.includes(subject.column)) {
+      const negation = isNegated ? "not." : "";
+      return "of" in subject && subject.op !== "not"
+        ? [`${negation}${subject.op}`, toItems(subject.of)]
+        : [`${negation}and`, toItems([subject])];
+    }
+    return [subject.column, `${isNegated ? "not." : ""}${toComparison(subject, (text) => text)}`];
+  });
+}
+
+/** A group of one is that one. */
+function simplify(test: Test): Test {
+  const [only] = "of" in test && test.op !== "not" && test.of.length === 1 ? test.of : [];
+  return only === undefined ? test : simplify(only);
+}
+
+function toItems(tests: readonly Test[]): string {
+  return `(${tests.map(toItem).join(",")})`;
+}
+
+function toItem(test: Test): string {
+  const inner = simplify(test);
+  if ("column" in inner) return `${inner.column}.${toComparison(inner, quoteValue)}`;
+  if (inner.op !== "not") return `${inner.op}${toItems(inner.of)}`;
+  const negated = simplify(inner.of[0]);
+  if ("column" in negated) return `${negated.column}.not.${toComparison(negated, quoteValue)}`;
+  return negated.op === "not"
+    ? `not.and${toItems([negated])}`
+    : `not.${negated.op}${toItems(negated.of)}`;
+}
+
+function toComparison(test: ColumnTest, show: (text: string) => string): string {
+  if (test.op === "is") return "is.null";
+  if (test.op === "in")
+    return `in.(${test.values.map((value) => quoteValue(`${value}`)).join(",")})`;
+  return `${test.op}.${show(`${test.value}`)}`;
+}
+
+function quoteValue(text: string): string {
+  return /^[^,()"]+$/.test(text) ? text : `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
+}

@@ -1,0 +1,20 @@
+/** Random queries against an oracle: what a list with conditions finds, in which order, page by page. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { fuzzQueries } from "../support/query_fuzz.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+describe.each([
+  { name: "of at most 10,000 visits", maxVisits: undefined, seed: 1, least: 180 },
+  { name: "of at most 150 visits", maxVisits: 150, seed: 2, least: 120 },
+])("queries $name", ({ maxVisits, seed, least }) => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await openTestService({ service: { previews: ["filters"], maxVisits } });
+  });
+  afterAll(() => service.close());
+
+  test("find what the client finds in all rows", async () => {
+    const { queries } = await fuzzQueries(service, { seed, schemas: 10, queries: 25, rows: 200 });
+    expect(queries).toBeGreaterThan(least);
+  });
+});

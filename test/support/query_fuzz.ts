@@ -1,0 +1,350 @@
+/**
+ * Random schemas, rows and queries, compared with an oracle: the client's own `matches()` and a plain sort. Every page is
+ * read by cursor to the end. Other apps have rows with the same values.
+ *
+ * @module
+ */
+import {
+  type Json,
+  KINDS,
+  type Kind,
+  type NamedColumn,
+  readDefinition,
+  type TableDefinition,
+} from "../../src/dsl/mod.ts";
+import { push } from "../../src/push/mod.ts";
+import { createDataClient, DataError } from "../../src/sdk/data.ts";
+import { makeCompare, matches, type TableKinds } from "../../src/sdk/matches.ts";
+import type { TestApp, TestService } from "./service.ts";
+
+type Random = (below: number) => number;
+type Row = { readonly [column: string]: Json } & { readonly id: string };
+
+/** Whole numbers from a seed: the same in every run. */
+export function makeRandom(seed: number): Random {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const ENUM = ["low", "mid", "a'b", "High", "%"];
+/** Names that mean something in a query, in SQL or in the body of a function. */
+const NAMES = [
+  ...["limit", "order", "select", "offset", "after", "Body", "app", "t", "row", "values"],
+  ...["plan", "a_b", "eq", "is", "asc", "status", "ids", "user", "$t".slice(1), "n"],
+].filter((name, place, all) => all.indexOf(name) === place);
+const TEXTS = [
+  ...["", "a", "B", "b", "é", "É", "Ab%_\\", "a*b", "a,b", 'say "x"', "(x)", "null", "ab'c"],
+  ...["\u{1f642}", "\uffee", "x".repeat(199), `${"x".repeat(199)}y`, "not.eq.1", " ", "a+b&c=%41"],
+];
+const PATTERNS = [
+  "*",
+  "a*",
+  "*B",
+  "*b*",
+  "*%*",
+  "*_*",
+  "*\\*",
+  "a*b",
+  "",
+  "É",
+  "*é*",
+  "x*y",
+  "*,*",
+  '*"*',
+];
+
+function pick<Item>(random: Random, list: readonly Item[]): Item {
+  const item = list[random(list.length)];
+  if (item === undefined) throw new Error("Nothing to pick from");
+  return item;
+}
+
+function drawUuid(random: Random): string {
+  return `0190000${random(4)}-0000-7000-8000-00000000000${random(4)}`;
+}
+
+const DRAW: Readonly<Record<Kind, (random: Random) => Json>> = {
+  string: (random) => pick(random, TEXTS),
+  number: (random) => pick(random, [0, -1, 1, 2.5, 1e21, 1e-7, 12_345_678_901_234]),
+  decimal: (random) =>
+    pick(random, ["0", "-0.0", "1.0", "1.00", "9.5", "10.0", "-3", `${"9".repeat(30)}.5`]),
+  boolean: (random) => random(2) === 0,
+  uuid: drawUuid,
+  ref: drawUuid,
+  timestamp: (random) =>
+    pick(random, [
+      ...[
+        "2026-01-01T00:00:00+00:00",
+        "2026-01-01T00:00:00.000001+00:00",
+        "0001-01-01T00:00:00+00:00",
+      ],
+      ...[
+        "9999-12-31T23:59:59.999999+00:00",
+        "2025-12-31T23:00:00.5+00:00",
+        "2026-06-01T12:00:00+00:00",
+      ],
+    ]),
+  json: (random) => pick<Json>(random, [{ a: 1 }, [1], "text", false]),
+  enum: (random) => pick(random, ENUM),
+};
+
+const isTrue = (random: Random, oneIn: number) => random(oneIn) === 0;
+
+function drawTable(random: Random, name: string): TableDefinition {
+  const names = NAMES.map((column) => ({ column, rank: random(1000) })).sort(
+    (a, b) => a.rank - b.rank,
+  );
+  const columns = names.slice(0, 3 + random(6)).map(({ column }): NamedColumn => {
+    const kind = pick(
+      random,
+      KINDS.filter((one) => one !== "ref"),
+    );
+    const index = kind !== "json" && isTrue(random, 4);
+    const values = kind === "enum" ? { values: ENUM } : {};
+    return { name: column, kind, required: isTrue(random, 2), unique: false, index, ...values };
+  });
+  const indexable = columns.filter(({ kind }) => kind !== "json").map((column) => column.name);
+  if (indexable.length === 0) return drawTable(random, name);
+  const lists = Array.from({ length: random(5) }, () => [
+    ...new Set(Array.from({ length: 1 + random(3) }, () => pick(random, indexable))),
+    ...(isTrue(random, 4) ? [] : ["id"]),
+  ]);
+  const indexes = new Map(
+    lists.filter(({ length }) => length > 1).map((list) => [list.join("__"), list]),
+  );
+  return { name, columns, indexes: [...indexes.values()], uniques: [] };
+}
+
+function drawValues({ columns }: TableDefinition, random: Random): object {
+  const isNull = (column: NamedColumn) => !column.required && isTrue(random, 4);
+  return Object.fromEntries(
+    columns.map((column) => [column.name, isNull(column) ? null : DRAW[column.kind](random)]),
+  );
+}
+
+/** A definition of one table, pushed for an app with as many random rows. */
+async function fill(
+  service: TestService,
+  { table, rows, random }: { table: TableDefinition; rows: number; random: Random },
+): Promise<TestApp> {
+  const app = await service.makeApp();
+  const read = readDefinition({ version: 1, tables: [table] });
+  if ("faults" in read) throw new Error(JSON.stringify(read.faults));
+  const options = { app, definition: read.definition, options: { dryRun: false } };
+  await push({ admin: service.pushing, log: () => undefined }, options);
+  for (let left = rows; left > 0; left -= 50) {
+    const json = Array.from({ length: Math.min(left, 50) }, () => drawValues(table, random));
+    const { status, text } = await service.call(app, `/v1/data/db/${table.name}`, {
+      method: "POST",
+      json,
+    });
+    if (status !== 201) throw new Error(text);
+  }
+  return app;
+}
+
+const RANGES = ["lt", "lte", "gt", "gte"];
+const OPS: Readonly<Record<Kind, readonly string[]>> = {
+  string: ["eq", "neq", ...RANGES, "in", "like", "ilike"],
+  number: ["eq", "neq", ...RANGES, "in"],
+  decimal: ["eq", "neq", ...RANGES, "in"],
+  boolean: ["eq", "neq", "in"],
+  uuid: ["eq", "neq", ...RANGES, "in"],
+  ref: ["eq", "in"],
+  timestamp: ["eq", "neq", ...RANGES, "in"],
+  json: [],
+  enum: ["eq", "neq", ...RANGES, "in"],
+};
+
+type Query = {
+  readonly where: object;
+  readonly orderBy: readonly Readonly<Record<string, "asc" | "desc">>[];
+  readonly limit: number;
+  readonly select: readonly string[] | undefined;
+};
+
+function drawTests(column: NamedColumn, random: Random): Json {
+  const op = isTrue(random, 6)
+    ? "is"
+    : pick(
+        random,
+        ["is", ...OPS[column.kind], "eq", "gte"].filter(
+          (one) => one === "is" || OPS[column.kind].includes(one),
+        ),
+      );
+  const draw = () => DRAW[column.kind](random);
+  const tests: Json =
+    op === "is"
+      ? { is: null }
+      : {
+          [op]:
+            op === "in" ? [draw(), draw()] : op.endsWith("like") ? pick(random, PATTERNS) : draw(),
+        };
+  return isTrue(random, 4) ? { not: tests } : tests;
+}
+
+function drawWhere(columns: readonly NamedColumn[], random: Random, depth: number): Json {
+  const asked = Object.fromEntries(
+    Array.from({ length: 1 + random(2) }, () => pick(random, columns)).map((column) => [
+      column.name,
+      drawTests(column, random),
+    ]),
+  );
+  if (depth === 0 || !isTrue(random, 3)) return asked;
+  const inner = () => drawWhere(columns, random, depth - 1);
+  return {
+    ...asked,
+    ...pick<Json & object>(random, [
+      { or: [inner(), inner()] },
+      { not: inner() },
+      { and: [inner()] },
+    ]),
+  };
+}
+
+function drawQuery({ columns }: TableDefinition, ids: readonly string[], random: Random): Query {
+  const id: NamedColumn = { name: "id", kind: "uuid", required: true, unique: false, index: false };
+  const sortable = [id, ...columns.filter(({ kind }) => kind !== "json")];
+  const keys = [...new Set(Array.from({ length: random(4) }, () => pick(random, sortable).name))];
+  const way = () => pick(random, ["asc", "desc"] as const);
+  const same = isTrue(random, 2) ? way() : undefined;
+  const byId = isTrue(random, 8)
+    ? {
+        id: pick<Json>(random, [
+          { gt: pick(random, ids) },
+          { in: [pick(random, ids), pick(random, ids)] },
+          pick(random, ids),
+        ]),
+      }
+    : {};
+  return {
+    where: { ...(isTrue(random, 5) ? {} : (drawWhere(columns, random, 2) as object)), ...byId },
+    orderBy: keys.map((name) => ({ [name]: same ?? way() })),
+    limit: pick(random, [7, 40, 1000]),
+    select: isTrue(random, 3) ? ["id", pick(random, columns).name] : undefined,
+  };
+}
+
+function toKinds({ columns }: TableDefinition): TableKinds {
+  return Object.fromEntries([
+    ...columns.map((column) => [column.name, { column }] as const),
+    ["id", { column: { kind: "uuid" } }] as const,
+  ]);
+}
+
+/** How many characters of a text count in an order. */
+const KEY_CHARACTERS = 200;
+
+function sortRows(rows: readonly Row[], { orderBy }: Query, table: TableDefinition): Row[] {
+  const keys = orderBy.flatMap((key) => Object.entries(key));
+  const total = [...keys, ["id", keys.at(-1)?.[1] ?? "asc"] as const];
+  const kinds = new Map(table.columns.map((column) => [column.name, column]));
+  return rows.toSorted((a, b) => {
+    for (const [name, way] of total) {
+      const [one = null, other = null] = [a[name], b[name]];
+      if (one === null || other === null) {
+        if (one === other) continue;
+        return one === null ? 1 : -1;
+      }
+      const cut = (value: Json) =>
+        typeof value === "string"
+          ? [...value].slice(0, KEY_CHARACTERS).join("")
+          : (value as number | boolean);
+      const difference = makeCompare(kinds.get(name))(cut(one), cut(other));
+      if (difference !== 0) return way === "desc" ? -difference : difference;
+    }
+    return 0;
+  });
+}
+
+export type FuzzOptions = {
+  readonly seed: number;
+  readonly schemas: number;
+  /** Queries of each schema. */
+  readonly queries: number;
+  /** Rows of each app. */
+  readonly rows: number;
+};
+
+export type FuzzOutcome = { queries: number; pages: number; needsIndex: number };
+
+/** @throws {Error} a page that differs from the oracle's, with the query */
+export async function fuzzQueries(
+  service: TestService,
+  options: FuzzOptions,
+): Promise<FuzzOutcome> {
+  const random = makeRandom(options.seed);
+  const outcome = { queries: 0, pages: 0, needsIndex: 0 };
+  for (let schema = 0; schema < options.schemas; schema++) {
+    const table = drawTable(random, `fuzz_${options.seed}_${schema}`);
+    const state = random(2 ** 31);
+    const apps: TestApp[] = [];
+    // The others have the very same values.
+    for (let other = 0; other < 3; other++)
+      apps.push(await fill(service, { table, rows: options.rows, random: makeRandom(state) }));
+    const app = pick(random, apps);
+    const client = createDataClient<Record<string, { row: Row; insert: object; update: object }>>({
+      baseUrl: service.url,
+      apiKey: app.key,
+    });
+    const todos = client[table.name];
+    if (todos === undefined) throw new Error("The client has no such table");
+    const all: Row[] = [];
+    for await (const row of todos.all()) all.push(row);
+    const ids = all.map(({ id }) => id);
+    for (let count = 0; count < options.queries; count++) {
+      const query = drawQuery(table, ids, random);
+      const kinds = toKinds(table);
+      const wanted = sortRows(
+        all.filter((row) => matches(row, query.where, kinds)),
+        query,
+        table,
+      );
+      const found: Row[] = [];
+      const asked = { ...query, count: true } as object;
+      try {
+        for await (const page of todos.pages(asked)) {
+          outcome.pages++;
+          if (page.hasMore !== (typeof page.next === "string"))
+            throw new Error("hasMore differs from next");
+          if (page.rows.length > query.limit) throw new Error("The page has too many rows");
+          if (typeof page.count === "number" && page.count !== wanted.length)
+            throw new Error(
+              `${page.count} rows were counted, and there are ${wanted.length}: ${JSON.stringify({ table, query })}`,
+            );
+          found.push(...page.rows);
+          if (found.length > all.length)
+            throw new Error(`Rows come again: ${JSON.stringify({ table, query })}`);
+        }
+      } catch (error) {
+        if (!(error instanceof DataError) || error.code !== "needs_index")
+          throw new Error(JSON.stringify({ table, query }), { cause: error });
+        outcome.needsIndex++;
+        continue;
+      }
+      outcome.queries++;
+      const [got, want] = [found, wanted].map((rows) => rows.map(({ id }) => id).join());
+      if (got !== want)
+        throw new Error(
+          `Found ${found.length} rows in place of ${wanted.length}: ${JSON.stringify({ table, query })}`,
+        );
+      const wrong = found.find((row) => isOther(row, all, query));
+      if (wrong !== undefined)
+        throw new Error(`A row is not as it is stored: ${JSON.stringify({ wrong, query })}`);
+    }
+  }
+  return outcome;
+}
+
+function isOther(row: Row, all: readonly Row[], { select }: Query): boolean {
+  const stored = all.find(({ id }) => id === row.id);
+  const columns = select === undefined ? Object.keys(stored ?? {}) : [...new Set(select)];
+  const wanted = columns.map((name) => stored?.[name]);
+  return (
+    JSON.stringify(columns.map((name) => row[name])) !== JSON.stringify(wanted) ||
+    Object.keys(row).length !== columns.length
+  );
+}
