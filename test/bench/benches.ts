@@ -4,6 +4,7 @@ import { benchGateway, printGateway } from "./gateway.ts";
 import { benchGrowth, printGrowth } from "./growth.ts";
 import { benchIdentity, printIdentity } from "./identity.ts";
 import type { BenchOptions, Part } from "./options.ts";
+import { benchQueries, printQueries } from "./queries.ts";
 import { benchRequests, printRequests } from "./requests.ts";
 import { benchSoak, printSoak } from "./soak.ts";
 import { benchWeights, printWeights } from "./weights.ts";
@@ -18,6 +19,7 @@ export type Bench = {
 export const BENCHES: Readonly<Record<Part, Bench>> = {
   requests: pair(benchRequests, printRequests),
   growth: pair(benchGrowth, printGrowth),
+  queries: pair(benchQueries, printQueries),
   identity: pair(benchIdentity, printIdentity),
   gateway: pair(benchGateway, printGateway),
   fairness: pair(benchFairness, printFairness),

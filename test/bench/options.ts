@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 export const PARTS = [
   "requests",
   "growth",
+  "queries",
   "identity",
   "gateway",
   "fairness",
@@ -18,6 +19,7 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   requests   get, list, create and update beside pgbench, a bare and a plain server, and PostgREST's statements (the default);
              with --against <folder> beside another checkout of this repository, and beside nothing else
   growth     get and list over more apps and more rows; --full goes to 10,000,000 rows
+  queries    a page of 20 by index over 1,000 to 1,000,000 rows of an app, beside lists, a statement by hand, and PostgREST's
   identity   /v1/auth/me beside a get, and while 32 people sign in
   gateway    a get by one process, and by gateway and data service
   fairness   an app that gets while another floods, with turns by app and with one queue

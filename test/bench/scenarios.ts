@@ -116,18 +116,23 @@ export function limitScript(scenario: Scenario, size: Size): string {
  * @see https://docs.postgrest.org/en/stable/references/transactions.html
  */
 export function postgrestScript({ http, query }: Scenario, size: Size): string {
-  const main = `with pgrst_source as (${query})
+  const main = toPostgrestMain(query);
+  return `${drawRow(size)}
+begin isolation level read committed ${http.method === "GET" ? "read only" : "read write"};
+${oneLine(SETTINGS)};
+${main};
+commit;
+`;
+}
+
+/** PostgREST's main statement around a query. */
+export function toPostgrestMain(query: string): string {
+  return oneLine(`with pgrst_source as (${query})
     select ''::text as total_result_set, pg_catalog.count(_postgrest_t) as page_total,
       coalesce(json_agg(_postgrest_t), '[]')::text as body,
       nullif(current_setting('response.headers', true), '') as response_headers,
       nullif(current_setting('response.status', true), '') as response_status
-    from (select * from pgrst_source) as _postgrest_t`;
-  return `${drawRow(size)}
-begin isolation level read committed ${http.method === "GET" ? "read only" : "read write"};
-${oneLine(SETTINGS)};
-${oneLine(main)};
-commit;
-`;
+    from (select * from pgrst_source) as _postgrest_t`);
 }
 
 /** `rowhouse.app_id` stands where a PostgREST set-up reads the claims: the row security is the same table's. */

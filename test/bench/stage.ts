@@ -135,7 +135,7 @@ async function fillRows(admin: Database, { apps, rows }: Size): Promise<void> {
 }
 
 /** By membership: a table that is granted to anybody else than the tenant is not served. */
-async function makePlainLogin(admin: Database, database: TestDatabase): Promise<string> {
+export async function makePlainLogin(admin: Database, database: TestDatabase): Promise<string> {
   await admin.message(`do $$ begin
     if not exists (select from pg_roles where rolname = '${PLAIN_LOGIN}') then
       create role ${PLAIN_LOGIN} login password '${PLAIN_PASSWORD}';

@@ -1,0 +1,162 @@
+/**
+ * `bench queries`: a page of 20 in the order of an index over 1,000, 100,000 and 1,000,000 rows of an app, beside a list of
+ * 20, a list of 1,000 to filter in the client, the statement written by hand, and the statements of PostgREST.
+ *
+ * @module
+ */
+import { type Endpoint, functionName, type RecordedTable } from "../../src/catalog/mod.ts";
+import { readListQuery } from "../../src/data/list_query.ts";
+import { LIST_BYTES } from "../../src/data/mod.ts";
+import { planQuery } from "../../src/data/query_plan.ts";
+import { type Database, recordPreviews, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { push } from "../../src/push/mod.ts";
+import { makeDatabase, withDatabase } from "../support/cluster.ts";
+import { definitionOf } from "../support/service.ts";
+import { type Comparison, compare } from "./compare.ts";
+import { parentOf } from "./cpu.ts";
+import { appId, appIdSql, rowIdSql } from "./names.ts";
+import type { BenchOptions } from "./options.ts";
+import { findPgbench, runPgbench } from "./pgbench.ts";
+import { show, table, times } from "./print.ts";
+import { toPostgrestMain } from "./scenarios.ts";
+import { makePlainLogin, PROOF } from "./stage.ts";
+
+const SCHEMA = defineSchema({
+  tasks: t
+    .model({
+      title: t.string().required(),
+      status: t.enum(["open", "doing", "done"]).required(),
+      done: t.boolean().required(),
+      position: t.number(),
+      price: t.decimal(),
+      notes: t.string(),
+      due_at: t.timestamp().required(),
+    })
+    .index("due_at", "id"),
+});
+/** How many rows each app has; each app is measured by itself. */
+const SIZES = [1000, 100_000, 1_000_000];
+const ONCE = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
+const FILL_MS = 3_600_000;
+
+type QuerySize = { rows: number; comparison: Comparison };
+type QueriesResult = { sizes: QuerySize[] };
+
+export async function benchQueries(options: BenchOptions): Promise<QueriesResult> {
+  const pgbench = findPgbench();
+  if (pgbench === undefined) throw new Error("Cannot measure queries: pgbench is not installed");
+  const database = await makeDatabase();
+  try {
+    return await withDatabase(database.adminUrl, async (admin) => {
+      await fill(admin);
+      const plainUrl = await makePlainLogin(admin, database);
+      const [row] = await admin.query<{ pid: number }>("select pg_backend_pid() as pid", [], ONCE);
+      const postmaster = parentOf(row?.pid ?? 0);
+      const sizes: QuerySize[] = [];
+      for (const [index, rows] of SIZES.entries()) {
+        const scripts = makeScripts(appId(index + 1));
+        const sides = Object.fromEntries(
+          Object.entries(scripts).map(([side, { script, isPlain }]) => [
+            side,
+            () => {
+              const url = isPlain ? plainUrl : database.servingUrl;
+              const plan = { url, script, body: "", seconds: options.seconds, connections: 1 };
+              return runPgbench(pgbench, plan, postmaster);
+            },
+          ]),
+        );
+        const { rounds, seconds } = options;
+        const asked = { rounds, seconds, connections: 1 };
+        sizes.push({ rows, comparison: await compare(`${rows} rows`, sides, asked) });
+      }
+      return { sizes };
+    });
+  } finally {
+    await database.drop();
+  }
+}
+
+async function fill(admin: Database): Promise<void> {
+  await recordPreviews(admin, ["filters"]);
+  await admin.message(`insert into rowhouse.apps (id, slug)
+    select ${appIdSql("n")}, 'bench-' || n from generate_series(1, ${SIZES.length}) as n; select 1`);
+  for (const index of SIZES.keys()) {
+    const app = { id: appId(index + 1), slug: `bench-${index + 1}` };
+    await push(
+      { admin, log: () => undefined },
+      { app, definition: definitionOf(SCHEMA), options: { dryRun: false } },
+    );
+  }
+  await admin.message(`insert into rowhouse.proofs (app_id, digest, scopes)
+    select id, sha256(decode('${Buffer.from(PROOF).toString("hex")}', 'hex')), 3 from rowhouse.apps; select 1`);
+  for (const [index, rows] of SIZES.entries())
+    await admin.message(
+      `insert into data.tasks (app_id, id, title, status, done, position, price, notes, due_at)
+      select ${appIdSql(`${index + 1}`)}, ${rowIdSql(`${index}::bigint * 10000000 + n`)}, 'Task ' || n,
+        (array['open', 'doing', 'done'])[1 + n % 3]::data.tasks__status__enum, n % 3 = 2, n, n * 0.25,
+        'Two coats, and mind the roses along the southern side of house ' || n,
+        timestamptz '2026-01-01' + (n * 7919 % ${rows}) * interval '1 minute'
+      from generate_series(1, ${rows}) as n; select 1`,
+      { timeoutMs: FILL_MS },
+    );
+  await admin.query("vacuum (analyze) data.tasks", [], ONCE);
+  await admin.query("checkpoint", [], ONCE);
+}
+
+/** A text without a colon, which would begin a variable of pgbench. */
+function toLiteral(text: string): string {
+  return `convert_from(decode('${Buffer.from(text).toString("hex")}', 'hex'), 'UTF8')`;
+}
+
+type Side = { script: string; isPlain?: true };
+
+/** pgbench's script of each side, for one app. */
+function makeScripts(app: string): Readonly<Record<string, Side>> {
+  const [definition] = definitionOf(SCHEMA).tables;
+  if (definition === undefined) throw new Error("The schema has no table");
+  const recorded: RecordedTable = { name: "tasks", definition, whole: definition };
+  const call = (endpoint: Endpoint, values: string) => ({
+    script: `select api."${functionName(definition, endpoint)}"('${app}', decode('${Buffer.from(PROOF).toString("hex")}', 'hex'), ${values});\n`,
+  });
+  const query = (text: string) => {
+    const options = { appId: app, missing: new Set<string>(), visits: 10_000, isCounted: false };
+    const { plan, values } = planQuery(readListQuery(text, definition), recorded, options);
+    return call(
+      "query",
+      `${toLiteral(plan)}, array[${values.map(toLiteral).join(", ")}], ${LIST_BYTES}, ''`,
+    );
+  };
+  const byHand = `select * from data.tasks where app_id = '${app}' order by due_at desc, id desc limit 20`;
+  const settings = `select set_config('rowhouse.app_id', '${app}', true)`;
+  return {
+    "a query of 20 by index": query("order=due_at.desc&limit=20"),
+    "a query of 20, three columns": query("order=due_at.desc&limit=20&select=id,title,due_at"),
+    "a query of 10,000 visits": query("title=ilike.*nothing*&limit=20"),
+    "a list of 20": call("list", `20, 0, ${LIST_BYTES}, null, null`),
+    "a list of 1,000, for the client to filter": call("list", `1000, 0, ${LIST_BYTES}, null, null`),
+    "the statement by hand": {
+      script: `begin;\n${settings};\n${byHand};\ncommit;\n`,
+      isPlain: true,
+    },
+    "the statements of PostgREST": {
+      script: `begin read only;\n${settings};\n${toPostgrestMain(byHand)};\ncommit;\n`,
+      isPlain: true,
+    },
+  };
+}
+
+export function printQueries({ sizes }: QueriesResult): string {
+  const head = ["rows of the app", "", "calls/s", "database CPU ms", "÷ a list of 20"];
+  const rows = sizes.flatMap(({ rows: count, comparison: { sides } }) => {
+    const list = sides["a list of 20"]?.databaseCpu;
+    return Object.entries(sides).map(([side, { perSecond, databaseCpu }]) => [
+      show(count),
+      side,
+      show(perSecond),
+      show(databaseCpu, 2),
+      times(databaseCpu === undefined || list === undefined ? undefined : databaseCpu / list),
+    ]);
+  });
+  return table(head, rows);
+}
