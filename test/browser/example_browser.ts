@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { findAxeViolations, openBrowser } from "../support/browser.ts";
+import { previewsOfRun } from "../support/shape.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -19,6 +20,9 @@ type DevFile = {
 };
 
 let folder: string;
+/** TEST_PREVIEW=filters has the service find the todos; without it the page does. */
+const PREVIEW = previewsOfRun().flatMap((preview) => ["--preview", preview]);
+
 let dev: Bun.Subprocess<"ignore", "pipe", "pipe">;
 let file: DevFile;
 let appUrl: string;
@@ -39,6 +43,7 @@ beforeAll(async () => {
       "todo",
       "--schema",
       schema,
+      ...PREVIEW,
     ],
     {
       cwd: folder,
@@ -97,6 +102,22 @@ test("a person signs in, adds a todo, ticks it off and deletes it", async () => 
   await page.waitForSelector("li label");
   expect(await page.textContent("li label")).toBe('<b>Milk</b> & "bread"');
   expect(await listRows()).toMatchObject([{ title: '<b>Milk</b> & "bread"', status: "open" }]);
+  await page.fill("#search", "bread");
+  await page.waitForSelector("li label");
+  await page.fill("#search", "butter");
+  await page.waitForSelector("text=Nothing to do");
+  await page.fill("#search", "MILK");
+  await page.waitForSelector("li label");
+  await page.fill("#search", "");
+  await page.click("li input[type=checkbox]");
+  await page.waitForSelector("li label.done");
+  await page.click("#open-only");
+  await page.waitForSelector("text=Nothing to do");
+  await page.click("#open-only");
+  await page.click("#by-due-date");
+  await page.waitForSelector("li label.done");
+  await page.click("li input[type=checkbox]");
+  await page.waitForSelector("li label:not(.done)");
   await page.click("li input[type=checkbox]");
   await page.waitForSelector("li label.done");
   expect(await focused(page)).toStartWith("todo-");

@@ -7,6 +7,7 @@
 import { join, normalize, sep } from "node:path";
 import { createDataClient, DataError } from "rowhouse/data";
 import schema from "../../../schema/mod.ts";
+import { type Todo, toQuery } from "../src/view.ts";
 
 export type TodoServerOptions = {
   /** This app's own origin, exactly as the browser sends it. */
@@ -78,7 +79,7 @@ async function serveTodos(client: Client, request: Request, pathname: string): P
   const id = pathname.startsWith(`${TODOS}/`) ? pathname.slice(TODOS.length + 1) : undefined;
   try {
     if (pathname === TODOS && request.method === "GET")
-      return answer(200, (await client.todos.list()).rows);
+      return answer(200, await listTodos(client, new URL(request.url).searchParams));
     if (pathname === TODOS && request.method === "POST")
       return answer(201, await client.todos.create(await request.json()));
     if (id !== undefined && request.method === "PATCH")
@@ -92,6 +93,21 @@ async function serveTodos(client: Client, request: Request, pathname: string): P
     if (error instanceof SyntaxError) return answer(400, { message: "The body is not JSON" });
     if (error instanceof DataError) return answer(toStatus(error), { message: error.message });
     throw error;
+  }
+}
+
+/** A service without the preview of conditions sends all, and the page decides. */
+async function listTodos(client: Client, query: URLSearchParams): Promise<readonly Todo[]> {
+  const view = {
+    search: query.get("search") ?? "",
+    isOpenOnly: query.has("open"),
+    isByDueDate: query.has("due"),
+  };
+  try {
+    return (await client.todos.list(toQuery(view))).rows;
+  } catch (error) {
+    if (!(error instanceof DataError) || error.code !== "unsupported_query") throw error;
+    return (await client.todos.list()).rows;
   }
 }
 

@@ -1,8 +1,7 @@
 /** The app's own server part, from the browser: same origin, with the session cookie; never sees the API key. @module */
-import type { Row } from "rowhouse/schema";
-import type schema from "../../../schema/mod.ts";
+import { arrange, type Todo, type View } from "./view.ts";
 
-export type Todo = Row<typeof schema, "todos">;
+export type { Todo } from "./view.ts";
 
 /** The server part refused, with its sentence for the person. */
 export class ApiError extends Error {
@@ -14,8 +13,14 @@ export class ApiError extends Error {
   }
 }
 
-export async function listTodos(): Promise<Todo[]> {
-  return (await send("GET", "/api/todos")) as Todo[];
+export async function listTodos(view: View): Promise<Todo[]> {
+  const { search, isOpenOnly, isByDueDate } = view;
+  const query = new URLSearchParams({
+    ...(search === "" ? {} : { search }),
+    ...(isOpenOnly ? { open: "1" } : {}),
+    ...(isByDueDate ? { due: "1" } : {}),
+  });
+  return arrange((await send("GET", `/api/todos?${query}`)) as Todo[], view);
 }
 
 export async function createTodo(title: string): Promise<Todo> {

@@ -1,6 +1,7 @@
 /** The list: shown, added to, ticked off, cleared. Every change is the server's before it is the page's. @module */
 import { createTodo, deleteTodo, listTodos, setStatus, type Todo } from "./api.ts";
 import { element } from "./element.ts";
+import type { View } from "./view.ts";
 
 /** Shows the list in `place` and keeps it as the server has it. */
 export async function showTodos(place: HTMLElement): Promise<void> {
@@ -14,9 +15,14 @@ export async function showTodos(place: HTMLElement): Promise<void> {
     autocomplete: "off",
     placeholder: "What is to be done?",
   });
+  let view: View = { search: "", isOpenOnly: false, isByDueDate: false };
   const refresh = async () => {
     const focused = document.activeElement?.id;
-    showRows(list, await listTodos(), act);
+    const asked = view;
+    const todos = await listTodos(asked);
+    // Another view has been chosen since.
+    if (asked !== view) return;
+    showRows(list, todos, act);
     // Rows are made anew: the focus returns to where it was, or to the next thing to type.
     (document.getElementById(focused || title.id) ?? title).focus();
   };
@@ -35,8 +41,35 @@ export async function showTodos(place: HTMLElement): Promise<void> {
     element("label", { for: "title" }, "New todo"),
     element("div", { class: "line" }, title, element("button", { class: "main" }, "Add")),
   );
-  place.replaceChildren(form, notice, list);
+  const change = (part: Partial<View>) => {
+    view = { ...view, ...part };
+    void act(async () => undefined);
+  };
+  place.replaceChildren(form, makeControls(change), notice, list);
   await refresh();
+}
+
+/** What is shown: a search box, and two choices. */
+function makeControls(change: (part: Partial<View>) => void): HTMLElement {
+  const search = element("input", {
+    id: "search",
+    type: "search",
+    placeholder: "Search",
+    "aria-label": "Search todos",
+    oninput: () => change({ search: search.value }),
+  });
+  return element(
+    "div",
+    { class: "line controls", role: "search" },
+    search,
+    makeChoice("open-only", "Open only", (isOpenOnly) => change({ isOpenOnly })),
+    makeChoice("by-due-date", "By due date", (isByDueDate) => change({ isByDueDate })),
+  );
+}
+
+function makeChoice(id: string, text: string, choose: (isChosen: boolean) => void): HTMLElement {
+  const box = element("input", { type: "checkbox", id, onchange: () => choose(box.checked) });
+  return element("label", { class: "choice" }, box, text);
 }
 
 type Act = (change: () => Promise<unknown>) => Promise<void>;

@@ -1,0 +1,44 @@
+/** Which todos are shown, and in which order: asked of the service where it can decide that, and decided here where not. */
+import { matches, type OrderKey, type Where } from "rowhouse/data";
+import type { Row } from "rowhouse/schema";
+import type schema from "../../../schema/mod.ts";
+
+export type Todo = Row<typeof schema, "todos">;
+
+export type View = {
+  /** A part of the title. */
+  readonly search: string;
+  readonly isOpenOnly: boolean;
+  readonly isByDueDate: boolean;
+};
+
+export type TodoQuery = {
+  readonly where: Where<Todo>;
+  readonly orderBy: readonly OrderKey<Todo>[];
+};
+
+/** The view as the data client accepts it. */
+export function toQuery({ search, isOpenOnly, isByDueDate }: View): TodoQuery {
+  // A star would stand for any characters.
+  const part = search.trim().replaceAll("*", "");
+  return {
+    where: {
+      ...(part === "" ? {} : { title: { ilike: `*${part}*` } }),
+      ...(isOpenOnly ? { status: { not: { eq: "done" } } } : {}),
+    },
+    orderBy: isByDueDate ? [{ due_at: "asc" }] : [],
+  };
+}
+
+/** The same of todos that the service sent without looking at the view. */
+export function arrange(todos: readonly Todo[], view: View): Todo[] {
+  const { where } = toQuery(view);
+  const shown = todos.filter((todo) => matches(todo, where));
+  if (!view.isByDueDate) return shown;
+  return shown.sort((a, b) => toMoment(a) - toMoment(b));
+}
+
+/** Todos without a date come last. */
+function toMoment({ due_at }: Todo): number {
+  return due_at === null ? Number.MAX_SAFE_INTEGER : Date.parse(due_at);
+}

@@ -1,0 +1,93 @@
+/** `PREVIEW`: migrate records it, pushes follow the record, and a process with another value does not serve. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readRows } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { makeProject, runCommand } from "../support/command.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { testUnlessCitus } from "../support/skip.ts";
+
+const testOne = testUnlessCitus("the preview does not cover it");
+const first = defineSchema({ notes: { title: t.string() } });
+const second = defineSchema({ notes: { title: t.string() }, later: { title: t.string() } });
+
+let service: TestService;
+let project: ReturnType<typeof makeProject>;
+let app: TestApp;
+beforeAll(async () => {
+  project = makeProject();
+  service = await openTestService({ service: { previews: [] } });
+  app = await service.makeApp(first);
+});
+afterAll(async () => {
+  project.remove();
+  await service.close();
+});
+
+function run(command: string, preview: string, ...words: string[]) {
+  const { adminUrl, servingUrl, prepare } = service.database;
+  const env = {
+    ADMIN_DATABASE_URL: adminUrl,
+    DATABASE_URL: servingUrl,
+    DATABASE_PREPARE: prepare ? "on" : "off",
+    IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+    PORT: "0",
+    PREVIEW: preview,
+  };
+  return runCommand([command, ...words], { ...project, env });
+}
+
+async function listQueries(): Promise<string[]> {
+  const rows = await readRows<{ name: string }>(
+    service.service.admin,
+    `select left(proname, strpos(proname, '__') - 1) as name from pg_catalog.pg_proc
+    where pronamespace = 'api'::regnamespace and proname like '%\\_query' order by name`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+test("another name is a fault of the settings", async () => {
+  const { code, err } = await run("migrate", "filters,nothing");
+  expect([code, err]).toEqual([
+    1,
+    expect.stringContaining("PREVIEW must be one of filters, or several with commas between"),
+  ]);
+});
+
+testOne("migrate turns it on and off, and serve starts with the recorded value only", async () => {
+  const refused = await run("serve", "filters");
+  expect([refused.code, refused.err]).toEqual([
+    1,
+    expect.stringContaining("PREVIEW is filters, but empty when rowhouse migrate last ran"),
+  ]);
+
+  expect((await run("migrate", "filters", "--json")).code).toBe(0);
+  expect(await listQueries()).toEqual(["notes"]);
+  expect((await run("serve", "")).err).toContain("PREVIEW is empty, but filters when");
+  const { out } = await run("doctor", "filters");
+  expect(out).toContain("ok   previews: on: filters\n");
+  expect((await run("doctor", "")).out).toContain(
+    "FAIL previews: PREVIEW names none, and rowhouse migrate recorded filters\n",
+  );
+
+  // A push follows the record, whatever the process that pushes was started with.
+  await service.pushSchema(app, second);
+  expect(await listQueries()).toEqual(["later", "notes"]);
+
+  const off = await run("migrate", "", "--json");
+  expect(JSON.parse(off.out)).toMatchObject({ refreshed: ["later", "notes"] });
+  expect(await listQueries()).toEqual([]);
+  expect(JSON.parse((await run("migrate", "", "--json")).out)).toMatchObject({ refreshed: [] });
+});
+
+testOne("the processes of other roles leave the record as it is", async () => {
+  await run("migrate", "filters");
+  const { adminUrl, roleUrls } = service.database;
+  const env = {
+    ADMIN_DATABASE_URL: adminUrl,
+    DATABASE_URL: roleUrls.identity,
+    ROLE: "identity",
+  };
+  expect((await runCommand(["migrate"], { ...project, env })).code).toBe(0);
+  expect(await listQueries()).toEqual(["later", "notes"]);
+});
