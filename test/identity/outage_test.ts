@@ -160,7 +160,8 @@ test.each([
 ])("$name costs one statement", async ({ path, method, does }) => {
   await untilBack();
   const count = () => proxy.count(does);
-  const all = () => proxy.count("rowhouse.");
+  // A service behind a gateway also notes the nonce of a signed request that changes something.
+  const all = () => proxy.count("rowhouse.") - proxy.count("rowhouse.use_nonces");
   const before = [count(), all()];
   await service.call(undefined, path(), { method, headers: { cookie: toCookieHeader(jar) } });
   expect([count(), all()]).toEqual(before.map((number) => number + 1));
