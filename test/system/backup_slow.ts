@@ -5,11 +5,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import schema from "../../schema/mod.ts";
-import { type Database, openDatabase } from "../../src/db/mod.ts";
+import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { push } from "../../src/push/mod.ts";
 import { examine } from "../../src/service/doctor.ts";
 import { openService, type Service } from "../../src/service/open.ts";
 import { readBlocks } from "../docs/blocks.ts";
+import { PUSH_LOGIN } from "../support/cluster.ts";
 import { ROOT } from "../support/command.ts";
 import {
   DEBIAN_BIN,
@@ -27,6 +28,7 @@ import {
   type TestApp,
   type TestService,
   type TestServiceOptions,
+  UNGUARDED,
 } from "../support/service.ts";
 import { type Opened, serve } from "../support/shape.ts";
 
@@ -34,7 +36,7 @@ const LIST = "/v1/data/db/todos";
 
 const page = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
 const blocks = readBlocks(page.split("## Backup\n")[1] ?? "");
-const [SAVE = "", RESTORE = ""] = blocks.map(({ code }) => code);
+const [LOGIN = "", SAVE = "", RESTORE = ""] = blocks.map(({ code }) => code);
 
 let folder: string;
 let first: DebianCluster;
@@ -70,14 +72,8 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
       await original.call(app, LIST, { method: "POST", json: { title } });
     crowded = await openTestService(onFirst);
     crowdedWorld = await makeWorld(crowded, { crowded: true });
-    const { adminUrl, servingUrl } = original.database;
-    run(SAVE, { CLUSTER_URL: first.url, SUPERUSER_URL: adminUrl });
-    const said = run(RESTORE, {
-      CLUSTER_URL: second.url,
-      ADMIN_DATABASE_URL: withPlace(adminUrl, second.url),
-      DATABASE_URL: withPlace(servingUrl, second.url),
-      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
-    });
+    run(LOGIN, { CLUSTER_URL: first.url, BACKUP_PASSWORD });
+    const said = saveAndRestore(original);
     // The administrator is there already; every other statement must succeed.
     expect(said.match(/^psql:.*ERROR.*$/gm)).toEqual([
       expect.stringContaining('role "postgres" already exists'),
@@ -105,6 +101,29 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     const said = `${shell.stdout}${shell.stderr}`;
     if (shell.exitCode !== 0) throw new Error(said);
     return said;
+  };
+
+  const BACKUP_PASSWORD = "backup";
+  const asLogin = (url: string, username: string, password: string) => {
+    const made = new URL(url);
+    return Object.assign(made, { username, password }).href;
+  };
+
+  /** The page's commands, from the first cluster to the second. */
+  const saveAndRestore = ({ database }: TestService): string => {
+    const { adminUrl, servingUrl } = database;
+    const BACKUP_URL = asLogin(adminUrl, "rowhouse_backup", BACKUP_PASSWORD);
+    run(SAVE, { CLUSTER_URL: first.url, BACKUP_URL });
+    const SUPERUSER_URL = withPlace(adminUrl, second.url);
+    return run(RESTORE, {
+      CLUSTER_URL: second.url,
+      SUPERUSER_URL,
+      RESTORE_PASSWORD: "restore",
+      RESTORE_URL: asLogin(SUPERUSER_URL, "rowhouse_restore", "restore"),
+      ADMIN_DATABASE_URL: SUPERUSER_URL,
+      DATABASE_URL: withPlace(servingUrl, second.url),
+      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+    });
   };
 
   /** Saves a service's database, restores it into the second cluster, and opens a service over that. */
@@ -135,6 +154,30 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     });
     return { status: response.status, text: await response.text() };
   };
+
+  test("is not restored beyond the schema where code was planted, and none of it runs", async () => {
+    const planted = await openTestService({ ...onFirst, service: UNGUARDED });
+    try {
+      const app = await planted.makeApp(schema);
+      await planted.call(app, LIST, { method: "POST", json: { title: "x" } });
+      await planted.pushing.message(`
+        create function data.evil(value text) returns boolean language plpgsql as
+          'begin alter role ${PUSH_LOGIN} superuser; return true; exception when others then return true; end';
+        alter table data.todos add constraint planted check (data.evil(title));
+        select 1`);
+      expect(() => saveAndRestore(planted)).toThrow(
+        "FAIL isolation: function data.evil(text) must not be in the schemas of apps' tables",
+      );
+      const [login] = await pushing.query<{ rolsuper: boolean }>(
+        "select rolsuper from pg_catalog.pg_roles where rolname = $1",
+        [PUSH_LOGIN],
+        { retry: "safe", queue: SERVICE_QUEUE },
+      );
+      expect(login?.rolsuper).toBe(false);
+    } finally {
+      await planted.close();
+    }
+  });
 
   test("may serve: its isolation is intact", async () => {
     await copy.warm();
